@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 )
 
 // AnswerOptions ask for the words that answer the question, which a reader marks in
@@ -139,7 +140,7 @@ type LoadedReader struct {
 	// Chance is calibrated for this reader; nil: there is no calibration. Confidence
 	// turns ReadSignals into the probability that the first passage answers, where the
 	// gate ranks; nil: it is what it is without the reader.
-	Chance, Confidence Chance
+	Chance, Confidence sources.Chance
 	// Answerability turns ReadSignals, with the chance without the reader in the place of the
 	// confidence, into a verdict, where the gate ranks; nil: it is what it is without the reader.
 	Answerability *Answerability
@@ -177,7 +178,7 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *fault.Problems) {
 	if !o.Wanted {
 		return
 	}
-	p.answer, p.reads = o, true
+	p.answer, p.inquiry.Reads = o, true
 	if p.listed {
 		wrong.Add(
 			"not_one_ranking",

@@ -14,6 +14,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/run"
 )
 
 // marker is a reader that marks words by rules that a test can follow: in every passage
@@ -170,11 +171,11 @@ func TestSilence(t *testing.T) {
 	if got := answers(nil); len(got) < 2 || *got[0].Chance != 1 || *got[1].Chance != .5 {
 		t.Errorf("%+v", got)
 	}
-	if got := answers(ptr(.6)); len(got) != 1 {
+	if got := answers(run.Ptr(.6)); len(got) != 1 {
 		t.Errorf("above 0.6: %+v", got)
 	}
 	s.config.Readers[0].Chance = nil
-	if got := answers(ptr(.01)); got == nil || len(got) > 0 {
+	if got := answers(run.Ptr(.01)); got == nil || len(got) > 0 {
 		t.Errorf("how sure nobody knows: %+v", got)
 	}
 	s.config.Readers[0].Chance = fixedChance{}
@@ -265,7 +266,8 @@ func TestAnswersRefused(t *testing.T) {
 		{Request{Answer: wanted(AnswerOptions{Passages: 51})}, "out_of_range", "/answer/passages", "answer/passages is 51: it has to be from 1 to 50"},
 		{Request{Answer: wanted(AnswerOptions{Passages: -1})}, "out_of_range", "/answer/passages", "is -1"},
 		{Request{Answer: wanted(AnswerOptions{Combine: "all"})}, "unknown_value", "/answer/combine", "best, sum"},
-		{Request{Answer: wanted(AnswerOptions{MinChance: ptr(1.5)})}, "out_of_range", "/answer/min_chance", "from 0 to 1"},
+		{Request{Answer: wanted(AnswerOptions{MinChance: run.Ptr(1.5)})}, "out_of_range", "/answer/min_chance",
+			"from 0 to 1"},
 		{Request{Fusion: listOf("rrf", "sum"), Answer: wanted(one)}, "not_one_ranking", "/answer", "name one method"},
 	} {
 		c.r.Question = question
@@ -285,11 +287,12 @@ func TestAnswerInJSON(t *testing.T) {
 	for text, want := range map[string]AnswerOptions{
 		`true`: {Wanted: true}, `false`: {}, `null`: {}, `{}`: {Wanted: true},
 		`{"reader":"x","passages":3,"combine":"sum","min_chance":0}`: {Wanted: true, Reader: "x", Passages: 3,
-			Combine: "sum", MinChance: ptr(0.0)},
+			Combine: "sum", MinChance: run.Ptr(0.0)},
 		`{"max_tokens":5}`: {Wanted: true, MaxTokens: 5},
 	} {
 		var got AnswerOptions
-		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Wanted != want.Wanted || got.Reader != want.Reader ||
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Wanted != want.Wanted ||
+			got.Reader != want.Reader ||
 			got.Passages != want.Passages ||
 			got.Combine != want.Combine ||
 			got.MaxTokens != want.MaxTokens ||
@@ -298,7 +301,8 @@ func TestAnswerInJSON(t *testing.T) {
 		}
 		data, err := json.Marshal(got)
 		var again AnswerOptions
-		if err != nil || json.Unmarshal(data, &again) != nil || again.Wanted != got.Wanted || again.Passages != got.Passages {
+		if err != nil || json.Unmarshal(data, &again) != nil || again.Wanted != got.Wanted ||
+			again.Passages != got.Passages {
 			t.Errorf("%s became %s", text, data)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/sources"
 )
 
 // commonWord is the rarity (Key.Rarity) below which a word alone does not say which of the passages that have it is
@@ -21,29 +23,32 @@ const longestPlural = 2
 // or it is a year, or one word that many passages have, and the title of the first one has not; "" for other questions,
 // and for one that earlier ones say more of.
 func (a *answer) asksNothing(ctx context.Context, first []fusion.Item) string {
-	words := strings.Fields(a.question)
-	if len(a.before) > 0 || len(words) == 0 || len(first) == 0 {
+	words := strings.Fields(a.found.Inquiry.Question)
+	if len(a.found.Inquiry.Before) > 0 || len(words) == 0 || len(first) == 0 {
 		return ""
 	}
 	if len(words) > 1 {
-		if !a.contentWords.mayCarryNothing(a.question) {
+		if !a.rules.words.MayCarryNothing(a.found.Inquiry.Question) {
 			return ""
 		}
-		function := a.contentWords.functionWordsOf(ctx, a.view, a.question)
-		for _, word := range wordsIn(a.question) {
-			if !slices.Contains(function, word.lower) {
+		function := a.rules.words.FunctionWordsOf(ctx, a.found.View, a.found.Inquiry.Question)
+		for _, word := range content.WordsIn(a.found.Inquiry.Question) {
+			if !slices.Contains(function, word.Lower) {
 				return ""
 			}
 		}
 		return "the question has only words that every text has, and does not say what it is about"
 	}
-	at := slices.IndexFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.keys != nil })
-	if at < 0 || len(a.findings[at].keys.list) != 1 {
+	at := slices.IndexFunc(
+		a.findings,
+		func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Keys != nil },
+	)
+	if at < 0 || len(a.findings[at].Keys.List) != 1 {
 		return ""
 	}
-	word := bareWord(words[0])
+	word := content.BareWord(words[0])
 	number := isNumber(word)
-	if !number && a.findings[at].keys.list[0].Rarity >= commonWord {
+	if !number && a.findings[at].Keys.List[0].Rarity >= commonWord {
 		return ""
 	}
 	_, passages, err := a.texts(ctx, first[:1])
@@ -89,9 +94,10 @@ func titleOf(p Place) string {
 func heads(word, title string) bool {
 	word = strings.ToLower(word)
 	least := max(leastShared, (utf8.RuneCountInString(word)+1)/2)
-	return slices.ContainsFunc(wordsIn(title), func(other wordIn) bool {
-		shared := sharedPrefix(word, other.lower)
-		return other.lower == word || !hasDigit(word) && (shared >= least || shared == utf8.RuneCountInString(word) &&
-			utf8.RuneCountInString(other.lower) <= shared+longestPlural)
+	return slices.ContainsFunc(content.WordsIn(title), func(other content.WordIn) bool {
+		shared := content.SharedPrefix(word, other.Lower)
+		return other.Lower == word ||
+			!content.HasDigit(word) && (shared >= least || shared == utf8.RuneCountInString(word) &&
+				utf8.RuneCountInString(other.Lower) <= shared+longestPlural)
 	})
 }

@@ -42,7 +42,7 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 	if err != nil {
 		return err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()

@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/storage"
 )
 
@@ -116,19 +117,19 @@ func (a *answer) candidateFields(
 		some := passages[from:min(from+together, len(passages))]
 		bytes := 0
 		for _, o := range some {
-			n, err := a.view.Passages().Size(o)
+			n, err := a.found.View.Passages().Size(o)
 			if err != nil {
 				return fmt.Errorf("passage %d: %w", o, err)
 			}
 			bytes += n
 		}
-		if room := min(copies*bytes, a.limits.RoomBytes()); room > taken {
+		if room := min(copies*bytes, copies*a.rules.answerBytes); room > taken {
 			if err := takeRoom(ctx, room-taken); err != nil {
 				return err
 			}
 			taken = room
 		}
-		of, err := a.view.Passages().Read(ctx, some)
+		of, err := a.found.View.Passages().Read(ctx, some)
 		if err != nil {
 			return fmt.Errorf("reading fields of the candidates: %w", err)
 		}
@@ -196,10 +197,10 @@ func (a *answer) addFreshness(ranking int, dates map[rank.Ordinal]time.Time, now
 		items[i].Score += gain
 		a.credit(ranking, items[i].Ordinal, Contribution{
 			Source:       BoostSource,
-			Score:        ptr(printed(fresh)),
+			Score:        run.Ptr(run.Printed(fresh)),
 			Origin:       OriginBoost,
-			Weight:       printed(a.plan.boost.Weight * spread),
-			Contribution: printed(gain),
+			Weight:       run.Printed(a.plan.boost.Weight * spread),
+			Contribution: run.Printed(gain),
 		})
 	}
 	slices.SortStableFunc(items, func(x, y fusion.Item) int { return cmp.Compare(y.Score, x.Score) })

@@ -9,6 +9,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 )
 
 // TestCCE: what is served is what fusion makes of the granularities' evidence, at the
@@ -34,7 +36,7 @@ func TestCCE(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodCCE), MinConfidence: .01})
-		if got.Confidence == nil || *got.Confidence != printed(*want.Confidence) || got.Basis != BasisCalibrated {
+		if got.Confidence == nil || *got.Confidence != run.Printed(*want.Confidence) || got.Basis != BasisCalibrated {
 			t.Errorf("chosen %v: confidence %v, want %v", c.chosen, got.Confidence, *want.Confidence)
 		}
 		for i, r := range got.Results {
@@ -42,7 +44,7 @@ func TestCCE(t *testing.T) {
 				t.Errorf("chosen %v: rank %d is %s, want %s", c.chosen, i+1, r.ID, id)
 			}
 		}
-		if skipped := got.source("C"); skipped.Status != StatusSkipped || skipped.Reason == "" {
+		if skipped := got.source("C"); skipped.Status != sources.StatusSkipped || skipped.Reason == "" {
 			t.Errorf("an expert that is no granularity: %+v", skipped)
 		}
 	}
@@ -100,7 +102,7 @@ func TestCCEOfNamedExperts(t *testing.T) {
 		}
 		if name == "hybrid" { // with no weight of words, which find more candidates
 			r.Fusion = methodsOf(fusion.MethodHybrid)
-			r.Weights = map[string]float64{WordSource: 0}
+			r.Weights = map[string]float64{sources.WordSource: 0}
 			r.K = 60
 		}
 		got := s.ask(t, r)
@@ -109,7 +111,7 @@ func TestCCEOfNamedExperts(t *testing.T) {
 		}
 		scores := map[string]float64{}
 		for _, item := range want.Items {
-			scores[s.library.shelf.passages[item.Ordinal].ID] = printed(item.Score)
+			scores[s.library.shelf.passages[item.Ordinal].ID] = run.Printed(item.Score)
 		}
 		same := 0
 		for i, result := range got.Results {
@@ -120,7 +122,7 @@ func TestCCEOfNamedExperts(t *testing.T) {
 			}
 		}
 		if name != "hybrid" &&
-			(same != len(got.Results) || *got.Confidence != printed(*want.Confidence) ||
+			(same != len(got.Results) || *got.Confidence != run.Printed(*want.Confidence) ||
 				got.Results[0].ID != s.library.shelf.passages[want.Items[0].Ordinal].ID) ||
 			same < 10 {
 			t.Errorf("%s: %d of %d, confidence %v", name, same, len(got.Results), got.Confidence)
@@ -169,7 +171,7 @@ func TestGatherAmong(t *testing.T) {
 			t.Fatalf("%s: %d passages, %v", name, len(ranking.Items), err)
 		}
 		for _, item := range ranking.Items {
-			if id := s.library.shelf.passages[item.Ordinal].ID; printed(item.Score) != all[id] ||
+			if id := s.library.shelf.passages[item.Ordinal].ID; run.Printed(item.Score) != all[id] ||
 				!slices.Contains(chosen, item.Ordinal) {
 				t.Errorf("%s scores %s %v, alone %v", name, id, item.Score, all[id])
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/sources"
 )
 
 // sure gives every answer one chance for the first passage and another for
@@ -167,7 +168,7 @@ func TestSourcesHaveChances(t *testing.T) {
 		}
 		return names
 	}
-	both := []string{"B", WordSource}
+	both := []string{"B", sources.WordSource}
 	for name, c := range map[string]struct {
 		r    Request
 		want []string
@@ -200,7 +201,7 @@ func TestSourcesHaveChances(t *testing.T) {
 
 // reads is an encoder that knows the words of a list.
 type reads struct {
-	QuestionEncoder
+	sources.QuestionEncoder
 	whole, unknown int
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 )
 
 // Compare answers one question in several ways. Each answer is that of a search of its own,
@@ -33,7 +34,7 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 	if err != nil {
 		return nil, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	if err := checkComparable(requests); err != nil {
 		return nil, err
 	}
@@ -47,52 +48,53 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 		}
 		plans[i] = p
 	}
+	o, whole, release, err := l.ask(ctx, joinInquiries(plans), started)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	responses := make([]Response, len(plans))
-	return responses, l.pass(ctx, joinInquiries(plans), started, func(ctx context.Context, found *pass) (err error) {
-		for i, p := range plans {
-			responses[i], err = found.conclude(ctx, p, found.findingsOf(p), started)
-			if err != nil {
-				return nameRequest(i, err)
-			}
+	for i, p := range plans {
+		responses[i], err = l.conclude(whole, p, o, started)
+		if err != nil {
+			return nil, nameRequest(i, err)
 		}
-		return nil
-	})
+	}
+	return responses, nil
 }
 
-// findingsOf returns the findings of a plan's own sources, as it would have them alone.
-func (p *pass) findingsOf(by *plan) []finding {
-	own := make([]finding, 0, len(by.wanted))
-	for _, f := range p.findings {
-		if !slices.Contains(by.wanted, f.at) {
-			continue
-		}
-		if reason := by.unused[f.at]; reason != "" {
-			f = finding{source: f.source, at: f.at, status: StatusSkipped, reason: reason}
-		}
-		own = append(own, f)
+// conclude answers by a plan from what the sources found for several.
+func (l *lineUp) conclude(ctx context.Context, by *plan, o *outcome, started time.Time) (Response, error) {
+	a, err := l.rank(ctx, by, o, o.found.FindingsOf(&by.inquiry))
+	if err != nil {
+		return Response{}, err
 	}
-	return own
+	defer a.done()
+	return l.finish(ctx, a, o, started)
 }
 
 // joinInquiries returns the inquiry whose findings serve all plans.
-func joinInquiries(plans []*plan) inquiry {
+func joinInquiries(plans []*plan) sources.Inquiry {
 	all := plans[0].inquiry
-	all.wanted = nil
-	all.unused = map[int]string{}
+	all.Wanted = nil
+	all.Unused = map[int]string{}
 	for _, p := range plans {
-		all.chosenOnly = all.chosenOnly && p.chosenOnly
-		all.wanted = append(all.wanted, p.wanted...)
-		all.confidence, all.reads, all.writes = all.confidence || p.confidence, all.reads || p.reads, all.writes || p.writes
-		all.writing = max(all.writing, p.writing)
-		all.reranks = all.reranks || p.reranks
+		all.ChosenOnly = all.ChosenOnly && p.inquiry.ChosenOnly
+		all.Wanted = append(all.Wanted, p.inquiry.Wanted...)
+		all.Confidence, all.Reads, all.Writes = all.Confidence ||
+			p.inquiry.Confidence, all.Reads ||
+			p.inquiry.Reads, all.Writes ||
+			p.inquiry.Writes
+		all.Writing = max(all.Writing, p.inquiry.Writing)
+		all.Reranks = all.Reranks || p.inquiry.Reranks
 	}
-	slices.Sort(all.wanted)
-	all.wanted = slices.Compact(all.wanted)
-	for _, at := range all.wanted {
+	slices.Sort(all.Wanted)
+	all.Wanted = slices.Compact(all.Wanted)
+	for _, at := range all.Wanted {
 		for _, p := range plans {
-			if slices.Contains(p.wanted, at) {
-				all.unused[at] = p.unused[at]
-				if all.unused[at] == "" {
+			if slices.Contains(p.inquiry.Wanted, at) {
+				all.Unused[at] = p.inquiry.Unused[at]
+				if all.Unused[at] == "" {
 					break
 				}
 			}
@@ -138,7 +140,10 @@ func checkComparable(requests []Request) error {
 	for i, r := range requests[1:] {
 		if r.Specialists != 0 &&
 			(!slices.Equal(named(r), named(requests[0])) || (r.Experts == nil) != (requests[0].Experts == nil)) {
-			return invalid("request %d names other experts than request 1: the most familiar ones would be others too", i+2)
+			return invalid(
+				"request %d names other experts than request 1: the most familiar ones would be others too",
+				i+2,
+			)
 		}
 		if !reflect.DeepEqual(asked(r), asked(requests[0])) {
 			return invalid(

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 )
 
 // comparison returns every method with several sets of sources and options.
@@ -48,7 +49,7 @@ func comparison() []Request {
 func withoutTimes(r Response) Response {
 	r.TookMS = 0
 	for i := range r.Sources {
-		r.Sources[i].Took = Took{}
+		r.Sources[i].Took = sources.Took{}
 		r.Sources[i].Confidence, r.Sources[i].Uncertainty = nil, nil // may be there without need
 	}
 	return r

@@ -3,20 +3,21 @@ package search
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 )
 
 // answer is a plan on its way from the findings to the response.
 type answer struct {
-	*pass
+	found    *sources.Findings
+	rules    *rules
 	plan     *plan
-	findings []finding          // of the plan's sources
+	findings []sources.Finding  // of the plan's sources
 	table    *fusion.Candidates // one column for each finding
 	rankings []fusion.Ranking   // of each method
 	seen     []fusion.Observed  // of the sources that answered, once a gate asks
@@ -46,8 +47,8 @@ type answer struct {
 // which the origin of its contributions and a note under Degraded say.
 func (a *answer) complete(ctx context.Context) error {
 	for _, f := range a.findings {
-		if f.status == StatusOK && f.lacks != nil {
-			a.degraded = append(a.degraded, Missing{Source: f.source.name(), Reason: f.lacks.Reason})
+		if f.Status == sources.StatusOK && f.Lacks != nil {
+			a.degraded = append(a.degraded, Missing{Source: f.Source.Name(), Reason: f.Lacks.Reason})
 		}
 	}
 	if err := a.tabulate(); err != nil {
@@ -55,15 +56,22 @@ func (a *answer) complete(ctx context.Context) error {
 	}
 	exact := a.plan.missing == fusion.Exact &&
 		slices.ContainsFunc(a.plan.methods, func(m plannedMethod) bool { return m.Takes(fusion.OptionMissing) })
-	if exact || slices.ContainsFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.follows }) {
-		deletedSince, err := a.view.Narrowed.Prefetch(ctx, a.table.Ordinals())
+	if exact ||
+		slices.ContainsFunc(
+			a.findings,
+			func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Follows },
+		) {
+		deletedSince, err := a.found.View.Narrowed.Prefetch(ctx, a.table.Ordinals())
 		if err != nil {
 			return fmt.Errorf("fetching the scores of %d passages: %w", a.table.Len(), err)
 		}
 		if len(deletedSince) > 0 {
 			for i := range a.findings {
 				f := &a.findings[i]
-				f.hits = slices.DeleteFunc(f.hits, func(h rank.Hit) bool { return slices.Contains(deletedSince, h.Ordinal) })
+				f.Hits = slices.DeleteFunc(
+					f.Hits,
+					func(h rank.Hit) bool { return slices.Contains(deletedSince, h.Ordinal) },
+				)
 			}
 			if err := a.tabulate(); err != nil {
 				return err
@@ -74,12 +82,12 @@ func (a *answer) complete(ctx context.Context) error {
 	var scores []float32
 	for i := range a.findings {
 		f := &a.findings[i]
-		if f.status != StatusOK || !f.follows && !exact {
+		if f.Status != sources.StatusOK || !f.Follows && !exact {
 			continue
 		}
 		passages = a.table.Missing(i, passages[:0])
 		scores = append(scores[:0], make([]float32, len(passages))...)
-		if f.follows {
+		if f.Follows {
 			a.follow(ctx, i, passages, scores)
 			continue
 		}
@@ -87,7 +95,7 @@ func (a *answer) complete(ctx context.Context) error {
 			continue
 		}
 		err := run.Guard(func() error {
-			if err := f.score(ctx, passages, scores); err != nil {
+			if err := f.Score(ctx, passages, scores); err != nil {
 				return err
 			}
 			return a.table.Complete(i, scores)
@@ -96,8 +104,13 @@ func (a *answer) complete(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			a.observer.Source(ctx, f.source.name(), StatusFailed, fmt.Errorf("exact scores: %w", err))
-			a.degraded = append(a.degraded, Missing{Source: f.source.name(),
+			a.found.Panel.Run.Report.Source(
+				ctx,
+				f.Source.Name(),
+				sources.StatusFailed,
+				fmt.Errorf("exact scores: %w", err),
+			)
+			a.degraded = append(a.degraded, Missing{Source: f.Source.Name(),
 				Reason: "its true scores for the others' passages could not be read; its lowest score stands in for them"})
 		}
 	}
@@ -108,14 +121,14 @@ func (a *answer) complete(ctx context.Context) error {
 func (a *answer) tabulate() error {
 	lists := make([][]rank.Hit, len(a.findings))
 	for i, f := range a.findings {
-		lists[i] = f.hits
+		lists[i] = f.Hits
 	}
 	if err := a.table.Reset(lists); err != nil {
 		return err
 	}
 	a.table.Admit(a.others)
 	a.table.OrderTies(func(passages []rank.Ordinal) {
-		if err := a.view.Passages().SortByID(passages); err != nil {
+		if err := a.found.View.Passages().SortByID(passages); err != nil {
 			a.untied = fmt.Errorf("ordering passages with equal scores: %w", err)
 		}
 	})
@@ -126,40 +139,17 @@ func (a *answer) tabulate() error {
 // that did not answer.
 func (a *answer) follow(ctx context.Context, column int, candidates []rank.Ordinal, scores []float32) {
 	f := &a.findings[column]
-	f.cause = run.Guard(func() error {
-		return a.Stage(ctx, f.source.name(), StageSearch, &f.took.Search, func() error {
-			if err := f.score(ctx, candidates, scores); err != nil {
+	f.Cause = run.Guard(func() error {
+		return a.found.Panel.Run.Stage(ctx, f.Source.Name(), run.StageSearch, &f.Took.Search, func() error {
+			if err := f.Score(ctx, candidates, scores); err != nil {
 				return err
 			}
 			return a.table.Follow(column, scores)
 		})
 	})
-	if f.cause != nil {
-		f.status, f.reason = StatusFailed, "it failed; the server's log says why"
-		a.observer.Source(ctx, f.source.name(), f.status, f.cause)
+	if f.Cause != nil {
+		f.Status = sources.StatusFailed
+		f.Reason = "it failed; the server's log says why"
+		a.found.Panel.Run.Report.Source(ctx, f.Source.Name(), f.Status, f.Cause)
 	}
-}
-
-// randomPassages is how many passages a question is compared with to see what
-// closeness is worth in this collection: the mean of so many scores is known to a
-// tenth of their deviation, for a fraction of a millisecond.
-const randomPassages = 128
-
-// scoresOf returns what a source scores a sample of the passages, which have nothing to do with
-// the question.
-func (f *finding) scoresOf(ctx context.Context, sample []rank.Ordinal) []rank.Hit {
-	if len(sample) == 0 || f.score == nil {
-		return nil
-	}
-	scores := make([]float32, len(sample))
-	if err := f.score(ctx, sample, scores); err != nil {
-		return nil
-	}
-	hits := make([]rank.Hit, 0, len(sample))
-	for i, s := range scores {
-		if !math.IsNaN(float64(s)) {
-			hits = append(hits, rank.Hit{Ordinal: sample[i], Score: s})
-		}
-	}
-	return hits
 }

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
 )
@@ -83,14 +84,11 @@ type Defaults struct {
 	ConfidenceAUROC map[string]float64
 	// Reliability is how often the first passage of the gate's answers was right, by
 	// confidence, the lowest first; nil: not known for this collection.
-	Reliability []ReliabilityBin
+	Reliability []sources.ReliabilityBin
 	// WordsChance is the calibrated chance that BM25's own first hit answers; nil
 	// likewise.
-	WordsChance Chance
+	WordsChance sources.Chance
 }
-
-// judges reports whether something was fitted that says how good the gate's answers are.
-func (d *Defaults) judges() bool { return d.Chances != nil || d.Answerability != nil }
 
 // complete fills in what is left out and refuses what cannot work.
 func (c *EngineConfig) complete() error {
@@ -166,12 +164,12 @@ func (c *LineUp) checkExperts() error {
 		switch {
 		case x.Name == "":
 			return fmt.Errorf("search: expert %d has no name", i+1)
-		case x.Name == WordSource || x.Name == PhraseSource:
+		case x.Name == sources.WordSource || x.Name == sources.PhraseSource:
 			return fmt.Errorf(
 				"search: an expert is called %q, which is BM25's name (%s over words, %s over pairs of them)",
 				x.Name,
-				WordSource,
-				PhraseSource,
+				sources.WordSource,
+				sources.PhraseSource,
 			)
 		case names[x.Name]:
 			return fmt.Errorf("search: two experts are called %q", x.Name)
@@ -180,8 +178,8 @@ func (c *LineUp) checkExperts() error {
 		}
 		names[x.Name] = true
 		x.Info.Name = x.Name
-		if x.Info.Kind != KindSparse {
-			x.Info.Kind = KindDense
+		if x.Info.Kind != sources.KindSparse {
+			x.Info.Kind = sources.KindDense
 		}
 		if x.Head != nil {
 			x.Info.Domains = x.Head.Domains()
@@ -203,7 +201,7 @@ func (c *LineUp) checkExperts() error {
 	if x := c.Late; x != nil {
 		late := *x
 		late.Info.Name = late.Name
-		late.Info.Kind = KindLate
+		late.Info.Kind = sources.KindLate
 		c.Late = &late
 		if x.Encoder == nil {
 			return fmt.Errorf("search: expert %q has no question encoder", x.Name)
@@ -218,7 +216,7 @@ func (c *LineUp) checkReference() error {
 	if c.Reference == "" {
 		return nil
 	}
-	at := slices.IndexFunc(c.Experts, func(x Expert) bool { return x.Name == c.Reference })
+	at := slices.IndexFunc(c.Experts, func(x sources.Expert) bool { return x.Name == c.Reference })
 	if at < 0 {
 		return fmt.Errorf("search: the reference %q is not among the experts", c.Reference)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/snapshot"
 )
 
@@ -63,14 +64,13 @@ func TestFunctionWordsAreNotMarked(t *testing.T) {
 			for i := range s.library.shelf.passages {
 				s.library.shelf.passages[i].Title, s.library.shelf.passages[i].Text = "", lines[i%len(lines)]
 			}
-			known := new(contentWords)
+			known := new(content.Words)
 			view := &snapshot.Pinned{View: &fewer{s.library.shelf, len(lines) * times}}
-			carries := known.filter(t.Context(), view, "")
+			carries := known.Filter(t.Context(), view, "")
 			for want, words := range map[bool]string{false: c.ask, true: c.tell} {
 				for _, word := range strings.Fields(words) {
 					p := corpus.Passage{Text: lines[0] + " " + word}
-					h := Highlight{Field: "text", Start: len(p.Text) - len(word), End: len(p.Text)}
-					if got := carries(&p, h); got != want {
+					if got := carries(&p, "text", len(p.Text)-len(word), len(p.Text)); got != want {
 						t.Errorf("%s, %d passages: %q is marked: %t", code, len(lines)*times, word, got)
 					}
 				}
@@ -78,12 +78,12 @@ func TestFunctionWordsAreNotMarked(t *testing.T) {
 			for _, word := range strings.Fields(c.open) {
 				told := strings.Fields(c.tell)
 				question := word + " " + told[0] + " " + told[1] + " " + told[2] + "?"
-				if got := known.functionWordsOf(t.Context(), view, question); !slices.Equal(got, []string{word}) {
+				if got := known.FunctionWordsOf(t.Context(), view, question); !slices.Equal(got, []string{word}) {
 					t.Errorf("%s: function words of %q are %q", code, question, got)
 				}
 			}
 			question := c.ask + " " + c.tell
-			function := known.functionWordsOf(t.Context(), view, question)
+			function := known.FunctionWordsOf(t.Context(), view, question)
 			for _, word := range strings.Fields(strings.ToLower(question)) {
 				if asks := slices.Contains(strings.Fields(strings.ToLower(c.ask)), word); slices.Contains(function, word) != asks {
 					t.Errorf("%s: of the question %q is a function word: %t", code, word, !asks)
@@ -99,7 +99,7 @@ func TestMayCarryNothing(t *testing.T) {
 		"who are you?": true, "Was ist das?": true, "pourquoi pas nous": true, "who keeps the lamp": false, "fox": false,
 		"": false, "warum ist das so": true, "wer hütet die Lampe": false,
 	} {
-		if new(contentWords).mayCarryNothing(question) != want {
+		if new(content.Words).MayCarryNothing(question) != want {
 			t.Errorf("%q: %t", question, !want)
 		}
 	}
@@ -111,7 +111,7 @@ func TestNamesAreMarked(t *testing.T) {
 	for i, line := range strings.Split(spoken["en"].passages, "\n") {
 		s.library.shelf.passages[i].Text = line
 	}
-	carries := new(contentWords).filter(t.Context(), &snapshot.Pinned{View: s.library.shelf}, "")
+	carries := new(content.Words).Filter(t.Context(), &snapshot.Pinned{View: s.library.shelf}, "")
 	for text, want := range map[string]string{
 		"They saw The Who play before it was dark, and who they were did not matter to them.":       "The Who",
 		"Ask the IT department when it is broken, since they know it, and not us.":                  "IT",
@@ -126,10 +126,10 @@ func TestNamesAreMarked(t *testing.T) {
 		for _, word := range strings.Fields(text) {
 			at := end + strings.Index(text[end:], word)
 			end = at + len(word)
-			bare := bareWord(word)
+			bare := content.BareWord(word)
 			at += strings.Index(word, bare)
 			if strings.Contains(" The Who IT US WHO IS What Does I it who ", " "+bare+" ") &&
-				carries(&p, Highlight{Field: "text", Start: at, End: at + len(bare)}) {
+				carries(&p, "text", at, at+len(bare)) {
 				got = append(got, bare)
 			}
 		}

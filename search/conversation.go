@@ -10,7 +10,9 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/access"
+	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/internal/sources"
 )
 
 // A message that lacks what was said before it ("and for children?") is asked twice: by itself, and
@@ -38,47 +40,52 @@ func earlierWeight(message string) float64 {
 	return min(earlierMost, earlierWords/float64(max(len(strings.Fields(message)), 1)))
 }
 
-// askInConversation puts an inquiry to its sources, and beside it the same question behind those before
-// it where there are any.
-func (l *lineUp) askInConversation(ctx context.Context, q inquiry, behind string, view *snapshot.Pinned) *pass {
-	ask := func(q inquiry) *pass {
+// askInConversation puts an inquiry to its sources, and at the same time the same question behind those before it
+// where there are any; behind "" is none.
+func (l *lineUp) askInConversation(
+	ctx context.Context,
+	q sources.Inquiry,
+	behind string,
+	view *snapshot.Pinned,
+) *outcome {
+	ask := func(q sources.Inquiry) (*sources.Findings, []Correction, []Used) {
 		var corrections []Correction
-		if q.correct && access.Restriction(ctx) == nil { // what is said of it may be words of passages that are not seen
-			q.question, corrections = l.corrected(ctx, view, q.question)
+		var used []Used
+		if q.Correct &&
+			access.Restriction(ctx) == nil { // what is said of it may be words of passages that are not seen
+			q.Question, corrections = l.corrected(ctx, view, q.Question)
 		}
-		p := l.ask(ctx, q, view)
-		p.corrections = corrections
-		return p
+		q.Words, used = synonymous(q.Question, l.defaults.Synonyms)
+		return l.panel.Ask(ctx, q, view), corrections, used
 	}
 	var running sync.WaitGroup
-	var earlier *pass
+	o := &outcome{}
 	if behind != "" {
 		other := q
-		other.question = behind
-		running.Go(func() { earlier = ask(other) })
+		other.Question = behind
+		running.Go(func() { o.earlier, _, _ = ask(other) })
 	}
-	found := ask(q)
+	o.found, o.corrections, o.synonyms = ask(q)
 	running.Wait()
-	found.earlier = earlier
-	return found
+	return o
 }
 
 // behindEarlier returns the answer to the question behind the earlier ones, to be completed and fused,
 // and lets each of both rank what the other found. It returns nil where there are none. A note says
 // where no source answered that.
-func (a *answer) behindEarlier(ctx context.Context) *answer {
-	if a.earlier == nil {
+func (a *answer) behindEarlier(ctx context.Context, earlier *sources.Findings) *answer {
+	if earlier == nil {
 		return nil
 	}
-	findings := a.earlier.findingsOf(a.plan)
-	if err := a.earlier.checkAnswered(findings); err != nil {
+	findings := earlier.FindingsOf(&a.plan.inquiry)
+	if err := earlier.CheckAnswered(findings); err != nil {
 		a.degraded = append(a.degraded, Missing{
 			Source: EarlierSource,
 			Reason: "the question was asked without the messages before it: behind them no source answered in time",
 		})
 		return nil
 	}
-	behind := a.earlier.newAnswer(a.plan, findings)
+	behind := newAnswer(a.rules, a.plan, earlier, findings)
 	behind.encodeReference(ctx)
 	behind.others = foundBy(a.findings)
 	a.others = foundBy(behind.findings)
@@ -86,10 +93,10 @@ func (a *answer) behindEarlier(ctx context.Context) *answer {
 }
 
 // foundBy returns the passages that were found, ascending, each once.
-func foundBy(findings []finding) []rank.Ordinal {
+func foundBy(findings []sources.Finding) []rank.Ordinal {
 	all := []rank.Ordinal{}
 	for _, f := range findings {
-		for _, h := range f.hits {
+		for _, h := range f.Hits {
 			all = append(all, h.Ordinal)
 		}
 	}
@@ -102,7 +109,7 @@ func foundBy(findings []finding) []rank.Ordinal {
 // first; where both do, the higher of the two, and where none does, the lower. A reranker gets the
 // question whose confidence it is, and a reader the last message.
 func (a *answer) addEarlier(behind *answer) {
-	weight := earlierWeight(a.question)
+	weight := earlierWeight(a.found.Inquiry.Question)
 	for i := range a.rankings {
 		own := &a.rankings[i]
 		other := &behind.rankings[i]
@@ -124,10 +131,10 @@ func (a *answer) addEarlier(behind *answer) {
 			item.Score += weight * (score - least)
 			a.credit(i, item.Ordinal, Contribution{
 				Source:       EarlierSource,
-				Score:        ptr(printed(score - least)),
+				Score:        run.Ptr(run.Printed(score - least)),
 				Origin:       OriginEarlier,
-				Weight:       printed(weight),
-				Contribution: printed(weight * (score - least)),
+				Weight:       run.Printed(weight),
+				Contribution: run.Printed(weight * (score - least)),
 			})
 		}
 		slices.SortStableFunc(own.Items, func(x, y fusion.Item) int {
@@ -144,7 +151,7 @@ func (a *answer) addEarlier(behind *answer) {
 		if followsEarlier(first == alone, first == other.Items[0].Ordinal, own.Confidence, other.Confidence) {
 			own.Confidence, own.Any = other.Confidence, other.Any
 			if i == 0 {
-				a.asked = behind.question
+				a.asked = behind.found.Inquiry.Question
 			}
 		}
 	}
@@ -163,7 +170,7 @@ func answerableBehind(alone, behind *float64) *float64 {
 		return alone
 	}
 	odds := logOdds(*alone) + earlierAnswerable*max(logOdds(*behind), 0)
-	return ptr(1 / (1 + math.Exp(-odds)))
+	return run.Ptr(1 / (1 + math.Exp(-odds)))
 }
 
 // followsEarlier reports whether the confidence is that of the question behind the earlier ones: of the

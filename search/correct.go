@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/spelling"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
@@ -47,14 +48,19 @@ type suspect struct {
 func (l *lineUp) corrected(ctx context.Context, view *snapshot.Pinned, question string) (string, []Correction) {
 	var out string
 	var corrections []Correction
-	err := l.Compute(ctx, func(ctx context.Context) error {
+	err := l.panel.Run.Compute(ctx, func(ctx context.Context) error {
 		return run.Guard(func() (err error) {
 			out, corrections, err = l.correct(ctx, view, question)
 			return err
 		})
 	})
 	if err != nil {
-		l.observer.Source(ctx, WordSource, StatusFailed, fmt.Errorf("looking for mistyped words: %w", err))
+		l.panel.Run.Report.Source(
+			ctx,
+			sources.WordSource,
+			sources.StatusFailed,
+			fmt.Errorf("looking for mistyped words: %w", err),
+		)
 		return question, nil
 	}
 	return out, corrections
@@ -114,9 +120,9 @@ func (l *lineUp) correct(ctx context.Context, view *snapshot.Pinned, question st
 	return out.String(), corrections, nil
 }
 
-// languageOf returns what the vocabulary of an expert's encoder says of its language; nil where it
+// LanguageOf returns what the vocabulary of an expert's encoder says of its language; nil where it
 // says nothing.
-func languageOf(x *Expert) *spelling.Language {
+func languageOf(x *sources.Expert) *spelling.Language {
 	if x == nil {
 		return nil
 	}
@@ -241,8 +247,13 @@ func suspectsOf(question string, language *spelling.Language) (suspects []suspec
 				default:
 					suspects = append(
 						suspects,
-						suspect{begin: begin + from, end: begin + to, word: lower, name: !loud && !first && unicode.IsUpper(head),
-							placed: storage.Placed{Before: question[:begin+from], After: question[begin+to:]}},
+						suspect{
+							begin:  begin + from,
+							end:    begin + to,
+							word:   lower,
+							name:   !loud && !first && unicode.IsUpper(head),
+							placed: storage.Placed{Before: question[:begin+from], After: question[begin+to:]},
+						},
 					)
 				}
 				first = false
@@ -274,7 +285,8 @@ func eachWord(chunk string, yield func(from, to int)) {
 		core = strings.TrimSuffix(core, apostrophe)
 	}
 	for part := range strings.SplitSeq(core, "-") {
-		if part == "" || strings.ContainsFunc(part, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+		if part == "" ||
+			strings.ContainsFunc(part, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
 			return // an identifier, or two words with an apostrophe
 		}
 	}

@@ -19,7 +19,7 @@ func (e *Engine) Count(ctx context.Context, f storage.Filter) (n int, err error)
 	if err != nil {
 		return 0, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	view := e.pin()
 	defer view.Release()
 	err = view.Narrow(ctx, f)

@@ -3,6 +3,9 @@ package search
 import (
 	"context"
 	"time"
+
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 )
 
 type arrivalKey struct{}
@@ -13,24 +16,12 @@ func Arrived(ctx context.Context, when time.Time) context.Context {
 	return context.WithValue(ctx, arrivalKey{}, when)
 }
 
-// reserved is the share of a request's time that is left, when the last source has
-// to be back, for making an answer of what the others found: a quarter, and never
-// more than reservedMost.
-const (
-	reserved     = 4
-	reservedMost = 100 * time.Millisecond
-)
-
-// readingMost is the most that a reader, and a reranker, has of a request's time, of which each
-// gets a quarter: the sources have to be back so much earlier.
-const readingMost = 500 * time.Millisecond
-
-// shares returns how many models work on what the sources find: a reader, and a reranker.
-func (q *inquiry) shares() (n int) {
-	if q.reads {
+// readingModels returns how many models read what the sources find: a reader, and a reranker.
+func readingModels(q *sources.Inquiry) (n int) {
+	if q.Reads {
 		n++
 	}
-	if q.reranks {
+	if q.Reranks {
 		n++
 	}
 	return n
@@ -39,15 +30,16 @@ func (q *inquiry) shares() (n int) {
 // divideTime limits a request, and in it the search and its sources, to its time: timeout, or less
 // where some of it has passed or the caller has less. Each of the models that work on what is found
 // has a share. A model behind an interface writes in time of its own, beside that.
-func (q *inquiry) divideTime(
+func divideTime(
 	ctx context.Context,
+	q *sources.Inquiry,
 	began time.Time,
-) (whole, sources context.Context, searched time.Time, cancel func()) {
-	end := began.Add(q.timeout)
+) (whole, asking context.Context, searched time.Time, cancel func()) {
+	end := began.Add(q.Timeout)
 	if arrived, ok := ctx.Value(arrivalKey{}).(time.Time); ok {
-		end = arrived.Add(q.timeout)
+		end = arrived.Add(q.Timeout)
 	}
-	written := end.Add(q.writing)
+	written := end.Add(q.Writing)
 	if earlier, ok := ctx.Deadline(); ok && earlier.Before(written) {
 		written = earlier
 	}
@@ -55,24 +47,15 @@ func (q *inquiry) divideTime(
 		end = written
 	}
 	whole, cancelWhole := context.WithDeadline(ctx, written)
-	q.timeout = max(end.Sub(began), 0)
-	afterwards := min(q.timeout/reserved, reservedMost)
-	if q.writes {
-		afterwards = q.timeout / 2 // what takes long is writing
+	q.Timeout = max(end.Sub(began), 0)
+	afterwards := min(q.Timeout/run.Reserved, run.ReservedMost)
+	if q.Writes {
+		afterwards = q.Timeout / 2 // what takes long is writing
 	} else {
-		afterwards += time.Duration(q.shares()) * min(q.timeout/reserved, readingMost)
+		afterwards += time.Duration(readingModels(q)) * min(q.Timeout/run.Reserved, run.ReadingMost)
 	}
-	sources, cancelSources := context.WithDeadline(whole, end.Add(-afterwards))
-	return whole, sources, end, func() { cancelSources(); cancelWhole() }
-}
-
-// searching returns a context for searching and reading, which ends before the time that is reserved for writing
-// begins.
-func (p *pass) searching(ctx context.Context) (context.Context, context.CancelFunc) {
-	if p.writing == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, p.searched)
+	asking, cancelSources := context.WithDeadline(whole, end.Add(-afterwards))
+	return whole, asking, end, func() { cancelSources(); cancelWhole() }
 }
 
 type idleKey struct{}

@@ -36,7 +36,7 @@ func (e *Engine) Documents(
 	if err != nil {
 		return nil, "", err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	view := e.pin()
 	defer view.Release()
 	err = run.Guard(func() (err error) {

@@ -33,7 +33,7 @@ func (e *Engine) DocumentText(ctx context.Context, id string, from, most int) (o
 	if err != nil {
 		return out, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	view := e.pin()
 	defer view.Release()
 	var passages []corpus.Passage

@@ -11,12 +11,7 @@ import (
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
-)
-
-// The kinds of text that Embed takes.
-const (
-	KindQuestion = "question"
-	KindPassage  = "passage"
+	"example.org/conclave/search/internal/sources"
 )
 
 // EmbedRequest asks for the vectors of texts.
@@ -48,10 +43,10 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	if err != nil {
 		return EmbedResponse{}, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	var wrong fault.Problems
 	i := l.numberOf(r.Expert)
-	if l.late != nil && r.Expert == l.late.name() {
+	if l.panel.Late != nil && r.Expert == l.panel.Late.Name() {
 		wrong.Add(
 			"unknown_expert",
 			"/expert",
@@ -64,8 +59,8 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 		wrong.Add("unknown_expert", "/expert", "there is no expert %s: %s", wording.Quote(r.Expert), l.knownExperts())
 		return EmbedResponse{}, wrong.Err()
 	}
-	x := l.experts[i].Expert
-	if x.Info.Kind == KindSparse {
+	x := l.panel.Experts[i].Model
+	if x.Info.Kind == sources.KindSparse {
 		wrong.Add(
 			"unknown_expert",
 			"/expert",
@@ -74,9 +69,9 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 		)
 		return EmbedResponse{}, wrong.Err()
 	}
-	kind := fault.OneOf(&wrong, "/kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
+	kind := fault.OneOf(&wrong, "/kind", r.Kind, sources.KindQuestion, []string{sources.KindQuestion, sources.KindPassage})
 	checkTexts(&wrong, "/input", r.Input, l.limits)
-	if kind == KindPassage && x.Passages == nil {
+	if kind == sources.KindPassage && x.Passages == nil {
 		wrong.Add(
 			"no_passage_encoder",
 			"/kind",
@@ -94,22 +89,22 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 		return EmbedResponse{}, err
 	}
 	var vectors [][]float32
-	if kind == KindPassage {
-		vectors, err = embedPassages(ctx, x, r.Input, checkVector)
+	if kind == sources.KindPassage {
+		vectors, err = embedPassages(ctx, x, r.Input, sources.CheckVector)
 	} else {
-		vectors, err = embedQuestions(ctx, x, r.Input, checkVector)
+		vectors, err = embedQuestions(ctx, x, r.Input, sources.CheckVector)
 	}
 	if err != nil {
 		return EmbedResponse{}, l.embedError(ctx, x, err)
 	}
 	out := EmbedResponse{Expert: x.Name, Dimension: len(vectors[0]), Embeddings: vectors}
-	out.Tokens, out.Truncated = x.countTokens(kind, r.Input)
+	out.Tokens, out.Truncated = x.CountTokens(kind, r.Input)
 	return out, nil
 }
 
 func embedQuestions(
 	ctx context.Context,
-	x *Expert,
+	x *sources.Expert,
 	texts []string,
 	check func([]float32, int) error,
 ) ([][]float32, error) {
@@ -125,7 +120,7 @@ func embedQuestions(
 				}
 				err = check(vectors[i], x.Info.Dimension)
 				if err == nil {
-					vectors[i], _, err = x.applyHead(ctx, vectors[i])
+					vectors[i], _, err = x.ApplyHead(ctx, vectors[i])
 				}
 				return err
 			})
@@ -140,7 +135,7 @@ func embedQuestions(
 
 func embedPassages(
 	ctx context.Context,
-	x *Expert,
+	x *sources.Expert,
 	texts []string,
 	check func([]float32, int) error,
 ) (vectors [][]float32, err error) {
@@ -166,7 +161,7 @@ func embedPassages(
 	return vectors, err
 }
 
-func (l *lineUp) embedError(ctx context.Context, x *Expert, err error) error {
+func (l *lineUp) embedError(ctx context.Context, x *sources.Expert, err error) error {
 	return l.modelError(ctx, fmt.Sprintf("expert %q", x.Name), err)
 }
 

@@ -10,7 +10,10 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
@@ -20,13 +23,13 @@ import (
 // nothing else: encoders and corpus belong to the caller, who closes an encoder
 // when no line-up in use has it, and the corpus after the Engine.
 type Engine struct {
-	run.Runner
+	run      run.Runner
 	corpus   storage.Corpus
 	limits   Limits
 	observer Observer
 
 	tables       sync.Pool // of *fusion.Candidates
-	contentWords contentWords
+	contentWords content.Words
 
 	swapping sync.Mutex // held by Use and Close
 	closed   atomic.Bool
@@ -39,7 +42,7 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		Runner: run.Runner{Report: c.Observer, Turns: c.Turns}, corpus: c.Corpus, limits: c.Limits, observer: c.Observer,
+		run: run.Runner{Report: c.Observer, Turns: c.Turns}, corpus: c.Corpus, limits: c.Limits, observer: c.Observer,
 		tables: sync.Pool{New: func() any { return new(fusion.Candidates) }},
 	}
 	first, err := e.newLineUp(c.LineUp)
@@ -82,7 +85,7 @@ func (e *Engine) Search(ctx context.Context, r Request) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	return l.answer(ctx, r, started, nil)
 }
 
@@ -94,71 +97,111 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 		return Response{}, err
 	}
 	started = started.Add(p.rewrite(ctx, l.limits.QuestionBytes))
-	var response Response
-	err = l.pass(ctx, p.inquiry, started, func(whole context.Context, found *pass) error {
-		searching, cancel := found.searching(whole)
-		defer cancel()
-		a, err := found.rank(searching, p, found.findings)
+	o, whole, release, err := l.ask(ctx, p.inquiry, started)
+	if err != nil {
+		return Response{}, err
+	}
+	defer release()
+	searching, cancel := o.untilSearched(whole)
+	defer cancel()
+	a, err := l.rank(searching, p, o, o.found.All)
+	if err != nil {
+		return Response{}, err
+	}
+	defer a.done()
+	if ahead != nil {
+		left, waited, cancel, err := waitForEarlier(ctx, whole, ahead)
 		if err != nil {
-			return err
+			return Response{}, explainFailure(whole, o.found.Inquiry.Timeout, err)
 		}
-		defer a.done()
-		if ahead != nil {
-			left, waited, cancel, err := waitForEarlier(ctx, whole, ahead)
-			if err != nil {
-				return found.explainFailure(whole, err)
-			}
-			defer cancel()
-			started = started.Add(waited)
-			found.searched = found.searched.Add(waited)
-			whole = left
-		}
-		response, err = a.finish(whole, started)
-		return err
-	})
-	return response, err
+		defer cancel()
+		started = started.Add(waited)
+		o.searched = o.searched.Add(waited)
+		whole = left
+	}
+	return l.finish(whole, a, o, started)
 }
 
-// pass pins a generation, asks the sources, and hands over what they found, in the
-// context of the whole request.
-func (l *lineUp) pass(
+// outcome is what the sources found for a question of a request.
+type outcome struct {
+	found       *sources.Findings // for the question
+	corrections []Correction      // of misspelt words of it
+	synonyms    []Used            // that were searched for with its words
+	part        string            // the part of a long question that was asked; "": all of it
+	earlier     *sources.Findings // for the question behind the messages before it; nil: there are none
+	searched    time.Time         // when everything but the writing of an answer has to be done
+}
+
+// untilSearched returns a context that ends when everything but the writing of an answer has to be done.
+func (o *outcome) untilSearched(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.found.Inquiry.Writing == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, o.searched)
+}
+
+// ask pins a generation and asks the sources of an inquiry. It returns what they found and a context for the rest of
+// the request. Call release at its end; it is nil on an error.
+func (l *lineUp) ask(
 	ctx context.Context,
-	q inquiry,
+	q sources.Inquiry,
 	started time.Time,
-	then func(ctx context.Context, found *pass) error,
-) error {
+) (o *outcome, whole context.Context, release func(), err error) {
 	view := l.pin()
-	defer view.Release()
-	if q.exact {
-		if err := l.allowExact(q.wanted, view); err != nil {
-			return err
-		}
+	whole, asking, searched, cancel := divideTime(ctx, &q, started)
+	release = func() {
+		cancel()
+		view.Release()
 	}
-	ctx, asking, searched, cancel := q.divideTime(ctx, started)
-	defer cancel()
-	whole := q.question
-	var behind string
-	q.question, behind = l.focus(asking, &q, view)
-	part := q.question
-	found := l.askInConversation(asking, q, behind, view)
-	if part != whole {
-		found.part = part
+	o, err = l.askOf(ctx, asking, &q, view)
+	if err != nil {
+		release()
+		return nil, nil, nil, err
 	}
-	found.searched = searched
-	l.observer.Stage(ctx, "", StageSources, time.Since(started))
+	o.searched = searched
+	l.panel.Run.Report.Stage(ctx, "", run.StageSources, time.Since(started))
+	err = checkAsked(ctx, o)
+	if err != nil {
+		release()
+		return nil, nil, nil, err
+	}
+	return o, whole, release, nil
+}
+
+// checkAsked returns the error of a request that ends after the sources were asked: its caller has gone, or its filter
+// cannot be followed.
+func checkAsked(ctx context.Context, o *outcome) error {
 	if err := run.CheckCaller(ctx); err != nil {
 		return err
 	}
-	if found.refused != nil {
-		return found.refused
+	if o.found.Refused != nil {
+		return o.found.Refused
 	}
-	return then(ctx, found)
+	return nil
+}
+
+// askOf finds the question in the text of an inquiry and asks the sources for it, within asking.
+func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *snapshot.Pinned) (*outcome, error) {
+	if q.Exact {
+		if err := l.allowExact(q.Wanted, view); err != nil {
+			return nil, err
+		}
+	}
+	whole := q.Question
+	var behind string
+	q.Question, behind = l.focus(asking, q, view)
+	part := q.Question
+	o := l.askInConversation(asking, *q, behind, view)
+	if part != whole {
+		o.part = part
+	}
+	return o, nil
 }
 
 // allowExact refuses an exact search among more passages than an index compares with.
 func (l *lineUp) allowExact(wanted []int, view storage.View) error {
 	for _, at := range wanted {
-		if x, ok := view.Index(l.sources[at].name()); ok && x.MostExact > 0 && x.Passages > x.MostExact {
+		if x, ok := view.Index(l.panel.Sources[at].Name()); ok && x.MostExact > 0 && x.Passages > x.MostExact {
 			var wrong fault.Problems
 			wrong.Add(
 				"out_of_range",
@@ -173,28 +216,18 @@ func (l *lineUp) allowExact(wanted []int, view storage.View) error {
 	return nil
 }
 
-// conclude does the steps after the sources have answered.
-func (p *pass) conclude(ctx context.Context, by *plan, findings []finding, started time.Time) (Response, error) {
-	a, err := p.rank(ctx, by, findings)
-	if err != nil {
-		return Response{}, err
-	}
-	defer a.done()
-	return a.finish(ctx, started)
-}
-
 // rank completes and fuses. What it returns is done with once.
-func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer, error) {
-	if err := p.checkAnswered(findings); err != nil {
+func (l *lineUp) rank(ctx context.Context, by *plan, o *outcome, findings []sources.Finding) (*answer, error) {
+	if err := o.found.CheckAnswered(findings); err != nil {
 		return nil, err
 	}
-	a := p.newAnswer(by, findings)
+	a := newAnswer(&l.rules, by, o.found, findings)
 	a.encodeReference(ctx)
-	behind := a.behindEarlier(ctx)
+	behind := a.behindEarlier(ctx, o.earlier)
 	if behind != nil {
 		defer behind.done()
 	}
-	err := p.Compute(ctx, func(ctx context.Context) error {
+	err := l.panel.Run.Compute(ctx, func(ctx context.Context) error {
 		if err := a.completeAndFuse(ctx); err != nil {
 			return err
 		}
@@ -211,66 +244,72 @@ func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer,
 	})
 	if err != nil {
 		a.done()
-		return nil, p.explainFailure(ctx, err)
+		return nil, explainFailure(ctx, o.found.Inquiry.Timeout, err)
 	}
 	return a, nil
 }
 
-// newAnswer returns the answer that is to be made of findings. It is done with once.
-func (p *pass) newAnswer(by *plan, findings []finding) *answer {
+// newAnswer returns the answer that is to be made of findings, by rules and a plan. It is done with once.
+func newAnswer(r *rules, by *plan, found *sources.Findings, findings []sources.Finding) *answer {
 	return &answer{
-		pass:     p,
+		found:    found,
+		rules:    r,
 		plan:     by,
 		findings: findings,
-		table:    p.tables.Get().(*fusion.Candidates),
-		asked:    p.question,
+		table:    r.tables.Get().(*fusion.Candidates),
+		asked:    found.Inquiry.Question,
 	}
 }
 
 // completeAndFuse ranks the candidates by every method.
 func (a *answer) completeAndFuse(ctx context.Context) error {
-	if err := a.step(ctx, StageComplete, a.complete); err != nil {
+	if err := a.step(ctx, run.StageComplete, a.complete); err != nil {
 		return err
 	}
 	if err := a.withhold(ctx); err != nil {
 		return err
 	}
-	return a.step(ctx, StageFuse, a.fuse)
+	return a.step(ctx, run.StageFuse, a.fuse)
 }
 
 // done gives the table back to the pool.
 func (a *answer) done() {
 	a.table.OrderTies(nil) // the view is this request's
-	a.tables.Put(a.table)
+	a.rules.tables.Put(a.table)
 }
 
 // finish fetches, when there is room for the answer.
-func (a *answer) finish(whole context.Context, started time.Time) (Response, error) {
-	ctx, cancel := a.searching(whole)
+func (l *lineUp) finish(whole context.Context, a *answer, o *outcome, started time.Time) (Response, error) {
+	ctx, cancel := o.untilSearched(whole)
 	defer cancel()
+	compute := l.panel.Run.Compute
 	err := takeRoom(ctx, a.room)
 	if err == nil && a.plan.window(len(a.rankings[0].Items)) > 0 {
-		err = a.step(ctx, StageRerank, a.rerank)
+		err = a.step(ctx, run.StageRerank, a.rerank)
 	}
 	if err == nil && a.plan.reader != nil {
-		err = a.step(ctx, StageRead, a.markAnswers)
+		err = a.step(ctx, run.StageRead, a.markAnswers)
 	}
 	if err == nil {
-		err = a.Compute(ctx, func(ctx context.Context) error { return a.step(ctx, StageFetch, a.fetch) })
+		err = compute(ctx, func(ctx context.Context) error {
+			return a.step(ctx, run.StageFetch, func(ctx context.Context) error { return a.fetch(ctx, o) })
+		})
 	}
 	if err == nil && len(a.plan.facets) > 0 {
-		err = a.Compute(ctx, func(ctx context.Context) error { return run.Guard(func() error { return a.addFacets(ctx) }) })
+		err = compute(ctx, func(ctx context.Context) error {
+			return run.Guard(func() error { return a.addFacets(ctx) })
+		})
 	}
 	if err == nil && (a.plan.writer != nil || watchingOf(ctx).Found != nil) {
 		a.response.TookMS = run.Milliseconds(time.Since(started)) // so far
 		ctx = whole
-		err = a.step(ctx, StageGenerate, a.generate)
+		err = a.step(ctx, run.StageGenerate, a.generate)
 	}
 	if err != nil {
-		return Response{}, a.explainFailure(ctx, err)
+		return Response{}, explainFailure(ctx, o.found.Inquiry.Timeout, err)
 	}
 	a.response.TookMS = run.Milliseconds(time.Since(started))
-	a.observer.Answer(ctx, a.response)
+	l.observer.Answer(ctx, a.response)
 	return a.response, nil
 }
 
@@ -281,13 +320,13 @@ func (a *answer) step(ctx context.Context, stage string, do func(context.Context
 	if err := run.Guard(func() error { return do(ctx) }); err != nil {
 		return err
 	}
-	a.observer.Stage(ctx, "", stage, time.Since(began))
+	a.found.Panel.Run.Report.Stage(ctx, "", stage, time.Since(began))
 	return nil
 }
 
 // explainFailure returns the error of a request whose sources answered and that has no
 // answer for all that.
-func (p *pass) explainFailure(ctx context.Context, cause error) error {
+func explainFailure(ctx context.Context, timeout time.Duration, cause error) error {
 	var known *fault.Error
 	if err := run.CheckCaller(ctx); err != nil {
 		return err
@@ -299,7 +338,7 @@ func (p *pass) explainFailure(ctx context.Context, cause error) error {
 		return &fault.Error{Kind: fault.Deadline, Code: "deadline", Err: cause,
 			Detail: fmt.Sprintf(
 				"the sources answered, and the answer was not put together within %g ms",
-				run.Milliseconds(p.timeout),
+				run.Milliseconds(timeout),
 			)}
 	}
 	return &fault.Error{
@@ -310,45 +349,10 @@ func (p *pass) explainFailure(ctx context.Context, cause error) error {
 	}
 }
 
-// checkAnswered returns the error when no source is left that any of the methods
-// could use. One that follows, which only scores what others found, is none.
-func (p *pass) checkAnswered(findings []finding) error {
-	var deadline, full, other int
-	var causes []error
-	reasons := ""
-	for _, f := range findings {
-		switch f.status {
-		case StatusOK:
-			if !f.follows {
-				return nil
-			}
-			continue
-		case StatusSkipped:
-			continue
-		case StatusDeadline:
-			deadline++
-		case StatusOverloaded:
-			full++
-		default:
-			other++
-		}
-		causes = append(causes, fmt.Errorf("%s: %w", f.source.name(), f.cause))
-		reasons += fmt.Sprintf("; %s: %s", f.source.name(), f.reason)
-	}
-	err := &fault.Error{Err: errors.Join(causes...)}
-	switch {
-	case deadline > 0 && other == 0 && deadline >= full:
-		err.Kind = fault.Deadline
-		err.Code = "deadline"
-		err.Detail = fmt.Sprintf("no source answered within %g ms", run.Milliseconds(p.timeout)) + reasons
-	case full > 0 && other == 0:
-		err.Kind = fault.Overloaded
-		err.Code = "overloaded"
-		err.Detail = "the server has more questions waiting than it can take" + reasons
-	default:
-		err.Kind = fault.Unavailable
-		err.Code = "unavailable"
-		err.Detail = "no source could answer" + reasons
-	}
-	return err
+// pin pins the newest generation for a request, which releases it.
+func (e *Engine) pin() *snapshot.Pinned {
+	return snapshot.Pin(e.corpus.Acquire(), e.current.Load().defaults.Fields)
 }
+
+// pin pins the newest generation for a request, which releases it.
+func (l *lineUp) pin() *snapshot.Pinned { return snapshot.Pin(l.corpus.Acquire(), l.defaults.Fields) }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/sources"
 )
 
 // checkResponse checks what must hold of every answer, as printed.
@@ -200,7 +201,7 @@ func TestSameAgain(t *testing.T) {
 			}
 			r.TookMS = 0
 			for i := range r.Sources {
-				r.Sources[i].Took = Took{}
+				r.Sources[i].Took = sources.Took{}
 			}
 			if first.Question == "" {
 				first = r

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
@@ -72,7 +73,7 @@ func (e *Engine) gather(
 	if err != nil {
 		return Evidence{}, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	r.Fusion = Methods{Names: []string{fusion.MethodSum}}
 	r.Specialists = 0
 	p, err := l.plan(&r)
@@ -80,88 +81,53 @@ func (e *Engine) gather(
 		return Evidence{}, err
 	}
 	q := p.inquiry
-	q.candidates = max(p.candidates, depth)
-	q.wanted = slices.Clone(p.experts)
-	for at := len(l.experts); at < len(l.sources); at++ {
-		if l.sources[at].kind() != KindLexical || r.words() {
-			q.wanted = append(q.wanted, at)
+	q.Candidates = max(p.inquiry.Candidates, depth)
+	q.Wanted = slices.Clone(p.experts)
+	for at := len(l.panel.Experts); at < len(l.panel.Sources); at++ {
+		if l.panel.Sources[at].Kind() != sources.KindLexical || r.words() {
+			q.Wanted = append(q.Wanted, at)
 		}
 	}
-	var found Evidence
-	err = l.pass(ctx, q, time.Now(), func(_ context.Context, asked *pass) (err error) {
-		if choose != nil {
-			err = asked.restrictTo(ctx, choose)
-			if err != nil {
-				return err
-			}
-		}
-		found, err = asked.evidence(ctx, p, depth)
-		return err
-	})
-	return found, err
-}
-
-// restrictTo gives every source that answered the chosen passages for hits.
-func (p *pass) restrictTo(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordinal, error)) error {
-	var words []rank.Hit
-	for i := range p.findings {
-		if f := &p.findings[i]; f.source.name() == WordSource {
-			words = f.hits
-		}
-	}
-	chosen, err := choose(words)
+	o, _, release, err := l.ask(ctx, q, time.Now())
 	if err != nil {
-		return err
+		return Evidence{}, err
 	}
-	scores := make([]float32, len(chosen))
-	for i := range p.findings {
-		f := &p.findings[i]
-		if f.status != StatusOK {
-			continue // for evidence to say
+	defer release()
+	if choose != nil {
+		if err := o.found.RestrictTo(ctx, choose); err != nil {
+			return Evidence{}, err
 		}
-		if err := run.Guard(func() error { return f.score(ctx, chosen, scores) }); err != nil {
-			return fmt.Errorf("source %s: %w", f.source.name(), err)
-		}
-		f.hits = make([]rank.Hit, len(chosen))
-		f.members = nil
-		f.follows = false
-		for n, o := range chosen {
-			f.hits[n] = rank.Hit{Ordinal: o, Score: scores[n]}
-		}
-		slices.SortFunc(f.hits, func(a, b rank.Hit) int {
-			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ordinal, b.Ordinal))
-		})
 	}
-	return nil
+	return l.evidence(ctx, o.found, p, depth)
 }
 
 // evidence returns what the sources of a pass found, completed for a plan.
-func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, error) {
+func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan, depth int) (Evidence, error) {
 	found := Evidence{Table: new(fusion.Candidates)}
-	found.Wording, _ = p.wording(p.question)
-	for i := range p.findings {
-		f := &p.findings[i]
-		if f.status != StatusOK {
-			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.source.name(), f.reason, f.cause)
+	found.Wording, _ = p.Panel.Wording(p.Inquiry.Question)
+	for i := range p.All {
+		f := &p.All[i]
+		if f.Status != sources.StatusOK {
+			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.Source.Name(), f.Reason, f.Cause)
 		}
-		s := SourceEvidence{Name: f.source.name()}
-		if f.members != nil && len(f.hits) > 1 {
+		s := SourceEvidence{Name: f.Source.Name()}
+		if f.Members != nil && len(f.Hits) > 1 {
 			var err error
-			s.MemberScores, s.Members, err = f.members(ctx, f.hits[:min(len(f.hits), depth)])
+			s.MemberScores, s.Members, err = f.Members(ctx, f.Hits[:min(len(f.Hits), depth)])
 			if err != nil {
 				return Evidence{}, fmt.Errorf("source %s: %w", s.Name, err)
 			}
 		}
-		f.hits = f.hits[:min(len(f.hits), by.candidates)]
-		s.Hits = f.hits
+		f.Hits = f.Hits[:min(len(f.Hits), by.inquiry.Candidates)]
+		s.Hits = f.Hits
 		found.Sources = append(found.Sources, s)
 	}
-	a := answer{pass: p, plan: by, findings: p.findings, table: found.Table, known: p.encoded()}
+	a := answer{found: p, rules: &l.rules, plan: by, findings: p.All, table: found.Table, known: p.Encoded()}
 	err := run.Guard(func() error {
 		if err := a.complete(ctx); err != nil {
 			return err
 		}
-		for _, o := range a.observed(ctx, p.familiarities(a.known), true) {
+		for _, o := range a.observed(ctx, p.Panel.Familiarities(a.known), true) {
 			found.Sources[o.Column].Observed = o
 		}
 		found.Wording.Keys = copyHeld(a.keys(ctx), a.table.Ordinals())
@@ -170,13 +136,13 @@ func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, err
 	if err != nil {
 		return Evidence{}, fmt.Errorf("the sources' true scores: %w", err)
 	}
-	for _, f := range p.findings { // one that follows may have failed by now
-		if f.status != StatusOK {
-			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.source.name(), f.reason, f.cause)
+	for _, f := range p.All { // one that follows may have failed by now
+		if f.Status != sources.StatusOK {
+			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.Source.Name(), f.Reason, f.Cause)
 		}
 	}
 	for _, o := range found.Table.Ordinals() {
-		if others := p.copiesOf(o); len(others) > 0 {
+		if others := p.CopiesOf(o); len(others) > 0 {
 			if found.Copies == nil {
 				found.Copies = map[rank.Ordinal][]rank.Ordinal{}
 			}
@@ -186,7 +152,7 @@ func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, err
 	if len(a.degraded) > 0 {
 		return Evidence{}, fmt.Errorf("source %s: %s", a.degraded[0].Source, a.degraded[0].Reason)
 	}
-	return found, keepOrder(found.Table, p.view.Passages())
+	return found, keepOrder(found.Table, p.View.Passages())
 }
 
 // copyHeld looks up what the passages hold, so that nothing of the collection is needed later.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/run"
 )
 
 // TestGatherIsWhatSearchFuses fuses the evidence by hand and compares with
@@ -48,7 +49,7 @@ func TestGatherIsWhatSearchFuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := printed(fusion.Confidence(information, source.Members)), *muf.Sources[i].Confidence; got != want {
+		if got, want := run.Printed(fusion.Confidence(information, source.Members)), *muf.Sources[i].Confidence; got != want {
 			t.Errorf("%s: the members' scores say %v, MUF says %v", source.Name, got, want)
 		}
 		if len(source.Hits) != 15 || len(source.MemberScores) != 5*20 {

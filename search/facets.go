@@ -41,7 +41,7 @@ func (a *answer) addFacets(ctx context.Context) error {
 	if len(a.plan.facets) == 0 {
 		return nil
 	}
-	of, ok := a.view.Narrowed.(storage.Faceted)
+	of, ok := a.found.View.Narrowed.(storage.Faceted)
 	if !ok {
 		return fmt.Errorf("the store counts no values of fields")
 	}

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
@@ -52,31 +53,36 @@ func breakages() []breakage {
 	}
 	const failed = "the server's log says why"
 	return []breakage{
-		{"encoder fails", hooked("encoder", "error"), StatusFailed, failed},
-		{"encoder panics", hooked("encoder", "panic"), StatusFailed, failed},
-		{"encoder is full", hooked("encoder", "full"), StatusOverloaded, "queue is full"},
-		{"index fails", hooked("index", "error"), StatusFailed, failed},
-		{"index panics", hooked("index", "panic"), StatusFailed, failed},
-		{"ensemble fails", hooked("ensemble", "error"), StatusFailed, failed},
-		{"ensemble panics", hooked("ensemble", "panic"), StatusFailed, failed},
-		{"ensemble is full", hooked("ensemble", "full"), StatusOverloaded, "queue is full"},
-		{"scores panic", func(s *stage) { s.vectors["B"].scores = func() { panic("no scores") } }, StatusFailed, failed},
+		{"encoder fails", hooked("encoder", "error"), sources.StatusFailed, failed},
+		{"encoder panics", hooked("encoder", "panic"), sources.StatusFailed, failed},
+		{"encoder is full", hooked("encoder", "full"), sources.StatusOverloaded, "queue is full"},
+		{"index fails", hooked("index", "error"), sources.StatusFailed, failed},
+		{"index panics", hooked("index", "panic"), sources.StatusFailed, failed},
+		{"ensemble fails", hooked("ensemble", "error"), sources.StatusFailed, failed},
+		{"ensemble panics", hooked("ensemble", "panic"), sources.StatusFailed, failed},
+		{"ensemble is full", hooked("ensemble", "full"), sources.StatusOverloaded, "queue is full"},
+		{
+			"scores panic",
+			func(s *stage) { s.vectors["B"].scores = func() { panic("no scores") } },
+			sources.StatusFailed,
+			failed,
+		},
 		{
 			"no vectors",
 			func(s *stage) { delete(s.library.shelf.vectors, "B") },
-			StatusFailed,
+			sources.StatusFailed,
 			"this collection has no vectors of the expert",
 		},
-		{"no passage", index(wrong{hits: []rank.Hit{{Ordinal: 60, Score: 1}}}), StatusFailed, failed},
-		{"no number", index(wrong{hits: []rank.Hit{{Ordinal: 6, Score: nan()}}}), StatusFailed, failed},
-		{"no vector index", index(nil), StatusFailed, failed},
+		{"no passage", index(wrong{hits: []rank.Hit{{Ordinal: 60, Score: 1}}}), sources.StatusFailed, failed},
+		{"no number", index(wrong{hits: []rank.Hit{{Ordinal: 6, Score: nan()}}}), sources.StatusFailed, failed},
+		{"no vector index", index(nil), sources.StatusFailed, failed},
 		{
 			"ensemble of another size",
 			func(s *stage) { s.config.Experts[1].Ensemble = oversized{s.ensembles["B"]} },
-			StatusFailed,
+			sources.StatusFailed,
 			failed,
 		},
-		{"short vectors", func(s *stage) { s.config.Experts[1].Info.Dimension = 9 }, StatusFailed, failed},
+		{"short vectors", func(s *stage) { s.config.Experts[1].Info.Dimension = 9 }, sources.StatusFailed, failed},
 	}
 }
 
@@ -102,13 +108,21 @@ func TestOneSourceFails(t *testing.T) {
 	for _, b := range breakages() {
 		t.Run(b.name, func(t *testing.T) {
 			s := newStage("ABC", 60)
-			want := s.ask(t, Request{Question: question, Fusion: listOf("muf", "hybrid", "rrf"), Experts: &[]string{"A", "C"}})
+			want := s.ask(
+				t,
+				Request{Question: question, Fusion: listOf("muf", "hybrid", "rrf"), Experts: &[]string{"A", "C"}},
+			)
 			b.do(s)
 			got := s.ask(t, Request{Question: question, Fusion: listOf("muf", "hybrid", "rrf")})
 			if !reflect.DeepEqual(got.Rankings, want.Rankings) {
-				t.Errorf("rankings %v\nwithout the expert: %v", ids(got.Rankings[0].Results), ids(want.Rankings[0].Results))
+				t.Errorf(
+					"rankings %v\nwithout the expert: %v",
+					ids(got.Rankings[0].Results),
+					ids(want.Rankings[0].Results),
+				)
 			}
-			if len(got.Degraded) != 1 || got.Degraded[0].Source != "B" || !strings.Contains(got.Degraded[0].Reason, b.says) {
+			if len(got.Degraded) != 1 || got.Degraded[0].Source != "B" ||
+				!strings.Contains(got.Degraded[0].Reason, b.says) {
 				t.Errorf("degraded %+v, want B because %q", got.Degraded, b.says)
 			}
 			if strings.Contains(fmt.Sprint(got.Degraded), "secret") {
@@ -138,7 +152,7 @@ func TestWordsFail(t *testing.T) {
 		if !reflect.DeepEqual(got.Results, want.Results) || len(got.Degraded) != 1 || got.Degraded[0].Source != "bm25" {
 			t.Errorf("%s: %v, without BM25 %v; degraded %v", name, ids(got.Results), ids(want.Results), got.Degraded)
 		}
-		if source := got.Sources[2]; source.Weight != nil || source.Status != StatusFailed {
+		if source := got.Sources[2]; source.Weight != nil || source.Status != sources.StatusFailed {
 			t.Errorf("%s: source %+v", name, source)
 		}
 		// The hybrid of what is left is the experts' fusion.
@@ -265,9 +279,12 @@ func TestDeadline(t *testing.T) {
 					t.Fatal(err)
 				}
 				if took := time.Since(started); took != 150*time.Millisecond {
-					t.Errorf("the answer took %v of a deadline of 200ms, of which the last quarter is for putting it together", took)
+					t.Errorf(
+						"the answer took %v of a deadline of 200ms, of which the last quarter is for putting it together",
+						took,
+					)
 				}
-				if !reflect.DeepEqual(got.Results, want.Results) || got.Sources[1].Status != StatusDeadline ||
+				if !reflect.DeepEqual(got.Results, want.Results) || got.Sources[1].Status != sources.StatusDeadline ||
 					got.Degraded[0].Reason != "it did not answer within 200 ms" {
 					t.Errorf("results %v, without B %v; %+v", ids(got.Results), ids(want.Results), got.Degraded)
 				}
@@ -355,7 +372,12 @@ func TestGenerationIsPinned(t *testing.T) {
 	}
 	r, err := engine.Search(context.Background(), Request{Question: question, K: 20})
 	if err != nil || r.Generation != 12 || len(r.Results) != 20 {
-		t.Errorf("generation %d with %d results, %v; want the one that was there at first", r.Generation, len(r.Results), err)
+		t.Errorf(
+			"generation %d with %d results, %v; want the one that was there at first",
+			r.Generation,
+			len(r.Results),
+			err,
+		)
 	}
 	r, err = engine.Search(context.Background(), Request{Question: question, K: 20})
 	if err != nil || r.Generation != 13 || len(r.Results) != 5 {

@@ -19,6 +19,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
@@ -274,11 +275,11 @@ func newStage(names string, passages int) *stage {
 			v.rows = append(v.rows, draw(enc.seed+100, p.Text+p.ID))
 		}
 		s.encoders[name], s.vectors[name], sh.vectors[name] = enc, v, v
-		x := Expert{
+		x := sources.Expert{
 			Name:     name,
 			Encoder:  enc,
 			Passages: enc,
-			Info:     ExpertInfo{Dimension: dimension, Fingerprints: map[string]string{"question": fmt.Sprint("f", n)}},
+			Info:     sources.ExpertInfo{Dimension: dimension, Fingerprints: map[string]string{"question": fmt.Sprint("f", n)}},
 		}
 		if name == "A" || name == "B" {
 			x.Granularity = "1"
@@ -286,7 +287,7 @@ func newStage(names string, passages int) *stage {
 		if name == strings.ToUpper(name) {
 			s.ensembles[name] = &ensemble{members: 5, spread: .2 * float32(n+1)}
 			x.Ensemble = s.ensembles[name]
-			x.Info.Calibration = &CalibrationInfo{Temperature: .5, Depth: 20}
+			x.Info.Calibration = &sources.CalibrationInfo{Temperature: .5, Depth: 20}
 		}
 		s.config.Experts = append(s.config.Experts, x)
 	}

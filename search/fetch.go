@@ -4,61 +4,60 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
 // fetch makes the response of the fused rankings: texts, contributions, and the status of
 // every source.
-func (a *answer) fetch(ctx context.Context) error {
+func (a *answer) fetch(ctx context.Context, o *outcome) error {
 	p := a.plan
-	if a.known != nil && a.specialists(&p.inquiry) != nil {
-		a.observe(ctx) // so that those asked say how familiar the question is, as those skipped do
+	if a.known != nil && a.found.Panel.Specialists(&p.inquiry) != nil {
+		a.Observe(ctx) // so that those asked say how familiar the question is, as those skipped do
 	}
-	part := a.part
-	if a.asked != a.question || a.message != "" {
+	part := o.part
+	if a.asked != a.found.Inquiry.Question || a.found.Inquiry.Message != "" {
 		part = a.asked
 	}
 	a.response = Response{
-		Question: cmp.Or(p.message, p.question), Asked: part, Corrected: a.corrections, Synonyms: a.synonyms,
-		Generation: a.view.Generation(),
+		Question: cmp.Or(p.inquiry.Message, p.inquiry.Question), Asked: part, Corrected: o.corrections, Synonyms: o.synonyms,
+		Generation: a.found.View.Generation(),
 		Degraded:   make([]Missing, 0, len(a.degraded)), Answers: a.extracts,
 	}
 	if p.offsets != OffsetBytes {
 		a.response.Offsets = p.offsets
 	}
-	if a.view.Selected != nil {
-		n, err := a.view.Selected(ctx)
+	if a.found.View.Selected != nil {
+		n, err := a.found.View.Selected(ctx)
 		if err != nil {
 			return fmt.Errorf("counting the passages that the filter lets through: %w", err)
 		}
 		a.response.Selected = &n
 	}
 	if p.explain {
-		a.response.FunctionWords = a.contentWords.functionWordsOf(ctx, a.view, a.question)
+		a.response.FunctionWords = a.rules.words.FunctionWordsOf(ctx, a.found.View, a.found.Inquiry.Question)
 	}
 	if p.fields.sources {
 		a.response.Sources = a.describeSources(ctx)
 	}
 	for _, f := range a.findings {
-		if f.status != StatusOK && f.status != StatusSkipped {
-			a.response.Degraded = append(a.response.Degraded, Missing{Source: f.source.name(), Reason: f.reason})
+		if f.Status != sources.StatusOK && f.Status != sources.StatusSkipped {
+			a.response.Degraded = append(a.response.Degraded, Missing{Source: f.Source.Name(), Reason: f.Reason})
 		}
 	}
 	a.response.Degraded = append(a.response.Degraded, a.degraded...)
 	if p.unwritten != nil {
 		a.response.Degraded = append(a.response.Degraded, *p.unwritten)
 	}
-	if !p.named {
-		a.response.Degraded = append(a.response.Degraded, a.absent...)
-	}
-	if _, note := a.wording(a.question); note != "" && len(p.experts) > 0 {
+	a.response.Degraded = append(a.response.Degraded, p.absent...)
+	if _, note := a.found.Panel.Wording(a.found.Inquiry.Question); note != "" && len(p.experts) > 0 {
 		a.response.Notes = append(a.response.Notes, note)
 	}
 	if note := cmp.Or(a.incomparable(ctx), a.undecided()); note != "" {
@@ -109,7 +108,7 @@ func (a *answer) fetch(ctx context.Context) error {
 func (a *answer) ranking(ctx context.Context, m plannedMethod, at int) (Ranking, error) {
 	r := &a.rankings[at]
 	out := Ranking{
-		Fusion: m.asked, Confidence: printedOf(r.Confidence), Any: printedOf(r.Any), Judged: a.judged(r.Answerable),
+		Fusion: m.asked, Confidence: run.PrintedOf(r.Confidence), Any: run.PrintedOf(r.Any), Judged: a.judged(r.Answerable),
 	}
 	if m.Name != m.asked {
 		out.Method = m.Name
@@ -122,7 +121,7 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, at int) (Ranking,
 		out.Basis = BasisCalibrated
 		switch {
 		case m.Basis() == fusion.FromChances:
-			out.Basis = a.defaults.ChancesBasis
+			out.Basis = a.rules.chancesBasis
 		case m.Basis() == fusion.FromEnsembles:
 			out.Basis = BasisEnsembles
 		case m.Basis() == fusion.FromSurest && !m.Confident(a.plan.offer):
@@ -144,10 +143,10 @@ func (a *answer) incomparable(ctx context.Context) string {
 	for i, m := range a.plan.methods {
 		without = without || m.WeighsByQuestion() && a.rankings[i].Confidence == nil
 	}
-	if !without || a.defaults.Chances == nil || a.keyless == nil && fusion.Compared(a.observe(ctx)) {
+	if !without || a.rules.chances == nil || a.keyless == nil && fusion.Compared(a.Observe(ctx)) {
 		return ""
 	}
-	random := len(a.view.Passages().Sample(randomPassages))
+	random := len(a.found.View.Passages().Sample(content.RandomPassages))
 	note := fmt.Sprintf(
 		"there is no confidence: it compares the question with at least %d passages that were drawn without it, and there are %d",
 		fusion.LeastRandom,
@@ -173,60 +172,60 @@ func (p *plan) abstains(confidence *float64) bool {
 // describeSources returns the status of every source. With one method it has that method's weights.
 // In a list of methods the weights differ by ranking and are in the contributions.
 func (a *answer) describeSources(ctx context.Context) []Source {
-	sources := make([]Source, len(a.findings))
+	all := make([]Source, len(a.findings))
 	for i, f := range a.findings {
 		s := Source{
-			Name:      f.source.name(),
-			Kind:      f.source.kind(),
-			Status:    f.status,
-			Hits:      len(f.hits),
-			Truncated: f.cut,
-			Took:      f.took,
+			Name:      f.Source.Name(),
+			Kind:      f.Source.Kind(),
+			Status:    f.Status,
+			Hits:      len(f.Hits),
+			Truncated: f.Cut,
+			Took:      f.Took,
 		}
 		for _, m := range a.plan.methods {
-			if reason := a.excluded(a.plan, m, f.at); reason != "" {
+			if reason := a.found.Panel.Excluded(a.plan.offer, m.Method, f.At); reason != "" {
 				s.Reason = reason
 			}
 		}
-		s.Domains = f.domains()
-		if f.sure != nil {
-			s.Confidence, s.Uncertainty = ptr(printed(f.sure.confidence)), ptr(printed(f.sure.mutualInformation))
+		s.Domains = f.Domains()
+		if f.Sure != nil {
+			s.Confidence, s.Uncertainty = run.Ptr(run.Printed(f.Sure.Confidence)), run.Ptr(run.Printed(f.Sure.MutualInformation))
 		}
-		if !a.plan.listed && f.status == StatusOK {
-			s.Weight = ptr(printed(a.rankings[0].Weights[i]))
+		if !a.plan.listed && f.Status == sources.StatusOK {
+			s.Weight = run.Ptr(run.Printed(a.rankings[0].Weights[i]))
 		}
-		sources[i] = s
+		all[i] = s
 	}
-	a.giveChances(ctx, sources)
+	a.giveChances(ctx, all)
 	for i, f := range a.findings {
-		if f.familiarity != nil {
-			sources[i].Familiarity = ptr(printed(*f.familiarity))
+		if f.Familiarity != nil {
+			all[i].Familiarity = run.Ptr(run.Printed(*f.Familiarity))
 		}
 	}
-	return sources
+	return all
 }
 
 // giveChances fills in the chances that the sources' own first hits answer, where they
 // are calibrated and what they are read from was asked for: words, and how familiar the
 // question is.
-func (a *answer) giveChances(ctx context.Context, sources []Source) {
-	calibrated := slices.ContainsFunc(a.findings, func(f finding) bool { return f.source.chance() != nil })
-	if !calibrated || a.reference != nil && a.known == nil {
+func (a *answer) giveChances(ctx context.Context, all []Source) {
+	calibrated := slices.ContainsFunc(a.findings, func(f sources.Finding) bool { return f.Source.Chance() != nil })
+	if !calibrated || a.found.Panel.Reference != nil && a.known == nil {
 		return
 	}
-	observed := a.observe(ctx)
+	observed := a.Observe(ctx)
 	if !slices.ContainsFunc(observed, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical }) {
 		return
 	}
 	features := fusion.FeaturesOf(a.table, observed)
 	for at, o := range observed {
-		chance := a.findings[o.Column].source.chance()
+		chance := a.findings[o.Column].Source.Chance()
 		signals := fusion.SourceSignals(a.table, observed, features, at)
 		if chance == nil || signals == nil {
 			continue
 		}
 		if x, err := chance.Of(signals); err == nil { // an error says that it was calibrated as another kind of source
-			sources[o.Column].Chance = ptr(printed(x))
+			all[o.Column].Chance = run.Ptr(run.Printed(x))
 		}
 	}
 }
@@ -247,8 +246,8 @@ func (a *answer) results(ctx context.Context, ranking int) ([]Result, error) {
 		}
 		passage := passages[n]
 		result := Result{
-			Rank: a.plan.offset + n + 1, ID: passage.ID, Score: printed(item.Score),
-			Collection: a.view.CollectionOf(item.Ordinal),
+			Rank: a.plan.offset + n + 1, ID: passage.ID, Score: run.Printed(item.Score),
+			Collection: a.found.View.CollectionOf(item.Ordinal),
 		}
 		if a.plan.fields.title {
 			result.Title = passage.Title
@@ -272,7 +271,7 @@ func (a *answer) results(ctx context.Context, ranking int) ([]Result, error) {
 		if a.plan.fields.contributions {
 			result.Contributions = make([]Contribution, len(item.Parts))
 			for i := range item.Parts {
-				result.Contributions[i] = contributionOf(a.findings[item.Parts[i].Column].source.name(), &item.Parts[i])
+				result.Contributions[i] = contributionOf(a.findings[item.Parts[i].Column].Source.Name(), &item.Parts[i])
 			}
 			result.Contributions = append(result.Contributions, a.credits[credited{ranking, item.Ordinal}]...)
 		}
@@ -310,7 +309,7 @@ func (a *answer) texts(
 	for i, item := range items {
 		ordinals[i] = item.Ordinal
 	}
-	passages, err = a.view.Passages().Read(ctx, ordinals)
+	passages, err = a.found.View.Passages().Read(ctx, ordinals)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the passages: %w", err)
 	}
@@ -329,10 +328,10 @@ func (a *answer) texts(
 func contributionOf(source string, part *fusion.Part) Contribution {
 	c := Contribution{
 		Source: source, Origin: part.Origin.String(),
-		Weight: printed(part.Weight), Contribution: printed(part.Contribution),
+		Weight: run.Printed(part.Weight), Contribution: run.Printed(part.Contribution),
 	}
 	if part.Origin != fusion.FromNone {
-		part.Score = printed(part.Score)
+		part.Score = run.Printed(part.Score)
 		c.Score = &part.Score
 	}
 	if part.Rank > 0 {
@@ -347,39 +346,19 @@ func (a *answer) explain(ctx context.Context, item fusion.Item) []storage.TermSc
 	var all []storage.TermScore
 	for _, part := range item.Parts {
 		f := &a.findings[part.Column]
-		if f.explain == nil {
+		if f.Explain == nil {
 			continue
 		}
 		var terms []storage.TermScore
 		err := run.Guard(func() (err error) {
-			terms, err = f.explain(ctx, item.Ordinal)
+			terms, err = f.Explain(ctx, item.Ordinal)
 			return err
 		})
 		if err != nil {
-			a.observer.Source(ctx, f.source.name(), StatusFailed, fmt.Errorf("explaining: %w", err))
+			a.found.Panel.Run.Report.Source(ctx, f.Source.Name(), sources.StatusFailed, fmt.Errorf("explaining: %w", err))
 			return nil
 		}
 		all = append(all, terms...)
 	}
 	return all
 }
-
-// printed rounds a number to the nine decimals of an answer. The contributions of a result
-// then add up to its score to far less than 1e-6, and a float32 such as 0.7123 has no
-// further digits.
-func printed(x float64) float64 {
-	const decimals = 1e9
-	if math.Abs(x) > 1e6 { // no digits to spare
-		return x
-	}
-	return math.Round(x*decimals) / decimals
-}
-
-func printedOf(x *float64) *float64 {
-	if x == nil {
-		return nil
-	}
-	return ptr(printed(*x))
-}
-
-func ptr[T any](x T) *T { return &x }

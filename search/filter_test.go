@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
@@ -75,7 +76,7 @@ func comparable(t *testing.T, r Response) string {
 	t.Helper()
 	r.TookMS, r.Selected = 0, nil
 	for i := range r.Sources {
-		r.Sources[i].Took = Took{}
+		r.Sources[i].Took = sources.Took{}
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -137,7 +138,7 @@ func TestUnknownTag(t *testing.T) {
 			t.Errorf("%s: %+v", method, got)
 		}
 		for _, s := range got.Sources {
-			if s.Status != StatusOK || s.Hits != 0 {
+			if s.Status != sources.StatusOK || s.Hits != 0 {
 				t.Errorf("%s: %+v", method, s)
 			}
 		}

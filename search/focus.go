@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/internal/sources"
 )
 
 // A question that is longer than the encoders read is mostly something else: the talk
@@ -38,9 +39,9 @@ const (
 // focus returns what is asked by an inquiry: its question, or of one that is too long for
 // an encoder the part that is asked. behind is the same behind what was asked before in the
 // conversation; "": nothing was, or the encoders read no more than the question.
-func (l *lineUp) focus(ctx context.Context, q *inquiry, view *snapshot.Pinned) (question, behind string) {
-	if len(q.before) == 0 && !l.tooLong(q, q.question) {
-		return q.question, ""
+func (l *lineUp) focus(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned) (question, behind string) {
+	if len(q.Before) == 0 && !l.tooLong(q, q.Question) {
+		return q.Question, ""
 	}
 	within, cancel := context.WithCancel(ctx)
 	if end, ok := ctx.Deadline(); ok {
@@ -48,9 +49,9 @@ func (l *lineUp) focus(ctx context.Context, q *inquiry, view *snapshot.Pinned) (
 		within, cancel = context.WithTimeout(ctx, time.Until(end)/shareOfFocus)
 	}
 	defer cancel()
-	question = l.findQuestion(within, q, view, q.question)
+	question = l.findQuestion(within, q, view, q.Question)
 	behind = question
-	for _, earlier := range slices.Backward(q.before) {
+	for _, earlier := range slices.Backward(q.Before) {
 		longer := l.findQuestion(within, q, view, earlier) + " " + behind
 		if !l.fitsEncoders(longer) {
 			break
@@ -65,7 +66,7 @@ func (l *lineUp) focus(ctx context.Context, q *inquiry, view *snapshot.Pinned) (
 
 // findQuestion returns the part of a text that is asked: all of one that the encoders read to its
 // end.
-func (l *lineUp) findQuestion(ctx context.Context, q *inquiry, view *snapshot.Pinned, text string) string {
+func (l *lineUp) findQuestion(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) string {
 	if !l.tooLong(q, text) {
 		return text
 	}
@@ -107,9 +108,9 @@ func isUniform(near []float64) bool {
 }
 
 // tooLong reports whether an encoder that is asked reads only the beginning of a text.
-func (l *lineUp) tooLong(q *inquiry, text string) bool {
-	return slices.ContainsFunc(q.wanted, func(at int) bool {
-		x := l.expertOf(at)
+func (l *lineUp) tooLong(q *sources.Inquiry, text string) bool {
+	return slices.ContainsFunc(q.Wanted, func(at int) bool {
+		x := l.panel.ExpertOf(at)
 		if x == nil {
 			return false
 		}
@@ -120,8 +121,8 @@ func (l *lineUp) tooLong(q *inquiry, text string) bool {
 
 // fitsEncoders reports whether all encoders read a whole text as a question.
 func (l *lineUp) fitsEncoders(text string) bool {
-	for at := range l.sources {
-		if x := l.expertOf(at); x != nil {
+	for at := range l.panel.Sources {
+		if x := l.panel.ExpertOf(at); x != nil {
 			if _, cut := x.Encoder.QuestionTokens(text); cut {
 				return false
 			}
@@ -130,26 +131,15 @@ func (l *lineUp) fitsEncoders(text string) bool {
 	return true
 }
 
-// expertOf returns the expert of a source; nil: it has none.
-func (l *lineUp) expertOf(at int) *Expert {
-	switch x := l.sources[at].(type) {
-	case *dense:
-		return x.Expert
-	case *late:
-		return x.Expert
-	}
-	return nil
-}
-
 // nearness returns the highest inner product of each unit with a passage, by the base or the
 // first expert that is no specialist; zeros where there is none or it fails.
-func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *snapshot.Pinned, units []unit) []float64 {
+func (l *lineUp) nearness(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, units []unit) []float64 {
 	near := make([]float64, len(units))
-	x := l.generalist
-	if l.reference != nil {
-		x = l.reference.Expert
+	x := l.panel.Generalist
+	if l.panel.Reference != nil {
+		x = l.panel.Reference.Model
 	}
-	if x == nil || l.narrow(ctx, view, q.filter) != nil {
+	if x == nil || sources.Narrow(ctx, l.panel.Run, view, q.Filter) != nil {
 		return near
 	}
 	index, ok := view.Narrowed.Vectors(x.Name)
@@ -170,10 +160,10 @@ func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *snapshot.Pinned
 		})
 	}
 	running.Wait()
-	_ = l.Compute(ctx, func(ctx context.Context) error {
+	_ = l.panel.Run.Compute(ctx, func(ctx context.Context) error {
 		return run.Guard(func() error {
 			for i, vector := range vectors {
-				if vector == nil || checkVector(vector, x.Info.Dimension) != nil {
+				if vector == nil || sources.CheckVector(vector, x.Info.Dimension) != nil {
 					continue
 				}
 				var hits []rank.Hit
@@ -188,7 +178,7 @@ func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *snapshot.Pinned
 					) * float64(
 						hits[0].Score,
 					) / float64(
-						max(innerProduct(vector, vector), math.SmallestNonzeroFloat32),
+						max(sources.InnerProduct(vector, vector), math.SmallestNonzeroFloat32),
 					)
 				}
 			}
@@ -202,20 +192,21 @@ func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *snapshot.Pinned
 // is false where there is no such confidence.
 func (l *lineUp) estimateConfidence(
 	ctx context.Context,
-	q *inquiry,
+	q *sources.Inquiry,
 	view *snapshot.Pinned,
 	text string,
 ) (sure float64, known bool) {
 	if l.defaults.Chances == nil {
 		return 0, false
 	}
-	p, err := l.plan(&Request{Question: text, Filter: q.filter})
+	p, err := l.plan(&Request{Question: text, Filter: q.Filter})
 	if err != nil || p.listed || !p.weighsByQuestion() {
 		return 0, false
 	}
-	p.filter = q.filter // with what passages must have
-	found := l.ask(ctx, p.inquiry, view)
-	a, err := found.rank(ctx, p, found.findings)
+	p.inquiry.Filter = q.Filter // with what passages must have
+	p.inquiry.Words, _ = synonymous(p.inquiry.Question, l.defaults.Synonyms)
+	found := l.panel.Ask(ctx, p.inquiry, view)
+	a, err := l.rank(ctx, p, &outcome{found: found}, found.All)
 	if err != nil {
 		return 0, false
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/sources"
 )
 
 // fuse ranks the candidates by every method.
@@ -17,14 +19,14 @@ func (a *answer) fuse(ctx context.Context) error {
 		}
 		in := fusion.Input{Table: a.table}
 		if m.WeighsByQuestion() {
-			in.Sources = a.observe(ctx)
-			if a.defaults.judges() {
-				in.Wording, _ = a.wording(a.question)
+			in.Sources = a.Observe(ctx)
+			if a.rules.judges() {
+				in.Wording, _ = a.found.Panel.Wording(a.found.Inquiry.Question)
 				in.Wording.Keys = a.keys(ctx)
 			}
 		} else {
-			in.Sources = slices.DeleteFunc(a.observed(ctx, new(familiarities), false), func(o fusion.Observed) bool {
-				return a.excluded(a.plan, m, a.findings[o.Column].at) != ""
+			in.Sources = slices.DeleteFunc(a.observed(ctx, new(sources.Familiarities), false), func(o fusion.Observed) bool {
+				return a.found.Panel.Excluded(a.plan.offer, m.Method, a.findings[o.Column].At) != ""
 			})
 		}
 		k := max(a.plan.k, a.plan.offset+a.plan.answer.Passages, a.plan.reranked)
@@ -38,7 +40,7 @@ func (a *answer) fuse(ctx context.Context) error {
 		if err := a.surely(ctx, m, in, &ranking, k); err != nil {
 			return err
 		}
-		capByVerdict(&ranking, a.defaults.Answerability)
+		capByVerdict(&ranking, a.rules.answerability)
 		if a.plan.groupBy != "" {
 			ranking.Any = nil // it is not known of other passages than the first
 		}
@@ -48,7 +50,7 @@ func (a *answer) fuse(ctx context.Context) error {
 		a.rankings = append(a.rankings, ranking)
 	}
 	if a.keyless != nil {
-		a.observer.Source(ctx, WordSource, StatusFailed, fmt.Errorf("looking up the question's keys: %w", a.keyless))
+		a.found.Panel.Run.Report.Source(ctx, sources.WordSource, sources.StatusFailed, fmt.Errorf("looking up the question's keys: %w", a.keyless))
 	}
 	return a.untied
 }
@@ -69,21 +71,21 @@ func capByVerdict(r *fusion.Ranking, by *Answerability) {
 
 // settings returns what the line-up and the request decide.
 func (a *answer) settings() fusion.Settings {
-	d := &a.defaults
+	d := a.rules
 	s := fusion.Settings{
-		Missing: a.plan.missing, Normalisation: a.plan.normalise, Alpha: d.Alpha,
-		Sharpness: cmp.Or(a.plan.sharpness, d.Sharpness),
-		CCE:       d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: a.plan.most,
-		Chances: d.Chances, CloseOnly: d.ChancesBasis == BasisShipped,
+		Missing: a.plan.missing, Normalisation: a.plan.normalise, Alpha: d.alpha,
+		Sharpness: cmp.Or(a.plan.sharpness, d.sharpness),
+		CCE:       d.cce, Gate: d.gate, GateWithoutLate: d.gateWithoutLate, Specialists: a.plan.inquiry.Most,
+		Chances: d.chances, CloseOnly: d.chancesBasis == BasisShipped,
 	}
 	s.CCE.Sharpness = a.plan.sharpness
-	if d.Answerability != nil {
-		s.Answerable = d.Answerability.Chance
+	if d.answerability != nil {
+		s.Answerable = d.answerability.Chance
 	}
 	if len(a.plan.weights) > 0 {
 		s.Weights = make(map[int]float64, len(a.plan.weights))
 		for i := range a.findings {
-			if w, ok := a.plan.weights[a.findings[i].source.name()]; ok {
+			if w, ok := a.plan.weights[a.findings[i].Source.Name()]; ok {
 				s.Weights[i] = w
 			}
 		}
@@ -91,55 +93,55 @@ func (a *answer) settings() fusion.Settings {
 	return s
 }
 
-// observe returns what a gate reads of each source that answered. It computes that once
+// Observe returns what a gate reads of each source that answered. It computes that once
 // for a request.
-func (a *answer) observe(ctx context.Context) []fusion.Observed {
+func (a *answer) Observe(ctx context.Context) []fusion.Observed {
 	if a.seen == nil {
-		a.seen = a.observed(ctx, a.familiarities(a.known), a.defaults.judges())
+		a.seen = a.observed(ctx, a.found.Panel.Familiarities(a.known), a.rules.judges())
 	}
 	return a.seen
 }
 
 // observed returns the sources that answered, with random passages' scores if that is said.
 // Phrases count beside words alone.
-func (a *answer) observed(ctx context.Context, q *familiarities, random bool) []fusion.Observed {
-	sources := make([]fusion.Observed, 0, len(a.findings))
+func (a *answer) observed(ctx context.Context, q *sources.Familiarities, random bool) []fusion.Observed {
+	all := make([]fusion.Observed, 0, len(a.findings))
 	words := false
 	for i := range a.findings {
 		f := &a.findings[i]
-		if f.status != StatusOK {
+		if f.Status != sources.StatusOK {
 			continue
 		}
-		o := f.source.observe(f, q)
+		o := f.Source.Observe(f, q)
 		words = words || o.Kind == fusion.Lexical
 		if o.Kind == fusion.Phrases && !words {
 			continue
 		}
 		o.Column = i
 		o.Confidence = -1
-		if f.sure != nil {
-			o.Confidence = f.sure.confidence
+		if f.Sure != nil {
+			o.Confidence = f.Sure.Confidence
 		}
-		if random && f.close {
-			o.Random = f.scoresOf(ctx, a.kept(a.view.Passages().Sample(randomPassages)))
+		if random && f.Close {
+			o.Random = f.ScoresOf(ctx, a.kept(a.found.View.Passages().Sample(content.RandomPassages)))
 		}
-		sources = append(sources, o)
+		all = append(all, o)
 	}
-	return sources
+	return all
 }
 
 // encodeReference encodes the question by the reference if a method weighs by familiarity. If that
 // fails, every expert counts as a generalist, and a note under Degraded says so.
 func (a *answer) encodeReference(ctx context.Context) {
-	a.known = a.encoded()
-	if a.known != nil || a.reference == nil || !a.plan.weighsByQuestion() {
+	a.known = a.found.Encoded()
+	if a.known != nil || a.found.Panel.Reference == nil || !a.plan.weighsByQuestion() {
 		return
 	}
-	if err := a.encodeNow(ctx, a.reference); err != nil {
-		a.observer.Source(ctx, a.reference.name(), StatusFailed, fmt.Errorf("encoding the question for familiarity: %w", err))
-		a.degraded = append(a.degraded, Missing{Source: a.reference.name(),
+	if err := a.found.EncodeNow(ctx, a.found.Panel.Reference); err != nil {
+		a.found.Panel.Run.Report.Source(ctx, a.found.Panel.Reference.Name(), sources.StatusFailed, fmt.Errorf("encoding the question for familiarity: %w", err))
+		a.degraded = append(a.degraded, Missing{Source: a.found.Panel.Reference.Name(),
 			Reason: "it could not encode the question, so how familiar the experts are with it is not known"})
 		return
 	}
-	a.known = a.encoded()
+	a.known = a.found.Encoded()
 }

@@ -7,6 +7,8 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
@@ -50,8 +52,8 @@ type Candidate struct {
 	Before      string              `json:"before,omitempty"`
 	After       string              `json:"after,omitempty"`
 	Score       float64             `json:"score,omitempty"`
-	Highlight   *Highlight          `json:"highlight,omitempty"`
-	Highlights  []Highlight         `json:"highlights,omitempty"`
+	Highlight   *sources.Highlight  `json:"highlight,omitempty"`
+	Highlights  []sources.Highlight `json:"highlights,omitempty"`
 	Explanation []storage.TermScore `json:"explanation,omitempty"`
 }
 
@@ -123,7 +125,7 @@ func (e *evidence) method(r *FuseRequest, wrong *fault.Problems) *fusion.Method 
 		)
 		return nil
 	}
-	o := e.observe(r)
+	o := e.Observe(r)
 	e.checkNeeds(r, &m, o, wrong)
 	e.checkOptions(r, &m, o, wrong)
 	e.observed = slices.DeleteFunc(e.observed, func(x fusion.Observed) bool { // as in a search
@@ -154,8 +156,8 @@ func (e *evidence) method(r *FuseRequest, wrong *fault.Problems) *fusion.Method 
 	return &m
 }
 
-// observe fills in what is known of the sources, and returns what they offer to a method.
-func (e *evidence) observe(r *FuseRequest) fusion.Offer {
+// Observe fills in what is known of the sources, and returns what they offer to a method.
+func (e *evidence) Observe(r *FuseRequest) fusion.Offer {
 	o := fusion.Offer{Gate: true, Temperature: len(r.Confidences) == 0 && r.Temperature > 0}
 	for column, name := range e.sources {
 		x := fusion.Observed{
@@ -199,7 +201,7 @@ func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, 
 				"/candidates",
 				"fusion method %q needs scores of %s, and no candidate has one",
 				m.Name,
-				WordSource,
+				sources.WordSource,
 			)
 		case lack == fusion.LacksExperts && len(e.sources) > 0:
 			wrong.Add(
@@ -296,7 +298,7 @@ func inRange(pointer string, of map[string]float64, most float64, wrong *fault.P
 func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ranking) FuseResponse {
 	out := FuseResponse{
 		Fusion:     m.Name,
-		Confidence: printedOf(ranking.Confidence),
+		Confidence: run.PrintedOf(ranking.Confidence),
 		Results:    make([]Result, len(ranking.Items)),
 	}
 	for n, item := range ranking.Items {
@@ -312,7 +314,7 @@ func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ra
 			Extent:        c.Extent,
 			Before:        c.Before,
 			After:         c.After,
-			Score:         printed(item.Score),
+			Score:         run.Printed(item.Score),
 			Contributions: make([]Contribution, len(item.Parts)),
 		}
 		for i := range item.Parts {

@@ -12,6 +12,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 )
 
 // candidatesOf returns the results of a search as somebody has them who kept the answer.
@@ -70,9 +71,9 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 		named := []string{}
 		switch {
 		case m.Takes(fusion.OptionExpertWeights):
-			named = append(experts[:len(experts):len(experts)], WordSource)
+			named = append(experts[:len(experts):len(experts)], sources.WordSource)
 		case m.Takes(fusion.OptionWeights):
-			named = []string{WordSource}
+			named = []string{sources.WordSource}
 		}
 		for _, name := range named {
 			if rapid.Bool().Draw(t, "weighted") {

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 )
 
 // evidence is a request's candidates as fusion wants them.
@@ -127,9 +128,9 @@ func (e *evidence) inOrder(wrong *fault.Problems) {
 // kindNamed returns the kind of a source as far as its name tells.
 func kindNamed(source string) fusion.SourceKind {
 	switch source {
-	case WordSource:
+	case sources.WordSource:
 		return fusion.Lexical
-	case PhraseSource:
+	case sources.PhraseSource:
 		return fusion.Phrases
 	}
 	return fusion.Generalist

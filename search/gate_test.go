@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/sources"
 )
 
 // TestGateListensToTheFamiliar: with a steep coefficient the specialist whose
@@ -85,10 +86,10 @@ func TestFamiliarityByHand(t *testing.T) {
 			sum += float64(i) + 1
 		}
 	}
-	if got := familiarity(q, representatives); math.Abs(got-sum/10) > 1e-6 {
+	if got := sources.Familiarity(q, representatives); math.Abs(got-sum/10) > 1e-6 {
 		t.Errorf("familiarity %v, want %v", got, sum/10)
 	}
-	if got, want := innerProduct([]float32{1, 2, 3, 4, 5, 6, 7},
+	if got, want := sources.InnerProduct([]float32{1, 2, 3, 4, 5, 6, 7},
 		[]float32{7, 6, 5, 4, 3, 2, 1}), float32(84); got != want {
 		t.Errorf("inner product %v, want %v", got, want)
 	}

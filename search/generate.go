@@ -138,8 +138,8 @@ const RefusedText = "The passages do not answer this question."
 // reads the first passages too, for their order and the verdict.
 func (p *plan) planGenerated(o AnswerOptions, wrong *fault.Problems) {
 	x := p.writer
-	p.writes = x.Info.TimeoutMS == 0
-	p.writing = time.Duration(x.Info.TimeoutMS) * time.Millisecond
+	p.inquiry.Writes = x.Info.TimeoutMS == 0
+	p.inquiry.Writing = time.Duration(x.Info.TimeoutMS) * time.Millisecond
 	p.answer.Passages = wrong.Count("/answer/passages", o.Passages, cmp.Or(x.Passages, UsuallyFused), MostRead)
 	p.answer.MaxTokens = wrong.Count(
 		"/answer/max_tokens", o.MaxTokens, cmp.Or(x.Tokens, UsuallyGenerated), mostGenerated)
@@ -147,7 +147,7 @@ func (p *plan) planGenerated(o AnswerOptions, wrong *fault.Problems) {
 		p.marked = min(usuallyRead, p.answer.Passages)
 		return
 	}
-	p.reads = false
+	p.inquiry.Reads = false
 	for option, given := range map[string]bool{"combine": o.Combine != "", "min_chance": o.MinChance != nil} {
 		if given {
 			wrong.Add(
@@ -230,8 +230,8 @@ func (a *answer) generate(ctx context.Context) error {
 	defer cancel()
 	w := Writing{Question: a.asked, Passages: passages, MaxTokens: a.plan.answer.MaxTokens,
 		Each: watching.Written, Sentence: watching.Sentence}
-	if a.plan.writing > 0 { // a model that reads a conversation as one
-		w.Question, w.Before = a.question, a.before
+	if a.plan.inquiry.Writing > 0 { // a model that reads a conversation as one
+		w.Question, w.Before = a.found.Inquiry.Question, a.found.Inquiry.Before
 		defer wait(ctx)()
 	}
 	var wrote Generation
@@ -259,7 +259,7 @@ func (a *answer) generate(ctx context.Context) error {
 	}
 	of := make([]string, len(items))
 	for i, item := range items {
-		of[i] = a.view.CollectionOf(item.Ordinal)
+		of[i] = a.found.View.CollectionOf(item.Ordinal)
 	}
 	a.response.Generated = generated(writer.Name, passages, of, wrote)
 	return nil
@@ -279,7 +279,7 @@ func generated(name string, passages []corpus.Passage, of []string, g Generation
 		Dropped:   g.Dropped,
 	}
 	if g.LogProbability != nil {
-		out.Score = printed(math.Exp(*g.LogProbability))
+		out.Score = run.Printed(math.Exp(*g.LogProbability))
 	}
 	order := make([]int, len(g.Shares))
 	for i := range order {
@@ -288,7 +288,7 @@ func generated(name string, passages []corpus.Passage, of []string, g Generation
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Shares[b], g.Shares[a]) })
 	for _, i := range order[:min(mostSupport, len(order))] {
 		p := &passages[i]
-		s := Support{Passage: p.ID, Collection: of[i], Share: printed(g.Shares[i]), Place: PlaceOf(p)}
+		s := Support{Passage: p.ID, Collection: of[i], Share: run.Printed(g.Shares[i]), Place: PlaceOf(p)}
 		out.Support = append(out.Support, s)
 	}
 	var cited []int

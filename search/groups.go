@@ -54,7 +54,7 @@ func (a *answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error
 	for i, item := range items {
 		ordinals[i] = item.Ordinal
 	}
-	ids, err := a.view.Passages().IDs(ordinals)
+	ids, err := a.found.View.Passages().IDs(ordinals)
 	if err != nil {
 		return nil, fmt.Errorf("grouping by documents: %w", err)
 	}
@@ -65,7 +65,7 @@ func (a *answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error
 	groups := map[string]*group{}
 	var kept []fusion.Item
 	for i, item := range items {
-		name := groupOf(a.view.CollectionOf(ordinals[i]), ids[i])
+		name := groupOf(a.found.View.CollectionOf(ordinals[i]), ids[i])
 		g := groups[name]
 		if g == nil {
 			g = &group{place: len(groups), moves: i < within}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 )
 
 // turned is a head that reverses a vector.
@@ -38,7 +40,7 @@ func headed() (*stage, *turned) {
 	h.Ensemble = nil
 	h.Info.Calibration = nil
 	a.Info.Fingerprints = map[string]string{"question": "run", "passage": "p"}
-	h.Info.Fingerprints = map[string]string{"question": "behind", FingerprintRun: "run", "passage": "p"}
+	h.Info.Fingerprints = map[string]string{"question": "behind", sources.FingerprintRun: "run", "passage": "p"}
 	return s, head
 }
 
@@ -48,7 +50,7 @@ func TestAHeadSharesTheRunAndNotTheVector(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}} { // whoever comes first runs the encoder
 		s, head := headed()
 		x := s.config.Experts
-		s.config.Experts = []Expert{x[order[0]], x[order[1]], x[order[2]]}
+		s.config.Experts = []sources.Expert{x[order[0]], x[order[1]], x[order[2]]}
 		all := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 60})
 		if got := s.encoders["A"].calls.Load(); got != 1 {
 			t.Errorf("%v: the encoder ran %d times for two experts", order, got)
@@ -61,16 +63,22 @@ func TestAHeadSharesTheRunAndNotTheVector(t *testing.T) {
 				t.Errorf("%v: domains %v", order, domains)
 			}
 		}
-		run := draw(s.encoders["A"].seed, question)
-		changed, _, _ := head.Apply(t.Context(), run)
-		for name, vector := range map[string][]float32{"A": run, "H": changed} {
+		encoded := draw(s.encoders["A"].seed, question)
+		changed, _, _ := head.Apply(t.Context(), encoded)
+		for name, vector := range map[string][]float32{"A": encoded, "H": changed} {
 			want, err := s.vectors["A"].Search(t.Context(), vector, 5, true)
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := s.ask(
 				t,
-				Request{Question: question, Experts: &[]string{name}, Fusion: methodsOf(fusion.MethodSum), BM25: ptr(false), K: 5},
+				Request{
+					Question: question,
+					Experts:  &[]string{name},
+					Fusion:   methodsOf(fusion.MethodSum),
+					BM25:     run.Ptr(false),
+					K:        5,
+				},
 			)
 			for i, h := range want {
 				if id := s.library.shelf.passages[h.Ordinal].ID; got.Results[i].ID != id ||
@@ -98,7 +106,11 @@ func TestAHeadIsNotTheBase(t *testing.T) {
 	with := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "H"}})
 	without := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B"}})
 	if *with.Sources[0].Familiarity != *without.Sources[0].Familiarity {
-		t.Errorf("familiarity %v with the head, %v without", *with.Sources[0].Familiarity, *without.Sources[0].Familiarity)
+		t.Errorf(
+			"familiarity %v with the head, %v without",
+			*with.Sources[0].Familiarity,
+			*without.Sources[0].Familiarity,
+		)
 	}
 	s.config.Defaults.Gate = &fusion.Gate{
 		Specialist: -1000,
@@ -124,7 +136,7 @@ func TestAHeadThatFails(t *testing.T) {
 			head.err = errors.New("broken")
 		}
 		got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
-		if len(got.Degraded) != 1 || got.Degraded[0].Source != "H" || got.Sources[0].Status != StatusOK ||
+		if len(got.Degraded) != 1 || got.Degraded[0].Source != "H" || got.Sources[0].Status != sources.StatusOK ||
 			len(got.Results) == 0 {
 			t.Errorf("%s: degraded %v, %d results", what, got.Degraded, len(got.Results))
 		}

@@ -11,7 +11,9 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
@@ -19,12 +21,12 @@ import (
 // is nearest to, with its inner product; what surrounds a word is left out.
 func TestHighlightsByHand(t *testing.T) {
 	p := corpus.Passage{ID: "a", Title: "Été", Text: `He said: "wolves," … then left`}
-	at := func(text, word string, inTitle bool) Word {
+	at := func(text, word string, inTitle bool) sources.Word {
 		i := strings.Index(text, word)
-		return Word{inTitle, i, i + len(word)}
+		return sources.Word{InTitle: inTitle, Begin: i, End: i + len(word)}
 	}
 	wolves := at(p.Text, `"wolves,"`, false)
-	of := []Word{
+	of := []sources.Word{
 		at(p.Title, "Été", true),
 		at(p.Text, "He", false),
 		wolves,
@@ -40,12 +42,12 @@ func TestHighlightsByHand(t *testing.T) {
 		-.2, 0, // to the ellipsis, which is no word
 		0, -.1, // to the word left: .08
 	}
-	want := []Highlight{
-		{"title", 0, len("Été"), .5},
-		{"text", strings.Index(p.Text, "wolves"), strings.Index(p.Text, ","), .6},
-		{"text", strings.Index(p.Text, "left"), len(p.Text), .08},
+	want := []sources.Highlight{
+		{Field: "title", Start: 0, End: len("Été"), Score: .5},
+		{Field: "text", Start: strings.Index(p.Text, "wolves"), End: strings.Index(p.Text, ","), Score: .6},
+		{Field: "text", Start: strings.Index(p.Text, "left"), End: len(p.Text), Score: .08},
 	}
-	got := highlights(p, of, question, vectors, 2, nil)
+	got := sources.Highlights(p, of, question, vectors, 2, nil)
 	if len(got) != len(want) {
 		t.Fatalf("%+v", got)
 	}
@@ -74,9 +76,9 @@ func (s *spelled) Vector(o rank.Ordinal) ([]float32, error) {
 
 type speller struct{ *encoder }
 
-func (speller) PassageWords(p corpus.Passage) ([]Word, error) {
+func (speller) PassageWords(p corpus.Passage) ([]sources.Word, error) {
 	last := strings.LastIndex(p.Text, " ") + 1
-	return []Word{{Begin: 0, End: strings.Index(p.Text, " ")}, {Begin: last, End: len(p.Text)}}, nil
+	return []sources.Word{{Begin: 0, End: strings.Index(p.Text, " ")}, {Begin: last, End: len(p.Text)}}, nil
 }
 
 // byHand returns what the tokens of a question add to the score of a passage, without those
@@ -115,7 +117,7 @@ func byHand(question []float32, tokens [][][]float32, passage int) (sum float64)
 // TestCommonWordsAreNotMarked: of a language that is not known, words that most passages have carry nothing,
 // whatever their tokens match; in a collection that is too small to tell, nothing is left out.
 func TestCommonWordsAreNotMarked(t *testing.T) {
-	marked := func(known *contentWords, passages int, word string) bool {
+	marked := func(known *content.Words, passages int, word string) bool {
 		s, index, _ := lateStage()
 		s.library.shelf.vectors["tokens"] = &spelled{maxima: index}
 		shelf := s.library.shelf
@@ -124,16 +126,16 @@ func TestCommonWordsAreNotMarked(t *testing.T) {
 		}
 		view := &snapshot.Pinned{View: &fewer{shelf, passages}}
 		p := corpus.Passage{Text: word}
-		return known.filter(t.Context(), view, "")(&p, Highlight{Field: "text", End: len(word)})
+		return known.Filter(t.Context(), view, "")(&p, "text", 0, len(word))
 	}
 	for passages, want := range map[int]bool{60: false, 6: true} {
 		for word, want := range map[string]bool{"qwe": want, "moon3": true, "unheard": true} {
-			if got := marked(new(contentWords), passages, word); got != want {
+			if got := marked(new(content.Words), passages, word); got != want {
 				t.Errorf("%d passages: %s %t", passages, word, got)
 			}
 		}
 	}
-	known := new(contentWords) // of a store, whose generation has no other number when it grows
+	known := new(content.Words) // of a store, whose generation has no other number when it grows
 	for _, passages := range []int{6, 60, 6} {
 		if marked(known, passages, "qwe") != (passages == 6) {
 			t.Errorf("when there are %d passages, the words are those of others", passages)

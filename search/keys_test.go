@@ -10,6 +10,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
@@ -70,15 +71,15 @@ func (w *parted) Explain(_ context.Context, question string, o rank.Ordinal) (te
 func TestPartsElsewhereAreNotTheNumber(t *testing.T) {
 	texts := []string{"valve BC.6613-18, 19 mm", "gear BC.6613-19, 18 mm", "Zoë Peña and Ana Novák", "Ana Peña, 44"}
 	w, pairs := newParted(false, texts...), newParted(true, texts...)
-	p := &pass{lineUp: &lineUp{}, inquiry: inquiry{question: "is BC.6613-19 with Ana Peña?"}}
-	keys, err := p.readKeys(t.Context(), w, pairs)
+	p := &sources.Findings{Panel: &sources.Panel{}, Inquiry: sources.Inquiry{Question: "is BC.6613-19 with Ana Peña?"}}
+	keys, err := p.ReadKeys(t.Context(), w, pairs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for o, want := range map[rank.Ordinal][]string{0: {"bc 6613"}, 1: {"BC.6613-19", "bc 6613", "6613 19"}, 2: {"Ana", "Peña?"}, 3: {"Ana", "Peña?", "ana peña"}} {
-		set, err := keys.held(t.Context(), p.question, w, pairs, o)
+		set, err := keys.Held(t.Context(), p.Inquiry.Question, w, pairs, o)
 		var held []string
-		for i, k := range keys.list {
+		for i, k := range keys.List {
 			if set>>i&1 == 1 {
 				held = append(held, k.Text)
 			}
@@ -87,9 +88,9 @@ func TestPartsElsewhereAreNotTheNumber(t *testing.T) {
 			t.Errorf("%q holds %q, %v; want %q", texts[o], held, err, want)
 		}
 	}
-	for _, k := range keys.list {
+	for _, k := range keys.List {
 		if k.Text == "ana peña" {
-			for i, x := range keys.list {
+			for i, x := range keys.List {
 				if k.Of>>i&1 == 1 != (x.Text == "Ana" || x.Text == "Peña?") {
 					t.Errorf("the pair is of %q: %v", x.Text, k.Of>>i&1)
 				}
@@ -100,18 +101,18 @@ func TestPartsElsewhereAreNotTheNumber(t *testing.T) {
 		}
 	}
 	// Where the question has more words than count, the rarest do.
-	p.question = strings.Repeat("x1 ", 3) + strings.Join(strings.Fields(strings.Repeat("ana ", 2)), " ")
+	p.Inquiry.Question = strings.Repeat("x1 ", 3) + strings.Join(strings.Fields(strings.Repeat("ana ", 2)), " ")
 	for i := range 100 {
-		p.question += " w" + strings.Repeat("q", i+1)
+		p.Inquiry.Question += " w" + strings.Repeat("q", i+1)
 	}
-	keys, err = p.readKeys(t.Context(), w, pairs)
-	if err != nil || len(keys.list) > fusion.MaxKeys {
-		t.Errorf("%d keys, %v", len(keys.list), err)
+	keys, err = p.ReadKeys(t.Context(), w, pairs)
+	if err != nil || len(keys.List) > fusion.MaxKeys {
+		t.Errorf("%d keys, %v", len(keys.List), err)
 	}
 }
 
 // pieces is an encoder that reads a word in pieces of two letters.
-type pieces struct{ QuestionEncoder }
+type pieces struct{ sources.QuestionEncoder }
 
 func (pieces) QuestionTokens(text string) (int, bool)             { return 2 + (len(text)+1)/2, false }
 func (pieces) KnownWords(text string) (words, whole, unknown int) { return 1, 0, 0 }
@@ -125,16 +126,16 @@ func TestExactWords(t *testing.T) {
 		texts = append(texts, "commonplacewordthatmanyhave")
 	}
 	w := newParted(false, texts...)
-	p := &pass{lineUp: &lineUp{generalist: &Expert{Encoder: pieces{}}}}
+	p := &sources.Findings{Panel: &sources.Panel{Generalist: &sources.Expert{Encoder: pieces{}}}}
 	idf := func(df float64) float64 { return math.Log(1 + (23-df+.5)/(df+.5)) }
 	for question, want := range map[string]float64{
 		"sum": 0, "other": 0, "nowhere0123456789012345678901234567890": 0, "commonplacewordthatmanyhave": 0, hash: 1,
 		"sum " + hash + "?": idf(1) / (idf(1) + idf(3)), "unheard " + hash: 1,
 	} {
-		p.question = question
-		keys, err := p.readKeys(t.Context(), w, nil)
-		if err != nil || math.Abs(keys.exact-want) > 1e-9 {
-			t.Errorf("%q: %v, %v; want %v", question, keys.exact, err, want)
+		p.Inquiry.Question = question
+		keys, err := p.ReadKeys(t.Context(), w, nil)
+		if err != nil || math.Abs(keys.Exact-want) > 1e-9 {
+			t.Errorf("%q: %v, %v; want %v", question, keys.Exact, err, want)
 		}
 	}
 }
@@ -148,12 +149,12 @@ func TestTellsByHand(t *testing.T) {
 		"1": 0, "5.": 0, "42": 2*2*math.Log2(10)/11 - 1, "2023": 1, "a1": 2*(math.Log2(26)+math.Log2(10))/11 - 1, "BC.6613-18": 1, "lake": 0, "...": 0,
 	} {
 		for _, term := range []storage.Rarity{rare, half} {
-			if got := tells(word, term); math.Abs(got-want) > 1e-9 {
+			if got := sources.Tells(word, term); math.Abs(got-want) > 1e-9 {
 				t.Errorf("%q: %v, want %v", word, got, want)
 			}
 		}
 	}
-	if got := tells("123456", storage.Rarity{}); got != 0 {
+	if got := sources.Tells("123456", storage.Rarity{}); got != 0 {
 		t.Errorf("%v of a term that all passages have", got)
 	}
 }

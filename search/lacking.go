@@ -6,16 +6,17 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/internal/sources"
 )
 
 // LackingMethods returns which methods weigh by what none of the experts can say, and what
 // helps; "": there are none.
-func LackingMethods(infos []ExpertInfo) string {
+func LackingMethods(infos []sources.ExpertInfo) string {
 	var offer fusion.Offer
 	offer.Temperature = true
 	var names, ensembles []string
 	for _, x := range infos {
-		if x.Kind != KindDense {
+		if x.Kind != sources.KindDense {
 			continue
 		}
 		names = append(names, x.Name)

@@ -3,30 +3,32 @@ package search
 import (
 	"strings"
 	"testing"
+
+	"example.org/conclave/search/internal/sources"
 )
 
 // TestLackingMethods: what nobody can be sure by, and what helps; methods that can do without
 // ensembles are not named.
 func TestLackingMethods(t *testing.T) {
-	base := ExpertInfo{Name: "base", Kind: "dense"}
-	late := ExpertInfo{Name: "late", Kind: "late"}
-	unsure := ExpertInfo{Name: "health", Kind: "dense", EnsembleMembers: 10}
+	base := sources.ExpertInfo{Name: "base", Kind: "dense"}
+	late := sources.ExpertInfo{Name: "late", Kind: "late"}
+	unsure := sources.ExpertInfo{Name: "health", Kind: "dense", EnsembleMembers: 10}
 	sure := unsure
-	sure.Calibration = &CalibrationInfo{}
+	sure.Calibration = &sources.CalibrationInfo{}
 	for name, x := range map[string]struct {
-		experts []ExpertInfo
+		experts []sources.ExpertInfo
 		want    []string
 	}{
 		"none with an ensemble": {
-			[]ExpertInfo{base, late},
+			[]sources.ExpertInfo{base, late},
 			[]string{"muf, muf-sparse cannot rank", "(base)", "calibrating gives them none", "a specialist"},
 		},
 		"none that is calibrated": {
-			[]ExpertInfo{base, unsure},
+			[]sources.ExpertInfo{base, unsure},
 			[]string{"muf, muf-sparse cannot rank", "ensembles of health are not calibrated"},
 		},
-		"one is sure": {[]ExpertInfo{base, sure}, nil},
-		"words alone": {[]ExpertInfo{late}, nil},
+		"one is sure": {[]sources.ExpertInfo{base, sure}, nil},
+		"words alone": {[]sources.ExpertInfo{late}, nil},
 	} {
 		got := LackingMethods(x.experts)
 		if (got == "") != (x.want == nil) {

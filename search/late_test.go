@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 )
 
 // maxima is late interaction over passages of two tokens each: exact, and only
@@ -83,7 +84,7 @@ func lateStageOf(passages int) (*stage, *maxima, *wordwise) {
 		index.tokens = append(index.tokens, [][]float32{draw(5, p.ID), draw(6, p.ID)})
 	}
 	s.library.shelf.vectors["tokens"] = index
-	s.config.Late = &Expert{Name: "tokens", Encoder: encoder, Info: ExpertInfo{Dimension: dimension}}
+	s.config.Late = &sources.Expert{Name: "tokens", Encoder: encoder, Info: sources.ExpertInfo{Dimension: dimension}}
 	gate := *s.config.Defaults.Gate
 	gate.Late = make([]float64, len(fusion.LateFeatureNames()))
 	gate.Tokens = math.Log(2)
@@ -99,7 +100,7 @@ func TestLateScoresWhatOthersFound(t *testing.T) {
 	request := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Candidates: 3, K: 20}
 	got := s.ask(t, request)
 	late := got.source("tokens")
-	if late == nil || late.Kind != KindLate || late.Status != StatusOK || late.Hits != 0 ||
+	if late == nil || late.Kind != sources.KindLate || late.Status != sources.StatusOK || late.Hits != 0 ||
 		math.Abs(*late.Weight-2) > 1e-6 {
 		t.Fatalf("the source is %+v", late)
 	}
@@ -246,7 +247,7 @@ func TestLateThatFails(t *testing.T) {
 		spoil(s, index, encoder)
 		r := Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}
 		got := s.ask(t, r)
-		ratio := *got.source(WordSource).Weight / *whole.source(WordSource).Weight
+		ratio := *got.source(sources.WordSource).Weight / *whole.source(sources.WordSource).Weight
 		if want := math.Exp(other.Words - s.config.Defaults.Gate.Words); math.Abs(ratio-want) > 1e-6 ||
 			got.Confidence != nil {
 			t.Errorf("%s: words weigh %v of what they did, want %v; the confidence is %v", name, ratio, want, got.Confidence)
@@ -292,9 +293,9 @@ func TestLateEvidence(t *testing.T) {
 
 // TestLateConfiguration: names and encoders.
 func TestLateConfiguration(t *testing.T) {
-	for name, x := range map[string]Expert{
+	for name, x := range map[string]sources.Expert{
 		"no name": {Encoder: &wordwise{}}, "an expert's": {Name: "A", Encoder: &wordwise{}},
-		"BM25's": {Name: WordSource, Encoder: &wordwise{}}, "no encoder": {Name: "tokens"},
+		"BM25's": {Name: sources.WordSource, Encoder: &wordwise{}}, "no encoder": {Name: "tokens"},
 	} {
 		s := newStage("AB", 10)
 		s.config.Late = &x

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 )
 
 // closable is an encoder that must not be asked when it is closed.
@@ -38,14 +39,14 @@ func TestUse(t *testing.T) {
 	lineUp := func(n int) (LineUp, *closable) {
 		own := &closable{}
 		own.seed = uint64(n%2 + 1)
-		x := []Expert{a, b}[n%2]
+		x := []sources.Expert{a, b}[n%2]
 		x.Encoder = own
 		method := []string{fusion.MethodRRF, fusion.MethodSum}[n%2]
 		d := s.config.Defaults
 		d.Auto = method
 		d.K = 3 + n%2
 		d.Gate = nil
-		return LineUp{Experts: []Expert{x}, Defaults: d, Absent: []Missing{{Source: x.Name + " is here"}}}, own
+		return LineUp{Experts: []sources.Expert{x}, Defaults: d, Absent: []Missing{{Source: x.Name + " is here"}}}, own
 	}
 	first, own := lineUp(0)
 	c := s.config

@@ -28,7 +28,7 @@ func (e *Engine) List(
 	if err != nil {
 		return nil, "", err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	view := e.pin()
 	defer view.Release()
 	taken := 0

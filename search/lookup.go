@@ -10,54 +10,55 @@ import (
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
 // Experts describes the experts of the line-up, in its order, and after them late
 // interaction, as of the newest generation; none when the engine is closed.
-func (e *Engine) Experts() []ExpertInfo {
+func (e *Engine) Experts() []sources.ExpertInfo {
 	l, err := e.begin()
 	if err != nil {
 		return nil
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	return l.described()
 }
 
-func (l *lineUp) described() []ExpertInfo {
+func (l *lineUp) described() []sources.ExpertInfo {
 	view := l.pin()
 	defer view.Release()
-	infos := make([]ExpertInfo, 0, len(l.experts)+1)
-	for _, x := range l.experts {
-		infos = append(infos, x.describe(view))
+	infos := make([]sources.ExpertInfo, 0, len(l.panel.Experts)+1)
+	for _, x := range l.panel.Experts {
+		infos = append(infos, describeExpert(x.Model, view))
 	}
-	if l.late != nil {
-		infos = append(infos, l.late.describe(view))
+	if l.panel.Late != nil {
+		infos = append(infos, describeExpert(l.panel.Late.Model, view))
 	}
 	return infos
 }
 
 // Expert describes one expert; an unknown name is an *Error of kind NotFound.
-func (e *Engine) Expert(name string) (ExpertInfo, error) {
+func (e *Engine) Expert(name string) (sources.ExpertInfo, error) {
 	l, err := e.begin()
 	if err != nil {
-		return ExpertInfo{}, err
+		return sources.ExpertInfo{}, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	for _, info := range l.described() {
 		if info.Name == name {
 			return info, nil
 		}
 	}
-	return ExpertInfo{}, &fault.Error{
+	return sources.ExpertInfo{}, &fault.Error{
 		Kind:   fault.NotFound,
 		Code:   "expert_not_found",
 		Detail: fmt.Sprintf("there is no expert %s: %s", wording.Quote(name), l.knownExperts()),
 	}
 }
 
-// describe returns what there is to say of an expert in a generation.
-func (x *Expert) describe(view storage.View) ExpertInfo {
+// describeExpert returns what is known of an expert, and of its index in a generation.
+func describeExpert(x *sources.Expert, view storage.View) sources.ExpertInfo {
 	info := x.Info
 	if index, ok := view.Index(x.Name); ok {
 		info.Index, info.Passages, info.Recall = index.Kind, index.Passages, index.Recall
@@ -100,7 +101,7 @@ func (e *Engine) Generation() (number uint64, passages int) {
 	if err != nil {
 		return 0, 0
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	view := e.pin()
 	defer view.Release()
 	return view.Generation(), view.Passages().Len()
@@ -113,7 +114,7 @@ func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, er
 	if err != nil {
 		return nil, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	view := e.pin()
 	defer view.Release()
 	chosen := view.Passages().Sample(n)
@@ -151,7 +152,7 @@ func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string
 	if err != nil {
 		return corpus.Passage{}, "", err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	view := e.pin()
 	defer view.Release()
 	var passage corpus.Passage

@@ -14,6 +14,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 )
 
 // answersOf returns a batch's answers in a list.
@@ -119,7 +120,7 @@ func TestEmbed(t *testing.T) {
 		}
 	}
 	broken := s.config
-	broken.Experts = append([]Expert(nil), s.config.Experts...)
+	broken.Experts = append([]sources.Expert(nil), s.config.Experts...)
 	broken.Experts[1].Encoder = &fixedEncoder{append(draw(1, "x")[:dimension-1], nan())}
 	withNaN, err := NewEngine(broken)
 	if err != nil {
@@ -275,17 +276,17 @@ func TestTimings(t *testing.T) {
 		s.encoders["A"].hook, s.vectors["A"].hook = stubborn(3*time.Millisecond), stubborn(2*time.Millisecond)
 		s.ensembles["A"].hook, s.words.hook = stubborn(1500*time.Microsecond), stubborn(time.Millisecond)
 		r := s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid")})
-		if got := r.Sources[0].Took; got != (Took{Encode: 3, Search: 2}) {
+		if got := r.Sources[0].Took; got != (sources.Took{Encode: 3, Search: 2}) {
 			t.Errorf("expert took %+v", got)
 		}
-		if got := r.Sources[1].Took; got != (Took{Search: 1}) {
+		if got := r.Sources[1].Took; got != (sources.Took{Search: 1}) {
 			t.Errorf("BM25 took %+v", got)
 		}
 		if r.TookMS != 5 {
 			t.Errorf("%v ms in all, want 5: the sources run in parallel", r.TookMS)
 		}
 		r = s.ask(t, Request{Question: question, Fusion: methodsOf("muf")})
-		if got := r.Sources[0].Took; got != (Took{Encode: 3, Search: 2, Confidence: 1.5}) {
+		if got := r.Sources[0].Took; got != (sources.Took{Encode: 3, Search: 2, Confidence: 1.5}) {
 			t.Errorf("expert took %+v", got)
 		}
 	})

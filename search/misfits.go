@@ -32,7 +32,7 @@ func (e *Engine) Misfits(ctx context.Context) ([]Misfits, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	view := e.pin()
 	defer view.Release()
 	out := []Misfits{}

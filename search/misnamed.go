@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/internal/naming"
+	"example.org/conclave/search/internal/sources"
 )
 
 // misnaming is a name in the question that the passages behind the answer lack: they may be about something else of the
@@ -35,13 +36,28 @@ func (m *misnaming) note() string {
 	return note + "; it has " + wording.Quote(m.rival)
 }
 
+// namesIn returns how to recognise names in the language of the question, among the languages of the collection.
+// Capital letters mark no names in German and Luxembourgish, where all nouns have one.
+func (a *answer) namesIn(ctx context.Context) naming.Language {
+	code, function := a.rules.words.LanguageOf(ctx, a.found.View, a.found.Inquiry.Question)
+	in := naming.Language{Capitals: code != "de" && code != "lb"}
+	if function != nil {
+		in.IsFunction = function.Has
+	}
+	return in
+}
+
 // findMisnaming returns the first name in the question that the passages behind the answer (restsOn) lack in every
 // form, if its missing words are rare in the collection; a number or a date must have a rival instead. first is the
 // ranking. nil: there is none, the ranking is empty, or no source searched by words. It fails if passages cannot be
 // read.
 func (a *answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misnaming, error) {
-	at := slices.IndexFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.keys != nil })
-	if at < 0 || len(first) == 0 || len(naming.Mentions(a.question, naming.Language{Capitals: true})) == 0 {
+	at := slices.IndexFunc(
+		a.findings,
+		func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Keys != nil },
+	)
+	if at < 0 || len(first) == 0 ||
+		len(naming.Mentions(a.found.Inquiry.Question, naming.Language{Capitals: true})) == 0 {
 		return nil, nil
 	}
 	_, passages, err := a.texts(ctx, first[:min(len(first), comparedNames)])
@@ -49,12 +65,12 @@ func (a *answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misna
 		return nil, err
 	}
 	text := naming.Read(a.restsOn(&passages[0]))
-	for _, m := range naming.Mentions(a.question, a.contentWords.namesIn(ctx, a.view, a.question)) {
+	for _, m := range naming.Mentions(a.found.Inquiry.Question, a.namesIn(ctx)) {
 		found := text.Find(m)
 		if len(found.Missing) == 0 {
 			continue
 		}
-		rare, nowhere := a.findings[at].keys.rarest(found.Missing)
+		rare, nowhere := rarityOf(a.findings[at].Keys, found.Missing)
 		wrong := rare
 		switch m.Kind {
 		case naming.Number, naming.Date:
@@ -62,7 +78,7 @@ func (a *answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misna
 		case naming.Code: // it may be an everyday word for what the passage says in others, as CO2
 			wrong = rare && (!nowhere || m.Identifies() || found.Rival != "")
 		case naming.Name:
-			ownName := found.Rival != "" && a.isUnusual(found.Missing)
+			ownName := found.Rival != "" && a.found.Panel.IsUnusual(found.Missing)
 			wrong = rare && (found.Beside || ownName || namesAnother(passages, m))
 		}
 		if wrong {
@@ -70,18 +86,6 @@ func (a *answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misna
 		}
 	}
 	return nil, nil
-}
-
-// isUnusual reports whether the encoder's vocabulary lacks one of these words. It lacks most names of companies,
-// products and people, and has those of countries, peoples and months. It is false if no general encoder searches.
-func (p *pass) isUnusual(words []string) bool {
-	if p.generalist == nil {
-		return false
-	}
-	return slices.ContainsFunc(words, func(word string) bool {
-		all, whole, _ := p.generalist.Encoder.KnownWords(word)
-		return whole < all
-	})
 }
 
 // comparedNames is the number of first passages that namesAnother compares.
@@ -127,15 +131,15 @@ func (a *answer) restsOn(first *corpus.Passage) string {
 	return strings.Join(parts, ". ")
 }
 
-// rarest reports whether one of these words of the question is rare in the collection (commonWord or more), and whether
-// one of them is in no passage.
-func (k *keys) rarest(words []string) (rare, nowhere bool) {
-	for _, x := range k.list {
+// rarityOf reports whether one of these words of the question is rare in the collection (commonWord or more), and
+// whether one of them is in no passage.
+func rarityOf(k *sources.Keys, words []string) (rare, nowhere bool) {
+	for _, x := range k.List {
 		if x.Pair || !slices.ContainsFunc(words, func(word string) bool { return naming.Bare(x.Text) == word }) {
 			continue
 		}
 		rare = rare || x.Rarity >= commonWord
-		nowhere = nowhere || x.nowhere
+		nowhere = nowhere || x.Nowhere
 	}
 	return rare, nowhere
 }

@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/run"
 )
 
 // muf computes MUF written out, without the fusion package: float64 sums over maps.
@@ -90,7 +91,7 @@ func TestMUF(t *testing.T) {
 				want = append(want, id)
 			}
 			sort.Slice(want, func(i, j int) bool {
-				a, b := printed(scores[want[i]]), printed(scores[want[j]]) // equal but for rounding is equal
+				a, b := run.Printed(scores[want[i]]), run.Printed(scores[want[j]]) // equal but for rounding is equal
 				return a > b || a == b && want[i] < want[j]
 			})
 			if !slices.Equal(ids(got.Results), want) {

@@ -5,12 +5,14 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 )
 
 // A question with a name that no passage has ("who built the mill of Lund?") finds passages about its other words, and
@@ -24,9 +26,7 @@ const (
 	// leastShared is the least number of letters, and at least half of its own, that a name shares with a word of
 	// the first passage to count as said by it, such as Siberian by Siberia.
 	leastShared = 4
-	// mostCapitals is the greatest share of capitalised words inside the first passage's sentences at which a
-	// capital letter marks a name. In a German text, or a list of titles, it does not.
-	mostCapitals = .2
+
 	// mostNamed is the most names that a note lists.
 	mostNamed = 3
 )
@@ -36,12 +36,15 @@ const (
 // its words. names is nil and share 0 if there are none or no source searched by words. It fails if the first passage
 // cannot be read.
 func (a *answer) namedNowhere(ctx context.Context, first []fusion.Item) (names []string, share float64, err error) {
-	at := slices.IndexFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.keys != nil })
+	at := slices.IndexFunc(
+		a.findings,
+		func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Keys != nil },
+	)
 	if at < 0 || len(first) == 0 {
 		return nil, 0, nil
 	}
-	k := a.findings[at].keys
-	names = k.nowhere(a.question)
+	k := a.findings[at].Keys
+	names = namesNowhere(k, a.found.Inquiry.Question)
 	if len(names) == 0 {
 		return nil, 0, nil
 	}
@@ -50,16 +53,16 @@ func (a *answer) namedNowhere(ctx context.Context, first []fusion.Item) (names [
 		return nil, 0, err
 	}
 	names = saidNowhere(names, &passages[0])
-	return names, k.shareOf(names), nil
+	return names, shareOf(k, names), nil
 }
 
-// nowhere returns the words of the question that are names (numbers, capitalised words) and in no passage.
-func (k *keys) nowhere(question string) (names []string) {
-	capital := capitals(question)
-	for _, x := range k.list {
-		name := bareWord(x.Text)
+// namesNowhere returns the words of the question that are names (numbers, capitalised words) and in no passage.
+func namesNowhere(k *sources.Keys, question string) (names []string) {
+	capital := content.Capitals(question)
+	for _, x := range k.List {
+		name := content.BareWord(x.Text)
 		tells := x.Code >= leastTelling || slices.Contains(capital, name)
-		if x.nowhere && !x.Pair && tells && !slices.Contains(names, name) {
+		if x.Nowhere && !x.Pair && tells && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -67,15 +70,15 @@ func (k *keys) nowhere(question string) (names []string) {
 }
 
 // shareOf returns the part, from 0 to 1, that these words have of the sum of the rarities of the question's words.
-func (k *keys) shareOf(words []string) float64 {
+func shareOf(k *sources.Keys, words []string) float64 {
 	all := 0.0
 	these := 0.0
-	for _, x := range k.list {
+	for _, x := range k.List {
 		if x.Pair {
 			continue
 		}
 		all += x.Rarity
-		if slices.Contains(words, bareWord(x.Text)) {
+		if slices.Contains(words, content.BareWord(x.Text)) {
 			these += x.Rarity
 		}
 	}
@@ -90,69 +93,17 @@ func (k *keys) shareOf(words []string) float64 {
 func saidNowhere(names []string, p *corpus.Passage) []string {
 	text := p.Title + ". " + p.Text
 	words := strings.Fields(text)
-	tells := capitalsTell(text)
+	tells := content.CapitalsTell(text)
 	return slices.DeleteFunc(names, func(name string) bool {
-		if !hasDigit(name) && !tells {
+		if !content.HasDigit(name) && !tells {
 			return true
 		}
 		name = strings.ToLower(name)
 		least := max(leastShared, (utf8.RuneCountInString(name)+1)/2)
-		return !hasDigit(name) && slices.ContainsFunc(words, func(word string) bool {
-			return sharedPrefix(name, strings.ToLower(bareWord(word))) >= least
+		return !content.HasDigit(name) && slices.ContainsFunc(words, func(word string) bool {
+			return content.SharedPrefix(name, strings.ToLower(content.BareWord(word))) >= least
 		})
 	})
-}
-
-// capitalsTell reports whether capital letters inside the sentences of a text are rare enough (mostCapitals) to mark
-// names.
-func capitalsTell(text string) bool {
-	words := strings.Fields(text)
-	inside := 0
-	for i := range words {
-		if i > 0 && !endsSentence(words[i-1]) {
-			inside++
-		}
-	}
-	return float64(len(capitals(text))) <= mostCapitals*float64(inside)
-}
-
-// capitals returns the words inside the sentences of a text that begin with a capital letter.
-func capitals(text string) (out []string) {
-	words := strings.Fields(text)
-	for i, word := range words {
-		if i == 0 || endsSentence(words[i-1]) {
-			continue
-		}
-		word = bareWord(word)
-		if first, size := utf8.DecodeRuneInString(word); unicode.IsUpper(first) && size < len(word) {
-			out = append(out, word)
-		}
-	}
-	return out
-}
-
-// endsSentence reports whether a word ends with punctuation after which a sentence or a quotation begins, such as . or
-// :.
-func endsSentence(word string) bool {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(word, `"'”’»)`))
-	return strings.ContainsRune(".?!:;…。？！", last)
-}
-
-// bareWord returns a word without the punctuation around it.
-func bareWord(word string) string {
-	return strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
-}
-
-// sharedPrefix returns the number of letters that two words share at their beginning.
-func sharedPrefix(a, b string) (n int) {
-	other := []rune(b)
-	for i, r := range []rune(a) {
-		if i >= len(other) || other[i] != r {
-			break
-		}
-		n++
-	}
-	return n
 }
 
 // doubt lowers r's chance that the collection answers, and with it the verdict, in three cases. A note says why, if the
@@ -193,7 +144,7 @@ func (a *answer) doubt(ctx context.Context, r *Ranking, first []fusion.Item) {
 		note = "no passage has " + strings.Join(quoted, ", ") + ", which the question names"
 	}
 	if chance := sigmoid(logOdds(*j.Answerable) - namedWeight*share); j.Verdict == VerdictFound {
-		j.Answerable = printedOf(ptr(max(chance, j.Thresholds.Doubtful)))
+		j.Answerable = run.PrintedOf(run.Ptr(max(chance, j.Thresholds.Doubtful)))
 		j.Verdict = j.Thresholds.Of(*j.Answerable)
 	}
 	if j.Verdict == VerdictFound {
@@ -214,7 +165,7 @@ func (a *answer) doubt(ctx context.Context, r *Ranking, first []fusion.Item) {
 func (r *Ranking) capAtDoubtful() {
 	j := &r.Judged
 	if j.Verdict == VerdictFound {
-		j.Answerable = printedOf(ptr(max(j.Thresholds.Doubtful, doubtfulShare*j.Thresholds.Found)))
+		j.Answerable = run.PrintedOf(run.Ptr(max(j.Thresholds.Doubtful, doubtfulShare*j.Thresholds.Found)))
 		j.Verdict = j.Thresholds.Of(*j.Answerable)
 	}
 	for _, chance := range []*float64{r.Confidence, r.Any} {

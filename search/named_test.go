@@ -7,22 +7,24 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/sources"
 )
 
 // TestNowhere: a number that tells, and a word with a capital letter inside a sentence, name something.
 func TestNowhere(t *testing.T) {
 	lacked := func(question string, words ...string) []string {
-		k := &keys{}
+		k := &sources.Keys{}
 		for _, word := range words {
 			code := 0.
-			if hasDigit(word) && len(word) > 2 {
+			if content.HasDigit(word) && len(word) > 2 {
 				code = 1
 			}
-			k.list = append(k.list, key{Key: fusion.Key{Text: word, Code: code}, nowhere: true})
+			k.List = append(k.List, sources.Key{Key: fusion.Key{Text: word, Code: code}, Nowhere: true})
 		}
-		k.list = append(k.list, key{Key: fusion.Key{Text: "Paris", Pair: true}, nowhere: true})
-		k.list = append(k.list, key{Key: fusion.Key{Text: "Oslo"}})
-		return k.nowhere(question)
+		k.List = append(k.List, sources.Key{Key: fusion.Key{Text: "Paris", Pair: true}, Nowhere: true})
+		k.List = append(k.List, sources.Key{Key: fusion.Key{Text: "Oslo"}})
+		return namesNowhere(k, question)
 	}
 	for _, c := range []struct {
 		question    string
@@ -66,15 +68,15 @@ func TestSaidNowhere(t *testing.T) {
 
 // TestShareOf: the share is of the rarities of words, without pairs.
 func TestShareOf(t *testing.T) {
-	k := &keys{list: []key{
+	k := &sources.Keys{List: []sources.Key{
 		{Key: fusion.Key{Text: "mill", Rarity: .6}}, {Key: fusion.Key{Text: "of", Rarity: 0}},
 		{Key: fusion.Key{Text: "Lund?", Rarity: 1}}, {Key: fusion.Key{Text: "built", Rarity: .4}},
 		{Key: fusion.Key{Text: "mill of", Rarity: .9, Pair: true}},
 	}}
-	if got := k.shareOf([]string{"Lund"}); got != .5 {
+	if got := shareOf(k, []string{"Lund"}); got != .5 {
 		t.Errorf("%v, want 1 of 2", got)
 	}
-	if got := new(keys).shareOf([]string{"Lund"}); got != 0 {
+	if got := shareOf(new(sources.Keys), []string{"Lund"}); got != 0 {
 		t.Errorf("of nothing %v", got)
 	}
 }

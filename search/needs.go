@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"slices"
 
 	"example.org/conclave/fusion"
@@ -12,7 +11,7 @@ import (
 // offer returns what a plan has for a method to rank by.
 func (l *lineUp) offer(p *plan, words bool) fusion.Offer {
 	d := &l.defaults
-	other := func(at int) bool { return !l.experts[at].granular }
+	other := func(at int) bool { return !l.panel.Experts[at].Granular }
 	o := fusion.Offer{
 		Words:       words,
 		Named:       p.named,
@@ -22,14 +21,9 @@ func (l *lineUp) offer(p *plan, words bool) fusion.Offer {
 		Temperature: true,
 	}
 	for _, at := range p.experts {
-		o.Experts = append(o.Experts, l.experts[at].ability())
+		o.Experts = append(o.Experts, l.panel.Experts[at].Ability())
 	}
 	return o
-}
-
-// ability returns what a method has to know of an expert.
-func (x *dense) ability() fusion.Ability {
-	return fusion.Ability{Sure: x.calibrated(), Granular: x.granular}
 }
 
 // leastAUROC is what a confidence has to be worth to be a threshold; 0.5 is chance.
@@ -64,8 +58,8 @@ func (l *lineUp) checkNeeds(m plannedMethod, i int, p *plan, wrong *fault.Proble
 			var without []string
 			ensembles := false
 			for _, at := range p.experts {
-				without = append(without, l.experts[at].name())
-				ensembles = ensembles || l.experts[at].hasEnsemble()
+				without = append(without, l.panel.Experts[at].Name())
+				ensembles = ensembles || l.panel.Experts[at].Model.HasEnsemble()
 			}
 			if !ensembles {
 				wrong.Add(
@@ -122,31 +116,10 @@ func (l *lineUp) checkConfidence(m plannedMethod, p *plan, wrong *fault.Problems
 func (l *lineUp) excludedByAll(p *plan, expert int) string {
 	reason := ""
 	for _, m := range p.methods {
-		reason = l.excluded(p, m, expert)
+		reason = l.panel.Excluded(p.offer, m.Method, expert)
 		if reason == "" {
 			return ""
 		}
 	}
 	return reason
-}
-
-// excluded returns why a method has no use for a source; "" if it has one, and for what is no
-// expert.
-func (l *lineUp) excluded(p *plan, m plannedMethod, at int) string {
-	if at >= len(l.experts) {
-		return ""
-	}
-	switch m.Excludes(p.offer, l.experts[at].ability()) {
-	case fusion.NotGranular:
-		return fmt.Sprintf(
-			"%s ranks by granularities, unless others are named, and this is none, or calibration chose others",
-			m.Name,
-		)
-	case fusion.NotSure:
-		return fmt.Sprintf(
-			"%s weights experts by how sure they are, and this one cannot say: it has no ensemble, or nobody calibrated it",
-			m.Name,
-		)
-	}
-	return ""
 }

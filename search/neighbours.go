@@ -49,8 +49,8 @@ func (a *answer) addNeighbours(ctx context.Context, results []Result, passages [
 		}
 		beside := func(n int) *corpus.Passage {
 			p := there[neighbour{results[i].Collection, document, n}]
-			if p == nil || !sameVersion(p, &passages[i]) || !a.plan.filter.LetsTags(p.Tags) ||
-				!a.view.Where.Matches(p.Tags, p.Metadata) {
+			if p == nil || !sameVersion(p, &passages[i]) || !a.plan.inquiry.Filter.LetsTags(p.Tags) ||
+				!a.found.View.Where.Matches(p.Tags, p.Metadata) {
 				return nil
 			}
 			return p
@@ -91,7 +91,7 @@ func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighb
 		return cmp.Or(strings.Compare(a.collection, b.collection), strings.Compare(a.document, b.document), a.number-b.number)
 	})
 	wanted = slices.Compact(wanted)
-	from := a.view.Passages()
+	from := a.found.View.Passages()
 	var found []storage.Found
 	for len(found) < len(wanted) {
 		of := wanted[len(found)].collection
@@ -102,7 +102,7 @@ func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighb
 			}
 			ids = append(ids, corpus.PassageID(n.document, n.number))
 		}
-		some, err := a.view.Lookup(ctx, of, ids)
+		some, err := a.found.View.Lookup(ctx, of, ids)
 		if err != nil {
 			return nil, fmt.Errorf("looking for the passages around the results: %w", err)
 		}
@@ -122,7 +122,7 @@ func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighb
 		bytes += size
 		ordinals, of = append(ordinals, f.Ordinal), append(of, wanted[i])
 	}
-	if bytes > a.limits.AnswerBytes {
+	if bytes > a.rules.answerBytes {
 		return nil, a.grow(bytes)
 	}
 	if err := takeRoom(ctx, copies*bytes); err != nil {

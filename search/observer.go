@@ -24,21 +24,6 @@ type Observer interface {
 	Answer(ctx context.Context, answer Response)
 }
 
-// Stages of a search, as an Observer hears of them.
-const (
-	StageEncode     = "encode"
-	StageHead       = "head"
-	StageSearch     = "search"
-	StageConfidence = "confidence"
-	StageSources    = "sources"
-	StageComplete   = "complete"
-	StageFuse       = "fuse"
-	StageRerank     = "rerank"
-	StageRead       = "read"
-	StageFetch      = "fetch"
-	StageGenerate   = "generate"
-)
-
 // NoObserver ignores what it is told.
 type NoObserver struct{}
 

@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/sources"
 )
 
 // What the starts and ends of answers and highlights count.
@@ -47,12 +48,12 @@ func (c *counter) countTo(at int) int {
 }
 
 // countHighlights gives highlights of a passage the wanted count.
-func (p *plan) countHighlights(title, text string, all []Highlight, one *Highlight) {
+func (p *plan) countHighlights(title, text string, all []sources.Highlight, one *sources.Highlight) {
 	if p.offsets == OffsetBytes {
 		return
 	}
 	titles, texts := counter{text: title, unit: p.offsets}, counter{text: text, unit: p.offsets}
-	count := func(h *Highlight) {
+	count := func(h *sources.Highlight) {
 		of := &texts
 		if h.Field == "title" {
 			of = &titles

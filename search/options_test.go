@@ -7,6 +7,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 )
 
 // TestOptionsOfMethods walks every option and every method, alone and resolved from
@@ -20,7 +21,7 @@ func TestOptionsOfMethods(t *testing.T) {
 		takes []string
 	}{
 		"/weights": {
-			func(r *Request) { r.Weights = map[string]float64{WordSource: .5} },
+			func(r *Request) { r.Weights = map[string]float64{sources.WordSource: .5} },
 			[]string{"hybrid", "sum", "rrf"},
 		},
 		"/weights/B":     {func(r *Request) { r.Weights = map[string]float64{"B": .5} }, []string{"sum", "rrf"}},
@@ -67,7 +68,7 @@ func TestWordsAlone(t *testing.T) {
 		t.Errorf("%d results, sources %+v", len(r.Results), r.Sources)
 	}
 	for _, source := range r.Sources {
-		if source.Kind != KindLexical {
+		if source.Kind != sources.KindLexical {
 			t.Errorf("%+v takes part in words alone", source)
 		}
 	}
@@ -86,7 +87,7 @@ func TestWithoutEnsemble(t *testing.T) {
 			len(got.Degraded) > 0 {
 			t.Errorf("%s: %v, without c %v; %+v", name, ids(got.Results), ids(want.Results), got.Degraded)
 		}
-		if c == nil || c.Status != StatusSkipped || !strings.Contains(c.Reason, "no ensemble") || c.Hits != 0 {
+		if c == nil || c.Status != sources.StatusSkipped || !strings.Contains(c.Reason, "no ensemble") || c.Hits != 0 {
 			t.Errorf("%s: %+v", name, c)
 		}
 		list := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{fusion.MethodRRF, name}, Listed: true}})
@@ -99,7 +100,7 @@ func TestWithoutEnsemble(t *testing.T) {
 				t.Errorf("%s in a list: c contributes to %+v", name, result)
 			}
 		}
-		if c := list.source("c"); c.Status != StatusOK || !strings.Contains(c.Reason, name) {
+		if c := list.source("c"); c.Status != sources.StatusOK || !strings.Contains(c.Reason, name) {
 			t.Errorf("%s in a list: %+v", name, c)
 		}
 		both, err := s.engine(t).
@@ -107,7 +108,7 @@ func TestWithoutEnsemble(t *testing.T) {
 				{Question: question, Fusion: methodsOf(name)}})
 		if err != nil || !slices.Equal(ids(both[1].Results), ids(want.Results)) ||
 			!slices.Equal(ids(both[0].Results), ids(alone.Results)) ||
-			both[1].source("c").Status != StatusSkipped {
+			both[1].source("c").Status != sources.StatusSkipped {
 			t.Errorf("%s in a comparison: %v", name, err)
 		}
 	}

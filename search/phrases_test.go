@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/sources"
 )
 
 // phraseStage has phrases beside its words, which the gate gives half their
@@ -38,8 +39,8 @@ func (r *Response) source(name string) *Source {
 func TestPhrasesAreTheGates(t *testing.T) {
 	s := phraseStage()
 	got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Explain: true})
-	phrases, own := got.source(PhraseSource), got.source(WordSource)
-	if phrases == nil || phrases.Kind != "lexical" || phrases.Status != StatusOK || phrases.Hits == 0 {
+	phrases, own := got.source(sources.PhraseSource), got.source(sources.WordSource)
+	if phrases == nil || phrases.Kind != "lexical" || phrases.Status != sources.StatusOK || phrases.Hits == 0 {
 		t.Fatalf("the source of phrases is %+v", phrases)
 	}
 	if math.Abs(*phrases.Weight-*own.Weight/2) > 1e-9 {
@@ -47,7 +48,7 @@ func TestPhrasesAreTheGates(t *testing.T) {
 	}
 	index := s.library.shelf.phrases.(*words)
 	for _, r := range got.Results {
-		at := slices.IndexFunc(r.Contributions, func(c Contribution) bool { return c.Source == PhraseSource })
+		at := slices.IndexFunc(r.Contributions, func(c Contribution) bool { return c.Source == sources.PhraseSource })
 		o, _, _ := s.library.shelf.Ordinal(t.Context(), r.ID)
 		want := float64(index.score(question, o))
 		if at < 0 || *r.Contributions[at].Score != want {
@@ -69,7 +70,7 @@ func TestPhrasesAreTheGates(t *testing.T) {
 		s.library.shelf.phrases = nil
 		without := s.ask(t, r)
 		s.library.shelf.phrases = index
-		if with.source(PhraseSource) != nil || !reflect.DeepEqual(with.Results, without.Results) {
+		if with.source(sources.PhraseSource) != nil || !reflect.DeepEqual(with.Results, without.Results) {
 			t.Errorf("%s: phrases change it", method)
 		}
 	}
@@ -83,7 +84,10 @@ func TestPhrasesBesideOthers(t *testing.T) {
 	rrf := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)})
 	both := s.ask(
 		t,
-		Request{Question: question, Fusion: Methods{Names: []string{fusion.MethodGate, fusion.MethodRRF}, Listed: true}},
+		Request{
+			Question: question,
+			Fusion:   Methods{Names: []string{fusion.MethodGate, fusion.MethodRRF}, Listed: true},
+		},
 	)
 	if !reflect.DeepEqual(both.Rankings[0].Results, gate.Results) {
 		t.Error("the gate in a list answers otherwise than alone")
@@ -105,8 +109,8 @@ func TestPhrasesBesideOthers(t *testing.T) {
 		!slices.Equal(ids(compared[1].Results), ids(gate.Results)) {
 		t.Error("compared, methods answer otherwise than alone")
 	}
-	if compared[0].source(PhraseSource) != nil || compared[1].source(PhraseSource) == nil ||
-		compared[2].source(PhraseSource) != nil {
+	if compared[0].source(sources.PhraseSource) != nil || compared[1].source(sources.PhraseSource) == nil ||
+		compared[2].source(sources.PhraseSource) != nil {
 		t.Error("phrases are among the sources of the wrong methods")
 	}
 	if err := e.Close(context.Background()); err != nil {
@@ -121,7 +125,7 @@ func TestWithoutPhrases(t *testing.T) {
 	index := s.library.shelf.phrases
 	s.library.shelf.phrases = nil
 	none := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
-	if none.source(PhraseSource) != nil || len(none.Degraded) != 0 {
+	if none.source(sources.PhraseSource) != nil || len(none.Degraded) != 0 {
 		t.Errorf("without phrases: sources %+v, degraded %+v", none.Sources, none.Degraded)
 	}
 	s.library.shelf.phrases = &words{
@@ -130,7 +134,7 @@ func TestWithoutPhrases(t *testing.T) {
 		hook:  func(context.Context) error { return errors.New("broken") },
 	}
 	broken := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
-	if len(broken.Degraded) != 1 || broken.Degraded[0].Source != PhraseSource ||
+	if len(broken.Degraded) != 1 || broken.Degraded[0].Source != sources.PhraseSource ||
 		!slices.Equal(ids(broken.Results), ids(none.Results)) {
 		t.Errorf(
 			"with broken phrases %v, degraded %+v; without them %v",
@@ -142,7 +146,7 @@ func TestWithoutPhrases(t *testing.T) {
 	s.library.shelf.phrases = index
 	s.config.Defaults.Gate.Phrases = 0
 	old := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
-	if old.source(PhraseSource) != nil {
+	if old.source(sources.PhraseSource) != nil {
 		t.Error("a gate without phrases asks for them")
 	}
 }
@@ -152,7 +156,11 @@ func TestPhrasesAreNotWeighted(t *testing.T) {
 	e := phraseStage().engine(t)
 	_, err := e.Search(
 		context.Background(),
-		Request{Question: question, Fusion: methodsOf(fusion.MethodSum), Weights: map[string]float64{PhraseSource: 1}},
+		Request{
+			Question: question,
+			Fusion:   methodsOf(fusion.MethodSum),
+			Weights:  map[string]float64{sources.PhraseSource: 1},
+		},
 	)
 	if err == nil || !strings.Contains(err.Error(), "gate alone") {
 		t.Errorf("phrases are weighted: %v", err)
@@ -171,7 +179,7 @@ func TestGatherPhrases(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := len(found.Sources) - 1
-	if x := found.Sources[last]; x.Kind != fusion.Phrases || x.Name != PhraseSource ||
+	if x := found.Sources[last]; x.Kind != fusion.Phrases || x.Name != sources.PhraseSource ||
 		found.Sources[last-1].Kind != fusion.Lexical {
 		t.Fatalf("the last source is %+v", x)
 	}

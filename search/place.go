@@ -1,6 +1,9 @@
 package search
 
-import "example.org/conclave/internal/corpus"
+import (
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/run"
+)
 
 // Place names the document that a passage was cut from, and where in it the passage stands. It
 // is empty for a passage of no document.
@@ -66,7 +69,7 @@ func placeOfByte(p *corpus.Passage, at int, unit string) *int {
 	if _, _, cut := corpus.DocumentOf(p); !ok || !cut || at < before {
 		return nil
 	}
-	return ptr(begin + (&counter{text: own, unit: unit}).countTo(at-before))
+	return run.Ptr(begin + (&counter{text: own, unit: unit}).countTo(at-before))
 }
 
 // ownText returns the part of a passage's text that stands in its document, and where that

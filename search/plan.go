@@ -8,15 +8,17 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
 // plan is a request after validation: every default filled in, every name
 // resolved. It does not change.
 type plan struct {
-	inquiry
-	experts       []int // of the sources, those that are experts
-	named         bool  // the request says which experts
+	inquiry       sources.Inquiry
+	experts       []int     // of the sources, those that are experts
+	named         bool      // the request says which experts
+	absent        []Missing // experts that cannot be asked, if the request names none
 	methods       []plannedMethod
 	offer         fusion.Offer // to them
 	listed        bool         // a list of methods was asked for
@@ -69,15 +71,18 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	var wrong fault.Problems
 	d, most := l.defaults, l.limits
 	p := &plan{named: r.Experts != nil, weights: r.Weights, explain: r.Explain, without: r.Without}
+	if !p.named {
+		p.absent = l.absent
+	}
 	if len(r.Collections) > 0 {
 		wrong.Add("unknown_value", "/collections", "several collections are searched by one request of its own, "+
 			"not as a part of a batch, nor below the name of one")
 	}
-	p.filter = r.restricted()
-	p.exact = r.Exact
-	p.collapse = r.Collapse == nil || *r.Collapse
-	p.question, p.before = r.asked(&wrong, most.QuestionBytes)
-	p.correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
+	p.inquiry.Filter = r.restricted()
+	p.inquiry.Exact = r.Exact
+	p.inquiry.Collapse = r.Collapse == nil || *r.Collapse
+	p.inquiry.Question, p.inquiry.Before = r.asked(&wrong, most.QuestionBytes)
+	p.inquiry.Correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
 	p.k = wrong.Count("/k", r.K, d.K, most.K)
 	p.offset = r.Offset
 	if p.offset < 0 || p.offset > 0 && p.offset+p.k > most.K {
@@ -90,14 +95,14 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 		)
 	}
 	p.k += p.offset
-	p.candidates = wrong.Count("/candidates", r.Candidates, d.Candidates, most.Candidates)
+	p.inquiry.Candidates = wrong.Count("/candidates", r.Candidates, d.Candidates, most.Candidates)
 	milliseconds := wrong.Count(
 		"/timeout_ms",
 		r.TimeoutMS,
 		int(d.Timeout/time.Millisecond),
 		int(most.Timeout/time.Millisecond),
 	)
-	p.timeout = time.Duration(milliseconds) * time.Millisecond
+	p.inquiry.Timeout = time.Duration(milliseconds) * time.Millisecond
 	p.missing = fault.OneOf(&wrong, "/missing", r.Missing, d.Missing, missings())
 	p.normalise = fault.OneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
 	p.sharpness = r.Sharpness
@@ -118,7 +123,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	p.planGroups(r, &wrong)
 	p.planFields(r, &wrong)
 	p.offsets = fault.OneOf(&wrong, "/offsets", r.Offsets, OffsetBytes, OffsetNames())
-	storage.CheckFilter(&wrong, p.filter)
+	storage.CheckFilter(&wrong, p.inquiry.Filter)
 	p.minConfidence = r.MinConfidence
 	wrong.Between("/min_confidence", r.MinConfidence, 1)
 	p.experts = l.planExperts(r.Experts, &wrong)
@@ -130,7 +135,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	if len(wrong) == 0 {
 		l.checkOptions(r, p.methods, &wrong)
 	}
-	p.most, p.chosenOnly = l.planSpecialists(r, p, &wrong)
+	p.inquiry.Most, p.inquiry.ChosenOnly = l.planSpecialists(r, p, &wrong)
 
 	if len(p.experts) == 0 && !r.words() && len(wrong) == 0 {
 		wrong.Add("no_sources", "/experts", `there is nothing to search: "experts" is empty and "bm25" is false`)
@@ -138,10 +143,10 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	p.offer = l.offer(p, r.words())
 	for i, m := range p.methods {
 		l.checkNeeds(m, i, p, &wrong)
-		p.confidence = p.confidence || m.ReadsConfidence(len(p.experts))
+		p.inquiry.Confidence = p.inquiry.Confidence || m.ReadsConfidence(len(p.experts))
 	}
 	l.planSources(r, p)
-	if p.minConfidence > 0 && r.Late != nil && !*r.Late && l.late != nil && d.GateWithoutLate != nil &&
+	if p.minConfidence > 0 && r.Late != nil && !*r.Late && l.panel.Late != nil && d.GateWithoutLate != nil &&
 		p.weighsByQuestion() {
 		wrong.Add(
 			"needs_calibration",
@@ -154,18 +159,24 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 
 // planSources plans the experts, and of the other sources those that a method wants.
 func (l *lineUp) planSources(r *Request, p *plan) {
-	p.wanted = slices.Clone(p.experts)
-	for at := len(l.experts); at < len(l.sources); at++ {
-		if slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return l.sources[at].takesPart(l, r, m.Method) }) {
-			p.wanted = append(p.wanted, at)
+	p.inquiry.Wanted = slices.Clone(p.experts)
+	w := sources.Selection{
+		Words:   r.words(),
+		Late:    r.Late == nil || *r.Late,
+		Experts: r.Experts == nil || len(*r.Experts) > 0,
+		Gate:    l.defaults.Gate,
+	}
+	for at := len(l.panel.Experts); at < len(l.panel.Sources); at++ {
+		if slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return l.panel.Sources[at].TakesPart(&w, m.Method) }) {
+			p.inquiry.Wanted = append(p.inquiry.Wanted, at)
 		}
 	}
 	for _, at := range p.experts {
 		if reason := l.excludedByAll(p, at); reason != "" {
-			if p.unused == nil {
-				p.unused = map[int]string{}
+			if p.inquiry.Unused == nil {
+				p.inquiry.Unused = map[int]string{}
 			}
-			p.unused[at] = reason
+			p.inquiry.Unused[at] = reason
 		}
 	}
 }
@@ -175,7 +186,7 @@ func (l *lineUp) planSources(r *Request, p *plan) {
 func (l *lineUp) planExperts(names *[]string, wrong *fault.Problems) []int {
 	var experts []int
 	if names == nil {
-		for i := range l.experts {
+		for i := range l.panel.Experts {
 			experts = append(experts, i)
 		}
 		return experts
@@ -184,7 +195,7 @@ func (l *lineUp) planExperts(names *[]string, wrong *fault.Problems) []int {
 		pointer := wording.Pointer("/experts", n)
 		i := l.numberOf(name)
 		switch {
-		case l.late != nil && name == l.late.name():
+		case l.panel.Late != nil && name == l.panel.Late.Name():
 			wrong.Add(
 				"unknown_expert",
 				pointer,
@@ -284,28 +295,28 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *fault.Problems)
 	for _, name := range sortedKeys(weights) {
 		pointer := wording.Pointer("/weights", name)
 		switch w := weights[name]; {
-		case l.late != nil && name == l.late.name():
+		case l.panel.Late != nil && name == l.panel.Late.Name():
 			wrong.Add(
 				"unknown_source",
 				pointer,
 				"%s cannot be weighted: it takes part in the gate alone, which weighs it itself",
 				name,
 			)
-		case name == PhraseSource:
+		case name == sources.PhraseSource:
 			wrong.Add(
 				"unknown_source",
 				pointer,
 				"%s cannot be weighted: they take part in the gate alone, which weighs them itself",
-				PhraseSource,
+				sources.PhraseSource,
 			)
-		case !slices.ContainsFunc(l.sources, func(x source) bool { return x.name() == name }):
+		case !slices.ContainsFunc(l.panel.Sources, func(x sources.Source) bool { return x.Name() == name }):
 			wrong.Add(
 				"unknown_source",
 				pointer,
 				"there is no source %s to weight: %s, and %s is BM25",
 				wording.Quote(name),
 				l.knownExperts(),
-				WordSource,
+				sources.WordSource,
 			)
 		case !(w >= 0 && w <= fusion.MaxWeight):
 			wrong.Add("out_of_range", pointer, "the weight is %v: it has to be from 0 to %g", w, float64(fusion.MaxWeight))
@@ -325,16 +336,16 @@ func sortedKeys(weights map[string]float64) []string {
 
 // numberOf returns an expert's place, -1 where there is none of the name.
 func (l *lineUp) numberOf(name string) int {
-	return slices.IndexFunc(l.experts, func(x *dense) bool { return x.name() == name })
+	return slices.IndexFunc(l.panel.Experts, func(x *sources.Dense) bool { return x.Name() == name })
 }
 
 func (l *lineUp) knownExperts() string {
-	if len(l.experts) == 0 {
+	if len(l.panel.Experts) == 0 {
 		return "no experts are loaded"
 	}
-	names := make([]string, len(l.experts))
-	for i, x := range l.experts {
-		names[i] = x.name()
+	names := make([]string, len(l.panel.Experts))
+	for i, x := range l.panel.Experts {
+		names[i] = x.Name()
 	}
 	return "the experts are " + wording.List(names)
 }

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 )
 
 // markAnswers lets the reader mark answers in the first passages. If the reader fails or runs
@@ -23,7 +24,8 @@ func (a *answer) markAnswers(ctx context.Context) error {
 	a.extracts = []Extract{}
 	reader := a.plan.reader
 	// Behind the messages before it, it would find the answer to these again.
-	if words, _, unknown := reader.KnownWords(a.question); words < 2 || 2*unknown > words || len(a.toRead) == 0 {
+	if words, _, unknown := reader.KnownWords(a.found.Inquiry.Question); words < 2 || 2*unknown > words ||
+		len(a.toRead) == 0 {
 		return nil // one word asks nothing; or the reader was not trained on the question's script
 	}
 	first := min(a.plan.marked, len(a.toRead))
@@ -39,7 +41,7 @@ func (a *answer) markAnswers(ctx context.Context) error {
 	defer cancel()
 	var readings []Reading
 	err = run.Guard(func() (err error) {
-		readings, err = reader.Read(within, a.question, passages)
+		readings, err = reader.Read(within, a.found.Inquiry.Question, passages)
 		if err == nil && len(readings) != len(passages) {
 			err = fmt.Errorf("the reader read %d passages of %d", len(readings), len(passages))
 		}
@@ -91,7 +93,7 @@ func (a *answer) readChances(read *Read) {
 	if sure, err := reader.Confidence.Of(read.Signals(*r.Confidence)); err == nil {
 		r.Confidence = &sure
 		if r.Any != nil {
-			r.Any = ptr(max(*r.Any, sure))
+			r.Any = run.Ptr(max(*r.Any, sure))
 		}
 	}
 }
@@ -99,8 +101,8 @@ func (a *answer) readChances(read *Read) {
 // mayAnswerEarlier reports whether a reader may have found the answer to an earlier question of a conversation, which
 // it reads with the last one: without it, that is not found. chance is that without the reader.
 func (a *answer) mayAnswerEarlier(chance float64) bool {
-	by := a.defaults.Answerability
-	return len(a.before) > 0 && by != nil && by.Of(chance) != VerdictFound
+	by := a.rules.answerability
+	return len(a.found.Inquiry.Before) > 0 && by != nil && by.Of(chance) != VerdictFound
 }
 
 // ranksByReader reports whether the first passages are ranked by what the reader says of
@@ -151,7 +153,7 @@ func leaveTimeToFetch(ctx context.Context) (context.Context, context.CancelFunc)
 	if !ok {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/reserved, reservedMost/2)))
+	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/run.Reserved, run.ReservedMost/2)))
 }
 
 // noteUnanswered notes why there are no answers.
@@ -162,19 +164,24 @@ func (a *answer) noteUnanswered(ctx context.Context, cause error) {
 // noteLate notes that a model which works on what was found has failed or was too late: what it
 // had not done, and what follows.
 func (a *answer) noteLate(ctx context.Context, name string, cause error, done, so string) {
-	status := StatusFailed
+	status := sources.StatusFailed
 	reason := "it failed, so " + so + "; the server's log says why"
 	switch advice := run.AdviceOf(cause); {
 	case advice != "":
 		reason = advice
 	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled):
-		reason = fmt.Sprintf("it had not %s in time, so %s (timeout_ms is %d)", done, so, a.timeout.Milliseconds())
-		status = StatusDeadline
+		reason = fmt.Sprintf(
+			"it had not %s in time, so %s (timeout_ms is %d)",
+			done,
+			so,
+			a.found.Inquiry.Timeout.Milliseconds(),
+		)
+		status = sources.StatusDeadline
 	case run.Overloaded(cause):
-		status = StatusOverloaded
+		status = sources.StatusOverloaded
 		reason = "its queue is full, so " + so + "; try again in a moment"
 	}
-	a.observer.Source(ctx, name, status, cause)
+	a.found.Panel.Run.Report.Source(ctx, name, status, cause)
 	a.degraded = append(a.degraded, Missing{Source: name, Reason: reason})
 }
 
@@ -185,7 +192,7 @@ func (a *answer) extract(read *Read) []Extract {
 	all = slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
 	for i := range all {
 		p := &read.Passages[all[i].Reading]
-		all[i].Collection = a.view.CollectionOf(a.toRead[all[i].Reading].Ordinal)
+		all[i].Collection = a.found.View.CollectionOf(a.toRead[all[i].Reading].Ordinal)
 		all[i].Place = PlaceOf(p)
 		all[i].At = placeOfByte(p, all[i].Start, a.plan.offsets)
 	}
@@ -200,20 +207,27 @@ func extracts(
 	readings []Reading,
 	combine string,
 	confidence *float64,
-	chance Chance,
+	chance sources.Chance,
 ) []Extract {
 	found := chooseAnswers(passages, readings, combine)
 	out := make([]Extract, len(found))
 	for i, c := range found {
 		p := &passages[c.passage]
-		e := Extract{Text: p.Text[c.Start:c.End], Passage: p.ID, Start: c.Start, End: c.End, Score: printed(c.joint),
-			Signals: signalsOf(found, i, readings, confidence), Reading: c.passage}
+		e := Extract{
+			Text:    p.Text[c.Start:c.End],
+			Passage: p.ID,
+			Start:   c.Start,
+			End:     c.End,
+			Score:   run.Printed(c.joint),
+			Signals: signalsOf(found, i, readings, confidence),
+			Reading: c.passage,
+		}
 		if combine == CombineSum {
-			e.Score = printed(c.total)
+			e.Score = run.Printed(c.total)
 		}
 		if chance != nil {
 			if x, err := chance.Of(e.Signals); err == nil { // an error says that it was calibrated otherwise
-				e.Chance = ptr(printed(x))
+				e.Chance = run.Ptr(run.Printed(x))
 			}
 		}
 		out[i] = e
@@ -314,7 +328,7 @@ func (e *Engine) Readings(ctx context.Context, reader, question string, ids []st
 	if err != nil {
 		return out, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	var wrong fault.Problems
 	x := l.readerFor(reader, &wrong)
 	if x != nil && x.Reader == nil {
@@ -346,7 +360,13 @@ func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.Readings[b].Select, r.Readings[a].Select) })
 	sorted := Read{Ranking: r.Ranking}
 	for _, i := range order {
-		sorted.Passages, sorted.Readings = append(sorted.Passages, r.Passages[i]), append(sorted.Readings, r.Readings[i])
+		sorted.Passages, sorted.Readings = append(
+			sorted.Passages,
+			r.Passages[i],
+		), append(
+			sorted.Readings,
+			r.Readings[i],
+		)
 	}
 	*r = sorted
 	return order

@@ -30,7 +30,7 @@ const (
 // there are none, the ranking has no confidence, or the request does not collapse copies. It fails if passages cannot
 // be read.
 func (a *answer) surely(ctx context.Context, m plannedMethod, in fusion.Input, ranking *fusion.Ranking, k int) error {
-	if ranking.Confidence == nil || !m.WeighsByQuestion() || !a.collapse || a.table.Len() < 2 {
+	if ranking.Confidence == nil || !m.WeighsByQuestion() || !a.found.Inquiry.Collapse || a.table.Len() < 2 {
 		return nil
 	}
 	items := ranking.Items
@@ -57,7 +57,7 @@ func (a *answer) surely(ctx context.Context, m plannedMethod, in fusion.Input, r
 // repeatsOfFirst returns which of the items after the first, at most mostRepeats, repeat its text (repeats). It returns
 // nil for passages that are slow to read (AtHand). items must not be empty.
 func (a *answer) repeatsOfFirst(ctx context.Context, items []fusion.Item) (again []rank.Ordinal, err error) {
-	if _, quick := a.view.Passages().(storage.AtHand); !quick {
+	if _, quick := a.found.View.Passages().(storage.AtHand); !quick {
 		return nil, nil
 	}
 	items = items[:min(len(items), 1+mostRepeats)]
@@ -65,7 +65,7 @@ func (a *answer) repeatsOfFirst(ctx context.Context, items []fusion.Item) (again
 	for i, x := range items {
 		ordinals[i] = x.Ordinal
 	}
-	passages, err := a.view.Passages().Read(ctx, ordinals)
+	passages, err := a.found.View.Passages().Read(ctx, ordinals)
 	if err != nil {
 		return nil, fmt.Errorf("comparing the first passages: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 )
 
 // RerankRequest asks how well texts answer a question.
@@ -38,10 +39,11 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	if err != nil {
 		return out, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	var wrong fault.Problems
 	reranker := l.rerankerFirst(r.Model)
-	if reranker == nil && (l.late == nil || l.late.Passages == nil || l.late.Similarity == nil) {
+	if reranker == nil &&
+		(l.panel.Late == nil || l.panel.Late.Model.Passages == nil || l.panel.Late.Model.Similarity == nil) {
 		wrong.Add("needs_experts", "", "texts are scored by a reranker or by late interaction, and there is neither")
 		return out, wrong.Err()
 	}
@@ -55,28 +57,28 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	if reranker != nil {
 		return l.rerankBy(ctx, reranker, r)
 	}
-	x := l.late.Expert
+	x := l.panel.Late.Model
 	room := 0
 	for _, text := range r.Texts { // a vector for each token, of which there are fewer than bytes
 		room += 4 * x.Info.Dimension * min(
 			len(text)+specialTokens,
-			cmp.Or(x.Info.MaxTokens[KindPassage], len(text)+specialTokens),
+			cmp.Or(x.Info.MaxTokens[sources.KindPassage], len(text)+specialTokens),
 		)
 	}
 	if err := takeRoom(ctx, room); err != nil {
 		return out, err
 	}
-	questions, err := embedQuestions(ctx, x, []string{r.Question}, checkTokens)
+	questions, err := embedQuestions(ctx, x, []string{r.Question}, sources.CheckTokens)
 	if err != nil {
 		return out, l.embedError(ctx, x, err)
 	}
-	vectors, err := embedPassages(ctx, x, r.Texts, checkTokens)
+	vectors, err := embedPassages(ctx, x, r.Texts, sources.CheckTokens)
 	if err != nil {
 		return out, l.embedError(ctx, x, err)
 	}
 	out = RerankResponse{Expert: x.Name, Scores: make([]float32, len(vectors))}
-	_, out.Truncated = x.countTokens(KindPassage, r.Texts)
-	err = l.Compute(ctx, func(context.Context) error {
+	_, out.Truncated = x.CountTokens(sources.KindPassage, r.Texts)
+	err = l.panel.Run.Compute(ctx, func(context.Context) error {
 		for i, v := range vectors {
 			out.Scores[i], err = x.Similarity(questions[0], v)
 			if err != nil {
@@ -97,7 +99,7 @@ func (l *lineUp) rerankerFirst(name string) *LoadedReranker {
 	if x := l.rerankerNamed(name); x != nil {
 		return x
 	}
-	if len(l.rerankers) == 0 || l.late != nil && name == l.late.name() {
+	if len(l.rerankers) == 0 || l.panel.Late != nil && name == l.panel.Late.Name() {
 		return nil
 	}
 	return &l.rerankers[0]

@@ -3,6 +3,8 @@ package search
 import (
 	"math"
 	"slices"
+
+	"example.org/conclave/search/internal/run"
 )
 
 // RerankSignals names what a reranker that has scored the first passages says of whether the one that it and the
@@ -106,7 +108,7 @@ func (a *answer) rerankedChance(x *LoadedReranker, scores, said []float64, weigh
 	}
 	r.Confidence = &sure
 	if r.Any != nil {
-		r.Any = ptr(max(*r.Any, sure))
+		r.Any = run.Ptr(max(*r.Any, sure))
 	}
 }
 

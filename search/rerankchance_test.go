@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/sources"
 )
 
 // TestRerankChanceByHand: two passages with the scores 1 and 0, the first of which answers with the probability .6, and
@@ -43,7 +44,7 @@ func TestRerankChanceByHand(t *testing.T) {
 // answer; without one that was fitted for the reranker it is estimated.
 func TestRerankedConfidence(t *testing.T) {
 	const weight = .07
-	ask := func(fitted Chance, least float64, o RerankOptions) Response {
+	ask := func(fitted sources.Chance, least float64, o RerankOptions) Response {
 		t.Helper()
 		s, _ := withJudge()
 		s.config.Defaults.Chances = &sure{first: .4, any: .7}

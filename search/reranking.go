@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 )
 
 // RerankOptions ask a reranker to score the first passages of the ranking. In JSON they are
@@ -90,7 +91,7 @@ type LoadedReranker struct {
 	Weight *float64
 	// Confidence turns RerankSignals into the probability that the first passage answers, where the gate ranks
 	// and Weight was fitted; nil: it is estimated (rerankChance).
-	Confidence Chance
+	Confidence sources.Chance
 }
 
 // RerankerInfo describes a loaded reranker.
@@ -114,7 +115,7 @@ func (e *Engine) Judgements(
 	if err != nil {
 		return nil, err
 	}
-	defer l.leave()
+	defer l.panel.Users.Leave()
 	var wrong fault.Problems
 	x := l.rerankerFor(reranker, &wrong)
 	if err := wrong.Err(); err != nil {
@@ -159,7 +160,7 @@ func (l *lineUp) planRerank(r *Request, p *plan, wrong *fault.Problems) {
 		p.reranker = nil
 		p.reranked = 0
 	}
-	p.reranks = p.reranker != nil
+	p.inquiry.Reranks = p.reranker != nil
 }
 
 // weighs reports whether what was fitted for a reranker belongs to the ranking.
@@ -290,9 +291,9 @@ func (a *answer) timeToRerank(ctx context.Context) (context.Context, context.Can
 		return context.WithCancel(ctx)
 	}
 	left := time.Until(end)
-	after := min(left/reserved, reservedMost/2)
+	after := min(left/run.Reserved, run.ReservedMost/2)
 	if a.plan.reader != nil {
-		after += min(left/3, readingMost)
+		after += min(left/3, run.ReadingMost)
 	}
 	return context.WithDeadline(ctx, end.Add(-after))
 }
@@ -340,10 +341,10 @@ func (a *answer) raise(items []fusion.Item, said []float64, weight float64, sour
 		raised[i].Score += weight * above
 		a.credit(0, raised[i].Ordinal, Contribution{
 			Source:       source,
-			Score:        ptr(printed(above)),
+			Score:        run.Ptr(run.Printed(above)),
 			Origin:       origin,
-			Weight:       printed(weight),
-			Contribution: printed(weight * above),
+			Weight:       run.Printed(weight),
+			Contribution: run.Printed(weight * above),
 		})
 	}
 	return raised

@@ -1,6 +1,9 @@
 package search
 
-import "example.org/conclave/search/storage"
+import (
+	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/storage"
+)
 
 // Response is the answer to one Request: Results for one fusion method (an
 // empty array when nothing was found), Rankings for a list of them. Fusion is
@@ -76,9 +79,9 @@ type Result struct {
 	Score         float64        `json:"score"`
 	Contributions []Contribution `json:"contributions,omitzero"`
 	// the part that is most similar to the question, where a granularity took part
-	Highlight *Highlight `json:"highlight,omitempty"`
+	Highlight *sources.Highlight `json:"highlight,omitempty"`
 	// where late interaction matched, in the order of the passage
-	Highlights []Highlight `json:"highlights,omitempty"`
+	Highlights []sources.Highlight `json:"highlights,omitempty"`
 	// Explanation has BM25's terms and those of phrases, with Request.Explain.
 	Explanation []storage.TermScore `json:"explanation,omitempty"`
 }
@@ -113,62 +116,13 @@ type Source struct {
 	Hits        int                `json:"hits"`
 	Truncated   bool               `json:"truncated,omitempty"`          // the question is longer than the source reads
 	Uncertainty *float64           `json:"mutual_information,omitempty"` // nats
-	Took        Took               `json:"took_ms"`
-}
-
-// Took holds the milliseconds that each stage of a source took.
-type Took struct {
-	Encode     float64 `json:"encode,omitempty"`
-	Head       float64 `json:"head,omitempty"`
-	Search     float64 `json:"search,omitempty"`
-	Confidence float64 `json:"confidence,omitempty"`
+	Took        sources.Took       `json:"took_ms"`
 }
 
 // Missing names a source that was left out of the fusion, and why.
 type Missing struct {
 	Source string `json:"source"`
 	Reason string `json:"reason"`
-}
-
-// ExpertInfo describes a loaded expert.
-type ExpertInfo struct {
-	Name      string `json:"name"`
-	Kind      string `json:"kind"`      // "dense", or "late" for late interaction
-	Dimension int    `json:"dimension"` // of a text's vector, or of a token's
-	Index     string `json:"index"`     // "hnsw", "flat", "coder", "late"
-	Passages  int    `json:"passages"`
-	Rows      int    `json:"rows"`            // of the index, of deleted passages too
-	Parts     bool   `json:"parts,omitempty"` // vectors are of parts of passages
-	Owner     string `json:"owner,omitempty"` // the expert whose vectors these are; "": its own
-	// question and passage encoder; "run": of the run that an expert with a head shares
-	Fingerprints    map[string]string `json:"fingerprints"`
-	Provider        string            `json:"provider"`   // "cpu" or "cuda"
-	Precision       string            `json:"precision"`  // "fp32" or "int8"
-	MaxTokens       map[string]int    `json:"max_tokens"` // question and passage
-	EnsembleMembers int               `json:"ensemble_members"`
-	Domains         []string          `json:"domains,omitempty"`     // that its gate tells (DESIRE-ME)
-	Calibration     *CalibrationInfo  `json:"calibration"`           // null when uncalibrated
-	Reliability     []ReliabilityBin  `json:"reliability,omitempty"` // of the chance that its own first hit answers
-	// "recall@10", "recall@100" against exact search, as measured at build
-	Recall   map[string]float64 `json:"recall"`
-	Warnings []string           `json:"warnings,omitempty"`
-}
-
-// CalibrationInfo is how an expert's confidence was fitted.
-type CalibrationInfo struct {
-	Temperature float64 `json:"temperature"`
-	Depth       int     `json:"depth"` // hits that the mutual information looks at
-	ECEBefore   float64 `json:"ece_before"`
-	ECEAfter    float64 `json:"ece_after"`
-	Questions   string  `json:"questions"`
-}
-
-// ReliabilityBin holds the questions whose confidence lies in one tenth of 0 to 1, as
-// calibration measured them on questions that it had not fitted on.
-type ReliabilityBin struct {
-	Questions  int     `json:"questions"`
-	Confidence float64 `json:"confidence"` // their mean
-	Accuracy   float64 `json:"accuracy"`   // the share that was answered
 }
 
 // Where a confidence comes from.

@@ -7,6 +7,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/turn"
 )
 
@@ -49,7 +50,7 @@ const (
 func (a *answer) cutToLimits() error {
 	for i := range a.rankings {
 		r := &a.rankings[i]
-		if a.plan.abstains(printedOf(r.Confidence)) && !a.readsForConfidence() && !a.reranksForConfidence() {
+		if a.plan.abstains(run.PrintedOf(r.Confidence)) && !a.readsForConfidence() && !a.reranksForConfidence() {
 			r.Items = nil
 		}
 		within := a.cut
@@ -64,7 +65,7 @@ func (a *answer) cutToLimits() error {
 		a.plan.fields.metadata || a.plan.fields.document
 	more := 0
 	for _, item := range a.toRead {
-		n, err := a.view.Passages().Size(item.Ordinal)
+		n, err := a.found.View.Passages().Size(item.Ordinal)
 		if err != nil {
 			return fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
 		}
@@ -81,7 +82,7 @@ func (a *answer) cutToLimits() error {
 				size += (len(item.Parts) + a.plan.judges()) * contributionBytes
 			}
 			if whole {
-				n, err := a.view.Passages().Size(item.Ordinal)
+				n, err := a.found.View.Passages().Size(item.Ordinal)
 				if err != nil {
 					return fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
 				}
@@ -96,11 +97,11 @@ func (a *answer) cutToLimits() error {
 			a.bytes += size
 			if a.plan.explain {
 				// A question has at most as many words, and pairs of them, as bytes.
-				more += (len(a.plan.question) + 1) * termBytes
+				more += (len(a.plan.inquiry.Question) + 1) * termBytes
 			}
 		}
 	}
-	a.room = copies * min(a.bytes+more, a.limits.AnswerBytes)
+	a.room = copies * min(a.bytes+more, a.rules.answerBytes)
 	return a.grow(0)
 }
 
@@ -150,7 +151,7 @@ func (a *answer) cutForReranking(r *fusion.Ranking) (err error) {
 // grow counts more bytes of the answer, and refuses them beyond the limit.
 func (a *answer) grow(by int) error {
 	a.bytes += by
-	most := a.limits.AnswerBytes
+	most := a.rules.answerBytes
 	if a.bytes <= most {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/sources"
 )
 
 // fewStage has a reference A, four specialists, and a default of two; an
@@ -72,11 +73,12 @@ func TestOnlyTheFamiliarAreAsked(t *testing.T) {
 			)
 		}
 		for i, source := range few.Sources {
-			skipped := !slices.Contains(named, source.Name) && source.Name != WordSource
-			if (source.Status == StatusSkipped) != skipped || (source.Weight == nil) != skipped {
+			skipped := !slices.Contains(named, source.Name) && source.Name != sources.WordSource
+			if (source.Status == sources.StatusSkipped) != skipped || (source.Weight == nil) != skipped {
 				t.Errorf("%d specialists: %+v", n, source)
 			}
-			if skipped && (source.Familiarity == nil || *source.Familiarity != *all.Sources[i].Familiarity || source.Hits != 0) {
+			if skipped &&
+				(source.Familiarity == nil || *source.Familiarity != *all.Sources[i].Familiarity || source.Hits != 0) {
 				t.Errorf("%d specialists: %+v, among all %+v", n, source, all.Sources[i])
 			}
 		}
@@ -89,7 +91,7 @@ func TestWhoDecidesHowMany(t *testing.T) {
 	s := fewStage()
 	skipped := func(r Response) (n int) {
 		for _, source := range r.Sources {
-			if source.Status == StatusSkipped {
+			if source.Status == sources.StatusSkipped {
 				n++
 			}
 		}
@@ -171,7 +173,8 @@ func TestTheReferenceFails(t *testing.T) {
 	s.encoders["A"].hook = func(context.Context) error { return errors.New("gone") }
 	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range r.Sources {
-		if want := map[bool]string{true: StatusFailed, false: StatusOK}[source.Name == "A"]; source.Status != want {
+		status := map[bool]string{true: sources.StatusFailed, false: sources.StatusOK}
+		if want := status[source.Name == "A"]; source.Status != want {
 			t.Errorf("the reference is broken: %+v", source)
 		}
 	}
@@ -181,8 +184,8 @@ func TestTheReferenceFails(t *testing.T) {
 	}
 	r = s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range r.Sources {
-		ok := source.Name == "f" || source.Name == WordSource
-		if want := map[bool]string{true: StatusOK, false: StatusOverloaded}[ok]; source.Status != want {
+		ok := source.Name == "f" || source.Name == sources.WordSource
+		if want := map[bool]string{true: sources.StatusOK, false: sources.StatusOverloaded}[ok]; source.Status != want {
 			t.Errorf("the reference's queue is full: %+v", source)
 		}
 	}
@@ -197,7 +200,7 @@ func TestASpecialistWithTheReferencesEncoder(t *testing.T) {
 	s.config.Experts[1].Encoder = s.config.Experts[0].Encoder
 	s.config.Experts[1].Representatives = draw(s.encoders["A"].seed, question) // the question itself
 	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Specialists: 1})
-	if r.Sources[1].Status != StatusOK || s.encoders["A"].calls.Load() != 1 {
+	if r.Sources[1].Status != sources.StatusOK || s.encoders["A"].calls.Load() != 1 {
 		t.Errorf("%+v after %d encoder passes", r.Sources[1], s.encoders["A"].calls.Load())
 	}
 }
@@ -217,10 +220,10 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 			t.Errorf("%s: the reference encoded %d times", method, n)
 		}
 		for _, source := range r.Sources {
-			if (source.Familiarity == nil) != (source.Name == WordSource) {
+			if (source.Familiarity == nil) != (source.Name == sources.WordSource) {
 				t.Errorf("%s: %+v", method, source)
 			}
-			if source.Name == "B" && (source.Chance != nil) != (source.Status == StatusOK) {
+			if source.Name == "B" && (source.Chance != nil) != (source.Status == sources.StatusOK) {
 				t.Errorf("%s: B is %s and its chance %v", method, source.Status, source.Chance)
 			}
 		}
@@ -230,20 +233,29 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 	s.config.Observer = seen
 	r := s.ask(
 		t,
-		Request{Question: question, Fusion: methodsOf(fusion.MethodSum), Experts: &[]string{"B", "C", "D"}, Specialists: 2},
+		Request{
+			Question:    question,
+			Fusion:      methodsOf(fusion.MethodSum),
+			Experts:     &[]string{"B", "C", "D"},
+			Specialists: 2,
+		},
 	)
-	if !strings.HasPrefix(seen.sources["A"], StatusFailed) || len(r.Degraded) != 0 {
+	if !strings.HasPrefix(seen.sources["A"], sources.StatusFailed) || len(r.Degraded) != 0 {
 		t.Errorf("the reference fails: told of %v, degraded %v", seen.sources, r.Degraded)
 	}
 	for _, source := range r.Sources {
-		if source.Chance != nil || source.Status != StatusOK {
+		if source.Chance != nil || source.Status != sources.StatusOK {
 			t.Errorf("the reference fails: %+v", source)
 		}
 	}
 	r = s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range r.Sources {
 		if source.Chance != nil {
-			t.Errorf("nobody knows how familiar the question is, and the chance of %s is %v", source.Name, *source.Chance)
+			t.Errorf(
+				"nobody knows how familiar the question is, and the chance of %s is %v",
+				source.Name,
+				*source.Chance,
+			)
 		}
 	}
 }

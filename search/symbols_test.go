@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/sources"
 )
 
 // TestWordsCountLessAmongSymbols: in a collection of source code the gate's weight of words is e^coefficient of what it
@@ -14,7 +15,7 @@ func TestWordsCountLessAmongSymbols(t *testing.T) {
 	weight := func(s *stage) float64 {
 		t.Helper()
 		for _, source := range s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}).Sources {
-			if source.Name == WordSource {
+			if source.Name == sources.WordSource {
 				return *source.Weight
 			}
 		}
@@ -40,28 +41,28 @@ func TestSymbolsAreReadOnce(t *testing.T) {
 	s.library.shelf.near = true
 	s.config.Defaults.Gate.Symbols = -1.4
 	e := s.engine(t)
-	var share symbolShare
+	var share sources.SymbolShare
 	before := s.library.shelf.reads.Load()
 	read := func() {
 		view := e.pin()
-		share.read(t.Context(), view)
+		share.Read(t.Context(), view)
 		view.Release()
 	}
 	for range 3 {
 		read()
 	}
-	if n := s.library.shelf.reads.Load() - before; n != symbolSample {
-		t.Errorf("%d passages were read for one generation, want %d", n, symbolSample)
+	if n := s.library.shelf.reads.Load() - before; n != sources.SymbolSample {
+		t.Errorf("%d passages were read for one generation, want %d", n, sources.SymbolSample)
 	}
 	s.library.shelf.number++
 	read()
-	if n := s.library.shelf.reads.Load() - before; n != 2*symbolSample {
-		t.Errorf("%d passages were read for two generations, want %d", n, 2*symbolSample)
+	if n := s.library.shelf.reads.Load() - before; n != 2*sources.SymbolSample {
+		t.Errorf("%d passages were read for two generations, want %d", n, 2*sources.SymbolSample)
 	}
 	s.library.shelf.near = false
 	s.library.shelf.number++
 	read()
-	if n := s.library.shelf.reads.Load() - before; n != 2*symbolSample {
-		t.Errorf("%d passages were read, of others that are far %d", n, n-2*symbolSample)
+	if n := s.library.shelf.reads.Load() - before; n != 2*sources.SymbolSample {
+		t.Errorf("%d passages were read, of others that are far %d", n, n-2*sources.SymbolSample)
 	}
 }

@@ -2,8 +2,8 @@ package search
 
 import (
 	"strings"
-	"unicode"
 
+	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/storage"
 )
 
@@ -35,34 +35,12 @@ func (s *Synonyms) Check() string {
 		return "an entry needs at least two words, or from and to"
 	default:
 		for _, word := range all {
-			if len(wordsIn(word)) == 0 || len(word) > storage.MaxWordingBytes {
+			if len(content.WordsIn(word)) == 0 || len(word) > storage.MaxWordingBytes {
 				return "an entry has an empty word, or one that is too long: " + word
 			}
 		}
 	}
 	return ""
-}
-
-// wordIn is a word of a text: in lower case, and where it stands.
-type wordIn struct {
-	lower      string
-	begin, end int
-}
-
-// wordsIn returns the words of a text: letters and digits that stand together.
-func wordsIn(text string) (out []wordIn) {
-	begin := -1
-	for i, r := range text + " " {
-		inside := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
-		if inside && begin < 0 {
-			begin = i
-		}
-		if !inside && begin >= 0 {
-			out = append(out, wordIn{strings.ToLower(text[begin:i]), begin, i})
-			begin = -1
-		}
-	}
-	return out
 }
 
 // synonymous returns a question for the words' index: with what its words stand for behind it, and which
@@ -71,7 +49,7 @@ func synonymous(question string, list []Synonyms) (words string, used []Used) {
 	if len(list) == 0 {
 		return question, nil
 	}
-	in := wordsIn(question)
+	in := content.WordsIn(question)
 	added := map[string]bool{}
 	words = question
 	for i := range list {
@@ -81,14 +59,15 @@ func synonymous(question string, list []Synonyms) (words string, used []Used) {
 			to = list[i].Words
 		}
 		for _, one := range from {
-			at, end := standsIn(in, wordsIn(one))
+			at, end := content.StandsIn(in, content.WordsIn(one))
 			if at < 0 {
 				continue
 			}
-			use := Used{Word: question[in[at].begin:in[end-1].end]}
+			use := Used{Word: question[in[at].Begin:in[end-1].End]}
 			for _, other := range to {
-				sought := wordsIn(other)
-				if there, _ := standsIn(in, sought); there >= 0 || added[strings.ToLower(other)] || len(added) >= mostSynonyms {
+				sought := content.WordsIn(other)
+				if there, _ := content.StandsIn(in, sought); there >= 0 || added[strings.ToLower(other)] ||
+					len(added) >= mostSynonyms {
 					continue
 				}
 				added[strings.ToLower(other)] = true
@@ -101,18 +80,4 @@ func synonymous(question string, list []Synonyms) (words string, used []Used) {
 		}
 	}
 	return words, used
-}
-
-// standsIn returns where some words stand one after the other among others; -1: nowhere.
-func standsIn(all, some []wordIn) (at, end int) {
-	for at := 0; len(some) > 0 && at+len(some) <= len(all); at++ {
-		same := true
-		for i := range some {
-			same = same && all[at+i].lower == some[i].lower
-		}
-		if same {
-			return at, at + len(some)
-		}
-	}
-	return -1, -1
 }

@@ -5,6 +5,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/sources"
 )
 
 // TestNothingReadIsNoEvidence: of a question of which the encoders read nothing, passages
@@ -32,7 +33,7 @@ func TestNothingReadIsNoEvidence(t *testing.T) {
 			t.Errorf("%s is found without a word of the question", one.ID)
 		}
 		for _, c := range one.Contributions {
-			if lexical := c.Source == WordSource || c.Source == PhraseSource; !lexical && c.Contribution != 0 {
+			if lexical := c.Source == sources.WordSource || c.Source == sources.PhraseSource; !lexical && c.Contribution != 0 {
 				t.Errorf("%s: %s contributes %v", one.ID, c.Source, c.Contribution)
 			}
 		}
@@ -65,7 +66,7 @@ func TestNothingReadIsNoEvidence(t *testing.T) {
 
 // limited reads so many bytes of a passage, and nothing that begins with a question mark.
 type limited struct {
-	PassageEncoder
+	sources.PassageEncoder
 	most int
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
 )
 
 // Verdict says whether a collection answers a question.
@@ -38,7 +40,7 @@ func (t Thresholds) Of(chance float64) Verdict {
 // the question at all, where half of the questions are about something else, and into a
 // verdict.
 type Answerability struct {
-	Chance Chance
+	Chance sources.Chance
 	Thresholds
 }
 
@@ -54,7 +56,7 @@ type Judged struct {
 
 // judged returns the verdict of a ranking with a chance, which may be nil.
 func (a *answer) judged(chance *float64) (j Judged) {
-	by := a.defaults.Answerability
+	by := a.rules.answerability
 	if a.byReader {
 		by = a.plan.reader.Answerability
 	}
@@ -62,7 +64,7 @@ func (a *answer) judged(chance *float64) (j Judged) {
 	case a.table.Len() == 0:
 		j.Verdict = VerdictNotFound
 	case by != nil && chance != nil:
-		j.Answerable = printedOf(chance)
+		j.Answerable = run.PrintedOf(chance)
 		j.Thresholds = &by.Thresholds
 		j.Verdict = by.Of(*j.Answerable)
 	}
@@ -72,7 +74,7 @@ func (a *answer) judged(chance *float64) (j Judged) {
 // undecided returns a note where an answer has no verdict, and another request to this collection
 // would; "" elsewhere. Of a list of methods each may or may not have one.
 func (a *answer) undecided() string {
-	if a.defaults.Answerability == nil || a.plan.listed || a.rankings[0].Answerable != nil || a.table.Len() == 0 {
+	if a.rules.answerability == nil || a.plan.listed || a.rankings[0].Answerable != nil || a.table.Len() == 0 {
 		return ""
 	}
 	if m := a.plan.methods[0]; !m.WeighsByQuestion() {

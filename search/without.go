@@ -13,7 +13,7 @@ func (a *answer) withhold(ctx context.Context) error {
 	if len(a.plan.without) == 0 {
 		return nil
 	}
-	found, err := a.view.Passages().Lookup(ctx, a.plan.without)
+	found, err := a.found.View.Passages().Lookup(ctx, a.plan.without)
 	if err != nil {
 		return fmt.Errorf("looking up the passages that are left out: %w", err)
 	}
@@ -25,7 +25,7 @@ func (a *answer) withhold(ctx context.Context) error {
 	}
 	a.gone = func(o rank.Ordinal) bool {
 		return named[o] ||
-			slices.ContainsFunc(a.copiesOf(o), func(other rank.Ordinal) bool { return named[other] })
+			slices.ContainsFunc(a.found.CopiesOf(o), func(other rank.Ordinal) bool { return named[other] })
 	}
 	a.table = a.table.Without(a.gone)
 	return nil

@@ -31,9 +31,9 @@ var allowed = map[string][]string{
 	"models":  {"internal/disk", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5"},
 	"encoder": {"internal/disk", "internal/normalise", "internal/tenant", "models", "models/convert/t5"},
 	"search": {
-		"fusion", "internal/conditions", "internal/corpus", "internal/granules", "internal/languages",
-		"internal/rank", "internal/spelling", "internal/wording", "search/access", "search/fault",
-		"search/internal/naming", "search/internal/run", "search/internal/snapshot", "search/storage", "search/turn",
+		"fusion", "internal/conditions", "internal/corpus", "internal/granules", "internal/rank", "internal/spelling",
+		"internal/wording", "search/access", "search/fault", "search/internal/content", "search/internal/naming",
+		"search/internal/run", "search/internal/snapshot", "search/internal/sources", "search/storage", "search/turn",
 	},
 	"search/access":          {"internal/conditions"},
 	"search/fault":           {"internal/wording"},
@@ -48,6 +48,13 @@ var allowed = map[string][]string{
 		"search/fault",
 	},
 	"search/turn": {},
+	"search/internal/content": {
+		"internal/corpus", "internal/languages", "internal/rank", "search/internal/snapshot", "search/storage",
+	},
+	"search/internal/sources": {
+		"fusion", "internal/corpus", "internal/rank", "internal/wording", "search/access", "search/fault",
+		"search/internal/content", "search/internal/run", "search/internal/snapshot", "search/storage",
+	},
 	"calibration": {"fusion", "internal/disk", "internal/questions", "internal/rank", "search"},
 	"evaluation": {
 		"calibration",

@@ -199,7 +199,7 @@ func wordAt(tokens []token, at int) string {
 // mostCapitals is the greatest share of words with a capital letter at which these letters still mark names.
 const mostCapitals = .8
 
-// capitalsTell reports whether capital letters mark names in a question. It is false if most words inside sentences, or
+// CapitalsTell reports whether capital letters mark names in a question. It is false if most words inside sentences, or
 // a function word, have one, as in a title. isFunction may be nil.
 func capitalsTell(tokens []token, isFunction func(string) bool) bool {
 	words, capitals := 0, 0

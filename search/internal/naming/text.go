@@ -361,7 +361,7 @@ func sameStem(a, b string) bool {
 	return a == b || sharedPrefix(a, b) >= max(leastShared, max(len(a), len(b))-2)
 }
 
-// sharedPrefix returns the number of letters that two words share at their beginning.
+// SharedPrefix returns the number of letters that two words share at their beginning.
 func sharedPrefix(a, b string) (n int) {
 	other := []rune(b)
 	for i, r := range []rune(a) {

@@ -1,4 +1,4 @@
-package search
+package sources
 
 import (
 	"context"
@@ -7,27 +7,28 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/storage"
 )
 
-// dense is an expert that gives a text one vector. Its ensemble, where it has one,
+// Dense is an expert that gives a text one vector. Its ensemble, where it has one,
 // says how sure it is.
-type dense struct {
+type Dense struct {
 	identity
-	*Expert
+	Model   *Expert
 	number  int // among the experts
 	encoder int // equal for experts that share one
-	base    bool
+	Base    bool
 	// granular: cce ranks by it.
-	granular bool
+	Granular bool
 }
 
-// An expert takes part in every method.
-func (x *dense) takesPart(*lineUp, *Request, *fusion.Method) bool { return true }
+// TakesPart implements Source: an expert takes part in every method.
+func (x *Dense) TakesPart(*Selection, *fusion.Method) bool { return true }
 
-func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
+func (x *Dense) ask(ctx context.Context, p *Findings, f *Finding) error {
 	encoded := p.encode(ctx, x)
-	f.took.Encode, f.cut = encoded.took, encoded.cut
+	f.Took.Encode, f.Cut = encoded.took, encoded.cut
 	if encoded.err != nil {
 		return encoded.err
 	}
@@ -36,68 +37,70 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 		return nil
 	}
 	question := encoded.vector
-	if x.Head != nil {
-		err := p.Stage(ctx, x.name(), StageHead, &f.took.Head, func() (err error) {
-			question, f.gate, err = x.applyHead(ctx, encoded.vector)
+	if x.Model.Head != nil {
+		err := p.Panel.Run.Stage(ctx, x.Name(), run.StageHead, &f.Took.Head, func() (err error) {
+			question, f.gate, err = x.Model.ApplyHead(ctx, encoded.vector)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	vectors, err := p.vectors(x.Expert, f, question)
+	vectors, err := p.vectors(x.Model, f, question)
 	if err != nil {
 		return err
 	}
 	if parts, ok := vectors.(storage.PartIndex); ok {
-		f.highlight = func(o rank.Ordinal, _ corpus.Passage) ([]Highlight, error) {
+		f.Highlight = func(o rank.Ordinal, _ corpus.Passage) ([]Highlight, error) {
 			part, score, err := parts.Best(question, o)
-			return []Highlight{{Field: "text", Start: int(part.Begin), End: int(part.End), Score: printed(float64(score))}}, err
+			return []Highlight{
+				{Field: "text", Start: int(part.Begin), End: int(part.End), Score: run.Printed(float64(score))},
+			}, err
 		}
 	}
-	f.close = len(x.Representatives) == 0
-	if x.Ensemble != nil {
-		f.members = func(ctx context.Context, hits []rank.Hit) ([]float32, int, error) {
-			scores, err := memberScores(ctx, x.Ensemble, vectors, question, hits)
-			return scores, x.Ensemble.EnsembleMembers(), err
+	f.Close = len(x.Model.Representatives) == 0
+	if x.Model.Ensemble != nil {
+		f.Members = func(ctx context.Context, hits []rank.Hit) ([]float32, int, error) {
+			scores, err := memberScores(ctx, x.Model.Ensemble, vectors, question, hits)
+			return scores, x.Model.Ensemble.EnsembleMembers(), err
 		}
 	}
 	// The mutual information looks at the depth that was calibrated, so that
 	// it does not change with the number of candidates.
-	k := p.candidates
-	asked := p.confidence && x.calibrated()
+	k := p.Inquiry.Candidates
+	asked := p.Inquiry.Confidence && x.Model.calibrated()
 	if asked {
-		k = max(k, x.Info.Calibration.Depth)
+		k = max(k, x.Model.Info.Calibration.Depth)
 	}
-	err = runSearch(ctx, p.Runner, f, func(ctx context.Context) (err error) {
-		f.hits, err = p.searchDistinct(
+	err = runSearch(ctx, p.Panel.Run, f, func(ctx context.Context) (err error) {
+		f.Hits, err = p.searchDistinct(
 			ctx,
 			k,
-			func(k int) ([]rank.Hit, error) { return vectors.Search(ctx, question, k, p.exact) },
+			func(k int) ([]rank.Hit, error) { return vectors.Search(ctx, question, k, p.Inquiry.Exact) },
 		)
 		err = f.keepPartial(err)
 		if err != nil {
 			return fmt.Errorf("searching the vectors: %w", err)
 		}
-		return checkHits(f.hits, p.view.Passages().Ordinals())
+		return checkHits(f.Hits, p.View.Passages().Ordinals())
 	})
 	if err == nil && asked {
-		err = p.Stage(ctx, x.name(), StageConfidence, &f.took.Confidence, func() (err error) {
-			f.sure, err = x.measureConfidence(ctx, f)
+		err = p.Panel.Run.Stage(ctx, x.Name(), run.StageConfidence, &f.Took.Confidence, func() (err error) {
+			f.Sure, err = x.measureConfidence(ctx, f)
 			return err
 		})
 	}
-	f.hits = f.hits[:min(len(f.hits), p.candidates)]
+	f.Hits = f.Hits[:min(len(f.Hits), p.Inquiry.Candidates)]
 	return err
 }
 
 // fillUnreadable fills in the finding of a question of which the encoder reads nothing: no
 // passage is nearer to it than another.
-func (x *dense) fillUnreadable(p *pass, f *finding) {
-	f.close = len(x.Representatives) == 0
-	f.score = scoreZero
-	if p.confidence && x.calibrated() {
-		f.sure = &certainty{}
+func (x *Dense) fillUnreadable(p *Findings, f *Finding) {
+	f.Close = len(x.Model.Representatives) == 0
+	f.Score = scoreZero
+	if p.Inquiry.Confidence && x.Model.calibrated() {
+		f.Sure = &certainty{}
 	}
 }
 
@@ -107,46 +110,46 @@ func scoreZero(_ context.Context, _ []rank.Ordinal, out []float32) error {
 	return nil
 }
 
-func (x *dense) observe(f *finding, q *familiarities) fusion.Observed {
-	o := fusion.Observed{Kind: fusion.Generalist, Rival: q.rival(x.number), Granular: x.granular}
-	if x.base {
+func (x *Dense) Observe(f *Finding, q *Familiarities) fusion.Observed {
+	o := fusion.Observed{Kind: fusion.Generalist, Rival: q.rival(x.number), Granular: x.Granular}
+	if x.Base {
 		o.Kind = fusion.Base
 	}
-	if len(x.Representatives) > 0 && q.known {
+	if len(x.Model.Representatives) > 0 && q.known {
 		o.Kind, o.Familiarity = fusion.Specialist, q.observed[x.number].Familiarity
-		f.familiarity = ptr(o.Familiarity)
+		f.Familiarity = run.Ptr(o.Familiarity)
 	}
 	return o
 }
 
 // calibrated reports whether the expert can say how sure it is.
 func (x *Expert) calibrated() bool {
-	return x.hasEnsemble() && x.Info.Calibration != nil
+	return x.HasEnsemble() && x.Info.Calibration != nil
 }
 
-// hasEnsemble reports whether the expert has members that can disagree.
-func (x *Expert) hasEnsemble() bool { return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 }
+// HasEnsemble reports whether the expert has members that can disagree.
+func (x *Expert) HasEnsemble() bool { return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 }
 
 // measureConfidence returns MUF's confidence of an expert: how far the members of its
 // ensemble agree on its first hits. It is nil for a single hit, on which they
 // cannot disagree, and 0 without hits.
-func (x *dense) measureConfidence(ctx context.Context, f *finding) (*certainty, error) {
-	hits := f.hits[:min(len(f.hits), x.Info.Calibration.Depth)]
+func (x *Dense) measureConfidence(ctx context.Context, f *Finding) (*certainty, error) {
+	hits := f.Hits[:min(len(f.Hits), x.Model.Info.Calibration.Depth)]
 	if len(hits) < 2 {
 		if len(hits) == 0 {
 			return &certainty{}, nil
 		}
 		return nil, nil
 	}
-	scores, members, err := f.members(ctx, hits)
+	scores, members, err := f.Members(ctx, hits)
 	if err != nil {
 		return nil, err
 	}
-	information, err := fusion.MutualInformation(scores, members, x.Info.Calibration.Temperature)
+	information, err := fusion.MutualInformation(scores, members, x.Model.Info.Calibration.Temperature)
 	if err != nil {
 		return nil, fmt.Errorf("the ensemble's scores: %w", err)
 	}
-	return &certainty{confidence: fusion.Confidence(information, members), mutualInformation: max(information, 0)}, nil
+	return &certainty{Confidence: fusion.Confidence(information, members), MutualInformation: max(information, 0)}, nil
 }
 
 // memberScores returns the inner products of the members' vectors of a question

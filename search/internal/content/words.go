@@ -1,4 +1,6 @@
-package search
+// Package content tells which words of a text carry meaning: not the function words of its language, and not the words
+// that many passages of the collection have.
+package content
 
 import (
 	"context"
@@ -6,85 +8,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/languages"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search/internal/naming"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/storage"
 )
 
-// How many random passages tell what a token of a question matches by chance: at most,
-// and at least where they tell anything.
-const (
-	mostByChance  = 32
-	leastByChance = 8
-)
-
-// byChance is the share of the random passages in which a token may match as well as in
-// the one that is highlighted, or better, if that is to be more than chance.
-const byChance = 0.2
-
-// chanceMatches holds what the tokens of a question match in random passages.
-type chanceMatches struct {
-	passages []rank.Ordinal
-	best     [][]float32 // for each passage, by token, the greatest inner product
-}
-
-// matchByChance compares a question with random passages. Those whose vectors are not at hand
-// say nothing.
-func matchByChance(index storage.TokenVectors, random []rank.Ordinal, question []float32, dim int) *chanceMatches {
-	c := &chanceMatches{}
-	for _, o := range random {
-		if len(c.passages) == mostByChance {
-			break
-		}
-		vectors, err := index.Vector(o)
-		if err != nil || len(vectors) < dim {
-			continue
-		}
-		var best []float32
-		for tokens := question; len(tokens) >= dim; tokens = tokens[dim:] {
-			most := float32(math.Inf(-1))
-			for rest := vectors; len(rest) >= dim; rest = rest[dim:] {
-				most = max(most, innerProduct(tokens[:dim], rest[:dim]))
-			}
-			best = append(best, most)
-		}
-		c.passages, c.best = append(c.passages, o), append(c.best, best)
-	}
-	return c
-}
-
-// thresholds returns, for each token, what a match in a passage has to exceed; nil where
-// there are too few others to tell.
-func (c *chanceMatches) thresholds(passage rank.Ordinal) []float32 {
-	var others [][]float32
-	for i, o := range c.passages {
-		if o != passage {
-			others = append(others, c.best[i])
-		}
-	}
-	if len(others) < leastByChance {
-		return nil
-	}
-	out, column := make([]float32, len(others[0])), make([]float32, len(others))
-	for token := range out {
-		for i := range others {
-			column[i] = others[i][token]
-		}
-		slices.Sort(column)
-		out[token] = column[len(column)-1-int(byChance*float64(len(column)))]
-	}
-	return out
-}
-
-// contentWords says which words of passages carry something: not the function words of their language, nor what a
+// Words says which words of passages carry something: not the function words of their language, nor what a
 // large part of the passages has.
-type contentWords struct {
+type Words struct {
 	mu         sync.Mutex
 	generation uint64
 	sample     []rank.Ordinal
@@ -96,6 +30,9 @@ type contentWords struct {
 	all func() languages.FunctionWords // of all languages; nil until they are asked for
 }
 
+// leastCounted is the least number of passages in which words are counted to tell which ones are frequent.
+const leastCounted = 8
+
 // leastBits is the least information of a word that is marked in a language whose function words are not known, as a
 // share of that of a word that one passage has: -log(df/N) of log(N).
 const leastBits = 1. / 3
@@ -106,21 +43,22 @@ const (
 	commonShare  = .15
 )
 
-// filter returns whether a word of a field of a passage in a view carries something, and not only in the question. One
+// Filter returns whether a word of a field of a passage in a view carries something, and not only in the question. One
 // of which nothing is known does.
-func (t *contentWords) filter(
+func (t *Words) Filter(
 	ctx context.Context,
 	view *snapshot.Pinned,
 	question string,
-) func(*corpus.Passage, Highlight) bool {
+) func(p *corpus.Passage, field string, start, end int) bool {
 	known := t.countWords(ctx, view)
-	asks := t.functionWordsOf(ctx, view, question)
-	return func(p *corpus.Passage, h Highlight) bool {
-		if slices.Contains(asks, strings.ToLower(field(p, h.Field)[h.Start:h.End])) {
+	asks := t.FunctionWordsOf(ctx, view, question)
+	return func(p *corpus.Passage, field string, start, end int) bool {
+		text := FieldOf(p, field)
+		if slices.Contains(asks, strings.ToLower(text[start:end])) {
 			return false
 		}
 		_, function := known.functionWords(p.Title + ". " + p.Text)
-		return known.carries(field(p, h.Field), h.Start, h.End, function)
+		return known.carries(text, start, end, function)
 	}
 }
 
@@ -130,48 +68,47 @@ func (k *knownWords) functionWords(text string) (code string, words languages.Fu
 	return code, k.function[code]
 }
 
-// functionWordsOf returns the words of a question that carry nothing, in lower case, in the language of the collection
+// FunctionWordsOf returns the words of a question that carry nothing, in lower case, in the language of the collection
 // that it is closest to; nil where that is not known.
-func (t *contentWords) functionWordsOf(ctx context.Context, view *snapshot.Pinned, question string) []string {
+func (t *Words) FunctionWordsOf(ctx context.Context, view *snapshot.Pinned, question string) []string {
 	code, function := t.countWords(ctx, view).functionWords(question)
 	if function == nil {
 		return nil
 	}
 	out := []string{}
-	tells := capitalsTell(question)
+	tells := CapitalsTell(question)
 	end := 0
 	for _, written := range strings.Fields(question) {
 		at := end + strings.Index(question[end:], written)
 		end = at + len(written)
-		word := bareWord(written)
+		word := BareWord(written)
 		at += strings.Index(written, word)
 		opens := len(out) == 0 && strings.TrimSpace(question[:at]) == "" && languages.Opens(code, word)
-		if !function.Has(word) && !opens || tells && named(question, at, at+len(word)) {
+		if !function.Has(word) && !opens || tells && IsNamed(question, at, at+len(word)) {
 			continue
 		}
-		for _, part := range wordsIn(word) { // of what's, what and s
-			if !slices.Contains(out, part.lower) {
-				out = append(out, part.lower)
+		for _, part := range WordsIn(word) { // of what's, what and s
+			if !slices.Contains(out, part.Lower) {
+				out = append(out, part.Lower)
 			}
 		}
 	}
 	return out
 }
 
-// namesIn returns how to recognise names in the language of the question, among the languages of the collection.
-// Capital letters mark no names in German and Luxembourgish, where all nouns have one.
-func (t *contentWords) namesIn(ctx context.Context, view *snapshot.Pinned, question string) naming.Language {
-	code, function := t.countWords(ctx, view).functionWords(question)
-	in := naming.Language{Capitals: code != "de" && code != "lb"}
-	if function != nil {
-		in.IsFunction = function.Has
-	}
-	return in
+// LanguageOf returns the language of a question, of those of the collection, by its code, and its function words; nil:
+// they are not known.
+func (t *Words) LanguageOf(
+	ctx context.Context,
+	view *snapshot.Pinned,
+	question string,
+) (code string, function languages.FunctionWords) {
+	return t.countWords(ctx, view).functionWords(question)
 }
 
-// mayCarryNothing reports whether all words of a question but the first, which may be one that only opens it, are
+// MayCarryNothing reports whether all words of a question but the first, which may be one that only opens it, are
 // function words of some language, so that it takes a look at the collection's to tell whether it says anything.
-func (t *contentWords) mayCarryNothing(question string) bool {
+func (t *Words) MayCarryNothing(question string) bool {
 	t.mu.Lock()
 	if t.all == nil {
 		t.all = sync.OnceValue(languages.AllFunctionWords)
@@ -180,7 +117,7 @@ func (t *contentWords) mayCarryNothing(question string) bool {
 	t.mu.Unlock()
 	words := strings.Fields(question)
 	return len(words) > 1 && !slices.ContainsFunc(words[1:], func(word string) bool {
-		bare := bareWord(word)
+		bare := BareWord(word)
 		return bare != "" && !all().Has(bare)
 	})
 }
@@ -199,7 +136,7 @@ type knownWords struct {
 func (k *knownWords) carries(text string, start, end int, function languages.FunctionWords) bool {
 	word := text[start:end]
 	if function != nil && function.Has(word) {
-		return capitalsTell(text) && named(text, start, end)
+		return CapitalsTell(text) && IsNamed(text, start, end)
 	}
 	part := "" // the longest, as of there's
 	for other := range strings.FieldsFuncSeq(strings.ToLower(word), notOfWord) {
@@ -216,7 +153,7 @@ func (k *knownWords) carries(text string, start, end int, function languages.Fun
 		}
 	}
 	switch {
-	case passages == 0 || of < leastByChance:
+	case passages == 0 || of < leastCounted:
 		return true
 	case function != nil:
 		return of < manyPassages || float64(passages) <= commonShare*float64(of)
@@ -224,29 +161,14 @@ func (k *knownWords) carries(text string, start, end int, function languages.Fun
 	return math.Log(float64(of)/float64(passages)) >= leastBits*math.Log(float64(k.all))
 }
 
-// named reports whether the word at a place of a text is written as a name: with a capital letter inside a sentence, or
-// in capitals alone, as in The Who, IT and US.
-func named(text string, start, end int) bool {
-	word := text[start:end]
-	first, size := utf8.DecodeRuneInString(word)
-	if !unicode.IsUpper(first) || size == len(word) {
-		return false
-	}
-	if word == strings.ToUpper(word) {
-		return true
-	}
-	before := strings.Fields(text[:start])
-	return len(before) > 0 && !endsSentence(before[len(before)-1])
-}
-
 // countWords counts the words of random passages and tells their languages, once for a generation, and again where
 // other passages are drawn: in a store that has no generations.
-func (t *contentWords) countWords(ctx context.Context, view *snapshot.Pinned) *knownWords {
+func (t *Words) countWords(ctx context.Context, view *snapshot.Pinned) *knownWords {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := &knownWords{all: view.Passages().Len()}
 	out.words, _ = view.Words().(storage.WordFrequencies)
-	sample := view.Passages().Sample(randomPassages)
+	sample := view.Passages().Sample(RandomPassages)
 	if t.having == nil || t.generation != view.Generation() || !slices.Equal(t.sample, sample) {
 		passages, err := view.Passages().Read(ctx, sample)
 		if err != nil {
@@ -261,7 +183,7 @@ func (t *contentWords) countWords(ctx context.Context, view *snapshot.Pinned) *k
 }
 
 // count counts the words of passages.
-func (t *contentWords) count(passages []corpus.Passage) {
+func (t *Words) count(passages []corpus.Passage) {
 	t.random = 0
 	t.having = map[string]int{}
 	var texts []string
@@ -292,6 +214,7 @@ func (t *contentWords) count(passages []corpus.Passage) {
 	}
 }
 
-func notOfWord(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
-}
+// RandomPassages is how many passages a question is compared with to see what
+// closeness is worth in this collection: the mean of so many scores is known to a
+// tenth of their deviation, for a fraction of a millisecond.
+const RandomPassages = 128

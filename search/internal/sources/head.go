@@ -1,4 +1,4 @@
-package search
+package sources
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"example.org/conclave/search/internal/run"
 )
 
 // Head changes the vector that an expert's encoder gives a question, and says how
@@ -35,9 +37,9 @@ func (x *Expert) run() string {
 	return cmp.Or(x.Info.Fingerprints[FingerprintRun], x.Info.Fingerprints["question"])
 }
 
-// applyHead returns the head's output for the vector of a run, and the gate. For an expert
+// ApplyHead returns the head's output for the vector of a run, and the gate. For an expert
 // without a head it returns the run's vector.
-func (x *Expert) applyHead(ctx context.Context, run []float32) (vector, gate []float32, err error) {
+func (x *Expert) ApplyHead(ctx context.Context, run []float32) (vector, gate []float32, err error) {
 	if x.Head == nil {
 		return run, nil, nil
 	}
@@ -53,18 +55,18 @@ func (x *Expert) applyHead(ctx context.Context, run []float32) (vector, gate []f
 			return nil, nil, fmt.Errorf("the head gave the probability %v", p)
 		}
 	}
-	return vector, slices.Clone(gate), checkVector(vector, x.Info.Dimension)
+	return vector, slices.Clone(gate), CheckVector(vector, x.Info.Dimension)
 }
 
-// domains returns the gate's probabilities by domain, as answers have them; nil without a gate.
-func (f *finding) domains() map[string]float64 {
-	x, ok := f.source.(*dense)
+// Domains returns the gate's probabilities by domain, as answers have them; nil without a gate.
+func (f *Finding) Domains() map[string]float64 {
+	x, ok := f.Source.(*Dense)
 	if !ok || len(f.gate) == 0 {
 		return nil
 	}
 	out := map[string]float64{}
-	for i, domain := range x.Head.Domains() {
-		out[domain] = printed(float64(f.gate[i]))
+	for i, domain := range x.Model.Head.Domains() {
+		out[domain] = run.Printed(float64(f.gate[i]))
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package search
+package sources
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// symbolSample is how many passages tell how far those of a collection are symbols.
-const symbolSample = 64
+// SymbolSample is how many passages tell how far those of a collection are symbols.
+const SymbolSample = 64
 
-// symbolShare is how far the passages of a collection are symbols rather than words.
-type symbolShare struct {
+// SymbolShare is how far the passages of a collection are symbols rather than words.
+type SymbolShare struct {
 	mu         sync.Mutex
 	known      bool
 	generation uint64
@@ -23,13 +23,13 @@ type symbolShare struct {
 	share      float64
 }
 
-// read returns fusion.Symbols of a sample of the passages, which it reads once for a generation; 0 where they are not
+// Read returns fusion.Symbols of a sample of the passages, which it reads once for a generation; 0 where they are not
 // at hand or cannot be read.
-func (s *symbolShare) read(ctx context.Context, view *snapshot.Pinned) float64 {
+func (s *SymbolShare) Read(ctx context.Context, view *snapshot.Pinned) float64 {
 	if _, quick := view.Passages().(storage.AtHand); !quick {
 		return 0
 	}
-	sample := view.Passages().Sample(symbolSample)
+	sample := view.Passages().Sample(SymbolSample)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known && s.generation == view.Generation() && slices.Equal(s.sample, sample) {

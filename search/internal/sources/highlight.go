@@ -1,4 +1,4 @@
-package search
+package sources
 
 import (
 	"cmp"
@@ -8,10 +8,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/storage"
@@ -39,13 +39,13 @@ func (x *late) highlighter(
 	question []float32,
 ) func(rank.Ordinal, corpus.Passage) ([]Highlight, error) {
 	stored, ok := index.(storage.TokenVectors)
-	words, also := x.Passages.(PassageWords)
+	words, also := x.Model.Passages.(PassageWords)
 	if !ok || !also {
 		return nil
 	}
-	dim := x.Info.Dimension
+	dim := x.Model.Info.Dimension
 	var usual *chanceMatches // of the question, when it is first needed
-	var tells func(*corpus.Passage, Highlight) bool
+	var tells func(p *corpus.Passage, field string, start, end int) bool
 	return func(o rank.Ordinal, p corpus.Passage) ([]Highlight, error) {
 		of, err := words.PassageWords(p)
 		if err != nil || len(of) == 0 {
@@ -65,34 +65,26 @@ func (x *late) highlighter(
 			)
 		}
 		if usual == nil {
-			usual = matchByChance(stored, view.Passages().Sample(randomPassages), question, dim)
-			tells = x.contentWords.filter(ctx, view, asked)
+			usual = matchByChance(stored, view.Passages().Sample(content.RandomPassages), question, dim)
+			tells = x.contentWords.Filter(ctx, view, asked)
 		}
-		found := highlights(p, of, question, vectors, dim, usual.thresholds(o))
+		found := Highlights(p, of, question, vectors, dim, usual.thresholds(o))
 		return slices.DeleteFunc(found, func(h Highlight) bool {
-			return !tells(&p, h)
+			return !tells(&p, h.Field, h.Start, h.End)
 		}), nil
 	}
 }
 
-// field returns the title or the text of a passage.
-func field(p *corpus.Passage, name string) string {
-	if name == "title" {
-		return p.Title
-	}
-	return p.Text
-}
-
-// highlights gives each token of the question to the token of the passage with the
+// Highlights gives each token of the question to the token of the passage with the
 // greatest inner product, the first of equals, and its score to that one's word, where it
 // is no less than least has for the token; nil: whatever it is.
-func highlights(p corpus.Passage, of []Word, question, vectors []float32, dim int, least []float32) []Highlight {
+func Highlights(p corpus.Passage, of []Word, question, vectors []float32, dim int, least []float32) []Highlight {
 	scores := map[Word]float64{}
 	for token := 0; len(question) >= dim; question, token = question[dim:], token+1 {
 		best := float32(0)
 		at := -1
 		for i := range of {
-			if s := innerProduct(question[:dim], vectors[i*dim:(i+1)*dim]); at < 0 || s > best {
+			if s := InnerProduct(question[:dim], vectors[i*dim:(i+1)*dim]); at < 0 || s > best {
 				best, at = s, i
 			}
 		}
@@ -102,11 +94,11 @@ func highlights(p corpus.Passage, of []Word, question, vectors []float32, dim in
 	}
 	out := make([]Highlight, 0, len(scores))
 	for word, score := range scores {
-		h := Highlight{Field: "text", Start: word.Begin, End: word.End, Score: printed(score)}
+		h := Highlight{Field: "text", Start: word.Begin, End: word.End, Score: run.Printed(score)}
 		if word.InTitle {
 			h.Field = "title"
 		}
-		h.trim(field(&p, h.Field))
+		h.trim(content.FieldOf(&p, h.Field))
 		if h.Start < h.End && score > 0 {
 			out = append(out, h)
 		}
@@ -134,59 +126,4 @@ func (h *Highlight) trim(text string) {
 		}
 		h.End -= size
 	}
-}
-
-// fetchVectors fetches what highlights are read from. Where that fails, there are none.
-func (a *answer) fetchVectors(ctx context.Context, items []fusion.Item) {
-	passages := make([]rank.Ordinal, len(items))
-	for i, item := range items {
-		passages[i] = item.Ordinal
-	}
-	for i := range a.findings {
-		f := &a.findings[i]
-		if f.fetchVectors == nil || f.status != StatusOK || len(passages) == 0 {
-			continue
-		}
-		if err := run.Guard(func() error { return f.fetchVectors(ctx, passages) }); err != nil {
-			a.observer.Source(ctx, f.source.name(), StatusFailed, fmt.Errorf("fetching vectors to highlight by: %w", err))
-		}
-	}
-}
-
-// highlight returns where late interaction matched a result, and the part of the passage that
-// is most similar to the question: of the granularities that have a weight in the score,
-// or else of all that took part. Highlights that fail are left out: the answer stands
-// without them.
-func (a *answer) highlight(
-	ctx context.Context,
-	item *fusion.Item,
-	p corpus.Passage,
-) (words []Highlight, phrase *Highlight) {
-	weighs := false // the granularity of phrase
-	for i := range a.findings {
-		f := &a.findings[i]
-		if f.highlight == nil || f.status != StatusOK {
-			continue
-		}
-		var found []Highlight
-		if err := run.Guard(func() (err error) {
-			found, err = f.highlight(item.Ordinal, p)
-			return err
-		}); err != nil {
-			a.observer.Source(ctx, f.source.name(), StatusFailed, fmt.Errorf("highlighting: %w", err))
-			continue
-		}
-		if f.source.kind() != KindDense {
-			words = found
-			continue
-		}
-		counts := slices.ContainsFunc(item.Parts, func(part fusion.Part) bool { return part.Column == i && part.Weight > 0 })
-		for _, h := range found {
-			if phrase == nil || counts && !weighs || counts == weighs && h.Score > phrase.Score {
-				phrase = &h
-				weighs = counts
-			}
-		}
-	}
-	return words, phrase
 }

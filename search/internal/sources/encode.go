@@ -1,4 +1,4 @@
-package search
+package sources
 
 import (
 	"context"
@@ -23,29 +23,29 @@ type encoding struct {
 
 // encode returns the question as an expert encodes it. Of the experts that share an
 // encoder, the first caller runs it, and the others wait.
-func (p *pass) encode(ctx context.Context, x *dense) *encoding {
+func (p *Findings) encode(ctx context.Context, x *Dense) *encoding {
 	e := &p.encodings[x.encoder]
 	e.once.Do(func() {
 		e.begun.Store(true)
 		defer e.done.Store(true)
 		for _, at := range p.asked {
-			if at < len(p.experts) && p.experts[at].encoder == x.encoder {
-				x = p.experts[at]
+			if at < len(p.Panel.Experts) && p.Panel.Experts[at].encoder == x.encoder {
+				x = p.Panel.Experts[at]
 				break
 			}
 		}
 		e.err = run.Guard(func() (err error) {
-			check := checkVector
-			if x.Info.Kind == KindSparse {
+			check := CheckVector
+			if x.Model.Info.Kind == KindSparse {
 				check = checkPairs
 			}
-			e.vector, err = p.encodeBy(ctx, x.Expert, check, &e.took)
+			e.vector, err = p.encodeBy(ctx, x.Model, check, &e.took)
 			if err != nil {
 				return err
 			}
-			_, e.cut = x.Encoder.QuestionTokens(p.question)
-			e.readable = x.Encoder.Readable(p.question)
-			if e.readable < 1 && x.Info.Kind != KindSparse { // which has no word pieces of the others
+			_, e.cut = x.Model.Encoder.QuestionTokens(p.Inquiry.Question)
+			e.readable = x.Model.Encoder.Readable(p.Inquiry.Question)
+			if e.readable < 1 && x.Model.Info.Kind != KindSparse { // which has no word pieces of the others
 				for i := range e.vector {
 					e.vector[i] *= float32(e.readable)
 				}
@@ -56,9 +56,9 @@ func (p *pass) encode(ctx context.Context, x *dense) *encoding {
 	return e
 }
 
-// encodeNow encodes the question behind the pass, which does not wait for an encoder
+// EncodeNow encodes the question behind the pass, which does not wait for an encoder
 // that did not come back in time.
-func (p *pass) encodeNow(ctx context.Context, x *dense) error {
+func (p *Findings) EncodeNow(ctx context.Context, x *Dense) error {
 	if e := &p.encodings[x.encoder]; e.begun.Load() && !e.done.Load() {
 		return context.DeadlineExceeded
 	}
@@ -66,14 +66,14 @@ func (p *pass) encodeNow(ctx context.Context, x *dense) error {
 }
 
 // encodeBy runs an expert's encoder. On an error there is no vector.
-func (p *pass) encodeBy(
+func (p *Findings) encodeBy(
 	ctx context.Context,
 	x *Expert,
 	check func(vector []float32, dimension int) error,
 	took *float64,
 ) (vector []float32, err error) {
-	err = p.Stage(ctx, x.Name, StageEncode, took, func() error {
-		vector, err = x.Encoder.EncodeQuestion(ctx, p.question)
+	err = p.Panel.Run.Stage(ctx, x.Name, run.StageEncode, took, func() error {
+		vector, err = x.Encoder.EncodeQuestion(ctx, p.Inquiry.Question)
 		if err != nil {
 			return fmt.Errorf("encoding the question: %w", err)
 		}
@@ -85,12 +85,12 @@ func (p *pass) encodeBy(
 	return vector, nil
 }
 
-// encoded returns the question as the reference encodes it, where that is there already.
-func (p *pass) encoded() []float32 {
-	if p.reference == nil {
+// Encoded returns the question as the reference encodes it, where that is there already.
+func (p *Findings) Encoded() []float32 {
+	if p.Panel.Reference == nil {
 		return nil
 	}
-	if e := &p.encodings[p.reference.encoder]; e.done.Load() && e.err == nil {
+	if e := &p.encodings[p.Panel.Reference.encoder]; e.done.Load() && e.err == nil {
 		return e.vector
 	}
 	return nil
@@ -101,10 +101,10 @@ func checkPairs(vector []float32, pair int) error {
 	if pair > 0 && len(vector)%pair != 0 {
 		return fmt.Errorf("the encoder gave %d numbers, which are no pairs", len(vector))
 	}
-	return checkVector(vector, 0)
+	return CheckVector(vector, 0)
 }
 
-func checkVector(vector []float32, dimension int) error {
+func CheckVector(vector []float32, dimension int) error {
 	if dimension > 0 && len(vector) != dimension {
 		return fmt.Errorf("the encoder gave %d numbers, not %d", len(vector), dimension)
 	}

@@ -1,4 +1,4 @@
-package search
+package sources
 
 import (
 	"cmp"
@@ -11,37 +11,38 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/storage"
 )
 
-// keys are those of a question (fusion.Key) as the indexes of words know them.
-type keys struct {
-	list []key // the rarest, at most fusion.MaxKeys, in the order of the question
-	// exact is the share of what BM25 could give for the question that is of rare keys
+// Keys are those of a question (fusion.Key) as the indexes of words know them.
+type Keys struct {
+	List []Key // the rarest, at most fusion.MaxKeys, in the order of the question
+	// Exact is the share of what BM25 could give for the question that is of rare keys
 	// which the encoder has only in pieces: see exactly.
-	exact float64
+	Exact float64
 }
 
-type key struct {
+type Key struct {
 	fusion.Key
 	terms, pairs []string // that a passage has to have, all of them
-	nowhere      bool     // one of its terms is in no passage
+	Nowhere      bool     // one of its terms is in no passage
 }
 
 // fewTerms is how many terms a word without a digit has at most, to be one key. With more
 // it is a path, or a sentence in a script without spaces, and each term is a key.
 const fewTerms = 3
 
-// readKeys reads the keys of the question: its words as they are written, and the pairs of
+// ReadKeys reads the keys of the question: its words as they are written, and the pairs of
 // terms that some passage has side by side. A word that the index has in parts, such as
 // BC.6613-18, is held where all parts are, side by side if there are phrases to tell.
-func (p *pass) readKeys(ctx context.Context, words, phrases storage.WordIndex) (*keys, error) {
-	chunks := distinctWords(p.question)
+func (p *Findings) ReadKeys(ctx context.Context, words, phrases storage.WordIndex) (*Keys, error) {
+	chunks := content.DistinctWords(p.Inquiry.Question)
 	of, err := words.Rarities(ctx, chunks)
 	if err != nil {
 		return nil, fmt.Errorf("the words' rarities: %w", err)
 	}
-	out := &keys{}
+	out := &Keys{}
 	exact, all := 0.0, 0.0
 	for i, chunk := range chunks {
 		terms := of[i]
@@ -60,36 +61,36 @@ func (p *pass) readKeys(ctx context.Context, words, phrases storage.WordIndex) (
 		}
 		all += mass
 		exact += mass * rare(rarest.DocFrequency) * p.inPieces(chunk)
-		if hasDigit(chunk) || len(terms) <= fewTerms {
-			out.list = append(
-				out.list,
-				key{
-					Key:   fusion.Key{Text: chunk, Rarity: rarest.Relative, Code: tells(chunk, rarest)},
-					terms: termsOf(terms), nowhere: rarest.DocFrequency == 0,
+		if content.HasDigit(chunk) || len(terms) <= fewTerms {
+			out.List = append(
+				out.List,
+				Key{
+					Key:   fusion.Key{Text: chunk, Rarity: rarest.Relative, Code: Tells(chunk, rarest)},
+					terms: termsOf(terms), Nowhere: rarest.DocFrequency == 0,
 				},
 			)
 			continue
 		}
 		for j, t := range terms {
-			out.list = append(out.list, key{Key: fusion.Key{Text: t.Term, Rarity: t.Relative}, terms: termsOf(terms[j : j+1])})
+			out.List = append(out.List, Key{Key: fusion.Key{Text: t.Term, Rarity: t.Relative}, terms: termsOf(terms[j : j+1])})
 		}
 	}
 	if all > 0 {
-		out.exact = exact / all
+		out.Exact = exact / all
 	}
-	out.list = rarestOf(out.list, mostWords)
+	out.List = rarestOf(out.List, mostWords)
 	if phrases == nil {
 		return out, nil
 	}
-	return out, out.readPairs(ctx, p.question, phrases)
+	return out, out.readPairs(ctx, p.Inquiry.Question, phrases)
 }
 
-// tells returns how far words with the form of a word that has a digit tell one passage from
+// Tells returns how far words with the form of a word that has a digit tell one passage from
 // all others: 1 where its digits and letters could be as many different words as it takes
 // to make a term rare that no passage has, 0 where they carry half as many bits or fewer.
 // Of 1,800 passages, a year tells one, and the number 42 hardly.
-func tells(word string, term storage.Rarity) float64 {
-	if !hasDigit(word) || term.IDF <= 0 {
+func Tells(word string, term storage.Rarity) float64 {
+	if !content.HasDigit(word) || term.IDF <= 0 {
 		return 0
 	}
 	information := 0.0
@@ -109,11 +110,11 @@ const mostWords = 40
 
 // readPairs adds the pairs of the question that passages have, and tells words in parts
 // which pairs they consist of.
-func (k *keys) readPairs(ctx context.Context, question string, phrases storage.WordIndex) error {
+func (k *Keys) readPairs(ctx context.Context, question string, phrases storage.WordIndex) error {
 	texts := []string{question}
-	var inParts []*key
-	for i := range k.list {
-		if x := &k.list[i]; len(x.terms) > 1 {
+	var inParts []*Key
+	for i := range k.List {
+		if x := &k.List[i]; len(x.terms) > 1 {
 			texts, inParts = append(texts, x.Text), append(inParts, x)
 		}
 	}
@@ -127,13 +128,13 @@ func (k *keys) readPairs(ctx context.Context, question string, phrases storage.W
 			x.Rarity = max(x.Rarity, t.Relative)
 		}
 	}
-	var list []key
+	var list []Key
 	for _, t := range pairs[0] {
 		if t.DocFrequency == 0 {
 			continue
 		}
-		pair := key{Key: fusion.Key{Text: t.Term, Rarity: t.Relative, Pair: true}, pairs: []string{t.Term}}
-		for i, x := range k.list {
+		pair := Key{Key: fusion.Key{Text: t.Term, Rarity: t.Relative, Pair: true}, pairs: []string{t.Term}}
+		for i, x := range k.List {
 			if slices.ContainsFunc(
 				strings.Fields(t.Term),
 				func(term string) bool { return slices.Contains(x.terms, term) },
@@ -143,7 +144,7 @@ func (k *keys) readPairs(ctx context.Context, question string, phrases storage.W
 		}
 		list = append(list, pair)
 	}
-	k.list = append(k.list, rarestOf(list, fusion.MaxKeys-len(k.list))...)
+	k.List = append(k.List, rarestOf(list, fusion.MaxKeys-len(k.List))...)
 	return nil
 }
 
@@ -155,7 +156,7 @@ func termsOf(list []storage.Rarity) (terms []string) {
 }
 
 // rarestOf returns the n rarest, in their order.
-func rarestOf(list []key, n int) []key {
+func rarestOf(list []Key, n int) []Key {
 	if len(list) <= n {
 		return list
 	}
@@ -166,7 +167,7 @@ func rarestOf(list []key, n int) []key {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[b].Rarity, list[a].Rarity) })
 	order = order[:n]
 	slices.Sort(order)
-	out := make([]key, n)
+	out := make([]Key, n)
 	for i, at := range order {
 		out[i] = list[at]
 	}
@@ -184,25 +185,25 @@ func rare(passages int) float64 {
 // inPieces returns how far the encoder has a word in pieces alone: 0 for one of a few pieces,
 // and 1 for one that has six more, or that it cannot read. A word without a digit, such as
 // the name of a disease, may be long and yet be read.
-func (p *pass) inPieces(word string) float64 {
-	if p.generalist == nil {
+func (p *Findings) inPieces(word string) float64 {
+	if p.Panel.Generalist == nil {
 		return 0
 	}
 	word = strings.TrimFunc(word, unicode.IsPunct)
-	if _, _, unknown := p.generalist.Encoder.KnownWords(word); unknown > 0 {
+	if _, _, unknown := p.Panel.Generalist.Encoder.KnownWords(word); unknown > 0 {
 		return 1
 	}
 	const special = 2 // tokens that begin and end a text
 	few := 12
-	if hasDigit(word) {
+	if content.HasDigit(word) {
 		few = 4
 	}
-	tokens, _ := p.generalist.Encoder.QuestionTokens(word)
+	tokens, _ := p.Panel.Generalist.Encoder.QuestionTokens(word)
 	return min(1, max(0, float64(tokens-special-few)/6))
 }
 
-// held returns the set of the keys that a passage has, of a bit each.
-func (k *keys) held(
+// Held returns the set of the keys that a passage has, of a bit each.
+func (k *Keys) Held(
 	ctx context.Context,
 	question string,
 	words, phrases storage.WordIndex,
@@ -213,8 +214,8 @@ func (k *keys) held(
 		return 0, err
 	}
 	var pairs map[string]bool
-	for i := range k.list {
-		x := &k.list[i]
+	for i := range k.List {
+		x := &k.List[i]
 		if len(x.terms) > 1 && slices.ContainsFunc(forms, func(f map[string]bool) bool { return hasAll(f, x.terms) }) {
 			set |= 1 << i // in one word, in another form
 			continue
@@ -271,40 +272,4 @@ func termsIn(
 		forms = append(forms, form)
 	}
 	return terms, forms, nil
-}
-
-// distinctWords returns what stands between white space, each once.
-func distinctWords(text string) []string {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(strings.Fields(text), func(word string) bool {
-		twice := seen[word]
-		seen[word] = true
-		return twice
-	})
-}
-
-func hasDigit(text string) bool { return strings.ContainsFunc(text, unicode.IsDigit) }
-
-// keys returns those of the question, if words answered.
-func (a *answer) keys(ctx context.Context) fusion.Keys {
-	var out fusion.Keys
-	for i := range a.findings {
-		f := &a.findings[i]
-		if f.status != StatusOK || f.keys == nil {
-			continue
-		}
-		for _, k := range f.keys.list {
-			out.List = append(out.List, k.Key)
-		}
-		in := a.view.Narrowed
-		out.Held = func(o rank.Ordinal) uint64 {
-			set, err := f.keys.held(ctx, a.question, in.Words(), in.Phrases(), o)
-			if err != nil {
-				a.keyless = err // a confidence is no reason to fail
-				return 0
-			}
-			return set
-		}
-	}
-	return out
 }

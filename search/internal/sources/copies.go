@@ -1,4 +1,4 @@
-package search
+package sources
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 const (
 	deepest     = 32 // times as many hits are asked for at most as are wanted, where many are copies
 	deepestHits = 20_000
-	mostCopies  = 100 // of a result that are named
 )
 
 // duplicates are the passages that the sources of a pass found, by fingerprints.
@@ -27,9 +26,9 @@ type duplicates struct {
 }
 
 // duplicatesIn returns nil where each passage counts for itself.
-func duplicatesIn(view *snapshot.Pinned, q inquiry) *duplicates {
+func duplicatesIn(view *snapshot.Pinned, q Inquiry) *duplicates {
 	passages, ok := view.Passages().(storage.Fingerprinted)
-	if !ok || !q.collapse {
+	if !ok || !q.Collapse {
 		return nil
 	}
 	return &duplicates{passages: passages, groups: map[uint64][]rank.Ordinal{}, fingerprints: map[rank.Ordinal]uint64{}}
@@ -38,13 +37,17 @@ func duplicatesIn(view *snapshot.Pinned, q inquiry) *duplicates {
 // searchDistinct searches for k passages of different texts: where some hits are copies of others,
 // it searches deeper. Of equal ones it returns the first. It returns fewer than k where there
 // are no more, or where they are too deep.
-func (p *pass) searchDistinct(ctx context.Context, k int, search func(k int) ([]rank.Hit, error)) ([]rank.Hit, error) {
+func (p *Findings) searchDistinct(
+	ctx context.Context,
+	k int,
+	search func(k int) ([]rank.Hit, error),
+) ([]rank.Hit, error) {
 	for depth := k; ; {
 		hits, err := search(depth)
 		if p.duplicates == nil || err != nil && !errors.As(err, new(*storage.PartialError)) {
 			return hits, err
 		}
-		if checked := checkHits(hits, p.view.Passages().Ordinals()); checked != nil {
+		if checked := checkHits(hits, p.View.Passages().Ordinals()); checked != nil {
 			return hits, checked
 		}
 		first, failed := p.duplicates.dropCopies(ctx, hits)
@@ -88,7 +91,7 @@ func (c *duplicates) dropCopies(ctx context.Context, hits []rank.Hit) ([]rank.Hi
 }
 
 // mergeCopies lets all findings name the same of several copies: that with the lowest id.
-func (p *pass) mergeCopies() error {
+func (p *Findings) mergeCopies() error {
 	c := p.duplicates
 	if c == nil {
 		return nil
@@ -100,14 +103,14 @@ func (p *pass) mergeCopies() error {
 			continue
 		}
 		group = slices.Clone(group) // a source that is late may go on
-		if err := p.view.Passages().SortByID(group); err != nil {
+		if err := p.View.Passages().SortByID(group); err != nil {
 			return err
 		}
 		c.groups[x] = group
 	}
-	for i := range p.findings {
-		for n := range p.findings[i].hits {
-			h := &p.findings[i].hits[n]
+	for i := range p.All {
+		for n := range p.All[i].Hits {
+			h := &p.All[i].Hits[n]
 			if group := c.groups[c.fingerprints[h.Ordinal]]; len(group) > 1 {
 				h.Ordinal = group[0]
 			}
@@ -116,8 +119,8 @@ func (p *pass) mergeCopies() error {
 	return nil
 }
 
-// copiesOf returns the others of a passage's text that were found.
-func (p *pass) copiesOf(o rank.Ordinal) []rank.Ordinal {
+// CopiesOf returns the others of a passage's text that were found.
+func (p *Findings) CopiesOf(o rank.Ordinal) []rank.Ordinal {
 	c := p.duplicates
 	if c == nil {
 		return nil
@@ -129,39 +132,4 @@ func (p *pass) copiesOf(o rank.Ordinal) []rank.Ordinal {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(group), func(other rank.Ordinal) bool { return other == o })
-}
-
-// nameCopies gives the results the ids of their copies.
-func (a *answer) nameCopies(ctx context.Context, results []Result, of []rank.Ordinal) error {
-	var all []rank.Ordinal
-	ends := make([]int, len(results))
-	for i, o := range of {
-		others := a.copiesOf(o)
-		all = append(all, others[:min(len(others), mostCopies)]...)
-		ends[i] = len(all)
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	passages, err := a.view.Passages().Read(ctx, all)
-	if err != nil {
-		return fmt.Errorf("reading the copies: %w", err)
-	}
-	from := 0
-	for i, end := range ends {
-		for n, p := range passages[from:end] {
-			if !storage.IsDeleted(p) {
-				results[i].Copies = append(results[i].Copies, p.ID)
-				of := a.view.CollectionOf(all[from+n])
-				if of != "" {
-					results[i].CopiesIn = append(results[i].CopiesIn, of)
-				}
-				if err := a.grow(len(p.ID) + len(of) + 16); err != nil {
-					return err
-				}
-			}
-		}
-		from = end
-	}
-	return nil
 }

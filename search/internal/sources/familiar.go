@@ -1,4 +1,4 @@
-package search
+package sources
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 // compared with: the mean over the ten nearest is its familiarity.
 const nearestQuestions = 10
 
-// familiarities are how familiar a question is to the experts of a line-up: to those
+// Familiarities are how familiar a question is to the experts of a line-up: to those
 // that are not asked too, so that a chance does not depend on who is.
-type familiarities struct {
+type Familiarities struct {
 	observed []fusion.Observed // by number, and then of a source without a domain; nil: nobody asks
 	known    bool              // the question is known as the reference encodes it
 }
 
 // rival returns the highest familiarity of the other experts; number -1 is a source that is
 // no expert.
-func (q *familiarities) rival(number int) float64 {
+func (q *Familiarities) rival(number int) float64 {
 	if len(q.observed) == 0 {
 		return 0
 	}
@@ -32,12 +32,12 @@ func (q *familiarities) rival(number int) float64 {
 	return q.observed[number].Rival
 }
 
-// familiarities returns those with a question as the reference encodes it; nil: unknown.
-func (l *lineUp) familiarities(reference []float32) *familiarities {
-	q := &familiarities{observed: make([]fusion.Observed, len(l.experts)+1), known: reference != nil}
-	for i, x := range l.experts {
-		if len(x.Representatives) > 0 && reference != nil {
-			q.observed[i].Familiarity = familiarity(reference, x.Representatives)
+// Familiarities returns those with a question as the reference encodes it; nil: unknown.
+func (p *Panel) Familiarities(reference []float32) *Familiarities {
+	q := &Familiarities{observed: make([]fusion.Observed, len(p.Experts)+1), known: reference != nil}
+	for i, x := range p.Experts {
+		if len(x.Model.Representatives) > 0 && reference != nil {
+			q.observed[i].Familiarity = Familiarity(reference, x.Model.Representatives)
 			q.observed[i].Kind = fusion.Specialist
 		}
 	}
@@ -45,19 +45,19 @@ func (l *lineUp) familiarities(reference []float32) *familiarities {
 	return q
 }
 
-// specialists returns the experts of an inquiry that have a domain, where only the most
+// Specialists returns the experts of an inquiry that have a domain, where only the most
 // familiar of them are to be asked; else nil.
-func (l *lineUp) specialists(q *inquiry) []int {
-	if !q.chosenOnly || l.reference == nil {
+func (p *Panel) Specialists(q *Inquiry) []int {
+	if !q.ChosenOnly || p.Reference == nil {
 		return nil
 	}
 	var all []int
-	for _, at := range q.wanted {
-		if at < len(l.experts) && len(l.experts[at].Representatives) > 0 && q.unused[at] == "" {
+	for _, at := range q.Wanted {
+		if at < len(p.Experts) && len(p.Experts[at].Model.Representatives) > 0 && q.Unused[at] == "" {
 			all = append(all, at)
 		}
 	}
-	if len(all) <= q.most {
+	if len(all) <= q.Most {
 		return nil
 	}
 	return all
@@ -71,33 +71,33 @@ func (l *lineUp) specialists(q *inquiry) []int {
 // If the reference fails, familiarity is unknown, and all specialists are asked. If its
 // queue is full or time is up, no specialist is asked either: a full server must not do
 // more work than usual.
-func (p *pass) askFamiliar(ctx context.Context, specialists []int) {
+func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 	defer p.end()
-	encoded := p.encode(ctx, p.reference)
+	encoded := p.encode(ctx, p.Panel.Reference)
 	if encoded.err != nil && (ctx.Err() != nil || run.Overloaded(encoded.err)) {
 		reason := fmt.Sprintf(
 			"%s, which tells who is familiar with the question, could not encode it in time",
-			p.reference.name(),
+			p.Panel.Reference.Name(),
 		)
 		if ctx.Err() == nil {
 			reason = fmt.Sprintf(
 				"the queue of %s, which tells who is familiar with the question, is full; try again in a moment",
-				p.reference.name(),
+				p.Panel.Reference.Name(),
 			)
 		}
 		for _, at := range specialists {
-			p.answers <- finding{source: p.sources[at], at: at, cause: encoded.err, reason: reason}
+			p.answers <- Finding{Source: p.Panel.Sources[at], At: at, Cause: encoded.err, Reason: reason}
 		}
 		return
 	}
 	if encoded.err != nil &&
 		!slices.ContainsFunc(
 			p.asked,
-			func(at int) bool { return at < len(p.experts) && p.experts[at].base },
+			func(at int) bool { return at < len(p.Panel.Experts) && p.Panel.Experts[at].Base },
 		) { // no source says it
-		p.observer.Source(
+		p.Panel.Run.Report.Source(
 			ctx,
-			p.reference.name(),
+			p.Panel.Reference.Name(),
 			StatusFailed,
 			fmt.Errorf("encoding the question for familiarity: %w", encoded.err),
 		)
@@ -111,41 +111,41 @@ func (p *pass) askFamiliar(ctx context.Context, specialists []int) {
 }
 
 // chooseFamiliar returns the specialists to ask; the others are reported as skipped.
-func (p *pass) chooseFamiliar(question []float32, specialists []int) []int {
+func (p *Findings) chooseFamiliar(question []float32, specialists []int) []int {
 	observed := make([]fusion.Observed, len(specialists))
 	for i, at := range specialists {
 		observed[i] = fusion.Observed{
 			Column:      at,
 			Kind:        fusion.Specialist,
-			Familiarity: familiarity(question, p.experts[at].Representatives),
+			Familiarity: Familiarity(question, p.Panel.Experts[at].Model.Representatives),
 		}
 	}
 	var asked []int
-	for _, o := range fusion.MostFamiliar(observed, p.most) {
+	for _, o := range fusion.MostFamiliar(observed, p.Inquiry.Most) {
 		asked = append(asked, o.Column)
 	}
 	for _, o := range observed {
 		if !slices.Contains(asked, o.Column) {
-			p.answers <- finding{source: p.sources[o.Column], at: o.Column, status: StatusSkipped,
-				familiarity: ptr(o.Familiarity)}
+			p.answers <- Finding{Source: p.Panel.Sources[o.Column], At: o.Column, Status: StatusSkipped,
+				Familiarity: run.Ptr(o.Familiarity)}
 		}
 	}
 	return asked
 }
 
-// familiarity returns the mean inner product of a question with its nearest
+// Familiarity returns the mean inner product of a question with its nearest
 // representatives, [R, len(question)].
-func familiarity(question, representatives []float32) float64 {
+func Familiarity(question, representatives []float32) float64 {
 	d := len(question)
 	products := make([]float32, 0, len(representatives)/d)
 	for ; len(representatives) >= d; representatives = representatives[d:] {
-		products = append(products, innerProduct(question, representatives[:d]))
+		products = append(products, InnerProduct(question, representatives[:d]))
 	}
 	return fusion.Familiarity(products, nearestQuestions)
 }
 
-// innerProduct adds in four lanes: a single sum waits for itself.
-func innerProduct(a, b []float32) float32 {
+// InnerProduct adds in four lanes: a single sum waits for itself.
+func InnerProduct(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	n := len(a) &^ 3
 	b = b[:len(a)]

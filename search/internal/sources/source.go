@@ -1,4 +1,4 @@
-package search
+package sources
 
 import (
 	"context"
@@ -10,28 +10,36 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// source scores passages for questions. A line-up consists of sources; a new kind of
+// Source scores passages for questions. A line-up consists of sources; a new kind of
 // source is a type with these methods in a file of its own, and a line in newLineUp.
-type source interface {
+type Source interface {
 	// name is unique in a line-up. kind is one of KindDense, KindSparse, KindLexical, KindLate.
-	name() string
-	kind() string
-	// wanted reports whether the source takes part when a request is answered by a
-	// method; of experts the plan looks only at those that the request searches.
-	takesPart(l *lineUp, r *Request, m *fusion.Method) bool
+	Name() string
+	Kind() string
+	// TakesPart reports whether the source is asked for a method, by what a request wants. Of the experts, only
+	// those that the request searches are asked.
+	TakesPart(w *Selection, m *fusion.Method) bool
 	// there reports whether a generation has what the source searches. A source without
 	// that takes no part. One that every collection has to have reports true, and
 	// fails.
 	available(in storage.Indexes) bool
 	// ask puts the pass's question to the source. With an error, only the times and the
 	// reason of the finding are used.
-	ask(ctx context.Context, p *pass, f *finding) error
+	ask(ctx context.Context, p *Findings, f *Finding) error
 	// observe is what a gate reads of the source, without its column and confidence,
 	// which the caller fills in.
-	observe(f *finding, q *familiarities) fusion.Observed
+	Observe(f *Finding, q *Familiarities) fusion.Observed
 	// chance is the calibrated chance that the source's own first hit answers; nil
 	// where nobody calibrated it.
-	chance() Chance
+	Chance() Chance
+}
+
+// Selection says which sources a request wants beside its experts.
+type Selection struct {
+	Words   bool         // BM25
+	Late    bool         // late interaction
+	Experts bool         // the request searches experts
+	Gate    *fusion.Gate // nil: there is none
 }
 
 // identity is what every source has.
@@ -40,63 +48,63 @@ type identity struct {
 	own          Chance
 }
 
-func (x *identity) name() string                   { return x.called }
-func (x *identity) kind() string                   { return x.sort }
+func (x *identity) Name() string                   { return x.called }
+func (x *identity) Kind() string                   { return x.sort }
 func (x *identity) available(storage.Indexes) bool { return true }
-func (x *identity) chance() Chance                 { return x.own }
+func (x *identity) Chance() Chance                 { return x.own }
 
-// finding is the result of one source.
-type finding struct {
-	source source
-	at     int // into the line-up's sources
-	status string
-	reason string // for the user, when the status is not ok
-	cause  error  // for the log, likewise
-	took   Took
-	cut    bool                  // only the beginning of the question was read
-	lacks  *storage.PartialError // of hits that are not of all passages
+// Finding is the result of one source.
+type Finding struct {
+	Source Source
+	At     int // into the line-up's sources
+	Status string
+	Reason string // for the user, when the status is not ok
+	Cause  error  // for the log, likewise
+	Took   Took
+	Cut    bool                  // only the beginning of the question was read
+	Lacks  *storage.PartialError // of hits that are not of all passages
 
-	hits []rank.Hit
+	Hits []rank.Hit
 	// score writes to out the true scores of passages for the question. A source that
 	// follows has no hits: it scores what the others found.
-	score   func(ctx context.Context, passages []rank.Ordinal, out []float32) error
-	follows bool
+	Score   func(ctx context.Context, passages []rank.Ordinal, out []float32) error
+	Follows bool
 	// explain returns the terms of a passage's score; nil: the source has none.
-	explain func(ctx context.Context, passage rank.Ordinal) ([]storage.TermScore, error)
+	Explain func(ctx context.Context, passage rank.Ordinal) ([]storage.TermScore, error)
 	// highlight finds the words or the part by which a passage was scored; nil: the source
 	// cannot tell.
-	highlight func(passage rank.Ordinal, text corpus.Passage) ([]Highlight, error)
-	// fetchVectors is called before that for all passages; nil: nothing has to be fetched.
-	fetchVectors func(ctx context.Context, passages []rank.Ordinal) error
+	Highlight func(passage rank.Ordinal, text corpus.Passage) ([]Highlight, error)
+	// FetchVectors is called before that for all passages; nil: nothing has to be fetched.
+	FetchVectors func(ctx context.Context, passages []rank.Ordinal) error
 	// upperBound is what no score exceeds; 0: not known.
 	upperBound float64
 	symbols    float64 // how far the collection's texts are symbols, where the gate reads that
 	// keys are those of the question; nil: the source does not read them.
-	keys *keys
+	Keys *Keys
 	// close: scores are also computed for random passages, as a scale for the hits' scores.
-	close bool
+	Close bool
 	// sure is how sure the source is of itself; nil: not asked for, or not to be had.
-	sure *certainty
+	Sure *certainty
 	// members scores hits by every member of the source's ensemble; nil: it has none.
-	members func(ctx context.Context, hits []rank.Hit) (scores []float32, members int, err error)
+	Members func(ctx context.Context, hits []rank.Hit) (scores []float32, members int, err error)
 
-	familiarity *float64  // nil: no method asked, or the source has no domain
+	Familiarity *float64  // nil: no method asked, or the source has no domain
 	gate        []float32 // the probability of each domain of the source's head; nil: it has none
 }
 
 // keepPartial takes what came beside hits that are not of all passages, and gives what else
 // went wrong.
-func (f *finding) keepPartial(err error) error {
+func (f *Finding) keepPartial(err error) error {
 	var partial *storage.PartialError
 	if errors.As(err, &partial) {
-		f.lacks = partial
+		f.Lacks = partial
 		return nil
 	}
 	return err
 }
 
 // certainty is how certain an expert is of its hits for this question.
-type certainty struct{ confidence, mutualInformation float64 }
+type certainty struct{ Confidence, MutualInformation float64 }
 
 // Statuses of a source in an answer.
 const (

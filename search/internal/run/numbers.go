@@ -1,0 +1,25 @@
+package run
+
+import (
+	"math"
+)
+
+// Printed rounds a number to the nine decimals of an answer. The contributions of a result
+// then add up to its score to far less than 1e-6, and a float32 such as 0.7123 has no
+// further digits.
+func Printed(x float64) float64 {
+	const decimals = 1e9
+	if math.Abs(x) > 1e6 { // no digits to spare
+		return x
+	}
+	return math.Round(x*decimals) / decimals
+}
+
+func PrintedOf(x *float64) *float64 {
+	if x == nil {
+		return nil
+	}
+	return Ptr(Printed(*x))
+}
+
+func Ptr[T any](x T) *T { return &x }

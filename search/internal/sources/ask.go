@@ -1,0 +1,325 @@
+package sources
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/access"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/storage"
+)
+
+// Inquiry is what is asked of the sources.
+type Inquiry struct {
+	Question   string
+	Words      string   // the question with synonyms of its words behind it
+	Before     []string // what was asked before in a conversation
+	Message    string   // of a conversation, that a model made the question of; "": none was made
+	Correct    bool     // where it is mistyped
+	Collapse   bool     // copies count once
+	Candidates int
+	Exact      bool
+	Filter     storage.Filter
+	Timeout    time.Duration
+	Wanted     []int          // into the line-up's sources, ascending
+	Unused     map[int]string // of these, the experts that no method has a use for, and why
+	Confidence bool           // a method needs the experts' confidences
+	Most       int            // specialists that are asked, where ChosenOnly, and that a gate weighs; 0: all
+	ChosenOnly bool           // no method needs more specialists than those
+	Reranks    bool           // a reranker needs time behind the sources
+	Reads      bool           // a reader needs time behind the sources
+	Writes     bool           // and a generator half of all
+	Writing    time.Duration  // that a generator has beside all that
+}
+
+// Findings puts an inquiry to its sources once: for a search, for several searches that are
+// compared, or for calibration. Its findings serve any number of plans.
+type Findings struct {
+	Panel      *Panel
+	Inquiry    Inquiry
+	View       *snapshot.Pinned
+	duplicates *duplicates // that the sources found; nil: each passage counts for itself
+	asked      []int       // the sources that are there, into the line-up's
+	encodings  []encoding
+	answers    chan Finding // nobody ever waits to send
+	All        []Finding    // of those asked, in their order
+	Refused    *fault.Error // what is wrong with the filter, as the corpus sees it
+	left       func()       // tells a Gathering that a source has ended
+}
+
+// Ask puts an inquiry to all its sources in parallel. It returns one finding for each, at
+// the latest when ctx is done. Sources that have not answered by then are left out. They
+// end later and release the view.
+func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.Pinned) *Findings {
+	found := &Findings{Panel: p, Inquiry: q, View: view, encodings: make([]encoding, len(p.Experts)),
+		asked: make([]int, 0, len(q.Wanted)), All: make([]Finding, 0, len(q.Wanted))}
+	err := Narrow(ctx, p.Run, view, q.Filter)
+	for _, at := range q.Wanted {
+		if source := p.Sources[at]; source.available(view.Narrowed) {
+			found.asked = append(found.asked, at)
+			found.All = append(found.All, Finding{Source: source, At: at, Status: StatusDeadline})
+		}
+	}
+	if err != nil {
+		found.Refused = storage.Refusal(err)
+		if found.Refused == nil {
+			found.failAll(ctx, err)
+		}
+		return found
+	}
+	found.duplicates = duplicatesIn(view, q)
+	found.answers = make(chan Finding, len(found.asked))
+	specialists := p.Specialists(&q)
+	found.gather(specialists)
+	waiting := 0
+	for i, at := range found.asked {
+		if reason := found.Inquiry.Unused[at]; reason != "" {
+			found.All[i].Status, found.All[i].Reason = StatusSkipped, reason
+			continue
+		}
+		waiting++
+		if !slices.Contains(specialists, at) {
+			found.start(ctx, at)
+		}
+	}
+	if specialists != nil {
+		found.begin()
+		go found.askFamiliar(ctx, specialists)
+	}
+	for waiting > 0 {
+		select {
+		case f := <-found.answers:
+			found.All[slices.Index(found.asked, f.At)] = f
+			waiting--
+			continue
+		case <-ctx.Done():
+		}
+		// What arrived at the same moment still counts.
+		select {
+		case f := <-found.answers:
+			found.All[slices.Index(found.asked, f.At)] = f
+			waiting--
+		default:
+			waiting = 0
+		}
+	}
+	for i := range found.All {
+		found.setStatus(ctx, &found.All[i])
+	}
+	if err := found.mergeCopies(); err != nil {
+		found.Panel.Run.Report.Source(ctx, "", StatusFailed, fmt.Errorf("telling copies: %w", err))
+	}
+	return found
+}
+
+// Narrow restricts a view to the passages that match filter f and the context's restriction (Restrict). It waits for
+// a processor, since a filter may have thousands of values. It fails if ctx ends first or the filter cannot be applied.
+func Narrow(ctx context.Context, r run.Runner, view *snapshot.Pinned, f storage.Filter) error {
+	if f.Empty() && access.Restriction(ctx) == nil {
+		return nil
+	}
+	return r.Compute(ctx, func(ctx context.Context) error { return view.Narrow(ctx, f) })
+}
+
+// gather tells a store that asks for it (Gathering) how many sources will search at the same time.
+func (p *Findings) gather(specialists []int) {
+	p.left = func() {}
+	g, ok := p.View.Narrowed.(storage.Gathering)
+	if !ok {
+		return
+	}
+	n := 0
+	for _, at := range p.asked {
+		if p.Inquiry.Unused[at] == "" && !slices.Contains(specialists, at) && p.Panel.Sources[at].Kind() != KindLate {
+			n++
+		}
+	}
+	p.left = g.Gather(n)
+}
+
+// start asks one source.
+func (p *Findings) start(ctx context.Context, at int) {
+	p.begin()
+	go func() {
+		defer p.end()
+		f := Finding{Source: p.Panel.Sources[at], At: at}
+		f.Cause = run.Guard(func() error { return f.Source.ask(ctx, p, &f) })
+		if f.Source.Kind() != KindLate {
+			p.left()
+		}
+		p.answers <- f
+	}()
+}
+
+// begin and end surround work that may outlive the request. Whoever waits for the line-up
+// waits for that work.
+func (p *Findings) begin() { p.View.Hold(); p.Panel.Users.Hold() }
+
+func (p *Findings) end() { p.View.Release(); p.Panel.Users.Leave() }
+
+// setStatus gives a finding its status and tells the observer. A finding whose
+// status is still "deadline" never arrived.
+func (p *Findings) setStatus(ctx context.Context, f *Finding) {
+	switch {
+	case f.Status == StatusSkipped:
+		return
+	case f.Status == StatusDeadline:
+		f.Cause = context.DeadlineExceeded
+	case f.Cause == nil:
+		f.Status = StatusOK
+	case errors.Is(f.Cause, context.DeadlineExceeded), ctx.Err() != nil && errors.Is(f.Cause, context.Canceled):
+		f.Status = StatusDeadline
+	case run.Overloaded(f.Cause):
+		f.Status = StatusOverloaded
+	default:
+		f.Status = StatusFailed
+	}
+	if f.Status != StatusOK {
+		f.Hits, f.Sure = nil, nil
+	}
+	if f.Reason == "" {
+		switch f.Status {
+		case StatusDeadline:
+			f.Reason = fmt.Sprintf("it did not answer within %g ms", run.Milliseconds(p.Inquiry.Timeout))
+		case StatusOverloaded:
+			f.Reason = "its queue is full; try again in a moment"
+		case StatusFailed:
+			f.Reason = "it failed; the server's log says why"
+		}
+	}
+	p.Panel.Run.Report.Source(ctx, f.Source.Name(), f.Status, f.Cause)
+}
+
+// failAll fails every source if the filter could not be evaluated.
+func (p *Findings) failAll(ctx context.Context, cause error) {
+	for i := range p.All {
+		f := &p.All[i]
+		f.Status, f.Cause = "", cause
+		p.setStatus(ctx, f)
+		if f.Status == StatusFailed {
+			f.Reason = "the passages that the filter lets through could not be selected; the server's log says why"
+		}
+	}
+}
+
+// runSearch runs the search of a source as a stage, with a turn.
+func runSearch(ctx context.Context, r run.Runner, f *Finding, step func(context.Context) error) error {
+	return r.Compute(ctx, func(ctx context.Context) error {
+		return r.Stage(ctx, f.Source.Name(), run.StageSearch, &f.Took.Search, func() error { return step(ctx) })
+	})
+}
+
+// checkHits refuses hits that no fusion can use: a score that is not finite, a passage
+// that does not exist. It sorts hits that are out of order.
+func checkHits(hits []rank.Hit, passages int) error {
+	for _, h := range hits {
+		if int64(h.Ordinal) >= int64(passages) {
+			return fmt.Errorf("the source returned passage %d of %d", h.Ordinal, passages)
+		}
+	}
+	if !slices.IsSortedFunc(hits, func(a, b rank.Hit) int { return cmp.Compare(b.Score, a.Score) }) {
+		rank.Sort(hits)
+	}
+	return fusion.CheckHits(hits)
+}
+
+// FindingsOf returns the findings of the sources of an inquiry, which is a part of that of p, as it would have them
+// alone.
+func (p *Findings) FindingsOf(by *Inquiry) []Finding {
+	own := make([]Finding, 0, len(by.Wanted))
+	for _, f := range p.All {
+		if !slices.Contains(by.Wanted, f.At) {
+			continue
+		}
+		if reason := by.Unused[f.At]; reason != "" {
+			f = Finding{Source: f.Source, At: f.At, Status: StatusSkipped, Reason: reason}
+		}
+		own = append(own, f)
+	}
+	return own
+}
+
+// CheckAnswered returns the error when no source is left that any of the methods
+// could use. One that follows, which only scores what others found, is none.
+func (p *Findings) CheckAnswered(findings []Finding) error {
+	var deadline, full, other int
+	var causes []error
+	reasons := ""
+	for _, f := range findings {
+		switch f.Status {
+		case StatusOK:
+			if !f.Follows {
+				return nil
+			}
+			continue
+		case StatusSkipped:
+			continue
+		case StatusDeadline:
+			deadline++
+		case StatusOverloaded:
+			full++
+		default:
+			other++
+		}
+		causes = append(causes, fmt.Errorf("%s: %w", f.Source.Name(), f.Cause))
+		reasons += fmt.Sprintf("; %s: %s", f.Source.Name(), f.Reason)
+	}
+	err := &fault.Error{Err: errors.Join(causes...)}
+	switch {
+	case deadline > 0 && other == 0 && deadline >= full:
+		err.Kind = fault.Deadline
+		err.Code = "deadline"
+		err.Detail = fmt.Sprintf("no source answered within %g ms", run.Milliseconds(p.Inquiry.Timeout)) + reasons
+	case full > 0 && other == 0:
+		err.Kind = fault.Overloaded
+		err.Code = "overloaded"
+		err.Detail = "the server has more questions waiting than it can take" + reasons
+	default:
+		err.Kind = fault.Unavailable
+		err.Code = "unavailable"
+		err.Detail = "no source could answer" + reasons
+	}
+	return err
+}
+
+// RestrictTo gives every source that answered the chosen passages for hits.
+func (p *Findings) RestrictTo(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordinal, error)) error {
+	var words []rank.Hit
+	for i := range p.All {
+		if f := &p.All[i]; f.Source.Name() == WordSource {
+			words = f.Hits
+		}
+	}
+	chosen, err := choose(words)
+	if err != nil {
+		return err
+	}
+	scores := make([]float32, len(chosen))
+	for i := range p.All {
+		f := &p.All[i]
+		if f.Status != StatusOK {
+			continue // for evidence to say
+		}
+		if err := run.Guard(func() error { return f.Score(ctx, chosen, scores) }); err != nil {
+			return fmt.Errorf("source %s: %w", f.Source.Name(), err)
+		}
+		f.Hits = make([]rank.Hit, len(chosen))
+		f.Members = nil
+		f.Follows = false
+		for n, o := range chosen {
+			f.Hits[n] = rank.Hit{Ordinal: o, Score: scores[n]}
+		}
+		slices.SortFunc(f.Hits, func(a, b rank.Hit) int {
+			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ordinal, b.Ordinal))
+		})
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package sources
+
+import (
+	"math"
+	"slices"
+
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
+)
+
+// How many random passages tell what a token of a question matches by chance: at most,
+// and at least where they tell anything.
+const (
+	mostByChance  = 32
+	leastByChance = 8
+)
+
+// byChance is the share of the random passages in which a token may match as well as in
+// the one that is highlighted, or better, if that is to be more than chance.
+const byChance = 0.2
+
+// chanceMatches holds what the tokens of a question match in random passages.
+type chanceMatches struct {
+	passages []rank.Ordinal
+	best     [][]float32 // for each passage, by token, the greatest inner product
+}
+
+// matchByChance compares a question with random passages. Those whose vectors are not at hand
+// say nothing.
+func matchByChance(index storage.TokenVectors, random []rank.Ordinal, question []float32, dim int) *chanceMatches {
+	c := &chanceMatches{}
+	for _, o := range random {
+		if len(c.passages) == mostByChance {
+			break
+		}
+		vectors, err := index.Vector(o)
+		if err != nil || len(vectors) < dim {
+			continue
+		}
+		var best []float32
+		for tokens := question; len(tokens) >= dim; tokens = tokens[dim:] {
+			most := float32(math.Inf(-1))
+			for rest := vectors; len(rest) >= dim; rest = rest[dim:] {
+				most = max(most, InnerProduct(tokens[:dim], rest[:dim]))
+			}
+			best = append(best, most)
+		}
+		c.passages, c.best = append(c.passages, o), append(c.best, best)
+	}
+	return c
+}
+
+// thresholds returns, for each token, what a match in a passage has to exceed; nil where
+// there are too few others to tell.
+func (c *chanceMatches) thresholds(passage rank.Ordinal) []float32 {
+	var others [][]float32
+	for i, o := range c.passages {
+		if o != passage {
+			others = append(others, c.best[i])
+		}
+	}
+	if len(others) < leastByChance {
+		return nil
+	}
+	out, column := make([]float32, len(others[0])), make([]float32, len(others))
+	for token := range out {
+		for i := range others {
+			column[i] = others[i][token]
+		}
+		slices.Sort(column)
+		out[token] = column[len(column)-1-int(byChance*float64(len(column)))]
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package sources
+
+import (
+	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/run"
+	"fmt"
+	"slices"
+	"sync/atomic"
+) // panel are the sources of a line-up. It does not change.
+type Panel struct {
+	Run     run.Runner
+	Sources []Source // in the order in which answers name them, the experts first
+	Experts []*Dense
+	Late    *late // nil: there is none
+	// reference is the expert by whose vectors familiarity is measured; nil: it is not known.
+	Reference *Dense
+	// generalist is the expert that tells how much of a question can be read; nil: there is none.
+	Generalist *Expert
+	// symbols says that the share of symbols in the passages is wanted with the words.
+	symbols bool
+	Users   *usage
+}
+
+// PanelOptions is what a panel is made of.
+type PanelOptions struct {
+	Experts       []Expert
+	Late          *Expert  // nil: there is none
+	Reference     string   // the name of the expert by whose vectors familiarity is measured; "": there is none
+	Granularities []string // the experts that cce ranks by, of those that have one; none: all
+	WordsChance   Chance
+	Symbols       bool
+	Run           run.Runner
+	Words         *content.Words
+}
+
+// NewPanel returns the sources of a line-up: the experts, words, phrases and late interaction. It keeps pointers to the
+// experts.
+func NewPanel(of PanelOptions) *Panel {
+	p := &Panel{Run: of.Run, Generalist: firstGeneralist(of.Experts), Users: newUsage(), symbols: of.Symbols}
+	for i := range of.Experts {
+		p.addExpert(&of.Experts[i], of.Reference)
+	}
+	for _, x := range p.Experts {
+		x.Base = p.Reference != nil && x.Model.Head == nil && x.encoder == p.Reference.encoder &&
+			(x.Model.Granularity == "" || x == p.Reference)
+		x.Granular = x.Model.Granularity != "" &&
+			(len(of.Granularities) == 0 || slices.Contains(of.Granularities, x.Model.Name))
+	}
+	p.Sources = append(p.Sources,
+		&wordSource{identity: identity{WordSource, KindLexical, of.WordsChance}},
+		&phraseSource{identity{PhraseSource, KindLexical, nil}})
+	if of.Late != nil {
+		p.Late = &late{identity: identity{of.Late.Name, KindLate, nil}, Model: of.Late, contentWords: of.Words}
+		p.Sources = append(p.Sources, p.Late)
+	}
+	return p
+}
+
+// addExpert adds an expert. Experts that one run of an encoder serves get the same number of an encoder.
+func (p *Panel) addExpert(x *Expert, reference string) {
+	own := &Dense{
+		identity: identity{x.Name, x.Info.Kind, x.Chance},
+		Model:    x,
+		number:   len(p.Experts),
+		encoder:  len(p.Experts),
+	}
+	same := slices.IndexFunc(p.Experts, func(other *Dense) bool { return sameEncoder(x, other.Model) })
+	if same >= 0 {
+		own.encoder = p.Experts[same].encoder
+	}
+	if x.Name == reference {
+		p.Reference = own
+	}
+	p.Experts, p.Sources = append(p.Experts, own), append(p.Sources, own)
+}
+
+// usage counts the users of a line-up: requests, and sources that outlive their request. A line-up that is current has
+// itself as a user, and so has the one after a line-up that has users.
+type usage struct {
+	users   atomic.Int64
+	Drained chan struct{} // closed when there are no users any more
+	Next    *usage        // of the line-up after this one, which then loses a user; nil: there is none
+}
+
+// newUsage returns the usage of a line-up with one user.
+func newUsage() *usage {
+	u := &usage{Drained: make(chan struct{})}
+	u.users.Store(1)
+	return u
+}
+
+// Enter adds a user unless there are none. It reports whether it did.
+func (u *usage) Enter() bool {
+	for n := u.users.Load(); n > 0; n = u.users.Load() {
+		if u.users.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// Hold adds a user of a line-up that has users.
+func (u *usage) Hold() { u.users.Add(1) }
+
+// Leave removes a user.
+func (u *usage) Leave() {
+	for u != nil && u.users.Add(-1) == 0 {
+		close(u.Drained)
+		u = u.Next
+	}
+}
+
+// Excluded returns why a method has no use for a source; "" if it has one, and for what is no
+// expert.
+func (p *Panel) Excluded(offer fusion.Offer, m *fusion.Method, at int) string {
+	if at >= len(p.Experts) {
+		return ""
+	}
+	switch m.Excludes(offer, p.Experts[at].Ability()) {
+	case fusion.NotGranular:
+		return fmt.Sprintf(
+			"%s ranks by granularities, unless others are named, and this is none, or calibration chose others",
+			m.Name,
+		)
+	case fusion.NotSure:
+		return fmt.Sprintf(
+			"%s weights experts by how sure they are, and this one cannot say: it has no ensemble, or nobody calibrated it",
+			m.Name,
+		)
+	}
+	return ""
+}
+
+// Ability returns what a method has to know of an expert.
+func (x *Dense) Ability() fusion.Ability {
+	return fusion.Ability{Sure: x.Model.calibrated(), Granular: x.Granular}
+}
+
+// IsUnusual reports whether the encoder's vocabulary lacks one of these words. It lacks most names of companies,
+// products and people, and has those of countries, peoples and months. It is false if no general encoder searches.
+func (p *Panel) IsUnusual(words []string) bool {
+	if p.Generalist == nil {
+		return false
+	}
+	return slices.ContainsFunc(words, func(word string) bool {
+		all, whole, _ := p.Generalist.Encoder.KnownWords(word)
+		return whole < all
+	})
+}
+
+// ExpertOf returns the expert of a source; nil: it has none.
+func (p *Panel) ExpertOf(at int) *Expert {
+	switch x := p.Sources[at].(type) {
+	case *Dense:
+		return x.Model
+	case *late:
+		return x.Model
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+package sources
+
+import (
+	"context"
+	"math"
+
+	"example.org/conclave/internal/rank"
+)
+
+// ScoresOf returns what a source scores a sample of the passages, which have nothing to do with
+// the question.
+func (f *Finding) ScoresOf(ctx context.Context, sample []rank.Ordinal) []rank.Hit {
+	if len(sample) == 0 || f.Score == nil {
+		return nil
+	}
+	scores := make([]float32, len(sample))
+	if err := f.Score(ctx, sample, scores); err != nil {
+		return nil
+	}
+	hits := make([]rank.Hit, 0, len(sample))
+	for i, s := range scores {
+		if !math.IsNaN(float64(s)) {
+			hits = append(hits, rank.Hit{Ordinal: sample[i], Score: s})
+		}
+	}
+	return hits
+}

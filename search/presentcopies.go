@@ -1,0 +1,46 @@
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
+)
+
+// nameCopies gives the results the ids of their copies.
+func (a *answer) nameCopies(ctx context.Context, results []Result, of []rank.Ordinal) error {
+	var all []rank.Ordinal
+	ends := make([]int, len(results))
+	for i, o := range of {
+		others := a.found.CopiesOf(o)
+		all = append(all, others[:min(len(others), mostCopies)]...)
+		ends[i] = len(all)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	passages, err := a.found.View.Passages().Read(ctx, all)
+	if err != nil {
+		return fmt.Errorf("reading the copies: %w", err)
+	}
+	from := 0
+	for i, end := range ends {
+		for n, p := range passages[from:end] {
+			if !storage.IsDeleted(p) {
+				results[i].Copies = append(results[i].Copies, p.ID)
+				of := a.found.View.CollectionOf(all[from+n])
+				if of != "" {
+					results[i].CopiesIn = append(results[i].CopiesIn, of)
+				}
+				if err := a.grow(len(p.ID) + len(of) + 16); err != nil {
+					return err
+				}
+			}
+		}
+		from = end
+	}
+	return nil
+}
+
+const mostCopies = 100 // of a result that are named
