@@ -41,10 +41,16 @@ type Answer struct {
 	Status int // 0: 200
 	Value  any
 	JSON   []byte // "" with no value: there is no body
-	// Events sends each of several values as it is there, as a server-sent event without a name. An
-	// error of send ends it. Behind the last one comes "[DONE]"; an error behind the first is sent as
+	// Events sends each of several values as it is there, as a server-sent event, without a name if the value is no
+	// NamedEvent. An error of send ends it. Behind the last one comes "[DONE]"; an error behind the first is sent as
 	// the refusal.
 	Events func(send func(value any) error) error
+}
+
+// NamedEvent is a value that is sent as a server-sent event with a name.
+type NamedEvent interface {
+	// EventName returns the name of the event.
+	EventName() string
 }
 
 // matches reports whether a path may be one of the adapter's.

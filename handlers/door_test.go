@@ -55,6 +55,8 @@ func bodies() map[string]string {
 		"/v1/admin/experts":                     `{"name":"a"}`,
 		"/v1/admin/settings":                    `{"fields":{"year":"number"}}`,
 		"/v1/chat/completions":                  `{"model":"conclave","messages":[{"role":"user","content":"bees"}]}`,
+		"/v1/responses":                         `{"model":"conclave","input":"bees"}`,
+		"/v1/completions":                       `{"model":"conclave","prompt":"bees"}`,
 		"/v1/vector_stores":                     `{"name":"d"}`,
 		"/v1/embeddings":                        `{"model":"wiki","input":"bees"}`,
 		"/v1/vector_stores/c/search":            `{"query":"bees"}`,
@@ -139,7 +141,7 @@ func everything(t *testing.T, api *API, key ...string) (all []visitor) {
 	}
 	pagesToo[guideSearchPath] = true
 	for _, e := range api.registrations {
-		path := strings.NewReplacer("/passages/*", "/passages/bees", "/documents/*", "/documents/bees", "/experts/{name}", "/experts/wiki", "/{name}", "/x", "/{id}", "/1", "{collection}", "c", "{file}", "file-YmVlcw").
+		path := strings.NewReplacer("/passages/*", "/passages/bees", "/documents/*", "/documents/bees", "/experts/{name}", "/experts/wiki", "/{name}", "/x", "/{id}", "/1", "{collection}", "c", "{file}", "file-YmVlcw", "{model}", "conclave").
 			Replace(e.pattern)
 		v := visitor{
 			name:        e.method + " " + e.pattern,

@@ -78,7 +78,13 @@ func (e *events) search(engine Engine, request search.Request) (search.Response,
 
 // adapted sends the events of an adapter.
 func (e *events) adapted(x *Adapter, make func(send func(value any) error) error) error {
-	err := make(func(value any) error { return e.send("", value) })
+	err := make(func(value any) error {
+		name := ""
+		if named, ok := value.(NamedEvent); ok {
+			name = named.EventName()
+		}
+		return e.send(name, value)
+	})
 	if err != nil && e.err == nil && e.begun && x.Refusal != nil {
 		p := problemOf(e.ctx, err)
 		at := exchangeOf(e.ctx)

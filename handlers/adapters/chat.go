@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,6 +36,28 @@ func chat() []handlers.Adapter {
 				return completeChat(r, e, collectionOf(e))
 			},
 		},
+		{
+			Method:  http.MethodPost,
+			Path:    "/v1/responses",
+			Scope:   handlers.ScopeSearch,
+			Cost:    handlers.Searching(0),
+			Refusal: openAIError("model"),
+			Choose:  collectionsOfChat,
+			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
+				return respond(r, e, collectionOf(e))
+			},
+		},
+		{
+			Method:  http.MethodPost,
+			Path:    "/v1/completions",
+			Scope:   handlers.ScopeSearch,
+			Cost:    handlers.Searching(0),
+			Refusal: openAIError("model"),
+			Choose:  collectionsOfChat,
+			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
+				return completeText(r, e, collectionOf(e))
+			},
+		},
 	}
 }
 
@@ -61,7 +84,7 @@ type chatRequest struct {
 	MaxCompletionTokens *int           `json:"max_completion_tokens"`
 
 	N              *int            `json:"n"`
-	Stop           any             `json:"stop"`
+	Stop           stopTexts       `json:"stop"`
 	LogProbs       bool            `json:"logprobs"`
 	TopLogProbs    *int            `json:"top_logprobs"`
 	ResponseFormat *responseFormat `json:"response_format"`
@@ -90,6 +113,9 @@ type chatRequest struct {
 	SafetyIdentifier *string        `json:"safety_identifier"`
 	PromptCacheKey   *string        `json:"prompt_cache_key"`
 	PromptRetention  *string        `json:"prompt_cache_retention"`
+
+	// Others are fields that have no meaning here. Programs send them for models that they know.
+	Others map[string]any `json:",embed"`
 }
 
 type streamOptions struct {
@@ -155,8 +181,6 @@ func (in *chatRequest) check() error {
 	}
 	const noTools = "cannot be used here: the answer is written from the passages of the collection alone; leave it out"
 	switch {
-	case in.Model == "":
-		return invalid("missing_field", "/model", "model is missing: it has to be one that /v1/models lists, such as %q", chatModel)
 	case len(in.Messages) == 0:
 		return invalid("missing_field", "/messages", "messages is missing: there has to be one of the user")
 	case len(in.Tools) > 0:
@@ -173,8 +197,6 @@ func (in *chatRequest) check() error {
 		return refused("modalities", "has to be text alone")
 	case in.ResponseFormat != nil && in.ResponseFormat.Type != "text":
 		return refused("response_format", "has to be text: answers are sentences with citations")
-	case in.Stop != nil && !isEmptyList(in.Stop):
-		return refused("stop", "is not supported: leave it out")
 	}
 	for i, m := range in.Messages {
 		at := fmt.Sprintf("/messages/%d", i)
@@ -189,17 +211,56 @@ func (in *chatRequest) check() error {
 	return nil
 }
 
-func isEmptyList(v any) bool {
-	list, ok := v.([]any)
-	return ok && len(list) == 0
+// stopTexts are texts before which an answer ends: a string, or a list of strings.
+type stopTexts []string
+
+// mostStops is the largest number of such texts, as of OpenAI.
+const mostStops = 4
+
+// UnmarshalJSON reads a string, a list of strings, or null.
+func (s *stopTexts) UnmarshalJSON(data []byte) error {
+	*s = nil
+	one := ""
+	if string(data) == "null" {
+		return nil
+	}
+	if json.Unmarshal(data, &one) == nil {
+		*s = stopTexts{one}
+		return nil
+	}
+	var all []string
+	if err := json.Unmarshal(data, &all); err != nil {
+		return invalid("wrong_type", "", "has to be a string or a list of strings")
+	}
+	if len(all) > mostStops {
+		return invalid("out_of_range", "", "has %d texts: at most %d are possible", len(all), mostStops)
+	}
+	*s = all
+	return nil
 }
 
-// request returns the search that a conversation asks for.
-func (in *chatRequest) request(e handlers.Engine) (r search.Request, err error) {
-	r.Fields = passageFields
+// ask returns what is asked of a model by a conversation.
+func (in *chatRequest) ask() asking {
+	out := asking{model: in.Model, tokens: map[string]*int{
+		"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens,
+	}}
 	for _, m := range in.Messages {
-		r.Messages = append(r.Messages, search.Message{Role: m.Role, Content: m.Content.text})
+		out.messages = append(out.messages, search.Message{Role: m.Role, Content: m.Content.text})
 	}
+	return out
+}
+
+// asking is what one of OpenAI's interfaces asks of a model.
+type asking struct {
+	model    string
+	messages []search.Message
+	tokens   map[string]*int // how many a generator may write, by the name of the parameter; nil: it is not said
+}
+
+// request returns the search that is asked for.
+func (in asking) request(e handlers.Engine) (r search.Request, err error) {
+	r.Fields = passageFields
+	r.Messages = in.messages
 	readers := e.Readers()
 	writers := slices.DeleteFunc(slices.Clone(readers), func(x search.ReaderInfo) bool { return !x.Generates })
 	names := []string{chatModel}
@@ -207,19 +268,19 @@ func (in *chatRequest) request(e handlers.Engine) (r search.Request, err error) 
 		names = append(names, x.Name)
 	}
 	switch {
-	case !slices.Contains(names, in.Model):
+	case in.model == "":
+		return r, invalid("missing_field", "/model", "model is missing: it has to be one that /v1/models lists, such as %q", chatModel)
+	case !slices.Contains(names, in.model):
 		return r, invalid("unknown_expert", "/model", "there is no model %.64q that answers: there are %s",
-			in.Model, strings.Join(names, ", "))
+			in.model, strings.Join(names, ", "))
 	case len(readers) == 0:
 		return r, nil
 	}
-	r.Answer = search.AnswerOptions{Wanted: true, Reader: in.Model}
-	if in.Model == chatModel {
+	r.Answer = search.AnswerOptions{Wanted: true, Reader: in.model}
+	if in.model == chatModel {
 		r.Answer.Reader = search.ReaderAuto
 	}
-	for name, given := range map[string]*int{
-		"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens,
-	} {
+	for name, given := range in.tokens {
 		switch {
 		case given == nil || len(writers) == 0:
 		case *given < 1:
@@ -241,17 +302,18 @@ func completeChat(r *http.Request, e handlers.Admitted, collection string) (out 
 		return out, err
 	}
 	var in chatRequest
-	if err := json.Unmarshal(body, &in, json.RejectUnknownMembers(true)); err != nil {
+	if err := json.Unmarshal(body, &in); err != nil {
 		return out, mistake(body, err)
 	}
 	if err := in.check(); err != nil {
 		return out, err
 	}
-	request, err := in.request(e)
+	request, err := in.ask().request(e)
 	if err != nil {
 		return out, err
 	}
-	a := &chatAnswer{collection: collection, base: addressOf(r, e)}
+	a := &chatAnswer{collection: collection, base: addressOf(r, e), stop: stopFilter{texts: in.Stop}}
+	a.notes = unknownFields(in.Others)
 	head := completion{
 		ID: "chatcmpl-" + strings.ToLower(rand.Text()), Created: time.Now().Unix(), Model: in.Model,
 	}
@@ -272,9 +334,18 @@ func completeChat(r *http.Request, e handlers.Admitted, collection string) (out 
 		Role: "assistant", Content: a.text.String(), Annotations: a.annotations(response),
 	}}}
 	head.Usage = usageOf(response)
-	head.judge(response)
+	head.judge(response, a.notes)
 	out.Value = head
 	return out, nil
+}
+
+// unknownFields returns a note that names fields which have no meaning here; nil of none.
+func unknownFields(others map[string]any) []string {
+	if len(others) == 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(others))
+	return []string{fmt.Sprintf("without effect, since they are not known here: %.200s", strings.Join(names, ", "))}
 }
 
 // completion is an answer, or with delta in the place of message a piece of one.
@@ -289,10 +360,10 @@ type completion struct {
 	Notes   []string   `json:"notes,omitempty"`   // what to know about the question
 }
 
-// judge adds what the search says of itself.
-func (c *completion) judge(r search.Response) {
+// judge adds what the search says of itself, behind other notes.
+func (c *completion) judge(r search.Response, notes []string) {
 	c.Verdict = string(r.Verdict)
-	c.Notes = append(corrections(r), notesOf(r)...)
+	c.Notes = slices.Concat(notes, corrections(r), notesOf(r))
 }
 
 type choice struct {
@@ -377,7 +448,7 @@ func (a *chatAnswer) stream(
 	}
 	finish := a.finish(response)
 	last := piece(chatDelta{Annotations: a.annotations(response)}, &finish)
-	last.judge(response)
+	last.judge(response, a.notes)
 	err = send(last)
 	if err == nil && usage {
 		head.Choices = []choice{}

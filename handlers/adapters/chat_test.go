@@ -14,6 +14,7 @@ import (
 
 // completed is a chat completion, as a client reads it.
 type completed struct {
+	Notes   []string
 	Choices []struct {
 		Message struct {
 			Content     string
@@ -99,6 +100,13 @@ func TestChat(t *testing.T) {
 		last.Choices[0].FinishReason != "stop" {
 		t.Errorf("%q, last %+v", told, last)
 	}
+	// Fields that nobody here knows have no effect, and are named.
+	model.Say(pieces...)
+	body["frobnicate"] = 1
+	if _, out := s.chat(body); !strings.Contains(strings.Join(out.Notes, "\n"), "frobnicate") {
+		t.Errorf("notes %q", out.Notes)
+	}
+	delete(body, "frobnicate")
 	// A follow-up comes with what was asked before.
 	model.Say("NOT ANSWERED")
 	text, _ := s.chat(object{"model": "local", "messages": []object{

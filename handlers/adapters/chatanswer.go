@@ -21,6 +21,8 @@ type chatAnswer struct {
 	text       strings.Builder
 	body       int // bytes of the text before its sources
 	links      linkFilter
+	stop       stopFilter
+	notes      []string        // on the request
 	failed     error           // of emit
 	said       int             // bytes of the generator's text that were added
 	quoted     bool            // the passages' own words are shown, and numbers are of results
@@ -52,7 +54,7 @@ func (a *chatAnswer) say(format string, args ...any) { a.add(fmt.Sprintf(format,
 // add appends a piece to the answer and emits it. Unless ends is set, the end of the piece may be held back until the
 // next one, since a link could go on there.
 func (a *chatAnswer) add(piece string, ends bool) {
-	shown := a.links.write(piece, ends)
+	shown := a.stop.write(a.links.write(piece, ends), ends)
 	if shown == "" || a.failed != nil {
 		return
 	}

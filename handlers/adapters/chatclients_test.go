@@ -42,6 +42,9 @@ func TestChatClients(t *testing.T) {
 			Whole, Finished, Error        string
 			Cited, Titles, Pieces, Models []string
 			Tokens                        int
+
+			Model, Response, ResponseStreamed, Stopped, Older string
+			ResponseCited, Events                             []string
 		}
 		printed := realclients.Run(t, command)
 		if err := json.Unmarshal([]byte(printed), &got); err != nil {
@@ -51,9 +54,19 @@ func TestChatClients(t *testing.T) {
 			!slices.Equal(got.Cited, []string{"[1]"}) || !slices.Equal(got.Titles, []string{"Lamps"}) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if !slices.Equal(got.Models, []string{"base", "base:question", "conclave", "local"}) ||
+		if !slices.Equal(got.Models, []string{"conclave", "local", "base", "base:question"}) ||
 			!strings.Contains(got.Error, "tools cannot be used here") {
 			t.Errorf("%s: %+v", name, got)
+		}
+		events := slices.Compact(got.Events)
+		if got.Response != want || got.ResponseStreamed != want || !slices.Equal(got.ResponseCited, []string{"[1]"}) ||
+			got.Older != want || got.Stopped != "Für 🦊: the keeper hid the lamp [1]." || got.Model != "local" {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if !slices.Equal(events, []string{"response.created", "response.in_progress", "response.output_item.added",
+			"response.content_part.added", "response.output_text.delta", "response.output_text.annotation.added",
+			"response.output_text.done", "response.content_part.done", "response.output_item.done", "response.completed"}) {
+			t.Errorf("%s: %q", name, events)
 		}
 	}
 }

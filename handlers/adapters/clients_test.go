@@ -134,7 +134,7 @@ func TestOpenAIClients(t *testing.T) {
 			got.Tokens < 4 {
 			t.Errorf("%s: %+v, want %v", name, got, want)
 		}
-		if !slices.Equal(got.Models, []string{"base", "base:question", "conclave"}) || len(got.Found) != 2 ||
+		if !slices.Equal(got.Models, []string{"conclave", "base", "base:question"}) || len(got.Found) != 2 ||
 			slices.Contains(got.Found, "rice") || len(got.Narrowed) != 1 || !slices.Contains(got.Found, got.Narrowed[0]) {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -28,6 +28,9 @@ func shapes() map[string]described {
 		"POST /mcp":                 {},
 		"GET /v1/models":            answering(reflect.TypeFor[modelList]()),
 		"POST /v1/chat/completions": {reflect.TypeFor[chatRequest](), reflect.TypeFor[completion](), openAI},
+		"GET /v1/models/{model}":    answering(reflect.TypeFor[model]()),
+		"POST /v1/responses":        {reflect.TypeFor[responsesRequest](), reflect.TypeFor[response](), openAI},
+		"POST /v1/completions":      {reflect.TypeFor[textRequest](), reflect.TypeFor[textCompletion](), openAI},
 		"POST /v1/embeddings":       {reflect.TypeFor[embeddingRequest](), reflect.TypeFor[embeddingList](), openAI},
 		"POST /v1/vector_stores/{collection}/search": {
 			reflect.TypeFor[storeRequest](), reflect.TypeFor[storePage](), openAI,
@@ -149,7 +152,8 @@ func (d *comparison) compare(where string, schema any, of reflect.Type) {
 	switch {
 	case of == reflect.TypeFor[json.RawMessage]():
 		return // read by hand
-	case of == reflect.TypeFor[chatTexts]():
+	case of == reflect.TypeFor[chatTexts](), of == reflect.TypeFor[stopTexts](), of == reflect.TypeFor[responsesTexts](),
+		of == reflect.TypeFor[responsesInput]():
 		if !slices.Contains(types, "string") || !slices.Contains(types, "array") {
 			d.Errorf("%s is one of %v", where, types)
 		}
@@ -206,8 +210,10 @@ func (d *comparison) fields(where string, schema any, of reflect.Type) {
 		}
 		return
 	}
-	if d.reading && at(schema, "additionalProperties") != false && of != reflect.TypeFor[chatMessage]() {
-		d.Errorf("%s may have other fields, which are refused", where)
+	_, takes := of.FieldByName("Others")
+	takes = takes || of == reflect.TypeFor[chatMessage]()
+	if d.reading && takes != (at(schema, "additionalProperties") == true) {
+		d.Errorf("%s may have other fields: in the document %v, here %v", where, !takes, takes)
 	}
 	known := map[string]bool{}
 	for _, f := range reflect.VisibleFields(of) {

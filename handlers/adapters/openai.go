@@ -35,6 +35,14 @@ func openAI() []handlers.Adapter {
 			Refusal: openAIError(""),
 		},
 		{
+			Method:  http.MethodGet,
+			Path:    "/v1/models/{model}",
+			Scope:   handlers.AnyKey,
+			Cost:    handlers.Answering(0),
+			Serve:   showModel,
+			Refusal: openAIError("model"),
+		},
+		{
 			Method:  http.MethodPost,
 			Path:    "/v1/vector_stores/{collection}/search",
 			Scope:   handlers.ScopeSearch,
@@ -163,22 +171,41 @@ type modelList struct {
 	Data   []model `json:"data"`
 }
 
+// listModels returns the models that the server shows as OpenAI's: those that answer, and then the encoders.
 func listModels(_ *http.Request, e handlers.Admitted) (handlers.Answer, error) {
-	list := modelList{Object: "list", Data: []model{}}
-	for _, x := range e.Experts() {
-		if x.Kind != search.KindLate {
-			for _, id := range []string{x.Name, x.Name + questions} {
-				list.Data = append(list.Data, model{ID: id, Object: "model", OwnedBy: "conclave"})
-			}
-		}
-	}
-	list.Data = append(list.Data, model{ID: chatModel, Object: "model", OwnedBy: "conclave"})
+	return handlers.Answer{Value: modelList{Object: "list", Data: modelsOf(e)}}, nil
+}
+
+// modelsOf returns the models that answer, of which the first answers by whatever there is, and then the encoders.
+func modelsOf(e handlers.Engine) []model {
+	ids := []string{chatModel}
 	for _, x := range e.Readers() {
 		if x.Generates {
-			list.Data = append(list.Data, model{ID: x.Name, Object: "model", OwnedBy: "conclave"})
+			ids = append(ids, x.Name)
 		}
 	}
-	return handlers.Answer{Value: list}, nil
+	for _, x := range e.Experts() {
+		if x.Kind != search.KindLate {
+			ids = append(ids, x.Name, x.Name+questions)
+		}
+	}
+	all := make([]model, len(ids))
+	for i, id := range ids {
+		all[i] = model{ID: id, Object: "model", OwnedBy: "conclave"}
+	}
+	return all
+}
+
+// showModel returns the model that the path names.
+func showModel(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
+	id := r.PathValue("model")
+	for _, x := range modelsOf(e) {
+		if x.ID == id {
+			out.Value = x
+			return out, nil
+		}
+	}
+	return out, invalid("unknown_expert", "/model", "there is no model %.64q: /v1/models lists those there are", id)
 }
 
 type openAIRefusal struct {

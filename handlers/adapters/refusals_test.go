@@ -65,8 +65,18 @@ func TestRefusals(t *testing.T) {
 			ai("response_format", "unknown_value"), "sentences"},
 		{"/v1/chat/completions", object{"model": "conclave", "messages": hello, "stream": true, "tools": []object{{"type": "function"}}}, 400,
 			ai("tools", "unknown_value"), "tools"},
-		{"/v1/chat/completions", object{"model": "conclave", "messages": hello, "frobnicate": 1}, 400,
-			ai("frobnicate", "unknown_field"), "frobnicate"},
+		{"/v1/responses", object{"model": "conclave", "input": "x", "previous_response_id": "r"}, 400,
+			ai("previous_response_id", "unknown_value"), "nothing is kept"},
+		{"/v1/responses", object{"model": "conclave", "input": []object{{"type": "function_call_output"}}}, 400,
+			ai("input.0.type", "unknown_value"), "only messages"},
+		{"/v1/responses", object{"model": "conclave", "input": "x", "tools": []object{{"type": "web_search"}}}, 400,
+			ai("tools", "unknown_value"), "cannot be used here"},
+		{"/v1/responses", object{"model": "conclave"}, 400, ai("input", "missing_field"), "missing"},
+		{"/v1/completions", object{"model": "conclave", "prompt": []string{"x", "y"}}, 400,
+			ai("prompt", "unknown_value"), "one text"},
+		{"/v1/completions", object{"model": "gpt", "prompt": "x"}, 404, ai("model", "model_not_found"), "conclave"},
+		{"/v1/chat/completions", object{"model": "conclave", "messages": hello, "stop": []int{1}}, 400,
+			ai("stop", "wrong_type"), "a string or a list of strings"},
 		{"/v1/embeddings", object{"model": 7, "input": "x"}, 400, ai("model", "wrong_type"), "number"},
 		{"/v1/embeddings", object{"model": "base", "text": "x"}, 400, ai("text", "unknown_field"), "text"},
 		{"/v1/embeddings", []int{}, 400, ai(nil, "not_json"), "JSON"},
@@ -96,7 +106,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		s.key = "embed"
 		if c.path == "/retrieval" || strings.HasPrefix(c.path, "/v1/vector_stores") ||
-			strings.HasPrefix(c.path, "/v1/chat") {
+			strings.HasPrefix(c.path, "/v1/chat") || c.path == "/v1/responses" || c.path == "/v1/completions" {
 			s.key = "search"
 		}
 		s.refused(c.path, c.body, c.status, c.want, c.says)

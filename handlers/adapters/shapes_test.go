@@ -66,7 +66,7 @@ func TestEmbeddings(t *testing.T) {
 		Data []struct{ ID, Object string }
 	}
 	s.ask(http.MethodGet, "/v1/models", nil, &models)
-	if len(models.Data) != 3 || models.Data[2].ID != "conclave" || models.Data[0].ID != "base" || models.Data[1].ID != "base:question" ||
+	if len(models.Data) != 3 || models.Data[0].ID != "conclave" || models.Data[1].ID != "base" || models.Data[2].ID != "base:question" ||
 		models.Data[0].Object != "model" {
 		t.Errorf("%+v", models)
 	}

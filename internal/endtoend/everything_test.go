@@ -166,6 +166,8 @@ func (p *process) demands() (all []demand) {
 		"/v1/admin/evaluations":            `{}`,
 		"/v1/judgments":                    fmt.Sprintf(`{"question":%q,"passage":"large/0"}`, long),
 		"/v1/chat/completions":             `{"model":"conclave","messages":[{"role":"user","content":"large"}]}`,
+		"/v1/responses":                    `{"model":"conclave","input":"large"}`,
+		"/v1/completions":                  `{"model":"conclave","prompt":"large"}`,
 		"/v1/vector_stores":                `{"name":"d"}`,
 		"/v1/embeddings":                   `{"model":"` + p.expert + `","input":[` + short + `]}`,
 		"/v1/vector_stores/c/search":       `{"query":"large","max_num_results":20}`,

@@ -22,6 +22,18 @@ try {
 }
 const models = [];
 for await (const m of client.models.list()) models.push(m.id);
+// The Responses interface and the older one for completions.
+const one = await client.responses.create({ model: "conclave", input: process.argv[3] });
+const events = [];
+let streamed = "";
+for await (const event of await client.responses.create({ model: "conclave", input: asked.messages, stream: true })) {
+  events.push(event.type);
+  if (event.type === "response.output_text.delta") streamed += event.delta;
+}
+const part = one.output[0].content[0];
+const text = await client.completions.create({ model: "conclave", prompt: process.argv[3], stop: "\n" });
+let older = "";
+for await (const chunk of await client.completions.create({ model: "conclave", prompt: process.argv[3], stream: true })) older += chunk.choices[0].text;
 const citations = message.annotations.map((a) => a.url_citation);
 console.log(
   JSON.stringify({
@@ -32,6 +44,13 @@ console.log(
     finished,
     tokens,
     models,
+    model: (await client.models.retrieve("local")).id,
     error,
+    response: one.output_text,
+    responseCited: part.annotations.map((a) => [...part.text].slice(a.start_index, a.end_index).join("")),
+    responseStreamed: streamed,
+    events,
+    stopped: text.choices[0].text,
+    older,
   }),
 );

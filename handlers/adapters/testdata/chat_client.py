@@ -18,6 +18,16 @@ try:
     error = ""
 except openai.BadRequestError as e:
     error = e.message
+# The Responses interface and the older one for completions.
+one = client.responses.create(model="conclave", input=sys.argv[2])
+events, streamed = [], ""
+for event in client.responses.create(model="conclave", input=asked["messages"], stream=True):
+    events.append(event.type)
+    if event.type == "response.output_text.delta":
+        streamed += event.delta
+part = one.output[0].content[0]
+text = client.completions.create(model="conclave", prompt=sys.argv[2], stop="\n")
+older = "".join(c.choices[0].text for c in client.completions.create(model="conclave", prompt=sys.argv[2], stream=True))
 message = whole.choices[0].message
 print(json.dumps({
     "whole": message.content,
@@ -27,5 +37,12 @@ print(json.dumps({
     "finished": finished,
     "tokens": usage.completion_tokens,
     "models": [m.id for m in client.models.list()],
+    "model": client.models.retrieve("local").id,
     "error": error,
+    "response": one.output_text,
+    "responseCited": [part.text[a.start_index : a.end_index] for a in part.annotations],
+    "responseStreamed": streamed,
+    "events": events,
+    "stopped": text.choices[0].text,
+    "older": older,
 }))

@@ -1,0 +1,169 @@
+package adapters
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
+
+	"github.com/go-json-experiment/json"
+)
+
+// textRequest is a request of OpenAI's older interface for completions. Its prompt is taken for a question.
+type textRequest struct {
+	Model         string         `json:"model"`
+	Collections   []string       `json:"collections"` // as of chatRequest
+	Prompt        texts          `json:"prompt"`
+	Stream        bool           `json:"stream"`
+	StreamOptions *streamOptions `json:"stream_options"`
+	MaxTokens     *int           `json:"max_tokens"`
+	Stop          stopTexts      `json:"stop"`
+	N             *int           `json:"n"`
+	BestOf        *int           `json:"best_of"`
+	LogProbs      *int           `json:"logprobs"`
+	Echo          *bool          `json:"echo"`
+	Suffix        *string        `json:"suffix"`
+
+	Temperature      *float64       `json:"temperature"`
+	TopP             *float64       `json:"top_p"`
+	PresencePenalty  *float64       `json:"presence_penalty"`
+	FrequencyPenalty *float64       `json:"frequency_penalty"`
+	Seed             *int           `json:"seed"`
+	LogitBias        map[string]any `json:"logit_bias"`
+	User             *string        `json:"user"`
+
+	// Others are fields that have no meaning here.
+	Others map[string]any `json:",embed"`
+}
+
+// check returns an error about what would change the answer and cannot be done here.
+func (in *textRequest) check() error {
+	refused := func(name, why string) error { return invalid("unknown_value", "/"+name, "%s %s", name, why) }
+	switch {
+	case len(in.Prompt) == 0:
+		return invalid("missing_field", "/prompt", "prompt is missing: it has to be a question")
+	case len(in.Prompt) > 1:
+		return refused("prompt", "has to be one text: there is one answer")
+	case in.N != nil && *in.N != 1:
+		return refused("n", "has to be 1: there is one answer")
+	case in.BestOf != nil && *in.BestOf != 1:
+		return refused("best_of", "has to be 1: there is one answer")
+	case in.LogProbs != nil && *in.LogProbs > 0:
+		return refused("logprobs", "are not known here: leave it out")
+	case in.Echo != nil && *in.Echo:
+		return refused("echo", "has to be false: the answer is no continuation of the prompt")
+	case in.Suffix != nil && *in.Suffix != "":
+		return refused("suffix", "cannot be used here: the answer is no continuation of the prompt")
+	}
+	return nil
+}
+
+// textCompletion is an answer, or a piece of one.
+type textCompletion struct {
+	ID      string       `json:"id"`
+	Object  string       `json:"object"`
+	Created int64        `json:"created"`
+	Model   string       `json:"model"`
+	Choices []textChoice `json:"choices"`
+	Usage   *chatUsage   `json:"usage,omitempty"`
+	Verdict string       `json:"verdict,omitempty"` // that of the search
+	Notes   []string     `json:"notes,omitempty"`   // what to know about the question
+}
+
+// textChoice is the text of an answer.
+type textChoice struct {
+	Index        int     `json:"index"`
+	Text         string  `json:"text"`
+	FinishReason *string `json:"finish_reason"`
+	LogProbs     any     `json:"logprobs"` // always null
+}
+
+// completeText answers a prompt.
+func completeText(r *http.Request, e handlers.Admitted, collection string) (out handlers.Answer, err error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return out, err
+	}
+	var in textRequest
+	if err := json.Unmarshal(body, &in); err != nil {
+		return out, mistake(body, err)
+	}
+	if err := in.check(); err != nil {
+		return out, err
+	}
+	asked := asking{model: in.Model, tokens: map[string]*int{"max_tokens": in.MaxTokens}}
+	asked.messages = []search.Message{{Role: "user", Content: in.Prompt[0]}}
+	request, err := asked.request(e)
+	if err != nil {
+		return out, err
+	}
+	a := &chatAnswer{collection: collection, base: addressOf(r, e), stop: stopFilter{texts: in.Stop}}
+	a.notes = unknownFields(in.Others)
+	head := textCompletion{
+		ID: "cmpl-" + strings.ToLower(rand.Text()), Object: "text_completion", Created: time.Now().Unix(), Model: in.Model,
+	}
+	if in.Stream {
+		out.Events = func(send func(any) error) error {
+			return a.streamText(r.Context(), e, request, head, in.StreamOptions != nil && in.StreamOptions.IncludeUsage, send)
+		}
+		return out, nil
+	}
+	a.emit = func(string) error { return nil }
+	found, err := a.answer(r.Context(), e, request)
+	if err != nil {
+		return out, err
+	}
+	out.Value = a.finishText(head, a.text.String(), found)
+	return out, nil
+}
+
+// finishText returns the last piece of an answer, or the whole.
+func (a *chatAnswer) finishText(head textCompletion, text string, found search.Response) textCompletion {
+	finish := a.finish(found)
+	head.Choices = []textChoice{{Text: text, FinishReason: &finish}}
+	head.Usage = usageOf(found)
+	head.Verdict = string(found.Verdict)
+	head.Notes = append(append(a.notes, corrections(found)...), notesOf(found)...)
+	return head
+}
+
+// streamText answers a prompt piece by piece. usage says whether the tokens are sent behind the last one.
+func (a *chatAnswer) streamText(
+	ctx context.Context,
+	e handlers.Engine,
+	request search.Request,
+	head textCompletion,
+	usage bool,
+	send func(any) error,
+) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a.emit = func(text string) error {
+		next := head
+		next.Choices = []textChoice{{Text: text}}
+		err := send(next)
+		if err != nil {
+			cancel() // nobody reads what would be written
+		}
+		return err
+	}
+	found, err := a.answer(ctx, e, request)
+	if err != nil {
+		return err
+	}
+	last := a.finishText(head, "", found)
+	counted := last.Usage
+	last.Usage = nil
+	err = send(last)
+	if err == nil && usage {
+		head.Choices = []textChoice{}
+		head.Usage = counted
+		err = send(head)
+	}
+	return err
+}

@@ -1,0 +1,426 @@
+package adapters
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
+
+	"github.com/go-json-experiment/json"
+)
+
+// responsesRequest is a request of OpenAI's Responses interface. Nothing is kept from one to the next.
+type responsesRequest struct {
+	Model       string         `json:"model"`
+	Collections []string       `json:"collections"` // as of chatRequest
+	Input       responsesInput `json:"input"`
+	Stream      bool           `json:"stream"`
+
+	MaxOutputTokens *int           `json:"max_output_tokens"`
+	Text            *responsesText `json:"text"`
+	Previous        *string        `json:"previous_response_id"`
+	Conversation    any            `json:"conversation"`
+	Prompt          any            `json:"prompt"`
+	Background      *bool          `json:"background"`
+	Tools           []any          `json:"tools"`
+	TopLogProbs     *int           `json:"top_logprobs"`
+
+	Instructions *string        `json:"instructions"`
+	Metadata     map[string]any `json:"metadata"`
+	Temperature  *float64       `json:"temperature"`
+	TopP         *float64       `json:"top_p"`
+	ToolChoice   any            `json:"tool_choice"`
+
+	// Others are fields that have no effect.
+	Others map[string]any `json:",embed"`
+}
+
+// responsesText says in which form a text is wanted.
+type responsesText struct {
+	Format    *responseFormat `json:"format"`
+	Verbosity *string         `json:"verbosity"`
+}
+
+// responsesInput is a text of the user, or the messages of a conversation.
+type responsesInput []responsesItem
+
+// responsesItem is a message, or something else of a conversation, which Type names.
+type responsesItem struct {
+	Type    string         `json:"type"`
+	Role    string         `json:"role"`
+	Content responsesTexts `json:"content"`
+	Others  map[string]any `json:",embed"`
+}
+
+// UnmarshalJSON reads a string or a list of items.
+func (in *responsesInput) UnmarshalJSON(data []byte) error {
+	*in = nil
+	var one responsesItem
+	if json.Unmarshal(data, &one.Content.text) == nil {
+		one.Role = "user"
+		*in = responsesInput{one}
+		return nil
+	}
+	var all []responsesItem
+	if err := json.Unmarshal(data, &all); err != nil {
+		return invalid("wrong_type", "", "has to be a string or a list of messages")
+	}
+	*in = all
+	return nil
+}
+
+// responsesTexts is the content of a message: its texts, and the type of the first part of another kind.
+type responsesTexts struct {
+	text  string
+	other string
+}
+
+// UnmarshalJSON reads a string, or parts of the types input_text, output_text and text, which are joined.
+func (c *responsesTexts) UnmarshalJSON(data []byte) error {
+	*c = responsesTexts{}
+	if string(data) == "null" || json.Unmarshal(data, &c.text) == nil {
+		return nil
+	}
+	var parts []struct {
+		Type   string         `json:"type"`
+		Text   string         `json:"text"`
+		Others map[string]any `json:",embed"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return invalid("wrong_type", "", "has to be a string or a list of parts")
+	}
+	var texts []string
+	for _, part := range parts {
+		switch part.Type {
+		case "input_text", "output_text", "text":
+			texts = append(texts, part.Text)
+		default:
+			c.other = part.Type
+		}
+	}
+	c.text = strings.Join(texts, "\n")
+	return nil
+}
+
+// check returns an error about what would change the answer and cannot be done here.
+func (in *responsesRequest) check() error {
+	refused := func(name, why string) error { return invalid("unknown_value", "/"+name, "%s %s", name, why) }
+	const kept = "names what an earlier request left, and nothing is kept here: send the messages as input"
+	switch {
+	case len(in.Input) == 0:
+		return invalid("missing_field", "/input", "input is missing: it has to be a text, or the messages of a conversation")
+	case in.Previous != nil && *in.Previous != "":
+		return refused("previous_response_id", kept)
+	case in.Conversation != nil:
+		return refused("conversation", kept)
+	case in.Prompt != nil:
+		return refused("prompt", kept)
+	case in.Background != nil && *in.Background:
+		return refused("background", "has to be false: the answer comes at once")
+	case len(in.Tools) > 0:
+		return refused("tools", "cannot be used here: the answer is written from the passages of the collection alone; leave it out")
+	case in.TopLogProbs != nil && *in.TopLogProbs > 0:
+		return refused("top_logprobs", "are not known here: leave it out")
+	case in.Text != nil && in.Text.Format != nil && in.Text.Format.Type != "text":
+		return refused("text", "has to have the format text: answers are sentences with citations")
+	}
+	for i, item := range in.Input {
+		at := fmt.Sprintf("/input/%d", i)
+		switch {
+		case item.Type != "" && item.Type != "message" && item.Type != "reasoning":
+			return invalid("unknown_value", at+"/type", "item %d is of the type %.32q: only messages are read", i+1, item.Type)
+		case item.Content.other != "":
+			return invalid("unknown_value", at+"/content", "a part of item %d is of the type %.32q: only text is read",
+				i+1, item.Content.other)
+		}
+	}
+	return nil
+}
+
+// ask returns what is asked of a model. Reasoning of earlier answers is left out.
+func (in *responsesRequest) ask() asking {
+	out := asking{model: in.Model, tokens: map[string]*int{"max_output_tokens": in.MaxOutputTokens}}
+	for _, item := range in.Input {
+		if item.Type != "reasoning" {
+			out.messages = append(out.messages, search.Message{Role: item.Role, Content: item.Content.text})
+		}
+	}
+	return out
+}
+
+// respond answers a request of the Responses interface.
+func respond(r *http.Request, e handlers.Admitted, collection string) (out handlers.Answer, err error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return out, err
+	}
+	var in responsesRequest
+	if err := json.Unmarshal(body, &in); err != nil {
+		return out, mistake(body, err)
+	}
+	if err := in.check(); err != nil {
+		return out, err
+	}
+	request, err := in.ask().request(e)
+	if err != nil {
+		return out, err
+	}
+	a := &chatAnswer{collection: collection, base: addressOf(r, e)}
+	a.notes = unknownFields(withoutUnused(in.Others))
+	id := strings.ToLower(rand.Text())
+	begun := response{
+		ID: "resp_" + id, Object: "response", CreatedAt: time.Now().Unix(), Status: "in_progress", Model: in.Model,
+		Output: []responseMessage{}, Instructions: in.Instructions, Metadata: in.Metadata, Temperature: in.Temperature,
+		TopP: in.TopP, MaxOutputTokens: in.MaxOutputTokens, ParallelToolCalls: true, ToolChoice: "auto", Tools: []any{},
+		Text: responsesFormat{Format: responsesKind{Type: "text"}},
+	}
+	if begun.Metadata == nil {
+		begun.Metadata = map[string]any{}
+	}
+	s := responseStream{whole: begun, item: "msg_" + id, a: a}
+	if in.Stream {
+		out.Events = func(send func(any) error) error { return s.stream(r.Context(), e, request, send) }
+		return out, nil
+	}
+	a.emit = func(string) error { return nil }
+	found, err := a.answer(r.Context(), e, request)
+	if err != nil {
+		return out, err
+	}
+	out.Value = s.finish(found)
+	return out, nil
+}
+
+// withoutUnused returns the fields that are not known at all, without those of OpenAI's that have no effect here.
+func withoutUnused(others map[string]any) map[string]any {
+	for _, name := range []string{
+		"include", "max_tool_calls", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention", "reasoning",
+		"safety_identifier", "service_tier", "store", "stream_options", "truncation", "user",
+	} {
+		delete(others, name)
+	}
+	return others
+}
+
+// response is an answer of the Responses interface.
+type response struct {
+	ID                string             `json:"id"`
+	Object            string             `json:"object"`
+	CreatedAt         int64              `json:"created_at"`
+	Status            string             `json:"status"` // in_progress, completed or incomplete
+	Error             any                `json:"error"`  // always null
+	IncompleteDetails *incompleteDetails `json:"incomplete_details"`
+	Instructions      *string            `json:"instructions"`
+	MaxOutputTokens   *int               `json:"max_output_tokens"`
+	Metadata          map[string]any     `json:"metadata"`
+	Model             string             `json:"model"`
+	Output            []responseMessage  `json:"output"`
+	ParallelToolCalls bool               `json:"parallel_tool_calls"`
+	PreviousResponse  any                `json:"previous_response_id"` // always null
+	Temperature       *float64           `json:"temperature"`
+	Text              responsesFormat    `json:"text"`
+	ToolChoice        string             `json:"tool_choice"`
+	Tools             []any              `json:"tools"`
+	TopP              *float64           `json:"top_p"`
+	Usage             *responseUsage     `json:"usage"`
+	Verdict           string             `json:"verdict,omitempty"` // of the search
+	Notes             []string           `json:"notes,omitempty"`   // what to know about the question
+}
+
+// responsesFormat says in which form the text of an answer is.
+type responsesFormat struct {
+	Format responsesKind `json:"format"`
+}
+
+// responsesKind is the kind of a form: text.
+type responsesKind struct {
+	Type string `json:"type"`
+}
+
+// incompleteDetails says why an answer ends early.
+type incompleteDetails struct {
+	Reason string `json:"reason"`
+}
+
+// responseMessage is the message of an answer.
+type responseMessage struct {
+	ID      string         `json:"id"`
+	Type    string         `json:"type"`
+	Status  string         `json:"status"`
+	Role    string         `json:"role"`
+	Content []responsePart `json:"content"`
+}
+
+// responsePart is the text of a message, with where it cites which passage.
+type responsePart struct {
+	Type        string             `json:"type"`
+	Text        string             `json:"text"`
+	Annotations []responseCitation `json:"annotations"`
+	LogProbs    []any              `json:"logprobs"` // always empty
+}
+
+// responseCitation is a citation in a text.
+type responseCitation struct {
+	Type string `json:"type"`
+	urlCitation
+}
+
+// responseUsage counts tokens as chatUsage does.
+type responseUsage struct {
+	Input         int         `json:"input_tokens"`
+	InputDetails  cachedInput `json:"input_tokens_details"`
+	Output        int         `json:"output_tokens"`
+	OutputDetails reasoned    `json:"output_tokens_details"`
+	Total         int         `json:"total_tokens"`
+}
+
+// cachedInput counts tokens of the input that were cached: none.
+type cachedInput struct {
+	Cached int `json:"cached_tokens"`
+}
+
+// reasoned counts tokens of reasoning: those that are known.
+type reasoned struct {
+	Reasoning int `json:"reasoning_tokens"`
+}
+
+// responseStream makes the events of an answer.
+type responseStream struct {
+	whole  response
+	item   string // id of the message
+	a      *chatAnswer
+	number int // of the next event
+}
+
+// responseEvent is an event of a streamed answer.
+type responseEvent map[string]any
+
+// EventName returns the type of the event.
+func (e responseEvent) EventName() string {
+	name, _ := e["type"].(string)
+	return name
+}
+
+// event returns the next event of a type, with fields of its own.
+func (s *responseStream) event(kind string, fields map[string]any) responseEvent {
+	e := responseEvent{"type": "response." + kind, "sequence_number": s.number}
+	s.number++
+	for name, value := range fields {
+		e[name] = value
+	}
+	return e
+}
+
+// ofText returns the next event of a type that is about the text.
+func (s *responseStream) ofText(kind string, fields map[string]any) responseEvent {
+	e := s.event(kind, fields)
+	e["item_id"] = s.item
+	e["output_index"] = 0
+	e["content_index"] = 0
+	return e
+}
+
+// stream answers a request, event by event.
+func (s *responseStream) stream(
+	ctx context.Context,
+	e handlers.Engine,
+	request search.Request,
+	send func(any) error,
+) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	begun := false
+	begin := func() error {
+		begun = true
+		return sendAll(send,
+			s.event("created", map[string]any{"response": s.whole}),
+			s.event("in_progress", map[string]any{"response": s.whole}),
+			s.event("output_item.added", map[string]any{"output_index": 0, "item": responseMessage{
+				ID: s.item, Type: "message", Status: "in_progress", Role: "assistant", Content: []responsePart{},
+			}}),
+			s.ofText("content_part.added", map[string]any{"part": partOf("", nil)}),
+		)
+	}
+	s.a.emit = func(text string) error {
+		var err error
+		if !begun {
+			err = begin()
+		}
+		if err == nil {
+			err = send(s.ofText("output_text.delta", map[string]any{"delta": text, "logprobs": []any{}}))
+		}
+		if err != nil {
+			cancel() // nobody reads what would be written
+		}
+		return err
+	}
+	found, err := s.a.answer(ctx, e, request)
+	if err == nil && !begun { // nothing was written
+		err = begin()
+	}
+	if err != nil {
+		return err
+	}
+	whole := s.finish(found)
+	message := whole.Output[0]
+	part := message.Content[0]
+	var events []any
+	for i, citation := range part.Annotations {
+		events = append(events, s.ofText("output_text.annotation.added", map[string]any{
+			"annotation_index": i, "annotation": citation,
+		}))
+	}
+	return sendAll(send, append(events,
+		s.ofText("output_text.done", map[string]any{"text": part.Text, "logprobs": []any{}}),
+		s.ofText("content_part.done", map[string]any{"part": part}),
+		s.event("output_item.done", map[string]any{"output_index": 0, "item": message}),
+		s.event(whole.Status, map[string]any{"response": whole}),
+	)...)
+}
+
+// sendAll sends values until one fails, and returns its error.
+func sendAll(send func(any) error, values ...any) error {
+	for _, value := range values {
+		if err := send(value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partOf returns a text as a part of a message.
+func partOf(text string, citations []responseCitation) responsePart {
+	if citations == nil {
+		citations = []responseCitation{}
+	}
+	return responsePart{Type: "output_text", Text: text, Annotations: citations, LogProbs: []any{}}
+}
+
+// finish returns the whole answer, of which the text has been written.
+func (s *responseStream) finish(found search.Response) response {
+	var cited []responseCitation
+	for _, one := range s.a.annotations(found) {
+		cited = append(cited, responseCitation{one.Type, one.Citation})
+	}
+	whole := s.whole
+	whole.Status = "completed"
+	if s.a.finish(found) == "length" {
+		whole.Status = "incomplete"
+		whole.IncompleteDetails = &incompleteDetails{Reason: "max_output_tokens"}
+	}
+	whole.Output = []responseMessage{{
+		ID: s.item, Type: "message", Status: whole.Status, Role: "assistant",
+		Content: []responsePart{partOf(s.a.text.String(), cited)},
+	}}
+	tokens := usageOf(found).Completion
+	whole.Usage = &responseUsage{Output: tokens, Total: tokens}
+	whole.Verdict = string(found.Verdict)
+	whole.Notes = append(append(s.a.notes, corrections(found)...), notesOf(found)...)
+	return whole
+}
