@@ -153,7 +153,8 @@ func tellNothing() []string {
 		"POST /v2/rerank", "the tool list_experts", "GET /v1/experts", "GET /v1/experts/{name}", "GET /v1/limits",
 		"GET /v1/admin/settings", "PUT /v1/admin/settings",
 		"GET /v1/collections", "GET /v1/collections/{name}", // numbers of passages
-		"POST /mcp", "GET /v1/models", "GET /v1/models/{model}", "GET /v1/vector_stores", "GET /v1/vector_stores/{collection}", // numbers of files
+		"POST /mcp", "GET /v1/models", "GET /v1/models/{model}",
+		"GET /v1/vector_stores", "GET /v1/vector_stores/{collection}", // numbers of files
 		"GET /livez", "GET /readyz", "GET /startupz", "GET /metrics", "GET /openapi.json", "GET /openapi.yaml",
 	}
 }
