@@ -160,7 +160,7 @@ func jobProblem(err error) error {
 	if errors.As(err, &refusal) {
 		return newProblem(refusal.Code, sentence(refusal.Detail))
 	}
-	return notWritten(err)
+	return storeProblem(err)
 }
 
 // jobsUnread returns the problem of jobs that the cluster of a store does not give.

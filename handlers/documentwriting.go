@@ -139,7 +139,7 @@ func documentProblem(err error) error {
 	case errors.Is(err, store.ErrTooMuch):
 		return newProblem("body_too_large", sentence(err.Error()))
 	}
-	return notWritten(err)
+	return storeProblem(err)
 }
 
 // kept answers a change of a document.

@@ -52,7 +52,19 @@ func (a *API) Started() { a.started.Store(true) }
 // getReady answers GET /readyz: every component works, and the server is not
 // going away. A warning does not make it unready.
 func (a *API) getReady(c *call, _ none) (health Health, err error) {
-	status, parts := a.options.Readiness.report()
+	return a.readyOf(a.options.Readiness, a.hasBoundKeys()) // /readyz needs no key, so it tells no counts then
+}
+
+// getCollectionReady answers GET /v1/readyz, and that of a collection by its name, which it opens: as getReady does
+// in a server that has this collection alone.
+func (a *API) getCollectionReady(c *call, _ none) (health Health, err error) {
+	return a.readyOf(a.Readiness(), false)
+}
+
+// readyOf returns how the parts in a Readiness do, and a problem if one does not work. apart leaves out counts of passages
+// and changes.
+func (a *API) readyOf(r *Readiness, apart bool) (health Health, err error) {
+	status, parts := r.report()
 	if status == Ready && a.begun() != nil {
 		status = Starting
 	}
@@ -72,7 +84,6 @@ func (a *API) getReady(c *call, _ none) (health Health, err error) {
 		return health, p
 	}
 	health = Health{Status: Ready, Components: parts}
-	apart := a.hasBoundKeys() // /readyz needs no key, so it tells no counts then
 	if engine, err := a.loaded(); err == nil && !apart {
 		generation, passages := engine.Generation()
 		health.Generation, health.Passages = &generation, &passages

@@ -120,7 +120,7 @@ func (a *API) postJudgment(c *call, body judgmentBody) (out JudgmentCounts, err 
 		Judged: a.options.Now().UTC(),
 	})
 	if err != nil {
-		return out, notWritten(err)
+		return out, storeProblem(err)
 	}
 	return countsOf(kept.All()), nil
 }

@@ -59,7 +59,7 @@ func (a *API) postDocuments(c *call) error {
 	case said != nil:
 		return said
 	case err != nil:
-		return notWritten(err)
+		return storeProblem(err)
 	}
 	return c.respond(c.status, job)
 }
@@ -105,7 +105,7 @@ func (a *API) spoolDocuments(c *call, where io.Writer) error {
 	var refused *Problem
 	switch {
 	case to.err != nil:
-		return notWritten(to.err)
+		return storeProblem(to.err)
 	case errors.As(err, &refused):
 		return refused
 	case errors.Is(err, errTooMuch):

@@ -33,6 +33,8 @@ func (s *shelf) Use(_ context.Context, name string) (*Collection, func(), error)
 	switch k := s.of[name]; {
 	case name == "broken":
 		return nil, nil, &collections.Error{Code: collections.Damaged, Detail: `"broken" cannot be opened`}
+	case name == "slow":
+		return nil, nil, &collections.Error{Code: collections.NotOpen, Detail: `"slow" is still being opened`}
 	case k == nil:
 		return nil, nil, collections.UnknownError(name)
 	default:
@@ -155,6 +157,7 @@ func TestNamed(t *testing.T) {
 		{"GET", "/v1/collections/a/passages/no%2Fsuch", "", 404, `unknown_passage`},
 		{"GET", "/v1/collections/b/limits", "", 404, `unknown_collection`},
 		{"GET", "/v1/collections/broken/limits", "", 503, `collection_damaged`},
+		{"GET", "/v1/collections/slow/limits", "", 503, `opening`},
 		{"GET", "/v1/collections/empty/limits", "", 503, `not_ready`},
 		{"GET", "/v1/collections/a/livez", "", 404, `no_such_path`},
 		{"GET", "/v1/collections/a/collections", "", 404, `no_such_path`},

@@ -50,6 +50,7 @@ func routes() []route {
 		{"judgedQuestions", answer, (*API).getJudgedQuestions},
 		{"experts", answer, serveJSON((*API).getExperts)},
 		{"expert", answer, serveJSON((*API).getExpert)},
+		{"collectionReadyz", answer, serveJSON((*API).getCollectionReady)},
 		{"limits", answer, serveJSON((*API).getLimits)},
 		{"settings", answer, serveJSON((*API).getSettings)},
 		{"putSettings", Storing(), serveJSON((*API).putSettings)},

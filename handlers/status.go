@@ -40,6 +40,8 @@ func problemOf(ctx context.Context, err error) *Problem {
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return newProblem(clientGone, "The connection was closed before there was an answer.").because(err)
+	case isRefusal(err):
+		return notWritten(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return newProblem("deadline", "The time ran out before any source answered.").because(err)
 	}

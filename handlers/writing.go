@@ -134,7 +134,7 @@ func (a *API) apply(
 	results, err := w.Apply(ctx, changes)
 	stop()
 	if err != nil {
-		return nil, notWritten(err)
+		return nil, storeProblem(err)
 	}
 	a.options.Metrics.commit.Observe(time.Since(began).Seconds())
 	for i := range results {
@@ -149,8 +149,28 @@ type refusal interface {
 	Refusal() string
 }
 
-// notWritten makes a problem of an error of the log, or of the store.
-func notWritten(err error) error {
+// isRefusal reports whether an error says why a store takes no change, or that the disk is full.
+func isRefusal(err error) bool {
+	var refused refusal
+	return errors.As(err, &refused) || isFull(err)
+}
+
+// isFull reports whether an error says that the disk is full or a file as large as it may be.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// storeProblem makes a problem of an error of the log, or of the store; an error that only says that the request has
+// ended stays as it is.
+func storeProblem(err error) error {
+	if !isRefusal(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return err
+	}
+	return notWritten(err)
+}
+
+// notWritten returns the problem of an error of the log, or of the store.
+func notWritten(err error) *Problem {
 	const safe = " What was acknowledged before is safe, and searches go on."
 	code, why, remedy := "not_written", "The change could not be stored; the server's log says why.", ""
 	var quota *store.QuotaError
@@ -160,12 +180,10 @@ func notWritten(err error) error {
 	var refused refusal
 	addressed := errors.As(err, &refused)
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+	case isFull(err):
 		code, remedy = "storage_full", " Free some space and send it again."
 		why = "The change could not be stored, since the disk is full or the file as large as it may be."
 	case addressed:
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
 	case errors.Is(err, store.ErrClosed):
 		return newProblem("not_ready", "The server is shutting down; the change was not made.").because(err)
 	}

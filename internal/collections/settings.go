@@ -22,6 +22,10 @@ const (
 	Exists  = "collection_exists"
 	Invalid = "invalid_name"
 	Damaged = "collection_damaged"
+	// Unavailable: the store of the collection does not answer now.
+	Unavailable = "unavailable"
+	// NotOpen: the collection is still being opened; it may be asked again soon.
+	NotOpen = "opening"
 	NoValue = "unknown_value"
 	InUse   = "collection_in_use"
 )

@@ -196,10 +196,9 @@ func TestClusterCollections(t *testing.T) {
 		}
 	}
 	three := s.serve("", "--store", store)
-	if status, ready, err := three.send(http.MethodGet, "/readyz", ""); err != nil || status != http.StatusOK ||
-		!bytes.Contains(ready, []byte("collection a")) || !bytes.Contains(ready, []byte("no copy")) {
-		t.Errorf("%d %v %s", status, err, ready)
-	}
+	three.says(http.MethodGet, "/readyz", http.StatusOK, "store of a", "no copy")
+	three.says(http.MethodGet, "/v1/collections/a/readyz", http.StatusServiceUnavailable, "no copy")
+	three.says(http.MethodGet, "/v1/collections/manual/readyz", http.StatusOK, `"ready"`)
 	if got := three.foundIn("manual", "lighthouse"); !strings.HasPrefix(got, "m") {
 		t.Errorf("manual: %q", got)
 	}
@@ -219,5 +218,45 @@ func TestClusterCollections(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	two.stop()
+
+	// Nothing answers any more: neither an open collection, nor one that is to be opened.
+	four := s.serve("", "--store", store)
+	for i := range c.URLs {
+		if err := c.Kill(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	three.says(http.MethodGet, "/readyz", http.StatusServiceUnavailable, `"store","status":"failed"`)
+	three.says(http.MethodGet, "/v1/collections/manual/readyz", http.StatusServiceUnavailable, `"not_ready"`)
+	four.says(http.MethodGet, "/readyz", http.StatusServiceUnavailable, `"store","status":"failed"`)
+	four.says(http.MethodGet, "/v1/collections/manual/limits", http.StatusServiceUnavailable, `"unavailable"`)
+	status, answer, err := four.send(http.MethodPost, "/v1/search", `{"question":"zebra","collections":["a","manual"]}`)
+	if err != nil || status != http.StatusServiceUnavailable || !bytes.Contains(answer, []byte(`"unavailable"`)) {
+		t.Errorf("together: %d %v %s", status, err, answer)
+	}
+	if err := c.Mend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	four.says(http.MethodGet, "/readyz", http.StatusOK, `"ready"`)
+	four.says(http.MethodGet, "/v1/collections/manual/readyz", http.StatusOK, `"ready"`)
 	three.stop()
+	four.stop()
+}
+
+// says waits until a request has a status and an answer with these words.
+func (p *process) says(method, path string, status int, words ...string) {
+	p.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		got, answer, err := p.send(method, path, "")
+		right := err == nil && got == status
+		for _, w := range words {
+			right = right && bytes.Contains(answer, []byte(w))
+		}
+		if right {
+			return
+		}
+		if time.Now().After(end) {
+			p.t.Fatalf("%s %s, where %d with %q is expected: %d, %v, %s", method, path, status, words, got, err, answer)
+		}
+	}
 }

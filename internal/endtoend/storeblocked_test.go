@@ -20,6 +20,8 @@ func TestStoreBlocked(t *testing.T) {
 	s.command("export", "--collection", "c", "--to", address)
 	p := s.serve("", "--store", address)
 	defer p.stop()
+	several := s.serve("", "--store", strings.TrimSuffix(address, "ked")+"*") // the index is its collection "ked"
+	defer several.stop()
 	defer http.DefaultClient.CloseIdleConnections()
 	tell := func(path, body string) {
 		t.Helper()
@@ -51,18 +53,19 @@ func TestStoreBlocked(t *testing.T) {
 	// says waits until /readyz has the words, and no longer what it said of the fault before.
 	says := func(gone string, words ...string) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
-			status, answer, err := p.send(http.MethodGet, "/readyz", "")
-			all := err == nil && status == http.StatusOK
-			for _, w := range words {
-				all = all && bytes.Contains(answer, []byte(w))
-			}
-			all = all && (gone == "" || !bytes.Contains(answer, []byte(gone)))
-			if all {
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatalf("/readyz, where %q is expected, and not %q: %d, %v, %s", words, gone, status, err, answer)
+		for _, server := range []*process{p, several} {
+			for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
+				status, answer, err := server.send(http.MethodGet, "/readyz", "")
+				all := err == nil && status == http.StatusOK
+				for _, w := range words {
+					all = all && bytes.Contains(answer, []byte(w))
+				}
+				if all && (gone == "" || !bytes.Contains(answer, []byte(gone))) {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("/readyz, where %q is expected, and not %q: %d, %v, %s", words, gone, status, err, answer)
+				}
 			}
 		}
 	}
@@ -117,6 +120,24 @@ func TestStoreBlocked(t *testing.T) {
 		case status != fault.status || !strings.Contains(string(answer), `"`+fault.code+`"`) ||
 			!strings.Contains(string(answer), "blocked by"):
 			t.Errorf("%s: a write: %d, %s", fault.set, status, answer)
+		}
+		status, answer, err = p.send(http.MethodPut, "/v1/admin/settings", `{"fields":{"kind":"keyword"}}`)
+		switch {
+		case err != nil:
+			t.Error(err)
+		case fault.status == 0 || strings.Contains(fault.set, "blocks.write"): // settings are none of the documents
+			if status != http.StatusOK {
+				t.Errorf("%s: settings: %d, %s", fault.set, status, answer)
+			}
+		case status != fault.status || !strings.Contains(string(answer), `"`+fault.code+`"`) ||
+			!strings.Contains(string(answer), "blocked by"):
+			t.Errorf("%s: settings: %d, %s", fault.set, status, answer)
+		}
+		if strings.Contains(fault.set, "cluster.blocks.read_only") { // a job is written down beside the index
+			status, answer, err = p.send(http.MethodDelete, "/v1/passages?tags_all=nothing", "")
+			if err != nil || status != fault.status || !strings.Contains(string(answer), `"`+fault.code+`"`) {
+				t.Errorf("%s: a job: %d, %v, %s", fault.set, status, err, answer)
+			}
 		}
 		tell(fault.path, fault.end) // the server, which looks every few seconds, sees that with the next
 		tell("/_cluster/settings", newIndexes)

@@ -123,6 +123,7 @@ func (s *collection) works() bool {
 // close closes everything; nobody uses it any more.
 func (r *registry) close() error {
 	var errs []error
+	r.opens.Wait()
 	r.unions.closeThose(func(*union) bool { return true })
 	r.mu.Lock()
 	all := r.held

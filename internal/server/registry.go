@@ -27,15 +27,17 @@ import (
 // is closed when it was not used for long, or when too many are open and another is needed. It is safe for concurrent
 // use.
 type registry struct {
-	config    configs.Config
-	log       *slog.Logger
-	observer  handlers.Observer
-	control   *overload.Control
-	readers   *documents.Pool
-	pool      *experts.Pool
-	unions    *unions
-	opening   chan struct{}        // semaphore of openAtOnce: has an element for each collection being opened
-	exchanged func(store.Exchange) // called after each request to a cluster; may be nil
+	config     configs.Config
+	log        *slog.Logger
+	observer   handlers.Observer
+	control    *overload.Control
+	readers    *documents.Pool
+	pool       *experts.Pool
+	unions     *unions
+	openWithin time.Duration        // how long a request waits for its collection to be opened
+	opens      sync.WaitGroup       // collections being opened
+	opening    chan struct{}        // semaphore of openAtOnce: has an element for each collection being opened
+	exchanged  func(store.Exchange) // called after each request to a cluster; may be nil
 	// Set when it starts:
 	catalogue stores.Catalogue
 	readiness *handlers.Readiness
@@ -69,6 +71,9 @@ const (
 	tryOpening = 5 * time.Second
 	// drainWithin is how long the removal of a collection waits for its requests to end.
 	drainWithin = 10 * time.Second
+	// openWithin is how long a request waits for its collection to be opened, or as long as the limit of all requests
+	// (limits.timeout), if that is less.
+	openWithin = 10 * time.Second
 )
 
 // newRegistry returns a registry that is not started yet. It fails if the pool of experts cannot be made.
@@ -79,8 +84,9 @@ func newRegistry(o ServerOptions, observer handlers.Observer, control *overload.
 	}
 	return &registry{
 		config: o.Config, log: o.Log, observer: observer, control: control, readers: o.Readers, pool: pool,
-		unions:  newUnions(max(o.Config.Collections.Open, 1), o.Log),
-		opening: make(chan struct{}, openAtOnce), held: map[string]*held{}, failed: map[string]failure{},
+		openWithin: min(openWithin, o.Config.Limits.Timeout),
+		unions:     newUnions(max(o.Config.Collections.Open, 1), o.Log),
+		opening:    make(chan struct{}, openAtOnce), held: map[string]*held{}, failed: map[string]failure{},
 	}, nil
 }
 
@@ -192,7 +198,11 @@ func (r *registry) optionsOf(name string, s collections.Settings) (o assembly.Op
 // open opens a collection and starts its goroutines. It waits while openAtOnce others are being opened. It fails if the
 // collection was removed (collections.UnknownError) or cannot be loaded.
 func (r *registry) open(name string) (c *collection, err error) {
-	r.opening <- struct{}{}
+	select {
+	case r.opening <- struct{}{}:
+	case <-r.running.Done():
+		return nil, r.running.Err()
+	}
 	defer func() { <-r.opening }()
 	began := time.Now()
 	found, err := r.catalogue.Find(r.running, name)
@@ -235,16 +245,19 @@ func (r *registry) Use(ctx context.Context, name string) (k *handlers.Collection
 	return h.c.api, func() { r.giveBack(h) }, nil
 }
 
-// take returns the open collection of this name with one more user; it opens it if necessary. The caller calls giveBack
-// after use. It fails if the name is unknown, the collection is damaged, or ctx ends first.
+// take returns the open collection of this name with one more user; it lets it be opened if necessary. The caller calls
+// giveBack after use. It fails if the name is unknown, the collection is damaged, opening takes longer than openWithin
+// (collections.NotOpen), or ctx ends first; opening then goes on for later requests.
 func (r *registry) take(ctx context.Context, name string) (*held, error) {
+	late := time.NewTimer(r.openWithin)
+	defer late.Stop()
 	for {
 		h, first, err := r.find(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		if first {
-			return h, r.openFor(h, name)
+			r.opens.Go(func() { r.openFor(h, name) })
 		}
 		wait := h.ready
 		if h.gone != nil {
@@ -252,6 +265,11 @@ func (r *registry) take(ctx context.Context, name string) (*held, error) {
 		}
 		select {
 		case <-wait:
+		case <-late.C:
+			r.giveBack(h)
+			return nil, &collections.Error{
+				Code: collections.NotOpen, Detail: fmt.Sprintf("the collection %q is still being opened", name),
+			}
 		case <-ctx.Done():
 			r.giveBack(h)
 			return nil, ctx.Err()
@@ -322,11 +340,21 @@ func (r *registry) join(name string) *held {
 	return &held{ready: h.ready, gone: h.gone, users: 1}
 }
 
-// damagedError returns err itself if it is a *collections.Error, else one that says the collection cannot be opened.
+// isUnavailable reports whether an error says that the store of a collection does not answer now.
+func isUnavailable(err error) bool { return errors.As(err, new(*store.UnavailableError)) }
+
+// damagedError returns err itself if it is a *collections.Error, else one that says the collection cannot be opened, or
+// not now.
 func damagedError(name string, err error) error {
 	var known *collections.Error
 	if errors.As(err, &known) {
 		return known
+	}
+	if isUnavailable(err) {
+		return &collections.Error{
+			Code: collections.Unavailable, Cause: err,
+			Detail: fmt.Sprintf("the collection %q cannot be asked now: %s", name, handlers.WithoutPaths(err.Error())),
+		}
 	}
 	return &collections.Error{
 		Code: collections.Damaged, Cause: err,
@@ -334,14 +362,16 @@ func damagedError(name string, err error) error {
 	}
 }
 
-// openFor opens what find said is to be opened.
-func (r *registry) openFor(h *held, name string) error {
+// openFor opens what find said is to be opened, and closes h.ready: then h.c is set, or h.err.
+func (r *registry) openFor(h *held, name string) {
 	r.makeRoom(name)
 	c, err := r.open(name)
 	var unknown *collections.Error
 	switch {
 	case err == nil, errors.As(err, &unknown) && unknown.Code == collections.Unknown:
 		r.tellWorks(name)
+	case isUnavailable(err): // watch shows it in /readyz
+		r.log.Warn("a collection cannot be opened now", "collection", name, "cause", err)
 	default:
 		r.tellFailed(name, err)
 	}
@@ -352,10 +382,6 @@ func (r *registry) openFor(h *held, name string) error {
 	}
 	close(h.ready)
 	r.mu.Unlock()
-	if err != nil {
-		return damagedError(name, err)
-	}
-	return nil
 }
 
 // giveBack ends one use of a collection that take returned.

@@ -171,6 +171,7 @@ func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
 		return err
 	}
 	s.group.Go(func() error { s.several.look(s.running); return nil })
+	s.group.Go(func() error { s.several.watch(s.running); return nil })
 	s.api.Started()
 	return nil
 }

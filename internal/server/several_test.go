@@ -493,3 +493,35 @@ func TestJoinedApart(t *testing.T) {
 		t.Errorf("%+v", found.Results)
 	}
 }
+
+// TestOpeningIsWaitedFor: a request whose collection takes too long to be opened is told to come back, also by the
+// collections of its body, and a later one finds it open.
+func TestOpeningIsWaitedFor(t *testing.T) {
+	site := several(t)
+	s := site.serve()
+	s.create(`{"name":"a","experts":["one"]}`)
+	s.add("a", "1", "Cooked rice keeps for a day.")
+	s.end()
+	s = site.serve()
+	defer s.end()
+	for range openAtOnce { // as many are being opened as may be
+		s.several.opening <- struct{}{}
+	}
+	s.several.openWithin = time.Millisecond
+	var refused struct{ Code string }
+	s.call(http.MethodPost, "/v1/collections/a/search", `{"question":"rice"}`, http.StatusServiceUnavailable, &refused)
+	if refused.Code != collections.NotOpen {
+		t.Errorf("%+v", refused)
+	}
+	s.call(http.MethodPost, "/v1/search", `{"question":"rice","collections":["a"]}`, http.StatusServiceUnavailable, &refused)
+	if refused.Code != collections.NotOpen {
+		t.Errorf("%+v", refused)
+	}
+	for range openAtOnce {
+		<-s.several.opening
+	}
+	s.several.openWithin = time.Minute
+	if got := s.foundIn("a", "rice"); got != "1" {
+		t.Errorf("%q", got)
+	}
+}

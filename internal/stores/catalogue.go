@@ -20,6 +20,8 @@ type Catalogue interface {
 	Find(ctx context.Context, name string) (*Listed, error)
 	// Examine describes all as List does, and says of more why they cannot be opened.
 	Examine(ctx context.Context) ([]Listed, error)
+	// Conditions returns how the store of all is, and each one by its name. Nil: nothing but their files can fail them.
+	Conditions(ctx context.Context) (whole store.Condition, of map[string]store.Condition)
 	// At returns the configuration that one is served by, but for its settings, and where it is kept.
 	At(name string) (configs.Config, store.Location, error)
 	// Bytes returns how many one takes.

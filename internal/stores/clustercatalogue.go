@@ -64,25 +64,9 @@ func (x *indexes) Find(ctx context.Context, name string) (*Listed, error) {
 	return &l, nil
 }
 
-// Examine implements Catalogue: the cluster says which shards have no copy.
-func (x *indexes) Examine(ctx context.Context) ([]Listed, error) {
-	all, err := x.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	red, err := x.Red(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range red {
-		for i := range all {
-			if all[i].Name == name && all[i].Err == nil {
-				all[i].Err = errors.New("a shard of the index has no copy (its health is red), so passages cannot be found")
-			}
-		}
-	}
-	return all, nil
-}
+// Examine implements Catalogue: the descriptions of the indexes say it all. How their shards are is no matter of
+// theirs (Conditions).
+func (x *indexes) Examine(ctx context.Context) ([]Listed, error) { return x.List(ctx) }
 
 // At implements Catalogue.
 func (x *indexes) At(name string) (configs.Config, store.Location, error) {

@@ -102,6 +102,11 @@ func (f *folders) Create(ctx context.Context, name string, s collections.Setting
 // Remove implements Catalogue.
 func (f *folders) Remove(_ context.Context, name string) error { return f.folder.Remove(name) }
 
+// Conditions implements Catalogue: the files are this machine's.
+func (f *folders) Conditions(context.Context) (store.Condition, map[string]store.Condition) {
+	return store.Condition{}, nil
+}
+
 // Observe implements Catalogue: no other machine is asked.
 func (f *folders) Observe(func(store.Exchange)) {}
 

@@ -353,7 +353,7 @@ func (s *Store) ask(
 	return s.askFor(ctx, bulkPatience, method, path, body, check)
 }
 
-// askFor works as ask does with how long it is tried again.
+// askFor works as ask does with how long it is tried again. A block is a *BlockedError at once.
 func (s *Store) askFor(
 	ctx context.Context,
 	patience time.Duration,
@@ -380,8 +380,9 @@ func (s *Store) askFor(
 			return nil, ctx.Err()
 		case errors.As(err, &untrusted):
 			return nil, err
+		case s.blocked(err) != nil:
+			return nil, s.blocked(err)
 		case errors.As(err, &status) && status.Status != 429 && status.Status < 502,
-			s.blocked(err) != nil,
 			time.Since(since)+pause > patience:
 			return nil, err
 		}

@@ -101,7 +101,7 @@ func (c *Catalogue) entries(ctx context.Context, indexes, more string) (out []En
 		} `json:"mappings"`
 	}
 	s := &Store{client: c.client, pause: firstPause}
-	path := "/" + indexes + "/_mapping?filter_path=*.mappings._meta" + more
+	path := "/" + indexes + "/_mapping?local=true&filter_path=*.mappings._meta" + more
 	answer, err := s.askFor(ctx, opening, http.MethodGet, path, nil, isJSON)
 	if err == nil {
 		err = json.Unmarshal(answer, &all)
@@ -135,31 +135,51 @@ func (c *Catalogue) entries(ctx context.Context, indexes, more string) (out []En
 	return out, nil
 }
 
-// Red returns the names of the collections that cannot be searched as a whole, since a shard of theirs has no
-// copy on a node.
-func (c *Catalogue) Red(ctx context.Context) ([]string, error) {
+// Look returns how each collection is by its name: without Statistics, with the blocks of its own index. limits and
+// everywhere are those of all indexes of the cluster (Health.Limits and Health.Blocked). Whichever node is asked answers
+// by what it knows, so that a node that hangs delays nothing.
+func (c *Catalogue) Look(ctx context.Context) (all map[string]Health, limits []string, everywhere string, err error) {
+	const wild = "expand_wildcards=open,closed&local=true"
+	var made map[string]json.RawMessage
+	var health struct {
+		Indices map[string]Health `json:"indices"`
+	}
+	var settings map[string]struct {
+		Settings struct {
+			Index struct {
+				Blocks blocks `json:"blocks"`
+			} `json:"index"`
+		} `json:"settings"`
+	}
+	indexes := url.PathEscape(c.prefix) + "*"
 	s := &Store{client: c.client, pause: firstPause}
-	answer, err := s.askFor(ctx, opening, http.MethodGet,
-		"/_cluster/health/"+url.PathEscape(c.prefix)+"*?level=indices&local=true&expand_wildcards=open,closed", nil, isJSON)
-	var said struct {
-		Indices map[string]struct {
-			Status string `json:"status"`
-		} `json:"indices"`
-	}
-	if err == nil {
-		err = json.Unmarshal(answer, &said)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("asking how the indexes %s* are: %w", c.prefix, err)
-	}
-	var red []string
-	for index, is := range said.Indices {
-		if name, ok := strings.CutPrefix(index, c.prefix); ok && is.Status == "red" {
-			red = append(red, name)
+	for _, of := range []struct {
+		path string
+		into any
+	}{
+		{"/" + indexes + "/_mapping?filter_path=*.mappings._meta.conclave.manifest.id&" + wild, &made},
+		{"/_cluster/health/" + indexes + "?level=indices&" + wild, &health},
+		{"/" + indexes + "/_settings/index.blocks.*?" + wild, &settings},
+	} {
+		answer, err := s.askFor(ctx, opening, http.MethodGet, of.path, nil, isJSON)
+		if err == nil {
+			err = json.Unmarshal(answer, of.into)
+		}
+		if err != nil {
+			return nil, nil, "", fmt.Errorf("asking how the indexes %s* are: %w", c.prefix, err)
 		}
 	}
-	slices.Sort(red)
-	return red, nil
+	all = map[string]Health{}
+	for index := range made {
+		name, ok := strings.CutPrefix(index, c.prefix)
+		if ok && c.CheckName(name) == nil {
+			h := health.Indices[index]
+			h.Blocked = settings[index].Settings.Index.Blocks.changes()
+			all[name] = h
+		}
+	}
+	everywhere, limits = c.client.limits(ctx)
+	return all, limits, everywhere, nil
 }
 
 // ErrExists is the error of a collection that is made where there is an index of its name.

@@ -96,9 +96,6 @@ func TestCatalogue(t *testing.T) {
 	if err != nil || e == nil || e.Manifest.Settings != "description: of a\n" {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	if red, err := c.Red(t.Context()); err != nil || len(red) > 0 {
-		t.Errorf("%v, %v", red, err)
-	}
 
 	// An expert that is added, and a calibration, leave the settings.
 	s := opened1(t, client, "several-a")

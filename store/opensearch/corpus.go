@@ -60,15 +60,15 @@ func (c *Corpus) Store() *Store { return c.store.Load() }
 // Count asks how many passages there are, deleted ones that still count beside them. What a node that hangs keeps
 // from being known, such as the deleted ones, is as it was asked last.
 func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
+	before := c.counts.Load()
 	n, err := c.Store().found(ctx)
-	if err != nil {
+	if err != nil && (before != nil || n == Statistics{}) { // the shards that are left do, where nothing else is known
 		return n, err
 	}
 	patience := sizePatience
 	if c.Store().client.someAway() {
 		patience = sizePatience / 4
 	}
-	before := c.counts.Load()
 	if before != nil {
 		n.Deleted, n.Bytes, n.inCopies, n.changes = before.Deleted, before.Bytes, before.inCopies, before.changes
 	}

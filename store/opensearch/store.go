@@ -353,12 +353,13 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 }
 
 // found returns the Statistics that searches find, which nodes that hang do not keep waiting: all but those of size.
+// Where shards have no copy they are those of the others, with an error.
 func (s *Store) found(ctx context.Context) (out Statistics, err error) {
 	count := func(clauses object) object {
 		return object{"size": 0, "track_total_hits": true, "query": object{"bool": clauses}}
 	}
 	marked := func(mark string) object { return count(object{"filter": object{"term": object{fieldExperts: mark}}}) }
-	counted, err := s.multi(ctx, []object{count(object{}), marked(markCut), marked(markUnread),
+	counted, err := s.multiPartly(ctx, []object{count(object{}), marked(markCut), marked(markUnread),
 		count(lacking(fieldPrint)), count(lacking(fieldKey)), count(lacking(fieldValues))})
 	if err != nil {
 		return out, err
@@ -367,7 +368,7 @@ func (s *Store) found(ctx context.Context) (out Statistics, err error) {
 	out.Cut, out.Unread = counted[1].total, counted[2].total
 	out.Unwritten, out.Unkeyed = counted[3].total, counted[4].total
 	out.Unvalued = counted[5].total
-	return out, nil
+	return out, lost(counted)
 }
 
 // size asks every node with a copy for the Statistics that searches do not tell: deleted documents, bytes and changes.

@@ -53,6 +53,32 @@ func (c *Cluster) Create(ctx context.Context, name, settings string, o store.Bui
 	return c.Catalogue.Create(ctx, name, settings, c.shape, o)
 }
 
+// Conditions returns how the cluster is, and each collection by its name as Backend.Watch tells it of one that is open.
+func (c *Cluster) Conditions(ctx context.Context) (whole store.Condition, of map[string]store.Condition) {
+	all, limits, everywhere, err := c.Look(ctx)
+	whole = conditionIn(opensearch.Health{Status: "green", Limits: limits, Blocked: everywhere}, nil)
+	if err != nil {
+		return store.Condition{Of: conditionOf, Failed: err.Error()}, nil
+	}
+	of = map[string]store.Condition{}
+	for name, h := range all {
+		of[name] = conditionIn(h, nil)
+	}
+	return whole, of
+}
+
+// Find returns one collection; nil where there is none.
+func (c *Cluster) Find(ctx context.Context, name string) (*opensearch.Entry, error) {
+	e, err := c.Catalogue.Find(ctx, name)
+	return e, opensearch.Unavailable(err)
+}
+
+// List returns the collections, in the order of their names.
+func (c *Cluster) List(ctx context.Context) ([]opensearch.Entry, error) {
+	all, err := c.Catalogue.List(ctx)
+	return all, opensearch.Unavailable(err)
+}
+
 // Bytes returns how many the shards of a collection take, without their copies.
 func (c *Cluster) Bytes(ctx context.Context, name string) (int64, error) {
 	stored, err := opensearch.Open(ctx, c.client, c.Index(name))

@@ -205,6 +205,15 @@ const (
 
 // Open implements store.Location.
 func (l *location) Open(ctx context.Context, o store.OpenOptions) (store.Backend, error) {
+	b, err := l.open(ctx, o)
+	if err != nil {
+		return nil, opensearch.Unavailable(err)
+	}
+	return b, nil
+}
+
+// open does what Open does, with the cluster's own errors.
+func (l *location) open(ctx context.Context, o store.OpenOptions) (*backend, error) {
 	if o.Candidates > opensearch.MostCandidates {
 		return nil, fmt.Errorf(
 			"limits.candidates is %d, and a cluster gives at most %d hits of a source: set it to %[2]d or less",

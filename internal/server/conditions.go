@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"example.org/conclave/handlers"
+	"example.org/conclave/store"
+)
+
+const (
+	// conditionsEvery is how often the store of several collections is asked how it is, and conditionsTime how long it
+	// has to say so.
+	conditionsEvery = 5 * time.Second
+	conditionsTime  = 10 * time.Second
+)
+
+// watch shows in /readyz how the store and its collections are, those too that are closed, until ctx is done.
+func (r *registry) watch(ctx context.Context) {
+	again := time.NewTicker(conditionsEvery)
+	defer again.Stop()
+	shown := map[string]string{} // components in /readyz, as text
+	for {
+		asking, cancel := context.WithTimeout(ctx, conditionsTime)
+		whole, of := r.catalogue.Conditions(asking)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		r.show(conditionsShown(whole, of, r.apart()), shown)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// show shows components in /readyz and logs those that changed. It removes those shown before that are not among them.
+// shown is what was shown before; show changes it.
+func (r *registry) show(components []handlers.Component, shown map[string]string) {
+	now := map[string]bool{}
+	for _, c := range components {
+		now[c.Name] = true
+		text := fmt.Sprint(c.Status, c.Detail, c.Warnings)
+		if shown[c.Name] == text {
+			continue
+		}
+		r.readiness.Set(c)
+		switch {
+		case c.Status == handlers.Failed:
+			r.log.Error("the "+c.Name+" cannot be searched", "cause", c.Detail)
+		case len(c.Warnings) > 0:
+			r.log.Warn("the "+c.Name, "warnings", c.Warnings)
+		case shown[c.Name] != "":
+			r.log.Info("the " + c.Name + " is whole")
+		}
+		shown[c.Name] = text
+	}
+	for name := range shown {
+		if !now[name] {
+			r.readiness.Remove(name)
+			r.log.Info("the " + name + " is whole")
+			delete(shown, name)
+		}
+	}
+}
+
+// conditionsShown returns the components of /readyz for the conditions of a store and of its collections by their names:
+// one for the store, which has failed if no collection can be searched, and one with warnings for each collection that
+// has any. apart leaves out the names of the collections and says how many there are instead.
+func conditionsShown(whole store.Condition, of map[string]store.Condition, apart bool) []handlers.Component {
+	if whole.Of == "" {
+		return nil
+	}
+	all := handlers.Component{Name: whole.Of, Status: handlers.Ready, Warnings: whole.Warnings}
+	var names []string
+	failed := 0
+	why := ""
+	for name, c := range of {
+		if c.Failed != "" {
+			failed++
+			why = c.Failed
+		}
+		if c.Failed != "" || len(c.Warnings) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	switch {
+	case whole.Failed != "":
+		all.Status = handlers.Failed
+		all.Detail = whole.Failed
+	case failed > 0 && failed == len(of):
+		all.Status = handlers.Failed
+		all.Detail = fmt.Sprintf("none of the %d collections can be searched; one of them: %s", failed, why)
+	}
+	if apart && len(names) > 0 {
+		all.Warnings = append(slices.Clone(all.Warnings), fmt.Sprintf(
+			"%d collections are not whole: GET /v1/collections/NAME/readyz tells a key of its own", len(names)))
+	}
+	out := []handlers.Component{all}
+	for _, name := range names {
+		if apart {
+			break
+		}
+		warnings := slices.Clone(of[name].Warnings)
+		if of[name].Failed != "" {
+			warnings = append([]string{"cannot be searched: " + of[name].Failed}, warnings...)
+		}
+		out = append(out, handlers.Component{
+			Name: whole.Of + " of " + name, Status: handlers.Ready, Warnings: warnings,
+		})
+	}
+	return out
+}

@@ -1,0 +1,28 @@
+package opensearch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"example.org/conclave/store"
+)
+
+// Unavailable returns err as a *store.UnavailableError where it says that the cluster did not answer, had too much to
+// do, or lacked a shard; any other error as it is, and nil of nil.
+func Unavailable(err error) error {
+	var status *StatusError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &status):
+		if status.Status < http.StatusInternalServerError && status.Status != http.StatusTooManyRequests {
+			return err
+		}
+	case !errors.As(err, new(*UnreachableError)) && !errors.As(err, new(*url.Error)) &&
+		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errHangs) && !errors.Is(err, errAnswer):
+		return err
+	}
+	return &store.UnavailableError{Err: err}
+}
