@@ -138,7 +138,9 @@ func (c *Catalogue) entries(ctx context.Context, indexes, more string) (out []En
 // Look returns how each collection is by its name: without Statistics, with the blocks of its own index. limits and
 // everywhere are those of all indexes of the cluster (Health.Limits and Health.Blocked). Whichever node is asked answers
 // by what it knows, so that a node that hangs delays nothing.
-func (c *Catalogue) Look(ctx context.Context) (all map[string]Health, limits []string, everywhere string, err error) {
+func (c *Catalogue) Look(
+	ctx context.Context,
+) (all map[string]Health, limits []string, everywhere string, err error) {
 	const wild = "expand_wildcards=open,closed&local=true"
 	var made map[string]json.RawMessage
 	var health struct {
