@@ -47,7 +47,7 @@ lint: ## formatting, style, go vet (for arm64 and macOS too), staticcheck, errch
 	@.ci/vetdarwin
 	@go tool staticcheck $(ALL)
 	@go tool errcheck -ignoretests -exclude .errcheck $(ALL)
-	@go test -vet=off -run 'TestStyle|TestCommentsOfFunctions' ./internal/archtest
+	@go test -vet=off -run 'TestStyle|TestNamesInComments' ./internal/archtest
 	@.ci/vulnerabilities
 
 # Part of make test too; each of these is what one caller once took from all others.

@@ -116,8 +116,8 @@ type ExpertSize struct {
 }
 
 const (
-	changeBytes = 150       // of a change that waits: collection.pending
-	flushBytes  = 32 << 20  // texts of a flush: collection.flushBytes
+	changeBytes = 150       // of a change that waits to be flushed
+	flushBytes  = 32 << 20  // texts of a flush: store/folder, flushBytes
 	wordBytes   = 512 << 20 // postings before they go to a file, as package collection builds
 	openUploads = 16        // for each that stores: handlers.openUploads
 	uploadBytes = 2 << 20   // of an upload beside two lines: handlers.uploadChunk read, and as much stored

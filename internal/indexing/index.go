@@ -28,7 +28,7 @@ type Options struct {
 	// Inputs are read into a new collection, or into one that is there. None: the
 	// passages of the collection get vectors of Add or of Granularities, too.
 	Inputs []corpus.Input
-	// Experts are those of a new collection, as experts.Chosen reads them.
+	// Experts are those of a new collection, as shipped.Chosen reads them.
 	Experts string
 	// Add is an expert that the collection has no vectors of; "": none.
 	Add string

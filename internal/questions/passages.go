@@ -6,7 +6,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Passages are those of a collection; *collection.Generation has them.
+// Passages finds the passages of a collection. A folder.Generation is one.
 type Passages interface {
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }

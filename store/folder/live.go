@@ -23,7 +23,7 @@ import (
 // changes that arrive together share one sync (group commit). In the background
 // the oldest changes are made into a segment, which is when searches see them;
 // encoding is the slow part, and what waits for it is the backlog. Small
-// segments are merged, one merge at a time (see mergePolicy).
+// segments are merged, one merge at a time (see MergePolicy).
 //
 // Its goroutines, the committer, the flusher and the merger, end with Close.
 type Live struct {

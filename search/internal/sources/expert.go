@@ -5,7 +5,7 @@ type Expert struct {
 	// Name is unique among the experts, and neither "bm25" nor "phrases".
 	Name string
 	// Encoder may be shared: experts with the same Encoder, or with the same
-	// Info.Fingerprints["run"] or, without that, ["question"], encode a question once.
+	// fingerprint "run" in Info or, without that, "question", encode a question once.
 	Encoder QuestionEncoder
 	// Head changes what Encoder gives a question; nil: the expert searches by that.
 	Head Head
@@ -14,7 +14,7 @@ type Expert struct {
 	// Similarity scores the token vectors of a passage for those of a question, as the
 	// index of late interaction does; nil: Rerank is refused.
 	Similarity func(question, passage []float32) (float32, error)
-	// Ensemble gives the expert a confidence when Info.Calibration says with
+	// Ensemble gives the expert a confidence when the calibration in Info says with
 	// which temperature and depth. Nil: it has none.
 	Ensemble Ensemble
 	// Representatives are questions of the expert's domain, [R, D], as the
