@@ -25,10 +25,16 @@ type Reads struct {
 
 // ReadsOf returns how encoders read a passage: what holds for any of them. known: one of
 // them can say it.
-func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bool) {
+//
+// windows says that the store has vectors of the windows of long passages (WindowReader): what is in one counts as
+// read.
+func ReadsOf(encoders []PassageEncoder, p corpus.Passage, windows bool) (cut, unread, known bool) {
 	for _, e := range encoders {
 		if r, ok := e.(PassageReader); ok {
 			c, u := r.Reads(p)
+			if w, ok := e.(WindowReader); ok && c && windows {
+				_, c = w.Windows(p)
+			}
 			cut = cut || c
 			unread = unread || u
 			known = true
@@ -53,7 +59,7 @@ func (r Reads) Warnings() (warnings []string) {
 		warnings = append(
 			warnings,
 			fmt.Sprintf(
-				"the experts read only the beginning of %d of %d passages, which are longer than their max_tokens: what stands further on is found by equal words alone, or once such passages are split",
+				"the experts do not read all of %d of %d passages, which are too long for them: what stands further on is found by equal words alone, or once such passages are split",
 				r.Cut,
 				r.Known,
 			),

@@ -18,6 +18,8 @@ type BuildReport struct {
 	Copies     int               `json:"copies"`          // passages with title and text of another one before them
 	Bytes      int64             `json:"bytes"`           // of the new files
 	Recall     map[string]Recall `json:"recall"`
+	// Cut is how many passages have text behind the windows in which they are read (WindowReader).
+	Cut int `json:"-"`
 }
 
 // Recall is the share of the hits of exact search that an index finds. It is measured

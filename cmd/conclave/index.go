@@ -517,7 +517,7 @@ func printIndexed(w *cli.ErrWriter, r indexing.Indexed, where string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
 		w.Printf(
-			"%s: passages longer than its %d tokens, of which the beginning is encoded: %s\n",
+			"%s: passages longer than it reads, %d tokens at a time, of which the end is not encoded: %s\n",
 			name,
 			r.Reads[name],
 			cli.Count(r.Truncated[name], ""),

@@ -37,7 +37,7 @@ With --reference, the text of one file is compared with another text of it, such
 of the reference's words was kept, which share of its pairs of neighbouring words, and how many words are not in it.`,
 		Example: "  conclave read handbook.pdf\n  conclave read --json wiki/ > passages.jsonl\n" +
 			"  conclave read --json --reference handbook.txt handbook.pdf",
-		Args:    cobra.MinimumNArgs(1),
+		Args: cobra.MinimumNArgs(1),
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			unread := &unreadFiles{}
 			readers, err := openReaders(config, false)

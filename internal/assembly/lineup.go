@@ -26,6 +26,9 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	}
 	for _, e := range a.Experts.Searched {
 		x := e.SearchedAmong(a.Experts.Searched)
+		if a.Store.JobsFolder() != "" { // a folder has vectors of windows
+			x.Passages = experts.InWindows(x.Passages)
+		}
 		if e.Late() {
 			if made.Late != nil {
 				return made, &TwoLateError{made.Late.Name, x.Name}

@@ -6,6 +6,7 @@ import (
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/granules"
+	"example.org/conclave/internal/rank"
 	"example.org/conclave/models"
 	"example.org/conclave/search"
 )
@@ -66,6 +67,39 @@ func (e *Expert) PassageTokens(p corpus.Passage) (read int, cut bool) {
 func (e *Expert) Reads(p corpus.Passage) (cut, unread bool) {
 	read, cut := e.Encoder.ReadablePassage(encoder.Text{Title: p.Title, Text: p.Text})
 	return cut && e.Granularity == nil, read < 1
+}
+
+// mostWindowTokens is how many tokens of a passage are read at most in windows: as many as an index of late
+// interaction has of one.
+const mostWindowTokens = 4096
+
+// Windows implements store.WindowReader. A passage that is longer than the encoder reads is read in windows of whole
+// sentences, of half as many tokens as it reads, as passages of documents are: so a sentence counts in its window's
+// vector.
+func (e *Expert) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
+	if e.Granularity != nil || e.Sparse() || e.head != nil {
+		return nil, false
+	}
+	of := encoder.Text{Title: p.Title, Text: p.Text}
+	if _, cut := e.Encoder.PassageTokens(of); !cut {
+		return nil, false
+	}
+	limit := e.Bundle.Manifest.Vectors.MaxTokens.Passage
+	titled, _ := e.Encoder.PassageTokens(encoder.Text{Title: p.Title})
+	room := min(limit/2, limit-titled)
+	if room < limit/8 {
+		return nil, true // the title leaves no room
+	}
+	total := 0
+	for _, s := range granules.Packed(p.Text, room, e.Encoder.WordTokens) {
+		read, _ := e.Encoder.PassageTokens(encoder.Text{Title: p.Title, Text: p.Text[s.Begin:s.End]})
+		total += read
+		if total > mostWindowTokens {
+			return windows, true
+		}
+		windows = append(windows, s)
+	}
+	return windows, false
 }
 
 // EncodePassages gives the vectors of passages as they are stored: a vector is as long as

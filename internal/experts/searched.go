@@ -63,3 +63,24 @@ func (e embedder) EncodePassages(ctx context.Context, passages []corpus.Passage)
 	vectors, _, err := e.readPassages(ctx, passages)
 	return vectors, err
 }
+
+// InWindows returns what encodes passages of a searched expert, for a store that has vectors of the windows of long
+// passages (store.WindowReader): Reads then calls a passage cut only if it has text behind its windows.
+func InWindows(of search.PassageEncoder) search.PassageEncoder {
+	if e, ok := of.(embedder); ok {
+		return windowed{e}
+	}
+	return of
+}
+
+// windowed is an embedder whose long passages are read in windows.
+type windowed struct{ embedder }
+
+// Reads implements search.PassageReads.
+func (e windowed) Reads(p corpus.Passage) (cut, unread bool) {
+	cut, unread = e.embedder.Reads(p)
+	if cut {
+		_, cut = e.Windows(p)
+	}
+	return cut, unread
+}

@@ -109,6 +109,30 @@ func (g Granularity) Split(text string, tokens func(word string) int) []rank.Spa
 	return out
 }
 
+// Packed gives parts of a text of whole sentences, as many as have n tokens together at most; a longer sentence is
+// split between words. The parts do not overlap. tokens counts the tokens of a word.
+func Packed(text string, n int, tokens func(word string) int) (out []rank.Span) {
+	have := 0 // tokens of the last part
+	for _, s := range sentencesOf(text) {
+		for _, p := range byTokens(text[s.begin:s.end], n, tokens) {
+			begin, end := s.begin+p.begin, s.begin+p.end
+			more := 0
+			for w := words.FromString(text[begin:end]); w.Next(); {
+				if strings.TrimSpace(w.Value()) != "" {
+					more += tokens(w.Value())
+				}
+			}
+			if len(out) == 0 || have+more > n {
+				out = append(out, rank.Span{Begin: uint32(begin)})
+				have = 0
+			}
+			out[len(out)-1].End = uint32(end)
+			have += more
+		}
+	}
+	return out
+}
+
 // byTokens gives parts of words (Unicode Standard Annex 29, section 4) with at most n
 // tokens, and with the punctuation that follows them.
 func byTokens(text string, n int, tokens func(word string) int) (parts []span) {

@@ -123,7 +123,11 @@ func Index(ctx context.Context, o Options) (made Indexed, err error) {
 			if e.Granularity != nil {
 				continue
 			}
-			if n := e.Encoder.CutPassages() - ofSample[e].cut; n > 0 {
+			n := e.Encoder.CutPassages() - ofSample[e].cut
+			if n == 0 && !e.Sparse() {
+				n = int64(made.Cut) // behind the windows
+			}
+			if n > 0 {
 				made.Truncated[e.Name()] = n
 				made.Reads[e.Name()] = e.Bundle.Manifest.Vectors.MaxTokens.Passage
 			}

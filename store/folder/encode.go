@@ -42,6 +42,13 @@ func encode(
 			if err != nil {
 				return err
 			}
+		} else {
+			w := windowed(encoder, batch)
+			vectors, err := encodeChunks(ctx, encoder, w.texts, o.BatchPassages)
+			if err != nil {
+				return err
+			}
+			return out.appendWindowed(w, vectors)
 		}
 		for some := range slices.Chunk(batch, o.BatchPassages) {
 			vectors, err := encoder.EncodePassages(ctx, some)
@@ -99,14 +106,22 @@ func eachBatch(
 type vectorFile struct {
 	expert expertManifest
 	to     ann.Writer
-	parts  *ann.PartsWriter // nil: a passage has one vector
-	closed bool
+	// parts says which rows are whose; nil: each passage has one vector, or one list of vectors
+	parts *ann.PartsWriter
+	// windowed: some passage has several rows although the expert has no Parts; else the file of parts is not kept
+	windowed bool
+	closed   bool
+}
+
+// listed reports whether a passage has a list of vectors, in one row.
+func (f *vectorFile) listed() bool {
+	return f.expert.Index.Kind == ann.Late || f.expert.Index.Kind == ann.Sparse
 }
 
 func createVectors(d disk.Disk, to vectorPaths, x expertManifest) (f vectorFile, err error) {
 	f.expert = x
 	f.to, err = ann.Create(d, x.Index.Kind, to.vectors, x.Dimension)
-	if err != nil || !x.Parts {
+	if err != nil || f.listed() {
 		return f, err
 	}
 	f.parts, err = ann.CreateParts(d, to.parts)
@@ -131,15 +146,17 @@ func (f *vectorFile) cut(encoder store.PassageEncoder, batch []corpus.Passage) (
 	return texts, nil
 }
 
-// append writes the vectors of a batch of passages.
-func (f *vectorFile) append(batch []corpus.Passage, vectors [][]float32) error {
-	var err error
+// check returns an error unless these are vectors of the expert for a batch of passages.
+func (f *vectorFile) check(batch []corpus.Passage, vectors [][]float32) error {
 	if f.expert.Index.Kind == ann.Sparse {
-		err = store.CheckLists(vectors, batch, f.expert.Dimension)
-	} else {
-		err = store.CheckVectors(vectors, batch, f.expert.Dimension, f.expert.Index.Kind == ann.Late)
+		return store.CheckLists(vectors, batch, f.expert.Dimension)
 	}
-	if err != nil {
+	return store.CheckVectors(vectors, batch, f.expert.Dimension, f.expert.Index.Kind == ann.Late)
+}
+
+// append writes the vectors of a batch of passages, or of their parts.
+func (f *vectorFile) append(batch []corpus.Passage, vectors [][]float32) error {
+	if err := f.check(batch, vectors); err != nil {
 		return err
 	}
 	for _, v := range vectors {
@@ -156,7 +173,15 @@ func (f *vectorFile) copy(from ann.Index, o rank.Ordinal) error {
 	if f.parts == nil {
 		return f.to.Append(vector)
 	}
-	if err := f.parts.Append(from.(*ann.Grouped).Spans(o)); err != nil {
+	var spans []rank.Span // of a passage that has one vector
+	if grouped, ok := from.(*ann.Grouped); ok {
+		spans = grouped.Spans(o)
+	}
+	if f.expert.Parts {
+		if err := f.parts.Append(spans); err != nil {
+			return err
+		}
+	} else if err := f.appendSpans(windowsIn(spans)); err != nil {
 		return err
 	}
 	for row := range slices.Chunk(vector, f.expert.Dimension) {
@@ -173,7 +198,7 @@ func (f *vectorFile) close() error {
 	if f.parts == nil {
 		return err
 	}
-	if err != nil {
+	if err != nil || !f.expert.Parts && !f.windowed {
 		f.parts.Abort()
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"example.org/conclave/ann"
@@ -112,7 +113,7 @@ func buildExpert(
 	if kind.Graph {
 		out.Graph = &fileManifest{Name: fmt.Sprintf("%s-%d.%s", x.Name, number, kind.Name)}
 	}
-	if x.Parts {
+	if x.Parts || x.Index.Kind != ann.Late && x.Index.Kind != ann.Sparse {
 		out.Parts = &fileManifest{Name: fmt.Sprintf("%s-%d.parts", x.Name, number)}
 	}
 	to := out.paths(dir)
@@ -126,6 +127,12 @@ func buildExpert(
 	}()
 	if err := vectorsOf(ctx, d, to, texts, x, r); err != nil {
 		return out, err
+	}
+	if out.Parts != nil && !x.Parts {
+		if _, err := d.Stat(to.parts); errors.Is(err, fs.ErrNotExist) { // no passage has windows
+			out.Parts = nil
+			to = out.paths(dir)
+		}
 	}
 	err = ann.Build(ctx, d, kind.Name, to.vectors, to.graph, ann.BuildOptions{
 		M: x.Index.M, EfConstruction: x.Index.EfConstruction, Seed: x.Index.Seed, Threads: o.Threads,

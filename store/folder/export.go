@@ -105,6 +105,9 @@ func (g *Generation) exportExpert(ctx context.Context, x expertManifest, folder 
 			if err != nil {
 				return err
 			}
+			if !x.Parts {
+				vector = vector[:min(len(vector), x.Dimension)] // of a long passage the first window's
+			}
 			row = row[:0]
 			for _, number := range vector {
 				row = binary.LittleEndian.AppendUint32(row, math.Float32bits(number))

@@ -300,7 +300,7 @@ func (m *manifest) check() error {
 			switch of := s.expert(x.Name); {
 			case of == nil:
 				return fmt.Errorf("segment %s has nothing of expert %q", s.Name, x.Name)
-			case x.Parts != (of.Parts != nil):
+			case x.Parts && of.Parts == nil:
 				return fmt.Errorf("segment %s has no parts of passages for expert %q, or has them for nothing", s.Name, x.Name)
 			}
 		}

@@ -76,7 +76,7 @@ func readBy(encoders []store.PassageEncoder) readMaker {
 			if err != nil {
 				return reads, false, err
 			}
-			c, u, some := store.ReadsOf(encoders, p)
+			c, u, some := store.ReadsOf(encoders, p, true)
 			if !some {
 				return reads, false, nil
 			}

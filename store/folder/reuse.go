@@ -54,11 +54,10 @@ func (r *reuse) vector(e store.PassageEncoder, p *corpus.Passage, whole uint64) 
 		if err != nil || old.Title != p.Title {
 			continue
 		}
-		if !v.Parts() {
-			if old.Text == p.Text {
-				if vector, err := v.Vector(o); err == nil {
-					return vector
-				}
+		if !v.Parts() && old.Text == p.Text {
+			vector, err := v.Vector(o)
+			if err == nil && (e.Late() || store.IsSparse(e) || len(vector) == e.Dimension()) {
+				return vector
 			}
 			continue
 		}
@@ -157,6 +156,14 @@ type reusing struct {
 
 // Sparse reports what store.IsSparse reports of the encoder.
 func (e reusing) Sparse() bool { return store.IsSparse(e.PassageEncoder) }
+
+// Windows implements store.WindowReader as the encoder does.
+func (e reusing) Windows(p corpus.Passage) ([]rank.Span, bool) {
+	if r, ok := e.PassageEncoder.(store.WindowReader); ok {
+		return r.Windows(p)
+	}
+	return nil, false
+}
 
 // EncodePassages implements PassageEncoder.
 func (e reusing) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {

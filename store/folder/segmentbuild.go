@@ -64,6 +64,9 @@ func (w *writer) addSegment(
 		return report, err
 	}
 	report.Generation, report.Segment = m.Generation, s.Name
+	if s.Reads != nil && s.Reads.Cut != nil {
+		report.Cut = s.Reads.Cut.Passages
+	}
 	now := w.pinned()
 	defer now.drop()
 	report.Copies, err = now.Copies(ctx)

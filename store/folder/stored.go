@@ -108,6 +108,9 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 		if err != nil {
 			return nil, err
 		}
+		if !e.late && !e.sparse {
+			vector = vector[:min(len(vector), e.expert.Dimension)] // of a long passage the first window's
+		}
 		out = append(out, vector)
 	}
 	return out, ctx.Err()

@@ -2,7 +2,9 @@ package folder
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"example.org/conclave/internal/corpus"
@@ -27,7 +29,7 @@ func encodedTogether(plan *manifest, encoders []store.PassageEncoder, o store.Bu
 	}
 	for _, s := range o.Shared {
 		if late, dense := asked(s.Late), asked(s.Dense); late != nil && dense != nil {
-			pass := &sharedPass{encode: s.Encode, experts: [2]expertManifest{*late, *dense}, options: o}
+			pass := &sharedPass{encode: s.Encode, reader: s.Dense, experts: [2]expertManifest{*late, *dense}, options: o}
 			makers[late.Name], makers[dense.Name] = pass.vectors, pass.vectors
 		}
 	}
@@ -37,9 +39,10 @@ func encodedTogether(plan *manifest, encoders []store.PassageEncoder, o store.Bu
 // sharedPass is the pass of two experts over one segment's passages.
 type sharedPass struct {
 	encode  func(context.Context, []corpus.Passage) (late, dense [][]float32, err error)
-	experts [2]expertManifest // in this order
+	reader  store.PassageEncoder // says in which windows both read long passages
+	experts [2]expertManifest    // in this order
 	options store.BuildOptions
-	made    string // the file of the one whose turn is still to come
+	made    vectorPaths // the files of the one whose turn is still to come
 }
 
 // vectors serves as a vectorMaker of either.
@@ -51,17 +54,17 @@ func (s *sharedPass) vectors(
 	x expertManifest,
 	r *reporter,
 ) (err error) {
-	path := to.vectors
-	if s.made != "" {
-		return d.Rename(s.made, path)
+	if s.made.vectors != "" {
+		return s.take(d, to)
 	}
-	paths := [2]string{path, path + ".other"}
+	other := vectorPaths{vectors: to.vectors + ".other", parts: to.vectors + ".otherparts"}
+	paths := [2]vectorPaths{to, other}
 	if s.experts[1].Name == x.Name {
 		slices.Reverse(paths[:])
 	}
 	var files [2]vectorFile
 	for i, x := range s.experts {
-		files[i], err = createVectors(d, vectorPaths{vectors: paths[i]}, x)
+		files[i], err = createVectors(d, paths[i], x)
 		if err != nil {
 			files[0].abort()
 			return err
@@ -72,17 +75,27 @@ func (s *sharedPass) vectors(
 			files[i].abort()
 		}
 		if err != nil {
-			_ = d.Remove(path + ".other") // else the next writer does
+			_ = d.Remove(other.vectors) // else the next writer does
+			_ = d.Remove(other.parts)
 		}
 	}()
 	name := s.experts[1].Name + " and " + s.experts[0].Name
 	err = eachBatch(ctx, texts, name, s.options, r, func(batch []corpus.Passage) error {
-		late, dense, err := s.encode(ctx, batch)
-		if err != nil {
-			return err
+		w := windowed(s.reader, batch)
+		var made [2][][]float32
+		for some := range slices.Chunk(w.texts, max(1, s.options.BatchPassages)) {
+			late, dense, err := s.encode(ctx, some)
+			if err == nil && (len(late) != len(some) || len(dense) != len(some)) {
+				err = fmt.Errorf("the encoders gave %d and %d vectors for %d passages", len(late), len(dense), len(some))
+			}
+			if err != nil {
+				return err
+			}
+			made[0] = append(made[0], late...)
+			made[1] = append(made[1], dense...)
 		}
-		for i, vectors := range [][][]float32{late, dense} {
-			if err := files[i].append(batch, vectors); err != nil {
+		for i := range files {
+			if err := files[i].appendWindowed(w, made[i]); err != nil {
 				return fmt.Errorf("%s: %w", s.experts[i].Name, err)
 			}
 		}
@@ -94,7 +107,21 @@ func (s *sharedPass) vectors(
 		}
 	}
 	if err == nil {
-		s.made = path + ".other"
+		s.made = other
 	}
 	return err
+}
+
+// take gives the files that the other expert's turn made their names.
+func (s *sharedPass) take(d disk.Disk, to vectorPaths) error {
+	if err := d.Rename(s.made.vectors, to.vectors); err != nil {
+		return err
+	}
+	if to.parts == "" {
+		return nil
+	}
+	if _, err := d.Stat(s.made.parts); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return d.Rename(s.made.parts, to.parts)
 }

@@ -100,7 +100,7 @@ const (
 
 // readMarks returns the marks of how encoders read a passage, and of the first of a document.
 func readMarks(encoders []store.PassageEncoder, p corpus.Passage) (marks []string) {
-	cut, unread, _ := store.ReadsOf(encoders, p)
+	cut, unread, _ := store.ReadsOf(encoders, p, false)
 	if cut {
 		marks = append(marks, markCut)
 	}

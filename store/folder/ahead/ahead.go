@@ -135,6 +135,14 @@ func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) (
 	return vectors, a.keep(versions, vectors, missing)
 }
 
+// Windows implements store.WindowReader as the encoder does.
+func (a *Ahead) Windows(p corpus.Passage) ([]rank.Span, bool) {
+	if r, ok := a.PassageEncoder.(store.WindowReader); ok {
+		return r.Windows(p)
+	}
+	return nil, false
+}
+
 // aheadBatch is how many passages are encoded at a time.
 const aheadBatch = 256
 
@@ -160,9 +168,18 @@ func (a *Ahead) Encode(
 		if err != nil {
 			return encoded, err
 		}
+		var windows []corpus.Passage
 		parts, _, err := store.Cut(a.PassageEncoder, p)
 		if err != nil {
 			return encoded, err
+		}
+		for _, s := range store.WindowsOf(a.PassageEncoder, p) {
+			part := p
+			part.Text = p.Text[s.Begin:s.End]
+			windows = append(windows, part)
+		}
+		if len(windows) > 0 {
+			parts = windows
 		}
 		for _, part := range parts {
 			batch = append(batch, part)

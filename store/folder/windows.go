@@ -1,0 +1,112 @@
+package folder
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
+)
+
+// windowedBatch is a batch of passages as an encoder reads them: long ones in several windows (store.WindowReader).
+type windowedBatch struct {
+	passages []corpus.Passage
+	texts    []corpus.Passage // what is encoded: passages, or windows of them as passages with their text
+	spans    [][]rank.Span    // of each passage: its windows; nil: it is encoded as it is
+}
+
+// windowed splits the long passages of a batch into the windows in which an encoder reads them.
+func windowed(encoder store.PassageEncoder, batch []corpus.Passage) windowedBatch {
+	w := windowedBatch{passages: batch, spans: make([][]rank.Span, len(batch))}
+	for i, p := range batch {
+		w.spans[i] = store.WindowsOf(encoder, p)
+		if w.spans[i] == nil {
+			w.texts = append(w.texts, p)
+		}
+		for _, s := range w.spans[i] {
+			part := p
+			part.Text = p.Text[s.Begin:s.End]
+			w.texts = append(w.texts, part)
+		}
+	}
+	return w
+}
+
+// each calls do with each passage's number and the numbers of its texts.
+func (w *windowedBatch) each(do func(passage, from, to int) error) error {
+	from := 0
+	for i := range w.passages {
+		to := from + max(1, len(w.spans[i]))
+		if err := do(i, from, to); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// appendWindowed writes the vectors of a batch, which are those of its texts: a late expert's lists of one passage
+// become one list, others' vectors rows of the passage.
+func (f *vectorFile) appendWindowed(w windowedBatch, vectors [][]float32) error {
+	if err := f.check(w.texts, vectors); err != nil {
+		return err
+	}
+	return w.each(func(passage, from, to int) error {
+		if f.listed() {
+			return f.to.Append(slices.Concat(vectors[from:to]...))
+		}
+		if err := f.appendSpans(w.spans[passage]); err != nil {
+			return err
+		}
+		for _, v := range vectors[from:to] {
+			if err := f.to.Append(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// appendSpans notes which rows are those of the next passage: one for each window, or one for the whole passage, whose
+// span is empty.
+func (f *vectorFile) appendSpans(spans []rank.Span) error {
+	if len(spans) > 0 {
+		f.windowed = true
+	} else {
+		spans = []rank.Span{{}}
+	}
+	if f.parts == nil {
+		return fmt.Errorf("expert %s has no file for windows of passages", f.expert.Name)
+	}
+	return f.parts.Append(spans)
+}
+
+// encodeChunks encodes texts, at most so many at a time.
+func encodeChunks(
+	ctx context.Context,
+	encoder store.PassageEncoder,
+	texts []corpus.Passage,
+	most int,
+) (vectors [][]float32, err error) {
+	for some := range slices.Chunk(texts, most) {
+		made, err := encoder.EncodePassages(ctx, some)
+		if err == nil && len(made) != len(some) {
+			err = fmt.Errorf("the encoder gave %d vectors for %d passages", len(made), len(some))
+		}
+		if err != nil {
+			return nil, err
+		}
+		vectors = append(vectors, made...)
+	}
+	return vectors, nil
+}
+
+// windowsIn returns the spans of a passage's rows, or nil if its one row is of the whole passage (appendSpans).
+func windowsIn(spans []rank.Span) []rank.Span {
+	if len(spans) == 1 && spans[0] == (rank.Span{}) {
+		return nil
+	}
+	return spans
+}
