@@ -1,6 +1,7 @@
 package search
 
 import (
+	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
 )
@@ -90,3 +91,19 @@ const (
 	StageFetch      = run.StageFetch
 	StageGenerate   = run.StageGenerate
 )
+
+// Correction is a misspelt word of a question and what was searched for instead.
+type Correction = question.Correction
+
+// Synonyms are words, or several words, that mean the same to a collection.
+type Synonyms = question.Synonyms
+
+// Used says which words of a question were searched for by others, too.
+type Used = question.Expansion
+
+// Rewriter makes a question that stands alone of the last message of a conversation.
+type Rewriter = question.Rewriter
+
+// Typed reads a question as it was typed into a box: words in quotes have to stand in each passage, and words behind a
+// minus must not.
+func Typed(text string) (asked string, must, mustNot []string) { return question.Typed(text) }

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -131,7 +132,7 @@ type Span struct {
 type LoadedReader struct {
 	Reader    // nil: a generator
 	Generator Generator
-	Rewriter  Rewriter // nil: messages are asked as they are
+	Rewriter  question.Rewriter // nil: messages are asked as they are
 	// Passages and Tokens are how many a generator reads and writes where a request does not
 	// say; 0: UsuallyFused and UsuallyGenerated.
 	Passages, Tokens int

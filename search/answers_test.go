@@ -81,7 +81,7 @@ func wanted(o AnswerOptions) AnswerOptions { o.Wanted = true; return o }
 func TestAnswersByHand(t *testing.T) {
 	s, m := withReader()
 	for _, combine := range []string{"", CombineBest, CombineSum} {
-		got := s.ask(t, Request{Question: question, K: 5, Answer: wanted(AnswerOptions{Combine: combine})})
+		got := s.ask(t, Request{Question: askedOften, K: 5, Answer: wanted(AnswerOptions{Combine: combine})})
 		if !slices.Equal(m.read, ids(got.Results)) || len(got.Answers) == 0 {
 			t.Fatalf("read %v of %v, %+v", m.read, ids(got.Results), got.Answers)
 		}
@@ -132,14 +132,14 @@ func TestAnswersByHand(t *testing.T) {
 // results too.
 func TestWhichPassagesAreRead(t *testing.T) {
 	s, m := withReader()
-	all := s.ask(t, Request{Question: question, K: 40})
+	all := s.ask(t, Request{Question: askedOften, K: 40})
 	first := ids(all.Results)
 	for _, c := range []struct{ k, offset, passages, from, to int }{{5, 0, 0, 0, 5}, {20, 0, 0, 0, 5}, {3, 0, 12, 0, 12},
 		{1, 0, 0, 0, 5}, {4, 6, 0, 6, 11}, {4, 6, 2, 6, 8}} {
 		engine := s.engine(t)
 		got, err := engine.Search(
 			context.Background(),
-			Request{Question: question, K: c.k, Offset: c.offset, Answer: wanted(AnswerOptions{Passages: c.passages})},
+			Request{Question: askedOften, K: c.k, Offset: c.offset, Answer: wanted(AnswerOptions{Passages: c.passages})},
 		)
 		err = errors.Join(err, engine.Close(context.Background()))
 		if err != nil {
@@ -149,7 +149,7 @@ func TestWhichPassagesAreRead(t *testing.T) {
 			t.Errorf("%+v: read %v, %d results", c, m.read, len(got.Results))
 		}
 	}
-	if got := s.ask(t, Request{Question: question}); got.Answers != nil {
+	if got := s.ask(t, Request{Question: askedOften}); got.Answers != nil {
 		t.Errorf("nobody asked: %+v", got.Answers)
 	}
 }
@@ -166,7 +166,7 @@ func TestSilence(t *testing.T) {
 	s, m := withReader()
 	s.config.Readers[0].Chance = fixedChance{}
 	answers := func(least *float64) []Extract {
-		return s.ask(t, Request{Question: question, Answer: wanted(AnswerOptions{MinChance: least})}).Answers
+		return s.ask(t, Request{Question: askedOften, Answer: wanted(AnswerOptions{MinChance: least})}).Answers
 	}
 	if got := answers(nil); len(got) < 2 || *got[0].Chance != 1 || *got[1].Chance != .5 {
 		t.Errorf("%+v", got)
@@ -220,7 +220,7 @@ func TestReaderInTrouble(t *testing.T) {
 	for hook, want := range map[error]string{errors.New("broken"): "it failed", full{}: "its queue is full", context.DeadlineExceeded: "in time"} {
 		s, m := withReader()
 		m.hook = func(context.Context) error { return hook }
-		got := s.ask(t, Request{Question: question, Answer: wanted(AnswerOptions{})})
+		got := s.ask(t, Request{Question: askedOften, Answer: wanted(AnswerOptions{})})
 		if len(got.Results) != 10 || got.Answers == nil || len(got.Answers) > 0 || len(got.Degraded) != 1 ||
 			got.Degraded[0].Source != "marker" ||
 			!strings.Contains(got.Degraded[0].Reason, want) {
@@ -240,7 +240,7 @@ func TestReaderHasItsTime(t *testing.T) {
 		started := time.Now()
 		got, err := engine.Search(
 			context.Background(),
-			Request{Question: question, TimeoutMS: 1000, Answer: wanted(AnswerOptions{})},
+			Request{Question: askedOften, TimeoutMS: 1000, Answer: wanted(AnswerOptions{})},
 		)
 		if err != nil || len(got.Degraded) != 2 || len(got.Results) != 10 {
 			t.Fatalf("%v, %+v", err, got.Degraded)
@@ -270,14 +270,14 @@ func TestAnswersRefused(t *testing.T) {
 			"from 0 to 1"},
 		{Request{Fusion: listOf("rrf", "sum"), Answer: wanted(one)}, "not_one_ranking", "/answer", "name one method"},
 	} {
-		c.r.Question = question
+		c.r.Question = askedOften
 		if e := s.refused(t, c.r); e.Code != c.code || e.Fields[0].Pointer != c.pointer ||
 			!strings.Contains(e.Detail, c.says) {
 			t.Errorf("%+v: %+v", c.r.Answer, e)
 		}
 	}
 	s.config.Readers = nil
-	if e := s.refused(t, Request{Question: question, Answer: wanted(one)}); e.Code != "needs_reader" {
+	if e := s.refused(t, Request{Question: askedOften, Answer: wanted(one)}); e.Code != "needs_reader" {
 		t.Errorf("without a reader: %+v", e)
 	}
 }
@@ -339,7 +339,7 @@ func TestNormaliseAnswer(t *testing.T) {
 func TestRankedByReader(t *testing.T) {
 	s, _ := withReader()
 	s.config.Defaults.Chances = &sure{first: .4, any: .7}
-	r := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 20}
+	r := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 20}
 	before := s.ask(t, r)
 	const weight = 2.
 	for i := range s.config.Readers {
@@ -399,7 +399,7 @@ func TestRankedByReader(t *testing.T) {
 	if err != nil || !slices.Equal(ids(page.Results), ids(before.Results[4:8])) {
 		t.Errorf("the second page: %v, %v", err, ids(page.Results))
 	}
-	other := Request{Question: question, Fusion: methodsOf(fusion.MethodRRF), K: 20}
+	other := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodRRF), K: 20}
 	plain := s.ask(t, other)
 	other.Answer = wanted(AnswerOptions{})
 	if with := s.ask(t, other); !slices.Equal(ids(with.Results), ids(plain.Results)) {

@@ -74,7 +74,7 @@ func BenchmarkSearch(b *testing.B) {
 				e := s.engine(b)
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := e.Search(context.Background(), Request{Question: question, Fusion: methodsOf(method)}); err != nil {
+					if _, err := e.Search(context.Background(), Request{Question: askedOften, Fusion: methodsOf(method)}); err != nil {
 						b.Fatal(err)
 					}
 				}

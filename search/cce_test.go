@@ -24,7 +24,7 @@ func TestCCE(t *testing.T) {
 		s.config.Defaults.CCE = fusion.CCEOptions{Temperature: .3}
 		s.config.Defaults.Granularities = c.chosen
 		engine := s.engine(t)
-		found, err := engine.Gather(context.Background(), Request{Question: question}, 15)
+		found, err := engine.Gather(context.Background(), Request{Question: askedOften}, 15)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestCCE(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodCCE), MinConfidence: .01})
+		got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodCCE), MinConfidence: .01})
 		if got.Confidence == nil || *got.Confidence != run.Printed(*want.Confidence) || got.Basis != BasisCalibrated {
 			t.Errorf("chosen %v: confidence %v, want %v", c.chosen, got.Confidence, *want.Confidence)
 		}
@@ -60,10 +60,10 @@ func TestCCERefused(t *testing.T) {
 		request     Request
 		code        string
 	}{
-		{"C", 0, Request{Question: question, Fusion: cce}, "needs_experts"},
-		{"ABC", 0, Request{Question: question, Fusion: cce, MinConfidence: .5}, "needs_calibration"},
-		{"ABC", .3, Request{Question: question, Fusion: cce, MinConfidence: .5, Experts: &[]string{"A", "C"}}, "needs_calibration"},
-		{"ABC", .3, Request{Question: question, Fusion: cce, MinConfidence: .5, Sharpness: 3}, "needs_calibration"},
+		{"C", 0, Request{Question: askedOften, Fusion: cce}, "needs_experts"},
+		{"ABC", 0, Request{Question: askedOften, Fusion: cce, MinConfidence: .5}, "needs_calibration"},
+		{"ABC", .3, Request{Question: askedOften, Fusion: cce, MinConfidence: .5, Experts: &[]string{"A", "C"}}, "needs_calibration"},
+		{"ABC", .3, Request{Question: askedOften, Fusion: cce, MinConfidence: .5, Sharpness: 3}, "needs_calibration"},
 	} {
 		s := newStage(c.stage, 60)
 		s.config.Defaults.CCE.Temperature = c.temperature
@@ -79,7 +79,7 @@ func TestCCEOfNamedExperts(t *testing.T) {
 	s := newStage("Abc", 60)
 	s.config.Defaults.CCE.Temperature = .3
 	engine := s.engine(t)
-	found, err := engine.Gather(context.Background(), Request{Question: question}, 15)
+	found, err := engine.Gather(context.Background(), Request{Question: askedOften}, 15)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestCCEOfNamedExperts(t *testing.T) {
 			columns = append(columns, slices.Index([]string{"A", "b", "c"}, x))
 		}
 		o := fusion.CCEOptions{Temperature: .3}
-		r := Request{Question: question, Fusion: methodsOf(fusion.MethodCCE), Experts: &named}
+		r := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodCCE), Experts: &named}
 		if name != "surest" {
 			o.Sharpness, r.Sharpness = 2, 2
 		}
@@ -137,7 +137,7 @@ func TestGatherAmong(t *testing.T) {
 	var chosen []rank.Ordinal
 	found, err := engine.GatherAmong(
 		context.Background(),
-		Request{Question: question},
+		Request{Question: askedOften},
 		20,
 		func(words []rank.Hit) ([]rank.Ordinal, error) {
 			if len(words) == 0 {
@@ -163,7 +163,7 @@ func TestGatherAmong(t *testing.T) {
 	no := false
 	for column, name := range []string{"A", "B"} {
 		all := map[string]float64{}
-		for _, r := range s.ask(t, Request{Question: question, K: 60, Candidates: 60, Exact: true, Fusion: methodsOf(fusion.MethodSum), Experts: &[]string{name}, BM25: &no, Normalisation: "raw"}).Results {
+		for _, r := range s.ask(t, Request{Question: askedOften, K: 60, Candidates: 60, Exact: true, Fusion: methodsOf(fusion.MethodSum), Experts: &[]string{name}, BM25: &no, Normalisation: "raw"}).Results {
 			all[r.ID] = r.Score
 		}
 		ranking, err := fusion.Sum(found.Table, []fusion.Source{{Column: column, Weight: 1}}, fusion.LinearOptions{}, 60)
@@ -198,7 +198,7 @@ func TestHighlightOfGranularities(t *testing.T) {
 	shown := []string{"text", "contributions", "sources", "highlights"}
 	for _, method := range []string{fusion.MethodCCE, fusion.MethodSum, fusion.MethodRRF, fusion.MethodGate,
 		fusion.MethodMUF} {
-		r := s.ask(t, Request{Question: question, Fusion: methodsOf(method), Fields: shown})
+		r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(method), Fields: shown})
 		for _, result := range r.Results {
 			best := -2.
 			for _, c := range result.Contributions {
@@ -211,7 +211,7 @@ func TestHighlightOfGranularities(t *testing.T) {
 			}
 		}
 	}
-	if r := s.ask(t, Request{Question: question, Experts: &[]string{"C"}, Fusion: methodsOf(fusion.MethodSum),
+	if r := s.ask(t, Request{Question: askedOften, Experts: &[]string{"C"}, Fusion: methodsOf(fusion.MethodSum),
 		Fields: shown}); r.Results[0].Highlight != nil {
 		t.Errorf("an expert without granules has the highlight %+v", r.Results[0].Highlight)
 	}

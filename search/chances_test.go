@@ -37,7 +37,7 @@ func TestAbstains(t *testing.T) {
 		least float64
 		none  bool
 	}{{0, false}, {.4, false}, {.41, true}} {
-		r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: c.least, K: 5})
+		r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), MinConfidence: c.least, K: 5})
 		if *r.Confidence != .4 || *r.Any != .7 || r.Abstained != c.none || (len(r.Results) == 0) != c.none ||
 			r.Results == nil {
 			t.Errorf(
@@ -53,12 +53,12 @@ func TestAbstains(t *testing.T) {
 	if len(judge.seen) != len(fusion.SignalNames()) || judge.seen[5] == 0 {
 		t.Errorf("signals %v", judge.seen)
 	}
-	listed := s.ask(t, Request{Question: question, Fusion: listOf(fusion.MethodGate), MinConfidence: .5})
+	listed := s.ask(t, Request{Question: askedOften, Fusion: listOf(fusion.MethodGate), MinConfidence: .5})
 	if r := listed.Rankings[0]; !r.Abstained || len(r.Results) != 0 {
 		t.Errorf("in a list: %+v", r)
 	}
-	one := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 1})
-	ten := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 10})
+	one := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 1})
+	ten := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 10})
 	if len(one.Results) != 1 || one.Results[0].ID != ten.Results[0].ID {
 		t.Errorf("one result %v, ten %v", ids(one.Results), ids(ten.Results))
 	}
@@ -72,7 +72,7 @@ func TestFewPassagesGiveNoConfidence(t *testing.T) {
 		s := newStage("ABC", passages)
 		s.config.Defaults.Chances = &sure{first: .4, any: .7}
 		for _, least := range []float64{0, .3} {
-			r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: least, K: 5})
+			r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), MinConfidence: least, K: 5})
 			noted := slices.ContainsFunc(r.Notes, func(n string) bool {
 				says := strings.HasSuffix(n, "lets no answer without one through")
 				return strings.Contains(n, "there is no confidence") && says == (least > 0)
@@ -82,7 +82,7 @@ func TestFewPassagesGiveNoConfidence(t *testing.T) {
 				t.Errorf("%d passages, at least %v: %+v", passages, least, r)
 			}
 		}
-		if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)}); len(r.Notes) > 0 {
+		if r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodRRF)}); len(r.Notes) > 0 {
 			t.Errorf("without a gate: %q", r.Notes)
 		}
 	}
@@ -110,17 +110,17 @@ func TestUnknownKeysGiveNoConfidence(t *testing.T) {
 func TestMinConfidenceNeedsOne(t *testing.T) {
 	s := newStage("ABC", 20)
 	for _, r := range []Request{
-		{Question: question, Fusion: methodsOf(fusion.MethodRRF), MinConfidence: .5},
-		{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: .5},
+		{Question: askedOften, Fusion: methodsOf(fusion.MethodRRF), MinConfidence: .5},
+		{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), MinConfidence: .5},
 	} {
 		if e := s.refused(t, r); e.Code != "needs_calibration" || e.Fields[0].Pointer != "/min_confidence" {
 			t.Errorf("%v: %+v", r.Fusion, e)
 		}
 	}
-	if e := s.refused(t, Request{Question: question, MinConfidence: 1.5}); e.Fields[0].Pointer != "/min_confidence" {
+	if e := s.refused(t, Request{Question: askedOften, MinConfidence: 1.5}); e.Fields[0].Pointer != "/min_confidence" {
 		t.Errorf("%+v", e)
 	}
-	s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUF), MinConfidence: .01})
+	s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodMUF), MinConfidence: .01})
 }
 
 // TestMinConfidenceNeedsOneThatTells: one that hardly tells right from wrong is no
@@ -129,14 +129,14 @@ func TestMinConfidenceNeedsOneThatTells(t *testing.T) {
 	s := newStage("ABC", 20)
 	s.config.Defaults.ConfidenceAUROC = map[string]float64{fusion.MethodMUF: .599, fusion.MethodMUFSparse: .6}
 	for _, methods := range []Methods{methodsOf(fusion.MethodMUF), listOf(fusion.MethodMUFSparse, fusion.MethodMUF)} {
-		e := s.refused(t, Request{Question: question, Fusion: methods, MinConfidence: .01})
+		e := s.refused(t, Request{Question: askedOften, Fusion: methods, MinConfidence: .01})
 		if e.Code != "uninformative_confidence" || len(e.Fields) != 1 || e.Fields[0].Pointer != "/min_confidence" ||
 			!strings.Contains(e.Fields[0].Detail, `"muf"`) {
 			t.Errorf("%v: %+v", methods, e)
 		}
 	}
-	s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUFSparse), MinConfidence: .01})
-	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUF)}); r.Confidence == nil {
+	s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodMUFSparse), MinConfidence: .01})
+	if r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodMUF)}); r.Confidence == nil {
 		t.Error("no confidence without a threshold")
 	}
 }
@@ -181,7 +181,7 @@ func TestSourcesHaveChances(t *testing.T) {
 		"the gate encodes":  {Request{Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "C"}}, both},
 		"one specialist":    {Request{Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"A", "B"}}, both},
 	} {
-		c.r.Question = question
+		c.r.Question = askedOften
 		if got := with(s.ask(t, c.r)); !slices.Equal(got, c.want) {
 			t.Errorf("%s: chances of %v, want %v", name, got, c.want)
 		}
@@ -244,7 +244,7 @@ func TestQuestionsNobodyReads(t *testing.T) {
 func TestConfidenceSaysWhence(t *testing.T) {
 	s := newStage("ABC", 60)
 	s.config.Defaults.Chances = &sure{first: .4, any: .7}
-	request := Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}
+	request := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}
 	if r := s.ask(t, request); r.Basis != BasisCalibrated {
 		t.Errorf("the basis is %q", r.Basis)
 	}
@@ -261,7 +261,7 @@ func TestConfidenceSaysWhence(t *testing.T) {
 		t.Errorf("with late interaction the shipped confidence is %v, %q", r.Confidence, r.Basis)
 	}
 	s = newStage("ABC", 60)
-	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)}); r.Confidence != nil ||
+	if r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodRRF)}); r.Confidence != nil ||
 		r.Basis != "" {
 		t.Errorf("no confidence, and its basis is %q", r.Basis)
 	}
@@ -283,7 +283,7 @@ func TestConfidenceWithAReader(t *testing.T) {
 	judge := &doubted{confidence: .9}
 	s.config.Defaults.Chances = &sure{first: .4, any: .7}
 	s.config.Readers[0].Confidence = judge
-	gated := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: .5, K: 5}
+	gated := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), MinConfidence: .5, K: 5}
 	if r := s.ask(t, gated); !r.Abstained || *r.Confidence != .4 || judge.seen != nil {
 		t.Errorf("nobody asked for an answer: %+v", r)
 	}

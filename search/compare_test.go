@@ -17,27 +17,27 @@ func comparison() []Request {
 	var all []Request
 	for _, name := range MethodNames() {
 		all = append(all,
-			Request{Question: question, Fusion: methodsOf(name)},
-			Request{Question: question, Fusion: methodsOf(name), Experts: &[]string{"C", "A"}, K: 3},
-			Request{Question: question, Fusion: methodsOf(name), Experts: &[]string{"B"}, BM25: &yes})
+			Request{Question: askedOften, Fusion: methodsOf(name)},
+			Request{Question: askedOften, Fusion: methodsOf(name), Experts: &[]string{"C", "A"}, K: 3},
+			Request{Question: askedOften, Fusion: methodsOf(name), Experts: &[]string{"B"}, BM25: &yes})
 	}
 	return append(
 		all,
 		Request{
-			Question: question,
+			Question: askedOften,
 			Fusion:   Methods{Names: []string{"sum", "rrf"}, Listed: true},
 			Experts:  &[]string{"d", "A"},
 		},
-		Request{Question: question, Fusion: methodsOf("sum"), Experts: &[]string{"d"}, BM25: &no, Normalisation: "raw"},
+		Request{Question: askedOften, Fusion: methodsOf("sum"), Experts: &[]string{"d"}, BM25: &no, Normalisation: "raw"},
 		Request{
-			Question: question,
+			Question: askedOften,
 			Fusion:   methodsOf("sum"),
 			Experts:  &[]string{},
 			Explain:  true,
 			Fields:   []string{"tags", "contributions", "sources"},
 		},
 		Request{
-			Question: question,
+			Question: askedOften,
 			Fusion:   methodsOf("hybrid"),
 			Experts:  &[]string{"A", "C"},
 			Weights:  map[string]float64{"bm25": .5},
@@ -118,8 +118,8 @@ func TestCompareWithoutASource(t *testing.T) {
 	s.vectors["B"].hook = func(context.Context) error { return errors.New("gone") }
 	engine := s.engine(t)
 	requests := []Request{
-		{Question: question, Fusion: methodsOf("rrf")},
-		{Question: question, Fusion: methodsOf("rrf"), Experts: &[]string{"A"}},
+		{Question: askedOften, Fusion: methodsOf("rrf")},
+		{Question: askedOften, Fusion: methodsOf("rrf"), Experts: &[]string{"A"}},
 	}
 	got, err := engine.Compare(context.Background(), requests)
 	if err != nil {
@@ -131,7 +131,7 @@ func TestCompareWithoutASource(t *testing.T) {
 	no := false
 	_, err = engine.Compare(
 		context.Background(),
-		append(requests, Request{Question: question, Experts: &[]string{"B"}, BM25: &no}),
+		append(requests, Request{Question: askedOften, Experts: &[]string{"B"}, BM25: &no}),
 	)
 	var known *fault.Error
 	if !errors.As(err, &known) || known.Kind != fault.Unavailable || !strings.Contains(known.Detail, "request 3") {

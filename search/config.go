@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
@@ -50,7 +51,7 @@ type Defaults struct {
 	Rerank     bool // by the first reranker, where there is one
 	// Synonyms are searched for beside the words of a question, and Fields are the declared types of fields
 	// of metadata.
-	Synonyms []Synonyms
+	Synonyms []question.Synonyms
 	Fields   conditions.Types
 	// Alpha is BM25's weight in the hybrid; a request's "weights" for BM25 replaces it.
 	Alpha float64

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/access"
+	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/internal/sources"
@@ -48,14 +49,14 @@ func (l *lineUp) askInConversation(
 	behind string,
 	view *snapshot.Pinned,
 ) *outcome {
-	ask := func(q sources.Inquiry) (*sources.Findings, []Correction, []Used) {
-		var corrections []Correction
-		var used []Used
+	ask := func(q sources.Inquiry) (*sources.Findings, []question.Correction, []question.Expansion) {
+		var corrections []question.Correction
+		var used []question.Expansion
 		if q.Correct &&
 			access.Restriction(ctx) == nil { // what is said of it may be words of passages that are not seen
-			q.Question, corrections = l.corrected(ctx, view, q.Question)
+			q.Question, corrections = question.Speller{Run: l.panel.Run, Language: l.language}.Correct(ctx, view, q.Question)
 		}
-		q.Words, used = synonymous(q.Question, l.defaults.Synonyms)
+		q.Words, used = question.AddSynonyms(q.Question, l.defaults.Synonyms)
 		return l.panel.Ask(ctx, q, view), corrections, used
 	}
 	var running sync.WaitGroup
@@ -169,7 +170,7 @@ func answerableBehind(alone, behind *float64) *float64 {
 	if alone == nil || behind == nil {
 		return alone
 	}
-	odds := logOdds(*alone) + earlierAnswerable*max(logOdds(*behind), 0)
+	odds := run.LogOdds(*alone) + earlierAnswerable*max(run.LogOdds(*behind), 0)
 	return run.Ptr(1 / (1 + math.Exp(-odds)))
 }
 

@@ -7,7 +7,7 @@ import "testing"
 func TestDeletedPassages(t *testing.T) {
 	s := newStage("ab", 60)
 	s.library.shelf.deleted = 50 // whichever; the sources of this test return them all the same
-	got := s.ask(t, Request{Question: question, Fusion: methodsOf("rrf"), K: 60})
+	got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("rrf"), K: 60})
 	if len(got.Degraded) > 0 {
 		t.Fatalf("left out: %+v", got.Degraded)
 	}

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/internal/sources"
@@ -122,14 +123,44 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 	return l.finish(whole, a, o, started)
 }
 
+// rewrite lets the generator of a request make a question that stands alone of the last message of a conversation. The
+// question takes the place of all the messages, of at most so many bytes. It returns how long that took. If it fails,
+// the messages are asked as without it, and the answer says so.
+func (p *plan) rewrite(ctx context.Context, bytes int) time.Duration {
+	if len(p.inquiry.Before) == 0 || p.writer == nil || p.writer.Rewriter == nil {
+		return 0
+	}
+	defer wait(ctx)()
+	began := time.Now()
+	within := p.inquiry.Writing / question.ShareOfRewriting
+	question, err := question.Rewrite(ctx, p.writer.Rewriter, p.inquiry.Before, p.inquiry.Question, bytes, within)
+	if err == nil {
+		if question != p.inquiry.Question {
+			p.inquiry.Message = p.inquiry.Question
+		}
+		p.inquiry.Question, p.inquiry.Before = question, nil
+		return time.Since(began)
+	}
+	reason := run.AdviceOf(err)
+	if reason == "" {
+		reason = err.Error()
+	}
+	p.unwritten = &Missing{
+		Source: p.writer.Name,
+		Reason: "the last message was asked as it is and behind those before it, " +
+			"not as a question that stands alone: " + reason,
+	}
+	return time.Since(began)
+}
+
 // outcome is what the sources found for a question of a request.
 type outcome struct {
-	found       *sources.Findings // for the question
-	corrections []Correction      // of misspelt words of it
-	synonyms    []Used            // that were searched for with its words
-	part        string            // the part of a long question that was asked; "": all of it
-	earlier     *sources.Findings // for the question behind the messages before it; nil: there are none
-	searched    time.Time         // when everything but the writing of an answer has to be done
+	found       *sources.Findings     // for the question
+	corrections []question.Correction // of misspelt words of it
+	synonyms    []question.Expansion  // that were searched for with its words
+	part        string                // the part of a long question that was asked; "": all of it
+	earlier     *sources.Findings     // for the question behind the messages before it; nil: there are none
+	searched    time.Time             // when everything but the writing of an answer has to be done
 }
 
 // untilSearched returns a context that ends when everything but the writing of an answer has to be done.
@@ -189,7 +220,7 @@ func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *sn
 	}
 	whole := q.Question
 	var behind string
-	q.Question, behind = l.focus(asking, q, view)
+	q.Question, behind = question.Focuser{Panel: l.panel, Confidence: l.estimateConfidence}.Focus(asking, q, view)
 	part := q.Question
 	o := l.askInConversation(asking, *q, behind, view)
 	if part != whole {
@@ -356,3 +387,32 @@ func (e *Engine) pin() *snapshot.Pinned {
 
 // pin pins the newest generation for a request, which releases it.
 func (l *lineUp) pin() *snapshot.Pinned { return snapshot.Pin(l.corpus.Acquire(), l.defaults.Fields) }
+
+// estimateConfidence returns the confidence of the answer that a text has as a question by default; known
+// is false where there is no such confidence.
+func (l *lineUp) estimateConfidence(
+	ctx context.Context,
+	q *sources.Inquiry,
+	view *snapshot.Pinned,
+	text string,
+) (sure float64, known bool) {
+	if l.defaults.Chances == nil {
+		return 0, false
+	}
+	p, err := l.plan(&Request{Question: text, Filter: q.Filter})
+	if err != nil || p.listed || !p.weighsByQuestion() {
+		return 0, false
+	}
+	p.inquiry.Filter = q.Filter // with what passages must have
+	p.inquiry.Words, _ = question.AddSynonyms(p.inquiry.Question, l.defaults.Synonyms)
+	found := l.panel.Ask(ctx, p.inquiry, view)
+	a, err := l.rank(ctx, p, &outcome{found: found}, found.All)
+	if err != nil {
+		return 0, false
+	}
+	defer a.done()
+	if c := a.rankings[0].Confidence; c != nil {
+		return *c, true
+	}
+	return 0, false
+}

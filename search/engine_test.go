@@ -45,7 +45,13 @@ func checkResponse(t testing.TB, r Response) {
 				}
 			}
 			if math.Abs(sum-result.Score) > 1e-6*math.Max(1, ranking.Results[0].Score*1e-3) {
-				t.Errorf("%s: contributions of %s add up to %v, its score is %v", ranking.Fusion, result.ID, sum, result.Score)
+				t.Errorf(
+					"%s: contributions of %s add up to %v, its score is %v",
+					ranking.Fusion,
+					result.ID,
+					sum,
+					result.Score,
+				)
 			}
 			if result.Rank != i+1 || i > 0 && ranking.Results[i-1].Score < result.Score {
 				t.Errorf("%s: result %d has rank %d, score %v", ranking.Fusion, i, result.Rank, result.Score)
@@ -65,15 +71,15 @@ func checkResponse(t testing.TB, r Response) {
 func TestHybrid(t *testing.T) {
 	s := newStage("a", 60)
 	for _, alpha := range []float64{.03, .5} {
-		request := Request{Question: question, Fusion: methodsOf("hybrid"), K: 40}
+		request := Request{Question: askedOften, Fusion: methodsOf("hybrid"), K: 40}
 		if alpha != .03 {
 			request.Weights = map[string]float64{"bm25": alpha}
 		}
 		r := s.ask(t, request)
-		q, _ := s.encoders["a"].EncodeQuestion(context.Background(), question)
+		q, _ := s.encoders["a"].EncodeQuestion(context.Background(), askedOften)
 		for _, result := range r.Results {
 			o, _, _ := s.library.shelf.Ordinal(t.Context(), result.ID)
-			want := float64(product(q, s.vectors["a"].rows[o])) + alpha*float64(s.words.score(question, o))
+			want := float64(product(q, s.vectors["a"].rows[o])) + alpha*float64(s.words.score(askedOften, o))
 			if math.Abs(result.Score-want) > 1e-5 {
 				t.Errorf("alpha %v: %s has %v, want %v", alpha, result.ID, result.Score, want)
 			}
@@ -90,7 +96,7 @@ func TestHybridMissing(t *testing.T) {
 	s := newStage("a", 60)
 	for _, missing := range []string{"", "exact", "min"} {
 		origins := map[string]bool{}
-		for _, result := range s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid"), Missing: missing,
+		for _, result := range s.ask(t, Request{Question: askedOften, Fusion: methodsOf("hybrid"), Missing: missing,
 			K: 100}).Results {
 			for _, c := range result.Contributions {
 				origins[c.Origin] = true
@@ -107,7 +113,12 @@ func TestHybridMissing(t *testing.T) {
 	s.library.shelf.vectors["B"] = wrong{hits: []rank.Hit{{Ordinal: 1, Score: 11}, {Ordinal: 0, Score: 1}}}
 	r := s.ask(
 		t,
-		Request{Question: question, Fusion: methodsOf("hybrid"), Missing: "min", Weights: map[string]float64{"bm25": 0}},
+		Request{
+			Question: askedOften,
+			Fusion:   methodsOf("hybrid"),
+			Missing:  "min",
+			Weights:  map[string]float64{"bm25": 0},
+		},
 	)
 	for i, want := range []float64{7, 6, 6} {
 		if got := r.Results[i].Score; math.Abs(got-want) > 1e-8 {
@@ -121,9 +132,9 @@ func TestNothingFetchedInVain(t *testing.T) {
 	s := newStage("AB", 60)
 	no := false
 	s.vectors["A"].scores = func() { t.Error("a score was read that nobody needs") }
-	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf")})
-	s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Missing: "min"})
-	s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Experts: &[]string{"A"}, BM25: &no})
+	s.ask(t, Request{Question: askedOften, Fusion: methodsOf("rrf")})
+	s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), Missing: "min"})
+	s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), Experts: &[]string{"A"}, BM25: &no})
 }
 
 // TestSum: raw among experts, z-scores as soon as BM25 takes part, and what
@@ -132,11 +143,11 @@ func TestSum(t *testing.T) {
 	s := newStage("ab", 60)
 	no := false
 	part := func(r Response, source int) Contribution { return r.Results[0].Contributions[source] }
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), BM25: &no})
+	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), BM25: &no})
 	if c := part(r, 0); c.Contribution != *c.Score || c.Weight != 1 {
 		t.Errorf("experts alone: %+v, want the raw score", c)
 	}
-	r = s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), K: 1000})
+	r = s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), K: 1000})
 	for source := range r.Sources {
 		mean, squares := 0.0, 0.0
 		for _, result := range r.Results {
@@ -149,14 +160,19 @@ func TestSum(t *testing.T) {
 	}
 	r = s.ask(
 		t,
-		Request{Question: question, Fusion: methodsOf("sum"), Normalisation: "raw", Weights: map[string]float64{"bm25": .25}},
+		Request{
+			Question:      askedOften,
+			Fusion:        methodsOf("sum"),
+			Normalisation: "raw",
+			Weights:       map[string]float64{"bm25": .25},
+		},
 	)
 	if c := part(r, 2); c.Weight != .25 || math.Abs(c.Contribution-.25**c.Score) > 1e-9 {
 		t.Errorf("weighted raw: %+v", c)
 	}
 	r = s.ask(
 		t,
-		Request{Question: question, Fusion: methodsOf("sum"), Weights: map[string]float64{"bm25": 0, "a": 0, "b": 0}},
+		Request{Question: askedOften, Fusion: methodsOf("sum"), Weights: map[string]float64{"bm25": 0, "a": 0, "b": 0}},
 	)
 	if c := part(r, 2); c.Weight != 1 {
 		t.Errorf("all weights zero: %+v, want equal ones", c)
@@ -167,7 +183,7 @@ func TestRRF(t *testing.T) {
 	r := newStage(
 		"ab",
 		60,
-	).ask(t, Request{Question: question, Fusion: methodsOf("rrf"), K: 100, Weights: map[string]float64{"a": 2}})
+	).ask(t, Request{Question: askedOften, Fusion: methodsOf("rrf"), K: 100, Weights: map[string]float64{"a": 2}})
 	for _, result := range r.Results {
 		for _, c := range result.Contributions {
 			want := 0.0
@@ -194,7 +210,7 @@ func TestSameAgain(t *testing.T) {
 		for range 5 {
 			r, err := engine.Search(
 				context.Background(),
-				Request{Question: question, Fusion: listOf(MethodNames()...), Experts: &experts, Explain: true},
+				Request{Question: askedOften, Fusion: listOf(MethodNames()...), Experts: &experts, Explain: true},
 			)
 			if err != nil {
 				t.Fatal(err)
@@ -218,7 +234,7 @@ func TestSameAgain(t *testing.T) {
 func TestSharedEncoder(t *testing.T) {
 	apart := newStage("ABC", 60)
 	apart.encoders["B"].seed, apart.encoders["C"].seed = 1, 1
-	want := apart.ask(t, Request{Question: question, Fusion: methodsOf("muf")})
+	want := apart.ask(t, Request{Question: askedOften, Fusion: methodsOf("muf")})
 	for _, how := range []string{"fingerprint", "identity"} {
 		s := newStage("ABC", 60)
 		for i := range s.config.Experts {
@@ -228,7 +244,7 @@ func TestSharedEncoder(t *testing.T) {
 				s.config.Experts[i].Encoder = s.encoders["A"]
 			}
 		}
-		got := s.ask(t, Request{Question: question, Fusion: methodsOf("muf")})
+		got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("muf")})
 		calls := s.encoders["A"].calls.Load() + s.encoders["B"].calls.Load() + s.encoders["C"].calls.Load()
 		if calls != 1 {
 			t.Errorf("by %s: %d encodings", how, calls)
@@ -245,7 +261,7 @@ func TestFewPassages(t *testing.T) {
 	for _, passages := range []int{0, 1, 2} {
 		s := newStage("AB", passages)
 		for _, name := range MethodNames() {
-			r := s.ask(t, Request{Question: question, Fusion: methodsOf(name)})
+			r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(name)})
 			if len(r.Results) != passages {
 				t.Errorf("%s over %d passages: %d results", name, passages, len(r.Results))
 			}

@@ -16,7 +16,7 @@ import (
 func TestGatherIsWhatSearchFuses(t *testing.T) {
 	s := newStage("ABCd", 60)
 	engine := s.engine(t)
-	found, err := engine.Gather(context.Background(), Request{Question: question}, 20)
+	found, err := engine.Gather(context.Background(), Request{Question: askedOften}, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestGatherIsWhatSearchFuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodSum)})
+	want := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodSum)})
 	for i, r := range want.Results {
 		passage := s.library.shelf.passages[ranking.Items[i].Ordinal]
 		if passage.ID != r.ID || math.Abs(ranking.Items[i].Score-r.Score) > 1e-8 {
@@ -43,7 +43,7 @@ func TestGatherIsWhatSearchFuses(t *testing.T) {
 		}
 	}
 
-	muf := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUF), Experts: &[]string{"A", "B", "C"}})
+	muf := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodMUF), Experts: &[]string{"A", "B", "C"}})
 	for i, source := range found.Sources[:3] {
 		information, err := fusion.MutualInformation(source.MemberScores, source.Members, .5)
 		if err != nil {
@@ -77,12 +77,12 @@ func TestGatherFailsWithItsSources(t *testing.T) {
 	s := newStage("AB", 30)
 	s.vectors["B"].hook = func(context.Context) error { return broken }
 	engine := s.engine(t)
-	if _, err := engine.Gather(context.Background(), Request{Question: question}, 20); !errors.Is(err, broken) {
+	if _, err := engine.Gather(context.Background(), Request{Question: askedOften}, 20); !errors.Is(err, broken) {
 		t.Errorf("error %v, want %v", err, broken)
 	}
 	s.vectors["B"].hook = nil
 	s.ensembles["A"].hook = func(context.Context) error { return broken }
-	if _, err := engine.Gather(context.Background(), Request{Question: question}, 20); !errors.Is(err, broken) {
+	if _, err := engine.Gather(context.Background(), Request{Question: askedOften}, 20); !errors.Is(err, broken) {
 		t.Errorf("error %v, want %v", err, broken)
 	}
 	if _, err := engine.Gather(context.Background(), Request{}, 20); err == nil {

@@ -110,10 +110,10 @@ func TestOneSourceFails(t *testing.T) {
 			s := newStage("ABC", 60)
 			want := s.ask(
 				t,
-				Request{Question: question, Fusion: listOf("muf", "hybrid", "rrf"), Experts: &[]string{"A", "C"}},
+				Request{Question: askedOften, Fusion: listOf("muf", "hybrid", "rrf"), Experts: &[]string{"A", "C"}},
 			)
 			b.do(s)
-			got := s.ask(t, Request{Question: question, Fusion: listOf("muf", "hybrid", "rrf")})
+			got := s.ask(t, Request{Question: askedOften, Fusion: listOf("muf", "hybrid", "rrf")})
 			if !reflect.DeepEqual(got.Rankings, want.Rankings) {
 				t.Errorf(
 					"rankings %v\nwithout the expert: %v",
@@ -146,9 +146,9 @@ func TestWordsFail(t *testing.T) {
 	} {
 		s := newStage("AB", 60)
 		no := false
-		want := s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), BM25: &no})
+		want := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), BM25: &no})
 		do(s)
-		got := s.ask(t, Request{Question: question, Fusion: methodsOf("sum")})
+		got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum")})
 		if !reflect.DeepEqual(got.Results, want.Results) || len(got.Degraded) != 1 || got.Degraded[0].Source != "bm25" {
 			t.Errorf("%s: %v, without BM25 %v; degraded %v", name, ids(got.Results), ids(want.Results), got.Degraded)
 		}
@@ -156,7 +156,7 @@ func TestWordsFail(t *testing.T) {
 			t.Errorf("%s: source %+v", name, source)
 		}
 		// The hybrid of what is left is the experts' fusion.
-		if got := s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid")}); len(got.Results) != 10 ||
+		if got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("hybrid")}); len(got.Results) != 10 ||
 			len(got.Results[0].Contributions) != 2 {
 			t.Errorf("%s: hybrid %+v", name, got.Results)
 		}
@@ -170,7 +170,7 @@ func TestExpertsFail(t *testing.T) {
 	for _, e := range s.encoders {
 		e.hook = func(context.Context) error { return io.ErrUnexpectedEOF }
 	}
-	got := s.ask(t, Request{Question: question, Fusion: listOf("muf", "muf-sparse", "hybrid", "rrf")})
+	got := s.ask(t, Request{Question: askedOften, Fusion: listOf("muf", "muf-sparse", "hybrid", "rrf")})
 	for i, want := range []int{0, 0, 10, 10} {
 		if r := got.Rankings[i]; len(r.Results) != want || r.Results == nil || r.Confidence != nil {
 			t.Errorf("%s: %d results, confidence %v, want %d without", r.Fusion, len(r.Results), r.Confidence, want)
@@ -187,7 +187,7 @@ func TestScoresFail(t *testing.T) {
 	} {
 		s := newStage("ab", 60)
 		do(s)
-		got := s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), K: 100})
+		got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), K: 100})
 		if len(got.Degraded) != 1 || got.Degraded[0].Source != name ||
 			!strings.Contains(got.Degraded[0].Reason, "lowest score stands in") {
 			t.Errorf("%s: degraded %+v", name, got.Degraded)
@@ -224,7 +224,7 @@ func TestNothingAnswers(t *testing.T) {
 	} {
 		s := newStage("AB", 60)
 		s.encoders["A"].hook, s.encoders["B"].hook, s.words.hook = broken(c.a), broken(c.b), broken(c.w)
-		e := s.refused(t, Request{Question: question})
+		e := s.refused(t, Request{Question: askedOften})
 		if e.Kind != c.kind || kindOf(e) != c.kind {
 			t.Errorf("%s: kind %d, code %s, want %d", c.name, e.Kind, e.Code, c.kind)
 		}
@@ -266,14 +266,14 @@ func TestDeadline(t *testing.T) {
 		t.Run("a slow source that "+name+" the context", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage("ABC", 60)
-				want := s.ask(t, Request{Question: question, Fusion: methodsOf("muf"), Experts: &[]string{"A", "C"}})
+				want := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("muf"), Experts: &[]string{"A", "C"}})
 				engine := s.engine(t)
 				s.encoders["A"].hook = wait(149 * time.Millisecond) // just in time: a quarter is left for the rest
 				s.vectors["B"].hook = wait(time.Hour)
 				started := time.Now()
 				got, err := engine.Search(
 					context.Background(),
-					Request{Question: question, Fusion: methodsOf("muf"), TimeoutMS: 200},
+					Request{Question: askedOften, Fusion: methodsOf("muf"), TimeoutMS: 200},
 				)
 				if err != nil {
 					t.Fatal(err)
@@ -309,7 +309,7 @@ func TestDeadline(t *testing.T) {
 			s.encoders["B"].hook = stubborn(time.Hour)
 			s.words.hook = sleep(time.Hour)
 			engine := s.engine(t)
-			_, err := engine.Search(context.Background(), Request{Question: question, TimeoutMS: 50})
+			_, err := engine.Search(context.Background(), Request{Question: askedOften, TimeoutMS: 50})
 			if kindOf(err) != fault.Deadline || !strings.HasPrefix(err.Error(), "no source answered within 50 ms") {
 				t.Errorf("kind %d: %v", kindOf(err), err)
 			}
@@ -325,7 +325,7 @@ func TestDeadline(t *testing.T) {
 			s := newStage("A", 60)
 			s.encoders["A"].hook, s.words.hook = sleep(time.Hour), sleep(time.Hour)
 			arrived := Arrived(context.Background(), time.Now().Add(-400*time.Microsecond))
-			_, err := s.engine(t).Search(arrived, Request{Question: question, TimeoutMS: 1})
+			_, err := s.engine(t).Search(arrived, Request{Question: askedOften, TimeoutMS: 1})
 			if kindOf(err) != fault.Deadline || !strings.HasPrefix(err.Error(), "no source answered within 0.6 ms") {
 				t.Errorf("kind %d: %v", kindOf(err), err)
 			}
@@ -337,7 +337,7 @@ func TestDeadline(t *testing.T) {
 			s.encoders["A"].hook = sleep(time.Hour)
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 			defer cancel()
-			got, err := s.engine(t).Search(ctx, Request{Question: question})
+			got, err := s.engine(t).Search(ctx, Request{Question: askedOften})
 			if err != nil || len(got.Results) == 0 || got.Degraded[0].Reason != "it did not answer within 30 ms" {
 				t.Errorf("%v, %+v", err, got.Degraded)
 			}
@@ -350,7 +350,7 @@ func TestDeadline(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			time.AfterFunc(10*time.Millisecond, cancel)
 			started := time.Now()
-			_, err := s.engine(t).Search(ctx, Request{Question: question})
+			_, err := s.engine(t).Search(ctx, Request{Question: askedOften})
 			if !errors.Is(err, context.Canceled) || kindOf(err) != 0 || time.Since(started) != 10*time.Millisecond {
 				t.Errorf("after %v: %v", time.Since(started), err)
 			}
@@ -370,7 +370,7 @@ func TestGenerationIsPinned(t *testing.T) {
 		s.library.mu.Unlock()
 		return nil
 	}
-	r, err := engine.Search(context.Background(), Request{Question: question, K: 20})
+	r, err := engine.Search(context.Background(), Request{Question: askedOften, K: 20})
 	if err != nil || r.Generation != 12 || len(r.Results) != 20 {
 		t.Errorf(
 			"generation %d with %d results, %v; want the one that was there at first",
@@ -379,7 +379,7 @@ func TestGenerationIsPinned(t *testing.T) {
 			err,
 		)
 	}
-	r, err = engine.Search(context.Background(), Request{Question: question, K: 20})
+	r, err = engine.Search(context.Background(), Request{Question: askedOften, K: 20})
 	if err != nil || r.Generation != 13 || len(r.Results) != 5 {
 		t.Errorf("then generation %d with %d results, %v", r.Generation, len(r.Results), err)
 	}
@@ -396,7 +396,7 @@ func TestUnsortedHits(t *testing.T) {
 	s.library.shelf.vectors["a"] = wrong{
 		hits: []rank.Hit{{Ordinal: 5, Score: 1}, {Ordinal: 9, Score: 3}, {Ordinal: 2, Score: 3}},
 	}
-	r := s.ask(t, Request{Question: question, BM25: &no})
+	r := s.ask(t, Request{Question: askedOften, BM25: &no})
 	if got := strings.Join(ids(r.Results), " "); got != "p002 p009 p005" {
 		t.Errorf("order %s", got)
 	}
@@ -407,7 +407,7 @@ func TestUnsortedHits(t *testing.T) {
 func TestPassageUnreadable(t *testing.T) {
 	s := newStage("a", 60)
 	s.config.Corpus = brittle{s.library}
-	e := s.refused(t, Request{Question: question})
+	e := s.refused(t, Request{Question: askedOften})
 	if e.Kind != fault.Unavailable || strings.Contains(e.Detail, "sector") || !strings.Contains(e.Error(), "sector") {
 		t.Errorf("kind %d, detail %q, error %v", e.Kind, e.Detail, e)
 	}

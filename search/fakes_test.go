@@ -383,4 +383,4 @@ func ids(results []Result) (out []string) {
 	return out
 }
 
-const question = "does the red dog run while the bird sleeps"
+const askedOften = "does the red dog run while the bird sleeps"

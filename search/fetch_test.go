@@ -19,7 +19,7 @@ func TestFields(t *testing.T) {
 		{[]string{"sources"}, "sources"}, {[]string{"contributions", "text"}, "text contributions"},
 	} {
 		e := s.engine(t)
-		r, err := e.Search(context.Background(), Request{Question: question, Fields: c.fields, K: 20, Candidates: 20})
+		r, err := e.Search(context.Background(), Request{Question: askedOften, Fields: c.fields, K: 20, Candidates: 20})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -98,7 +98,7 @@ func TestFilters(t *testing.T) {
 			for _, missing := range missings() {
 				for _, exact := range []bool{false, true} {
 					r := Request{
-						Question: question,
+						Question: askedOften,
 						Fusion:   listOf(methods...),
 						K:        30,
 						Missing:  string(missing),
@@ -120,7 +120,7 @@ func TestFilters(t *testing.T) {
 			}
 		}
 	}
-	if got := tagged("a", n).ask(t, Request{Question: question}); got.Selected != nil {
+	if got := tagged("a", n).ask(t, Request{Question: askedOften}); got.Selected != nil {
 		t.Error("without a filter, a number of selected passages")
 	}
 }
@@ -132,7 +132,7 @@ func TestUnknownTag(t *testing.T) {
 		got := tagged(
 			"AB",
 			30,
-		).ask(t, Request{Question: question, Fusion: methodsOf(method),
+		).ask(t, Request{Question: askedOften, Fusion: methodsOf(method),
 			Filter: storage.Filter{TagsAny: []string{"nobody's", "Third"}}})
 		if got.Results == nil || len(got.Results) != 0 || *got.Selected != 0 || len(got.Degraded) != 0 {
 			t.Errorf("%s: %+v", method, got)
@@ -153,7 +153,7 @@ func TestFilterWithASourceLess(t *testing.T) {
 	got := s.ask(
 		t,
 		Request{
-			Question: question,
+			Question: askedOften,
 			Fusion:   methodsOf(fusion.MethodRRF),
 			K:        30,
 			Fields:   []string{"tags", "contributions", "sources"},
@@ -185,7 +185,7 @@ func TestFilterFails(t *testing.T) {
 		s := tagged("ab", 20)
 		s.library.shelf.among = c.among
 		began := time.Now()
-		e := s.refused(t, Request{Question: question, TimeoutMS: 20, Filter: storage.Filter{TagsAll: []string{"third"}}})
+		e := s.refused(t, Request{Question: askedOften, TimeoutMS: 20, Filter: storage.Filter{TagsAll: []string{"third"}}})
 		if e.Kind != c.kind || s.encoders["a"].calls.Load() > 0 {
 			t.Errorf("kind %v, %v, after %v", e.Kind, e, time.Since(began))
 		}
@@ -213,7 +213,7 @@ func TestFilterLimits(t *testing.T) {
 			fmt.Sprintf("has %d bytes: at most %d", corpus.MaxTagBytes+1, corpus.MaxTagBytes)},
 		"/filter/tags_all/0": {storage.Filter{TagsAll: []string{" "}}, "empty_tag", "is empty"},
 	} {
-		e := s.refused(t, Request{Question: question, Filter: c.filter})
+		e := s.refused(t, Request{Question: askedOften, Filter: c.filter})
 		if e.Kind != fault.Invalid || e.Code != c.code || len(e.Fields) != 1 || e.Fields[0].Pointer != pointer ||
 			!strings.Contains(e.Detail, c.detail) {
 			t.Errorf("%+v: %+v", c.filter, e)
@@ -227,9 +227,9 @@ func TestFiltersInABatch(t *testing.T) {
 	engine := s.engine(t)
 	var requests []Request
 	for _, f := range someFilters() {
-		requests = append(requests, Request{Question: question, Fusion: methodsOf(fusion.MethodSum), K: 30, Filter: f})
+		requests = append(requests, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodSum), K: 30, Filter: f})
 	}
-	requests = append(requests, Request{Question: question, Filter: storage.Filter{TagsAll: []string{""}}})
+	requests = append(requests, Request{Question: askedOften, Filter: storage.Filter{TagsAll: []string{""}}})
 	answers, err := answersOf(context.Background(), engine, requests)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestFiltersInABatch(t *testing.T) {
 	for i, f := range someFilters() {
 		want := comparable(
 			t,
-			without("AB", 40, f).ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodSum), K: 30}),
+			without("AB", 40, f).ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodSum), K: 30}),
 		)
 		if got := comparable(t, answers[i].Response); answers[i].Err != nil || got != want {
 			t.Errorf("%+v: %v\ngot  %s\nwant %s", f, answers[i].Err, got, want)

@@ -3,47 +3,10 @@ package search
 import (
 	"context"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 
 	"example.org/conclave/fusion"
-
-	"pgregory.net/rapid"
 )
-
-// tenWords fits texts of ten words.
-func tenWords(text string) bool { return len(strings.Fields(text)) <= 10 }
-
-// TestUnitsHoldTheQuestion: the sentences hold every word of a question in its order, all
-// parts fit, and there are not more than may be.
-func TestUnitsHoldTheQuestion(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOfN(rapid.SampledFrom(strings.Fields("Red green. blue, cat? dog! bird\n runs\n\n Error: e.g. Mr. 3.5")), 1, 400).
-			Draw(t, "words")
-		question := strings.Join(words, " ")
-		units := unitsOf(question, tenWords)
-		var sentences []string
-		for _, u := range units {
-			if !tenWords(u.text) {
-				t.Fatalf("%q does not fit", u.text)
-			}
-			if len(strings.Fields(strings.Join(sentences, " "))) < len(strings.Fields(question)) {
-				sentences = append(sentences, u.text)
-			}
-		}
-		if !slices.Equal(strings.Fields(strings.Join(sentences, " ")), strings.Fields(question)) {
-			t.Fatalf("%q is cut into %q", question, sentences)
-		}
-		if len(units) > 2*mostUnits {
-			t.Fatalf("%d units", len(units))
-		}
-	})
-	many := unitsOf(strings.Repeat("A cat sat here. ", 3000), tenWords)
-	if len(many) > 2*mostUnits {
-		t.Errorf("%d units of 3000 sentences", len(many))
-	}
-}
 
 // equalVectors gives all questions one vector, so that none is nearer to the passages.
 type equalVectors struct{ limitedEncoder }
@@ -85,25 +48,6 @@ func TestLongQuestions(t *testing.T) {
 	fits := "red green blue cat dog"
 	if r := s.ask(t, Request{Question: fits}); r.Asked != "" {
 		t.Errorf("of what fits %q is asked", r.Asked)
-	}
-}
-
-// TestOnTopic: where all parts of a long question are near to passages it is asked whole,
-// as before; where one stands out it is not.
-func TestOnTopic(t *testing.T) {
-	for _, c := range []struct {
-		near []float64
-		want bool
-	}{
-		{[]float64{.6, .58, .55, .59}, true},
-		{[]float64{.2, .58, .55, .59, .6}, true}, // one that says nothing
-		{[]float64{.6, .3, .31, .58}, false},
-		{[]float64{.6, .3, .31, .2}, false},
-		{[]float64{.5, .5, .5}, false}, // which tells nothing
-	} {
-		if got := isUniform(c.near); got != c.want {
-			t.Errorf("%v: %v", c.near, got)
-		}
 	}
 }
 

@@ -23,12 +23,12 @@ func TestGateListensToTheFamiliar(t *testing.T) {
 		Lexical:    make([]float64, len(fusion.LexicalFeatureNames())),
 		Words:      -1000,
 	}
-	asked := draw(s.encoders["A"].seed, question)
+	asked := draw(s.encoders["A"].seed, askedOften)
 	s.config.Experts[1].Representatives = nil
 	for range 3 {
 		s.config.Experts[1].Representatives = append(s.config.Experts[1].Representatives, asked...)
 	}
-	got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 5})
+	got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5})
 	for i, source := range got.Sources {
 		want := 0.0
 		if source.Name == "B" {
@@ -42,7 +42,7 @@ func TestGateListensToTheFamiliar(t *testing.T) {
 		}
 	}
 	var own []string
-	vector, err := s.encoders["B"].EncodeQuestion(context.Background(), question)
+	vector, err := s.encoders["B"].EncodeQuestion(context.Background(), askedOften)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +62,13 @@ func TestGateListensToTheFamiliar(t *testing.T) {
 // where it fails every expert is a generalist and the answer says so.
 func TestGateWithoutItsReference(t *testing.T) {
 	s := newStage("ABC", 60)
-	all := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
-	two := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "C"}})
+	all := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
+	two := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "C"}})
 	if len(two.Degraded) != 0 || *two.Sources[0].Familiarity != *all.Sources[1].Familiarity {
 		t.Errorf("without the reference: %+v, degraded %v; with it %+v", two.Sources[0], two.Degraded, all.Sources[1])
 	}
 	s.encoders["A"].hook = func(context.Context) error { return errors.New("gone") }
-	lost := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "C"}})
+	lost := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "C"}})
 	if len(lost.Degraded) != 1 || lost.Sources[0].Familiarity != nil || len(lost.Results) == 0 {
 		t.Errorf("degraded %v, sources %+v", lost.Degraded, lost.Sources)
 	}
@@ -113,7 +113,7 @@ func TestGateConfiguration(t *testing.T) {
 	}
 	s := newStage("AB", 10)
 	s.config.Defaults.Gate = nil
-	e := s.refused(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	e := s.refused(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 	if e.Code != "needs_calibration" {
 		t.Errorf("%+v", e)
 	}
@@ -122,7 +122,7 @@ func TestGateConfiguration(t *testing.T) {
 		Lexical: make([]float64, len(fusion.LexicalFeatureNames())),
 	}
 	s.config.Defaults.Auto = fusion.MethodGate
-	if r := s.ask(t, Request{Question: question}); r.Fusion != fusion.MethodGate {
+	if r := s.ask(t, Request{Question: askedOften}); r.Fusion != fusion.MethodGate {
 		t.Errorf("auto is %q", r.Fusion)
 	}
 }

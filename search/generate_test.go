@@ -128,7 +128,7 @@ func TestNotFoundIsNotWritten(t *testing.T) {
 				{Generator: unhurried{asked: &asked}, Name: "local", Passages: 2,
 					Info: ReaderInfo{Generates: true, TimeoutMS: 1000}}}
 			s.config.Defaults.Answerability = &Answerability{&doubted{confidence: c.chance}, Thresholds{.4, .1}}
-			r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 5,
+			r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5,
 				Answer: wanted(AnswerOptions{Reader: name})})
 			if asked != c.asked || (r.Generated != nil) != (c.asked > 0) || len(r.Results) == 0 ||
 				(len(r.Answers) > 0) != (c.asked > 0) {

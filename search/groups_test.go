@@ -42,10 +42,10 @@ func TestGroupsAbstain(t *testing.T) {
 	s := newStage("ABC", 60)
 	s.inDocuments()
 	s.config.Defaults.Chances = &sure{first: .4, any: .7}
-	plain := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 60})
+	plain := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 60})
 	want := firstsOf(plain.Results, 4, 2)
 	for least, none := range map[float64]bool{0: false, .4: false, .41: true} {
-		r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: least, K: 4,
+		r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), MinConfidence: least, K: 4,
 			GroupBy: GroupByDocument, GroupSize: 2})
 		if r.Confidence == nil || *r.Confidence != .4 || r.Abstained != none || r.Groups == nil || len(r.Results) > 0 {
 			t.Fatalf("at %v: %+v", least, r)
@@ -65,9 +65,9 @@ func TestGroupsAbstain(t *testing.T) {
 func TestGroupsAnswered(t *testing.T) {
 	s, m := withReader()
 	s.inDocuments()
-	plain := s.ask(t, Request{Question: question, K: 60})
+	plain := s.ask(t, Request{Question: askedOften, K: 60})
 	for _, c := range []struct{ k, size, passages int }{{3, 2, 0}, {2, 1, 0}, {5, 3, 4}} {
-		r := s.ask(t, Request{Question: question, K: c.k, GroupBy: GroupByDocument, GroupSize: c.size,
+		r := s.ask(t, Request{Question: askedOften, K: c.k, GroupBy: GroupByDocument, GroupSize: c.size,
 			Answer: wanted(AnswerOptions{Passages: c.passages})})
 		if len(r.Groups) != c.k || len(r.Answers) == 0 || len(m.read) == 0 {
 			t.Fatalf("%+v: %d groups, %d answers, read %q", c, len(r.Groups), len(r.Answers), m.read)

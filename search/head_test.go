@@ -51,7 +51,7 @@ func TestAHeadSharesTheRunAndNotTheVector(t *testing.T) {
 		s, head := headed()
 		x := s.config.Experts
 		s.config.Experts = []sources.Expert{x[order[0]], x[order[1]], x[order[2]]}
-		all := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 60})
+		all := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 60})
 		if got := s.encoders["A"].calls.Load(); got != 1 {
 			t.Errorf("%v: the encoder ran %d times for two experts", order, got)
 		}
@@ -63,7 +63,7 @@ func TestAHeadSharesTheRunAndNotTheVector(t *testing.T) {
 				t.Errorf("%v: domains %v", order, domains)
 			}
 		}
-		encoded := draw(s.encoders["A"].seed, question)
+		encoded := draw(s.encoders["A"].seed, askedOften)
 		changed, _, _ := head.Apply(t.Context(), encoded)
 		for name, vector := range map[string][]float32{"A": encoded, "H": changed} {
 			want, err := s.vectors["A"].Search(t.Context(), vector, 5, true)
@@ -73,7 +73,7 @@ func TestAHeadSharesTheRunAndNotTheVector(t *testing.T) {
 			got := s.ask(
 				t,
 				Request{
-					Question: question,
+					Question: askedOften,
 					Experts:  &[]string{name},
 					Fusion:   methodsOf(fusion.MethodSum),
 					BM25:     run.Ptr(false),
@@ -103,8 +103,8 @@ func TestAHeadSharesTheRunAndNotTheVector(t *testing.T) {
 // the familiarity of others is measured with the run's vector.
 func TestAHeadIsNotTheBase(t *testing.T) {
 	s, _ := headed()
-	with := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "H"}})
-	without := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B"}})
+	with := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "H"}})
+	without := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B"}})
 	if *with.Sources[0].Familiarity != *without.Sources[0].Familiarity {
 		t.Errorf(
 			"familiarity %v with the head, %v without",
@@ -119,7 +119,7 @@ func TestAHeadIsNotTheBase(t *testing.T) {
 		Lexical:    make([]float64, len(fusion.LexicalFeatureNames())),
 		Words:      -1000,
 	}
-	got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range got.Sources {
 		if want := map[bool]float64{true: 1}[source.Name == "A"]; math.Abs(*source.Weight-want) > 1e-9 {
 			t.Errorf("%s weighs %v, want %v", source.Name, *source.Weight, want)
@@ -135,7 +135,7 @@ func TestAHeadThatFails(t *testing.T) {
 		if what == "error" {
 			head.err = errors.New("broken")
 		}
-		got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+		got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 		if len(got.Degraded) != 1 || got.Degraded[0].Source != "H" || got.Sources[0].Status != sources.StatusOK ||
 			len(got.Results) == 0 {
 			t.Errorf("%s: degraded %v, %d results", what, got.Degraded, len(got.Results))
@@ -147,11 +147,11 @@ func TestAHeadThatFails(t *testing.T) {
 func TestEmbeddingBehindAHead(t *testing.T) {
 	s, head := headed()
 	e := s.engine(t)
-	got, err := e.Embed(t.Context(), EmbedRequest{Expert: "H", Input: []string{question}})
+	got, err := e.Embed(t.Context(), EmbedRequest{Expert: "H", Input: []string{askedOften}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _, _ := head.Apply(t.Context(), draw(s.encoders["A"].seed, question))
+	want, _, _ := head.Apply(t.Context(), draw(s.encoders["A"].seed, askedOften))
 	if !slices.Equal(got.Embeddings[0], want) {
 		t.Errorf("%v, want %v", got.Embeddings[0], want)
 	}

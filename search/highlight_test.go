@@ -165,10 +165,10 @@ func TestHighlights(t *testing.T) {
 	for i := range s.library.shelf.passages { // words that no other passage has
 		s.library.shelf.passages[i].Text = fmt.Sprintf("first%d and last%d", i, i)
 	}
-	tokens, _ := s.config.Late.Encoder.EncodeQuestion(t.Context(), question)
+	tokens, _ := s.config.Late.Encoder.EncodeQuestion(t.Context(), askedOften)
 	some := 0
 	ask := func(r Request) Response {
-		r.Question, r.K = question, 5
+		r.Question, r.K = askedOften, 5
 		return s.ask(t, r)
 	}
 	marked := Request{

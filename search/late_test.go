@@ -97,14 +97,14 @@ func lateStageOf(passages int) (*stage, *maxima, *wordwise) {
 // else found.
 func TestLateScoresWhatOthersFound(t *testing.T) {
 	s, index, encoder := lateStage()
-	request := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Candidates: 3, K: 20}
+	request := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Candidates: 3, K: 20}
 	got := s.ask(t, request)
 	late := got.source("tokens")
 	if late == nil || late.Kind != sources.KindLate || late.Status != sources.StatusOK || late.Hits != 0 ||
 		math.Abs(*late.Weight-2) > 1e-6 {
 		t.Fatalf("the source is %+v", late)
 	}
-	query, _ := encoder.EncodeQuestion(context.Background(), question)
+	query, _ := encoder.EncodeQuestion(context.Background(), askedOften)
 	for _, r := range got.Results {
 		o, _, _ := s.library.shelf.Ordinal(t.Context(), r.ID)
 		found, sum := false, 0.0
@@ -138,10 +138,11 @@ func TestLateIsTheGates(t *testing.T) {
 	s, _, _ := lateStage()
 	no := false
 	for _, r := range []Request{
-		{Question: question, Fusion: methodsOf(fusion.MethodGate), Late: &no},
-		{Question: question, Fusion: methodsOf(fusion.MethodHybrid)},
-		{Question: question, Fusion: methodsOf(fusion.MethodSum)},
-		{Question: question, Fusion: methodsOf(fusion.MethodRRF)}, {Question: question, Fusion: methodsOf(fusion.MethodMUF)},
+		{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Late: &no},
+		{Question: askedOften, Fusion: methodsOf(fusion.MethodHybrid)},
+		{Question: askedOften, Fusion: methodsOf(fusion.MethodSum)},
+		{Question: askedOften, Fusion: methodsOf(fusion.MethodRRF)},
+		{Question: askedOften, Fusion: methodsOf(fusion.MethodMUF)},
 	} {
 		with := s.ask(t, r)
 		late := s.config.Late
@@ -153,8 +154,8 @@ func TestLateIsTheGates(t *testing.T) {
 		}
 	}
 	for _, r := range []Request{
-		{Question: question, Experts: &[]string{"A", "tokens"}},
-		{Question: question, Fusion: methodsOf(fusion.MethodSum), Weights: map[string]float64{"tokens": 1}},
+		{Question: askedOften, Experts: &[]string{"A", "tokens"}},
+		{Question: askedOften, Fusion: methodsOf(fusion.MethodSum), Weights: map[string]float64{"tokens": 1}},
 	} {
 		if e := s.refused(t, r); !strings.Contains(e.Error(), "gate") {
 			t.Errorf("refused with %v", e)
@@ -170,7 +171,7 @@ func TestLateIsTheGates(t *testing.T) {
 	}
 	s.config.Defaults.Chances = &sure{first: .7, any: .8}
 	s.config.Defaults.GateWithoutLate = s.config.Defaults.Gate
-	sceptical := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: .5}
+	sceptical := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), MinConfidence: .5}
 	if got := s.ask(t, sceptical); got.Abstained {
 		t.Error("an answer that is sure enough abstains")
 	}
@@ -181,7 +182,7 @@ func TestLateIsTheGates(t *testing.T) {
 	gate := *s.config.Defaults.Gate
 	gate.Late = nil // fitted without it
 	s.config.Defaults.Gate = &gate
-	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); r.source("tokens") != nil {
+	if r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}); r.source("tokens") != nil {
 		t.Error("a gate that does not know of late interaction asks it")
 	}
 }
@@ -193,18 +194,27 @@ func TestLateBesideOthers(t *testing.T) {
 	for _, words := range []bool{true, false} {
 		s, _, _ := lateStage()
 		s.library.shelf.phrases = &words2{s.words}
-		s.config.Defaults.Gate.Late = []float64{.1, .2, .3, .4, .5, .6, .1, .2} // so that candidates of others would show
+		s.config.Defaults.Gate.Late = []float64{
+			.1,
+			.2,
+			.3,
+			.4,
+			.5,
+			.6,
+			.1,
+			.2,
+		} // so that candidates of others would show
 		s.config.Experts[1].Representatives = draw(1, "b")
 		s.config.Experts[2].Representatives = draw(1, "c")
 		s.config.Defaults.Specialists = 1
 		alone := s.ask(
 			t,
-			Request{Question: question, Fusion: methodsOf(fusion.MethodGate), BM25: &words, Candidates: 4, K: 5},
+			Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), BM25: &words, Candidates: 4, K: 5},
 		)
 		list := s.ask(
 			t,
 			Request{
-				Question:   question,
+				Question:   askedOften,
 				Fusion:     Methods{Names: []string{fusion.MethodSum, fusion.MethodGate}, Listed: true},
 				BM25:       &words,
 				Candidates: 4,
@@ -240,23 +250,35 @@ func TestLateThatFails(t *testing.T) {
 		other.Words = -1
 		s.config.Defaults.GateWithoutLate = &other
 		s.config.Defaults.Chances = &sure{first: .7, any: .8}
-		whole := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+		whole := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 		if whole.Confidence == nil {
 			t.Errorf("%s: there is no confidence while everything answers", name)
 		}
 		spoil(s, index, encoder)
-		r := Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}
+		r := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}
 		got := s.ask(t, r)
 		ratio := *got.source(sources.WordSource).Weight / *whole.source(sources.WordSource).Weight
 		if want := math.Exp(other.Words - s.config.Defaults.Gate.Words); math.Abs(ratio-want) > 1e-6 ||
 			got.Confidence != nil {
-			t.Errorf("%s: words weigh %v of what they did, want %v; the confidence is %v", name, ratio, want, got.Confidence)
+			t.Errorf(
+				"%s: words weigh %v of what they did, want %v; the confidence is %v",
+				name,
+				ratio,
+				want,
+				got.Confidence,
+			)
 		}
 		s.config.Late = nil
 		without := s.ask(t, r)
 		if len(got.Degraded) != 1 || got.Degraded[0].Source != "tokens" ||
 			!slices.Equal(ids(got.Results), ids(without.Results)) {
-			t.Errorf("%s: degraded %+v, results %v, without %v", name, got.Degraded, ids(got.Results), ids(without.Results))
+			t.Errorf(
+				"%s: degraded %+v, results %v, without %v",
+				name,
+				got.Degraded,
+				ids(got.Results),
+				ids(without.Results),
+			)
 		}
 	}
 }
@@ -268,7 +290,7 @@ func TestLateEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := e.Gather(context.Background(), Request{Question: question}, 5)
+	found, err := e.Gather(context.Background(), Request{Question: askedOften}, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,14 +298,14 @@ func TestLateEvidence(t *testing.T) {
 	if at < 0 || found.Sources[at].Name != "tokens" || len(found.Sources[at].Hits) != 0 {
 		t.Fatalf("sources %+v", found.Sources)
 	}
-	query, _ := encoder.EncodeQuestion(context.Background(), question)
+	query, _ := encoder.EncodeQuestion(context.Background(), askedOften)
 	found.Table.Each(fusion.Exact, func(row int, scores []float64) {
 		if want := index.score(query, found.Table.Ordinal(row)); scores[at] != float64(want) {
 			t.Errorf("row %d: %v, want %v", row, scores[at], want)
 		}
 	})
 	index.fail = true
-	if _, err := e.Gather(context.Background(), Request{Question: question}, 5); err == nil {
+	if _, err := e.Gather(context.Background(), Request{Question: askedOften}, 5); err == nil {
 		t.Error("scores that failed were gathered")
 	}
 	if err := e.Close(context.Background()); err != nil {
@@ -322,7 +344,7 @@ func TestLateIsNotLeft(t *testing.T) {
 			e.hook = hook
 		}
 		s.words.hook = hook
-		if e := s.refused(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); e.Kind != c.kind ||
+		if e := s.refused(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}); e.Kind != c.kind ||
 			strings.Contains(e.Detail, "tokens: ") {
 			t.Errorf("%s: kind %d, %q; want kind %d of those that failed", name, e.Kind, e.Detail, c.kind)
 		}

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/spelling"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
@@ -83,7 +84,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		readers:   x.Readers,
 		rerankers: x.Rerankers,
 	}
-	l.language = sync.OnceValue(func() *spelling.Language { return languageOf(l.panel.Generalist) })
+	l.language = sync.OnceValue(func() *spelling.Language { return question.LanguageOf(l.panel.Generalist) })
 	if err := l.checkSources(); err != nil {
 		return nil, err
 	}

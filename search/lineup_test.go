@@ -66,7 +66,7 @@ func TestUse(t *testing.T) {
 					return
 				default:
 				}
-				r, err := e.Search(context.Background(), Request{Question: question})
+				r, err := e.Search(context.Background(), Request{Question: askedOften})
 				if err != nil {
 					t.Error(err)
 					return
@@ -104,7 +104,7 @@ func TestUse(t *testing.T) {
 	if _, err := e.Use(first); kindOf(err) != fault.Unavailable {
 		t.Errorf("another line-up after Close: %v", err)
 	}
-	if _, err := e.Search(context.Background(), Request{Question: question}); kindOf(err) != fault.Unavailable {
+	if _, err := e.Search(context.Background(), Request{Question: askedOften}); kindOf(err) != fault.Unavailable {
 		t.Errorf("a search after Close: %v", err)
 	}
 	if n := s.library.pinned.Load(); n != 0 {
@@ -162,7 +162,7 @@ func TestUseRefuses(t *testing.T) {
 	if _, err := e.Use(broken); err == nil {
 		t.Error("muf without ensembles is used")
 	}
-	if r, err := e.Search(t.Context(), Request{Question: question}); err != nil || r.Fusion != fusion.MethodRRF {
+	if r, err := e.Search(t.Context(), Request{Question: askedOften}); err != nil || r.Fusion != fusion.MethodRRF {
 		t.Errorf("after a line-up that was refused: %q, %v", r.Fusion, err)
 	}
 }

@@ -244,7 +244,7 @@ func TestObserver(t *testing.T) {
 	o := &recorder{stages: map[string]int{}, sources: map[string]string{}}
 	s.config.Observer = o
 	s.vectors["B"].hook = func(context.Context) error { return errors.New("the cause") }
-	given := s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid")})
+	given := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("hybrid")})
 	if len(o.answers) != 1 || !reflect.DeepEqual(o.answers[0], given) {
 		t.Errorf("told of %+v, given %+v", o.answers, given)
 	}
@@ -275,7 +275,7 @@ func TestTimings(t *testing.T) {
 		s := newStage("A", 60)
 		s.encoders["A"].hook, s.vectors["A"].hook = stubborn(3*time.Millisecond), stubborn(2*time.Millisecond)
 		s.ensembles["A"].hook, s.words.hook = stubborn(1500*time.Microsecond), stubborn(time.Millisecond)
-		r := s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid")})
+		r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("hybrid")})
 		if got := r.Sources[0].Took; got != (sources.Took{Encode: 3, Search: 2}) {
 			t.Errorf("expert took %+v", got)
 		}
@@ -285,7 +285,7 @@ func TestTimings(t *testing.T) {
 		if r.TookMS != 5 {
 			t.Errorf("%v ms in all, want 5: the sources run in parallel", r.TookMS)
 		}
-		r = s.ask(t, Request{Question: question, Fusion: methodsOf("muf")})
+		r = s.ask(t, Request{Question: askedOften, Fusion: methodsOf("muf")})
 		if got := r.Sources[0].Took; got != (sources.Took{Encode: 3, Search: 2, Confidence: 1.5}) {
 			t.Errorf("expert took %+v", got)
 		}
@@ -297,7 +297,7 @@ func TestClose(t *testing.T) {
 		s := newStage("A", 60)
 		s.encoders["A"].hook = stubborn(time.Second)
 		e := s.engine(t)
-		if _, err := e.Search(context.Background(), Request{Question: question, TimeoutMS: 10}); err != nil {
+		if _, err := e.Search(context.Background(), Request{Question: askedOften, TimeoutMS: 10}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
@@ -306,7 +306,7 @@ func TestClose(t *testing.T) {
 			t.Errorf("Close while a source is running: %v", err)
 		}
 		for name, err := range map[string]error{
-			"search":  second(e.Search(context.Background(), Request{Question: question})),
+			"search":  second(e.Search(context.Background(), Request{Question: askedOften})),
 			"embed":   second(e.Embed(context.Background(), EmbedRequest{Expert: "A", Input: []string{"x"}})),
 			"passage": func() error { _, _, err := e.Passage(t.Context(), "p001"); return err }(),
 		} {

@@ -23,7 +23,7 @@ func (s *stage) muf(
 	lists, confidences := map[string][]rank.Hit{}, map[string]float64{}
 	union := map[rank.Ordinal]bool{}
 	for name, ens := range s.ensembles {
-		q, _ := s.encoders[name].EncodeQuestion(context.Background(), question)
+		q, _ := s.encoders[name].EncodeQuestion(context.Background(), askedOften)
 		hits, _ := s.vectors[name].Search(context.Background(), q, 10000, true)
 		top := hits[:min(depth, len(hits))]
 		members, _ := ens.Members(context.Background(), q)
@@ -31,7 +31,11 @@ func (s *stage) muf(
 		for m := range p {
 			z := 0.0
 			for _, h := range top {
-				x := math.Exp(float64(product(members[m*dimension:(m+1)*dimension], s.vectors[name].rows[h.Ordinal])) / temperature)
+				x := math.Exp(
+					float64(
+						product(members[m*dimension:(m+1)*dimension], s.vectors[name].rows[h.Ordinal]),
+					) / temperature,
+				)
 				p[m] = append(p[m], x)
 				z += x
 			}
@@ -61,9 +65,10 @@ func (s *stage) muf(
 	scores = map[string]float64{}
 	for o := range union {
 		for name, hits := range lists {
-			q, _ := s.encoders[name].EncodeQuestion(context.Background(), question)
+			q, _ := s.encoders[name].EncodeQuestion(context.Background(), askedOften)
 			score := product(q, s.vectors[name].rows[o])
-			if found := slices.ContainsFunc(hits, func(h rank.Hit) bool { return h.Ordinal == o }); !found && missing == "min" {
+			if found := slices.ContainsFunc(hits, func(h rank.Hit) bool { return h.Ordinal == o }); !found &&
+				missing == "min" {
 				score = hits[len(hits)-1].Score
 			}
 			scores[s.library.shelf.passages[o].ID] += math.Pow(confidences[name], sharpness) / sum * float64(score)
@@ -84,7 +89,10 @@ func TestMUF(t *testing.T) {
 			s := newStage("ABC", 60)
 			missing := c.missing
 			s.config.Defaults.Sharpness = c.fitted
-			got := s.ask(t, Request{Question: question, Fusion: methodsOf("muf"), Missing: missing, Sharpness: c.asked, K: 100})
+			got := s.ask(
+				t,
+				Request{Question: askedOften, Fusion: methodsOf("muf"), Missing: missing, Sharpness: c.asked, K: 100},
+			)
 			scores, confidences := s.muf(15, 20, .5, c.has, missing)
 			want := make([]string, 0, len(scores))
 			for id := range scores {
@@ -115,7 +123,12 @@ func TestMUF(t *testing.T) {
 					t.Errorf("source %+v", source)
 				}
 				if math.Abs(*source.Confidence-confidences[source.Name]) > 1e-5 {
-					t.Errorf("%s: confidence %v, written out %v", source.Name, *source.Confidence, confidences[source.Name])
+					t.Errorf(
+						"%s: confidence %v, written out %v",
+						source.Name,
+						*source.Confidence,
+						confidences[source.Name],
+					)
 				}
 				mean += *source.Confidence / 3
 				weights += *source.Weight
@@ -141,7 +154,7 @@ func TestDepthIsCalibrated(t *testing.T) {
 	s := newStage("AB", 60)
 	var first []float64
 	for _, candidates := range []int{1, 5, 20, 50, 1000} {
-		r := s.ask(t, Request{Question: question, Fusion: methodsOf("muf"), Candidates: candidates, K: 1000})
+		r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("muf"), Candidates: candidates, K: 1000})
 		var confidences []float64
 		for _, source := range r.Sources {
 			confidences = append(confidences, *source.Confidence)
@@ -162,7 +175,7 @@ func TestDepthIsCalibrated(t *testing.T) {
 func TestOnePass(t *testing.T) {
 	s := newStage("AB", 60)
 	names := []string{"muf", "rrf", "sum", "hybrid", "muf-sparse", "auto"}
-	all := s.ask(t, Request{Question: question, Fusion: listOf(names...)})
+	all := s.ask(t, Request{Question: askedOften, Fusion: listOf(names...)})
 	if n := s.encoders["A"].calls.Load(); n != 1 {
 		t.Errorf("%d encodings for a list of methods", n)
 	}
@@ -170,7 +183,7 @@ func TestOnePass(t *testing.T) {
 		t.Fatalf("a list of methods has rankings and nothing else: %+v", all)
 	}
 	for i, name := range names {
-		one := s.ask(t, Request{Question: question, Fusion: methodsOf(name)})
+		one := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(name)})
 		ranking := all.Rankings[i]
 		if ranking.Fusion != name || !reflect.DeepEqual(ranking.Results, one.Results) ||
 			!reflect.DeepEqual(ranking.Confidence, one.Confidence) {
@@ -180,11 +193,12 @@ func TestOnePass(t *testing.T) {
 	if auto := all.Rankings[5]; auto.Method != "rrf" || !reflect.DeepEqual(auto.Results, all.Rankings[1].Results) {
 		t.Errorf("auto stands for %q", auto.Method)
 	}
-	if one := s.ask(t, Request{Question: question}); one.Fusion != "rrf" || one.Confidence != nil {
+	if one := s.ask(t, Request{Question: askedOften}); one.Fusion != "rrf" || one.Confidence != nil {
 		t.Errorf("the default is %q with confidence %v, want rrf without", one.Fusion, one.Confidence)
 	}
 	// A list of one is a list.
-	if one := s.ask(t, Request{Question: question, Fusion: listOf("rrf")}); len(one.Rankings) != 1 || one.Results != nil {
+	if one := s.ask(t, Request{Question: askedOften, Fusion: listOf("rrf")}); len(one.Rankings) != 1 ||
+		one.Results != nil {
 		t.Errorf("a list of one method: %+v", one)
 	}
 }
@@ -213,7 +227,7 @@ func TestSources(t *testing.T) {
 		{Request{Fusion: listOf("muf", "muf-sparse")}, "A B"},
 		{Request{Experts: &[]string{"B", "A"}}, "A B bm25"},
 	} {
-		c.request.Question = question
+		c.request.Question = askedOften
 		s := newStage("AB", 60)
 		r := s.ask(t, c.request)
 		var names []string
@@ -232,8 +246,8 @@ func TestSources(t *testing.T) {
 // TestMUFOfOneExpert checks that MUF of one expert ranks as that expert.
 func TestMUFOfOneExpert(t *testing.T) {
 	s := newStage("Ab", 60)
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf("muf"), Experts: &[]string{"A"}, K: 15})
-	q, _ := s.encoders["A"].EncodeQuestion(context.Background(), question)
+	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("muf"), Experts: &[]string{"A"}, K: 15})
+	q, _ := s.encoders["A"].EncodeQuestion(context.Background(), askedOften)
 	hits, _ := s.vectors["A"].Search(context.Background(), q, 15, true)
 	for i, h := range hits {
 		if got := r.Results[i]; got.ID != s.library.shelf.passages[h.Ordinal].ID ||

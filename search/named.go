@@ -143,7 +143,7 @@ func (a *answer) doubt(ctx context.Context, r *Ranking, first []fusion.Item) {
 		}
 		note = "no passage has " + strings.Join(quoted, ", ") + ", which the question names"
 	}
-	if chance := sigmoid(logOdds(*j.Answerable) - namedWeight*share); j.Verdict == VerdictFound {
+	if chance := sigmoid(run.LogOdds(*j.Answerable) - namedWeight*share); j.Verdict == VerdictFound {
 		j.Answerable = run.PrintedOf(run.Ptr(max(chance, j.Thresholds.Doubtful)))
 		j.Verdict = j.Thresholds.Of(*j.Answerable)
 	}

@@ -38,11 +38,11 @@ func TestOffsets(t *testing.T) {
 // TestOffsetsOfARequest: unknown ones are refused.
 func TestOffsetsOfARequest(t *testing.T) {
 	s, _ := withReader()
-	if e := s.refused(t, Request{Question: question, Offsets: "runes"}); e.Code != "unknown_value" ||
+	if e := s.refused(t, Request{Question: askedOften, Offsets: "runes"}); e.Code != "unknown_value" ||
 		e.Fields[0].Pointer != "/offsets" {
 		t.Errorf("%+v", e)
 	}
-	if got := s.ask(t, Request{Question: question, Offsets: OffsetBytes}); got.Offsets != "" {
+	if got := s.ask(t, Request{Question: askedOften, Offsets: OffsetBytes}); got.Offsets != "" {
 		t.Errorf("%q", got.Offsets)
 	}
 }

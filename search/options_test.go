@@ -38,7 +38,7 @@ func TestOptionsOfMethods(t *testing.T) {
 			for pointer, option := range options {
 				s, _, _ := lateStage()
 				s.config.Defaults.Auto = name
-				request := Request{Question: question, Fusion: methodsOf(asked)}
+				request := Request{Question: askedOften, Fusion: methodsOf(asked)}
 				option.set(&request)
 				if slices.Contains(option.takes, name) {
 					s.ask(t, request)
@@ -63,7 +63,7 @@ func TestOptionsOfMethods(t *testing.T) {
 // takes no part.
 func TestWordsAlone(t *testing.T) {
 	s, _, _ := lateStage()
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{}})
+	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{}})
 	if len(r.Results) == 0 || r.source("tokens") != nil {
 		t.Errorf("%d results, sources %+v", len(r.Results), r.Sources)
 	}
@@ -80,8 +80,8 @@ func TestWordsAlone(t *testing.T) {
 func TestWithoutEnsemble(t *testing.T) {
 	for _, name := range []string{fusion.MethodMUF, fusion.MethodMUFSparse, fusion.MethodHybrid} {
 		s := newStage("ABc", 60)
-		want := s.ask(t, Request{Question: question, Fusion: methodsOf(name), Experts: &[]string{"A", "B"}})
-		got := s.ask(t, Request{Question: question, Fusion: methodsOf(name)})
+		want := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(name), Experts: &[]string{"A", "B"}})
+		got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(name)})
 		c := got.source("c")
 		if !slices.Equal(ids(got.Results), ids(want.Results)) || got.Results[0].Score != want.Results[0].Score ||
 			len(got.Degraded) > 0 {
@@ -90,8 +90,11 @@ func TestWithoutEnsemble(t *testing.T) {
 		if c == nil || c.Status != sources.StatusSkipped || !strings.Contains(c.Reason, "no ensemble") || c.Hits != 0 {
 			t.Errorf("%s: %+v", name, c)
 		}
-		list := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{fusion.MethodRRF, name}, Listed: true}})
-		alone := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)})
+		list := s.ask(
+			t,
+			Request{Question: askedOften, Fusion: Methods{Names: []string{fusion.MethodRRF, name}, Listed: true}},
+		)
+		alone := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodRRF)})
 		if !slices.Equal(ids(list.Rankings[0].Results), ids(alone.Results)) || len(list.Rankings[1].Results) == 0 {
 			t.Errorf("%s in a list: rrf gives %v, alone %v", name, ids(list.Rankings[0].Results), ids(alone.Results))
 		}
@@ -104,8 +107,8 @@ func TestWithoutEnsemble(t *testing.T) {
 			t.Errorf("%s in a list: %+v", name, c)
 		}
 		both, err := s.engine(t).
-			Compare(t.Context(), []Request{{Question: question, Fusion: methodsOf(fusion.MethodRRF)},
-				{Question: question, Fusion: methodsOf(name)}})
+			Compare(t.Context(), []Request{{Question: askedOften, Fusion: methodsOf(fusion.MethodRRF)},
+				{Question: askedOften, Fusion: methodsOf(name)}})
 		if err != nil || !slices.Equal(ids(both[1].Results), ids(want.Results)) ||
 			!slices.Equal(ids(both[0].Results), ids(alone.Results)) ||
 			both[1].source("c").Status != sources.StatusSkipped {

@@ -16,7 +16,7 @@ func TestOffset(t *testing.T) {
 	ask := func(offset, k int) Response {
 		r, err := e.Search(
 			context.Background(),
-			Request{Question: question, Fusion: listOf("rrf", "sum", "hybrid"), Offset: offset, K: k, Candidates: 30},
+			Request{Question: askedOften, Fusion: listOf("rrf", "sum", "hybrid"), Offset: offset, K: k, Candidates: 30},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -40,8 +40,8 @@ func TestOffset(t *testing.T) {
 	if far := ask(500, 7).Rankings[0].Results; far == nil || len(far) != 0 {
 		t.Errorf("behind the end: %v", far)
 	}
-	for _, r := range []Request{{Question: question, Offset: -1}, {Question: question, Offset: 1000},
-		{Question: question, Offset: 500, K: 501}} {
+	for _, r := range []Request{{Question: askedOften, Offset: -1}, {Question: askedOften, Offset: 1000},
+		{Question: askedOften, Offset: 500, K: 501}} {
 		var refused *fault.Error
 		if _, err := e.Search(context.Background(), r); !errors.As(err, &refused) || refused.Code != "out_of_range" ||
 			refused.Fields[0].Pointer != "/offset" {

@@ -38,7 +38,7 @@ func (r *Response) source(name string) *Source {
 // words' weight, and in no other method.
 func TestPhrasesAreTheGates(t *testing.T) {
 	s := phraseStage()
-	got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Explain: true})
+	got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Explain: true})
 	phrases, own := got.source(sources.PhraseSource), got.source(sources.WordSource)
 	if phrases == nil || phrases.Kind != "lexical" || phrases.Status != sources.StatusOK || phrases.Hits == 0 {
 		t.Fatalf("the source of phrases is %+v", phrases)
@@ -50,13 +50,13 @@ func TestPhrasesAreTheGates(t *testing.T) {
 	for _, r := range got.Results {
 		at := slices.IndexFunc(r.Contributions, func(c Contribution) bool { return c.Source == sources.PhraseSource })
 		o, _, _ := s.library.shelf.Ordinal(t.Context(), r.ID)
-		want := float64(index.score(question, o))
+		want := float64(index.score(askedOften, o))
 		if at < 0 || *r.Contributions[at].Score != want {
 			t.Fatalf("%s: contributions %+v: phrases score it %v", r.ID, r.Contributions, want)
 		}
 		explained := 0.0
 		for _, term := range r.Explanation {
-			if slices.Contains(index.terms(question), term.Term) {
+			if slices.Contains(index.terms(askedOften), term.Term) {
 				explained += term.Score
 			}
 		}
@@ -65,7 +65,7 @@ func TestPhrasesAreTheGates(t *testing.T) {
 		}
 	}
 	for _, method := range []string{fusion.MethodHybrid, fusion.MethodSum, fusion.MethodRRF, fusion.MethodMUF} {
-		r := Request{Question: question, Fusion: methodsOf(method)}
+		r := Request{Question: askedOften, Fusion: methodsOf(method)}
 		with := s.ask(t, r)
 		s.library.shelf.phrases = nil
 		without := s.ask(t, r)
@@ -80,12 +80,12 @@ func TestPhrasesAreTheGates(t *testing.T) {
 // method answers as it would alone.
 func TestPhrasesBesideOthers(t *testing.T) {
 	s := phraseStage()
-	gate := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
-	rrf := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)})
+	gate := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
+	rrf := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodRRF)})
 	both := s.ask(
 		t,
 		Request{
-			Question: question,
+			Question: askedOften,
 			Fusion:   Methods{Names: []string{fusion.MethodGate, fusion.MethodRRF}, Listed: true},
 		},
 	)
@@ -98,9 +98,9 @@ func TestPhrasesBesideOthers(t *testing.T) {
 	e := s.engine(t)
 	no := false
 	compared, err := e.Compare(context.Background(), []Request{
-		{Question: question, Fusion: methodsOf(fusion.MethodRRF)},
-		{Question: question, Fusion: methodsOf(fusion.MethodGate)},
-		{Question: question, Fusion: methodsOf(fusion.MethodGate), BM25: &no},
+		{Question: askedOften, Fusion: methodsOf(fusion.MethodRRF)},
+		{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)},
+		{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), BM25: &no},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestWithoutPhrases(t *testing.T) {
 	s := phraseStage()
 	index := s.library.shelf.phrases
 	s.library.shelf.phrases = nil
-	none := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	none := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 	if none.source(sources.PhraseSource) != nil || len(none.Degraded) != 0 {
 		t.Errorf("without phrases: sources %+v, degraded %+v", none.Sources, none.Degraded)
 	}
@@ -133,7 +133,7 @@ func TestWithoutPhrases(t *testing.T) {
 		pairs: true,
 		hook:  func(context.Context) error { return errors.New("broken") },
 	}
-	broken := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	broken := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 	if len(broken.Degraded) != 1 || broken.Degraded[0].Source != sources.PhraseSource ||
 		!slices.Equal(ids(broken.Results), ids(none.Results)) {
 		t.Errorf(
@@ -145,7 +145,7 @@ func TestWithoutPhrases(t *testing.T) {
 	}
 	s.library.shelf.phrases = index
 	s.config.Defaults.Gate.Phrases = 0
-	old := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	old := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 	if old.source(sources.PhraseSource) != nil {
 		t.Error("a gate without phrases asks for them")
 	}
@@ -157,7 +157,7 @@ func TestPhrasesAreNotWeighted(t *testing.T) {
 	_, err := e.Search(
 		context.Background(),
 		Request{
-			Question: question,
+			Question: askedOften,
 			Fusion:   methodsOf(fusion.MethodSum),
 			Weights:  map[string]float64{sources.PhraseSource: 1},
 		},
@@ -174,7 +174,7 @@ func TestPhrasesAreNotWeighted(t *testing.T) {
 func TestGatherPhrases(t *testing.T) {
 	s := phraseStage()
 	e := s.engine(t)
-	found, err := e.Gather(context.Background(), Request{Question: question}, 20)
+	found, err := e.Gather(context.Background(), Request{Question: askedOften}, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestGatherPhrases(t *testing.T) {
 	}
 	index := s.library.shelf.phrases.(*words)
 	found.Table.Each(fusion.Exact, func(row int, scores []float64) {
-		if want := float64(index.score(question, found.Table.Ordinal(row))); scores[last] != want {
+		if want := float64(index.score(askedOften, found.Table.Ordinal(row))); scores[last] != want {
 			t.Errorf("passage %d: phrases score %v, want %v", found.Table.Ordinal(row), scores[last], want)
 		}
 	})

@@ -68,7 +68,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.pointer != "/question" {
-				c.request.Question = question
+				c.request.Question = askedOften
 			}
 			s := newStage("ABc", 20)
 			e := s.refused(t, c.request)
@@ -90,11 +90,11 @@ func TestRefused(t *testing.T) {
 func TestExactAmongMany(t *testing.T) {
 	s := newStage("a", 60)
 	s.library.shelf.most = 60
-	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf"), Exact: true})
+	s.ask(t, Request{Question: askedOften, Fusion: methodsOf("rrf"), Exact: true})
 	s.library.shelf.most = 59
-	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf")})
-	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf"), Exact: true, Experts: &[]string{}})
-	refused := s.refused(t, Request{Question: question, Fusion: methodsOf("rrf"), Exact: true})
+	s.ask(t, Request{Question: askedOften, Fusion: methodsOf("rrf")})
+	s.ask(t, Request{Question: askedOften, Fusion: methodsOf("rrf"), Exact: true, Experts: &[]string{}})
+	refused := s.refused(t, Request{Question: askedOften, Fusion: methodsOf("rrf"), Exact: true})
 	if refused.Kind != fault.Invalid || refused.Code != "out_of_range" || refused.Fields[0].Pointer != "/exact" ||
 		!strings.Contains(refused.Detail, "all 60 passages: at most 59") {
 		t.Errorf("%+v", refused)
@@ -120,7 +120,7 @@ func TestRefusedCompletely(t *testing.T) {
 	}
 	e = s.refused(
 		t,
-		Request{Question: question, Experts: &flood, Fields: flood, Fusion: listOf(flood...), Weights: weights},
+		Request{Question: askedOften, Experts: &flood, Fields: flood, Fusion: listOf(flood...), Weights: weights},
 	)
 	if len(e.Fields) > 30 || len(e.Detail) > 10000 {
 		t.Errorf("%d fields in a detail of %d bytes", len(e.Fields), len(e.Detail))
@@ -142,17 +142,17 @@ func TestAllowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r.Question == "" {
-				r.Question = question
+				r.Question = askedOften
 			}
 			newStage("ABc", 20).ask(t, r)
 		})
 	}
 	// Without any expert, all experts are none of them.
-	r := newStage("", 20).ask(t, Request{Question: question})
+	r := newStage("", 20).ask(t, Request{Question: askedOften})
 	if len(r.Sources) != 1 || len(r.Results) == 0 {
 		t.Errorf("words alone: %+v", r)
 	}
-	if e := newStage("", 20).refused(t, Request{Question: question, Experts: &[]string{"x"}}); !strings.Contains(
+	if e := newStage("", 20).refused(t, Request{Question: askedOften, Experts: &[]string{"x"}}); !strings.Contains(
 		e.Detail,
 		"no experts are loaded",
 	) {
@@ -196,7 +196,7 @@ func TestAnyRequest(t *testing.T) {
 			return rapid.SampledFrom([]int{0, 0, 0, 1, 2, 7, 40, 1000, -1, 1 << 40}).Draw(rt, label)
 		}
 		r := Request{
-			Question:      pick("question", question, question, "zebra", "\x00", "", "\xff"),
+			Question:      pick("question", askedOften, askedOften, "zebra", "\x00", "", "\xff"),
 			K:             number("k"),
 			Candidates:    number("candidates"),
 			TimeoutMS:     rapid.SampledFrom([]int{0, 5000, -5}).Draw(rt, "timeout"),

@@ -60,18 +60,18 @@ func TestPrefetch(t *testing.T) {
 	var fetched [][]rank.Ordinal
 	d := distant{library: s.library, fetched: &fetched}
 	s.config.Corpus = d
-	all := s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Candidates: 20, K: 100})
+	all := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), Candidates: 20, K: 100})
 	if len(fetched) != 1 || len(fetched[0]) != len(all.Results) || !slices.IsSorted(fetched[0]) {
 		t.Errorf("of %d candidates it was told %v", len(all.Results), fetched)
 	}
 	fetched = nil
-	s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Candidates: 20, Missing: "min"})
+	s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), Candidates: 20, Missing: "min"})
 	if len(fetched) != 0 {
 		t.Errorf("nothing is missing, and it was told %v", fetched)
 	}
 	d.fails = errors.New("no such node")
 	s.config.Corpus = d
-	if e := s.refused(t, Request{Question: question, Fusion: methodsOf("sum")}); e.Kind != fault.Unavailable ||
+	if e := s.refused(t, Request{Question: askedOften, Fusion: methodsOf("sum")}); e.Kind != fault.Unavailable ||
 		!errors.Is(e, d.fails) {
 		t.Errorf("%+v", e)
 	}
@@ -87,7 +87,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 		d.library = s.library
 		d.fetched = &fetched
 		s.config.Corpus = d
-		return s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Candidates: 20, K: k})
+		return s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), Candidates: 20, K: k})
 	}
 	ids := func(r Response) (out []string) {
 		for i, x := range r.Results {

@@ -264,7 +264,7 @@ func signalsOf(found []candidate, at int, readings []Reading, confidence *float6
 	}
 	sure := 0.0 // as likely as not, where it is not known
 	if confidence != nil {
-		sure = logOdds(*confidence)
+		sure = run.LogOdds(*confidence)
 	}
 	return []float64{
 		readings[c.passage].Select, log(c.within), log(c.joint) - log(c.within), log(c.total), log(c.total) - log(next),
@@ -294,24 +294,18 @@ func readSignals(readings []Reading, confidence float64) []float64 {
 	if len(first.Spans) > 0 {
 		within = max(first.Spans[0].Score-first.Starts-first.Ends, leastLog)
 	}
-	return []float64{logOdds(confidence), first.Select, lead, within}
+	return []float64{run.LogOdds(confidence), first.Select, lead, within}
 }
 
 // WithConfidence returns ReadSignals with another probability in the place of the confidence.
 func WithConfidence(signals []float64, p float64) []float64 {
 	out := slices.Clone(signals)
-	out[0] = logOdds(p)
+	out[0] = run.LogOdds(p)
 	return out
 }
 
 // leastLog is the least logarithm of a probability that is a signal.
 var leastLog = math.Log(1e-6)
-
-// logOdds returns those of a probability that is no certainty.
-func logOdds(p float64) float64 {
-	p = min(max(p, 1e-3), 1-1e-3)
-	return math.Log(p / (1 - p))
-}
 
 // Read is what a reader said of passages for a question. It is for measuring.
 type Read struct {

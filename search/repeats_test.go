@@ -67,7 +67,7 @@ func TestSameAnswerWhateverK(t *testing.T) {
 				{Reader: new(marker), Name: "marker", Ranking: 1, Confidence: &doubted{confidence: .7}},
 			}
 			r := s.ask(t, Request{
-				Question: question, Fusion: methodsOf(fusion.MethodGate), K: k, Answer: AnswerOptions{Wanted: answer},
+				Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: k, Answer: AnswerOptions{Wanted: answer},
 			})
 			if i == 0 {
 				first = r.Results[0].ID

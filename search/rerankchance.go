@@ -30,7 +30,7 @@ func RerankedSignals(scores, said []float64, weight, confidence float64) (top in
 	if top == 0 {
 		same = 1
 	}
-	return top, []float64{logOdds(confidence), said[top], lead, same}
+	return top, []float64{run.LogOdds(confidence), said[top], lead, same}
 }
 
 // firstByBoth returns the place of the largest sum, and of equal ones the first.

@@ -52,7 +52,7 @@ func TestRerankedConfidence(t *testing.T) {
 		s.config.Rerankers[0].Weight = &own
 		s.config.Rerankers[0].Confidence = fitted
 		return s.ask(t, Request{
-			Question: question, Fusion: methodsOf(fusion.MethodGate), K: 30, MinConfidence: least, Rerank: o,
+			Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 30, MinConfidence: least, Rerank: o,
 		})
 	}
 	before := ask(nil, 0, RerankOptions{})

@@ -96,14 +96,14 @@ func TestReranked(t *testing.T) {
 				*fitted = 0.07
 				s.config.Rerankers[0].Weight = fitted
 			}
-			before := s.ask(t, Request{Question: question, Fusion: methodsOf(method), K: 30})
+			before := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(method), K: 30})
 			scores, said := spreads(before.Results, 12)
 			weight := scores / said
 			if fitted != nil && method == fusion.MethodGate {
 				weight = *fitted
 			}
 			want, by := rerankedByHand(before.Results, 12, weight)
-			got := s.ask(t, Request{Question: question, Fusion: methodsOf(method), K: 30, Rerank: reranked(12)})
+			got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(method), K: 30, Rerank: reranked(12)})
 			if !slices.Equal(ids(got.Results), want) || slices.Equal(want, ids(before.Results)) {
 				t.Fatalf("%s, %v: %v, by hand %v, without %v", method, fitted, ids(got.Results), want, ids(before.Results))
 			}
@@ -126,12 +126,12 @@ func TestReranked(t *testing.T) {
 // TestRerankedPages: the pages of a reranked ranking make up that ranking, and so do groups.
 func TestRerankedPages(t *testing.T) {
 	s, j := withJudge()
-	whole := s.ask(t, Request{Question: question, K: 30, Rerank: reranked(12)})
+	whole := s.ask(t, Request{Question: askedOften, K: 30, Rerank: reranked(12)})
 	var paged []string
 	for from := 0; from < 30; from += 5 {
 		j.scored = nil
 		engine := s.engine(t)
-		page, err := engine.Search(t.Context(), Request{Question: question, K: 5, Offset: from, Rerank: reranked(12)})
+		page, err := engine.Search(t.Context(), Request{Question: askedOften, K: 5, Offset: from, Rerank: reranked(12)})
 		if err := errors.Join(err, engine.Close(t.Context())); err != nil {
 			t.Fatal(err)
 		}
@@ -143,11 +143,11 @@ func TestRerankedPages(t *testing.T) {
 	if !slices.Equal(paged, ids(whole.Results)) {
 		t.Errorf("%v, in pages %v", ids(whole.Results), paged)
 	}
-	few := s.ask(t, Request{Question: question, K: 3, Rerank: reranked(12)})
+	few := s.ask(t, Request{Question: askedOften, K: 3, Rerank: reranked(12)})
 	if !slices.Equal(ids(few.Results), ids(whole.Results[:3])) {
 		t.Errorf("three of %v: %v", ids(whole.Results), ids(few.Results))
 	}
-	grouped := s.ask(t, Request{Question: question, K: 7, Offset: 2, GroupBy: GroupByDocument, Rerank: reranked(12)})
+	grouped := s.ask(t, Request{Question: askedOften, K: 7, Offset: 2, GroupBy: GroupByDocument, Rerank: reranked(12)})
 	var firsts []string
 	for _, g := range grouped.Groups { // no passage is of a document
 		firsts = append(firsts, ids(g.Results)...)
@@ -164,8 +164,8 @@ func TestRerankedAndRead(t *testing.T) {
 	m := new(marker)
 	s.config.Readers = []LoadedReader{{Reader: m, Name: "marker", Ranking: 2}}
 	s.config.Defaults.Chances = &sure{first: .4, any: .7}
-	plain := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 20, Rerank: reranked(12)})
-	got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 20, Rerank: reranked(12),
+	plain := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 20, Rerank: reranked(12)})
+	got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 20, Rerank: reranked(12),
 		Answer: wanted(AnswerOptions{Passages: 6})})
 	if !slices.Equal(m.read, ids(plain.Results[:6])) {
 		t.Errorf("read were %v of %v", m.read, ids(plain.Results))
@@ -192,7 +192,7 @@ func TestRerankedByTheReader(t *testing.T) {
 	s.config.Rerankers[0].Name = "marker"
 	s.config.Rerankers[0].Reads = true
 	s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker", Ranking: 2}}
-	r := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 20, Rerank: reranked(12)}
+	r := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 20, Rerank: reranked(12)}
 	plain := s.ask(t, r)
 	r.Answer = wanted(AnswerOptions{Passages: 6})
 	got := s.ask(t, r)
@@ -223,7 +223,7 @@ func TestRerankByDefault(t *testing.T) {
 		{Request{Rerank: RerankOptions{Asked: true, Wanted: true, Model: "other"}}, 0}, // by the other
 	} {
 		j.scored = nil
-		c.r.Question = question
+		c.r.Question = askedOften
 		s.ask(t, c.r)
 		if len(j.scored) != c.scored {
 			t.Errorf("%+v: %d were scored, not %d", c.r, len(j.scored), c.scored)
@@ -231,7 +231,7 @@ func TestRerankByDefault(t *testing.T) {
 	}
 	zero := 0.0
 	s.config.Rerankers[0].Weight = &zero
-	got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 	if j.scored != nil || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "better order without it") {
 		t.Errorf("%v, %q", j.scored, got.Notes)
 	}
@@ -241,13 +241,13 @@ func TestRerankByDefault(t *testing.T) {
 // knows none of the question's words.
 func TestRerankerThatFails(t *testing.T) {
 	s, j := withJudge()
-	before := s.ask(t, Request{Question: question})
+	before := s.ask(t, Request{Question: askedOften})
 	for cause, want := range map[error]string{
 		errors.New("no"): "it failed, so they are ranked without it; the server's log says why",
 		fmt.Errorf("late: %w", context.DeadlineExceeded): "it had not scored the passages in time, so they are ranked without it (timeout_ms is 2000)",
 	} {
 		j.hook = func(context.Context) error { return cause }
-		got := s.ask(t, Request{Question: question, TimeoutMS: 2000, Rerank: reranked(12)})
+		got := s.ask(t, Request{Question: askedOften, TimeoutMS: 2000, Rerank: reranked(12)})
 		if len(got.Degraded) != 1 || got.Degraded[0] != (Missing{"judge", want}) {
 			t.Errorf("%v: %+v", cause, got.Degraded)
 		}
@@ -256,12 +256,12 @@ func TestRerankerThatFails(t *testing.T) {
 		}
 	}
 	j.hook, j.unknown = nil, 4
-	got := s.ask(t, Request{Question: question, Rerank: reranked(12)})
+	got := s.ask(t, Request{Question: askedOften, Rerank: reranked(12)})
 	if len(got.Notes) != 1 || !slices.Equal(ids(got.Results), ids(before.Results)) {
 		t.Errorf("%q, %v", got.Notes, ids(got.Results))
 	}
 	j.unknown, j.cut = 0, 1
-	got = s.ask(t, Request{Question: question, Rerank: reranked(12)})
+	got = s.ask(t, Request{Question: askedOften, Rerank: reranked(12)})
 	if len(got.Notes) != 1 || got.Notes[0] != "judge read only the beginning of 12 of 12 passages, since they are too long for it" {
 		t.Errorf("%q", got.Notes)
 	}
@@ -276,7 +276,7 @@ func TestRerankerThatIsSlow(t *testing.T) {
 			return ctx.Err()
 		}
 		began := time.Now()
-		got := s.ask(t, Request{Question: question, TimeoutMS: 400, Rerank: reranked(12)})
+		got := s.ask(t, Request{Question: askedOften, TimeoutMS: 400, Rerank: reranked(12)})
 		if took := time.Since(began); took >= 400*time.Millisecond || len(got.Degraded) != 1 || len(got.Results) == 0 {
 			t.Errorf("%v, %+v", took, got.Degraded)
 		}
@@ -291,14 +291,14 @@ func TestRerankRefused(t *testing.T) {
 		"not_one_ranking":  {Rerank: reranked(0), Fusion: listOf(fusion.MethodRRF, fusion.MethodSum)},
 		"out_of_range":     {Rerank: reranked(MostRead + 1)},
 	} {
-		r.Question = question
+		r.Question = askedOften
 		if e := s.refused(t, r); e.Code != code || !strings.HasPrefix(e.Fields[0].Pointer, "/rerank") {
 			t.Errorf("%s: %+v", code, e)
 		}
 	}
 	s.config.Rerankers = nil
 	s.config.Late = nil
-	if e := s.refused(t, Request{Question: question, Rerank: reranked(0)}); e.Code != "needs_reranker" {
+	if e := s.refused(t, Request{Question: askedOften, Rerank: reranked(0)}); e.Code != "needs_reranker" {
 		t.Errorf("%+v", e)
 	}
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
@@ -14,14 +15,14 @@ type Response struct {
 	// Asked is the part of a long question, or what was made of messages, that was answered.
 	Asked string `json:"asked,omitempty"`
 	// Corrected are the words of the question that others were asked for in their place.
-	Corrected []Correction `json:"corrected,omitempty"`
+	Corrected []question.Correction `json:"corrected,omitempty"`
 	// Synonyms are what was searched for beside words of the question.
-	Synonyms   []Used   `json:"synonyms,omitempty"`
-	Fusion     string   `json:"fusion,omitempty"`
-	Generation uint64   `json:"generation"`
-	Selected   *int     `json:"selected,omitempty"` // passages that the filter lets through; nil without one
-	TookMS     float64  `json:"took_ms"`
-	Confidence *float64 `json:"confidence"` // 0…1; null where it is not known
+	Synonyms   []question.Expansion `json:"synonyms,omitempty"`
+	Fusion     string               `json:"fusion,omitempty"`
+	Generation uint64               `json:"generation"`
+	Selected   *int                 `json:"selected,omitempty"` // passages that the filter lets through; nil without one
+	TookMS     float64              `json:"took_ms"`
+	Confidence *float64             `json:"confidence"` // 0…1; null where it is not known
 	// where the confidence comes from: BasisCalibrated, BasisShipped, BasisEnsembles
 	Basis string   `json:"confidence_basis,omitempty"`
 	Any   *float64 `json:"confidence_any,omitempty"` // the probability that any of the results answers

@@ -44,13 +44,13 @@ func mostFamiliar(all Response, n int) []string {
 // and the others are not even asked for a vector.
 func TestOnlyTheFamiliarAreAsked(t *testing.T) {
 	s := fewStage()
-	all := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Specialists: 4})
+	all := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Specialists: 4})
 	for _, n := range []int{1, 2, 3} {
 		for _, e := range s.encoders {
 			e.calls.Store(0)
 		}
 		chosen := mostFamiliar(all, n)
-		few := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Specialists: n})
+		few := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Specialists: n})
 		for name, e := range s.encoders {
 			want := 0
 			if strings.Contains("Af"+strings.Join(chosen, ""), name) {
@@ -61,7 +61,7 @@ func TestOnlyTheFamiliarAreAsked(t *testing.T) {
 			}
 		}
 		named := append(append([]string{"A"}, chosen...), "f")
-		same := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &named})
+		same := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Experts: &named})
 		if !reflect.DeepEqual(few.Results, same.Results) || len(few.Degraded) != 0 {
 			t.Errorf(
 				"%d specialists: %v; %v named alone: %v; degraded %v",
@@ -112,21 +112,21 @@ func TestWhoDecidesHowMany(t *testing.T) {
 		"a list with another":    {Request{Fusion: listOf(fusion.MethodGate, fusion.MethodSum)}, 0},
 		"a list, with a number":  {Request{Fusion: listOf(fusion.MethodGate, fusion.MethodSum), Specialists: 2}, 2},
 	} {
-		c.request.Question = question
+		c.request.Question = askedOften
 		if got := skipped(s.ask(t, c.request)); got != c.want {
 			t.Errorf("%s: %d skipped, want %d", name, got, c.want)
 		}
 	}
 	s.config.Defaults.Auto = fusion.MethodGate
-	if got := skipped(s.ask(t, Request{Question: question})); got != 2 {
+	if got := skipped(s.ask(t, Request{Question: askedOften})); got != 2 {
 		t.Errorf("auto: %d skipped", got)
 	}
-	if e := s.refused(t, Request{Question: question, Specialists: -1}); e.Code != "out_of_range" ||
+	if e := s.refused(t, Request{Question: askedOften, Specialists: -1}); e.Code != "out_of_range" ||
 		e.Fields[0].Pointer != "/specialists" {
 		t.Errorf("%+v", e)
 	}
 	s.config.Reference = ""
-	if got := skipped(s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})); got != 0 {
+	if got := skipped(s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})); got != 0 {
 		t.Errorf("nobody knows who is familiar, and %d are skipped", got)
 	}
 	s.config.Defaults.Specialists = -1
@@ -138,25 +138,25 @@ func TestWhoDecidesHowMany(t *testing.T) {
 // TestTheGateIsTheSameInAList: what others are asked for does not change it.
 func TestTheGateIsTheSameInAList(t *testing.T) {
 	s := fewStage()
-	alone := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
-	listed := s.ask(t, Request{Question: question, Fusion: listOf(fusion.MethodSum, fusion.MethodGate)})
+	alone := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
+	listed := s.ask(t, Request{Question: askedOften, Fusion: listOf(fusion.MethodSum, fusion.MethodGate)})
 	if !reflect.DeepEqual(alone.Results, listed.Rankings[1].Results) {
 		t.Errorf("alone %v, in a list %v", ids(alone.Results), ids(listed.Rankings[1].Results))
 	}
 	engine := s.engine(t)
 	compared, err := engine.Compare(context.Background(), []Request{
 		{
-			Question: question,
+			Question: askedOften,
 			Fusion:   methodsOf(fusion.MethodGate),
-		}, {Question: question, Fusion: methodsOf(fusion.MethodRRF)}})
+		}, {Question: askedOften, Fusion: methodsOf(fusion.MethodRRF)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(alone.Results, compared[0].Results) {
 		t.Errorf("alone %v, compared %v", ids(alone.Results), ids(compared[0].Results))
 	}
-	_, err = engine.Compare(context.Background(), []Request{{Question: question, Specialists: 1},
-		{Question: question, Specialists: 1, Experts: &[]string{"A", "B"}}})
+	_, err = engine.Compare(context.Background(), []Request{{Question: askedOften, Specialists: 1},
+		{Question: askedOften, Specialists: 1, Experts: &[]string{"A", "B"}}})
 	var refused *fault.Error
 	if !errors.As(err, &refused) || refused.Code != "not_comparable" {
 		t.Errorf("other experts to choose from: %v", err)
@@ -171,7 +171,7 @@ func TestTheGateIsTheSameInAList(t *testing.T) {
 func TestTheReferenceFails(t *testing.T) {
 	s := fewStage()
 	s.encoders["A"].hook = func(context.Context) error { return errors.New("gone") }
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range r.Sources {
 		status := map[bool]string{true: sources.StatusFailed, false: sources.StatusOK}
 		if want := status[source.Name == "A"]; source.Status != want {
@@ -182,7 +182,7 @@ func TestTheReferenceFails(t *testing.T) {
 	for _, e := range s.encoders {
 		e.calls.Store(0)
 	}
-	r = s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	r = s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range r.Sources {
 		ok := source.Name == "f" || source.Name == sources.WordSource
 		if want := map[bool]string{true: sources.StatusOK, false: sources.StatusOverloaded}[ok]; source.Status != want {
@@ -198,8 +198,8 @@ func TestTheReferenceFails(t *testing.T) {
 func TestASpecialistWithTheReferencesEncoder(t *testing.T) {
 	s := fewStage()
 	s.config.Experts[1].Encoder = s.config.Experts[0].Encoder
-	s.config.Experts[1].Representatives = draw(s.encoders["A"].seed, question) // the question itself
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Specialists: 1})
+	s.config.Experts[1].Representatives = draw(s.encoders["A"].seed, askedOften) // the question itself
+	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Specialists: 1})
 	if r.Sources[1].Status != sources.StatusOK || s.encoders["A"].calls.Load() != 1 {
 		t.Errorf("%+v after %d encoder passes", r.Sources[1], s.encoders["A"].calls.Load())
 	}
@@ -214,7 +214,7 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 		s.encoders["A"].calls.Store(0)
 		r := s.ask(
 			t,
-			Request{Question: question, Fusion: methodsOf(method), Experts: &[]string{"B", "C", "D"}, Specialists: 2},
+			Request{Question: askedOften, Fusion: methodsOf(method), Experts: &[]string{"B", "C", "D"}, Specialists: 2},
 		)
 		if n := s.encoders["A"].calls.Load(); n != 1 {
 			t.Errorf("%s: the reference encoded %d times", method, n)
@@ -234,7 +234,7 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 	r := s.ask(
 		t,
 		Request{
-			Question:    question,
+			Question:    askedOften,
 			Fusion:      methodsOf(fusion.MethodSum),
 			Experts:     &[]string{"B", "C", "D"},
 			Specialists: 2,
@@ -248,7 +248,7 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 			t.Errorf("the reference fails: %+v", source)
 		}
 	}
-	r = s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	r = s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range r.Sources {
 		if source.Chance != nil {
 			t.Errorf(

@@ -14,7 +14,7 @@ func TestWordsCountLessAmongSymbols(t *testing.T) {
 	const code = "if (x[i] >= 0) { f(x[i]); }"
 	weight := func(s *stage) float64 {
 		t.Helper()
-		for _, source := range s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}).Sources {
+		for _, source := range s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}).Sources {
 			if source.Name == sources.WordSource {
 				return *source.Weight
 			}

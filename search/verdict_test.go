@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"example.org/conclave/search/internal/run"
 	"slices"
 	"strings"
 	"testing"
@@ -21,9 +22,10 @@ func TestVerdict(t *testing.T) {
 		s, _, _ := lateStage()
 		s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker"}}
 		s.config.Defaults.Answerability = &Answerability{&doubted{confidence: c.chance}, Thresholds{.4, .1}}
-		request := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 5}
+		request := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5}
 		r := s.ask(t, request)
-		if r.Verdict != c.want || *r.Answerable != c.chance || *r.Thresholds != (Thresholds{.4, .1}) || len(r.Notes) > 0 {
+		if r.Verdict != c.want || *r.Answerable != c.chance || *r.Thresholds != (Thresholds{.4, .1}) ||
+			len(r.Notes) > 0 {
 			t.Errorf("at %v: %q by %+v, notes %q", c.chance, r.Verdict, r.Judged, r.Notes)
 		}
 		request.Answer = wanted(AnswerOptions{})
@@ -36,7 +38,7 @@ func TestVerdict(t *testing.T) {
 			*r.Thresholds != (Thresholds{.6, .2}) || len(r.Answers) == 0 {
 			t.Errorf("with a reader: %q by %+v", r.Verdict, r.Judged)
 		}
-		near(t, read.seen[0], logOdds(c.chance))
+		near(t, read.seen[0], run.LogOdds(c.chance))
 	}
 }
 
@@ -54,8 +56,8 @@ func TestNoVerdict(t *testing.T) {
 	s.config.Defaults.Answerability = &Answerability{&doubted{confidence: .9}, Thresholds{.4, .1}}
 	off := false
 	for note, r := range map[string]Request{
-		"late interaction": {Question: question, Fusion: methodsOf(fusion.MethodGate), Late: &off},
-		`"rrf"`:            {Question: question, Fusion: methodsOf(fusion.MethodRRF)},
+		"late interaction": {Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Late: &off},
+		`"rrf"`:            {Question: askedOften, Fusion: methodsOf(fusion.MethodRRF)},
 	} {
 		got := s.ask(t, r)
 		if got.Verdict != "" || got.Answerable != nil || got.Thresholds != nil || len(got.Notes) != 1 ||
@@ -63,7 +65,7 @@ func TestNoVerdict(t *testing.T) {
 			t.Errorf("%+v, notes %q", got.Judged, got.Notes)
 		}
 	}
-	nothing := Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}
+	nothing := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}
 	nothing.Filter.TagsAll = []string{"no such"}
 	if got := s.ask(t, nothing); got.Verdict != VerdictNotFound || got.Answerable != nil || len(got.Notes) != 0 {
 		t.Errorf("of nothing: %+v, notes %q", got.Judged, got.Notes)
@@ -71,7 +73,7 @@ func TestNoVerdict(t *testing.T) {
 	few, _, _ := lateStageOf(fusion.LeastRandom - 1)
 	few.config.Defaults.Chances = &sure{first: .4, any: .7}
 	few.config.Defaults.Answerability = s.config.Defaults.Answerability
-	if got := few.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); got.Verdict != "" ||
+	if got := few.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}); got.Verdict != "" ||
 		len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "15") {
 		t.Errorf("of 15 passages: %+v, notes %q", got.Judged, got.Notes)
 	}
@@ -80,7 +82,7 @@ func TestNoVerdict(t *testing.T) {
 // TestBasisOfEnsembles: how far ensembles agree is no probability, and is called so.
 func TestBasisOfEnsembles(t *testing.T) {
 	s := newStage("ABC", 60)
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUF)})
+	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodMUF)})
 	if r.Confidence == nil || r.Basis != BasisEnsembles || r.Verdict != "" {
 		t.Errorf("%v, %q, %q", r.Confidence, r.Basis, r.Verdict)
 	}
@@ -89,7 +91,7 @@ func TestBasisOfEnsembles(t *testing.T) {
 // TestAnswerOfEarlierQuestion: in a conversation a reader reads what was asked before, too, and may find the answer to
 // that: what is not found without it is doubtful with it, and a note says so.
 func TestAnswerOfEarlierQuestion(t *testing.T) {
-	talk := []Message{{Role: "user", Content: "does the red dog run"}, {Role: "user", Content: question}}
+	talk := []Message{{Role: "user", Content: "does the red dog run"}, {Role: "user", Content: askedOften}}
 	for _, c := range []struct {
 		alone    float64
 		messages []Message
@@ -101,14 +103,29 @@ func TestAnswerOfEarlierQuestion(t *testing.T) {
 		s.config.Defaults.Answerability = &Answerability{&doubted{confidence: c.alone}, Thresholds{.4, .1}}
 		s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker",
 			Answerability: &Answerability{&doubted{confidence: .9}, Thresholds{.6, .2}}}}
-		request := Request{Messages: c.messages, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(AnswerOptions{})}
+		request := Request{
+			Messages: c.messages,
+			Fusion:   methodsOf(fusion.MethodGate),
+			K:        5,
+			Answer:   wanted(AnswerOptions{}),
+		}
 		if c.messages == nil {
-			request.Question = question
+			request.Question = askedOften
 		}
 		r := s.ask(t, request)
-		noted := slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "what was asked before") })
+		noted := slices.ContainsFunc(
+			r.Notes,
+			func(n string) bool { return strings.Contains(n, "what was asked before") },
+		)
 		if r.Verdict != c.want || noted != (c.want != VerdictFound) || r.Thresholds.Of(*r.Answerable) != c.want {
-			t.Errorf("%v alone, %d messages: %q by %+v, notes %q", c.alone, len(c.messages), r.Verdict, r.Judged, r.Notes)
+			t.Errorf(
+				"%v alone, %d messages: %q by %+v, notes %q",
+				c.alone,
+				len(c.messages),
+				r.Verdict,
+				r.Judged,
+				r.Notes,
+			)
 		}
 	}
 }
@@ -121,7 +138,10 @@ func TestConfidenceOfNotFound(t *testing.T) {
 	s.config.Defaults.Answerability = &Answerability{&doubted{confidence: .9}, Thresholds{.4, .1}}
 	s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker", Confidence: &doubted{confidence: .7},
 		Answerability: &Answerability{&doubted{confidence: .05}, Thresholds{.6, .2}}}}
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(AnswerOptions{})})
+	r := s.ask(
+		t,
+		Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(AnswerOptions{})},
+	)
 	if r.Verdict != VerdictNotFound || r.Confidence == nil || *r.Confidence > .05 || *r.Any > .05 {
 		t.Errorf("%q by %+v, confidences %v and %v", r.Verdict, r.Judged, r.Confidence, r.Any)
 	}
@@ -143,10 +163,10 @@ func TestReaderReadsTheLastMessage(t *testing.T) {
 	s, _, _ := lateStage()
 	reader := &overhearing{marker: new(marker)}
 	s.config.Readers = []LoadedReader{{Reader: reader, Name: "marker"}}
-	talk := []Message{{Role: "user", Content: "does the red dog run"}, {Role: "user", Content: question}}
+	talk := []Message{{Role: "user", Content: "does the red dog run"}, {Role: "user", Content: askedOften}}
 	s.ask(t, Request{Messages: talk,
 		Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(AnswerOptions{})})
-	if len(reader.asked) != 1 || reader.asked[0] != question {
-		t.Errorf("the reader was asked %q, want %q", reader.asked, question)
+	if len(reader.asked) != 1 || reader.asked[0] != askedOften {
+		t.Errorf("the reader was asked %q, want %q", reader.asked, askedOften)
 	}
 }

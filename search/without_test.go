@@ -11,7 +11,7 @@ import (
 func TestWithoutPassages(t *testing.T) {
 	s := newStage("ABCd", 60)
 	request := Request{
-		Question: question, Fusion: methodsOf("sum"), Experts: &[]string{"A", "B"}, Normalisation: "raw",
+		Question: askedOften, Fusion: methodsOf("sum"), Experts: &[]string{"A", "B"}, Normalisation: "raw",
 		Missing: "exact", K: 20,
 	}
 	all := s.ask(t, request)

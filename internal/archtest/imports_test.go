@@ -31,9 +31,10 @@ var allowed = map[string][]string{
 	"models":  {"internal/disk", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5"},
 	"encoder": {"internal/disk", "internal/normalise", "internal/tenant", "models", "models/convert/t5"},
 	"search": {
-		"fusion", "internal/conditions", "internal/corpus", "internal/granules", "internal/rank", "internal/spelling",
-		"internal/wording", "search/access", "search/fault", "search/internal/content", "search/internal/naming",
-		"search/internal/run", "search/internal/snapshot", "search/internal/sources", "search/storage", "search/turn",
+		"fusion", "internal/conditions", "internal/corpus", "internal/rank", "internal/spelling", "internal/wording",
+		"search/access", "search/fault", "search/internal/content", "search/internal/naming",
+		"search/internal/question", "search/internal/run", "search/internal/snapshot", "search/internal/sources",
+		"search/storage", "search/turn",
 	},
 	"search/access":          {"internal/conditions"},
 	"search/fault":           {"internal/wording"},
@@ -54,6 +55,10 @@ var allowed = map[string][]string{
 	"search/internal/sources": {
 		"fusion", "internal/corpus", "internal/rank", "internal/wording", "search/access", "search/fault",
 		"search/internal/content", "search/internal/run", "search/internal/snapshot", "search/storage",
+	},
+	"search/internal/question": {
+		"internal/granules", "internal/rank", "internal/spelling", "search/internal/content", "search/internal/run",
+		"search/internal/snapshot", "search/internal/sources", "search/storage",
 	},
 	"calibration": {"fusion", "internal/disk", "internal/questions", "internal/rank", "search"},
 	"evaluation": {

@@ -23,3 +23,9 @@ func PrintedOf(x *float64) *float64 {
 }
 
 func Ptr[T any](x T) *T { return &x }
+
+// LogOdds returns the log-odds of a probability, which is taken to be from 0.001 to 0.999.
+func LogOdds(p float64) float64 {
+	p = min(max(p, 1e-3), 1-1e-3)
+	return math.Log(p / (1 - p))
+}

@@ -1,4 +1,4 @@
-package search
+package question
 
 import (
 	"cmp"
@@ -36,11 +36,19 @@ const (
 	shareOfFocus   = 2 // of a request's time: a half
 )
 
-// focus returns what is asked by an inquiry: its question, or of one that is too long for
+// Focuser finds what is asked in texts that are longer than the encoders read.
+type Focuser struct {
+	Panel *sources.Panel
+	// confidence returns the confidence of the answer that a text has as a question of the inquiry; known is false if
+	// there is no such confidence.
+	Confidence func(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) (sure float64, known bool)
+}
+
+// Focus returns what is asked by an inquiry: its question, or of one that is too long for
 // an encoder the part that is asked. behind is the same behind what was asked before in the
 // conversation; "": nothing was, or the encoders read no more than the question.
-func (l *lineUp) focus(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned) (question, behind string) {
-	if len(q.Before) == 0 && !l.tooLong(q, q.Question) {
+func (c Focuser) Focus(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned) (question, behind string) {
+	if len(q.Before) == 0 && !c.tooLong(q, q.Question) {
 		return q.Question, ""
 	}
 	within, cancel := context.WithCancel(ctx)
@@ -49,11 +57,11 @@ func (l *lineUp) focus(ctx context.Context, q *sources.Inquiry, view *snapshot.P
 		within, cancel = context.WithTimeout(ctx, time.Until(end)/shareOfFocus)
 	}
 	defer cancel()
-	question = l.findQuestion(within, q, view, q.Question)
+	question = c.findQuestion(within, q, view, q.Question)
 	behind = question
 	for _, earlier := range slices.Backward(q.Before) {
-		longer := l.findQuestion(within, q, view, earlier) + " " + behind
-		if !l.fitsEncoders(longer) {
+		longer := c.findQuestion(within, q, view, earlier) + " " + behind
+		if !c.fitsEncoders(longer) {
 			break
 		}
 		behind = longer
@@ -66,15 +74,15 @@ func (l *lineUp) focus(ctx context.Context, q *sources.Inquiry, view *snapshot.P
 
 // findQuestion returns the part of a text that is asked: all of one that the encoders read to its
 // end.
-func (l *lineUp) findQuestion(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) string {
-	if !l.tooLong(q, text) {
+func (c Focuser) findQuestion(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) string {
+	if !c.tooLong(q, text) {
 		return text
 	}
-	units := unitsOf(text, l.fitsEncoders)
+	units := unitsOf(text, c.fitsEncoders)
 	if len(units) < 2 {
 		return text
 	}
-	near := l.nearness(ctx, q, view, units)
+	near := c.nearness(ctx, q, view, units)
 	if isUniform(near) {
 		return text
 	}
@@ -87,15 +95,15 @@ func (l *lineUp) findQuestion(ctx context.Context, q *sources.Inquiry, view *sna
 	best := order[0]
 	highest := math.Inf(-1)
 	for _, i := range order[:min(mostTried, len(order))] {
-		sure, known := l.estimateConfidence(ctx, q, view, units[i].text)
+		sure, known := c.Confidence(ctx, q, view, units[i].Text)
 		if !known {
-			return units[order[0]].text
+			return units[order[0]].Text
 		}
-		if score := alone(i) + weighSure*logOdds(sure); score > highest {
+		if score := alone(i) + weighSure*run.LogOdds(sure); score > highest {
 			best, highest = i, score
 		}
 	}
-	return units[best].text
+	return units[best].Text
 }
 
 // isUniform reports whether all parts of a question are about as near to passages, but for
@@ -108,9 +116,9 @@ func isUniform(near []float64) bool {
 }
 
 // tooLong reports whether an encoder that is asked reads only the beginning of a text.
-func (l *lineUp) tooLong(q *sources.Inquiry, text string) bool {
+func (c Focuser) tooLong(q *sources.Inquiry, text string) bool {
 	return slices.ContainsFunc(q.Wanted, func(at int) bool {
-		x := l.panel.ExpertOf(at)
+		x := c.Panel.ExpertOf(at)
 		if x == nil {
 			return false
 		}
@@ -120,9 +128,9 @@ func (l *lineUp) tooLong(q *sources.Inquiry, text string) bool {
 }
 
 // fitsEncoders reports whether all encoders read a whole text as a question.
-func (l *lineUp) fitsEncoders(text string) bool {
-	for at := range l.panel.Sources {
-		if x := l.panel.ExpertOf(at); x != nil {
+func (c Focuser) fitsEncoders(text string) bool {
+	for at := range c.Panel.Sources {
+		if x := c.Panel.ExpertOf(at); x != nil {
 			if _, cut := x.Encoder.QuestionTokens(text); cut {
 				return false
 			}
@@ -133,13 +141,13 @@ func (l *lineUp) fitsEncoders(text string) bool {
 
 // nearness returns the highest inner product of each unit with a passage, by the base or the
 // first expert that is no specialist; zeros where there is none or it fails.
-func (l *lineUp) nearness(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, units []unit) []float64 {
+func (c Focuser) nearness(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, units []unit) []float64 {
 	near := make([]float64, len(units))
-	x := l.panel.Generalist
-	if l.panel.Reference != nil {
-		x = l.panel.Reference.Model
+	x := c.Panel.Generalist
+	if c.Panel.Reference != nil {
+		x = c.Panel.Reference.Model
 	}
-	if x == nil || sources.Narrow(ctx, l.panel.Run, view, q.Filter) != nil {
+	if x == nil || sources.Narrow(ctx, c.Panel.Run, view, q.Filter) != nil {
 		return near
 	}
 	index, ok := view.Narrowed.Vectors(x.Name)
@@ -154,13 +162,13 @@ func (l *lineUp) nearness(ctx context.Context, q *sources.Inquiry, view *snapsho
 		running.Go(func() {
 			defer func() { <-places }()
 			_ = run.Guard(func() (err error) { // one that is not encoded is nowhere near
-				vectors[i], err = x.Encoder.EncodeQuestion(ctx, units[i].text)
+				vectors[i], err = x.Encoder.EncodeQuestion(ctx, units[i].Text)
 				return err
 			})
 		})
 	}
 	running.Wait()
-	_ = l.panel.Run.Compute(ctx, func(ctx context.Context) error {
+	_ = c.Panel.Run.Compute(ctx, func(ctx context.Context) error {
 		return run.Guard(func() error {
 			for i, vector := range vectors {
 				if vector == nil || sources.CheckVector(vector, x.Info.Dimension) != nil {
@@ -174,7 +182,7 @@ func (l *lineUp) nearness(ctx context.Context, q *sources.Inquiry, view *snapsho
 				if len(hits) > 0 {
 					// As of vectors of unit length, which what is weighed was fitted to.
 					near[i] = x.Encoder.Readable(
-						units[i].text,
+						units[i].Text,
 					) * float64(
 						hits[0].Score,
 					) / float64(
@@ -186,33 +194,4 @@ func (l *lineUp) nearness(ctx context.Context, q *sources.Inquiry, view *snapsho
 		})
 	})
 	return near
-}
-
-// estimateConfidence returns the confidence of the answer that a text has as a question by default; known
-// is false where there is no such confidence.
-func (l *lineUp) estimateConfidence(
-	ctx context.Context,
-	q *sources.Inquiry,
-	view *snapshot.Pinned,
-	text string,
-) (sure float64, known bool) {
-	if l.defaults.Chances == nil {
-		return 0, false
-	}
-	p, err := l.plan(&Request{Question: text, Filter: q.Filter})
-	if err != nil || p.listed || !p.weighsByQuestion() {
-		return 0, false
-	}
-	p.inquiry.Filter = q.Filter // with what passages must have
-	p.inquiry.Words, _ = synonymous(p.inquiry.Question, l.defaults.Synonyms)
-	found := l.panel.Ask(ctx, p.inquiry, view)
-	a, err := l.rank(ctx, p, &outcome{found: found}, found.All)
-	if err != nil {
-		return 0, false
-	}
-	defer a.done()
-	if c := a.rankings[0].Confidence; c != nil {
-		return *c, true
-	}
-	return 0, false
 }

@@ -1,4 +1,4 @@
-package search
+package question
 
 import (
 	"regexp"
@@ -11,7 +11,7 @@ import (
 // unit is a part of a long question that may be what is asked: a sentence, a line, or some
 // that follow each other.
 type unit struct {
-	text  string
+	Text  string
 	prior float64 // how much it looks like what is asked, whatever the collection has
 }
 
@@ -132,8 +132,8 @@ func windowsOf(sentences []unit, fits func(string) bool) (windows []unit) {
 		}
 	}
 	for _, s := range sentences {
-		if both := open.text + " " + s.text; of > 0 && fits(both) {
-			open.text = both
+		if both := open.Text + " " + s.Text; of > 0 && fits(both) {
+			open.Text = both
 			open.prior = max(open.prior, s.prior)
 			of++
 			continue

@@ -1,4 +1,4 @@
-package search
+package question
 
 import (
 	"strings"
@@ -17,8 +17,8 @@ type Synonyms struct {
 	To    []string `json:"to,omitempty"    yaml:"to,omitempty"`
 }
 
-// Used says which words of a question were searched for by others, too.
-type Used struct {
+// Expansion says which words of a question were searched for by others, too.
+type Expansion struct {
 	Word string   `json:"word"` // as the question has it
 	As   []string `json:"as"`
 }
@@ -43,9 +43,9 @@ func (s *Synonyms) Check() string {
 	return ""
 }
 
-// synonymous returns a question for the words' index: with what its words stand for behind it, and which
+// AddSynonyms returns a question for the words' index: with what its words stand for behind it, and which
 // were used. What the question has already is not added.
-func synonymous(question string, list []Synonyms) (words string, used []Used) {
+func AddSynonyms(question string, list []Synonyms) (words string, used []Expansion) {
 	if len(list) == 0 {
 		return question, nil
 	}
@@ -63,7 +63,7 @@ func synonymous(question string, list []Synonyms) (words string, used []Used) {
 			if at < 0 {
 				continue
 			}
-			use := Used{Word: question[in[at].Begin:in[end-1].End]}
+			use := Expansion{Word: question[in[at].Begin:in[end-1].End]}
 			for _, other := range to {
 				sought := content.WordsIn(other)
 				if there, _ := content.StandsIn(in, sought); there >= 0 || added[strings.ToLower(other)] ||

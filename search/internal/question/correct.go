@@ -1,4 +1,4 @@
-package search
+package question
 
 import (
 	"cmp"
@@ -43,38 +43,44 @@ type suspect struct {
 	placed     storage.Placed
 }
 
-// corrected corrects a question, and tells the observer of a failure: the question
-// is then asked as it is.
-func (l *lineUp) corrected(ctx context.Context, view *snapshot.Pinned, question string) (string, []Correction) {
+// Speller corrects misspelt words of questions to one collection.
+type Speller struct {
+	Run      run.Runner
+	Language func() *spelling.Language // whose words a question may have; it may return nil
+}
+
+// Correct returns a question with its misspelt words corrected, and the corrections. If looking for them fails, it
+// reports that and returns the question as it is.
+func (c Speller) Correct(ctx context.Context, view *snapshot.Pinned, question string) (string, []Correction) {
 	var out string
 	var corrections []Correction
-	err := l.panel.Run.Compute(ctx, func(ctx context.Context) error {
+	err := c.Run.Compute(ctx, func(ctx context.Context) error {
 		return run.Guard(func() (err error) {
-			out, corrections, err = l.correct(ctx, view, question)
+			out, corrections, err = correctWords(ctx, view, c.Language, question)
 			return err
 		})
 	})
 	if err != nil {
-		l.panel.Run.Report.Source(
-			ctx,
-			sources.WordSource,
-			sources.StatusFailed,
-			fmt.Errorf("looking for mistyped words: %w", err),
-		)
+		c.Run.Report.Source(ctx, sources.WordSource, sources.StatusFailed, fmt.Errorf("looking for mistyped words: %w", err))
 		return question, nil
 	}
 	return out, corrections
 }
 
-// correct returns a question with the words put right that neither the collection nor the
-// language of the encoder knows, where words that they know are near enough and likelier
+// correctWords returns a question with the words put right that neither the collection nor the
+// language knows, where words that they know are near enough and likelier
 // (see spelling.Typed). It returns the question as it is where there is nothing to correct.
-func (l *lineUp) correct(ctx context.Context, view *snapshot.Pinned, question string) (string, []Correction, error) {
+func correctWords(
+	ctx context.Context,
+	view *snapshot.Pinned,
+	known func() *spelling.Language,
+	question string,
+) (string, []Correction, error) {
 	v := view.Vocabulary()
 	if v == nil {
 		return question, nil, nil
 	}
-	language := l.language()
+	language := known()
 	suspects := suspectsOf(question, language)
 	if len(suspects) == 0 || len(suspects) > mostSuspects {
 		return question, nil, nil
@@ -122,7 +128,7 @@ func (l *lineUp) correct(ctx context.Context, view *snapshot.Pinned, question st
 
 // LanguageOf returns what the vocabulary of an expert's encoder says of its language; nil where it
 // says nothing.
-func languageOf(x *sources.Expert) *spelling.Language {
+func LanguageOf(x *sources.Expert) *spelling.Language {
 	if x == nil {
 		return nil
 	}

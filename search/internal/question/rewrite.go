@@ -1,0 +1,48 @@
+package question
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"example.org/conclave/search/internal/run"
+)
+
+// Rewriter makes a question that stands alone of the last message of a conversation.
+type Rewriter interface {
+	// Rewrite returns the question, by those before it, the last one last.
+	Rewrite(ctx context.Context, before []string, question string) (string, error)
+}
+
+// ShareOfRewriting is which part of a generator's time it may take to rewrite.
+const ShareOfRewriting = 4
+
+// Rewrite returns a question that stands alone, of the last message of a conversation and those before it. The question
+// has at most so many bytes, and the model as long as within.
+func Rewrite(
+	ctx context.Context,
+	model Rewriter,
+	before []string,
+	message string,
+	bytes int,
+	within time.Duration,
+) (question string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	err = run.Guard(func() (err error) {
+		question, err = model.Rewrite(ctx, before, message)
+		return err
+	})
+	question = strings.Join(strings.Fields(question), " ")
+	switch {
+	case err == nil && question != "" && len(question) <= bytes:
+		return question, nil
+	case err == nil:
+		err = fmt.Errorf("the question it made has %d bytes, of which 1 to %d are allowed", len(question), bytes)
+	case ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("it had not made a question in %v", within)
+	}
+	return "", err
+}
