@@ -136,8 +136,8 @@ func (c *Catalogue) entries(ctx context.Context, indexes, more string) (out []En
 }
 
 // Look returns how each collection is by its name: without Statistics, with the blocks of its own index. limits and
-// everywhere are those of all indexes of the cluster (Health.Limits and Health.Blocked). Whichever node is asked answers
-// by what it knows, so that a node that hangs delays nothing.
+// everywhere are those of all indexes of the cluster (Health.Limits and Health.Blocked). Whichever node is asked
+// answers by what it knows, so that a node that hangs delays nothing.
 func (c *Catalogue) Look(
 	ctx context.Context,
 ) (all map[string]Health, limits []string, everywhere string, err error) {

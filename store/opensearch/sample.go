@@ -58,6 +58,19 @@ func (c *Corpus) ReadSample(ctx context.Context) error {
 	}
 }
 
+// FillSample counts the passages and draws the sample again while it has fewer passages than it may have, as of an
+// index that was just made. It is for whoever knows that passages were added; without it the next look does it.
+func (c *Corpus) FillSample(ctx context.Context) error {
+	placed := c.shared.Load().sample
+	if placed != nil && len(placed.passages) >= sampled {
+		return nil
+	}
+	if _, err := c.Count(ctx); err != nil {
+		return err
+	}
+	return c.ReadSample(ctx)
+}
+
 // draw returns the sample of the passages that are there.
 func (c *Corpus) draw(ctx context.Context, old *sample) (*sample, error) {
 	store := c.Store()

@@ -285,3 +285,46 @@ func TestConfidenceAsEmbedded(t *testing.T) {
 		}
 	}
 }
+
+// TestFillSample: the sample of a small index has a passage as soon as searches see it, without a look; a full one is
+// left to the next look.
+func TestFillSample(t *testing.T) {
+	t.Parallel()
+	client := testClient(t)
+	index := testIndex(t, client, "fill-sample")
+	options := store.BuildOptions{Words: bm25.DefaultParams()}
+	given := tagged(5, sampled+20)
+	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: given[:2]}, options, ""); err != nil {
+		t.Fatal(err)
+	}
+	target, err := Open(t.Context(), client, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewCorpus(t.Context(), target)
+	if err == nil {
+		err = c.ReadSample(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	had := 0
+	for _, n := range []int{2, 20, sampled + 10, sampled + 20} {
+		if _, err := target.Add(t.Context(), &list{passages: given[had:n]}, options); err != nil {
+			t.Fatal(err)
+		}
+		had = n
+		if err := target.refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.FillSample(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(c.Acquire().Passages().Sample(sampled)); got != min(n, sampled) {
+			t.Errorf("of %d passages the sample has %d", n, got)
+		}
+	}
+	if n := c.Known().Passages; n != sampled+10 {
+		t.Errorf("a full sample is drawn again, of %d", n)
+	}
+}

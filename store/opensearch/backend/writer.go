@@ -29,9 +29,18 @@ func (b *backend) Write(ctx context.Context, o store.WriteOptions) (store.Writer
 	return &writer{w, b.Corpus}, nil
 }
 
+// Wait implements handlers.Writer. Of a small index it lets the sample, which a confidence needs, have what searches see.
+func (w *writer) Wait(ctx context.Context, seq uint64) error {
+	if err := w.Writer.Wait(ctx, seq); err != nil {
+		return err
+	}
+	_ = w.corpus.FillSample(ctx) // else whoever watches does
+	return nil
+}
+
 // Visible implements store.Writer. The cluster shows at once what it acknowledged.
 func (w *writer) Visible(ctx context.Context, _ func(store.Backlog) error) error {
-	return w.Writer.Visible(ctx)
+	return w.Wait(ctx, 0)
 }
 
 // Selected implements store.Writer.
