@@ -12,6 +12,7 @@ import (
 // select, the starts and the ends: 2·tokens+1 numbers (2·tokens without selection).
 type passageRead struct {
 	words   []wordpiece.Range // of the text's tokens
+	units   []int             // of the text's tokens (unitsOf)
 	windows []window
 	logits  [][]float32
 	cut     bool
@@ -55,6 +56,7 @@ func (x *Reader) prepare(asked []int32, p Text) (read passageRead, err error) {
 		text, words = text[:most], words[:most]
 	}
 	read.words = words
+	read.units = unitsOf(p.Text, words)
 	for first := 0; ; first += stride { // once for a passage without text, which is selected by its title
 		n := min(room, len(text)-first)
 		read.windows = append(read.windows, window{slices.Concat(head, text[first:first+n], tail), first, len(head), n})
@@ -76,7 +78,8 @@ func (read *passageRead) reading(longest int) Reading {
 		selects := len(said) > 2*tokens
 		starts, ends := said[len(said)-2*tokens:len(said)-tokens], said[len(said)-tokens:]
 		null := float64(starts[0]) + float64(ends[0])
-		own := best(starts[w.at:w.at+w.n], ends[w.at:w.at+w.n], longest, read.words[w.first:w.first+w.n])
+		end := w.first + w.n
+		own := best(starts[w.at:w.at+w.n], ends[w.at:w.at+w.n], longest, read.words[w.first:end], read.units[w.first:end])
 		score := -null // where there are no words to answer
 		switch {
 		case selects:
@@ -94,11 +97,11 @@ func (read *passageRead) reading(longest int) Reading {
 	return out
 }
 
-// best returns the spans of at most longest tokens with the largest sums of start and end,
-// one for the same words; of equal ones the first, then the shortest.
-func best(starts, ends []float32, longest int, words []wordpiece.Range) (all []Span) {
+// best returns the spans of at most longest tokens within one unit with the largest sums of start and end, one for the
+// same words; of equal ones the first, then the shortest.
+func best(starts, ends []float32, longest int, words []wordpiece.Range, units []int) (all []Span) {
 	for i, start := range starts {
-		for j := i; j < min(i+longest, len(ends)); j++ {
+		for j := i; j < min(i+longest, len(ends)) && units[j] == units[i]; j++ {
 			score := float64(start) + float64(ends[j])
 			if len(all) < bestSpans || score > all[len(all)-1].Score {
 				all = insert(all, Span{Begin: words[i].Begin, End: words[j].End, Score: score, Start: float64(start)})
