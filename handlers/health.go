@@ -61,8 +61,8 @@ func (a *API) getCollectionReady(c *call, _ none) (health Health, err error) {
 	return a.readyOf(a.Readiness(), false)
 }
 
-// readyOf returns how the parts in a Readiness do, and a problem if one does not work. apart leaves out counts of passages
-// and changes.
+// readyOf returns how the parts in a Readiness do, and a problem if one does not work. apart leaves out counts of
+// passages and changes.
 func (a *API) readyOf(r *Readiness, apart bool) (health Health, err error) {
 	status, parts := r.report()
 	if status == Ready && a.begun() != nil {

@@ -513,7 +513,8 @@ func TestOpeningIsWaitedFor(t *testing.T) {
 	if refused.Code != collections.NotOpen {
 		t.Errorf("%+v", refused)
 	}
-	s.call(http.MethodPost, "/v1/search", `{"question":"rice","collections":["a"]}`, http.StatusServiceUnavailable, &refused)
+	s.call(http.MethodPost, "/v1/search", `{"question":"rice","collections":["a"]}`,
+		http.StatusServiceUnavailable, &refused)
 	if refused.Code != collections.NotOpen {
 		t.Errorf("%+v", refused)
 	}

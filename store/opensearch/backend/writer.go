@@ -29,7 +29,8 @@ func (b *backend) Write(ctx context.Context, o store.WriteOptions) (store.Writer
 	return &writer{w, b.Corpus}, nil
 }
 
-// Wait implements handlers.Writer. Of a small index it lets the sample, which a confidence needs, have what searches see.
+// Wait implements handlers.Writer. Of a small index it lets the sample, which a confidence needs, have what searches
+// see.
 func (w *writer) Wait(ctx context.Context, seq uint64) error {
 	if err := w.Writer.Wait(ctx, seq); err != nil {
 		return err
