@@ -19,7 +19,7 @@ type Judgments interface {
 	All() []judgments.Judgment
 }
 
-// judgmentBody says whether a passage answers a question.
+// judgmentBody says whether a passage, or words of it, answer a question.
 type judgmentBody struct {
 	Question string `json:"question"`
 	Passage  string `json:"passage"`

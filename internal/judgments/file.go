@@ -60,7 +60,7 @@ func Open(d disk.Disk, path string) (f *File, damaged []int, err error) {
 
 // take puts a judgment in the place of the one before about the same.
 func (f *File) take(j Judgment) {
-	f.all = slices.DeleteFunc(f.all, func(other Judgment) bool { return other.about() == j.about() })
+	f.all = slices.DeleteFunc(f.all, func(other Judgment) bool { return other.subject() == j.subject() })
 	if j.Grade != nil {
 		f.all = append(f.all, j)
 	}

@@ -202,3 +202,30 @@ func TestExport(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 }
+
+// TestWordsAndPassages: a judgment of words is one of its own. Words that answer show that their passage does, words
+// that do not say nothing about it, and what is said of the passage itself counts more.
+func TestWordsAndPassages(t *testing.T) {
+	words := func(passage, answer string, g int) Judgment {
+		j := of("how long?", passage, grade(g))
+		j.Answer = answer
+		return j
+	}
+	f := reopened(t, filepath.Join(t.TempDir(), FileName))
+	for _, j := range []Judgment{
+		words("a", "ten years", 1), words("a", "60 days", 0), words("b", "two years", 0), words("c", "a week", 1),
+		of("how long?", "c", grade(0)), words("d", "a day", 0), of("how long?", "d", grade(1)),
+	} {
+		if err := f.Put(j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := Questions(f.All())
+	want := Question{
+		ID: got[0].ID, Text: "how long?", PositiveIDs: []string{"a", "d"}, Grades: map[string]int{"a": 1, "c": 0, "d": 1},
+		Answers: []string{"ten years", "a week"}, WrongAnswers: []string{"60 days", "two years", "a day"},
+	}
+	if len(f.All()) != 7 || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+		t.Errorf("%d judgments, %+v, want %+v", len(f.All()), got, want)
+	}
+}

@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// Judgment says whether a passage answers a question.
+// Judgment is what a person says about a passage, or about words of it, as an answer to a question.
 type Judgment struct {
 	Question string `json:"question"`
 	Passage  string `json:"passage"` // its id
-	// Grade is 1 where the passage answers and 0 where it does not; nil takes back what was said.
+	// Grade is 1 if the passage answers, or these words do, and 0 if not; nil takes back what was said.
 	Grade *int `json:"grade"`
-	// Answer has the words that were shown as the answer, where these were judged.
+	// Answer has the words of the passage that are judged; "": the passage itself is.
 	Answer string    `json:"answer,omitempty"`
 	Judged time.Time `json:"judged"`
 }
 
-// about identifies what a judgment is about; a later one about the same counts.
-type about struct{ question, passage string }
+// subject identifies what a judgment is about: a later one about the same replaces it.
+type subject struct{ question, passage, answer string }
 
-func (j *Judgment) about() about { return about{j.Question, j.Passage} }
+// subject returns what the judgment is about.
+func (j *Judgment) subject() subject { return subject{j.Question, j.Passage, j.Answer} }
 
 // Question is a question with all that was judged of it, in the form of the JSON Lines by which
 // collections are calibrated.
@@ -35,10 +36,14 @@ type Question struct {
 	Text        string         `json:"question"`
 	PositiveIDs []string       `json:"positive_ids,omitempty"` // passages that answer, by their ids
 	Grades      map[string]int `json:"grades"`                 // of all judged passages
+	// Answers are words that answer, and WrongAnswers words that do not, though their passage may.
+	Answers      []string `json:"answers,omitempty"`
+	WrongAnswers []string `json:"wrong_answers,omitempty"`
 }
 
-// Questions puts judgments about the same question together, in the order of the first of each.
-// Ids are hashes of the questions, so that a question keeps its own.
+// Questions puts judgments about the same question together, in the order of the first of each. Words that answer show
+// that their passage answers, unless that was judged by itself; words that do not answer say nothing about it. Ids are
+// hashes of the questions, so that a question keeps its own.
 func Questions(all []Judgment) []Question {
 	var out []Question
 	at := map[string]int{}
@@ -53,16 +58,34 @@ func Questions(all []Judgment) []Question {
 			sum := sha256.Sum256([]byte(j.Question))
 			out = append(out, Question{ID: hex.EncodeToString(sum[:8]), Text: j.Question, Grades: map[string]int{}})
 		}
-		q := &out[n]
-		q.Grades[j.Passage] = *j.Grade
-		if *j.Grade > 0 {
-			q.PositiveIDs = append(q.PositiveIDs, j.Passage)
+		out[n].add(&j)
+	}
+	for _, j := range all {
+		if j.Grade != nil && j.Answer == "" {
+			out[at[j.Question]].Grades[j.Passage] = *j.Grade
 		}
 	}
 	for i := range out {
+		for passage, grade := range out[i].Grades {
+			if grade > 0 {
+				out[i].PositiveIDs = append(out[i].PositiveIDs, passage)
+			}
+		}
 		slices.Sort(out[i].PositiveIDs)
 	}
 	return out
+}
+
+// add adds a judgment of words to the question. Of a judgment of a passage it does nothing.
+func (q *Question) add(j *Judgment) {
+	switch {
+	case j.Answer == "":
+	case *j.Grade > 0:
+		q.Grades[j.Passage] = *j.Grade
+		q.Answers = append(q.Answers, j.Answer)
+	default:
+		q.WrongAnswers = append(q.WrongAnswers, j.Answer)
+	}
 }
 
 // Answered counts the questions of which a passage is known that answers.

@@ -22,13 +22,13 @@ const hand =
 // questionOf returns the question that a judgment of an answer is about: one that stands alone.
 export const questionOf = (found) => found.asked || found.question;
 
-// thumbs says whether a passage answers a question; with the words of an answer, whether these do. What is
-// said again is taken back.
+// thumbs says whether a passage answers a question; with an answer, whether these words of it do, which is a judgment
+// of its own. What is said again is taken back.
 export function thumbs(found, one, { about, answer } = {}) {
   const { passage } = one;
   const question = questionOf(found);
   const collection = resultOf(found, one)?.collection || collectionName();
-  const name = nameOf(question, passage, collection);
+  const name = nameOf(question, passage, collection, ...(answer ? [answer] : []));
   const said = h("span", { class: "soft", role: "status" });
   const button = (grade, label) => {
     const one = h(
@@ -39,7 +39,9 @@ export function thumbs(found, one, { about, answer } = {}) {
     one.dataset.grade = grade;
     return one;
   };
-  const buttons = [button(1, "This answers the question"), button(0, "This does not answer the question")];
+  const buttons = answer
+    ? [button(1, "These words answer the question"), button(0, "These words do not answer the question")]
+    : [button(1, "This answers the question"), button(0, "This does not answer the question")];
   const show = () => {
     const now = mine()[name];
     for (const one of buttons) one.setAttribute("aria-pressed", String(now) === one.dataset.grade);
@@ -55,7 +57,7 @@ export function thumbs(found, one, { about, answer } = {}) {
     }
     document.dispatchEvent(new CustomEvent("judged", { detail: name }));
   };
-  const box = h("span", { class: "thumbs", role: "group", "aria-label": `Does this answer? ${about}` }, buttons, said);
+  const box = h("span", { class: "thumbs", role: "group", "aria-label": `${answer ? "Do these words" : "Does this"} answer? ${about}` }, buttons, said);
   // The same passage may have thumbs of its own and in the answer.
   const again = ({ detail }) => {
     if (!box.isConnected) document.removeEventListener("judged", again);
