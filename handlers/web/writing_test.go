@@ -36,6 +36,10 @@ func TestWritingInBrowser(t *testing.T) {
 		case strings.Contains(question, "half"):
 			realclients.WritePiece(w, "The keeper hid it [1].", "")
 			panic(http.ErrAbortHandler)
+		case strings.Contains(question, "parts"):
+			realclients.WritePiece(w, "**Parts** of the lamp:\n\n- the lamp of the keeper [1]\n- <img src=x onerror=alert(1)>"+
+				" ![p](http://evil.example/) [x](javascript:alert(1))\n\n| Part | Weight |\n| --- | ---: |\n"+
+				"| keeper's lamp | `80` g [1] |\n\n```\nls *.md\n```\n", "stop")
 		case strings.Contains(question, "first"):
 			realclients.WritePiece(w, "Rice keeps [1].", "stop")
 		default:

@@ -38,6 +38,24 @@ test("an answer is shown while it is written, and compared with its passages whe
     }
   }));
 
+test("lists, tables and code of an answer are shown as such, and nothing becomes a link or an image", () =>
+  on(asked("what are the parts of the lamp?"), async (page) => {
+    await write(page);
+    await page.getByText("A model wrote this (local)").waitFor();
+    const answer = words(page);
+    assert.deepEqual(await answer.locator("li").allTextContents(), [
+      "the lamp of the keeper [1]",
+      "<img src=x onerror=alert(1)> ![p](http://evil.example/) [x](javascript:alert(1))",
+    ]);
+    assert.deepEqual(await answer.locator("th").allTextContents(), ["Part", "Weight"]);
+    assert.deepEqual(await answer.locator("td").allTextContents(), ["keeper's lamp", "80 g [1]"]);
+    assert.equal(await answer.locator("pre").textContent(), "ls *.md");
+    assert.equal(await answer.locator("strong").first().textContent(), "Parts");
+    assert.equal(await answer.locator("img, a").count(), 0);
+    assert.equal(await answer.getByRole("button", { name: "[1]" }).count(), 2);
+    await accessible(page, "a written answer with a table");
+  }));
+
 test("who stops it keeps what was written", () =>
   on(asked("who hid the lamp, told endlessly?"), async (page) => {
     await write(page);

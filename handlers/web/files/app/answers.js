@@ -2,6 +2,7 @@
 import { placeLine } from "./document.js";
 import { h } from "./dom.js";
 import { thumbs } from "./judging.js";
+import { emphasised, markdown } from "./markdown.js";
 import { keyOf, resultOf } from "./results.js";
 import { legend, marked, sentenceAround } from "./marks.js";
 import { go, to } from "./state.js";
@@ -103,7 +104,7 @@ function written({ generated, results, asked, question }, state) {
   const sources = citations.length > 0 ? citations : support;
   const cites = citations.find((one) => resultOf(found, one));
   return [
-    h("p", { class: "words written" }, cited(found, generated), !generated.complete && " […]"),
+    h("div", { class: "words written" }, cited(found, generated), !generated.complete && " […]"),
     sentences.some(doubted) &&
       h("p", { class: "legend" }, h("span", { class: "soft" }, "Marked: "), h("mark", { class: "unsupported" }, "what the passages that it cites do not say")),
     unfounded.length > 0 && h("p", { class: "warning" }, `In no passage: ${unfounded.join(", ")}.`),
@@ -129,22 +130,30 @@ function written({ generated, results, asked, question }, state) {
   ];
 }
 
-// cited returns a text with each [n] that names a passage as a button that goes there, and what the
-// passages do not say marked. Sentences are without their citations, which may stand within them.
+// cited returns a text in Markdown with each [n] that names a passage as a button that goes there, and what the passages
+// do not say marked. Sentences are without their citations, which may stand within them.
 function cited(found, { text, citations = [], sentences = [] }) {
-  const out = [];
-  let done = 0,
-    end = 0;
+  const marks = [];
+  let end = 0;
   for (const one of sentences) {
-    const sentence = one.text;
-    const start = text.indexOf(sentence, end);
+    const start = text.indexOf(one.text, end);
     if (start < 0) continue;
-    end = start + sentence.length;
-    if (!doubted(one)) continue;
-    out.push(linked(found, text.slice(done, start), citations), h("mark", { class: "unsupported" }, linked(found, sentence, citations)));
-    done = end;
+    end = start + one.text.length;
+    if (doubted(one)) marks.push({ start, end });
   }
-  return [...out, linked(found, text.slice(done), citations)];
+  const plain = (part) => linked(found, part, citations);
+  return markdown(text, (from, to) => {
+    const out = [];
+    let done = from;
+    for (const mark of marks) {
+      const start = Math.max(mark.start, done);
+      const end = Math.min(mark.end, to);
+      if (start >= end) continue;
+      out.push(emphasised(text.slice(done, start), plain), h("mark", { class: "unsupported" }, emphasised(text.slice(start, end), plain)));
+      done = end;
+    }
+    return [...out, emphasised(text.slice(done, to), plain)];
+  });
 }
 
 function linked(found, text, citations) {

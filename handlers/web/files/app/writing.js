@@ -1,6 +1,7 @@
 // Writing: a search whose answer a model writes, shown while it writes.
 import { post, stream } from "./api.js";
 import { h } from "./dom.js";
+import { emphasised, markdown } from "./markdown.js";
 
 // searched asks, and returns what was found as begun. Where a model writes, writing goes on with it until
 // another question is asked, or stop is called.
@@ -14,9 +15,9 @@ export async function searched(request, reader, signal) {
 // nowWriting shows the text as it comes, with a way to end it.
 export function nowWriting({ writing, stop }, reader) {
   const said = h("p", { class: "soft", role: "status" }, `${reader} reads the passages…`);
-  const text = h("p", { class: "words written", "aria-busy": "true" });
+  const text = h("div", { class: "words written", "aria-busy": "true" });
   writing.each = (now) => {
-    text.textContent = now;
+    text.replaceChildren(...markdown(now, (from, to) => emphasised(now.slice(from, to), (part) => part).flat(Infinity)));
     said.textContent = `${reader} is writing…`;
   };
   if (writing.text) writing.each(writing.text);
