@@ -73,6 +73,27 @@ test("a file that is dropped is stored, and lines that cannot be are named", () 
     await page.getByText("Searches find 2 passages of it now.").waitFor();
   }));
 
+test("a file of passages that cannot be read keeps no other file back", () =>
+  on(
+    address,
+    async (page) => {
+      await loaded(page);
+      const transfer = await page.evaluateHandle((text) => {
+        const transfer = new DataTransfer();
+        for (const [name, content] of [["bad.jsonl", '{"id":'], ["good.jsonl", text], ["kites.md", "# Kites\n\nA kite of paper."]])
+          transfer.items.add(new File([content], name));
+        return transfer;
+      }, passages("green", 2));
+      await page.dispatchEvent(".drop", "drop", { dataTransfer: transfer });
+      const outcome = page.locator(".outcome section");
+      await outcome.filter({ hasText: "good.jsonl" }).getByText("2 created").waitFor();
+      await outcome.filter({ hasText: "Documents" }).getByText(": 1 created").waitFor();
+      assert.match(await outcome.filter({ hasText: "bad.jsonl" }).textContent(), /line 1/);
+      assert.doesNotMatch(await page.locator(".outcome").textContent(), /\[object/);
+    },
+    { expected: /status of 4/ },
+  ));
+
 test("a snapshot is made, and its job is shown until it is done", () =>
   on(
     address,

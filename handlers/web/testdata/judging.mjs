@@ -54,8 +54,9 @@ test("questions of a file are taken over; from ten judgments on the page says wh
       const lines = passages.map((one) => JSON.stringify({ question: `what does ${one.id} say of ${one.title}?`, positive_ids: [one.id] }));
       await page.setInputFiles("#questions-file", { name: "q.jsonl", mimeType: "", buffer: Buffer.from([...lines.slice(0, 2), '{"question":"x","positive_ids":["none"]}'].join("\n")) });
       await card.locator(".problem").getByText(/^line 3: There is no passage "none"/).waitFor();
-      await page.setInputFiles("#questions-file", { name: "q.jsonl", mimeType: "", buffer: Buffer.from(lines.join("\n")) });
+      await page.setInputFiles("#questions-file", { name: "q.jsonl", mimeType: "", buffer: Buffer.from([...lines, '{"question":"what does nothing say?"}'].join("\n")) });
       await card.getByText("Twelve judgments taken over.").waitFor();
+      await card.getByText("Not taken over: one question without a passage").waitFor();
       await card.locator('.measured[data-kind="calibrate"]').waitFor({ timeout: 60_000 });
       const jobs = async () => (await api("/v1/jobs")).jobs;
       const [tried] = (await jobs()).filter((job) => job.kind === "calibrate");

@@ -70,7 +70,9 @@ export const bytes = (n) =>
 // problem shows an error of the API with its reasons, or that of a request that got no answer.
 export function problem(error) {
   const where = (e) => e.parameter || e.pointer;
-  const detail = error.detail || error.message || String(error);
+  const unsaid = error.status ? `The server answered with status ${error.status} and no reason.` : "It failed, and nothing says why.";
+  const said = [error, error.detail, error.message].find((one) => typeof one === "string" && one !== "");
+  const detail = said || (error.title ? "" : unsaid);
   const more = (error.errors || [])
     .filter((e) => !detail.includes(e.detail))
     .map((e) => h("li", null, where(e) && [h("code", null, where(e)), " "], e.detail));

@@ -19,14 +19,25 @@ export function upload(limits, signal, changed) {
   const out = h("div", { role: "status", class: "outcome" });
   const take = async (all) => {
     const named = (await all).filter(({ id }) => !id.split("/").some((part) => part.startsWith(".")));
-    try {
-      for (const { file } of named.filter(({ id }) => lines.test(id))) await storeLines(file, out, signal);
-      const documents = named.filter(({ id }) => !lines.test(id));
-      if (documents.length > 0) await storeDocuments(documents, out, signal, changed);
-      if (named.length === 0) out.replaceChildren(h("p", null, "There is no file in it."));
-    } catch (error) {
-      if (!signal.aborted) out.replaceChildren(problem(error));
-    }
+    out.replaceChildren(named.length === 0 ? h("p", null, "There is no file in it.") : "");
+    const many = named.length > 1;
+    // Each file of passages has a place of its own for what became of it, and one that fails keeps no other back.
+    const place = (name) => {
+      const box = h("div");
+      out.append(h("section", null, many && name && h("h3", null, name), box));
+      return box;
+    };
+    const attempt = async (box, store) => {
+      try {
+        await store(box);
+      } catch (error) {
+        if (!signal.aborted) box.replaceChildren(problem(error));
+      }
+    };
+    const passages = named.filter(({ id }) => lines.test(id));
+    const documents = named.filter(({ id }) => !lines.test(id));
+    for (const { file, id } of passages) await attempt(place(id), (box) => storeLines(file, box, signal));
+    if (documents.length > 0) await attempt(place(passages.length > 0 && "Documents"), (box) => storeDocuments(documents, box, signal, changed));
   };
   // below is a file's path in the folder that was chosen.
   const below = (file) => file.webkitRelativePath.split("/").slice(1).join("/") || file.name;

@@ -158,10 +158,13 @@ function importing(out, signal, done) {
     if (!file) return;
     const lines = (await file.text()).split("\n");
     let n = 0;
+    let without = 0; // questions that name no passage
     try {
       for (const [i, line] of lines.entries()) {
         if (!line.trim()) continue;
-        for (const one of judgmentsOf(line, i + 1)) {
+        const judged = judgmentsOf(line, i + 1);
+        if (judged.length === 0) without++;
+        for (const one of judged) {
           await post("/v1/judgments", one, { signal }).catch((error) => {
             throw error.detail ? { ...error, line: i + 1 } : error;
           });
@@ -169,7 +172,10 @@ function importing(out, signal, done) {
         }
         out.replaceChildren(h("p", null, `Reading ${file.name}…`));
       }
-      out.replaceChildren(h("p", null, `${capital(of(n, "judgment"))} taken over.`));
+      out.replaceChildren(
+        h("p", null, `${capital(of(n, "judgment"))} taken over.`),
+        without > 0 ? h("p", { class: "warning" }, `Not taken over: ${of(without, "question")} without a passage, since a judgment is about one.`) : "",
+      );
     } catch (error) {
       if (!signal.aborted) out.replaceChildren(problem(error));
     }
