@@ -15,8 +15,8 @@ const cellMark = " | "
 const wrappedLine = 50
 
 // unitsOf returns for each token of a text the number of the unit that it is in: a cell of a table, an item of a list
-// or a paragraph. An answer lies within one. words are the places of the tokens, in order. A line break ends a unit unless
-// the line before it may have been wrapped there: it is long, and does not end a sentence.
+// or a paragraph. An answer lies within one. words are the places of the tokens, in order. A line break ends a unit
+// unless the line before it may have been wrapped there: it is long, and does not end a sentence.
 func unitsOf(text string, words []wordpiece.Range) []int {
 	units := make([]int, len(words))
 	unit, at := 0, 0

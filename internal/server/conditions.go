@@ -69,8 +69,8 @@ func (r *registry) show(components []handlers.Component, shown map[string]string
 }
 
 // conditionsShown returns the components of /readyz for the conditions of a store and of its collections by their
-// names: one for the store, which has failed if no collection can be searched, and one with warnings for each collection that
-// has any. apart leaves out the names of the collections and says how many there are instead.
+// names: one for the store, which has failed if no collection can be searched, and one with warnings for each
+// collection that has any. apart leaves out the names of the collections and says how many there are instead.
 func conditionsShown(whole store.Condition, of map[string]store.Condition, apart bool) []handlers.Component {
 	if whole.Of == "" {
 		return nil
