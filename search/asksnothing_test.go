@@ -1,6 +1,10 @@
 package search
 
-import "testing"
+import (
+	"testing"
+
+	"example.org/conclave/search/internal/answering"
+)
 
 // TestIsNumber: a year and an amount are numbers that texts have by the way; what has a letter, or is long, names
 // something.
@@ -9,7 +13,7 @@ func TestIsNumber(t *testing.T) {
 		"2023": true, "7.5": true, "12:30": true, "42": true, "": false, "E-71": false, "20231187": false,
 		"BC.6613-18": false, "fox": false, "٢٠٢٣": true,
 	} {
-		if isNumber(word) != want {
+		if answering.IsNumber(word) != want {
 			t.Errorf("%q: %t", word, !want)
 		}
 	}
@@ -31,7 +35,7 @@ func TestHeads(t *testing.T) {
 		{"202", "The year 2023", false},
 		{"fox", "", false},
 	} {
-		if got := heads(c.word, c.title); got != c.want {
+		if got := answering.Heads(c.word, c.title); got != c.want {
 			t.Errorf("%q in %q: %t", c.word, c.title, got)
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/run"
 )
 
 // Answer is the outcome of one search of a batch: Err, or Response.
 type Answer struct {
-	Response Response
+	Response presenting.Response
 	Err      error
 }
 

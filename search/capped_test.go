@@ -4,23 +4,25 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 )
 
 // TestCappedByVerdict: where the passages do not answer at all, the first one is no likelier right than
 // that; elsewhere its confidence stays.
 func TestCappedByVerdict(t *testing.T) {
-	by := &Answerability{Thresholds: Thresholds{Found: .2, Doubtful: .01}}
+	by := &plan.Answerability{Thresholds: plan.Thresholds{Found: .2, Doubtful: .01}}
 	for answerable, want := range map[float64][2]float64{.001: {.001, .001}, .02: {.8, .9}, .5: {.8, .9}} {
 		r := fusion.Ranking{Confidence: run.Ptr(.8), Any: run.Ptr(.9), Answerable: run.Ptr(answerable)}
-		capByVerdict(&r, by)
+		answering.CapByVerdict(&r, by)
 		if *r.Confidence != want[0] || *r.Any != want[1] {
 			t.Errorf("answerable by %v: %v and %v, want %v", answerable, *r.Confidence, *r.Any, want)
 		}
 	}
 	r := fusion.Ranking{Confidence: run.Ptr(.8), Any: run.Ptr(.9)}
-	capByVerdict(&r, by)
-	capByVerdict(&r, nil)
+	answering.CapByVerdict(&r, by)
+	answering.CapByVerdict(&r, nil)
 	if *r.Confidence != .8 {
 		t.Errorf("where that is not known: %v", *r.Confidence)
 	}

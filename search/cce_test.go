@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
 )
@@ -36,7 +37,8 @@ func TestCCE(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodCCE), MinConfidence: .01})
-		if got.Confidence == nil || *got.Confidence != run.Printed(*want.Confidence) || got.Basis != BasisCalibrated {
+		if got.Confidence == nil || *got.Confidence != run.Printed(*want.Confidence) ||
+			got.Basis != answering.BasisCalibrated {
 			t.Errorf("chosen %v: confidence %v, want %v", c.chosen, got.Confidence, *want.Confidence)
 		}
 		for i, r := range got.Results {
@@ -44,7 +46,7 @@ func TestCCE(t *testing.T) {
 				t.Errorf("chosen %v: rank %d is %s, want %s", c.chosen, i+1, r.ID, id)
 			}
 		}
-		if skipped := got.source("C"); skipped.Status != sources.StatusSkipped || skipped.Reason == "" {
+		if skipped := sourceOf(got, "C"); skipped.Status != sources.StatusSkipped || skipped.Reason == "" {
 			t.Errorf("an expert that is no granularity: %+v", skipped)
 		}
 	}
@@ -158,7 +160,12 @@ func TestGatherAmong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found.Table.Len() != len(chosen) || len(found.Sources) < 3 {
-		t.Fatalf("%d passages of %d sources, want %d of three or more", found.Table.Len(), len(found.Sources), len(chosen))
+		t.Fatalf(
+			"%d passages of %d sources, want %d of three or more",
+			found.Table.Len(),
+			len(found.Sources),
+			len(chosen),
+		)
 	}
 	no := false
 	for column, name := range []string{"A", "B"} {
@@ -166,7 +173,12 @@ func TestGatherAmong(t *testing.T) {
 		for _, r := range s.ask(t, Request{Question: askedOften, K: 60, Candidates: 60, Exact: true, Fusion: methodsOf(fusion.MethodSum), Experts: &[]string{name}, BM25: &no, Normalisation: "raw"}).Results {
 			all[r.ID] = r.Score
 		}
-		ranking, err := fusion.Sum(found.Table, []fusion.Source{{Column: column, Weight: 1}}, fusion.LinearOptions{}, 60)
+		ranking, err := fusion.Sum(
+			found.Table,
+			[]fusion.Source{{Column: column, Weight: 1}},
+			fusion.LinearOptions{},
+			60,
+		)
 		if err != nil || len(ranking.Items) != len(chosen) {
 			t.Fatalf("%s: %d passages, %v", name, len(ranking.Items), err)
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -28,7 +30,7 @@ import (
 // deadline is for all sources together; what is known of a source (confidence, familiarity,
 // chance) is there in every answer when one of them needs it; and an expert that alone would have
 // been skipped is there with weight 0 when another request asks it.
-func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, error) {
+func (e *Engine) Compare(ctx context.Context, requests []Request) ([]presenting.Response, error) {
 	started := time.Now()
 	l, err := e.begin()
 	if err != nil {
@@ -38,7 +40,7 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 	if err := checkComparable(requests); err != nil {
 		return nil, err
 	}
-	plans := make([]*plan, len(requests))
+	plans := make([]*plan.Plan, len(requests))
 	for i := range requests {
 		r := requests[i]
 		r.Rerank.Asked = true // a comparison says for itself what it compares
@@ -53,7 +55,7 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 		return nil, err
 	}
 	defer release()
-	responses := make([]Response, len(plans))
+	responses := make([]presenting.Response, len(plans))
 	for i, p := range plans {
 		responses[i], err = l.conclude(whole, p, o, started)
 		if err != nil {
@@ -64,36 +66,41 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 }
 
 // conclude answers by a plan from what the sources found for several.
-func (l *lineUp) conclude(ctx context.Context, by *plan, o *outcome, started time.Time) (Response, error) {
-	a, err := l.rank(ctx, by, o, o.found.FindingsOf(&by.inquiry))
+func (l *lineUp) conclude(
+	ctx context.Context,
+	by *plan.Plan,
+	o *outcome,
+	started time.Time,
+) (presenting.Response, error) {
+	a, err := l.rank(ctx, by, o, o.found.FindingsOf(&by.Inquiry))
 	if err != nil {
-		return Response{}, err
+		return presenting.Response{}, err
 	}
-	defer a.done()
+	defer a.Done()
 	return l.finish(ctx, a, o, started)
 }
 
 // joinInquiries returns the inquiry whose findings serve all plans.
-func joinInquiries(plans []*plan) sources.Inquiry {
-	all := plans[0].inquiry
+func joinInquiries(plans []*plan.Plan) sources.Inquiry {
+	all := plans[0].Inquiry
 	all.Wanted = nil
 	all.Unused = map[int]string{}
 	for _, p := range plans {
-		all.ChosenOnly = all.ChosenOnly && p.inquiry.ChosenOnly
-		all.Wanted = append(all.Wanted, p.inquiry.Wanted...)
+		all.ChosenOnly = all.ChosenOnly && p.Inquiry.ChosenOnly
+		all.Wanted = append(all.Wanted, p.Inquiry.Wanted...)
 		all.Confidence, all.Reads, all.Writes = all.Confidence ||
-			p.inquiry.Confidence, all.Reads ||
-			p.inquiry.Reads, all.Writes ||
-			p.inquiry.Writes
-		all.Writing = max(all.Writing, p.inquiry.Writing)
-		all.Reranks = all.Reranks || p.inquiry.Reranks
+			p.Inquiry.Confidence, all.Reads ||
+			p.Inquiry.Reads, all.Writes ||
+			p.Inquiry.Writes
+		all.Writing = max(all.Writing, p.Inquiry.Writing)
+		all.Reranks = all.Reranks || p.Inquiry.Reranks
 	}
 	slices.Sort(all.Wanted)
 	all.Wanted = slices.Compact(all.Wanted)
 	for _, at := range all.Wanted {
 		for _, p := range plans {
-			if slices.Contains(p.inquiry.Wanted, at) {
-				all.Unused[at] = p.inquiry.Unused[at]
+			if slices.Contains(p.Inquiry.Wanted, at) {
+				all.Unused[at] = p.Inquiry.Unused[at]
 				if all.Unused[at] == "" {
 					break
 				}
@@ -126,8 +133,8 @@ func checkComparable(requests []Request) error {
 		r.Sharpness = 0
 		r.MinConfidence = 0
 		r.Offsets = ""
-		r.Answer = AnswerOptions{}
-		r.Rerank = RerankOptions{}
+		r.Answer = plan.AnswerOptions{}
+		r.Rerank = plan.RerankOptions{}
 		r.Without = nil
 		return r
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -46,7 +47,7 @@ func comparison() []Request {
 }
 
 // withoutTimes takes out what differs between two answers to one request.
-func withoutTimes(r Response) Response {
+func withoutTimes(r presenting.Response) presenting.Response {
 	r.TookMS = 0
 	for i := range r.Sources {
 		r.Sources[i].Took = sources.Took{}

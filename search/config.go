@@ -11,6 +11,8 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
@@ -36,7 +38,7 @@ type Limits struct {
 	BatchParallel int           // searches of a batch that run at once
 	EmbedInputs   int           // texts of an Embed
 	EmbedBytes    int           // length of one of them in UTF-8
-	AnswerBytes   int           // of an answer, as answerBytes counts
+	AnswerBytes   int           // of an answer, as AnswerBytes counts
 }
 
 // Defaults are what a request gets that does not say otherwise, within the limits; in
@@ -79,7 +81,7 @@ type Defaults struct {
 	// ChancesBasis says where the Chances come from; (BasisCalibrated).
 	ChancesBasis string
 	// Answerability is how verdicts are reached on the gate's answers; nil: there are none.
-	Answerability *Answerability
+	Answerability *plan.Answerability
 	// ConfidenceAUROC is, by method, the chance that of a right and a wrong first passage
 	// the right one has the higher confidence; a method that is not named: not known.
 	ConfidenceAUROC map[string]float64
@@ -118,7 +120,7 @@ func (c *LineUp) complete(l Limits) error {
 	d := &c.Defaults
 	d.Auto = cmp.Or(d.Auto, fusion.MethodRRF)
 	d.Sharpness = cmp.Or(d.Sharpness, fusion.DefaultSharpness)
-	d.ChancesBasis = cmp.Or(d.ChancesBasis, BasisCalibrated)
+	d.ChancesBasis = cmp.Or(d.ChancesBasis, answering.BasisCalibrated)
 	switch {
 	case d.K < 1 || d.K > l.K:
 		return fmt.Errorf("search: defaults.k is %d: it has to be from 1 to its limit of %d", d.K, l.K)

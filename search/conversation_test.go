@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/answering"
 )
 
 // TestEarlierMessagesAddUp: with messages before it, a passage's score is that of the question by itself,
@@ -46,7 +47,7 @@ func TestEarlierMessagesAddUp(t *testing.T) {
 				t.Errorf("%s: %s has %v, and its contributions add up to %v", method, x.ID, x.Score, sum)
 			}
 			c := x.Contributions[len(x.Contributions)-1]
-			if c.Source != EarlierSource || c.Origin != OriginEarlier || math.Abs(c.Weight-weight) > 1e-9 {
+			if c.Source != answering.EarlierSource || c.Origin != answering.OriginEarlier || math.Abs(c.Weight-weight) > 1e-9 {
 				t.Errorf("%s: %s: %+v", method, x.ID, c)
 			}
 			own, found := alone[x.ID]
@@ -104,7 +105,7 @@ func TestWhatFollows(t *testing.T) {
 		{false, false, &high, &low, true},
 		{true, true, nil, nil, false},
 	} {
-		if got := followsEarlier(c.alone, c.behind, c.sure, c.surer); got != c.want {
+		if got := answering.FollowsEarlier(c.alone, c.behind, c.sure, c.surer); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
@@ -119,13 +120,13 @@ func TestAnswerableBehind(t *testing.T) {
 		{.1, .01, .1},
 		{1. / 82, 81. / 82, 1. / 28}, // 1 to 81, times 3
 	} {
-		got := *answerableBehind(&c.alone, &c.behind)
+		got := *answering.AnswerableBehind(&c.alone, &c.behind)
 		if math.Abs(got-c.want) > 1e-4 {
 			t.Errorf("%v behind %v is %v, want %v", c.alone, c.behind, got, c.want)
 		}
 	}
 	known := .5
-	if answerableBehind(nil, &known) != nil || answerableBehind(&known, nil) != &known {
+	if answering.AnswerableBehind(nil, &known) != nil || answering.AnswerableBehind(&known, nil) != &known {
 		t.Error("what is not known counts")
 	}
 }

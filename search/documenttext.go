@@ -10,13 +10,15 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/place"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/storage"
 )
 
 // DocumentText is a document's text, or a part of it.
 type DocumentText struct {
-	Document DocumentReference
+	Document place.DocumentReference
 	Text     string // from the passage on that was asked for
 	Next     int    // the number of the passage that is next; 0: there is none
 }
@@ -65,7 +67,7 @@ func (e *Engine) DocumentText(ctx context.Context, id string, from, most int) (o
 			Detail: fmt.Sprintf("there is no document %s, or it has no passage %d", wording.Quote(id), from),
 		}
 	}
-	out.Document = *PlaceOf(&passages[0]).Document
+	out.Document = *place.PlaceOf(&passages[0]).Document
 	out.Text = joined(passages, from)
 	return out, nil
 }
@@ -115,7 +117,7 @@ search:
 		return nil, 0, err
 	}
 	for i := range read {
-		if PlaceOf(&read[i]).Document == nil || !sameVersion(&read[i], &read[0]) {
+		if place.PlaceOf(&read[i]).Document == nil || !presenting.SameVersion(&read[i], &read[0]) {
 			return read[:i], 0, nil // it is being replaced, in a store
 		}
 	}

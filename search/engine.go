@@ -10,7 +10,10 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
@@ -80,11 +83,11 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 //
 // The same request to the same generation gives the same answer but for the
 // times, as long as the same sources answer.
-func (e *Engine) Search(ctx context.Context, r Request) (Response, error) {
+func (e *Engine) Search(ctx context.Context, r Request) (presenting.Response, error) {
 	started := time.Now()
 	l, err := e.begin()
 	if err != nil {
-		return Response{}, err
+		return presenting.Response{}, err
 	}
 	defer l.panel.Users.Leave()
 	return l.answer(ctx, r, started, nil)
@@ -92,28 +95,33 @@ func (e *Engine) Search(ctx context.Context, r Request) (Response, error) {
 
 // answer answers a request; ahead is closed when the answers before it are out, and
 // nil where there are none.
-func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead <-chan struct{}) (Response, error) {
+func (l *lineUp) answer(
+	ctx context.Context,
+	r Request,
+	started time.Time,
+	ahead <-chan struct{},
+) (presenting.Response, error) {
 	p, err := l.plan(&r)
 	if err != nil {
-		return Response{}, err
+		return presenting.Response{}, err
 	}
-	started = started.Add(p.rewrite(ctx, l.limits.QuestionBytes))
-	o, whole, release, err := l.ask(ctx, p.inquiry, started)
+	started = started.Add(rewriteMessages(ctx, p, l.limits.QuestionBytes))
+	o, whole, release, err := l.ask(ctx, p.Inquiry, started)
 	if err != nil {
-		return Response{}, err
+		return presenting.Response{}, err
 	}
 	defer release()
 	searching, cancel := o.untilSearched(whole)
 	defer cancel()
 	a, err := l.rank(searching, p, o, o.found.All)
 	if err != nil {
-		return Response{}, err
+		return presenting.Response{}, err
 	}
-	defer a.done()
+	defer a.Done()
 	if ahead != nil {
 		left, waited, cancel, err := waitForEarlier(ctx, whole, ahead)
 		if err != nil {
-			return Response{}, explainFailure(whole, o.found.Inquiry.Timeout, err)
+			return presenting.Response{}, explainFailure(whole, o.found.Inquiry.Timeout, err)
 		}
 		defer cancel()
 		started = started.Add(waited)
@@ -123,30 +131,30 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 	return l.finish(whole, a, o, started)
 }
 
-// rewrite lets the generator of a request make a question that stands alone of the last message of a conversation. The
-// question takes the place of all the messages, of at most so many bytes. It returns how long that took. If it fails,
-// the messages are asked as without it, and the answer says so.
-func (p *plan) rewrite(ctx context.Context, bytes int) time.Duration {
-	if len(p.inquiry.Before) == 0 || p.writer == nil || p.writer.Rewriter == nil {
+// rewriteMessages lets the generator of a request make a question that stands alone of the last message of a
+// conversation. The question takes the place of all the messages, of at most so many bytes. It returns how long that
+// took. If it fails, the messages are asked as without it, and the answer says so.
+func rewriteMessages(ctx context.Context, p *plan.Plan, bytes int) time.Duration {
+	if len(p.Inquiry.Before) == 0 || p.Writer == nil || p.Writer.Rewriter == nil {
 		return 0
 	}
 	defer wait(ctx)()
 	began := time.Now()
-	within := p.inquiry.Writing / question.ShareOfRewriting
-	question, err := question.Rewrite(ctx, p.writer.Rewriter, p.inquiry.Before, p.inquiry.Question, bytes, within)
+	within := p.Inquiry.Writing / question.ShareOfRewriting
+	question, err := question.Rewrite(ctx, p.Writer.Rewriter, p.Inquiry.Before, p.Inquiry.Question, bytes, within)
 	if err == nil {
-		if question != p.inquiry.Question {
-			p.inquiry.Message = p.inquiry.Question
+		if question != p.Inquiry.Question {
+			p.Inquiry.Message = p.Inquiry.Question
 		}
-		p.inquiry.Question, p.inquiry.Before = question, nil
+		p.Inquiry.Question, p.Inquiry.Before = question, nil
 		return time.Since(began)
 	}
 	reason := run.AdviceOf(err)
 	if reason == "" {
 		reason = err.Error()
 	}
-	p.unwritten = &Missing{
-		Source: p.writer.Name,
+	p.Unwritten = &plan.Missing{
+		Source: p.Writer.Name,
 		Reason: "the last message was asked as it is and behind those before it, " +
 			"not as a question that stands alone: " + reason,
 	}
@@ -248,110 +256,111 @@ func (l *lineUp) allowExact(wanted []int, view storage.View) error {
 }
 
 // rank completes and fuses. What it returns is done with once.
-func (l *lineUp) rank(ctx context.Context, by *plan, o *outcome, findings []sources.Finding) (*answer, error) {
+func (l *lineUp) rank(
+	ctx context.Context,
+	by *plan.Plan,
+	o *outcome,
+	findings []sources.Finding,
+) (*answering.Answer, error) {
 	if err := o.found.CheckAnswered(findings); err != nil {
 		return nil, err
 	}
-	a := newAnswer(&l.rules, by, o.found, findings)
-	a.encodeReference(ctx)
-	behind := a.behindEarlier(ctx, o.earlier)
+	a := answering.New(&l.rules, by, o.found, findings)
+	a.EncodeReference(ctx)
+	behind := a.BehindEarlier(ctx, o.earlier)
 	if behind != nil {
-		defer behind.done()
+		defer behind.Done()
 	}
 	err := l.panel.Run.Compute(ctx, func(ctx context.Context) error {
-		if err := a.completeAndFuse(ctx); err != nil {
+		if err := a.CompleteAndFuse(ctx); err != nil {
 			return err
 		}
 		if behind != nil {
-			if err := behind.completeAndFuse(ctx); err != nil {
+			if err := behind.CompleteAndFuse(ctx); err != nil {
 				return err
 			}
-			a.addEarlier(behind)
+			a.AddEarlier(behind)
 		}
-		if err := a.orderByFields(ctx); err != nil {
+		if err := presenting.NewPage(a, presenting.Asked{}, takeRoom).OrderByFields(ctx); err != nil {
 			return err
 		}
-		return run.Guard(a.cutToLimits)
+		return run.Guard(a.CutToLimits)
 	})
 	if err != nil {
-		a.done()
+		a.Done()
 		return nil, explainFailure(ctx, o.found.Inquiry.Timeout, err)
 	}
 	return a, nil
 }
 
-// newAnswer returns the answer that is to be made of findings, by rules and a plan. It is done with once.
-func newAnswer(r *rules, by *plan, found *sources.Findings, findings []sources.Finding) *answer {
-	return &answer{
-		found:    found,
-		rules:    r,
-		plan:     by,
-		findings: findings,
-		table:    r.tables.Get().(*fusion.Candidates),
-		asked:    found.Inquiry.Question,
-	}
-}
-
-// completeAndFuse ranks the candidates by every method.
-func (a *answer) completeAndFuse(ctx context.Context) error {
-	if err := a.step(ctx, run.StageComplete, a.complete); err != nil {
-		return err
-	}
-	if err := a.withhold(ctx); err != nil {
-		return err
-	}
-	return a.step(ctx, run.StageFuse, a.fuse)
-}
-
-// done gives the table back to the pool.
-func (a *answer) done() {
-	a.table.OrderTies(nil) // the view is this request's
-	a.rules.tables.Put(a.table)
-}
-
-// finish fetches, when there is room for the answer.
-func (l *lineUp) finish(whole context.Context, a *answer, o *outcome, started time.Time) (Response, error) {
+// finish waits for room, lets a reranker and a reader have their part in the ranking, fetches the texts, and lets a
+// generator write.
+func (l *lineUp) finish(
+	whole context.Context,
+	a *answering.Answer,
+	o *outcome,
+	started time.Time,
+) (presenting.Response, error) {
 	ctx, cancel := o.untilSearched(whole)
 	defer cancel()
+	p := presenting.NewPage(
+		a,
+		presenting.Asked{Part: o.part, Corrections: o.corrections, Synonyms: o.synonyms},
+		takeRoom,
+	)
 	compute := l.panel.Run.Compute
-	err := takeRoom(ctx, a.room)
-	if err == nil && a.plan.window(len(a.rankings[0].Items)) > 0 {
-		err = a.step(ctx, run.StageRerank, a.rerank)
+	err := takeRoom(ctx, a.Room)
+	if err == nil && a.Plan.Window(len(a.Rankings[0].Items)) > 0 {
+		err = a.Step(ctx, run.StageRerank, a.Rerank)
 	}
-	if err == nil && a.plan.reader != nil {
-		err = a.step(ctx, run.StageRead, a.markAnswers)
+	if err == nil && a.Plan.Reader != nil {
+		err = a.Step(ctx, run.StageRead, a.MarkAnswers)
 	}
 	if err == nil {
+		err = compute(ctx, func(ctx context.Context) error { return a.Step(ctx, run.StageFetch, p.Fetch) })
+	}
+	if err == nil && len(a.Plan.Facets) > 0 {
 		err = compute(ctx, func(ctx context.Context) error {
-			return a.step(ctx, run.StageFetch, func(ctx context.Context) error { return a.fetch(ctx, o) })
+			return run.Guard(func() error { return p.AddFacets(ctx) })
 		})
 	}
-	if err == nil && len(a.plan.facets) > 0 {
-		err = compute(ctx, func(ctx context.Context) error {
-			return run.Guard(func() error { return a.addFacets(ctx) })
-		})
-	}
-	if err == nil && (a.plan.writer != nil || watchingOf(ctx).Found != nil) {
-		a.response.TookMS = run.Milliseconds(time.Since(started)) // so far
+	watching := watchingOf(ctx)
+	if err == nil && (a.Plan.Writer != nil || watching.Found != nil) {
+		p.Response.TookMS = run.Milliseconds(time.Since(started)) // so far
 		ctx = whole
-		err = a.step(ctx, run.StageGenerate, a.generate)
+		err = a.Step(ctx, run.StageGenerate, func(ctx context.Context) error { return write(ctx, a, p, watching) })
 	}
 	if err != nil {
-		return Response{}, explainFailure(ctx, o.found.Inquiry.Timeout, err)
+		return presenting.Response{}, explainFailure(ctx, o.found.Inquiry.Timeout, err)
 	}
-	a.response.TookMS = run.Milliseconds(time.Since(started))
-	l.observer.Answer(ctx, a.response)
-	return a.response, nil
+	p.Response.TookMS = run.Milliseconds(time.Since(started))
+	l.observer.Answer(ctx, p.Response)
+	return p.Response, nil
 }
 
-// step does one of the steps. They look at the deadline at least once for as much as
-// is done in a millisecond or two.
-func (a *answer) step(ctx context.Context, stage string, do func(context.Context) error) error {
-	began := time.Now()
-	if err := run.Guard(func() error { return do(ctx) }); err != nil {
+// write tells who watches the response so far, and adds what a generator writes.
+func write(ctx context.Context, a *answering.Answer, p *presenting.Page, watching Watching) error {
+	if watching.Found != nil {
+		if err := watching.Found(p.Response); err != nil {
+			return err
+		}
+	}
+	follow := answering.Following{
+		Written: watching.Written, Sentence: watching.Sentence, Idle: func() func() { return wait(ctx) },
+	}
+	if follow.Written == nil {
+		follow.Written = func(string) {}
+	}
+	if follow.Sentence == nil {
+		follow.Sentence = func(plan.WrittenSentence) {}
+	}
+	w, err := a.Generate(ctx, p.Response.Verdict, follow)
+	if err != nil {
 		return err
 	}
-	a.found.Panel.Run.Report.Stage(ctx, "", stage, time.Since(began))
+	p.Response.Generated = w.Answer
+	p.Response.Notes = append(p.Response.Notes, w.Notes...)
+	p.Response.Degraded = append(p.Response.Degraded, w.Degraded...)
 	return nil
 }
 
@@ -400,18 +409,18 @@ func (l *lineUp) estimateConfidence(
 		return 0, false
 	}
 	p, err := l.plan(&Request{Question: text, Filter: q.Filter})
-	if err != nil || p.listed || !p.weighsByQuestion() {
+	if err != nil || p.Listed || !p.WeighsByQuestion() {
 		return 0, false
 	}
-	p.inquiry.Filter = q.Filter // with what passages must have
-	p.inquiry.Words, _ = question.AddSynonyms(p.inquiry.Question, l.defaults.Synonyms)
-	found := l.panel.Ask(ctx, p.inquiry, view)
+	p.Inquiry.Filter = q.Filter // with what passages must have
+	p.Inquiry.Words, _ = question.AddSynonyms(p.Inquiry.Question, l.defaults.Synonyms)
+	found := l.panel.Ask(ctx, p.Inquiry, view)
 	a, err := l.rank(ctx, p, &outcome{found: found}, found.All)
 	if err != nil {
 		return 0, false
 	}
-	defer a.done()
-	if c := a.rankings[0].Confidence; c != nil {
+	defer a.Done()
+	if c := a.Rankings[0].Confidence; c != nil {
 		return *c, true
 	}
 	return 0, false

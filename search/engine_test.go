@@ -10,22 +10,24 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
 )
 
 // checkResponse checks what must hold of every answer, as printed.
-func checkResponse(t testing.TB, r Response) {
+func checkResponse(t testing.TB, r presenting.Response) {
 	t.Helper()
 	encoded, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var printed Response
+	var printed presenting.Response
 	if err := json.Unmarshal(encoded, &printed); err != nil {
 		t.Fatal(err)
 	}
 	rankings := append(
-		[]Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Results: printed.Results}},
+		[]presenting.Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Results: printed.Results}},
 		printed.Rankings...)
 	for _, ranking := range rankings {
 		for i, result := range ranking.Results {
@@ -142,7 +144,9 @@ func TestNothingFetchedInVain(t *testing.T) {
 func TestSum(t *testing.T) {
 	s := newStage("ab", 60)
 	no := false
-	part := func(r Response, source int) Contribution { return r.Results[0].Contributions[source] }
+	part := func(r presenting.Response, source int) answering.Contribution {
+		return r.Results[0].Contributions[source]
+	}
 	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), BM25: &no})
 	if c := part(r, 0); c.Contribution != *c.Score || c.Weight != 1 {
 		t.Errorf("experts alone: %+v, want the raw score", c)
@@ -205,7 +209,7 @@ func TestRRF(t *testing.T) {
 func TestSameAgain(t *testing.T) {
 	s := newStage("ABC", 60)
 	engine := s.engine(t)
-	var first Response
+	var first presenting.Response
 	for _, experts := range [][]string{{"A", "B", "C"}, {"C", "A", "B"}, {"B", "C", "A"}} {
 		for range 5 {
 			r, err := engine.Search(

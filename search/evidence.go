@@ -9,6 +9,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
@@ -80,9 +82,9 @@ func (e *Engine) gather(
 	if err != nil {
 		return Evidence{}, err
 	}
-	q := p.inquiry
-	q.Candidates = max(p.inquiry.Candidates, depth)
-	q.Wanted = slices.Clone(p.experts)
+	q := p.Inquiry
+	q.Candidates = max(p.Inquiry.Candidates, depth)
+	q.Wanted = slices.Clone(p.Experts)
 	for at := len(l.panel.Experts); at < len(l.panel.Sources); at++ {
 		if l.panel.Sources[at].Kind() != sources.KindLexical || r.words() {
 			q.Wanted = append(q.Wanted, at)
@@ -102,7 +104,7 @@ func (e *Engine) gather(
 }
 
 // evidence returns what the sources of a pass found, completed for a plan.
-func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan, depth int) (Evidence, error) {
+func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan.Plan, depth int) (Evidence, error) {
 	found := Evidence{Table: new(fusion.Candidates)}
 	found.Wording, _ = p.Panel.Wording(p.Inquiry.Question)
 	for i := range p.All {
@@ -118,19 +120,19 @@ func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan, de
 				return Evidence{}, fmt.Errorf("source %s: %w", s.Name, err)
 			}
 		}
-		f.Hits = f.Hits[:min(len(f.Hits), by.inquiry.Candidates)]
+		f.Hits = f.Hits[:min(len(f.Hits), by.Inquiry.Candidates)]
 		s.Hits = f.Hits
 		found.Sources = append(found.Sources, s)
 	}
-	a := answer{found: p, rules: &l.rules, plan: by, findings: p.All, table: found.Table, known: p.Encoded()}
+	a := answering.Answer{Found: p, Rules: &l.rules, Plan: by, Findings: p.All, Table: found.Table, Known: p.Encoded()}
 	err := run.Guard(func() error {
-		if err := a.complete(ctx); err != nil {
+		if err := a.Complete(ctx); err != nil {
 			return err
 		}
-		for _, o := range a.observed(ctx, p.Panel.Familiarities(a.known), true) {
+		for _, o := range a.Observed(ctx, p.Panel.Familiarities(a.Known), true) {
 			found.Sources[o.Column].Observed = o
 		}
-		found.Wording.Keys = copyHeld(a.keys(ctx), a.table.Ordinals())
+		found.Wording.Keys = copyHeld(a.Keys(ctx), a.Table.Ordinals())
 		return nil
 	})
 	if err != nil {
@@ -149,8 +151,8 @@ func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan, de
 			found.Copies[o] = others
 		}
 	}
-	if len(a.degraded) > 0 {
-		return Evidence{}, fmt.Errorf("source %s: %s", a.degraded[0].Source, a.degraded[0].Reason)
+	if len(a.Degraded) > 0 {
+		return Evidence{}, fmt.Errorf("source %s: %s", a.Degraded[0].Source, a.Degraded[0].Reason)
 	}
 	return found, keepOrder(found.Table, p.View.Passages())
 }

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
@@ -444,7 +445,7 @@ func TestPartly(t *testing.T) {
 	s := newStage("ABC", 60)
 	s.library.shelf.vectors["B"] = partly{s.library.shelf.vectors["B"]}
 	got := s.ask(t, Request{Question: "red cat", Fusion: methodsOf("sum"), K: 20, Candidates: 20})
-	if len(got.Degraded) != 1 || got.Degraded[0] != (Missing{Source: "B", Reason: "half is missing"}) {
+	if len(got.Degraded) != 1 || got.Degraded[0] != (plan.Missing{Source: "B", Reason: "half is missing"}) {
 		t.Errorf("degraded: %+v", got.Degraded)
 	}
 	hits := 0

@@ -19,6 +19,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
@@ -342,7 +343,7 @@ func (s *stage) engine(t testing.TB) *Engine {
 }
 
 // ask returns a search that must succeed and leave nothing pinned.
-func (s *stage) ask(t testing.TB, r Request) Response {
+func (s *stage) ask(t testing.TB, r Request) presenting.Response {
 	t.Helper()
 	engine := s.engine(t)
 	response, err := engine.Search(context.Background(), r)
@@ -376,7 +377,7 @@ func (s *stage) refused(t testing.TB, r Request) *fault.Error {
 func methodsOf(names ...string) Methods { return Methods{Names: names} }
 func listOf(names ...string) Methods    { return Methods{Names: names, Listed: true} }
 
-func ids(results []Result) (out []string) {
+func ids(results []presenting.Result) (out []string) {
 	for _, r := range results {
 		out = append(out, r.ID)
 	}

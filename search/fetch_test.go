@@ -11,7 +11,7 @@ func TestFields(t *testing.T) {
 	s := newStage("a", 20)
 	s.library.shelf.passages[0].Metadata = map[string]any{"year": 1998.0}
 	for _, c := range []struct {
-		fields []string
+		Fields []string
 		want   string
 	}{
 		{nil, "title text contributions sources"}, {[]string{}, ""}, {[]string{"title"}, "title"},
@@ -19,7 +19,7 @@ func TestFields(t *testing.T) {
 		{[]string{"sources"}, "sources"}, {[]string{"contributions", "text"}, "text contributions"},
 	} {
 		e := s.engine(t)
-		r, err := e.Search(context.Background(), Request{Question: askedOften, Fields: c.fields, K: 20, Candidates: 20})
+		r, err := e.Search(context.Background(), Request{Question: askedOften, Fields: c.Fields, K: 20, Candidates: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestFields(t *testing.T) {
 		}
 		slices.SortFunc(got, func(a, b string) int { return slices.Index(fieldNames(), a) - slices.Index(fieldNames(), b) })
 		if strings.Join(got, " ") != c.want {
-			t.Errorf("fields %v: %v", c.fields, got)
+			t.Errorf("fields %v: %v", c.Fields, got)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
@@ -72,7 +73,7 @@ func someFilters() []storage.Filter {
 
 // comparable returns an answer as it is sent, without what may differ: the times, and
 // how many were selected.
-func comparable(t *testing.T, r Response) string {
+func comparable(t *testing.T, r presenting.Response) string {
 	t.Helper()
 	r.TookMS, r.Selected = 0, nil
 	for i := range r.Sources {

@@ -7,6 +7,9 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/place"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
@@ -47,8 +50,8 @@ type Candidate struct {
 	Text          string         `json:"text,omitempty"`
 	Tags          []string       `json:"tags,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
-	Place
-	Extent
+	place.Place
+	place.Extent
 	Before      string              `json:"before,omitempty"`
 	After       string              `json:"after,omitempty"`
 	Score       float64             `json:"score,omitempty"`
@@ -70,9 +73,9 @@ type Said struct {
 
 // FuseResponse is a ranking of the candidates.
 type FuseResponse struct {
-	Fusion     string   `json:"fusion"`
-	Confidence *float64 `json:"confidence"` // where the method gives one without a calibration
-	Results    []Result `json:"results"`
+	Fusion     string              `json:"fusion"`
+	Confidence *float64            `json:"confidence"` // where the method gives one without a calibration
+	Results    []presenting.Result `json:"results"`
 }
 
 // Fuse makes a ranking of what sources said, without asking any: a pure function. What
@@ -299,11 +302,11 @@ func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ra
 	out := FuseResponse{
 		Fusion:     m.Name,
 		Confidence: run.PrintedOf(ranking.Confidence),
-		Results:    make([]Result, len(ranking.Items)),
+		Results:    make([]presenting.Result, len(ranking.Items)),
 	}
 	for n, item := range ranking.Items {
 		c := e.candidates[item.Ordinal]
-		out.Results[n] = Result{
+		out.Results[n] = presenting.Result{
 			Rank:          n + 1,
 			ID:            c.ID,
 			Title:         c.Title,
@@ -315,10 +318,10 @@ func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ra
 			Before:        c.Before,
 			After:         c.After,
 			Score:         run.Printed(item.Score),
-			Contributions: make([]Contribution, len(item.Parts)),
+			Contributions: make([]answering.Contribution, len(item.Parts)),
 		}
 		for i := range item.Parts {
-			out.Results[n].Contributions[i] = contributionOf(e.sources[item.Parts[i].Column], &item.Parts[i])
+			out.Results[n].Contributions[i] = answering.ContributionOf(e.sources[item.Parts[i].Column], &item.Parts[i])
 		}
 	}
 	return out

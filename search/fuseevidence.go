@@ -9,6 +9,8 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -25,7 +27,8 @@ type evidence struct {
 // ofNoSource reports whether a contribution of an origin is a model's that read the passage, or of the
 // messages before a question.
 func ofNoSource(origin string) bool {
-	return origin == OriginRead || origin == OriginRerank || origin == OriginEarlier || origin == OriginBoost
+	return origin == answering.OriginRead || origin == answering.OriginRerank || origin == answering.OriginEarlier ||
+		origin == presenting.OriginBoost
 }
 
 // evidenceOf reads the candidates of a request.
@@ -68,7 +71,12 @@ func evidenceOf(r *FuseRequest, wrong *fault.Problems) *evidence {
 		candidate := &r.Candidates[at]
 		pointer := wording.Pointer("/candidates", at)
 		if row > 0 && e.candidates[row-1].ID == candidate.ID {
-			wrong.Add("duplicate_id", pointer+"/id", "passage %s is among the candidates twice", wording.Quote(candidate.ID))
+			wrong.Add(
+				"duplicate_id",
+				pointer+"/id",
+				"passage %s is among the candidates twice",
+				wording.Quote(candidate.ID),
+			)
 		}
 		e.candidates = append(e.candidates, candidate)
 		e.said[row] = make([]fusion.Said, len(e.sources))
@@ -84,7 +92,11 @@ func evidenceOf(r *FuseRequest, wrong *fault.Problems) *evidence {
 			case e.said[row][column].Origin != fusion.FromNone:
 				problem = "source " + wording.Quote(given.Source) + " scored the passage already"
 			case said.Rank > 0 && ranked[column][said.Rank]:
-				problem = fmt.Sprintf("source %s has another passage at rank %d", wording.Quote(given.Source), said.Rank)
+				problem = fmt.Sprintf(
+					"source %s has another passage at rank %d",
+					wording.Quote(given.Source),
+					said.Rank,
+				)
 			}
 			if problem != "" {
 				wrong.Add("out_of_range", fmt.Sprintf("%s/contributions/%d", pointer, n), "%s", problem)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/internal/presenting"
 )
 
 // writer is a generator that says what it was given.
@@ -18,11 +20,11 @@ type writer struct {
 	shares []float64
 }
 
-func (w writer) Generate(ctx context.Context, asked Writing) (Generation, error) {
+func (w writer) Generate(ctx context.Context, asked plan.Writing) (plan.Generation, error) {
 	question, passages := asked.Question, asked.Passages
 	if w.waits {
 		<-ctx.Done()
-		return Generation{}, ctx.Err()
+		return plan.Generation{}, ctx.Err()
 	}
 	asked.Each(question)
 	shares := w.shares
@@ -32,7 +34,7 @@ func (w writer) Generate(ctx context.Context, asked Writing) (Generation, error)
 		}
 	}
 	text := question + " of " + passages[len(passages)-1].ID
-	return Generation{Text: text, Tokens: asked.MaxTokens, Shares: shares}, w.err
+	return plan.Generation{Text: text, Tokens: asked.MaxTokens, Shares: shares}, w.err
 }
 
 type advice struct{}
@@ -41,14 +43,14 @@ func (advice) Error() string  { return "too much" }
 func (advice) Advice() string { return "ask for less" }
 
 func TestGenerate(t *testing.T) {
-	ask := func(w writer, r Request) (Response, []string) {
+	ask := func(w writer, r Request) (presenting.Response, []string) {
 		t.Helper()
 		s := newStage("ab", 30)
-		s.config.Readers = []LoadedReader{{Generator: w, Name: "writer"}}
+		s.config.Readers = []plan.LoadedReader{{Generator: w, Name: "writer"}}
 		e := s.engine(t)
 		var reported []string
 		ctx := Watched(t.Context(), Watching{
-			Found:   func(r Response) error { reported = append(reported, "found "+r.Results[0].ID); return nil },
+			Found:   func(r presenting.Response) error { reported = append(reported, "found "+r.Results[0].ID); return nil },
 			Written: func(text string) { reported = append(reported, text) },
 		})
 		response, err := e.Search(ctx, r)
@@ -60,10 +62,10 @@ func TestGenerate(t *testing.T) {
 		}
 		return response, reported
 	}
-	question := Request{Question: "red fox", K: 2, Answer: AnswerOptions{Wanted: true, Passages: 4}}
+	question := Request{Question: "red fox", K: 2, Answer: plan.AnswerOptions{Wanted: true, Passages: 4}}
 	r, reported := ask(writer{}, question)
 	g := r.Generated
-	if g == nil || g.Reader != "writer" || !g.Generated || g.Tokens != UsuallyGenerated || len(r.Results) != 2 ||
+	if g == nil || g.Reader != "writer" || !g.Generated || g.Tokens != plan.UsuallyGenerated || len(r.Results) != 2 ||
 		len(g.Support) > 3 ||
 		g.Support[0].Share < g.Support[len(g.Support)-1].Share {
 		t.Errorf("%+v", r)
@@ -102,15 +104,16 @@ type unhurried struct {
 	takes time.Duration
 }
 
-func (c unhurried) Generate(ctx context.Context, w Writing) (Generation, error) {
+func (c unhurried) Generate(ctx context.Context, w plan.Writing) (plan.Generation, error) {
 	*c.asked++
 	select {
 	case <-time.After(c.takes):
 	case <-ctx.Done():
-		return Generation{}, ctx.Err()
+		return plan.Generation{}, ctx.Err()
 	}
-	return Generation{
-		Text: w.Question, Sentences: []WrittenSentence{{Text: w.Question, Citations: []int{2, 1}}, {Citations: []int{2}}},
+	return plan.Generation{
+		Text:      w.Question,
+		Sentences: []plan.WrittenSentence{{Text: w.Question, Citations: []int{2, 1}}, {Citations: []int{2}}},
 	}, nil
 }
 
@@ -121,15 +124,18 @@ func TestNotFoundIsNotWritten(t *testing.T) {
 		chance float64
 		asked  int
 	}{{.9, 1}, {.2, 1}, {.05, 0}} {
-		for _, name := range []string{"local", ReaderAuto} {
+		for _, name := range []string{"local", plan.ReaderAuto} {
 			s, _, _ := lateStage()
 			asked := 0
-			s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker"},
+			s.config.Readers = []plan.LoadedReader{{Reader: new(marker), Name: "marker"},
 				{Generator: unhurried{asked: &asked}, Name: "local", Passages: 2,
-					Info: ReaderInfo{Generates: true, TimeoutMS: 1000}}}
-			s.config.Defaults.Answerability = &Answerability{&doubted{confidence: c.chance}, Thresholds{.4, .1}}
+					Info: plan.ReaderInfo{Generates: true, TimeoutMS: 1000}}}
+			s.config.Defaults.Answerability = &plan.Answerability{
+				Chance:     &doubted{confidence: c.chance},
+				Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+			}
 			r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5,
-				Answer: wanted(AnswerOptions{Reader: name})})
+				Answer: wanted(plan.AnswerOptions{Reader: name})})
 			if asked != c.asked || (r.Generated != nil) != (c.asked > 0) || len(r.Results) == 0 ||
 				(len(r.Answers) > 0) != (c.asked > 0) {
 				t.Errorf("at %v, asked %d times: %+v beside %+v", c.chance, asked, r.Generated, r.Answers)
@@ -153,10 +159,10 @@ func TestWritingHasItsOwnTime(t *testing.T) {
 		for takes, written := range map[time.Duration]bool{3 * time.Second: true, 9 * time.Second: false} {
 			s := newStage("ab", 30)
 			asked := 0
-			s.config.Readers = []LoadedReader{{Generator: unhurried{asked: &asked, takes: takes}, Name: "local",
-				Info: ReaderInfo{Generates: true, TimeoutMS: 5000}}}
+			s.config.Readers = []plan.LoadedReader{{Generator: unhurried{asked: &asked, takes: takes}, Name: "local",
+				Info: plan.ReaderInfo{Generates: true, TimeoutMS: 5000}}}
 			e := s.engine(t)
-			request := Request{Question: "red fox", K: 2, TimeoutMS: 400, Answer: wanted(AnswerOptions{})}
+			request := Request{Question: "red fox", K: 2, TimeoutMS: 400, Answer: wanted(plan.AnswerOptions{})}
 			r, err := e.Search(t.Context(), request)
 			if err != nil || len(r.Results) != 2 || asked != 1 || (r.Generated != nil) != written ||
 				(len(r.Degraded) == 0) != written {

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
@@ -167,7 +168,7 @@ func TestHighlights(t *testing.T) {
 	}
 	tokens, _ := s.config.Late.Encoder.EncodeQuestion(t.Context(), askedOften)
 	some := 0
-	ask := func(r Request) Response {
+	ask := func(r Request) presenting.Response {
 		r.Question, r.K = askedOften, 5
 		return s.ask(t, r)
 	}

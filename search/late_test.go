@@ -99,7 +99,7 @@ func TestLateScoresWhatOthersFound(t *testing.T) {
 	s, index, encoder := lateStage()
 	request := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Candidates: 3, K: 20}
 	got := s.ask(t, request)
-	late := got.source("tokens")
+	late := sourceOf(got, "tokens")
 	if late == nil || late.Kind != sources.KindLate || late.Status != sources.StatusOK || late.Hits != 0 ||
 		math.Abs(*late.Weight-2) > 1e-6 {
 		t.Fatalf("the source is %+v", late)
@@ -149,7 +149,7 @@ func TestLateIsTheGates(t *testing.T) {
 		s.config.Late = nil
 		without := s.ask(t, r)
 		s.config.Late = late
-		if with.source("tokens") != nil || !reflect.DeepEqual(with.Results, without.Results) {
+		if sourceOf(with, "tokens") != nil || !reflect.DeepEqual(with.Results, without.Results) {
 			t.Errorf("%v: late interaction changes it", r.Fusion)
 		}
 	}
@@ -182,7 +182,7 @@ func TestLateIsTheGates(t *testing.T) {
 	gate := *s.config.Defaults.Gate
 	gate.Late = nil // fitted without it
 	s.config.Defaults.Gate = &gate
-	if r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}); r.source("tokens") != nil {
+	if r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}); sourceOf(r, "tokens") != nil {
 		t.Error("a gate that does not know of late interaction asks it")
 	}
 }
@@ -257,7 +257,7 @@ func TestLateThatFails(t *testing.T) {
 		spoil(s, index, encoder)
 		r := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}
 		got := s.ask(t, r)
-		ratio := *got.source(sources.WordSource).Weight / *whole.source(sources.WordSource).Weight
+		ratio := *sourceOf(got, sources.WordSource).Weight / *sourceOf(whole, sources.WordSource).Weight
 		if want := math.Exp(other.Words - s.config.Defaults.Gate.Words); math.Abs(ratio-want) > 1e-6 ||
 			got.Confidence != nil {
 			t.Errorf(

@@ -9,6 +9,9 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/spelling"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
@@ -25,12 +28,12 @@ type LineUp struct {
 	Late     *sources.Expert
 	Defaults Defaults // zero values: see Defaults
 	// Readers mark the words that answer; the first does so where a request names none.
-	Readers []LoadedReader
+	Readers []plan.LoadedReader
 	// Rerankers score the first passages; the first does so where a request names none.
-	Rerankers []LoadedReranker
+	Rerankers []plan.LoadedReranker
 	// Absent are experts of the collection that cannot be searched, and why. The answer to
 	// a request that does not name its experts lists them under Degraded.
-	Absent []Missing
+	Absent []plan.Missing
 	// Reference is the expert whose vectors of questions the experts'
 	// Representatives were made with, "" when there is none: then familiarity
 	// is not known.
@@ -43,12 +46,12 @@ type lineUp struct {
 	corpus    storage.Corpus
 	limits    Limits
 	observer  Observer
-	rules     rules
-	readers   []LoadedReader
-	rerankers []LoadedReranker
+	rules     answering.Rules
+	readers   []plan.LoadedReader
+	rerankers []plan.LoadedReranker
 	methods   []fusion.Method // that there are
 	defaults  Defaults
-	absent    []Missing
+	absent    []plan.Missing
 	language  func() *spelling.Language // whose words a question may have; nil: none is known
 }
 
@@ -170,4 +173,13 @@ func (e *Engine) begin() (*lineUp, error) {
 		}
 	}
 	return nil, errClosed()
+}
+
+// rulesOf returns the rules of a line-up with these defaults.
+func rulesOf(d *Defaults, l Limits, words *content.Words, tables *sync.Pool) answering.Rules {
+	return answering.Rules{
+		Alpha: d.Alpha, Sharpness: d.Sharpness, CCE: d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate,
+		Chances: d.Chances, ChancesBasis: d.ChancesBasis, Answerability: d.Answerability,
+		AnswerBytes: l.AnswerBytes, Words: words, Tables: tables,
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -46,7 +47,7 @@ func TestUse(t *testing.T) {
 		d.Auto = method
 		d.K = 3 + n%2
 		d.Gate = nil
-		return LineUp{Experts: []sources.Expert{x}, Defaults: d, Absent: []Missing{{Source: x.Name + " is here"}}}, own
+		return LineUp{Experts: []sources.Expert{x}, Defaults: d, Absent: []plan.Missing{{Source: x.Name + " is here"}}}, own
 	}
 	first, own := lineUp(0)
 	c := s.config

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
@@ -69,7 +70,7 @@ func describeExpert(x *sources.Expert, view storage.View) sources.ExpertInfo {
 }
 
 // Readers describes the readers, the default first.
-func (e *Engine) Readers() (all []ReaderInfo) {
+func (e *Engine) Readers() (all []plan.ReaderInfo) {
 	for _, r := range e.current.Load().readers {
 		r.Info.Name = r.Name
 		r.Info.Calibrated = r.Chance != nil
@@ -79,7 +80,7 @@ func (e *Engine) Readers() (all []ReaderInfo) {
 }
 
 // Rerankers describes the rerankers, the default first.
-func (e *Engine) Rerankers() (all []RerankerInfo) {
+func (e *Engine) Rerankers() (all []plan.RerankerInfo) {
 	for _, x := range e.current.Load().rerankers {
 		x.Info.Name = x.Name
 		x.Info.Calibrated = x.Weight != nil

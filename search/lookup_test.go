@@ -14,6 +14,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -215,7 +216,7 @@ type recorder struct {
 	mu      sync.Mutex
 	stages  map[string]int
 	sources map[string]string
-	answers []Response
+	answers []presenting.Response
 }
 
 func (r *recorder) Stage(_ context.Context, source, stage string, took time.Duration) {
@@ -233,7 +234,7 @@ func (r *recorder) Source(_ context.Context, source, status string, cause error)
 	r.sources[source] = fmt.Sprint(status, " ", cause)
 }
 
-func (r *recorder) Answer(_ context.Context, answer Response) {
+func (r *recorder) Answer(_ context.Context, answer presenting.Response) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answers = append(r.answers, answer)

@@ -7,7 +7,9 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -24,7 +26,7 @@ func TestNowhere(t *testing.T) {
 		}
 		k.List = append(k.List, sources.Key{Key: fusion.Key{Text: "Paris", Pair: true}, Nowhere: true})
 		k.List = append(k.List, sources.Key{Key: fusion.Key{Text: "Oslo"}})
-		return namesNowhere(k, question)
+		return answering.NamesNowhere(k, question)
 	}
 	for _, c := range []struct {
 		question    string
@@ -60,7 +62,7 @@ func TestSaidNowhere(t *testing.T) {
 		{"Lund", corpus.Passage{Text: "Die Müllerin pflanzte den Birnbaum hinter dem Haus."}, false},
 		{"4711", corpus.Passage{Text: "Die Müllerin pflanzte den Birnbaum hinter dem Haus."}, true},
 	} {
-		if got := len(saidNowhere([]string{c.name}, &c.in)) > 0; got != c.want {
+		if got := len(answering.SaidNowhere([]string{c.name}, &c.in)) > 0; got != c.want {
 			t.Errorf("%q in %q: %v", c.name, c.in.Text, got)
 		}
 	}
@@ -73,10 +75,10 @@ func TestShareOf(t *testing.T) {
 		{Key: fusion.Key{Text: "Lund?", Rarity: 1}}, {Key: fusion.Key{Text: "built", Rarity: .4}},
 		{Key: fusion.Key{Text: "mill of", Rarity: .9, Pair: true}},
 	}}
-	if got := shareOf(k, []string{"Lund"}); got != .5 {
+	if got := answering.ShareOf(k, []string{"Lund"}); got != .5 {
 		t.Errorf("%v, want 1 of 2", got)
 	}
-	if got := shareOf(new(sources.Keys), []string{"Lund"}); got != 0 {
+	if got := answering.ShareOf(new(sources.Keys), []string{"Lund"}); got != 0 {
 		t.Errorf("of nothing %v", got)
 	}
 }
@@ -87,19 +89,25 @@ func TestVerdictOfWhatStandsNowhere(t *testing.T) {
 	for _, c := range []struct {
 		question string
 		chance   float64
-		want     Verdict
+		want     plan.Verdict
 		note     bool
 	}{
-		{"does the red dog run while the bird sleeps", .5, VerdictFound, false},
-		{"does the red dog run to Zanzibar", .5, VerdictDoubtful, true},
-		{"does the red dog run to zanzibar", .5, VerdictFound, false},
-		{"does the red dog run to Zanzibar", .05, VerdictNotFound, true},
-		{"does the red dog run to Zanzibar", .999999, VerdictFound, false},
+		{"does the red dog run while the bird sleeps", .5, plan.VerdictFound, false},
+		{"does the red dog run to Zanzibar", .5, plan.VerdictDoubtful, true},
+		{"does the red dog run to zanzibar", .5, plan.VerdictFound, false},
+		{"does the red dog run to Zanzibar", .05, plan.VerdictNotFound, true},
+		{"does the red dog run to Zanzibar", .999999, plan.VerdictFound, false},
 	} {
 		s, _, _ := lateStage()
-		s.config.Defaults.Answerability = &Answerability{&doubted{confidence: c.chance}, Thresholds{.4, .1}}
+		s.config.Defaults.Answerability = &plan.Answerability{
+			Chance:     &doubted{confidence: c.chance},
+			Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+		}
 		r := s.ask(t, Request{Question: c.question, Fusion: methodsOf(fusion.MethodGate), K: 5})
-		noted := slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, `no passage has "Zanzibar"`) })
+		noted := slices.ContainsFunc(
+			r.Notes,
+			func(n string) bool { return strings.Contains(n, `no passage has "Zanzibar"`) },
+		)
 		if r.Verdict != c.want || noted != c.note || r.Thresholds.Of(*r.Answerable) != c.want ||
 			(*r.Answerable < c.chance) != strings.Contains(c.question, "Zanzibar") && c.chance > .1 {
 			t.Errorf("%q at %v: %q by %v, notes %q", c.question, c.chance, r.Verdict, *r.Answerable, r.Notes)

@@ -6,21 +6,22 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/plan"
 )
 
 // offer returns what a plan has for a method to rank by.
-func (l *lineUp) offer(p *plan, words bool) fusion.Offer {
+func (l *lineUp) offer(p *plan.Plan, words bool) fusion.Offer {
 	d := &l.defaults
 	other := func(at int) bool { return !l.panel.Experts[at].Granular }
 	o := fusion.Offer{
 		Words:       words,
-		Named:       p.named,
+		Named:       p.Named,
 		Gate:        d.Gate != nil,
 		Chances:     d.Chances != nil,
-		Surest:      d.CCE.Temperature > 0 && p.sharpness == 0 && (!p.named || !slices.ContainsFunc(p.experts, other)),
+		Surest:      d.CCE.Temperature > 0 && p.Sharpness == 0 && (!p.Named || !slices.ContainsFunc(p.Experts, other)),
 		Temperature: true,
 	}
-	for _, at := range p.experts {
+	for _, at := range p.Experts {
 		o.Experts = append(o.Experts, l.panel.Experts[at].Ability())
 	}
 	return o
@@ -30,34 +31,34 @@ func (l *lineUp) offer(p *plan, words bool) fusion.Offer {
 const leastAUROC = .6
 
 // checkNeeds refuses a method, the i-th that is asked for, which lacks what it needs.
-func (l *lineUp) checkNeeds(m plannedMethod, i int, p *plan, wrong *fault.Problems) {
-	pointer := methodPointer(p.listed, i)
-	for _, lack := range m.Lacks(p.offer) {
+func (l *lineUp) checkNeeds(m plan.Method, i int, p *plan.Plan, wrong *fault.Problems) {
+	pointer := methodPointer(p.Listed, i)
+	for _, lack := range m.Lacks(p.Offer) {
 		switch {
 		case lack == fusion.LacksWords:
-			wrong.Add("needs_bm25", pointer, `fusion method %q needs BM25, and "bm25" is false`, m.asked)
+			wrong.Add("needs_bm25", pointer, `fusion method %q needs BM25, and "bm25" is false`, m.Asked)
 		case lack == fusion.LacksExperts && len(*wrong) == 0:
-			wrong.Add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
-		case lack == fusion.LacksGranularities && len(p.experts) > 0:
+			wrong.Add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.Asked)
+		case lack == fusion.LacksGranularities && len(p.Experts) > 0:
 			wrong.Add(
 				"needs_experts",
 				pointer,
 				"fusion method %q needs experts that have vectors of parts of passages, and there are none: name the experts among which it is to choose",
-				m.asked,
+				m.Asked,
 			)
 		case lack == fusion.LacksGate:
 			wrong.Add(
 				"needs_calibration",
 				pointer,
 				"fusion method %q needs what is fitted when a collection is calibrated, and this one is not: use %s or %s",
-				m.asked,
+				m.Asked,
 				fusion.MethodRRF,
 				fusion.MethodSum,
 			)
 		case lack == fusion.LacksConfidences:
 			var without []string
 			ensembles := false
-			for _, at := range p.experts {
+			for _, at := range p.Experts {
 				without = append(without, l.panel.Experts[at].Name())
 				ensembles = ensembles || l.panel.Experts[at].Model.HasEnsemble()
 			}
@@ -66,7 +67,7 @@ func (l *lineUp) checkNeeds(m plannedMethod, i int, p *plan, wrong *fault.Proble
 					"needs_experts",
 					pointer,
 					`fusion method %q weights experts by how far the members of their ensembles agree, and none of these has an ensemble: %s. Calibrating cannot help: add a specialist that has one to the collection, or use %s or %s`,
-					m.asked,
+					m.Asked,
 					wording.List(without),
 					fusion.MethodGate,
 					fusion.MethodRRF,
@@ -77,26 +78,26 @@ func (l *lineUp) checkNeeds(m plannedMethod, i int, p *plan, wrong *fault.Proble
 				"needs_calibration",
 				pointer,
 				`fusion method %q weights experts by how sure they are, which needs an ensemble and a calibration; without: %s. Calibrate them, name only others in "experts", or use %s or %s`,
-				m.asked,
+				m.Asked,
 				wording.List(without),
 				fusion.MethodRRF,
 				fusion.MethodSum,
 			)
 		}
 	}
-	if p.minConfidence > 0 {
+	if p.MinConfidence > 0 {
 		l.checkConfidence(m, p, wrong)
 	}
 }
 
 // checkConfidence refuses a least confidence where a method's own is none to be compared with.
-func (l *lineUp) checkConfidence(m plannedMethod, p *plan, wrong *fault.Problems) {
-	if !m.Confident(p.offer) {
+func (l *lineUp) checkConfidence(m plan.Method, p *plan.Plan, wrong *fault.Problems) {
+	if !m.Confident(p.Offer) {
 		wrong.Add(
 			"needs_calibration",
 			"/min_confidence",
 			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated",
-			m.asked,
+			m.Asked,
 		)
 	}
 	if area, known := l.defaults.ConfidenceAUROC[m.Name]; known && area < leastAUROC {
@@ -104,7 +105,7 @@ func (l *lineUp) checkConfidence(m plannedMethod, p *plan, wrong *fault.Problems
 			"uninformative_confidence",
 			"/min_confidence",
 			"the confidence of fusion method %q hardly tells right answers from wrong ones: on the questions that the collection was calibrated on, a right one has the higher of the two %.0f times in 100, and %g are needed. Leave min_confidence out, or use %s",
-			m.asked,
+			m.Asked,
 			100*area,
 			100*leastAUROC,
 			fusion.MethodGate,
@@ -113,10 +114,10 @@ func (l *lineUp) checkConfidence(m plannedMethod, p *plan, wrong *fault.Problems
 }
 
 // excludedByAll returns why none of the methods has a use for an expert; "" where one has.
-func (l *lineUp) excludedByAll(p *plan, expert int) string {
+func (l *lineUp) excludedByAll(p *plan.Plan, expert int) string {
 	reason := ""
-	for _, m := range p.methods {
-		reason = l.panel.Excluded(p.offer, m.Method, expert)
+	for _, m := range p.Methods {
+		reason = l.panel.Excluded(p.Offer, m.Method, expert)
 		if reason == "" {
 			return ""
 		}

@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"time"
+
+	"example.org/conclave/search/internal/presenting"
 )
 
 // Observer is told how a search went, stage by stage and source by source, for
@@ -21,7 +23,7 @@ type Observer interface {
 	// passages or an explanation could not be had.
 	Source(ctx context.Context, source, status string, cause error)
 	// Answer reports an answer before it is given.
-	Answer(ctx context.Context, answer Response)
+	Answer(ctx context.Context, answer presenting.Response)
 }
 
 // NoObserver ignores what it is told.
@@ -34,4 +36,4 @@ func (NoObserver) Stage(context.Context, string, string, time.Duration) {}
 func (NoObserver) Source(context.Context, string, string, error) {}
 
 // Answer implements Observer.
-func (NoObserver) Answer(context.Context, Response) {}
+func (NoObserver) Answer(context.Context, presenting.Response) {}

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"unicode/utf16"
+
+	"example.org/conclave/search/internal/place"
 )
 
 // TestOffsets compares with the conversions of Go's library, at every place of random
@@ -23,12 +25,18 @@ func TestOffsets(t *testing.T) {
 			places = append(places, at)
 		}
 		rng.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
-		points, units := counter{text: text, unit: OffsetCodePoints}, counter{text: text, unit: OffsetUTF16}
+		points, units := place.Counter{
+			Text: text,
+			Unit: place.OffsetCodePoints,
+		}, place.Counter{
+			Text: text,
+			Unit: place.OffsetUTF16,
+		}
 		for _, at := range places {
-			if want, got := len([]rune(text[:at])), points.countTo(at); got != want {
+			if want, got := len([]rune(text[:at])), points.CountTo(at); got != want {
 				t.Fatalf("seed %d, %q: byte %d is code point %d, want %d", seed, text, at, got, want)
 			}
-			if want, got := len(utf16.Encode([]rune(text[:at]))), units.countTo(at); got != want {
+			if want, got := len(utf16.Encode([]rune(text[:at]))), units.CountTo(at); got != want {
 				t.Fatalf("seed %d, %q: byte %d is unit %d, want %d", seed, text, at, got, want)
 			}
 		}
@@ -42,7 +50,7 @@ func TestOffsetsOfARequest(t *testing.T) {
 		e.Fields[0].Pointer != "/offsets" {
 		t.Errorf("%+v", e)
 	}
-	if got := s.ask(t, Request{Question: askedOften, Offsets: OffsetBytes}); got.Offsets != "" {
+	if got := s.ask(t, Request{Question: askedOften, Offsets: place.OffsetBytes}); got.Offsets != "" {
 		t.Errorf("%q", got.Offsets)
 	}
 }

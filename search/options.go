@@ -7,6 +7,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/plan"
 )
 
 // MethodAuto stands for the method that calibration found best.
@@ -28,23 +29,23 @@ func taking(option fusion.Option) func(fusion.Method) bool {
 // checkOptions refuses an option that none of the methods uses, so that no option is
 // ignored. "late": false is no option of a method: it leaves late interaction out, as
 // methods other than the gate do anyway.
-func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *fault.Problems) {
+func (l *lineUp) checkOptions(r *Request, methods []plan.Method, wrong *fault.Problems) {
 	if len(methods) == 0 {
 		return // told already
 	}
 	taken := func(option fusion.Option) bool {
-		return slices.ContainsFunc(methods, func(m plannedMethod) bool { return m.Takes(option) })
+		return slices.ContainsFunc(methods, func(m plan.Method) bool { return m.Takes(option) })
 	}
 	refuse := func(pointer, what string, option fusion.Option) {
 		if taken(option) {
 			return
 		}
-		asked := fmt.Sprintf("fusion method %q", methods[0].asked)
+		asked := fmt.Sprintf("fusion method %q", methods[0].Asked)
 		verb := "does not take"
 		switch {
 		case len(methods) > 1:
 			asked, verb = "none of the fusion methods asked for", "takes"
-		case methods[0].asked != methods[0].Name:
+		case methods[0].Asked != methods[0].Name:
 			asked += fmt.Sprintf(", which is %s here,", methods[0].Name)
 		}
 		wrong.Add(

@@ -7,6 +7,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -64,7 +65,7 @@ func TestOptionsOfMethods(t *testing.T) {
 func TestWordsAlone(t *testing.T) {
 	s, _, _ := lateStage()
 	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{}})
-	if len(r.Results) == 0 || r.source("tokens") != nil {
+	if len(r.Results) == 0 || sourceOf(r, "tokens") != nil {
 		t.Errorf("%d results, sources %+v", len(r.Results), r.Sources)
 	}
 	for _, source := range r.Sources {
@@ -82,7 +83,7 @@ func TestWithoutEnsemble(t *testing.T) {
 		s := newStage("ABc", 60)
 		want := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(name), Experts: &[]string{"A", "B"}})
 		got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(name)})
-		c := got.source("c")
+		c := sourceOf(got, "c")
 		if !slices.Equal(ids(got.Results), ids(want.Results)) || got.Results[0].Score != want.Results[0].Score ||
 			len(got.Degraded) > 0 {
 			t.Errorf("%s: %v, without c %v; %+v", name, ids(got.Results), ids(want.Results), got.Degraded)
@@ -99,11 +100,11 @@ func TestWithoutEnsemble(t *testing.T) {
 			t.Errorf("%s in a list: rrf gives %v, alone %v", name, ids(list.Rankings[0].Results), ids(alone.Results))
 		}
 		for _, result := range list.Rankings[1].Results {
-			if slices.ContainsFunc(result.Contributions, func(x Contribution) bool { return x.Source == "c" }) {
+			if slices.ContainsFunc(result.Contributions, func(x answering.Contribution) bool { return x.Source == "c" }) {
 				t.Errorf("%s in a list: c contributes to %+v", name, result)
 			}
 		}
-		if c := list.source("c"); c.Status != sources.StatusOK || !strings.Contains(c.Reason, name) {
+		if c := sourceOf(list, "c"); c.Status != sources.StatusOK || !strings.Contains(c.Reason, name) {
 			t.Errorf("%s in a list: %+v", name, c)
 		}
 		both, err := s.engine(t).
@@ -111,7 +112,7 @@ func TestWithoutEnsemble(t *testing.T) {
 				{Question: askedOften, Fusion: methodsOf(name)}})
 		if err != nil || !slices.Equal(ids(both[1].Results), ids(want.Results)) ||
 			!slices.Equal(ids(both[0].Results), ids(alone.Results)) ||
-			both[1].source("c").Status != sources.StatusSkipped {
+			sourceOf(both[1], "c").Status != sources.StatusSkipped {
 			t.Errorf("%s in a comparison: %v", name, err)
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/presenting"
 )
 
 // TestOffset: pages of a ranking, one after the other, are the ranking.
 func TestOffset(t *testing.T) {
 	s := newStage("AB", 60)
 	e := s.engine(t)
-	ask := func(offset, k int) Response {
+	ask := func(offset, k int) presenting.Response {
 		r, err := e.Search(
 			context.Background(),
 			Request{Question: askedOften, Fusion: listOf("rrf", "sum", "hybrid"), Offset: offset, K: k, Candidates: 30},
@@ -25,7 +26,7 @@ func TestOffset(t *testing.T) {
 	}
 	whole := ask(0, 100)
 	for i, ranking := range whole.Rankings {
-		var paged []Result
+		var paged []presenting.Result
 		for offset := 0; ; offset += 7 {
 			page := ask(offset, 7).Rankings[i].Results
 			paged = append(paged, page...)

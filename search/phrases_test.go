@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -24,8 +26,8 @@ func phraseStage() *stage {
 	return s
 }
 
-// source returns the source of a name, or nil.
-func (r *Response) source(name string) *Source {
+// sourceOf returns the source of a name, or nil.
+func sourceOf(r presenting.Response, name string) *presenting.Source {
 	for i := range r.Sources {
 		if r.Sources[i].Name == name {
 			return &r.Sources[i]
@@ -39,7 +41,7 @@ func (r *Response) source(name string) *Source {
 func TestPhrasesAreTheGates(t *testing.T) {
 	s := phraseStage()
 	got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Explain: true})
-	phrases, own := got.source(sources.PhraseSource), got.source(sources.WordSource)
+	phrases, own := sourceOf(got, sources.PhraseSource), sourceOf(got, sources.WordSource)
 	if phrases == nil || phrases.Kind != "lexical" || phrases.Status != sources.StatusOK || phrases.Hits == 0 {
 		t.Fatalf("the source of phrases is %+v", phrases)
 	}
@@ -48,7 +50,10 @@ func TestPhrasesAreTheGates(t *testing.T) {
 	}
 	index := s.library.shelf.phrases.(*words)
 	for _, r := range got.Results {
-		at := slices.IndexFunc(r.Contributions, func(c Contribution) bool { return c.Source == sources.PhraseSource })
+		at := slices.IndexFunc(
+			r.Contributions,
+			func(c answering.Contribution) bool { return c.Source == sources.PhraseSource },
+		)
 		o, _, _ := s.library.shelf.Ordinal(t.Context(), r.ID)
 		want := float64(index.score(askedOften, o))
 		if at < 0 || *r.Contributions[at].Score != want {
@@ -70,7 +75,7 @@ func TestPhrasesAreTheGates(t *testing.T) {
 		s.library.shelf.phrases = nil
 		without := s.ask(t, r)
 		s.library.shelf.phrases = index
-		if with.source(sources.PhraseSource) != nil || !reflect.DeepEqual(with.Results, without.Results) {
+		if sourceOf(with, sources.PhraseSource) != nil || !reflect.DeepEqual(with.Results, without.Results) {
 			t.Errorf("%s: phrases change it", method)
 		}
 	}
@@ -109,8 +114,8 @@ func TestPhrasesBesideOthers(t *testing.T) {
 		!slices.Equal(ids(compared[1].Results), ids(gate.Results)) {
 		t.Error("compared, methods answer otherwise than alone")
 	}
-	if compared[0].source(sources.PhraseSource) != nil || compared[1].source(sources.PhraseSource) == nil ||
-		compared[2].source(sources.PhraseSource) != nil {
+	if sourceOf(compared[0], sources.PhraseSource) != nil || sourceOf(compared[1], sources.PhraseSource) == nil ||
+		sourceOf(compared[2], sources.PhraseSource) != nil {
 		t.Error("phrases are among the sources of the wrong methods")
 	}
 	if err := e.Close(context.Background()); err != nil {
@@ -125,7 +130,7 @@ func TestWithoutPhrases(t *testing.T) {
 	index := s.library.shelf.phrases
 	s.library.shelf.phrases = nil
 	none := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
-	if none.source(sources.PhraseSource) != nil || len(none.Degraded) != 0 {
+	if sourceOf(none, sources.PhraseSource) != nil || len(none.Degraded) != 0 {
 		t.Errorf("without phrases: sources %+v, degraded %+v", none.Sources, none.Degraded)
 	}
 	s.library.shelf.phrases = &words{
@@ -146,7 +151,7 @@ func TestWithoutPhrases(t *testing.T) {
 	s.library.shelf.phrases = index
 	s.config.Defaults.Gate.Phrases = 0
 	old := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
-	if old.source(sources.PhraseSource) != nil {
+	if sourceOf(old, sources.PhraseSource) != nil {
 		t.Error("a gate without phrases asks for them")
 	}
 }

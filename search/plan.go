@@ -8,146 +8,96 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/place"
+	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
 )
 
-// plan is a request after validation: every default filled in, every name
-// resolved. It does not change.
-type plan struct {
-	inquiry       sources.Inquiry
-	experts       []int     // of the sources, those that are experts
-	named         bool      // the request says which experts
-	absent        []Missing // experts that cannot be asked, if the request names none
-	methods       []plannedMethod
-	offer         fusion.Offer // to them
-	listed        bool         // a list of methods was asked for
-	offset        int          // results before the first that is answered
-	k             int          // results, those before the first too
-	missing       fusion.Missing
-	normalise     fusion.Normalisation // "": the method's own
-	sharpness     float64              // 0: the method's own
-	weights       map[string]float64
-	explain       bool
-	fields        fields
-	minConfidence float64
-	offsets       string   // one of OffsetNames
-	around        int      // neighbours on each side of a result
-	groupBy       string   // "" or GroupByDocument
-	groupSize     int      // passages of a group
-	without       []string // ids of passages that are not fused
-	facets        []FacetRequest
-	sort          Sort
-	boost         Boost
-	halfLife      time.Duration   // of boost
-	answer        AnswerOptions   // with the defaults filled in
-	reader        *LoadedReader   // that marks answers; nil: none are wanted
-	marked        int             // passages that it reads
-	mostMarked    int             // extracts are returned of only the first so many of them; 0: of all
-	writer        *LoadedReader   // that writes an answer; nil: none is wanted
-	unwritten     *Missing        // why the writer made no question of the messages; nil: it did, or nobody asked
-	reranker      *LoadedReranker // that scores the first passages; nil: none is wanted
-	reranked      int             // how many of them
-	useless       *LoadedReranker // the one that was wanted and is known to make the ranking worse
-}
-
-// plannedMethod is a method and its name in the request: "auto" is resolved.
-type plannedMethod struct {
-	asked string
-	*fusion.Method
-}
-
-// weighsByQuestion reports whether one of the methods decides by question how much sources count.
-func (p *plan) weighsByQuestion() bool {
-	return slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return m.WeighsByQuestion() })
-}
-
-// fields are what an answer carries beside ids and scores.
-type fields struct{ title, text, tags, metadata, document, contributions, sources, highlights bool }
-
 // plan checks a request and fills in the defaults. Its error names every
 // field that is wrong, not just the first.
-func (l *lineUp) plan(r *Request) (*plan, error) {
+func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	var wrong fault.Problems
 	d, most := l.defaults, l.limits
-	p := &plan{named: r.Experts != nil, weights: r.Weights, explain: r.Explain, without: r.Without}
-	if !p.named {
-		p.absent = l.absent
+	p := &plan.Plan{Named: r.Experts != nil, Weights: r.Weights, Explain: r.Explain, Without: r.Without}
+	if !p.Named {
+		p.Absent = l.absent
 	}
 	if len(r.Collections) > 0 {
 		wrong.Add("unknown_value", "/collections", "several collections are searched by one request of its own, "+
 			"not as a part of a batch, nor below the name of one")
 	}
-	p.inquiry.Filter = r.restricted()
-	p.inquiry.Exact = r.Exact
-	p.inquiry.Collapse = r.Collapse == nil || *r.Collapse
-	p.inquiry.Question, p.inquiry.Before = r.asked(&wrong, most.QuestionBytes)
-	p.inquiry.Correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
-	p.k = wrong.Count("/k", r.K, d.K, most.K)
-	p.offset = r.Offset
-	if p.offset < 0 || p.offset > 0 && p.offset+p.k > most.K {
+	p.Inquiry.Filter = r.restricted()
+	p.Inquiry.Exact = r.Exact
+	p.Inquiry.Collapse = r.Collapse == nil || *r.Collapse
+	p.Inquiry.Question, p.Inquiry.Before = r.asked(&wrong, most.QuestionBytes)
+	p.Inquiry.Correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
+	p.K = wrong.Count("/k", r.K, d.K, most.K)
+	p.Offset = r.Offset
+	if p.Offset < 0 || p.Offset > 0 && p.Offset+p.K > most.K {
 		wrong.Add(
 			"out_of_range",
 			"/offset",
 			"offset is %d: it has to be from 0 to %d, which with k is limits.k",
-			p.offset,
-			max(most.K-p.k, 0),
+			p.Offset,
+			max(most.K-p.K, 0),
 		)
 	}
-	p.k += p.offset
-	p.inquiry.Candidates = wrong.Count("/candidates", r.Candidates, d.Candidates, most.Candidates)
+	p.K += p.Offset
+	p.Inquiry.Candidates = wrong.Count("/candidates", r.Candidates, d.Candidates, most.Candidates)
 	milliseconds := wrong.Count(
 		"/timeout_ms",
 		r.TimeoutMS,
 		int(d.Timeout/time.Millisecond),
 		int(most.Timeout/time.Millisecond),
 	)
-	p.inquiry.Timeout = time.Duration(milliseconds) * time.Millisecond
-	p.missing = fault.OneOf(&wrong, "/missing", r.Missing, d.Missing, missings())
-	p.normalise = fault.OneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
-	p.sharpness = r.Sharpness
-	if !(p.sharpness >= 0 && p.sharpness <= fusion.MaxSharpness) {
+	p.Inquiry.Timeout = time.Duration(milliseconds) * time.Millisecond
+	p.Missing = fault.OneOf(&wrong, "/missing", r.Missing, d.Missing, missings())
+	p.Normalise = fault.OneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
+	p.Sharpness = r.Sharpness
+	if !(p.Sharpness >= 0 && p.Sharpness <= fusion.MaxSharpness) {
 		wrong.Add(
 			"out_of_range",
 			"/sharpness",
 			"sharpness is %v: it has to be from 0 to %g, and 0 is the method's own",
-			p.sharpness,
+			p.Sharpness,
 			float64(fusion.MaxSharpness),
 		)
 	}
-	p.fields = readFields(&wrong, r.Fields)
-	p.around = r.Around
-	if p.around < 0 || p.around > MostAround {
-		wrong.Add("out_of_range", "/around", "around is %d: it has to be from 0 to %d", p.around, MostAround)
+	p.Fields = readFields(&wrong, r.Fields)
+	p.Around = r.Around
+	if p.Around < 0 || p.Around > presenting.MostAround {
+		wrong.Add("out_of_range", "/around", "around is %d: it has to be from 0 to %d", p.Around, presenting.MostAround)
 	}
-	p.planGroups(r, &wrong)
-	p.planFields(r, &wrong)
-	p.offsets = fault.OneOf(&wrong, "/offsets", r.Offsets, OffsetBytes, OffsetNames())
-	storage.CheckFilter(&wrong, p.inquiry.Filter)
-	p.minConfidence = r.MinConfidence
+	planGroups(p, r, &wrong)
+	planFields(p, r, &wrong)
+	p.Offsets = fault.OneOf(&wrong, "/offsets", r.Offsets, place.OffsetBytes, place.OffsetNames())
+	storage.CheckFilter(&wrong, p.Inquiry.Filter)
+	p.MinConfidence = r.MinConfidence
 	wrong.Between("/min_confidence", r.MinConfidence, 1)
-	p.experts = l.planExperts(r.Experts, &wrong)
-	p.methods = l.planMethods(r.Fusion, &wrong)
-	p.listed = r.Fusion.Listed
+	p.Experts = l.planExperts(r.Experts, &wrong)
+	p.Methods = l.planMethods(r.Fusion, &wrong)
+	p.Listed = r.Fusion.Listed
 	l.checkWeights(r.Weights, &wrong)
 	l.planAnswer(r, p, &wrong)
 	l.planRerank(r, p, &wrong)
 	if len(wrong) == 0 {
-		l.checkOptions(r, p.methods, &wrong)
+		l.checkOptions(r, p.Methods, &wrong)
 	}
-	p.inquiry.Most, p.inquiry.ChosenOnly = l.planSpecialists(r, p, &wrong)
+	p.Inquiry.Most, p.Inquiry.ChosenOnly = l.planSpecialists(r, p, &wrong)
 
-	if len(p.experts) == 0 && !r.words() && len(wrong) == 0 {
+	if len(p.Experts) == 0 && !r.words() && len(wrong) == 0 {
 		wrong.Add("no_sources", "/experts", `there is nothing to search: "experts" is empty and "bm25" is false`)
 	}
-	p.offer = l.offer(p, r.words())
-	for i, m := range p.methods {
+	p.Offer = l.offer(p, r.words())
+	for i, m := range p.Methods {
 		l.checkNeeds(m, i, p, &wrong)
-		p.inquiry.Confidence = p.inquiry.Confidence || m.ReadsConfidence(len(p.experts))
+		p.Inquiry.Confidence = p.Inquiry.Confidence || m.ReadsConfidence(len(p.Experts))
 	}
 	l.planSources(r, p)
-	if p.minConfidence > 0 && r.Late != nil && !*r.Late && l.panel.Late != nil && d.GateWithoutLate != nil &&
-		p.weighsByQuestion() {
+	if p.MinConfidence > 0 && r.Late != nil && !*r.Late && l.panel.Late != nil && d.GateWithoutLate != nil &&
+		p.WeighsByQuestion() {
 		wrong.Add(
 			"needs_calibration",
 			"/min_confidence",
@@ -158,8 +108,8 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 }
 
 // planSources plans the experts, and of the other sources those that a method wants.
-func (l *lineUp) planSources(r *Request, p *plan) {
-	p.inquiry.Wanted = slices.Clone(p.experts)
+func (l *lineUp) planSources(r *Request, p *plan.Plan) {
+	p.Inquiry.Wanted = slices.Clone(p.Experts)
 	w := sources.Selection{
 		Words:   r.words(),
 		Late:    r.Late == nil || *r.Late,
@@ -167,16 +117,16 @@ func (l *lineUp) planSources(r *Request, p *plan) {
 		Gate:    l.defaults.Gate,
 	}
 	for at := len(l.panel.Experts); at < len(l.panel.Sources); at++ {
-		if slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return l.panel.Sources[at].TakesPart(&w, m.Method) }) {
-			p.inquiry.Wanted = append(p.inquiry.Wanted, at)
+		if slices.ContainsFunc(p.Methods, func(m plan.Method) bool { return l.panel.Sources[at].TakesPart(&w, m.Method) }) {
+			p.Inquiry.Wanted = append(p.Inquiry.Wanted, at)
 		}
 	}
-	for _, at := range p.experts {
+	for _, at := range p.Experts {
 		if reason := l.excludedByAll(p, at); reason != "" {
-			if p.inquiry.Unused == nil {
-				p.inquiry.Unused = map[int]string{}
+			if p.Inquiry.Unused == nil {
+				p.Inquiry.Unused = map[int]string{}
 			}
-			p.inquiry.Unused[at] = reason
+			p.Inquiry.Unused[at] = reason
 		}
 	}
 }
@@ -219,7 +169,7 @@ func (l *lineUp) planExperts(names *[]string, wrong *fault.Problems) []int {
 
 // planSpecialists decides how many specialists count, and whether the others
 // need to be asked at all.
-func (l *lineUp) planSpecialists(r *Request, p *plan, wrong *fault.Problems) (most int, chosenOnly bool) {
+func (l *lineUp) planSpecialists(r *Request, p *plan.Plan, wrong *fault.Problems) (most int, chosenOnly bool) {
 	if r.Specialists != 0 {
 		return wrong.Count("/specialists", r.Specialists, 0, fusion.MaxSources), true
 	}
@@ -227,12 +177,12 @@ func (l *lineUp) planSpecialists(r *Request, p *plan, wrong *fault.Problems) (mo
 		return 0, false
 	}
 	return l.defaults.Specialists, !slices.ContainsFunc(
-		p.methods,
-		func(m plannedMethod) bool { return !m.WeighsByQuestion() },
+		p.Methods,
+		func(m plan.Method) bool { return !m.WeighsByQuestion() },
 	)
 }
 
-func (l *lineUp) planMethods(asked Methods, wrong *fault.Problems) []plannedMethod {
+func (l *lineUp) planMethods(asked Methods, wrong *fault.Problems) []plan.Method {
 	names := asked.Names
 	if len(names) == 0 {
 		if asked.Listed {
@@ -246,7 +196,7 @@ func (l *lineUp) planMethods(asked Methods, wrong *fault.Problems) []plannedMeth
 		}
 		names = []string{l.defaults.Fusion}
 	}
-	var methods []plannedMethod
+	var methods []plan.Method
 	for i, name := range names {
 		pointer := methodPointer(asked.Listed, i)
 		switch m := l.method(name); {
@@ -261,7 +211,7 @@ func (l *lineUp) planMethods(asked Methods, wrong *fault.Problems) []plannedMeth
 		case slices.Contains(names[:i], name):
 			wrong.Add("duplicate_method", pointer, "fusion method %s is named twice", wording.Quote(name))
 		default:
-			methods = append(methods, plannedMethod{name, m})
+			methods = append(methods, plan.Method{Asked: name, Method: m})
 		}
 		if len(*wrong) > fault.MaxProblems {
 			break

@@ -5,15 +5,16 @@ import (
 
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/plan"
 )
 
-func readFields(w *fault.Problems, names []string) fields {
+func readFields(w *fault.Problems, names []string) plan.Fields {
 	if names == nil {
-		return fields{title: true, text: true, document: true, contributions: true, sources: true}
+		return plan.Fields{Title: true, Text: true, Document: true, Contributions: true, Sources: true}
 	}
-	var f fields
+	var f plan.Fields
 	// in the order of fieldNames
-	known := []*bool{&f.title, &f.text, &f.tags, &f.metadata, &f.document, &f.contributions, &f.sources, &f.highlights}
+	known := []*bool{&f.Title, &f.Text, &f.Tags, &f.Metadata, &f.Document, &f.Contributions, &f.Sources, &f.Highlights}
 	for i, name := range names {
 		if at := slices.Index(fieldNames(), name); at >= 0 {
 			*known[at] = true

@@ -8,6 +8,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
 )
@@ -95,7 +96,7 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 
 // rerankerFirst returns the reranker that a name stands for in a RerankRequest; nil: late
 // interaction.
-func (l *lineUp) rerankerFirst(name string) *LoadedReranker {
+func (l *lineUp) rerankerFirst(name string) *plan.LoadedReranker {
 	if x := l.rerankerNamed(name); x != nil {
 		return x
 	}
@@ -106,7 +107,7 @@ func (l *lineUp) rerankerFirst(name string) *LoadedReranker {
 }
 
 // rerankBy scores texts by a reranker.
-func (l *lineUp) rerankBy(ctx context.Context, x *LoadedReranker, r RerankRequest) (RerankResponse, error) {
+func (l *lineUp) rerankBy(ctx context.Context, x *plan.LoadedReranker, r RerankRequest) (RerankResponse, error) {
 	out := RerankResponse{Expert: x.Name, Logits: true}
 	passages := make([]corpus.Passage, len(r.Texts))
 	bytes := 0
@@ -117,7 +118,7 @@ func (l *lineUp) rerankBy(ctx context.Context, x *LoadedReranker, r RerankReques
 	if err := takeRoom(ctx, tokenRoom*bytes); err != nil {
 		return out, err
 	}
-	var said []Relevance
+	var said []plan.Relevance
 	err := run.Guard(func() (err error) {
 		said, err = x.Score(ctx, r.Question, passages)
 		if err == nil && len(said) != len(passages) {

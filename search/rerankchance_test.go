@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -22,20 +25,20 @@ func TestRerankChanceByHand(t *testing.T) {
 		{[]float64{0, 3}, .8 * 9 / 10},
 		{[]float64{-5, 0}, .8 * 81 / 82}, // the other is ahead by 4
 	} {
-		if got := rerankChance([]float64{1, 0}, c.said, 1, .6, .8); math.Abs(got-c.want) > 1e-9 {
+		if got := answering.RerankChance([]float64{1, 0}, c.said, 1, .6, .8); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("said %v: %v, want %v", c.said, got, c.want)
 		}
 	}
 	for _, c := range []struct{ first, any, want float64 }{{0, 0, 0}, {1, 1, 1}, {.3, .2, .3}} {
-		if got := rerankChance([]float64{1, 0}, []float64{1, 0}, 1, c.first, c.any); math.Abs(got-c.want) > 1e-6 {
+		if got := answering.RerankChance([]float64{1, 0}, []float64{1, 0}, 1, c.first, c.any); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
 	// Equal scores, and one passage alone.
-	if got := rerankChance([]float64{2, 2}, []float64{0, 0}, 1, .4, .8); math.Abs(got-.4) > 1e-9 {
+	if got := answering.RerankChance([]float64{2, 2}, []float64{0, 0}, 1, .4, .8); math.Abs(got-.4) > 1e-9 {
 		t.Errorf("equal ones: %v", got)
 	}
-	if got := rerankChance([]float64{2}, []float64{7}, 1, .4, .8); math.Abs(got-.8) > 1e-9 {
+	if got := answering.RerankChance([]float64{2}, []float64{7}, 1, .4, .8); math.Abs(got-.8) > 1e-9 {
 		t.Errorf("one alone: %v", got)
 	}
 }
@@ -44,7 +47,7 @@ func TestRerankChanceByHand(t *testing.T) {
 // answer; without one that was fitted for the reranker it is estimated.
 func TestRerankedConfidence(t *testing.T) {
 	const weight = .07
-	ask := func(fitted sources.Chance, least float64, o RerankOptions) Response {
+	ask := func(fitted sources.Chance, least float64, o plan.RerankOptions) presenting.Response {
 		t.Helper()
 		s, _ := withJudge()
 		s.config.Defaults.Chances = &sure{first: .4, any: .7}
@@ -55,7 +58,7 @@ func TestRerankedConfidence(t *testing.T) {
 			Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 30, MinConfidence: least, Rerank: o,
 		})
 	}
-	before := ask(nil, 0, RerankOptions{})
+	before := ask(nil, 0, plan.RerankOptions{})
 	scores, said := make([]float64, 12), make([]float64, 12)
 	for i := range scores {
 		scores[i], said[i] = before.Results[i].Score, judged(before.Results[i].Text)
@@ -96,7 +99,7 @@ func TestRerankedConfidence(t *testing.T) {
 		t.Errorf("a confidence of .1, at least .2 wanted: %+v", low)
 	}
 	if none := ask(nil, 0, reranked(12)); *none.Confidence == .4 ||
-		math.Abs(*none.Confidence-rerankChance(scores, said, weight, .4, .7)) > 1e-3 {
+		math.Abs(*none.Confidence-answering.RerankChance(scores, said, weight, .4, .7)) > 1e-3 {
 		t.Errorf("not fitted: %v", *none.Confidence)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.org/conclave/search/internal/plan"
 )
 
 // rewriter is a model that makes a question of messages.
@@ -52,10 +54,10 @@ func TestRewrittenMessage(t *testing.T) {
 			var before []string
 			c.model.before = &before
 			calls := 0
-			s.config.Readers = []LoadedReader{{Generator: unhurried{asked: &calls}, Rewriter: c.model, Name: "local",
-				Info: ReaderInfo{Generates: true, TimeoutMS: 5000}}}
+			s.config.Readers = []plan.LoadedReader{{Generator: unhurried{asked: &calls}, Rewriter: c.model, Name: "local",
+				Info: plan.ReaderInfo{Generates: true, TimeoutMS: 5000}}}
 			e := s.engine(t)
-			r, err := e.Search(t.Context(), Request{Messages: talk, K: 2, TimeoutMS: 400, Answer: wanted(AnswerOptions{})})
+			r, err := e.Search(t.Context(), Request{Messages: talk, K: 2, TimeoutMS: 400, Answer: wanted(plan.AnswerOptions{})})
 			name := fmt.Sprintf("%.40q after %v, %v", c.model.question, c.model.takes, c.model.err)
 			if err != nil || len(r.Results) != 2 || !slices.Equal(before, []string{"tell me of foxes", "are they red?"}) {
 				t.Fatalf("%s: %+v, %v, told %q", name, r, err, before)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.org/conclave/search/internal/answering"
 )
 
 // TestBatchTakesRoomInOrder: room is taken for one answer after the other, for each
@@ -47,7 +49,7 @@ func TestBatchTakesRoomInOrder(t *testing.T) {
 			t.Fatal(err, delivered)
 		}
 		for i, room := range rooms {
-			if i > 0 && room <= rooms[i-1] || room < copies*resultBytes*(i+1) {
+			if i > 0 && room <= rooms[i-1] || room < answering.Copies*answering.ResultBytes*(i+1) {
 				t.Errorf("room of %d bytes for %d results, after %v", room, i+1, rooms[:i])
 			}
 		}
@@ -88,7 +90,7 @@ func TestRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if size := len(text); took < copies*(size-256) {
+		if size := len(text); took < answering.Copies*(size-256) {
 			t.Errorf("%+v: %d bytes of JSON in a room of %d", r, size, took)
 		}
 	}

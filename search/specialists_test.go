@@ -10,6 +10,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -24,9 +25,9 @@ func fewStage() *stage {
 
 // mostFamiliar returns the names of the n specialists that an answer by all of
 // them says are the most familiar, in the order of their names.
-func mostFamiliar(all Response, n int) []string {
-	sources := slices.DeleteFunc(slices.Clone(all.Sources), func(s Source) bool { return s.Familiarity == nil })
-	slices.SortStableFunc(sources, func(a, b Source) int {
+func mostFamiliar(all presenting.Response, n int) []string {
+	sources := slices.DeleteFunc(slices.Clone(all.Sources), func(s presenting.Source) bool { return s.Familiarity == nil })
+	slices.SortStableFunc(sources, func(a, b presenting.Source) int {
 		if *a.Familiarity > *b.Familiarity {
 			return -1
 		}
@@ -89,7 +90,7 @@ func TestOnlyTheFamiliarAreAsked(t *testing.T) {
 // experts; a request's own number is for every method.
 func TestWhoDecidesHowMany(t *testing.T) {
 	s := fewStage()
-	skipped := func(r Response) (n int) {
+	skipped := func(r presenting.Response) (n int) {
 		for _, source := range r.Sources {
 			if source.Status == sources.StatusSkipped {
 				n++

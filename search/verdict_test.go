@@ -2,13 +2,15 @@ package search
 
 import (
 	"context"
-	"example.org/conclave/search/internal/run"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/internal/run"
 )
 
 // TestVerdict: the chance that there is an answer is compared with the thresholds, and what was
@@ -17,25 +19,33 @@ import (
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		chance float64
-		want   Verdict
-	}{{.9, VerdictFound}, {.4, VerdictFound}, {.39, VerdictDoubtful}, {.1, VerdictDoubtful}, {.09, VerdictNotFound}} {
+		want   plan.Verdict
+	}{{.9, plan.VerdictFound}, {.4, plan.VerdictFound}, {.39, plan.VerdictDoubtful},
+		{.1, plan.VerdictDoubtful}, {.09, plan.VerdictNotFound}} {
 		s, _, _ := lateStage()
-		s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker"}}
-		s.config.Defaults.Answerability = &Answerability{&doubted{confidence: c.chance}, Thresholds{.4, .1}}
+		s.config.Readers = []plan.LoadedReader{{Reader: new(marker), Name: "marker"}}
+		s.config.Defaults.Answerability = &plan.Answerability{
+			Chance:     &doubted{confidence: c.chance},
+			Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+		}
 		request := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5}
 		r := s.ask(t, request)
-		if r.Verdict != c.want || *r.Answerable != c.chance || *r.Thresholds != (Thresholds{.4, .1}) ||
+		if r.Verdict != c.want || *r.Answerable != c.chance ||
+			*r.Thresholds != (plan.Thresholds{Found: .4, Doubtful: .1}) ||
 			len(r.Notes) > 0 {
 			t.Errorf("at %v: %q by %+v, notes %q", c.chance, r.Verdict, r.Judged, r.Notes)
 		}
-		request.Answer = wanted(AnswerOptions{})
-		if r := s.ask(t, request); r.Answers == nil || (len(r.Answers) == 0) != (c.want == VerdictNotFound) {
+		request.Answer = wanted(plan.AnswerOptions{})
+		if r := s.ask(t, request); r.Answers == nil || (len(r.Answers) == 0) != (c.want == plan.VerdictNotFound) {
 			t.Errorf("%s beside the words %+v", r.Verdict, r.Answers)
 		}
 		read := &doubted{confidence: .5}
-		s.config.Readers[0].Answerability = &Answerability{read, Thresholds{.6, .2}}
-		if r := s.ask(t, request); r.Verdict != VerdictDoubtful || *r.Answerable != .5 ||
-			*r.Thresholds != (Thresholds{.6, .2}) || len(r.Answers) == 0 {
+		s.config.Readers[0].Answerability = &plan.Answerability{
+			Chance:     read,
+			Thresholds: plan.Thresholds{Found: .6, Doubtful: .2},
+		}
+		if r := s.ask(t, request); r.Verdict != plan.VerdictDoubtful || *r.Answerable != .5 ||
+			*r.Thresholds != (plan.Thresholds{Found: .6, Doubtful: .2}) || len(r.Answers) == 0 {
 			t.Errorf("with a reader: %q by %+v", r.Verdict, r.Judged)
 		}
 		near(t, read.seen[0], run.LogOdds(c.chance))
@@ -53,7 +63,10 @@ func near(t *testing.T, got, want float64) {
 // found at all, no chance is needed.
 func TestNoVerdict(t *testing.T) {
 	s, _, _ := lateStage()
-	s.config.Defaults.Answerability = &Answerability{&doubted{confidence: .9}, Thresholds{.4, .1}}
+	s.config.Defaults.Answerability = &plan.Answerability{
+		Chance:     &doubted{confidence: .9},
+		Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+	}
 	off := false
 	for note, r := range map[string]Request{
 		"late interaction": {Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Late: &off},
@@ -67,7 +80,7 @@ func TestNoVerdict(t *testing.T) {
 	}
 	nothing := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}
 	nothing.Filter.TagsAll = []string{"no such"}
-	if got := s.ask(t, nothing); got.Verdict != VerdictNotFound || got.Answerable != nil || len(got.Notes) != 0 {
+	if got := s.ask(t, nothing); got.Verdict != plan.VerdictNotFound || got.Answerable != nil || len(got.Notes) != 0 {
 		t.Errorf("of nothing: %+v, notes %q", got.Judged, got.Notes)
 	}
 	few, _, _ := lateStageOf(fusion.LeastRandom - 1)
@@ -83,7 +96,7 @@ func TestNoVerdict(t *testing.T) {
 func TestBasisOfEnsembles(t *testing.T) {
 	s := newStage("ABC", 60)
 	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodMUF)})
-	if r.Confidence == nil || r.Basis != BasisEnsembles || r.Verdict != "" {
+	if r.Confidence == nil || r.Basis != answering.BasisEnsembles || r.Verdict != "" {
 		t.Errorf("%v, %q, %q", r.Confidence, r.Basis, r.Verdict)
 	}
 }
@@ -95,19 +108,26 @@ func TestAnswerOfEarlierQuestion(t *testing.T) {
 	for _, c := range []struct {
 		alone    float64
 		messages []Message
-		want     Verdict
+		want     plan.Verdict
 	}{
-		{.3, nil, VerdictFound}, {.3, talk, VerdictDoubtful}, {.05, talk, VerdictDoubtful}, {.5, talk, VerdictFound},
+		{.3, nil, plan.VerdictFound}, {.3, talk, plan.VerdictDoubtful}, {.05, talk, plan.VerdictDoubtful},
+		{.5, talk, plan.VerdictFound},
 	} {
 		s, _, _ := lateStage()
-		s.config.Defaults.Answerability = &Answerability{&doubted{confidence: c.alone}, Thresholds{.4, .1}}
-		s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker",
-			Answerability: &Answerability{&doubted{confidence: .9}, Thresholds{.6, .2}}}}
+		s.config.Defaults.Answerability = &plan.Answerability{
+			Chance:     &doubted{confidence: c.alone},
+			Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+		}
+		s.config.Readers = []plan.LoadedReader{{Reader: new(marker), Name: "marker",
+			Answerability: &plan.Answerability{
+				Chance:     &doubted{confidence: .9},
+				Thresholds: plan.Thresholds{Found: .6, Doubtful: .2},
+			}}}
 		request := Request{
 			Messages: c.messages,
 			Fusion:   methodsOf(fusion.MethodGate),
 			K:        5,
-			Answer:   wanted(AnswerOptions{}),
+			Answer:   wanted(plan.AnswerOptions{}),
 		}
 		if c.messages == nil {
 			request.Question = askedOften
@@ -117,7 +137,7 @@ func TestAnswerOfEarlierQuestion(t *testing.T) {
 			r.Notes,
 			func(n string) bool { return strings.Contains(n, "what was asked before") },
 		)
-		if r.Verdict != c.want || noted != (c.want != VerdictFound) || r.Thresholds.Of(*r.Answerable) != c.want {
+		if r.Verdict != c.want || noted != (c.want != plan.VerdictFound) || r.Thresholds.Of(*r.Answerable) != c.want {
 			t.Errorf(
 				"%v alone, %d messages: %q by %+v, notes %q",
 				c.alone,
@@ -135,14 +155,20 @@ func TestAnswerOfEarlierQuestion(t *testing.T) {
 func TestConfidenceOfNotFound(t *testing.T) {
 	s, _, _ := lateStage()
 	s.config.Defaults.Chances = &sure{first: .8, any: .9}
-	s.config.Defaults.Answerability = &Answerability{&doubted{confidence: .9}, Thresholds{.4, .1}}
-	s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker", Confidence: &doubted{confidence: .7},
-		Answerability: &Answerability{&doubted{confidence: .05}, Thresholds{.6, .2}}}}
+	s.config.Defaults.Answerability = &plan.Answerability{
+		Chance:     &doubted{confidence: .9},
+		Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+	}
+	s.config.Readers = []plan.LoadedReader{{Reader: new(marker), Name: "marker", Confidence: &doubted{confidence: .7},
+		Answerability: &plan.Answerability{
+			Chance:     &doubted{confidence: .05},
+			Thresholds: plan.Thresholds{Found: .6, Doubtful: .2},
+		}}}
 	r := s.ask(
 		t,
-		Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(AnswerOptions{})},
+		Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(plan.AnswerOptions{})},
 	)
-	if r.Verdict != VerdictNotFound || r.Confidence == nil || *r.Confidence > .05 || *r.Any > .05 {
+	if r.Verdict != plan.VerdictNotFound || r.Confidence == nil || *r.Confidence > .05 || *r.Any > .05 {
 		t.Errorf("%q by %+v, confidences %v and %v", r.Verdict, r.Judged, r.Confidence, r.Any)
 	}
 }
@@ -153,7 +179,7 @@ type overhearing struct {
 	asked []string
 }
 
-func (o *overhearing) Read(ctx context.Context, question string, passages []corpus.Passage) ([]Reading, error) {
+func (o *overhearing) Read(ctx context.Context, question string, passages []corpus.Passage) ([]plan.Reading, error) {
 	o.asked = append(o.asked, question)
 	return o.marker.Read(ctx, question, passages)
 }
@@ -162,10 +188,10 @@ func (o *overhearing) Read(ctx context.Context, question string, passages []corp
 func TestReaderReadsTheLastMessage(t *testing.T) {
 	s, _, _ := lateStage()
 	reader := &overhearing{marker: new(marker)}
-	s.config.Readers = []LoadedReader{{Reader: reader, Name: "marker"}}
+	s.config.Readers = []plan.LoadedReader{{Reader: reader, Name: "marker"}}
 	talk := []Message{{Role: "user", Content: "does the red dog run"}, {Role: "user", Content: askedOften}}
 	s.ask(t, Request{Messages: talk,
-		Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(AnswerOptions{})})
+		Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(plan.AnswerOptions{})})
 	if len(reader.asked) != 1 || reader.asked[0] != askedOften {
 		t.Errorf("the reader was asked %q, want %q", reader.asked, askedOften)
 	}

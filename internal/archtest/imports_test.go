@@ -32,14 +32,14 @@ var allowed = map[string][]string{
 	"encoder": {"internal/disk", "internal/normalise", "internal/tenant", "models", "models/convert/t5"},
 	"search": {
 		"fusion", "internal/conditions", "internal/corpus", "internal/rank", "internal/spelling", "internal/wording",
-		"search/access", "search/fault", "search/internal/content", "search/internal/naming",
-		"search/internal/question", "search/internal/run", "search/internal/snapshot", "search/internal/sources",
-		"search/storage", "search/turn",
+		"search/access", "search/fault", "search/internal/answering", "search/internal/content",
+		"search/internal/place", "search/internal/plan", "search/internal/presenting", "search/internal/question",
+		"search/internal/run", "search/internal/snapshot", "search/internal/sources", "search/storage", "search/turn",
 	},
-	"search/access":          {"internal/conditions"},
-	"search/fault":           {"internal/wording"},
-	"search/internal/naming": {},
-	"search/internal/run":    {"search/turn"},
+	"search/access":                    {"internal/conditions"},
+	"search/fault":                     {"internal/wording"},
+	"search/internal/answering/naming": {},
+	"search/internal/run":              {"search/turn"},
 	"search/internal/snapshot": {
 		"internal/conditions", "internal/corpus", "internal/rank", "internal/wording", "search/access",
 		"search/internal/run", "search/storage",
@@ -59,6 +59,18 @@ var allowed = map[string][]string{
 	"search/internal/question": {
 		"internal/granules", "internal/rank", "internal/spelling", "search/internal/content", "search/internal/run",
 		"search/internal/snapshot", "search/internal/sources", "search/storage",
+	},
+	"search/internal/answering": {
+		"fusion", "internal/corpus", "internal/rank", "internal/wording", "search/fault",
+		"search/internal/answering/naming", "search/internal/content", "search/internal/place",
+		"search/internal/plan", "search/internal/run", "search/internal/sources", "search/storage",
+	},
+	"search/internal/place": {"internal/corpus", "search/internal/run"},
+	"search/internal/plan":  {"fusion", "internal/corpus", "search/internal/question", "search/internal/sources"},
+	"search/internal/presenting": {
+		"fusion", "internal/conditions", "internal/corpus", "internal/rank", "internal/wording",
+		"search/internal/answering", "search/internal/content", "search/internal/place", "search/internal/plan",
+		"search/internal/question", "search/internal/run", "search/internal/sources", "search/storage",
 	},
 	"calibration": {"fusion", "internal/disk", "internal/questions", "internal/rank", "search"},
 	"evaluation": {

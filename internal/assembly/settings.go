@@ -13,12 +13,8 @@ import (
 // the synonyms of all, and the types on which those that declare one agree: a condition on another field is refused,
 // and one of a key lets nothing through, as it would in one of them.
 func (a *Assembly) addSettings(d *search.Defaults) error {
-	stores := a.joined
-	if a.Store != nil {
-		stores = []store.Backend{a.Store}
-	}
 	disputed := map[string]bool{}
-	for _, stored := range stores {
+	for _, stored := range a.stores() {
 		text, err := stored.Settings()
 		if err != nil {
 			return fmt.Errorf("the settings of the collection: %w", err)
@@ -49,6 +45,14 @@ func (a *Assembly) addSettings(d *search.Defaults) error {
 		}
 	}
 	return nil
+}
+
+// stores returns the store of the collection, or those of several that are searched as one.
+func (a *Assembly) stores() []store.Backend {
+	if a.Store != nil {
+		return []store.Backend{a.Store}
+	}
+	return a.joined
 }
 
 // ParseSettings reads the text of a collection's settings, and checks them.

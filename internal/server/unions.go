@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -97,8 +98,13 @@ func (x *union) isReady() bool {
 	}
 }
 
+// errUnmade is the error of a union whose making panicked.
+var errUnmade = errors.New("the collections could not be joined; the server's log says why")
+
 // make fills in a union that take has added. On an error it removes the union again and returns the error.
 func (u *unions) make(key string, x *union, make func() (*assembly.Union, error)) error {
+	x.err = errUnmade
+	defer u.finish(key, x)
 	x.engine, x.err = make()
 	if x.err == nil {
 		var members []*handlers.Collection
@@ -108,13 +114,17 @@ func (u *unions) make(key string, x *union, make func() (*assembly.Union, error)
 		x.api = handlers.Joined(key, members)
 		x.api.Attach(x.engine.Engine)
 	}
+	return x.err
+}
+
+// finish tells those who wait for a union that it is made, or could not be made.
+func (u *unions) finish(key string, x *union) {
 	u.mu.Lock()
+	defer u.mu.Unlock()
 	if x.err != nil && u.kept[key] == x {
 		delete(u.kept, key)
 	}
 	close(x.ready)
-	u.mu.Unlock()
-	return x.err
 }
 
 // giveBack ends one use of a union that take returned.

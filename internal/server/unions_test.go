@@ -1,7 +1,9 @@
 package server
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sort"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/search"
 )
 
@@ -16,8 +19,14 @@ import (
 func (s *served) foundAmong(question string, names ...string) string {
 	s.t.Helper()
 	var answer search.Response
-	s.call(http.MethodPost, "/v1/search", fmt.Sprintf(`{"question":%q,"experts":[],"k":50,"collapse":false,"collections":["%s"]}`,
-		question, strings.Join(names, `","`)), http.StatusOK, &answer)
+	s.call(
+		http.MethodPost,
+		"/v1/search",
+		fmt.Sprintf(`{"question":%q,"experts":[],"k":50,"collapse":false,"collections":["%s"]}`,
+			question, strings.Join(names, `","`)),
+		http.StatusOK,
+		&answer,
+	)
 	var found []string
 	for _, r := range answer.Results {
 		found = append(found, r.Collection+"/"+r.ID)
@@ -168,4 +177,26 @@ func TestUnionsWhileCollectionsChange(t *testing.T) {
 		}
 	})
 	running.Wait()
+}
+
+// TestUnionThatCannotBeMade: where making a union fails or panics, the next search tries again and does not wait for it.
+func TestUnionThatCannotBeMade(t *testing.T) {
+	u := newUnions(2, slog.New(slog.DiscardHandler))
+	fails := errors.New("fails")
+	_, err := u.take(t.Context(), []string{"a"}, nil, func() (*assembly.Union, error) { return nil, fails })
+	if !errors.Is(err, fails) {
+		t.Error(err)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic is lost")
+			}
+		}()
+		_, _ = u.take(t.Context(), []string{"a"}, nil, func() (*assembly.Union, error) { panic("fails") })
+	}()
+	_, err = u.take(t.Context(), []string{"a"}, nil, func() (*assembly.Union, error) { return nil, fails })
+	if !errors.Is(err, fails) || len(u.kept) != 0 {
+		t.Errorf("%v, %d are kept", err, len(u.kept))
+	}
 }

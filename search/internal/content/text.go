@@ -9,13 +9,13 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// WordIn is a word of a text: in lower case, and where it stands.
+// WordIn is a word in lower case and its place in a text, in bytes.
 type WordIn struct {
 	Lower      string
 	Begin, End int
 }
 
-// WordsIn returns the words of a text: letters and digits that stand together.
+// WordsIn returns the words of a text in their order. A word is a run of letters, digits and combining marks.
 func WordsIn(text string) (out []WordIn) {
 	begin := -1
 	for i, r := range text + " " {
@@ -31,6 +31,7 @@ func WordsIn(text string) (out []WordIn) {
 	return out
 }
 
+// HasDigit reports whether a text has a digit of any script.
 func HasDigit(text string) bool { return strings.ContainsFunc(text, unicode.IsDigit) }
 
 // BareWord returns a word without the punctuation around it.
@@ -108,7 +109,7 @@ func notOfWord(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 }
 
-// DistinctWords returns what stands between white space, each once.
+// DistinctWords returns the words of a text, separated by white space, each once, in the order of their first places.
 func DistinctWords(text string) []string {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(strings.Fields(text), func(word string) bool {
@@ -118,7 +119,7 @@ func DistinctWords(text string) []string {
 	})
 }
 
-// FieldOf returns the title or the text of a passage.
+// FieldOf returns the title of a passage if name is "title", else its text.
 func FieldOf(p *corpus.Passage, name string) string {
 	if name == "title" {
 		return p.Title
@@ -126,7 +127,8 @@ func FieldOf(p *corpus.Passage, name string) string {
 	return p.Text
 }
 
-// StandsIn returns where some words stand one after the other among others; -1: nowhere.
+// StandsIn finds a sequence of words in a text, by their lower case. It returns the index of its first word and the
+// one after its last; -1, -1 if the text does not have it or it is empty.
 func StandsIn(all, some []WordIn) (at, end int) {
 	for at := 0; len(some) > 0 && at+len(some) <= len(all); at++ {
 		same := true

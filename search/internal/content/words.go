@@ -16,8 +16,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Words says which words of passages carry something: not the function words of their language, nor what a
-// large part of the passages has.
+// Words tells which words of a collection carry meaning. It reads a sample of the passages for that, once for each
+// generation. Its methods are safe for concurrent use.
 type Words struct {
 	mu         sync.Mutex
 	generation uint64
@@ -43,8 +43,9 @@ const (
 	commonShare  = .15
 )
 
-// Filter returns whether a word of a field of a passage in a view carries something, and not only in the question. One
-// of which nothing is known does.
+// Filter returns a function that reports whether the word from byte start to end of a field ("title" or "text") of a
+// passage is worth marking for a question: it is no function word of the passage or of the question, and not in a
+// large share of the passages. A word of which nothing is known is worth it.
 func (t *Words) Filter(
 	ctx context.Context,
 	view *snapshot.Pinned,
@@ -68,8 +69,8 @@ func (k *knownWords) functionWords(text string) (code string, words languages.Fu
 	return code, k.function[code]
 }
 
-// FunctionWordsOf returns the words of a question that carry nothing, in lower case, in the language of the collection
-// that it is closest to; nil where that is not known.
+// FunctionWordsOf returns the function words of a question, such as who and the, in lower case, each once. It returns
+// nil if the function words of its language are not known.
 func (t *Words) FunctionWordsOf(ctx context.Context, view *snapshot.Pinned, question string) []string {
 	code, function := t.countWords(ctx, view).functionWords(question)
 	if function == nil {
@@ -106,8 +107,8 @@ func (t *Words) LanguageOf(
 	return t.countWords(ctx, view).functionWords(question)
 }
 
-// MayCarryNothing reports whether all words of a question but the first, which may be one that only opens it, are
-// function words of some language, so that it takes a look at the collection's to tell whether it says anything.
+// MayCarryNothing reports whether all words of a question after the first are function words of some language. It is
+// false for a question of one word. It reads no passages.
 func (t *Words) MayCarryNothing(question string) bool {
 	t.mu.Lock()
 	if t.all == nil {

@@ -19,8 +19,8 @@ type Rewriter interface {
 // ShareOfRewriting is which part of a generator's time it may take to rewrite.
 const ShareOfRewriting = 4
 
-// Rewrite returns a question that stands alone, of the last message of a conversation and those before it. The question
-// has at most so many bytes, and the model as long as within.
+// Rewrite returns a question that stands alone, of the last message of a conversation and those before it. The
+// question has at most so many bytes, and the model as long as within.
 func Rewrite(
 	ctx context.Context,
 	model Rewriter,

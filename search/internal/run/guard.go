@@ -29,13 +29,14 @@ func Guard(step func() error) (err error) {
 	return step()
 }
 
-// Overloaded reports whether err says that a queue was full.
+// Overloaded reports whether an error says that a queue was full (a method Overloaded() bool).
 func Overloaded(err error) bool {
 	var full interface{ Overloaded() bool }
 	return errors.As(err, &full) && full.Overloaded()
 }
 
-// AdviceOf returns an error's advice to the caller, "" if it has none.
+// AdviceOf returns what an error or one that it wraps tells the caller to do (a method Advice() string); "" if none
+// does.
 func AdviceOf(err error) string {
 	var known interface{ Advice() string }
 	if errors.As(err, &known) {
@@ -53,6 +54,7 @@ func CheckCaller(ctx context.Context) error {
 	return nil
 }
 
+// Milliseconds returns a duration in milliseconds, rounded to microseconds.
 func Milliseconds(d time.Duration) float64 {
 	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
 }

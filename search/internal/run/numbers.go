@@ -15,6 +15,7 @@ func Printed(x float64) float64 {
 	return math.Round(x*decimals) / decimals
 }
 
+// PrintedOf returns Printed of a number that may be unknown; nil stays nil.
 func PrintedOf(x *float64) *float64 {
 	if x == nil {
 		return nil
@@ -22,6 +23,7 @@ func PrintedOf(x *float64) *float64 {
 	return Ptr(Printed(*x))
 }
 
+// Ptr returns a pointer to a copy of x.
 func Ptr[T any](x T) *T { return &x }
 
 // LogOdds returns the log-odds of a probability, which is taken to be from 0.001 to 0.999.

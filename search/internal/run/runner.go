@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/search/turn"
 )
 
-// Reporter is told how a search goes, stage by stage and source by source. Its methods are called by several goroutines
-// at once, also after the answer was given, and have to be quick.
+// Reporter is told how a search goes, stage by stage and source by source. Its methods are called by several
+// goroutines at once, also after the answer was given, and have to be quick.
 type Reporter interface {
 	// Stage reports how long a stage of a source took; source "" is a stage of the whole request.
 	Stage(ctx context.Context, source, stage string, took time.Duration)

@@ -18,8 +18,7 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Pinned is a View that several goroutines use: the last one to let go
-// releases it.
+// Pinned is a view that several goroutines share. It is released after its last user.
 type Pinned struct {
 	storage.View
 	Narrowed storage.Indexes  // what is searched: the view's own indexes, or those that a filter leaves
@@ -49,9 +48,9 @@ func (p *Pinned) Release() {
 	}
 }
 
-// Narrow lets the view's indexes find what a filter lets through and nothing
-// else. It is called before any source is asked, so that all of them see the
-// same. A request has one filter: where a question is asked twice, the second narrows nothing.
+// Narrow restricts the view to the passages that match a filter and that the context may see: p.Narrowed finds no
+// others. Call it before the sources are asked. Only the first call has an effect. It fails if the filter does not fit
+// the fields of the collection (*conditions.MisfitError) or cannot be evaluated.
 func (p *Pinned) Narrow(ctx context.Context, f storage.Filter) error {
 	if f.Empty() && access.Restriction(ctx) == nil {
 		return nil
@@ -81,7 +80,7 @@ func (p *Pinned) Narrow(ctx context.Context, f storage.Filter) error {
 	})
 }
 
-// CollectionOf returns the collection of a passage, where several are searched; else "".
+// CollectionOf returns the name of the collection that a passage is of; "" if only one is searched.
 func (p *Pinned) CollectionOf(passage rank.Ordinal) string {
 	if several, ok := p.View.(storage.Collected); ok {
 		return several.CollectionOf(passage)
@@ -89,7 +88,7 @@ func (p *Pinned) CollectionOf(passage rank.Ordinal) string {
 	return ""
 }
 
-// Lookup finds passages by their ids in a collection, as CollectionOf names it.
+// Lookup finds passages by their ids in a collection. collection is "" unless several are searched (CollectionOf).
 func (p *Pinned) Lookup(ctx context.Context, collection string, ids []string) ([]storage.Found, error) {
 	if several, ok := p.View.(storage.Collected); ok {
 		return several.LookupIn(ctx, collection, ids)
@@ -97,7 +96,7 @@ func (p *Pinned) Lookup(ctx context.Context, collection string, ids []string) ([
 	return p.Passages().Lookup(ctx, ids)
 }
 
-// Vocabulary returns the vocabulary of the view, nil where it has none.
+// Vocabulary returns what the view knows of the spelling of words; nil if it knows nothing.
 func (p *Pinned) Vocabulary() storage.Vocabulary {
 	if v, ok := p.View.(interface{ Vocabulary() storage.Vocabulary }); ok {
 		return v.Vocabulary()
@@ -105,8 +104,8 @@ func (p *Pinned) Vocabulary() storage.Vocabulary {
 	return nil
 }
 
-// restriction returns what a context's requests may see, by the types of fields: all, where nothing
-// restricts them, and nothing, where the restriction does not fit the types.
+// restriction returns the condition that passages have to meet for the context to see them. It lets everything through
+// if nothing restricts the context, and nothing if the restriction does not fit the types of the fields.
 func (p *Pinned) restriction(ctx context.Context) conditions.Node {
 	to := access.Restriction(ctx)
 	if to == nil {
@@ -119,7 +118,7 @@ func (p *Pinned) restriction(ctx context.Context) conditions.Node {
 	return node.Unsaid()
 }
 
-// Visible reports whether a context's requests may see a passage, by its tags and metadata.
+// Visible reports whether the context may see a passage, by the passage's tags and metadata.
 func (p *Pinned) Visible(ctx context.Context, passage *corpus.Passage) bool {
 	n := p.restriction(ctx)
 	return n.Matches(passage.Tags, passage.Metadata)
@@ -156,7 +155,8 @@ func (p *Pinned) showValues(ctx context.Context, err error) {
 // shownValues is how many values of a field an error shows, that others do not fit.
 const shownValues = 3
 
-// ValuesIn returns the most frequent values of a field among what can be found.
+// ValuesIn returns the most frequent values of a field among the passages that indexes can find, at most so many; none
+// if the store does not count values.
 func ValuesIn(ctx context.Context, indexes storage.Indexes, field string, most int) ([]storage.FacetValue, error) {
 	of, ok := indexes.(storage.Faceted)
 	if !ok {

@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Inquiry is what is asked of the sources.
+// Inquiry is what the sources are asked, and which of them.
 type Inquiry struct {
 	Question   string
 	Words      string   // the question with synonyms of its words behind it
@@ -40,8 +40,7 @@ type Inquiry struct {
 	Writing    time.Duration  // that a generator has beside all that
 }
 
-// Findings puts an inquiry to its sources once: for a search, for several searches that are
-// compared, or for calibration. Its findings serve any number of plans.
+// Findings are what the sources found for an inquiry, in the view that they searched.
 type Findings struct {
 	Panel      *Panel
 	Inquiry    Inquiry
@@ -55,9 +54,8 @@ type Findings struct {
 	left       func()       // tells a Gathering that a source has ended
 }
 
-// Ask puts an inquiry to all its sources in parallel. It returns one finding for each, at
-// the latest when ctx is done. Sources that have not answered by then are left out. They
-// end later and release the view.
+// Ask puts an inquiry to all its sources in parallel and returns one finding for each, when all have answered or ctx
+// is done. A source that has not answered by then has StatusDeadline; it ends later and then releases the view.
 func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.Pinned) *Findings {
 	found := &Findings{Panel: p, Inquiry: q, View: view, encodings: make([]encoding, len(p.Experts)),
 		asked: make([]int, 0, len(q.Wanted)), All: make([]Finding, 0, len(q.Wanted))}
@@ -120,8 +118,8 @@ func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.Pinned) *Find
 	return found
 }
 
-// Narrow restricts a view to the passages that match filter f and the context's restriction (Restrict). It waits for
-// a processor, since a filter may have thousands of values. It fails if ctx ends first or the filter cannot be applied.
+// Narrow restricts a view to the passages that match filter f and the context's restriction (Restrict). It waits for a
+// processor, since a filter may have thousands of values. It fails if ctx ends first or the filter cannot be applied.
 func Narrow(ctx context.Context, r run.Runner, view *snapshot.Pinned, f storage.Filter) error {
 	if f.Empty() && access.Restriction(ctx) == nil {
 		return nil
@@ -247,8 +245,8 @@ func (p *Findings) FindingsOf(by *Inquiry) []Finding {
 	return own
 }
 
-// CheckAnswered returns the error when no source is left that any of the methods
-// could use. One that follows, which only scores what others found, is none.
+// CheckAnswered returns nil if one of the findings is StatusOK, other than one that only scores what others found.
+// Otherwise it returns a *fault.Error with the reasons: of kind Deadline, Overloaded or Unavailable.
 func (p *Findings) CheckAnswered(findings []Finding) error {
 	var deadline, full, other int
 	var causes []error
@@ -290,7 +288,8 @@ func (p *Findings) CheckAnswered(findings []Finding) error {
 	return err
 }
 
-// RestrictTo gives every source that answered the chosen passages for hits.
+// RestrictTo replaces the hits of every source that answered by passages that choose returns, with the source's
+// scores. choose is told the hits of BM25. It fails if choose does, or if a source cannot score them.
 func (p *Findings) RestrictTo(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordinal, error)) error {
 	var words []rank.Hit
 	for i := range p.All {

@@ -119,7 +119,8 @@ func (p *Findings) mergeCopies() error {
 	return nil
 }
 
-// CopiesOf returns the others of a passage's text that were found.
+// CopiesOf returns the other passages that were found with the same title and text as a passage; nil if there are
+// none.
 func (p *Findings) CopiesOf(o rank.Ordinal) []rank.Ordinal {
 	c := p.duplicates
 	if c == nil {

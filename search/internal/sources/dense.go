@@ -11,8 +11,7 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Dense is an expert that gives a text one vector. Its ensemble, where it has one,
-// says how sure it is.
+// Dense is the source of an expert that gives a text one vector, or weights of word pieces.
 type Dense struct {
 	identity
 	Model   *Expert

@@ -56,8 +56,8 @@ func (p *Findings) encode(ctx context.Context, x *Dense) *encoding {
 	return e
 }
 
-// EncodeNow encodes the question behind the pass, which does not wait for an encoder
-// that did not come back in time.
+// EncodeNow encodes the question by an expert if no source has done that yet. If the encoder is still running since
+// the sources were asked, it returns context.DeadlineExceeded at once.
 func (p *Findings) EncodeNow(ctx context.Context, x *Dense) error {
 	if e := &p.encodings[x.encoder]; e.begun.Load() && !e.done.Load() {
 		return context.DeadlineExceeded
@@ -85,7 +85,7 @@ func (p *Findings) encodeBy(
 	return vector, nil
 }
 
-// Encoded returns the question as the reference encodes it, where that is there already.
+// Encoded returns the question's vector by the panel's reference; nil if there is none, or it is not encoded yet.
 func (p *Findings) Encoded() []float32 {
 	if p.Panel.Reference == nil {
 		return nil
@@ -104,6 +104,8 @@ func checkPairs(vector []float32, pair int) error {
 	return CheckVector(vector, 0)
 }
 
+// CheckVector returns an error if an encoder gave a vector of another dimension, or one with a number that is not
+// finite. Dimension 0 allows any.
 func CheckVector(vector []float32, dimension int) error {
 	if dimension > 0 && len(vector) != dimension {
 		return fmt.Errorf("the encoder gave %d numbers, not %d", len(vector), dimension)

@@ -32,7 +32,8 @@ func (q *Familiarities) rival(number int) float64 {
 	return q.observed[number].Rival
 }
 
-// Familiarities returns those with a question as the reference encodes it; nil: unknown.
+// Familiarities returns how familiar a question is to each expert, by its vector of the reference; nil: it is not
+// known.
 func (p *Panel) Familiarities(reference []float32) *Familiarities {
 	q := &Familiarities{observed: make([]fusion.Observed, len(p.Experts)+1), known: reference != nil}
 	for i, x := range p.Experts {
@@ -45,8 +46,8 @@ func (p *Panel) Familiarities(reference []float32) *Familiarities {
 	return q
 }
 
-// Specialists returns the experts of an inquiry that have a domain, where only the most
-// familiar of them are to be asked; else nil.
+// Specialists returns the indexes of the experts with a domain of which only the most familiar are to be asked; nil if
+// all sources of the inquiry are asked.
 func (p *Panel) Specialists(q *Inquiry) []int {
 	if !q.ChosenOnly || p.Reference == nil {
 		return nil
@@ -144,7 +145,8 @@ func Familiarity(question, representatives []float32) float64 {
 	return fusion.Familiarity(products, nearestQuestions)
 }
 
-// InnerProduct adds in four lanes: a single sum waits for itself.
+// InnerProduct returns the inner product of two vectors; b is at least as long as a. It adds in four lanes, which a
+// processor does at the same time.
 func InnerProduct(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	n := len(a) &^ 3

@@ -58,7 +58,8 @@ func (x *Expert) ApplyHead(ctx context.Context, run []float32) (vector, gate []f
 	return vector, slices.Clone(gate), CheckVector(vector, x.Info.Dimension)
 }
 
-// Domains returns the gate's probabilities by domain, as answers have them; nil without a gate.
+// Domains returns how likely the question is of each domain of the source's head, by their names; nil if it has no
+// head.
 func (f *Finding) Domains() map[string]float64 {
 	x, ok := f.Source.(*Dense)
 	if !ok || len(f.gate) == 0 {

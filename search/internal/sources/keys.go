@@ -33,9 +33,9 @@ type Key struct {
 // it is a path, or a sentence in a script without spaces, and each term is a key.
 const fewTerms = 3
 
-// ReadKeys reads the keys of the question: its words as they are written, and the pairs of
-// terms that some passage has side by side. A word that the index has in parts, such as
-// BC.6613-18, is held where all parts are, side by side if there are phrases to tell.
+// ReadKeys returns the keys of the question: its words as they are written, and pairs of terms that some passage has
+// side by side. A word that the index has in parts, such as BC.6613-18, is in a passage that has all parts, side by
+// side if phrases is not nil. It fails if an index cannot be read.
 func (p *Findings) ReadKeys(ctx context.Context, words, phrases storage.WordIndex) (*Keys, error) {
 	chunks := content.DistinctWords(p.Inquiry.Question)
 	of, err := words.Rarities(ctx, chunks)

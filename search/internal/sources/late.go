@@ -55,7 +55,7 @@ func (x *late) Observe(*Finding, *Familiarities) fusion.Observed {
 	return fusion.Observed{Kind: fusion.Late}
 }
 
-// CheckTokens checks the vectors of late interaction, one for each token, in one list.
+// CheckTokens returns an error unless a list of numbers is one or more vectors of a dimension, with finite numbers.
 func CheckTokens(vector []float32, dimension int) error {
 	if len(vector) == 0 || dimension > 0 && len(vector)%dimension != 0 {
 		return fmt.Errorf("the encoder gave %d numbers, which are no vectors of %d", len(vector), dimension)

@@ -34,8 +34,8 @@ type PanelOptions struct {
 	Words         *content.Words
 }
 
-// NewPanel returns the sources of a line-up: the experts, words, phrases and late interaction. It keeps pointers to the
-// experts.
+// NewPanel returns the sources of a line-up: the experts, words, phrases and late interaction. It keeps pointers to
+// the experts.
 func NewPanel(of PanelOptions) *Panel {
 	p := &Panel{Run: of.Run, Generalist: firstGeneralist(of.Experts), Users: newUsage(), symbols: of.Symbols}
 	for i := range of.Experts {
@@ -111,8 +111,8 @@ func (u *usage) Leave() {
 	}
 }
 
-// Excluded returns why a method has no use for a source; "" if it has one, and for what is no
-// expert.
+// Excluded returns why a method does not use the source at an index of Sources, as a sentence for users; "" if it
+// does, or if the source is no expert.
 func (p *Panel) Excluded(offer fusion.Offer, m *fusion.Method, at int) string {
 	if at >= len(p.Experts) {
 		return ""
@@ -149,7 +149,7 @@ func (p *Panel) IsUnusual(words []string) bool {
 	})
 }
 
-// ExpertOf returns the expert of a source; nil: it has none.
+// ExpertOf returns the expert of the source at an index of Sources; nil if that is BM25.
 func (p *Panel) ExpertOf(at int) *Expert {
 	switch x := p.Sources[at].(type) {
 	case *Dense:

@@ -17,8 +17,8 @@ func firstGeneralist(experts []Expert) *Expert {
 	return nil
 }
 
-// Wording returns what the encoders make of the question's words, and a note for people when
-// they cannot read most of them.
+// Wording returns how many words of a question the encoders know, and a note for users if they cannot read most of
+// them ("": they can).
 func (p *Panel) Wording(question string) (w fusion.Wording, note string) {
 	if p.Generalist == nil {
 		return w, ""

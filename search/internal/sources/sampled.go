@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// ScoresOf returns what a source scores a sample of the passages, which have nothing to do with
-// the question.
+// ScoresOf returns the source's scores of passages that were sampled without the question. It returns nil if the
+// source cannot score passages or fails; passages without a score are left out.
 func (f *Finding) ScoresOf(ctx context.Context, sample []rank.Ordinal) []rank.Hit {
 	if len(sample) == 0 || f.Score == nil {
 		return nil

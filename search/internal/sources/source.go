@@ -10,8 +10,7 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Source scores passages for questions. A line-up consists of sources; a new kind of
-// source is a type with these methods in a file of its own, and a line in newLineUp.
+// Source scores passages for questions.
 type Source interface {
 	// name is unique in a line-up. kind is one of KindDense, KindSparse, KindLexical, KindLate.
 	Name() string

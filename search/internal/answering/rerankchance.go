@@ -1,9 +1,10 @@
-package search
+package answering
 
 import (
 	"math"
 	"slices"
 
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 )
 
@@ -43,12 +44,12 @@ func firstByBoth(scores, said []float64, weight float64) (top int) {
 	return top
 }
 
-// rerankChance returns the probability that the passage that a ranking and a reranker put first answers, where
+// RerankChance returns the probability that the passage that a ranking and a reranker put first answers, where
 // nobody fitted it. Before, the first passage answered with the probability first, and any of those that are answered
 // with the probability any. A distribution over the passages that were scored, softmax(β·scores)·any, has one β under
 // which the first passage has its probability; the same β with the sums of both gives that of the new first one. So
 // it is higher where the reranker agrees, and lower where it does not.
-func rerankChance(scores, said []float64, weight, first, any float64) float64 {
+func RerankChance(scores, said []float64, weight, first, any float64) float64 {
 	any = max(any, first)
 	if any == 0 {
 		return 0
@@ -81,19 +82,19 @@ func rerankChance(scores, said []float64, weight, first, any float64) float64 {
 
 // rerankedChance puts the confidence of the passage that is the first with the reranker in the place of that without
 // it. Of a method whose confidence is no probability by the gate's signals it is not known of another passage.
-func (a *answer) rerankedChance(x *LoadedReranker, scores, said []float64, weight float64) {
-	r := &a.rankings[0]
-	if r.Confidence == nil || a.plan.readTwice() && a.readsForConfidence() {
+func (a *Answer) rerankedChance(x *plan.LoadedReranker, scores, said []float64, weight float64) {
+	r := &a.Rankings[0]
+	if r.Confidence == nil || a.Plan.ReadTwice() && a.readsForConfidence() {
 		return // the reader says it, of the passage that is first then
 	}
-	if !a.plan.methods[0].WeighsByQuestion() {
+	if !a.Plan.Methods[0].WeighsByQuestion() {
 		if firstByBoth(scores, said, weight) != 0 {
 			r.Confidence, r.Any = nil, nil
 		}
 		return
 	}
 	var sure float64
-	if _, signals := RerankedSignals(scores, said, weight, *r.Confidence); x.Confidence != nil && a.plan.weighs(x) {
+	if _, signals := RerankedSignals(scores, said, weight, *r.Confidence); x.Confidence != nil && a.Plan.Weighs(x) {
 		of, err := x.Confidence.Of(signals)
 		if err != nil {
 			return // it was calibrated otherwise
@@ -104,7 +105,7 @@ func (a *answer) rerankedChance(x *LoadedReranker, scores, said []float64, weigh
 		if r.Any != nil {
 			any = *r.Any
 		}
-		sure = rerankChance(scores, said, weight, *r.Confidence, any)
+		sure = RerankChance(scores, said, weight, *r.Confidence, any)
 	}
 	r.Confidence = &sure
 	if r.Any != nil {
@@ -113,7 +114,7 @@ func (a *answer) rerankedChance(x *LoadedReranker, scores, said []float64, weigh
 }
 
 // reranksForConfidence reports whether the confidence will be another one with the reranker.
-func (a *answer) reranksForConfidence() bool {
-	first := &a.rankings[0]
-	return first.Confidence != nil && a.plan.methods[0].WeighsByQuestion() && a.plan.window(len(first.Items)) > 0
+func (a *Answer) reranksForConfidence() bool {
+	first := &a.Rankings[0]
+	return first.Confidence != nil && a.Plan.Methods[0].WeighsByQuestion() && a.Plan.Window(len(first.Items)) > 0
 }

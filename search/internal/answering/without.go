@@ -1,4 +1,4 @@
-package search
+package answering
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 )
 
 // withhold takes the passages that the request goes without, and their copies, out of the candidates.
-func (a *answer) withhold(ctx context.Context) error {
-	if len(a.plan.without) == 0 {
+func (a *Answer) withhold(ctx context.Context) error {
+	if len(a.Plan.Without) == 0 {
 		return nil
 	}
-	found, err := a.found.View.Passages().Lookup(ctx, a.plan.without)
+	found, err := a.Found.View.Passages().Lookup(ctx, a.Plan.Without)
 	if err != nil {
 		return fmt.Errorf("looking up the passages that are left out: %w", err)
 	}
@@ -25,14 +25,14 @@ func (a *answer) withhold(ctx context.Context) error {
 	}
 	a.gone = func(o rank.Ordinal) bool {
 		return named[o] ||
-			slices.ContainsFunc(a.found.CopiesOf(o), func(other rank.Ordinal) bool { return named[other] })
+			slices.ContainsFunc(a.Found.CopiesOf(o), func(other rank.Ordinal) bool { return named[other] })
 	}
-	a.table = a.table.Without(a.gone)
+	a.Table = a.Table.Without(a.gone)
 	return nil
 }
 
 // kept returns passages without those that the answer goes without.
-func (a *answer) kept(passages []rank.Ordinal) []rank.Ordinal {
+func (a *Answer) kept(passages []rank.Ordinal) []rank.Ordinal {
 	if a.gone == nil {
 		return passages
 	}

@@ -1,4 +1,4 @@
-package search
+package answering
 
 import (
 	"context"
@@ -8,22 +8,22 @@ import (
 	"example.org/conclave/search/internal/sources"
 )
 
-// keys returns those of the question, if words answered.
-func (a *answer) keys(ctx context.Context) fusion.Keys {
+// Keys returns those of the question, if words answered.
+func (a *Answer) Keys(ctx context.Context) fusion.Keys {
 	var out fusion.Keys
-	for i := range a.findings {
-		f := &a.findings[i]
+	for i := range a.Findings {
+		f := &a.Findings[i]
 		if f.Status != sources.StatusOK || f.Keys == nil {
 			continue
 		}
 		for _, k := range f.Keys.List {
 			out.List = append(out.List, k.Key)
 		}
-		in := a.found.View.Narrowed
+		in := a.Found.View.Narrowed
 		out.Held = func(o rank.Ordinal) uint64 {
-			set, err := f.Keys.Held(ctx, a.found.Inquiry.Question, in.Words(), in.Phrases(), o)
+			set, err := f.Keys.Held(ctx, a.Found.Inquiry.Question, in.Words(), in.Phrases(), o)
 			if err != nil {
-				a.keyless = err // a confidence is no reason to fail
+				a.Keyless = err // a confidence is no reason to fail
 				return 0
 			}
 			return set

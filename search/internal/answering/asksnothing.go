@@ -1,4 +1,4 @@
-package search
+package answering
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/place"
 	"example.org/conclave/search/internal/sources"
 )
 
@@ -20,19 +21,19 @@ const commonWord = .4
 const longestPlural = 2
 
 // asksNothing returns a note where a question does not say what it is about: its words are such as "who are you" has,
-// or it is a year, or one word that many passages have, and the title of the first one has not; "" for other questions,
-// and for one that earlier ones say more of.
-func (a *answer) asksNothing(ctx context.Context, first []fusion.Item) string {
-	words := strings.Fields(a.found.Inquiry.Question)
-	if len(a.found.Inquiry.Before) > 0 || len(words) == 0 || len(first) == 0 {
+// or it is a year, or one word that many passages have, and the title of the first one has not; "" for other
+// questions, and for one that earlier ones say more of.
+func (a *Answer) asksNothing(ctx context.Context, first []fusion.Item) string {
+	words := strings.Fields(a.Found.Inquiry.Question)
+	if len(a.Found.Inquiry.Before) > 0 || len(words) == 0 || len(first) == 0 {
 		return ""
 	}
 	if len(words) > 1 {
-		if !a.rules.words.MayCarryNothing(a.found.Inquiry.Question) {
+		if !a.Rules.Words.MayCarryNothing(a.Found.Inquiry.Question) {
 			return ""
 		}
-		function := a.rules.words.FunctionWordsOf(ctx, a.found.View, a.found.Inquiry.Question)
-		for _, word := range content.WordsIn(a.found.Inquiry.Question) {
+		function := a.Rules.Words.FunctionWordsOf(ctx, a.Found.View, a.Found.Inquiry.Question)
+		for _, word := range content.WordsIn(a.Found.Inquiry.Question) {
 			if !slices.Contains(function, word.Lower) {
 				return ""
 			}
@@ -40,24 +41,24 @@ func (a *answer) asksNothing(ctx context.Context, first []fusion.Item) string {
 		return "the question has only words that every text has, and does not say what it is about"
 	}
 	at := slices.IndexFunc(
-		a.findings,
+		a.Findings,
 		func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Keys != nil },
 	)
-	if at < 0 || len(a.findings[at].Keys.List) != 1 {
+	if at < 0 || len(a.Findings[at].Keys.List) != 1 {
 		return ""
 	}
 	word := content.BareWord(words[0])
-	number := isNumber(word)
-	if !number && a.findings[at].Keys.List[0].Rarity >= commonWord {
+	number := IsNumber(word)
+	if !number && a.Findings[at].Keys.List[0].Rarity >= commonWord {
 		return ""
 	}
-	_, passages, err := a.texts(ctx, first[:1])
+	_, passages, err := a.Texts(ctx, first[:1])
 	if err != nil || len(passages) == 0 {
 		return ""
 	}
-	place := PlaceOf(&passages[0])
+	place := place.PlaceOf(&passages[0])
 	switch {
-	case heads(word, passages[0].Title+" "+place.Heading+" "+titleOf(place)):
+	case Heads(word, passages[0].Title+" "+place.Heading+" "+titleOf(place)):
 		return ""
 	case number:
 		return "a number alone does not say what is asked"
@@ -68,8 +69,8 @@ func (a *answer) asksNothing(ctx context.Context, first []fusion.Item) string {
 // fewDigits is up to how many digits a number has that texts have by the way, as a year or an amount.
 const fewDigits = 4
 
-// isNumber reports whether a word is a number of few digits and nothing else, but for what stands between digits.
-func isNumber(word string) bool {
+// IsNumber reports whether a word is a number of few digits and nothing else, but for what stands between digits.
+func IsNumber(word string) bool {
 	digits := 0
 	for _, r := range word {
 		switch {
@@ -83,15 +84,15 @@ func isNumber(word string) bool {
 }
 
 // titleOf returns the title of the document of a place; "" where it has none.
-func titleOf(p Place) string {
+func titleOf(p place.Place) string {
 	if p.Document == nil {
 		return ""
 	}
 	return p.Document.Title
 }
 
-// heads reports whether a title has a word, or another form of it.
-func heads(word, title string) bool {
+// Heads reports whether a title has a word, or another form of it.
+func Heads(word, title string) bool {
 	word = strings.ToLower(word)
 	least := max(leastShared, (utf8.RuneCountInString(word)+1)/2)
 	return slices.ContainsFunc(content.WordsIn(title), func(other content.WordIn) bool {

@@ -1,4 +1,4 @@
-package search
+package answering
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
 )
@@ -31,33 +32,33 @@ const (
 	mostNamed = 3
 )
 
-// namedNowhere returns the names in the question (numbers, and capitalised words inside a sentence) that no passage has
-// and of which the first passage has no other form. share is their part of the question, from 0 to 1, by the rarity of
-// its words. names is nil and share 0 if there are none or no source searched by words. It fails if the first passage
-// cannot be read.
-func (a *answer) namedNowhere(ctx context.Context, first []fusion.Item) (names []string, share float64, err error) {
+// namedNowhere returns the names in the question (numbers, and capitalised words inside a sentence) that no passage
+// has and of which the first passage has no other form. share is their part of the question, from 0 to 1, by the
+// rarity of its words. names is nil and share 0 if there are none or no source searched by words. It fails if the
+// first passage cannot be read.
+func (a *Answer) namedNowhere(ctx context.Context, first []fusion.Item) (names []string, share float64, err error) {
 	at := slices.IndexFunc(
-		a.findings,
+		a.Findings,
 		func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Keys != nil },
 	)
 	if at < 0 || len(first) == 0 {
 		return nil, 0, nil
 	}
-	k := a.findings[at].Keys
-	names = namesNowhere(k, a.found.Inquiry.Question)
+	k := a.Findings[at].Keys
+	names = NamesNowhere(k, a.Found.Inquiry.Question)
 	if len(names) == 0 {
 		return nil, 0, nil
 	}
-	_, passages, err := a.texts(ctx, first[:1])
+	_, passages, err := a.Texts(ctx, first[:1])
 	if err != nil || len(passages) == 0 {
 		return nil, 0, err
 	}
-	names = saidNowhere(names, &passages[0])
-	return names, shareOf(k, names), nil
+	names = SaidNowhere(names, &passages[0])
+	return names, ShareOf(k, names), nil
 }
 
-// namesNowhere returns the words of the question that are names (numbers, capitalised words) and in no passage.
-func namesNowhere(k *sources.Keys, question string) (names []string) {
+// NamesNowhere returns the words of the question that are names (numbers, capitalised words) and in no passage.
+func NamesNowhere(k *sources.Keys, question string) (names []string) {
 	capital := content.Capitals(question)
 	for _, x := range k.List {
 		name := content.BareWord(x.Text)
@@ -69,8 +70,8 @@ func namesNowhere(k *sources.Keys, question string) (names []string) {
 	return names
 }
 
-// shareOf returns the part, from 0 to 1, that these words have of the sum of the rarities of the question's words.
-func shareOf(k *sources.Keys, words []string) float64 {
+// ShareOf returns the part, from 0 to 1, that these words have of the sum of the rarities of the question's words.
+func ShareOf(k *sources.Keys, words []string) float64 {
 	all := 0.0
 	these := 0.0
 	for _, x := range k.List {
@@ -88,9 +89,9 @@ func shareOf(k *sources.Keys, words []string) float64 {
 	return these / all
 }
 
-// saidNowhere returns the names of which passage p has no other form (leastShared). If capital letters mark no names in
-// p, as in German, it returns only those with a digit. It reuses the memory of names.
-func saidNowhere(names []string, p *corpus.Passage) []string {
+// SaidNowhere returns the names of which passage p has no other form (leastShared). If capital letters mark no names
+// in p, as in German, it returns only those with a digit. It reuses the memory of names.
+func SaidNowhere(names []string, p *corpus.Passage) []string {
 	text := p.Title + ". " + p.Text
 	words := strings.Fields(text)
 	tells := content.CapitalsTell(text)
@@ -106,7 +107,14 @@ func saidNowhere(names []string, p *corpus.Passage) []string {
 	})
 }
 
-// doubt lowers r's chance that the collection answers, and with it the verdict, in three cases. A note says why, if the
+// Estimates say how good a ranking is.
+type Estimates struct {
+	Confidence *float64 // that the first passage answers; nil: it is not known
+	Any        *float64 // that any of the passages answers; nil: it is not known
+	Judged     Judged
+}
+
+// Doubt lowers r's chance that the collection answers, and with it the verdict, in three cases. A note says why, if the
 // verdict is not VerdictFound in the end. A verdict falls to doubtful at most. doubt does nothing if r has no
 // thresholds or no chance, or if the passages cannot be read.
 //
@@ -114,27 +122,26 @@ func saidNowhere(names []string, p *corpus.Passage) []string {
 //  2. The passages behind the answer lack a name of the question (findMisnaming): the verdict is doubtful at most, and
 //     a.misnamed is set.
 //  3. No passage has some names of the question (namedNowhere): the chance falls with their share of the question.
-func (a *answer) doubt(ctx context.Context, r *Ranking, first []fusion.Item) {
+func (a *Answer) Doubt(ctx context.Context, r *Estimates, first []fusion.Item) (note string) {
 	j := &r.Judged
 	if j.Thresholds == nil || j.Answerable == nil {
-		return
+		return ""
 	}
-	note := a.asksNothing(ctx, first)
+	note = a.asksNothing(ctx, first)
 	nothing := note != ""
 	if !nothing {
 		wrong, err := a.findMisnaming(ctx, first)
 		if err == nil && wrong != nil { // a verdict is no reason to fail
-			a.misnamed = true
-			a.response.Notes = append(a.response.Notes, wrong.note())
+			a.Misnamed = true
 			r.capAtDoubtful()
-			return
+			return wrong.note()
 		}
 	}
 	share := 1.0
 	if !nothing {
 		names, of, err := a.namedNowhere(ctx, first)
 		if err != nil || len(names) == 0 {
-			return // a verdict is no reason to fail
+			return "" // a verdict is no reason to fail
 		}
 		share = of
 		quoted := make([]string, 0, mostNamed)
@@ -143,14 +150,13 @@ func (a *answer) doubt(ctx context.Context, r *Ranking, first []fusion.Item) {
 		}
 		note = "no passage has " + strings.Join(quoted, ", ") + ", which the question names"
 	}
-	if chance := sigmoid(run.LogOdds(*j.Answerable) - namedWeight*share); j.Verdict == VerdictFound {
+	if chance := sigmoid(run.LogOdds(*j.Answerable) - namedWeight*share); j.Verdict == plan.VerdictFound {
 		j.Answerable = run.PrintedOf(run.Ptr(max(chance, j.Thresholds.Doubtful)))
 		j.Verdict = j.Thresholds.Of(*j.Answerable)
 	}
-	if j.Verdict == VerdictFound {
-		return
+	if j.Verdict == plan.VerdictFound {
+		return ""
 	}
-	a.response.Notes = append(a.response.Notes, note)
 	if nothing {
 		for _, chance := range []*float64{r.Confidence, r.Any} {
 			if chance != nil {
@@ -158,13 +164,14 @@ func (a *answer) doubt(ctx context.Context, r *Ranking, first []fusion.Item) {
 			}
 		}
 	}
+	return note
 }
 
 // capAtDoubtful lowers the verdict VerdictFound to doubtful, with a chance just below the threshold of VerdictFound,
 // and r's confidences to at most that chance. r must have thresholds and a chance.
-func (r *Ranking) capAtDoubtful() {
+func (r *Estimates) capAtDoubtful() {
 	j := &r.Judged
-	if j.Verdict == VerdictFound {
+	if j.Verdict == plan.VerdictFound {
 		j.Answerable = run.PrintedOf(run.Ptr(max(j.Thresholds.Doubtful, doubtfulShare*j.Thresholds.Found)))
 		j.Verdict = j.Thresholds.Of(*j.Answerable)
 	}

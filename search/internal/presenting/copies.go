@@ -1,4 +1,4 @@
-package search
+package presenting
 
 import (
 	"context"
@@ -9,18 +9,18 @@ import (
 )
 
 // nameCopies gives the results the ids of their copies.
-func (a *answer) nameCopies(ctx context.Context, results []Result, of []rank.Ordinal) error {
+func (a *Page) nameCopies(ctx context.Context, results []Result, of []rank.Ordinal) error {
 	var all []rank.Ordinal
 	ends := make([]int, len(results))
 	for i, o := range of {
-		others := a.found.CopiesOf(o)
+		others := a.answer.Found.CopiesOf(o)
 		all = append(all, others[:min(len(others), mostCopies)]...)
 		ends[i] = len(all)
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	passages, err := a.found.View.Passages().Read(ctx, all)
+	passages, err := a.answer.Found.View.Passages().Read(ctx, all)
 	if err != nil {
 		return fmt.Errorf("reading the copies: %w", err)
 	}
@@ -29,11 +29,11 @@ func (a *answer) nameCopies(ctx context.Context, results []Result, of []rank.Ord
 		for n, p := range passages[from:end] {
 			if !storage.IsDeleted(p) {
 				results[i].Copies = append(results[i].Copies, p.ID)
-				of := a.found.View.CollectionOf(all[from+n])
+				of := a.answer.Found.View.CollectionOf(all[from+n])
 				if of != "" {
 					results[i].CopiesIn = append(results[i].CopiesIn, of)
 				}
-				if err := a.grow(len(p.ID) + len(of) + 16); err != nil {
+				if err := a.answer.Grow(len(p.ID) + len(of) + 16); err != nil {
 					return err
 				}
 			}

@@ -1,6 +1,9 @@
-package search
+// Package place says where a passage stands in its document.
+package place
 
 import (
+	"unicode/utf8"
+
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/internal/run"
 )
@@ -42,8 +45,8 @@ func PlaceOf(p *corpus.Passage) (at Place) {
 	return at
 }
 
-// bytes returns about what a place takes as JSON, and the extent beside it.
-func (p *Place) bytes() int {
+// Bytes returns about what a place takes as JSON, and the extent beside it.
+func (p *Place) Bytes() int {
 	if p.Document == nil {
 		return 0
 	}
@@ -55,21 +58,21 @@ func (p *Place) bytes() int {
 func ExtentOf(p *corpus.Passage, unit string) (at Extent) {
 	begin, own, ok := ownText(p, unit)
 	if _, _, cut := corpus.DocumentOf(p); ok && cut {
-		end := begin + (&counter{text: own, unit: unit}).countTo(len(own))
+		end := begin + (&Counter{Text: own, Unit: unit}).CountTo(len(own))
 		at.Begin, at.End = &begin, &end
 	}
 	return at
 }
 
-// placeOfByte returns where a byte of a passage's text lies in the document; nil where it is in
+// PlaceOfByte returns where a byte of a passage's text lies in the document; nil where it is in
 // none, such as what was put before the text so that it can be understood.
-func placeOfByte(p *corpus.Passage, at int, unit string) *int {
+func PlaceOfByte(p *corpus.Passage, at int, unit string) *int {
 	begin, own, ok := ownText(p, unit)
 	before := len(p.Text) - len(own)
 	if _, _, cut := corpus.DocumentOf(p); !ok || !cut || at < before {
 		return nil
 	}
-	return run.Ptr(begin + (&counter{text: own, unit: unit}).countTo(at-before))
+	return run.Ptr(begin + (&Counter{Text: own, Unit: unit}).CountTo(at-before))
 }
 
 // ownText returns the part of a passage's text that stands in its document, and where that
@@ -86,3 +89,44 @@ func ownText(p *corpus.Passage, unit string) (begin int, text string, ok bool) {
 	}
 	return begin, p.Text[len(p.Text)-(last-first):], true
 }
+
+const OffsetBytes = "bytes" // of UTF-8, as Go and Rust slice
+
+// OffsetNames lists what Request.Offsets may be.
+func OffsetNames() []string { return []string{OffsetBytes, OffsetCodePoints, OffsetUTF16} }
+
+// Counter turns places in a text from bytes into another count. Places that do not go
+// back are counted in one pass over the text.
+type Counter struct {
+	Text  string
+	Unit  string
+	at, n int // n units come before byte at
+}
+
+// CountTo returns the place of a byte of the text.
+func (c *Counter) CountTo(at int) int {
+	if c.Unit == OffsetBytes {
+		return at
+	}
+	if at < c.at {
+		c.at, c.n = 0, 0
+	}
+	between := c.Text[c.at:at]
+	c.n += utf8.RuneCountInString(between)
+	if c.Unit == OffsetUTF16 {
+		// A character of four bytes is a surrogate pair.
+		for i := range len(between) {
+			if between[i] >= 0xf0 {
+				c.n++
+			}
+		}
+	}
+	c.at = at
+	return c.n
+}
+
+// What the starts and ends of answers and highlights count.
+const (
+	OffsetCodePoints = "codepoints" // as Python slices
+	OffsetUTF16      = "utf16"      // 16-bit units, as JavaScript, Java and C# slice
+)

@@ -1,4 +1,4 @@
-package search
+package presenting
 
 import (
 	"context"
@@ -13,18 +13,23 @@ import (
 )
 
 // FetchVectors fetches what highlights are read from. Where that fails, there are none.
-func (a *answer) fetchVectors(ctx context.Context, items []fusion.Item) {
+func (a *Page) fetchVectors(ctx context.Context, items []fusion.Item) {
 	passages := make([]rank.Ordinal, len(items))
 	for i, item := range items {
 		passages[i] = item.Ordinal
 	}
-	for i := range a.findings {
-		f := &a.findings[i]
+	for i := range a.answer.Findings {
+		f := &a.answer.Findings[i]
 		if f.FetchVectors == nil || f.Status != sources.StatusOK || len(passages) == 0 {
 			continue
 		}
 		if err := run.Guard(func() error { return f.FetchVectors(ctx, passages) }); err != nil {
-			a.found.Panel.Run.Report.Source(ctx, f.Source.Name(), sources.StatusFailed, fmt.Errorf("fetching vectors to highlight by: %w", err))
+			a.answer.Found.Panel.Run.Report.Source(
+				ctx,
+				f.Source.Name(),
+				sources.StatusFailed,
+				fmt.Errorf("fetching vectors to highlight by: %w", err),
+			)
 		}
 	}
 }
@@ -33,14 +38,14 @@ func (a *answer) fetchVectors(ctx context.Context, items []fusion.Item) {
 // is most similar to the question: of the granularities that have a weight in the score,
 // or else of all that took part. Highlights that fail are left out: the answer stands
 // without them.
-func (a *answer) highlight(
+func (a *Page) highlight(
 	ctx context.Context,
 	item *fusion.Item,
 	p corpus.Passage,
 ) (words []sources.Highlight, phrase *sources.Highlight) {
 	weighs := false // the granularity of phrase
-	for i := range a.findings {
-		f := &a.findings[i]
+	for i := range a.answer.Findings {
+		f := &a.answer.Findings[i]
 		if f.Highlight == nil || f.Status != sources.StatusOK {
 			continue
 		}
@@ -49,14 +54,22 @@ func (a *answer) highlight(
 			found, err = f.Highlight(item.Ordinal, p)
 			return err
 		}); err != nil {
-			a.found.Panel.Run.Report.Source(ctx, f.Source.Name(), sources.StatusFailed, fmt.Errorf("highlighting: %w", err))
+			a.answer.Found.Panel.Run.Report.Source(
+				ctx,
+				f.Source.Name(),
+				sources.StatusFailed,
+				fmt.Errorf("highlighting: %w", err),
+			)
 			continue
 		}
 		if f.Source.Kind() != sources.KindDense {
 			words = found
 			continue
 		}
-		counts := slices.ContainsFunc(item.Parts, func(part fusion.Part) bool { return part.Column == i && part.Weight > 0 })
+		counts := slices.ContainsFunc(
+			item.Parts,
+			func(part fusion.Part) bool { return part.Column == i && part.Weight > 0 },
+		)
 		for _, h := range found {
 			if phrase == nil || counts && !weighs || counts == weighs && h.Score > phrase.Score {
 				phrase = &h

@@ -1,4 +1,4 @@
-package search
+package answering
 
 import (
 	"context"
@@ -8,12 +8,13 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
-	"example.org/conclave/search/internal/naming"
+	"example.org/conclave/search/internal/answering/naming"
+	"example.org/conclave/search/internal/place"
 	"example.org/conclave/search/internal/sources"
 )
 
-// misnaming is a name in the question that the passages behind the answer lack: they may be about something else of the
-// same kind.
+// misnaming is a name in the question that the passages behind the answer lack: they may be about something else of
+// the same kind.
 type misnaming struct {
 	name    string // as the question has it
 	rival   string // what the first passage has instead (naming.Found); "": nothing
@@ -38,8 +39,8 @@ func (m *misnaming) note() string {
 
 // namesIn returns how to recognise names in the language of the question, among the languages of the collection.
 // Capital letters mark no names in German and Luxembourgish, where all nouns have one.
-func (a *answer) namesIn(ctx context.Context) naming.Language {
-	code, function := a.rules.words.LanguageOf(ctx, a.found.View, a.found.Inquiry.Question)
+func (a *Answer) namesIn(ctx context.Context) naming.Language {
+	code, function := a.Rules.Words.LanguageOf(ctx, a.Found.View, a.Found.Inquiry.Question)
 	in := naming.Language{Capitals: code != "de" && code != "lb"}
 	if function != nil {
 		in.IsFunction = function.Has
@@ -51,26 +52,26 @@ func (a *answer) namesIn(ctx context.Context) naming.Language {
 // form, if its missing words are rare in the collection; a number or a date must have a rival instead. first is the
 // ranking. nil: there is none, the ranking is empty, or no source searched by words. It fails if passages cannot be
 // read.
-func (a *answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misnaming, error) {
+func (a *Answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misnaming, error) {
 	at := slices.IndexFunc(
-		a.findings,
+		a.Findings,
 		func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Keys != nil },
 	)
 	if at < 0 || len(first) == 0 ||
-		len(naming.Mentions(a.found.Inquiry.Question, naming.Language{Capitals: true})) == 0 {
+		len(naming.Mentions(a.Found.Inquiry.Question, naming.Language{Capitals: true})) == 0 {
 		return nil, nil
 	}
-	_, passages, err := a.texts(ctx, first[:min(len(first), comparedNames)])
+	_, passages, err := a.Texts(ctx, first[:min(len(first), comparedNames)])
 	if err != nil || len(passages) == 0 {
 		return nil, err
 	}
 	text := naming.Read(a.restsOn(&passages[0]))
-	for _, m := range naming.Mentions(a.found.Inquiry.Question, a.namesIn(ctx)) {
+	for _, m := range naming.Mentions(a.Found.Inquiry.Question, a.namesIn(ctx)) {
 		found := text.Find(m)
 		if len(found.Missing) == 0 {
 			continue
 		}
-		rare, nowhere := rarityOf(a.findings[at].Keys, found.Missing)
+		rare, nowhere := rarityOf(a.Findings[at].Keys, found.Missing)
 		wrong := rare
 		switch m.Kind {
 		case naming.Number, naming.Date:
@@ -78,7 +79,7 @@ func (a *answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misna
 		case naming.Code: // it may be an everyday word for what the passage says in others, as CO2
 			wrong = rare && (!nowhere || m.Identifies() || found.Rival != "")
 		case naming.Name:
-			ownName := found.Rival != "" && a.found.Panel.IsUnusual(found.Missing)
+			ownName := found.Rival != "" && a.Found.Panel.IsUnusual(found.Missing)
 			wrong = rare && (found.Beside || ownName || namesAnother(passages, m))
 		}
 		if wrong {
@@ -95,11 +96,11 @@ const comparedNames = 10
 // in its title or heading, or one of the first untitledNames has it in its text. It is false if another passage of the
 // first one's document has the name in its text only: then that document is about the name.
 func namesAnother(passages []corpus.Passage, m naming.Mention) bool {
-	first := PlaceOf(&passages[0])
+	first := place.PlaceOf(&passages[0])
 	another := false
 	for i := range passages[1:] {
 		p := &passages[i+1]
-		at := PlaceOf(p)
+		at := place.PlaceOf(p)
 		titled := len(naming.Read(p.Title+". "+at.Heading).Find(m).Missing) == 0
 		has := titled || len(naming.Read(p.Text).Find(m).Missing) == 0
 		same := first.Document != nil && at.Document != nil && first.Document.ID == at.Document.ID
@@ -116,14 +117,14 @@ const untitledNames = 5
 
 // restsOn returns the text that an answer rests on: the first passage with its title, heading and document, and the
 // passage of the first extract if that is another one.
-func (a *answer) restsOn(first *corpus.Passage) string {
+func (a *Answer) restsOn(first *corpus.Passage) string {
 	parts := []string{first.Title, first.Text}
-	if at := PlaceOf(first); at.Document != nil {
+	if at := place.PlaceOf(first); at.Document != nil {
 		parts = append(parts, at.Heading, at.Document.Title, at.Document.ID, at.Document.Source)
 	}
-	if len(a.extracts) > 0 && a.extracts[0].Passage != first.ID {
+	if len(a.Extracts) > 0 && a.Extracts[0].Passage != first.ID {
 		for _, p := range a.read {
-			if p.ID == a.extracts[0].Passage {
+			if p.ID == a.Extracts[0].Passage {
 				parts = append(parts, p.Title, p.Text)
 			}
 		}

@@ -1,6 +1,9 @@
-package search
+package presenting
 
 import (
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/place"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
@@ -23,25 +26,25 @@ type Response struct {
 	Selected   *int                 `json:"selected,omitempty"` // passages that the filter lets through; nil without one
 	TookMS     float64              `json:"took_ms"`
 	Confidence *float64             `json:"confidence"` // 0…1; null where it is not known
-	// where the confidence comes from: BasisCalibrated, BasisShipped, BasisEnsembles
+	// where the confidence comes from: BasisCalibrated, BasisShipped, answering.BasisEnsembles
 	Basis string   `json:"confidence_basis,omitempty"`
 	Any   *float64 `json:"confidence_any,omitempty"` // the probability that any of the results answers
-	Judged
+	answering.Judged
 	Abstained bool     `json:"abstained,omitempty"`
 	Results   []Result `json:"results,omitzero"`
 	// Groups are in the place of Results, with Request.GroupBy.
 	Groups   []Group   `json:"groups,omitzero"`
 	Rankings []Ranking `json:"rankings,omitzero"`
 	// the likeliest first; empty when none is sure enough, nil when not asked for
-	Answers   []Extract  `json:"answers,omitzero"`
-	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
+	Answers   []answering.Extract  `json:"answers,omitzero"`
+	Generated *answering.Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
 	// FunctionWords are the words of the question that carry nothing, such as who and the, in lower case, with
 	// Request.Explain; nil where the language is not known.
 	FunctionWords []string        `json:"function_words,omitzero"`
 	Facets        []storage.Facet `json:"facets,omitempty"` // in the order of the request's
 	Sources       []Source        `json:"sources,omitzero"`
 	Offsets       string          `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
-	Degraded      []Missing       `json:"degraded"`
+	Degraded      []plan.Missing  `json:"degraded"`
 	Notes         []string        `json:"notes,omitempty"` // what to know about the question
 }
 
@@ -52,7 +55,7 @@ type Ranking struct {
 	Confidence *float64 `json:"confidence"`
 	Basis      string   `json:"confidence_basis,omitempty"`
 	Any        *float64 `json:"confidence_any,omitempty"`
-	Judged
+	answering.Judged
 	Abstained bool     `json:"abstained,omitempty"`
 	Results   []Result `json:"results"`
 }
@@ -68,35 +71,23 @@ type Result struct {
 	Text       string         `json:"text,omitempty"`
 	Tags       []string       `json:"tags,omitempty"`
 	Metadata   map[string]any `json:"metadata,omitempty"`
-	Place
-	Extent
+	place.Place
+	place.Extent
 	// Before and After are what stands around the passage in its document, with Request.Around.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 	// ids of others with this title and text, of those that were found
 	Copies []string `json:"copies,omitempty"`
 	// CopiesIn are their collections, in the same order, where several were searched.
-	CopiesIn      []string       `json:"copies_in,omitempty"`
-	Score         float64        `json:"score"`
-	Contributions []Contribution `json:"contributions,omitzero"`
+	CopiesIn      []string                 `json:"copies_in,omitempty"`
+	Score         float64                  `json:"score"`
+	Contributions []answering.Contribution `json:"contributions,omitzero"`
 	// the part that is most similar to the question, where a granularity took part
 	Highlight *sources.Highlight `json:"highlight,omitempty"`
 	// where late interaction matched, in the order of the passage
 	Highlights []sources.Highlight `json:"highlights,omitempty"`
 	// Explanation has BM25's terms and those of phrases, with Request.Explain.
 	Explanation []storage.TermScore `json:"explanation,omitempty"`
-}
-
-// Contribution says what one source added to a result's score.
-type Contribution struct {
-	Source string   `json:"source"`
-	Score  *float64 `json:"score"` // the source's own score; null where it has none
-	Rank   *int     `json:"rank"`  // in the source's own list; null when it was not among its hits
-	// of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none", OriginRead, OriginRerank, OriginEarlier,
-	// OriginBoost
-	Origin       string  `json:"origin"`
-	Weight       float64 `json:"weight"`
-	Contribution float64 `json:"contribution"`
 }
 
 // Source says how one source fared on this question.
@@ -119,17 +110,3 @@ type Source struct {
 	Uncertainty *float64           `json:"mutual_information,omitempty"` // nats
 	Took        sources.Took       `json:"took_ms"`
 }
-
-// Missing names a source that was left out of the fusion, and why.
-type Missing struct {
-	Source string `json:"source"`
-	Reason string `json:"reason"`
-}
-
-// Where a confidence comes from.
-const (
-	BasisCalibrated = "calibrated" // from questions of this collection
-	BasisShipped    = "shipped"    // from those of other collections
-	// how far the members of the experts' ensembles agree, on the mean: no probability
-	BasisEnsembles = "ensembles"
-)

@@ -1,4 +1,4 @@
-package search
+package presenting
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/storage"
 )
 
@@ -24,8 +25,8 @@ type neighbour struct {
 // addNeighbours gives results the texts of the passages around them in their documents: as many
 // as the plan says, up to the first that is not there, that the filter does not let through, or
 // that is of another version of the document.
-func (a *answer) addNeighbours(ctx context.Context, results []Result, passages []corpus.Passage) error {
-	around := a.plan.around
+func (a *Page) addNeighbours(ctx context.Context, results []Result, passages []corpus.Passage) error {
+	around := a.answer.Plan.Around
 	if around == 0 {
 		return nil
 	}
@@ -49,8 +50,8 @@ func (a *answer) addNeighbours(ctx context.Context, results []Result, passages [
 		}
 		beside := func(n int) *corpus.Passage {
 			p := there[neighbour{results[i].Collection, document, n}]
-			if p == nil || !sameVersion(p, &passages[i]) || !a.plan.inquiry.Filter.LetsTags(p.Tags) ||
-				!a.found.View.Where.Matches(p.Tags, p.Metadata) {
+			if p == nil || !SameVersion(p, &passages[i]) || !a.answer.Plan.Inquiry.Filter.LetsTags(p.Tags) ||
+				!a.answer.Found.View.Where.Matches(p.Tags, p.Metadata) {
 				return nil
 			}
 			return p
@@ -78,7 +79,7 @@ func (a *answer) addNeighbours(ctx context.Context, results []Result, passages [
 			after.WriteString(corpus.TextBefore(p, n) + corpus.OwnText(p))
 		}
 		results[i].Before, results[i].After = strings.TrimSpace(before.String()), strings.TrimSpace(after.String())
-		if err := a.grow(len(results[i].Before) + len(results[i].After)); err != nil {
+		if err := a.answer.Grow(len(results[i].Before) + len(results[i].After)); err != nil {
 			return err
 		}
 	}
@@ -86,12 +87,12 @@ func (a *answer) addNeighbours(ctx context.Context, results []Result, passages [
 }
 
 // neighbours reads passages, each once, when there is room for them.
-func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighbour]*corpus.Passage, error) {
+func (a *Page) neighbours(ctx context.Context, wanted []neighbour) (map[neighbour]*corpus.Passage, error) {
 	slices.SortFunc(wanted, func(a, b neighbour) int {
 		return cmp.Or(strings.Compare(a.collection, b.collection), strings.Compare(a.document, b.document), a.number-b.number)
 	})
 	wanted = slices.Compact(wanted)
-	from := a.found.View.Passages()
+	from := a.answer.Found.View.Passages()
 	var found []storage.Found
 	for len(found) < len(wanted) {
 		of := wanted[len(found)].collection
@@ -102,7 +103,7 @@ func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighb
 			}
 			ids = append(ids, corpus.PassageID(n.document, n.number))
 		}
-		some, err := a.found.View.Lookup(ctx, of, ids)
+		some, err := a.answer.Found.View.Lookup(ctx, of, ids)
 		if err != nil {
 			return nil, fmt.Errorf("looking for the passages around the results: %w", err)
 		}
@@ -122,10 +123,10 @@ func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighb
 		bytes += size
 		ordinals, of = append(ordinals, f.Ordinal), append(of, wanted[i])
 	}
-	if bytes > a.rules.answerBytes {
-		return nil, a.grow(bytes)
+	if bytes > a.answer.Rules.AnswerBytes {
+		return nil, a.answer.Grow(bytes)
 	}
-	if err := takeRoom(ctx, copies*bytes); err != nil {
+	if err := a.takeRoom(ctx, answering.Copies*bytes); err != nil {
 		return nil, err
 	}
 	passages, err := from.Read(ctx, ordinals)
@@ -141,7 +142,7 @@ func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighb
 	return there, nil
 }
 
-// sameVersion reports whether two passages were cut from the same version of a document.
-func sameVersion(a, b *corpus.Passage) bool {
+// SameVersion reports whether two passages were cut from the same version of a document.
+func SameVersion(a, b *corpus.Passage) bool {
 	return a.Metadata[corpus.DocumentSHA256Key] == b.Metadata[corpus.DocumentSHA256Key]
 }

@@ -1,4 +1,4 @@
-package search
+package answering
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/storage"
 )
 
@@ -26,11 +27,11 @@ const (
 )
 
 // surely replaces the confidence of a ranking of k passages by the one it would have without the passages that repeat
-// the text of the first. It looks for them among the first 1+mostRepeats passages, whatever k is. It changes nothing if
-// there are none, the ranking has no confidence, or the request does not collapse copies. It fails if passages cannot
-// be read.
-func (a *answer) surely(ctx context.Context, m plannedMethod, in fusion.Input, ranking *fusion.Ranking, k int) error {
-	if ranking.Confidence == nil || !m.WeighsByQuestion() || !a.found.Inquiry.Collapse || a.table.Len() < 2 {
+// the text of the first. It looks for them among the first 1+mostRepeats passages, whatever k is. It changes nothing
+// if there are none, the ranking has no confidence, or the request does not collapse copies. It fails if passages
+// cannot be read.
+func (a *Answer) surely(ctx context.Context, m plan.Method, in fusion.Input, ranking *fusion.Ranking, k int) error {
+	if ranking.Confidence == nil || !m.WeighsByQuestion() || !a.Found.Inquiry.Collapse || a.Table.Len() < 2 {
 		return nil
 	}
 	items := ranking.Items
@@ -45,7 +46,7 @@ func (a *answer) surely(ctx context.Context, m plannedMethod, in fusion.Input, r
 	if err != nil || len(again) == 0 {
 		return err
 	}
-	in.Table = a.table.Without(func(o rank.Ordinal) bool { return slices.Contains(again, o) })
+	in.Table = a.Table.Without(func(o rank.Ordinal) bool { return slices.Contains(again, o) })
 	alone, err := m.Fuse(in, a.settings(), k)
 	if err != nil || len(alone.Items) == 0 || alone.Items[0].Ordinal != ranking.Items[0].Ordinal {
 		return err
@@ -54,10 +55,10 @@ func (a *answer) surely(ctx context.Context, m plannedMethod, in fusion.Input, r
 	return nil
 }
 
-// repeatsOfFirst returns which of the items after the first, at most mostRepeats, repeat its text (repeats). It returns
-// nil for passages that are slow to read (AtHand). items must not be empty.
-func (a *answer) repeatsOfFirst(ctx context.Context, items []fusion.Item) (again []rank.Ordinal, err error) {
-	if _, quick := a.found.View.Passages().(storage.AtHand); !quick {
+// repeatsOfFirst returns which of the items after the first, at most mostRepeats, repeat its text (repeats). It
+// returns nil for passages that are slow to read (AtHand). items must not be empty.
+func (a *Answer) repeatsOfFirst(ctx context.Context, items []fusion.Item) (again []rank.Ordinal, err error) {
+	if _, quick := a.Found.View.Passages().(storage.AtHand); !quick {
 		return nil, nil
 	}
 	items = items[:min(len(items), 1+mostRepeats)]
@@ -65,22 +66,22 @@ func (a *answer) repeatsOfFirst(ctx context.Context, items []fusion.Item) (again
 	for i, x := range items {
 		ordinals[i] = x.Ordinal
 	}
-	passages, err := a.found.View.Passages().Read(ctx, ordinals)
+	passages, err := a.Found.View.Passages().Read(ctx, ordinals)
 	if err != nil {
 		return nil, fmt.Errorf("comparing the first passages: %w", err)
 	}
-	first := shingles(passages[0].Text)
+	first := Shingles(passages[0].Text)
 	for i := range passages[1:] {
-		if repeats(first, shingles(passages[i+1].Text)) {
+		if Repeats(first, Shingles(passages[i+1].Text)) {
 			again = append(again, ordinals[i+1])
 		}
 	}
 	return again, nil
 }
 
-// repeats reports whether the longer of two texts, given as shingles, has at least the share repeated of the shorter
+// Repeats reports whether the longer of two texts, given as shingles, has at least the share repeated of the shorter
 // one.
-func repeats(a, b map[string]bool) bool {
+func Repeats(a, b map[string]bool) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -93,9 +94,9 @@ func repeats(a, b map[string]bool) bool {
 	return len(a) > 0 && float64(shared) >= repeated*float64(len(a))
 }
 
-// shingles returns the set of all runs of shingle consecutive words of a text, in lower case and without punctuation. A
-// shorter text is one run; an empty one gives none.
-func shingles(text string) map[string]bool {
+// Shingles returns the set of all runs of shingle consecutive words of a text, in lower case and without punctuation.
+// A shorter text is one run; an empty one gives none.
+func Shingles(text string) map[string]bool {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})

@@ -1,0 +1,191 @@
+package answering
+
+import (
+	"fmt"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
+)
+
+// ofGroups leaves of a ranking what the groups have that are answered, in the ranking's order:
+// the first passages of each document, and of the documents those from the plan's offset on.
+// Where the first passages, within so many, may still change places, all is left that can come to
+// be answered: these passages, the first ones of their documents, and the documents before the
+// offset.
+func (a *Answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error) {
+	ordinals := make([]rank.Ordinal, len(items))
+	for i, item := range items {
+		ordinals[i] = item.Ordinal
+	}
+	ids, err := a.Found.View.Passages().IDs(ordinals)
+	if err != nil {
+		return nil, fmt.Errorf("grouping by documents: %w", err)
+	}
+	type group struct {
+		place, passages int
+		moves           bool
+	}
+	groups := map[string]*group{}
+	var kept []fusion.Item
+	for i, item := range items {
+		name := GroupOf(a.Found.View.CollectionOf(ordinals[i]), ids[i])
+		g := groups[name]
+		if g == nil {
+			g = &group{place: len(groups), moves: i < within}
+			groups[name] = g
+		}
+		answered := (g.place >= a.Plan.Offset || within > 0) && g.place < a.Plan.K || g.moves
+		if i < within || answered && g.passages < a.Plan.GroupSize {
+			g.passages++
+			kept = append(kept, item)
+		}
+	}
+	return kept, nil
+}
+
+// GroupOf returns what tells the document of a passage of a collection from others; of a passage of none its own id.
+func GroupOf(collection, passage string) string {
+	if document, _, ok := corpus.SplitPassageID(passage); ok {
+		return collection + "/" + document + "#"
+	}
+	return collection + "/" + passage
+}
+
+// CutToLimits leaves of the rankings what is answered, and refuses an answer that would be
+// larger than its limit before any text is read: passages count with what is stored
+// of them.
+func (a *Answer) CutToLimits() error {
+	for i := range a.Rankings {
+		r := &a.Rankings[i]
+		if a.Plan.Abstains(run.PrintedOf(r.Confidence)) && !a.readsForConfidence() && !a.reranksForConfidence() {
+			r.Items = nil
+		}
+		within := a.cut
+		if a.Plan.Window(len(r.Items)) > 0 {
+			within = a.cutForReranking
+		}
+		if err := within(r); err != nil {
+			return err
+		}
+	}
+	whole := a.Plan.Fields.Title || a.Plan.Fields.Text || a.Plan.Fields.Tags ||
+		a.Plan.Fields.Metadata || a.Plan.Fields.Document
+	more := 0
+	for _, item := range a.ToRead {
+		n, err := a.Found.View.Passages().Size(item.Ordinal)
+		if err != nil {
+			return fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
+		}
+		more += n
+	}
+	for _, r := range a.Rankings {
+		items := r.Items
+		if a.ranksByReader() && len(a.ToRead) > len(items) && a.Plan.Reranker == nil {
+			items = a.ToRead // any of these may be answered
+		}
+		for _, item := range items {
+			size := ResultBytes
+			if a.Plan.Fields.Contributions {
+				size += (len(item.Parts) + a.Plan.Judges()) * contributionBytes
+			}
+			if whole {
+				n, err := a.Found.View.Passages().Size(item.Ordinal)
+				if err != nil {
+					return fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
+				}
+				size += n
+				if a.Plan.Fields.Metadata {
+					more += MetadataGrows * min(n, MetadataSmall)
+				}
+				if a.Plan.Fields.Document { // said in the metadata, and once more
+					more += min(n, MetadataSmall)
+				}
+			}
+			a.bytes += size
+			if a.Plan.Explain {
+				// A question has at most as many words, and pairs of them, as bytes.
+				more += (len(a.Plan.Inquiry.Question) + 1) * TermBytes
+			}
+		}
+	}
+	a.Room = Copies * min(a.bytes+more, a.Rules.AnswerBytes)
+	return a.Grow(0)
+}
+
+// cut leaves of a ranking what is answered, and of the first passages those that are read.
+func (a *Answer) cut(r *fusion.Ranking) error {
+	if a.Plan.GroupBy != "" {
+		var err error
+		r.Items, err = a.ofGroups(r.Items, 0)
+		if err != nil {
+			return err
+		}
+	} else {
+		r.Items = r.Items[min(a.Plan.Offset, len(r.Items)):]
+	}
+	if a.Plan.Reader != nil || a.Plan.Writer != nil {
+		a.ToRead = r.Items[:min(a.Plan.Answer.Passages, len(r.Items))]
+	}
+	if a.Plan.GroupBy == "" {
+		r.Items = r.Items[:min(a.Plan.K-a.Plan.Offset, len(r.Items))]
+	}
+	return nil
+}
+
+// cutForReranking leaves of a ranking what may be answered or read once its first passages were
+// reranked, and those.
+func (a *Answer) cutForReranking(r *fusion.Ranking) (err error) {
+	within := a.Plan.Window(len(r.Items))
+	if a.Plan.GroupBy != "" {
+		r.Items, err = a.ofGroups(r.Items, within)
+		return err
+	}
+	r.Items = r.Items[:min(max(within, a.Plan.K, a.Plan.Offset+a.Plan.Answer.Passages), len(r.Items))]
+	return nil
+}
+
+// Grow counts more bytes of the answer, and refuses them beyond the limit.
+func (a *Answer) Grow(by int) error {
+	a.bytes += by
+	most := a.Rules.AnswerBytes
+	if a.bytes <= most {
+		return nil
+	}
+	detail := fmt.Sprintf(
+		"the answer has more than %d bytes (limits.answer_bytes): ask for fewer results, or name in fields only what you need",
+		most,
+	)
+	return &fault.Error{
+		Kind:   fault.Invalid,
+		Code:   "answer_too_large",
+		Detail: detail,
+		Fields: []fault.FieldError{{
+			Pointer: "/k", Detail: fmt.Sprintf("is %d: the answer is too large", a.Plan.K-a.Plan.Offset),
+		}},
+	}
+}
+
+// What the parts of an answer take beside the passages' own bytes, about, as
+// JSON: a result's id, rank and score; a source's contribution to it; a term of
+// its explanation; a highlight.
+const (
+	ResultBytes       = 128
+	contributionBytes = 160
+	TermBytes         = 128
+	HighlightBytes    = 96
+)
+
+// Copies is how often the bytes of an answer are in memory at once, at the most: as
+// texts, and as JSON in a buffer that doubles and in one of its length.
+const Copies = 4
+
+// MetadataGrows is how much larger an object of metadata is in memory than these
+// copies of it, for the smallest keys and values; MetadataSmall is what as many as
+// there may be of those take as JSON.
+const (
+	MetadataGrows = 3
+	MetadataSmall = 2 << 10
+)

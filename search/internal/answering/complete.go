@@ -1,0 +1,126 @@
+package answering
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
+)
+
+// Complete makes the table of candidates, lets sources that follow score them, and
+// fills in the true scores of what a source did not return where a method will use
+// them. A source whose true scores cannot be had is completed by its lowest score,
+// which the origin of its contributions and a note under Degraded say.
+func (a *Answer) Complete(ctx context.Context) error {
+	for _, f := range a.Findings {
+		if f.Status == sources.StatusOK && f.Lacks != nil {
+			a.Degraded = append(a.Degraded, plan.Missing{Source: f.Source.Name(), Reason: f.Lacks.Reason})
+		}
+	}
+	if err := a.tabulate(); err != nil {
+		return err
+	}
+	exact := a.Plan.Missing == fusion.Exact &&
+		slices.ContainsFunc(a.Plan.Methods, func(m plan.Method) bool { return m.Takes(fusion.OptionMissing) })
+	if exact ||
+		slices.ContainsFunc(
+			a.Findings,
+			func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Follows },
+		) {
+		deletedSince, err := a.Found.View.Narrowed.Prefetch(ctx, a.Table.Ordinals())
+		if err != nil {
+			return fmt.Errorf("fetching the scores of %d passages: %w", a.Table.Len(), err)
+		}
+		if len(deletedSince) > 0 {
+			for i := range a.Findings {
+				f := &a.Findings[i]
+				f.Hits = slices.DeleteFunc(
+					f.Hits,
+					func(h rank.Hit) bool { return slices.Contains(deletedSince, h.Ordinal) },
+				)
+			}
+			if err := a.tabulate(); err != nil {
+				return err
+			}
+		}
+	}
+	var passages []rank.Ordinal
+	var scores []float32
+	for i := range a.Findings {
+		f := &a.Findings[i]
+		if f.Status != sources.StatusOK || !f.Follows && !exact {
+			continue
+		}
+		passages = a.Table.Missing(i, passages[:0])
+		scores = append(scores[:0], make([]float32, len(passages))...)
+		if f.Follows {
+			a.follow(ctx, i, passages, scores)
+			continue
+		}
+		if len(passages) == 0 {
+			continue
+		}
+		err := run.Guard(func() error {
+			if err := f.Score(ctx, passages, scores); err != nil {
+				return err
+			}
+			return a.Table.Complete(i, scores)
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			a.Found.Panel.Run.Report.Source(
+				ctx,
+				f.Source.Name(),
+				sources.StatusFailed,
+				fmt.Errorf("exact scores: %w", err),
+			)
+			a.Degraded = append(a.Degraded, plan.Missing{Source: f.Source.Name(),
+				Reason: "its true scores for the others' passages could not be read; its lowest score stands in for them"})
+		}
+	}
+	return nil
+}
+
+// tabulate makes the table of candidates of what was found.
+func (a *Answer) tabulate() error {
+	lists := make([][]rank.Hit, len(a.Findings))
+	for i, f := range a.Findings {
+		lists[i] = f.Hits
+	}
+	if err := a.Table.Reset(lists); err != nil {
+		return err
+	}
+	a.Table.Admit(a.others)
+	a.Table.OrderTies(func(passages []rank.Ordinal) {
+		if err := a.Found.View.Passages().SortByID(passages); err != nil {
+			a.untied = fmt.Errorf("ordering passages with equal scores: %w", err)
+		}
+	})
+	return nil
+}
+
+// follow lets a source score all candidates. When it fails, it is left out like one
+// that did not answer.
+func (a *Answer) follow(ctx context.Context, column int, candidates []rank.Ordinal, scores []float32) {
+	f := &a.Findings[column]
+	f.Cause = run.Guard(func() error {
+		return a.Found.Panel.Run.Stage(ctx, f.Source.Name(), run.StageSearch, &f.Took.Search, func() error {
+			if err := f.Score(ctx, candidates, scores); err != nil {
+				return err
+			}
+			return a.Table.Follow(column, scores)
+		})
+	})
+	if f.Cause != nil {
+		f.Status = sources.StatusFailed
+		f.Reason = "it failed; the server's log says why"
+		a.Found.Panel.Run.Report.Source(ctx, f.Source.Name(), f.Status, f.Cause)
+	}
+}

@@ -1,0 +1,78 @@
+package answering
+
+import (
+	"slices"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/run"
+)
+
+// Contribution says what one source added to a result's score.
+type Contribution struct {
+	Source string   `json:"source"`
+	Score  *float64 `json:"score"` // the source's own score; null where it has none
+	Rank   *int     `json:"rank"`  // in the source's own list; null when it was not among its hits
+	// of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none", OriginRead, OriginRerank, OriginEarlier,
+	// OriginBoost
+	Origin       string  `json:"origin"`
+	Weight       float64 `json:"weight"`
+	Contribution float64 `json:"contribution"`
+}
+
+// ContributionOf returns what a source added; it points into the part.
+func ContributionOf(source string, part *fusion.Part) Contribution {
+	c := Contribution{
+		Source: source, Origin: part.Origin.String(),
+		Weight: run.Printed(part.Weight), Contribution: run.Printed(part.Contribution),
+	}
+	if part.Origin != fusion.FromNone {
+		part.Score = run.Printed(part.Score)
+		c.Score = &part.Score
+	}
+	if part.Rank > 0 {
+		c.Rank = &part.Rank
+	}
+	return c
+}
+
+// OriginRead is the origin of a contribution that a reader made.
+const OriginRead = "read"
+
+// OriginRerank is the origin of a contribution that a reranker made.
+const OriginRerank = "rerank"
+
+// Credited is a passage of a ranking.
+type Credited struct {
+	Ranking int
+	Passage rank.Ordinal
+}
+
+// Credit notes a contribution to a passage's score in a ranking.
+func (a *Answer) Credit(ranking int, passage rank.Ordinal, c Contribution) {
+	if a.Credits == nil {
+		a.Credits = map[Credited][]Contribution{}
+	}
+	at := Credited{ranking, passage}
+	a.Credits[at] = append(a.Credits[at], c)
+}
+
+// raise returns items, in their order, with what a model said of each added to their scores, times
+// a weight. A contribution is how far what is said lies above the least, so that none
+// falls behind what was not scored.
+func (a *Answer) raise(items []fusion.Item, said []float64, weight float64, source, origin string) []fusion.Item {
+	raised := slices.Clone(items)
+	least := slices.Min(said)
+	for i := range raised {
+		above := said[i] - least
+		raised[i].Score += weight * above
+		a.Credit(0, raised[i].Ordinal, Contribution{
+			Source:       source,
+			Score:        run.Ptr(run.Printed(above)),
+			Origin:       origin,
+			Weight:       run.Printed(weight),
+			Contribution: run.Printed(weight * above),
+		})
+	}
+	return raised
+}

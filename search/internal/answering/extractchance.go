@@ -1,0 +1,3 @@
+package answering
+
+const usualChance = 0.1

@@ -1,0 +1,56 @@
+package answering
+
+import (
+	"fmt"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/internal/run"
+)
+
+// Judged are the verdict of an answer and the numbers that it was reached by.
+type Judged struct {
+	// Verdict is "" where the chance is not known, and a note then says why.
+	Verdict plan.Verdict `json:"verdict,omitempty"`
+	// Answerable is the chance that was compared with the thresholds; nil where nothing was
+	// found at all, which needs no chance.
+	Answerable *float64         `json:"answerable,omitempty"`
+	Thresholds *plan.Thresholds `json:"verdict_thresholds,omitempty"`
+}
+
+// Judged returns the verdict of a ranking with a chance, which may be nil.
+func (a *Answer) Judged(chance *float64) (j Judged) {
+	by := a.Rules.Answerability
+	if a.byReader {
+		by = a.Plan.Reader.Answerability
+	}
+	switch {
+	case a.Table.Len() == 0:
+		j.Verdict = plan.VerdictNotFound
+	case by != nil && chance != nil:
+		j.Answerable = run.PrintedOf(chance)
+		j.Thresholds = &by.Thresholds
+		j.Verdict = by.Of(*j.Answerable)
+	}
+	return j
+}
+
+// Undecided returns a note where an answer has no verdict, and another request to this collection
+// would; "" elsewhere. Of a list of methods each may or may not have one.
+func (a *Answer) Undecided() string {
+	if a.Rules.Answerability == nil || a.Plan.Listed || a.Rankings[0].Answerable != nil || a.Table.Len() == 0 {
+		return ""
+	}
+	if m := a.Plan.Methods[0]; !m.WeighsByQuestion() {
+		return fmt.Sprintf("there is no verdict: fusion method %q gives none, and %s does", m.Asked, fusion.MethodGate)
+	}
+	return "there is no verdict: it is read from the base, words and late interaction, and one of them took no part"
+}
+
+// Where a confidence comes from.
+const (
+	BasisCalibrated = "calibrated" // from questions of this collection
+	BasisShipped    = "shipped"    // from those of other collections
+	// how far the members of the experts' ensembles agree, on the mean: no probability
+	BasisEnsembles = "ensembles"
+)

@@ -1,0 +1,335 @@
+package answering
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/place"
+	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
+)
+
+// MarkAnswers lets the reader mark answers in the first passages. If the reader fails or runs
+// out of time, the response has passages without answers and a note under Degraded. The
+// error is for a passage that cannot be read from the corpus.
+func (a *Answer) MarkAnswers(ctx context.Context) error {
+	a.Extracts = []Extract{}
+	reader := a.Plan.Reader
+	// Behind the messages before it, it would find the answer to these again.
+	if words, _, unknown := reader.KnownWords(a.Found.Inquiry.Question); words < 2 || 2*unknown > words ||
+		len(a.ToRead) == 0 {
+		return nil // one word asks nothing; or the reader was not trained on the question's script
+	}
+	first := min(a.Plan.Marked, len(a.ToRead))
+	toWrite := a.ToRead[first:]
+	var passages []corpus.Passage
+	var err error
+	a.ToRead, passages, err = a.Texts(ctx, a.ToRead[:first])
+	defer func() { a.ToRead = append(slices.Clone(a.ToRead), toWrite...) }()
+	if err != nil || len(passages) == 0 {
+		return err
+	}
+	within, cancel := leaveTimeToFetch(ctx)
+	defer cancel()
+	var readings []plan.Reading
+	err = run.Guard(func() (err error) {
+		readings, err = reader.Read(within, a.Found.Inquiry.Question, passages)
+		if err == nil && len(readings) != len(passages) {
+			err = fmt.Errorf("the reader read %d passages of %d", len(readings), len(passages))
+		}
+		return err
+	})
+	if err != nil {
+		a.noteUnanswered(ctx, err)
+		return nil
+	}
+	for _, r := range readings {
+		if r.Cut {
+			a.Unread++
+		}
+	}
+	read := Read{Passages: passages, Readings: readings}
+	if a.ranksByReader() {
+		a.rankBy(&read, first)
+	}
+	a.Extracts = a.extract(&read)
+	if most := a.Plan.MostMarked; most > 0 { // words of passages that are not returned would have no place
+		a.Extracts = slices.DeleteFunc(a.Extracts, func(x Extract) bool { return x.Reading >= most })
+	}
+	a.read = read.Passages
+	if len(a.Rankings[0].Items) > 0 && a.Plan.Offset == 0 && a.Plan.Methods[0].WeighsByQuestion() {
+		a.readChances(&read)
+	}
+	return nil
+}
+
+// readChances puts the chances with the reader in the place of those without it. An error of a
+// chance says that it was calibrated otherwise.
+func (a *Answer) readChances(read *Read) {
+	reader := a.Plan.Reader
+	r := &a.Rankings[0]
+	if by := reader.Answerability; by != nil && r.Answerable != nil {
+		if chance, err := by.Chance.Of(read.Signals(*r.Answerable)); err == nil {
+			if a.mayAnswerEarlier(*r.Answerable) && by.Of(chance) == plan.VerdictFound {
+				chance = by.Doubtful
+				a.Notes = append(a.Notes, "this may answer what was asked before, and not the last question")
+			}
+			r.Answerable = &chance
+			a.byReader = true
+			defer CapByVerdict(r, by)
+		}
+	}
+	if reader.Confidence == nil || r.Confidence == nil {
+		return
+	}
+	if sure, err := reader.Confidence.Of(read.Signals(*r.Confidence)); err == nil {
+		r.Confidence = &sure
+		if r.Any != nil {
+			r.Any = run.Ptr(max(*r.Any, sure))
+		}
+	}
+}
+
+// mayAnswerEarlier reports whether a reader may have found the answer to an earlier question of a conversation, which
+// it reads with the last one: without it, that is not found. chance is that without the reader.
+func (a *Answer) mayAnswerEarlier(chance float64) bool {
+	by := a.Rules.Answerability
+	return len(a.Found.Inquiry.Before) > 0 && by != nil && by.Of(chance) != plan.VerdictFound
+}
+
+// ranksByReader reports whether the first passages are ranked by what the reader says of
+// them, too: those of the first page, by the gate, whose scores the weight was fitted to.
+func (a *Answer) ranksByReader() bool {
+	return a.Plan.Reader != nil && a.Plan.Reader.Ranking > 0 && a.Plan.Offset == 0 &&
+		a.Plan.Methods[0].WeighsByQuestion() && !a.Plan.ReadTwice()
+}
+
+// readsForConfidence reports whether the confidence is known better with a reader.
+func (a *Answer) readsForConfidence() bool {
+	reader := a.Plan.Reader
+	first := &a.Rankings[0]
+	return reader != nil && reader.Confidence != nil && a.Plan.Offset == 0 && a.Plan.Methods[0].WeighsByQuestion() &&
+		first.Confidence != nil &&
+		len(first.Items) > 0
+}
+
+// rankBy ranks the passages by the gate and the reader, whose contribution to a
+// passage's score is how far its selection is above the least. They take the place of the
+// first so many, of which some may have been deleted.
+func (a *Answer) rankBy(read *Read, first int) {
+	scores, selections := make([]float64, len(a.ToRead)), make([]float64, len(a.ToRead))
+	for i, item := range a.ToRead {
+		scores[i], selections[i] = item.Score, read.Readings[i].Select
+	}
+	x := a.Plan.Reader
+	raised := a.raise(a.ToRead, selections, 1/x.Ranking, x.Name, OriginRead)
+	ranked := make([]fusion.Item, len(a.ToRead))
+	for n, at := range read.Weigh(scores, x.Ranking) { // the readings, and in their order the passages
+		ranked[n] = raised[at]
+	}
+	a.ToRead = slices.Clone(ranked)
+	items := &a.Rankings[0].Items
+	ranked = append(ranked, (*items)[min(first, len(*items)):]...)
+	*items = ranked[:min(len(ranked), len(*items))]
+}
+
+// leaveTimeToFetch returns a context that ends early enough for fetching: it leaves half
+// of the time that is reserved after the sources.
+func leaveTimeToFetch(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/run.Reserved, run.ReservedMost/2)))
+}
+
+// noteUnanswered notes why there are no answers.
+func (a *Answer) noteUnanswered(ctx context.Context, cause error) {
+	a.noteLate(ctx, a.Plan.Reader.Name, cause, "read the passages", "no answers are marked")
+}
+
+// noteLate notes that a model which works on what was found has failed or was too late: what it
+// had not done, and what follows.
+func (a *Answer) noteLate(ctx context.Context, name string, cause error, done, so string) {
+	status := sources.StatusFailed
+	reason := "it failed, so " + so + "; the server's log says why"
+	switch advice := run.AdviceOf(cause); {
+	case advice != "":
+		reason = advice
+	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled):
+		reason = fmt.Sprintf(
+			"it had not %s in time, so %s (timeout_ms is %d)",
+			done,
+			so,
+			a.Found.Inquiry.Timeout.Milliseconds(),
+		)
+		status = sources.StatusDeadline
+	case run.Overloaded(cause):
+		status = sources.StatusOverloaded
+		reason = "its queue is full, so " + so + "; try again in a moment"
+	}
+	a.Found.Panel.Run.Report.Source(ctx, name, status, cause)
+	a.Degraded = append(a.Degraded, plan.Missing{Source: name, Reason: reason})
+}
+
+// extract returns the answers that are sure enough. It returns all of them if chances
+// are not known and the request sets no minimum.
+func (a *Answer) extract(read *Read) []Extract {
+	all := extracts(read.Passages, read.Readings, a.Plan.Answer.Combine, a.Rankings[0].Confidence, a.Plan.Reader.Chance)
+	all = slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
+	for i := range all {
+		p := &read.Passages[all[i].Reading]
+		all[i].Collection = a.Found.View.CollectionOf(a.ToRead[all[i].Reading].Ordinal)
+		all[i].Place = place.PlaceOf(p)
+		all[i].At = place.PlaceOfByte(p, all[i].Start, a.Plan.Offsets)
+	}
+	countExtracts(a.Plan.Offsets, all, read.Passages)
+	return all
+}
+
+func (a *Answer) sureEnough(chance *float64) bool {
+	least := a.Plan.Answer.MinChance
+	switch {
+	case chance == nil:
+		return least == nil || *least == 0
+	case least == nil:
+		return *chance >= usualChance
+	}
+	return *chance >= *least
+}
+
+// AnswerSignals names what is known of an answer, in the order of Extract.Signals. Its
+// chance is a function of these.
+func AnswerSignals() []string {
+	return []string{"select", "within", "passage", "total", "lead", "rank", "position", "confidence"}
+}
+
+// signalsOf returns the signals of the answer at among those found.
+func signalsOf(found []candidate, at int, readings []plan.Reading, confidence *float64) []float64 {
+	log := func(p float64) float64 { return max(math.Log(p), leastLog) }
+	c := found[at]
+	next := 0.0
+	for i, other := range found {
+		if i != at {
+			next = max(next, other.total)
+		}
+	}
+	sure := 0.0 // as likely as not, where it is not known
+	if confidence != nil {
+		sure = run.LogOdds(*confidence)
+	}
+	return []float64{
+		readings[c.passage].Select, log(c.within), log(c.joint) - log(c.within), log(c.total), log(c.total) - log(next),
+		math.Log1p(float64(at)), math.Log1p(float64(c.passage)), sure,
+	}
+}
+
+// ReadSignals names what a reader that has read the first passages says of whether the
+// first one answers. The confidence with it is a function of these.
+func ReadSignals() []string {
+	return []string{"confidence", "select", "lead", "within"}
+}
+
+// readSignals returns the signals of a ranking that was read, with its confidence without
+// the reader. There is at least one reading.
+func readSignals(readings []plan.Reading, confidence float64) []float64 {
+	first := readings[0]
+	others := math.Inf(-1)
+	for _, r := range readings[1:] {
+		others = max(others, r.Select)
+	}
+	lead := 0.0
+	if len(readings) > 1 {
+		lead = first.Select - others
+	}
+	within := leastLog
+	if len(first.Spans) > 0 {
+		within = max(first.Spans[0].Score-first.Starts-first.Ends, leastLog)
+	}
+	return []float64{run.LogOdds(confidence), first.Select, lead, within}
+}
+
+// WithConfidence returns ReadSignals with another probability in the place of the confidence.
+func WithConfidence(signals []float64, p float64) []float64 {
+	out := slices.Clone(signals)
+	out[0] = run.LogOdds(p)
+	return out
+}
+
+// leastLog is the least logarithm of a probability that is a signal.
+var leastLog = math.Log(1e-6)
+
+// Read is what a reader said of passages for a question. It is for measuring.
+type Read struct {
+	Passages []corpus.Passage
+	Readings []plan.Reading // of each passage
+	// Ranking is LoadedReader's.
+	Ranking float64
+}
+
+// Weigh adds to the selections of passages what their ranking says of them: its scores,
+// times a weight. So both are log-odds of which passage answers (DPR selects by the
+// reader alone). It returns the passages' new order, the most likely first.
+func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
+	for i := range r.Readings {
+		r.Readings[i].Select += weight * scores[i]
+		order = append(order, i)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.Readings[b].Select, r.Readings[a].Select) })
+	sorted := Read{Ranking: r.Ranking}
+	for _, i := range order {
+		sorted.Passages, sorted.Readings = append(
+			sorted.Passages,
+			r.Passages[i],
+		), append(
+			sorted.Readings,
+			r.Readings[i],
+		)
+	}
+	*r = sorted
+	return order
+}
+
+// Of returns what it said of some of the passages, by id, in this order.
+func (r *Read) Of(ids []string) (out Read) {
+	for _, id := range ids {
+		for i := range r.Passages {
+			if r.Passages[i].ID == id {
+				out.Passages, out.Readings = append(out.Passages, r.Passages[i]), append(out.Readings, r.Readings[i])
+			}
+		}
+	}
+	return out
+}
+
+// First returns the likeliest answer of passages in the order of their ranking, whose
+// confidence without the reader is given; nil: it is not known. ok is false where
+// there is none.
+func (r *Read) First(combine string, confidence *float64) (first Extract, ok bool) {
+	if all := extracts(r.Passages, r.Readings, combine, confidence, nil); len(all) > 0 {
+		return all[0], true
+	}
+	return first, false
+}
+
+// Signals returns the ReadSignals of passages in the order of their ranking; nil of none.
+func (r *Read) Signals(confidence float64) []float64 {
+	if len(r.Readings) == 0 {
+		return nil
+	}
+	rivals := r.Readings[:1:1]
+	for i := 1; i < len(r.Readings); i++ {
+		if !Repeats(Shingles(r.Passages[0].Text), Shingles(r.Passages[i].Text)) {
+			rivals = append(rivals, r.Readings[i])
+		}
+	}
+	return readSignals(rivals, confidence)
+}

@@ -1,0 +1,135 @@
+package answering
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/internal/run"
+)
+
+// Rerank lets the reranker score the first passages, and ranks them by both. If it fails or runs
+// out of time, the ranking stays as it is, and a note under Degraded says so. The error is for
+// passages that cannot be read from the corpus.
+func (a *Answer) Rerank(ctx context.Context) error {
+	x := a.Plan.Reranker
+	r := &a.Rankings[0]
+	within := a.Plan.Window(len(r.Items))
+	if words, _, unknown := x.KnownWords(a.Asked); 2*unknown > words {
+		a.Notes = append(a.Notes, x.Name+" was not trained on the script of the question: it has no part in the ranking")
+		within = 0
+	}
+	if within > 0 {
+		first, passages, err := a.Texts(ctx, r.Items[:within])
+		if err != nil {
+			return err
+		}
+		said, err := a.scored(ctx, x, passages)
+		if err != nil {
+			a.noteLate(ctx, x.Name, err, "scored the passages", "they are ranked without it")
+		} else if len(first) > 0 {
+			rest := r.Items[within:]
+			weight := weightOf(a.Plan, x, first, said)
+			scores := make([]float64, len(first))
+			for i, item := range first {
+				scores[i] = item.Score
+			}
+			a.rerankedChance(x, scores, said, weight)
+			raised := a.raise(first, said, weight, x.Name, OriginRerank)
+			slices.SortStableFunc(raised, func(x, y fusion.Item) int { return cmp.Compare(y.Score, x.Score) })
+			r.Items = append(raised, rest...)
+		}
+	}
+	return a.cut(r)
+}
+
+// scored returns the reranker's scores of passages, and notes how many it could not read to the
+// end.
+func (a *Answer) scored(
+	ctx context.Context,
+	x *plan.LoadedReranker,
+	passages []corpus.Passage,
+) (scores []float64, err error) {
+	within, cancel := a.timeToRerank(ctx)
+	defer cancel()
+	var said []plan.Relevance
+	err = run.Guard(func() (err error) {
+		said, err = x.Score(within, a.Asked, passages)
+		if err == nil && len(said) != len(passages) {
+			err = fmt.Errorf("the reranker scored %d passages of %d", len(said), len(passages))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	cut := 0
+	for _, s := range said {
+		scores = append(scores, s.Score)
+		if s.Cut {
+			cut++
+		}
+	}
+	if cut > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf(
+			"%s read only the beginning of %d of %d passages, since they are too long for it",
+			x.Name,
+			cut,
+			len(passages),
+		))
+	}
+	return scores, nil
+}
+
+// timeToRerank returns a context that ends early enough for what follows: a reader has its share,
+// and fetching as in leaveTimeToFetch.
+func (a *Answer) timeToRerank(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	left := time.Until(end)
+	after := min(left/run.Reserved, run.ReservedMost/2)
+	if a.Plan.Reader != nil {
+		after += min(left/3, run.ReadingMost)
+	}
+	return context.WithDeadline(ctx, end.Add(-after))
+}
+
+// weightOf returns what a reranker's scores are multiplied by: what was fitted for the gate, and
+// else what makes both scores of the passages vary equally.
+func weightOf(p *plan.Plan, x *plan.LoadedReranker, items []fusion.Item, said []float64) float64 {
+	if p.Weighs(x) {
+		return *x.Weight
+	}
+	scores := make([]float64, len(items))
+	for i, item := range items {
+		scores[i] = item.Score
+	}
+	own, others := deviation(said), deviation(scores)
+	switch {
+	case own == 0: // it says the same of all
+		return 0
+	case others == 0:
+		return 1
+	}
+	return others / own
+}
+
+// deviation returns the standard deviation of numbers, of which there is at least one.
+func deviation(all []float64) float64 {
+	mean, squares := 0.0, 0.0
+	for _, x := range all {
+		mean += x / float64(len(all))
+	}
+	for _, x := range all {
+		squares += (x - mean) * (x - mean)
+	}
+	return math.Sqrt(squares / float64(len(all)))
+}

@@ -1,0 +1,57 @@
+package presenting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"example.org/conclave/internal/conditions"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/storage"
+)
+
+// AddFacets counts values of fields.
+func (a *Page) AddFacets(ctx context.Context) error {
+	if len(a.answer.Plan.Facets) == 0 {
+		return nil
+	}
+	of, ok := a.answer.Found.View.Narrowed.(storage.Faceted)
+	if !ok {
+		return fmt.Errorf("the store counts no values of fields")
+	}
+	found := make([]map[conditions.Value]int, len(a.answer.Plan.Facets))
+	for i := range found {
+		found[i] = map[conditions.Value]int{}
+	}
+	candidates := slices.Sorted(slices.Values(a.answer.Table.Ordinals()))
+	err := a.candidateFields(ctx, slices.Compact(candidates), func(_ int, p *corpus.Passage) {
+		for i, f := range a.answer.Plan.Facets {
+			if v, ok := conditions.ValueOf(p.Metadata[f.Field]); ok {
+				found[i][v]++
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i, f := range a.answer.Plan.Facets {
+		facet, err := of.Facet(ctx, f.Field, f.Size)
+		if err != nil {
+			return fmt.Errorf("counting the values of %s: %w", wording.Quote(f.Field), err)
+		}
+		facet.Field = f.Field
+		facet.Candidates = []storage.FacetValue{}
+		for v, n := range found[i] {
+			facet.Candidates = append(facet.Candidates, storage.FacetValue{Value: v, Count: n})
+		}
+		storage.SortFacet(facet.Candidates)
+		facet.Candidates = facet.Candidates[:min(len(facet.Candidates), f.Size)]
+		a.Response.Facets = append(a.Response.Facets, facet)
+		if err := a.answer.Grow(answering.ResultBytes * (len(facet.Selected) + len(facet.Candidates))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
