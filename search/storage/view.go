@@ -66,6 +66,12 @@ type IndexInfo struct {
 	Warnings  []string           // for the operator
 }
 
+// Separable is Indexes that remember what they were asked, since Prefetch fetches scores by all of that.
+type Separable interface {
+	// Separate returns the same indexes, which were asked nothing yet.
+	Separate() Indexes
+}
+
 // Gathering is Indexes on another machine that send the first searches of several sources together.
 type Gathering interface {
 	// Gather says that so many sources will search. left has to be called as often: when a source has ended,

@@ -53,6 +53,13 @@ func newFetched() *fetched {
 	}
 }
 
+// Separate implements storage.Separable.
+func (r *request) Separate() storage.Indexes {
+	out := *r
+	out.fetched = newFetched()
+	return &out
+}
+
 // asked is a field and what was asked of it: the text of a question, or the place of a
 // vector among those asked.
 type asked struct{ field, question string }

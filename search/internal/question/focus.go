@@ -95,7 +95,7 @@ func (c Focuser) findQuestion(ctx context.Context, q *sources.Inquiry, view *sna
 	best := order[0]
 	highest := math.Inf(-1)
 	for _, i := range order[:min(mostTried, len(order))] {
-		sure, known := c.Confidence(ctx, q, view, units[i].Text)
+		sure, known := c.Confidence(ctx, q, view.Separate(), units[i].Text)
 		if !known {
 			return units[order[0]].Text
 		}
@@ -150,7 +150,7 @@ func (c Focuser) nearness(ctx context.Context, q *sources.Inquiry, view *snapsho
 	if x == nil || sources.Narrow(ctx, c.Panel.Run, view, q.Filter) != nil {
 		return near
 	}
-	index, ok := view.Narrowed.Vectors(x.Name)
+	index, ok := view.Separate().Narrowed.Vectors(x.Name)
 	if !ok {
 		return near
 	}

@@ -39,6 +39,18 @@ func Pin(view storage.View, types conditions.Types) *Pinned {
 }
 
 // Hold adds a user.
+// Separate returns the same view for one of several questions that are asked in turn and have nothing in common: what one
+// of them searched for is not fetched again for the others. p has to be held for as long as it is used.
+func (p *Pinned) Separate() *Pinned {
+	indexes, ok := p.Narrowed.(storage.Separable)
+	if !ok {
+		return p
+	}
+	out := &Pinned{View: p.View, Narrowed: indexes.Separate(), Types: p.Types, Where: p.Where, Selected: p.Selected}
+	out.users.Store(1) // that p's users have: it is never released
+	return out
+}
+
 func (p *Pinned) Hold() { p.users.Add(1) }
 
 // Release removes a user and releases the view after the last one.
