@@ -39,8 +39,8 @@ func Pin(view storage.View, types conditions.Types) *Pinned {
 }
 
 // Hold adds a user.
-// Separate returns the same view for one of several questions that are asked in turn and have nothing in common: what one
-// of them searched for is not fetched again for the others. p has to be held for as long as it is used.
+// Separate returns the same view for one of several questions that are asked in turn and have nothing in common: what
+// one of them searched for is not fetched again for the others. p has to be held for as long as it is used.
 func (p *Pinned) Separate() *Pinned {
 	indexes, ok := p.Narrowed.(storage.Separable)
 	if !ok {
