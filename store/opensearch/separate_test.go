@@ -14,8 +14,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// TestSeparate: of questions that are asked of separate indexes, as the parts of a long one are, each fetches the scores
-// by its own searches alone.
+// TestSeparate: of questions that are asked of separate indexes, as the parts of a long one are, each fetches the
+// scores by its own searches alone.
 func TestSeparate(t *testing.T) {
 	var searches atomic.Int64
 	client := behind(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
