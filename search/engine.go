@@ -90,7 +90,11 @@ func (e *Engine) Search(ctx context.Context, r Request) (presenting.Response, er
 		return presenting.Response{}, err
 	}
 	defer l.panel.Users.Leave()
-	return l.answer(ctx, r, started, nil)
+	response, err := l.answer(ctx, r, started, nil)
+	if err == nil {
+		response.Notes = append(response.Notes, e.absentFields(ctx, &r, &response)...)
+	}
+	return response, err
 }
 
 // answer answers a request; ahead is closed when the answers before it are out, and

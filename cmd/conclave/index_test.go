@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/convert/tiny"
+	"example.org/conclave/search"
 )
 
 // workplace returns a folder with a tiny expert, its runtime, and three passages.
@@ -212,5 +214,37 @@ func TestDeclaredFields(t *testing.T) {
 	code, out, complaints := conclave(t, "export", "--collection", "c", "--filter", `{"field":"sold","lt":"2024-06-01"}`)
 	if code != cli.ExitOK || !strings.HasPrefix(out, `{"id":"a"`) {
 		t.Errorf("%d %s %s", code, out, complaints)
+	}
+}
+
+// TestAbsentFields: a search that finds nothing says which field of its condition no passage has, and the declared one
+// that may be meant; one that no passage meets for another reason says nothing of the kind.
+func TestAbsentFields(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "lamps.jsonl", `{"id":"a","text":"a lamp","metadata":{"price":3,"maker":"Ada"}}`+"\n")
+	code, _, complaints := conclave(
+		t, "index", "--collection", "c", "--in", "lamps.jsonl", "--experts", "none", "--fields", "price=number,sold=date")
+	if code != cli.ExitOK {
+		t.Fatal(complaints)
+	}
+	for condition, want := range map[string]string{
+		`{"field":"prise","gte":3}`:                                                 `no passage has the field "prise" (did you mean "price"?)`,
+		`{"not":{"field":"colour","exists":false}}`:                                 `no passage has the field "colour" (declared are price, sold)`,
+		`{"and":[{"field":"maker","eq":"Ada"},{"field":"sold","gt":"2024-01-01"}]}`: `no passage has the field "sold"`,
+		`{"field":"maker","eq":"Bob"}`:                                              "",
+		`{"field":"price","eq":3}`:                                                  "",
+	} {
+		code, out, complaints := conclave(t, "search", "--collection", "c", "--json", "--filter", condition, "lamp")
+		if code != cli.ExitOK {
+			t.Fatal(complaints)
+		}
+		var r search.Response
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(r.Notes, "\n")
+		if want != "" && !strings.Contains(notes, want) || want == "" && strings.Contains(notes, "has the field") {
+			t.Errorf("%s: notes %q, want %q", condition, r.Notes, want)
+		}
 	}
 }

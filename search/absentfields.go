@@ -1,0 +1,79 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"example.org/conclave/internal/conditions"
+	"example.org/conclave/internal/spelling"
+	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/internal/presenting"
+	"example.org/conclave/search/storage"
+)
+
+// mostAbsent is how many fields of a request are looked for at most.
+const mostAbsent = 8
+
+// absentFields returns a note for each field of a request that no passage has: one of the filter if nothing was found,
+// one of a facet that has no values, and the one to sort by. Only passages count that the caller may see. An error of
+// the store gives no note.
+func (e *Engine) absentFields(ctx context.Context, r *Request, out *presenting.Response) (notes []string) {
+	var asked []string
+	if len(out.Results) == 0 && len(out.Groups) == 0 && len(out.Rankings) == 0 {
+		asked = fieldsOf(&r.Filter.Condition)
+	}
+	for _, f := range out.Facets {
+		if len(f.Selected) == 0 && f.Other == 0 {
+			asked = append(asked, f.Field)
+		}
+	}
+	if r.Sort.Field != "" {
+		asked = append(asked, r.Sort.Field)
+	}
+	slices.Sort(asked)
+	asked = slices.Compact(asked)
+	for _, field := range asked[:min(len(asked), mostAbsent)] {
+		there := storage.Filter{Condition: conditions.Condition{Field: field, Exists: new(true)}}
+		if n, err := e.Count(ctx, there); err == nil && n == 0 {
+			notes = append(notes, fmt.Sprintf("no passage has the field %s%s", wording.Quote(field), e.nearFields(field)))
+		}
+	}
+	return notes
+}
+
+// fieldsOf returns the fields that a condition names.
+func fieldsOf(c *conditions.Condition) (fields []string) {
+	if c.Field != "" {
+		fields = append(fields, c.Field)
+	}
+	for _, parts := range [][]conditions.Condition{c.And, c.Or} {
+		for i := range parts {
+			fields = append(fields, fieldsOf(&parts[i])...)
+		}
+	}
+	if c.Not != nil {
+		fields = append(fields, fieldsOf(c.Not)...)
+	}
+	return fields
+}
+
+// nearFields returns what to say behind a field that no passage has: the declared field that is written nearly so, or
+// all that are declared; "" if none are.
+func (e *Engine) nearFields(field string) string {
+	view := e.pin()
+	defer view.Release()
+	declared := slices.Sorted(maps.Keys(view.Types))
+	if len(declared) == 0 {
+		return ""
+	}
+	typed := []rune(strings.ToLower(field))
+	for _, name := range declared {
+		if _, near := spelling.Between([]rune(strings.ToLower(name)), typed, spelling.MostEdits(len(typed))); near {
+			return fmt.Sprintf(" (did you mean %s?)", wording.Quote(name))
+		}
+	}
+	return fmt.Sprintf(" (declared are %s)", strings.Join(declared, ", "))
+}
