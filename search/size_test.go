@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"example.org/conclave/search/fault"
 )
@@ -17,6 +18,8 @@ func TestAnswerBytes(t *testing.T) {
 		s.library.shelf.passages[i].Text = strings.Repeat("red dog ", 1000)
 	}
 	s.config.Limits.AnswerBytes = 64 << 10
+	s.config.Limits.Timeout = 5 * time.Minute // the explanations take long under the race detector
+	s.config.Defaults.Timeout = s.config.Limits.Timeout
 	e := s.engine(t)
 	many := strings.Repeat("red dog cat bird blue ", 200)
 	for _, c := range []struct {
