@@ -2,15 +2,15 @@ package search
 
 import (
 	"context"
-	"sync"
-
 	"example.org/conclave/search/access"
+	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/question"
+	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/internal/sources"
-)
-
-// askInConversation puts an inquiry to its sources, and at the same time the same question behind those before it
+	"sync"
+	"time"
+) // askInConversation puts an inquiry to its sources, and at the same time the same question behind those before it
 // where there are any; behind "" is none.
 func (l *lineUp) askInConversation(
 	ctx context.Context,
@@ -38,4 +38,34 @@ func (l *lineUp) askInConversation(
 	o.found, o.corrections, o.synonyms = ask(q)
 	running.Wait()
 	return o
+}
+
+// rewriteMessages lets the generator of a request make a question that stands alone of the last message of a
+// conversation. The question takes the place of all the messages, of at most so many bytes. It returns how long that
+// took. If it fails, the messages are asked as without it, and the answer says so.
+func rewriteMessages(ctx context.Context, p *plan.Plan, bytes int) time.Duration {
+	if len(p.Inquiry.Before) == 0 || p.Writer == nil || p.Writer.Rewriter == nil {
+		return 0
+	}
+	defer wait(ctx)()
+	began := time.Now()
+	within := p.Inquiry.Writing / question.ShareOfRewriting
+	question, err := question.Rewrite(ctx, p.Writer.Rewriter, p.Inquiry.Before, p.Inquiry.Question, bytes, within)
+	if err == nil {
+		if question != p.Inquiry.Question {
+			p.Inquiry.Message = p.Inquiry.Question
+		}
+		p.Inquiry.Question, p.Inquiry.Before = question, nil
+		return time.Since(began)
+	}
+	reason := run.AdviceOf(err)
+	if reason == "" {
+		reason = err.Error()
+	}
+	p.Unwritten = &plan.Missing{
+		Source: p.Writer.Name,
+		Reason: "the last message was asked as it is and behind those before it, " +
+			"not as a question that stands alone: " + reason,
+	}
+	return time.Since(began)
 }

@@ -2,14 +2,11 @@ package search
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/plan"
@@ -135,54 +132,6 @@ func (l *lineUp) answer(
 	return l.finish(whole, a, o, started)
 }
 
-// rewriteMessages lets the generator of a request make a question that stands alone of the last message of a
-// conversation. The question takes the place of all the messages, of at most so many bytes. It returns how long that
-// took. If it fails, the messages are asked as without it, and the answer says so.
-func rewriteMessages(ctx context.Context, p *plan.Plan, bytes int) time.Duration {
-	if len(p.Inquiry.Before) == 0 || p.Writer == nil || p.Writer.Rewriter == nil {
-		return 0
-	}
-	defer wait(ctx)()
-	began := time.Now()
-	within := p.Inquiry.Writing / question.ShareOfRewriting
-	question, err := question.Rewrite(ctx, p.Writer.Rewriter, p.Inquiry.Before, p.Inquiry.Question, bytes, within)
-	if err == nil {
-		if question != p.Inquiry.Question {
-			p.Inquiry.Message = p.Inquiry.Question
-		}
-		p.Inquiry.Question, p.Inquiry.Before = question, nil
-		return time.Since(began)
-	}
-	reason := run.AdviceOf(err)
-	if reason == "" {
-		reason = err.Error()
-	}
-	p.Unwritten = &plan.Missing{
-		Source: p.Writer.Name,
-		Reason: "the last message was asked as it is and behind those before it, " +
-			"not as a question that stands alone: " + reason,
-	}
-	return time.Since(began)
-}
-
-// outcome is what the sources found for a question of a request.
-type outcome struct {
-	found       *sources.Findings     // for the question
-	corrections []question.Correction // of misspelt words of it
-	synonyms    []question.Expansion  // that were searched for with its words
-	part        string                // the part of a long question that was asked; "": all of it
-	earlier     *sources.Findings     // for the question behind the messages before it; nil: there are none
-	searched    time.Time             // when everything but the writing of an answer has to be done
-}
-
-// untilSearched returns a context that ends when everything but the writing of an answer has to be done.
-func (o *outcome) untilSearched(ctx context.Context) (context.Context, context.CancelFunc) {
-	if o.found.Inquiry.Writing == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, o.searched)
-}
-
 // ask pins a generation and asks the sources of an inquiry. It returns what they found and a context for the rest of
 // the request. Call release at its end; it is nil on an error.
 func (l *lineUp) ask(
@@ -211,18 +160,6 @@ func (l *lineUp) ask(
 	return o, whole, release, nil
 }
 
-// checkAsked returns the error of a request that ends after the sources were asked: its caller has gone, or its filter
-// cannot be followed.
-func checkAsked(ctx context.Context, o *outcome) error {
-	if err := run.CheckCaller(ctx); err != nil {
-		return err
-	}
-	if o.found.Refused != nil {
-		return o.found.Refused
-	}
-	return nil
-}
-
 // askOf finds the question in the text of an inquiry and asks the sources for it, within asking.
 func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *snapshot.Pinned) (*outcome, error) {
 	if q.Exact {
@@ -239,24 +176,6 @@ func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *sn
 		o.part = part
 	}
 	return o, nil
-}
-
-// allowExact refuses an exact search among more passages than an index compares with.
-func (l *lineUp) allowExact(wanted []int, view storage.View) error {
-	for _, at := range wanted {
-		if x, ok := view.Index(l.panel.Sources[at].Name()); ok && x.MostExact > 0 && x.Passages > x.MostExact {
-			var wrong fault.Problems
-			wrong.Add(
-				"out_of_range",
-				"/exact",
-				"exact compares the question with all %d passages: at most %d are possible here",
-				x.Passages,
-				x.MostExact,
-			)
-			return wrong.Err()
-		}
-	}
-	return nil
 }
 
 // rank completes and fuses. What it returns is done with once.
@@ -368,31 +287,6 @@ func write(ctx context.Context, a *answering.Answer, p *presenting.Page, watchin
 	return nil
 }
 
-// explainFailure returns the error of a request whose sources answered and that has no
-// answer for all that.
-func explainFailure(ctx context.Context, timeout time.Duration, cause error) error {
-	var known *fault.Error
-	if err := run.CheckCaller(ctx); err != nil {
-		return err
-	}
-	switch {
-	case errors.As(cause, &known):
-		return known
-	case errors.Is(cause, context.DeadlineExceeded):
-		return &fault.Error{Kind: fault.Deadline, Code: "deadline", Err: cause,
-			Detail: fmt.Sprintf(
-				"the sources answered, and the answer was not put together within %g ms",
-				run.Milliseconds(timeout),
-			)}
-	}
-	return &fault.Error{
-		Kind:   fault.Unavailable,
-		Code:   "failed",
-		Detail: "the answer could not be put together; the server's log says why",
-		Err:    cause,
-	}
-}
-
 // pin pins the newest generation for a request, which releases it.
 func (e *Engine) pin() *snapshot.Pinned {
 	return snapshot.Pin(e.corpus.Acquire(), e.current.Load().defaults.Fields)
@@ -400,32 +294,3 @@ func (e *Engine) pin() *snapshot.Pinned {
 
 // pin pins the newest generation for a request, which releases it.
 func (l *lineUp) pin() *snapshot.Pinned { return snapshot.Pin(l.corpus.Acquire(), l.defaults.Fields) }
-
-// estimateConfidence returns the confidence of the answer that a text has as a question by default; known
-// is false where there is no such confidence.
-func (l *lineUp) estimateConfidence(
-	ctx context.Context,
-	q *sources.Inquiry,
-	view *snapshot.Pinned,
-	text string,
-) (sure float64, known bool) {
-	if l.defaults.Chances == nil {
-		return 0, false
-	}
-	p, err := l.plan(&Request{Question: text, Filter: q.Filter})
-	if err != nil || p.Listed || !p.WeighsByQuestion() {
-		return 0, false
-	}
-	p.Inquiry.Filter = q.Filter // with what passages must have
-	p.Inquiry.Words, _ = question.AddSynonyms(p.Inquiry.Question, l.defaults.Synonyms)
-	found := l.panel.Ask(ctx, p.Inquiry, view)
-	a, err := l.rank(ctx, p, &outcome{found: found}, found.All)
-	if err != nil {
-		return 0, false
-	}
-	defer a.Done()
-	if c := a.Rankings[0].Confidence; c != nil {
-		return *c, true
-	}
-	return 0, false
-}

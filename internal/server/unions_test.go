@@ -179,7 +179,7 @@ func TestUnionsWhileCollectionsChange(t *testing.T) {
 	running.Wait()
 }
 
-// TestUnionThatCannotBeMade: where making a union fails or panics, the next search tries again and does not wait for it.
+// TestUnionThatCannotBeMade: where making a union fails or panics, the next search tries again.
 func TestUnionThatCannotBeMade(t *testing.T) {
 	u := newUnions(2, slog.New(slog.DiscardHandler))
 	fails := errors.New("fails")

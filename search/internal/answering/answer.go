@@ -18,7 +18,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Answer is a plan on its way from the findings to the response.
+// Answer is a ranking in the making, and what was read in its passages. Its methods are the steps, in the order in
+// which search/engine.go calls them. One goroutine uses it; call Done at the end.
 type Answer struct {
 	Found    *sources.Findings
 	Rules    *Rules
@@ -46,7 +47,8 @@ type Answer struct {
 	Room     int                         // that it takes in memory while it is made
 }
 
-// New returns the answer that is to be made of findings, by rules and a plan. It is done with once.
+// New returns an answer of the findings of a plan's sources, without candidates yet. found is what they are a part of.
+// Call Done at its end.
 func New(r *Rules, by *plan.Plan, found *sources.Findings, findings []sources.Finding) *Answer {
 	return &Answer{
 		Found:    found,
@@ -58,7 +60,8 @@ func New(r *Rules, by *plan.Plan, found *sources.Findings, findings []sources.Fi
 	}
 }
 
-// CompleteAndFuse ranks the candidates by every method.
+// CompleteAndFuse makes the table of candidates and ranks them by every method of the plan. It fails if ctx ends or a
+// method cannot rank.
 func (a *Answer) CompleteAndFuse(ctx context.Context) error {
 	if err := a.Step(ctx, run.StageComplete, a.Complete); err != nil {
 		return err
@@ -69,14 +72,13 @@ func (a *Answer) CompleteAndFuse(ctx context.Context) error {
 	return a.Step(ctx, run.StageFuse, a.fuse)
 }
 
-// Done gives the table back to the pool.
+// Done gives the table of candidates back for other requests. The answer must not be used afterwards.
 func (a *Answer) Done() {
 	a.Table.OrderTies(nil) // the view is this request's
 	a.Rules.Tables.Put(a.Table)
 }
 
-// Step does one of the steps. They look at the deadline at least once for as much as
-// is done in a millisecond or two.
+// Step runs one step of the answer, turns a panic in it into an error, and reports how long it took if it succeeded.
 func (a *Answer) Step(ctx context.Context, stage string, do func(context.Context) error) error {
 	began := time.Now()
 	if err := run.Guard(func() error { return do(ctx) }); err != nil {
@@ -86,7 +88,8 @@ func (a *Answer) Step(ctx context.Context, stage string, do func(context.Context
 	return nil
 }
 
-// Texts returns those of the items that are still there, and their passages.
+// Texts reads the passages of items of a ranking. It leaves out those that were deleted since they were found, and
+// returns the items and the passages that remain, in their order.
 func (a *Answer) Texts(
 	ctx context.Context,
 	items []fusion.Item,

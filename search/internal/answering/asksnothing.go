@@ -69,7 +69,7 @@ func (a *Answer) asksNothing(ctx context.Context, first []fusion.Item) string {
 // fewDigits is up to how many digits a number has that texts have by the way, as a year or an amount.
 const fewDigits = 4
 
-// IsNumber reports whether a word is a number of few digits and nothing else, but for what stands between digits.
+// IsNumber reports whether a word is a number of at most fewDigits digits, without letters.
 func IsNumber(word string) bool {
 	digits := 0
 	for _, r := range word {
@@ -91,7 +91,7 @@ func titleOf(p place.Place) string {
 	return p.Document.Title
 }
 
-// Heads reports whether a title has a word, or another form of it.
+// Heads reports whether a title has a word or an inflected form of it.
 func Heads(word, title string) bool {
 	word = strings.ToLower(word)
 	least := max(leastShared, (utf8.RuneCountInString(word)+1)/2)

@@ -46,7 +46,8 @@ func (a *Answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error
 	return kept, nil
 }
 
-// GroupOf returns what tells the document of a passage of a collection from others; of a passage of none its own id.
+// GroupOf returns the key of the document of a passage, by the collection and the id of the passage. A passage of no
+// document has a key of its own.
 func GroupOf(collection, passage string) string {
 	if document, _, ok := corpus.SplitPassageID(passage); ok {
 		return collection + "/" + document + "#"
@@ -54,9 +55,8 @@ func GroupOf(collection, passage string) string {
 	return collection + "/" + passage
 }
 
-// CutToLimits leaves of the rankings what is answered, and refuses an answer that would be
-// larger than its limit before any text is read: passages count with what is stored
-// of them.
+// CutToLimits cuts each ranking to the page that is answered, and computes the room that the answer takes. It reads no
+// text. It returns a *fault.Error of kind Invalid if the answer would be larger than Rules.AnswerBytes.
 func (a *Answer) CutToLimits() error {
 	for i := range a.Rankings {
 		r := &a.Rankings[i]
@@ -147,7 +147,8 @@ func (a *Answer) cutForReranking(r *fusion.Ranking) (err error) {
 	return nil
 }
 
-// Grow counts more bytes of the answer, and refuses them beyond the limit.
+// Grow adds bytes to the size of the answer. It returns a *fault.Error of kind Invalid if that exceeds
+// Rules.AnswerBytes.
 func (a *Answer) Grow(by int) error {
 	a.bytes += by
 	most := a.Rules.AnswerBytes

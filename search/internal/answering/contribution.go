@@ -20,7 +20,8 @@ type Contribution struct {
 	Contribution float64 `json:"contribution"`
 }
 
-// ContributionOf returns what a source added; it points into the part.
+// ContributionOf returns the contribution of a source to a fused score. It points into part, and rounds the score
+// there.
 func ContributionOf(source string, part *fusion.Part) Contribution {
 	c := Contribution{
 		Source: source, Origin: part.Origin.String(),
@@ -42,13 +43,13 @@ const OriginRead = "read"
 // OriginRerank is the origin of a contribution that a reranker made.
 const OriginRerank = "rerank"
 
-// Credited is a passage of a ranking.
+// Credited identifies a passage of one of the answer's rankings.
 type Credited struct {
 	Ranking int
 	Passage rank.Ordinal
 }
 
-// Credit notes a contribution to a passage's score in a ranking.
+// Credit adds a contribution that is not a source's, such as a reader's, to those of a passage in a ranking.
 func (a *Answer) Credit(ranking int, passage rank.Ordinal, c Contribution) {
 	if a.Credits == nil {
 		a.Credits = map[Credited][]Contribution{}

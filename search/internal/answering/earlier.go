@@ -22,9 +22,9 @@ func earlierWeight(message string) float64 {
 
 const OriginEarlier = "earlier"
 
-// BehindEarlier returns the answer to the question behind the earlier ones, to be completed and fused,
-// and lets each of both rank what the other found. It returns nil where there are none. A note says
-// where no source answered that.
+// BehindEarlier returns the answer to the question asked together with the messages before it, which is to be
+// completed and fused too. Each of the two answers gets the passages of the other as candidates. It returns nil if
+// earlier is nil, or if no source answered; then a note under Degraded says so.
 func (a *Answer) BehindEarlier(ctx context.Context, earlier *sources.Findings) *Answer {
 	if earlier == nil {
 		return nil
@@ -56,10 +56,9 @@ func foundBy(findings []sources.Finding) []rank.Ordinal {
 	return slices.Compact(all)
 }
 
-// AddEarlier adds to the score of each passage what the question behind the earlier ones gives it: how
-// far that lies above the least. The confidence is that of the question that ranks the first passage
-// first; where both do, the higher of the two, and where none does, the lower. A reranker gets the
-// question whose confidence it is, and a reader the last message.
+// AddEarlier adds to the score of each passage how far its score in behind lies above the lowest one there, times a
+// weight. The confidence becomes that of the question that ranks the first passage first: if both do, the higher one,
+// if neither does, the lower one. A reranker gets the question whose confidence it is.
 func (a *Answer) AddEarlier(behind *Answer) {
 	weight := earlierWeight(a.Found.Inquiry.Question)
 	for i := range a.Rankings {
@@ -114,9 +113,8 @@ func (a *Answer) AddEarlier(behind *Answer) {
 	}
 }
 
-// AnswerableBehind returns the chance that a message is answered, by that of itself and that behind the
-// earlier ones, which they raise and never lower: a talk that was answered says little of a question on
-// something else. nil where its own is not known.
+// AnswerableBehind returns the chance that the last message is answered: the one of the message alone, raised by the
+// one together with the messages before it. nil if the first is nil.
 func AnswerableBehind(alone, behind *float64) *float64 {
 	if alone == nil || behind == nil {
 		return alone
@@ -125,8 +123,9 @@ func AnswerableBehind(alone, behind *float64) *float64 {
 	return run.Ptr(1 / (1 + math.Exp(-odds)))
 }
 
-// FollowsEarlier reports whether the confidence is that of the question behind the earlier ones: of the
-// two questions' own first passages, which is the first of both together, and how sure each is.
+// FollowsEarlier reports whether the confidence of the question with the messages before it counts. alone and behind
+// say whether the first passage is also the first one of the message alone and of both together; sure and surer are
+// the two confidences, which may be nil.
 func FollowsEarlier(alone, behind bool, sure, surer *float64) bool {
 	if alone != behind {
 		return behind

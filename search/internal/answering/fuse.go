@@ -56,9 +56,8 @@ func (a *Answer) fuse(ctx context.Context) error {
 	return a.untied
 }
 
-// CapByVerdict lets no passage be likelier right than the passages searched answer at all, where they do
-// not: of a text that asks nothing, such as a letter, the sources' scores may single out a passage all the
-// same.
+// CapByVerdict lowers the confidences of a ranking to its chance that the collection answers, if that means
+// VerdictNotFound. It does nothing if the ranking has no such chance or by is nil.
 func CapByVerdict(r *fusion.Ranking, by *plan.Answerability) {
 	if r.Answerable == nil || by == nil || by.Of(*r.Answerable) != plan.VerdictNotFound {
 		return
@@ -94,8 +93,7 @@ func (a *Answer) settings() fusion.Settings {
 	return s
 }
 
-// Observe returns what a gate reads of each source that answered. It computes that once
-// for a request.
+// Observe returns what the gate reads of each source that answered. It is computed once for an answer.
 func (a *Answer) Observe(ctx context.Context) []fusion.Observed {
 	if a.seen == nil {
 		a.seen = a.Observed(ctx, a.Found.Panel.Familiarities(a.Known), a.Rules.judges())
@@ -103,8 +101,8 @@ func (a *Answer) Observe(ctx context.Context) []fusion.Observed {
 	return a.seen
 }
 
-// Observed returns the sources that answered, with random passages' scores if that is said.
-// Phrases count beside words alone.
+// Observed returns what methods read of each source that answered; phrases only beside words. random says whether the
+// sources' scores of a sample of passages are added.
 func (a *Answer) Observed(ctx context.Context, q *sources.Familiarities, random bool) []fusion.Observed {
 	all := make([]fusion.Observed, 0, len(a.Findings))
 	words := false
@@ -131,8 +129,8 @@ func (a *Answer) Observed(ctx context.Context, q *sources.Familiarities, random 
 	return all
 }
 
-// EncodeReference encodes the question by the reference if a method weighs by familiarity. If that
-// fails, every expert counts as a generalist, and a note under Degraded says so.
+// EncodeReference encodes the question by the panel's reference if a method weighs by familiarity and no source has
+// done so. If that fails, every expert counts as a generalist, and a note under Degraded says so.
 func (a *Answer) EncodeReference(ctx context.Context) {
 	a.Known = a.Found.Encoded()
 	if a.Known != nil || a.Found.Panel.Reference == nil || !a.Plan.WeighsByQuestion() {

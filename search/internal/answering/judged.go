@@ -18,7 +18,7 @@ type Judged struct {
 	Thresholds *plan.Thresholds `json:"verdict_thresholds,omitempty"`
 }
 
-// Judged returns the verdict of a ranking with a chance, which may be nil.
+// Judged returns the verdict for a chance that the collection answers; nil: it is not known.
 func (a *Answer) Judged(chance *float64) (j Judged) {
 	by := a.Rules.Answerability
 	if a.byReader {
@@ -35,8 +35,8 @@ func (a *Answer) Judged(chance *float64) (j Judged) {
 	return j
 }
 
-// Undecided returns a note where an answer has no verdict, and another request to this collection
-// would; "" elsewhere. Of a list of methods each may or may not have one.
+// Undecided returns a note on why there is no verdict although the collection has thresholds for one; "" if there is a
+// verdict, or no thresholds.
 func (a *Answer) Undecided() string {
 	if a.Rules.Answerability == nil || a.Plan.Listed || a.Rankings[0].Answerable != nil || a.Table.Len() == 0 {
 		return ""

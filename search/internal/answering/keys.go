@@ -8,7 +8,8 @@ import (
 	"example.org/conclave/search/internal/sources"
 )
 
-// Keys returns those of the question, if words answered.
+// Keys returns the keys of the question and a function that looks up which of them a passage has; the zero value if
+// BM25 did not answer. A failed lookup is kept in a.keyless.
 func (a *Answer) Keys(ctx context.Context) fusion.Keys {
 	var out fusion.Keys
 	for i := range a.Findings {

@@ -257,7 +257,7 @@ func readSignals(readings []plan.Reading, confidence float64) []float64 {
 	return []float64{run.LogOdds(confidence), first.Select, lead, within}
 }
 
-// WithConfidence returns ReadSignals with another probability in the place of the confidence.
+// WithConfidence returns a copy of ReadSignals with the probability p instead of the confidence.
 func WithConfidence(signals []float64, p float64) []float64 {
 	out := slices.Clone(signals)
 	out[0] = run.LogOdds(p)
@@ -275,9 +275,9 @@ type Read struct {
 	Ranking float64
 }
 
-// Weigh adds to the selections of passages what their ranking says of them: its scores,
-// times a weight. So both are log-odds of which passage answers (DPR selects by the
-// reader alone). It returns the passages' new order, the most likely first.
+// Weigh adds to the selection of each passage its score in the ranking, times a weight, so that both are log-odds of
+// which passage answers, and sorts passages and readings by the sums. It returns the old indexes in the new order, the
+// most likely first.
 func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
 	for i := range r.Readings {
 		r.Readings[i].Select += weight * scores[i]
@@ -298,7 +298,7 @@ func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
 	return order
 }
 
-// Of returns what it said of some of the passages, by id, in this order.
+// Of returns the readings of the passages with these ids, in this order. Ids that were not read are left out.
 func (r *Read) Of(ids []string) (out Read) {
 	for _, id := range ids {
 		for i := range r.Passages {

@@ -12,7 +12,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// AddFacets counts values of fields.
+// AddFacets counts the values of the plan's fields, among the passages that the filter lets through and among the
+// candidates. It fails if the store counts no values, or the answer becomes too large.
 func (a *Page) AddFacets(ctx context.Context) error {
 	if len(a.answer.Plan.Facets) == 0 {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Fetch makes the response of the fused rankings: texts, contributions, and the status of
-// every source.
+// Fetch reads the texts of the ranked passages and fills in the response, but for facets and what a generator writes.
+// It fails if passages cannot be read or the answer becomes too large.
 func (a *Page) Fetch(ctx context.Context) error {
 	p := a.answer.Plan
 	if a.answer.Known != nil && a.answer.Found.Panel.Specialists(&p.Inquiry) != nil {

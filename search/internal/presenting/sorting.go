@@ -52,7 +52,8 @@ func (a *Page) candidateFields(
 	return nil
 }
 
-// OrderByFields adds what a boost gives each candidate, and sorts by a field.
+// OrderByFields adds what the plan's boost gives each candidate to its score, and sorts by the plan's field. It does
+// nothing if the plan has neither.
 func (a *Page) OrderByFields(ctx context.Context) error {
 	if !a.answer.Plan.ReadsFields() {
 		return nil

@@ -1,0 +1,39 @@
+package search
+
+import (
+	"context"
+	"example.org/conclave/search/internal/question"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/sources"
+	"time"
+)
+
+// outcome is what the sources found for a question of a request.
+type outcome struct {
+	found       *sources.Findings     // for the question
+	corrections []question.Correction // of misspelt words of it
+	synonyms    []question.Expansion  // that were searched for with its words
+	part        string                // the part of a long question that was asked; "": all of it
+	earlier     *sources.Findings     // for the question behind the messages before it; nil: there are none
+	searched    time.Time             // when everything but the writing of an answer has to be done
+}
+
+// untilSearched returns a context that ends when everything but the writing of an answer has to be done.
+func (o *outcome) untilSearched(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.found.Inquiry.Writing == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, o.searched)
+}
+
+// checkAsked returns the error of a request that ends after the sources were asked: its caller has gone, or its filter
+// cannot be followed.
+func checkAsked(ctx context.Context, o *outcome) error {
+	if err := run.CheckCaller(ctx); err != nil {
+		return err
+	}
+	if o.found.Refused != nil {
+		return o.found.Refused
+	}
+	return nil
+}
