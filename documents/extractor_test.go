@@ -233,7 +233,8 @@ row [Country | Days | Fee]: Ireland | 3 | 4.50
 row [Country | Days | Fee]: Norway | 7 | 9.00
 code: returns:⏎  days: 30
 paragraph: ` + refund + `
-`, nil},
+`, []string{`10 words were left out that the page calls navigation, comments or the like: ` +
+			`"We use cookies to improve your visit. Accept all cookies?" …`}},
 		"handbook.md": {Markdown, "Service handbook", `heading1: Returns
 paragraph: Goods that arrive damaged can be returned within 30 days.
 heading2: What to check

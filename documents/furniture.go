@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -19,7 +20,7 @@ func (w *writer) prune(page *html.Node) *html.Node {
 	}
 	words := wordsBelow(body)
 	left := words
-	first := "" // of what names took
+	var begins []string // of what names took
 	var walk func(n *html.Node)
 	walk = func(n *html.Node) {
 		for c := n.FirstChild; c != nil; {
@@ -31,8 +32,8 @@ func (w *writer) prune(page *html.Node) *html.Node {
 			case namedBeside(c):
 				if has := wordsBelow(c); (left-has)*2 >= words {
 					left -= has
-					if has > 0 && first == "" {
-						first = clean(textBelow(c))
+					if has > 0 && len(begins) < namedBlocks {
+						begins = append(begins, fmt.Sprintf("%.60q", clean(textBelow(c))))
 					}
 					n.RemoveChild(c)
 				} else {
@@ -45,8 +46,9 @@ func (w *writer) prune(page *html.Node) *html.Node {
 		}
 	}
 	walk(body)
-	if words-left >= wordsToName {
-		w.warn("%d words were left out that the page calls navigation, comments or the like: %.60q …", words-left, first)
+	if words > left {
+		w.warn("%d words were left out that the page calls navigation, comments or the like: %s …", words-left,
+			strings.Join(begins, ", "))
 	}
 	if main := find(body, atom.Main); main != nil && float64(wordsBelow(main)) >= agreement*float64(wordsBelow(body)) {
 		return main
@@ -54,8 +56,8 @@ func (w *writer) prune(page *html.Node) *html.Node {
 	return body
 }
 
-// wordsToName is the number of words removed by prune from which on there is a warning: those of a paragraph.
-const wordsToName = 40
+// namedBlocks is how many of the elements that prune removed because of names the warning begins to quote.
+const namedBlocks = 5
 
 // beside reports whether an element is navigation, a banner or the like by its HTML element or role.
 func beside(n *html.Node) bool {
@@ -86,7 +88,53 @@ func namedBeside(n *html.Node) bool {
 	if strings.Contains(strings.ToLower(class), "teaser") && find(n, atom.A) != nil {
 		return true // without a link it is the beginning of the text
 	}
-	return besideByName(id) || besideByName(class)
+	return besideByName(class) || besideByName(id) && !namedByHeading(n, id)
+}
+
+// namedByHeading reports whether the id of an element has no other words than the heading that the element begins with,
+// as generators of documentation name sections, and less than half of its words are links: "font-related-parameters" is
+// no list of related pages.
+func namedByHeading(n *html.Node, id string) bool {
+	heading := headingAtTop(n)
+	if heading == nil {
+		return false
+	}
+	said := setOf(wordsOfName(clean(textBelow(heading)))...)
+	for _, word := range wordsOfName(id) {
+		if !said[word] {
+			return false
+		}
+	}
+	return linkedWords(n) < wordsBelow(n)
+}
+
+// headingAtTop returns the heading that is the first element with text in n; nil if another one is.
+func headingAtTop(n *html.Node) *html.Node {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode && strings.TrimSpace(c.Data) != "":
+			return nil
+		case c.Type != html.ElementNode || wordsBelow(c) == 0:
+		case c.DataAtom == atom.H1, c.DataAtom == atom.H2, c.DataAtom == atom.H3, c.DataAtom == atom.H4,
+			c.DataAtom == atom.H5, c.DataAtom == atom.H6:
+			return c
+		default:
+			return headingAtTop(c)
+		}
+	}
+	return nil
+}
+
+// linkedWords returns the number of words in links below n, which wordsBelow does not count.
+func linkedWords(n *html.Node) (words int) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.DataAtom == atom.A {
+			words += len(strings.Fields(textBelow(c)))
+		} else {
+			words += linkedWords(c)
+		}
+	}
+	return words
 }
 
 // furniture are words in the names that pages give to navigation, banners, comments, share buttons, lists of teasers

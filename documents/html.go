@@ -132,3 +132,7 @@ func declaredInHTML(data []byte, contentType string) string {
 	}
 	return string(rest[:end])
 }
+
+// wordsToName is the number of words beside the main text from which on there is a warning: those of a paragraph. Fewer
+// are the page's name, a date and the like.
+const wordsToName = 40

@@ -73,8 +73,9 @@ func isPageNumber(text string, offset, pages int) bool {
 }
 
 // dropRunning clears the running heads and page numbers of the pages: lines at the top or bottom that repeat exactly,
-// or differ only in the page number. The first occurrence of a running head stays; words of tables are not touched. It
-// returns a warning that says how many lines were dropped; "" if none.
+// or differ only in the page number. The first occurrence of a running head stays; words of tables are not touched. If
+// more than half of the pages would have no line left, what has words stays on these: it is their text. It returns a
+// warning that says how many lines were dropped; "" if none.
 func dropRunning(pages []pdfPage) (warning string) {
 	if len(pages) < 2 {
 		return ""
@@ -91,10 +92,20 @@ func dropRunning(pages []pdfPage) (warning string) {
 			}
 		}
 	}
-	dropped, first, number := 0, "", false
+	type running struct {
+		at    int  // of the line
+		alone bool // it is a mere page number
+	}
+	heads := make([][]running, len(pages))
 	kept := map[runningLine]bool{}
+	emptied := 0 // pages
+	empty := make([]bool, len(pages))
 	for i := range pages {
+		lines := 0
 		for at, line := range pages[i].Lines {
+			if strings.TrimSpace(line.Text) != "" {
+				lines++
+			}
 			for _, form := range runningForms(line, pages[i], i, len(pages)) {
 				n := on[form]
 				for _, near := range []int{-1, 1} { // on the border between two places
@@ -109,14 +120,27 @@ func dropRunning(pages []pdfPage) (warning string) {
 					kept[same] = true
 					break
 				}
-				dropped++
-				if first == "" || number && !alone {
-					first = strings.TrimSpace(line.Text)
-					number = alone
-				}
-				pages[i].Lines[at] = pdfLine{}
+				heads[i] = append(heads[i], running{at, alone})
 				break
 			}
+		}
+		empty[i] = lines > 0 && len(heads[i]) == lines
+		if empty[i] {
+			emptied++
+		}
+	}
+	dropped, first, number := 0, "", false
+	for i := range pages {
+		for _, head := range heads[i] {
+			if empty[i] && !head.alone && 2*emptied > len(pages) {
+				continue
+			}
+			dropped++
+			if first == "" || number && !head.alone {
+				first = strings.TrimSpace(pages[i].Lines[head.at].Text)
+				number = head.alone
+			}
+			pages[i].Lines[head.at] = pdfLine{}
 		}
 	}
 	if dropped == 0 {

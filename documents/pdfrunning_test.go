@@ -158,3 +158,33 @@ func TestPDFTables(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesOfOneLine: where a line that looks like a running head is all that most pages have, it stays; on a few pages
+// without text it goes.
+func TestPagesOfOneLine(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		bodies  int // of five pages
+		dropped int
+	}{{"cards", 0, 0}, {"one with more", 1, 1}, {"a report with two figures", 3, 4}} {
+		var pages []pdfPage
+		for i := range 5 {
+			pages = append(pages, pagesOf([]string{fmt.Sprint("Potato ", i+1)})...)
+			if i < 5-c.bodies {
+				pages[i].Lines = pages[i].Lines[:1]
+			}
+		}
+		warning := dropRunning(pages)
+		left := 0
+		for _, page := range pages {
+			for _, line := range page.Lines {
+				if strings.HasPrefix(line.Text, "Potato") {
+					left++
+				}
+			}
+		}
+		if left != 5-c.dropped || (warning != "") != (c.dropped > 0) {
+			t.Errorf("%s: %d of 5 lines are left, %q", c.name, left, warning)
+		}
+	}
+}
