@@ -278,15 +278,45 @@ func (p texts) Len() int { return int(p.corpus.counts.Load().Passages) }
 // Ordinals returns a number beyond all that will ever be given out.
 func (p texts) Ordinals() int { return math.MaxInt32 }
 
-// Read implements storage.Passages, in one request.
+// Read implements storage.Passages, in one request for those that this question has not read yet.
 func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
-	ids := p.table.idsOf(ordinals)
+	out := make([]corpus.Passage, len(ordinals))
+	var missing []rank.Ordinal
+	var places []int
+	p.mu.Lock()
+	for i, o := range ordinals {
+		passage, ok := p.passages[o]
+		if !ok {
+			missing = append(missing, o)
+			places = append(places, i)
+		}
+		out[i] = passage
+	}
+	p.mu.Unlock()
+	if len(missing) == 0 {
+		return out, nil
+	}
+	ids := p.table.idsOf(missing)
 	read, err := p.store.readPassages(ctx, ids)
+	if err == nil {
+		read, err = p.store.ofOneVersion(ctx, ids, read)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return p.store.ofOneVersion(ctx, ids, read)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for n, i := range places {
+		out[i] = read[n]
+		if len(p.passages) < mostRead {
+			p.passages[missing[n]] = read[n]
+		}
+	}
+	return out, nil
 }
+
+// mostRead is how many passages a question keeps that it has read.
+const mostRead = 100
 
 func (p texts) Size(o rank.Ordinal) (int, error) {
 	p.table.mu.RLock()

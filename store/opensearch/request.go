@@ -32,6 +32,7 @@ type fetched struct {
 	expecting   map[asked]expected                    // of late interaction
 	scores      map[asked]map[rank.Ordinal]float32    // that were fetched
 	vectors     map[string]map[rank.Ordinal][]float32 // by expert
+	passages    map[rank.Ordinal]corpus.Passage       // whose texts were read
 	codes       map[string]map[rank.Ordinal][]byte
 	wordQueries map[asked]*wordQuery
 	holding     bool                                       // it will be asked what candidates hold
@@ -47,6 +48,7 @@ func newFetched() *fetched {
 		scores:      map[asked]map[rank.Ordinal]float32{},
 		vectors:     map[string]map[rank.Ordinal][]float32{},
 		codes:       map[string]map[rank.Ordinal][]byte{},
+		passages:    map[rank.Ordinal]corpus.Passage{},
 		wordQueries: map[asked]*wordQuery{},
 		held:        map[asked]map[rank.Ordinal]map[string]bool{},
 		counting:    map[string]*counting{},

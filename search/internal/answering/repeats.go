@@ -42,7 +42,7 @@ func (a *Answer) surely(ctx context.Context, m plan.Method, in fusion.Input, ran
 		}
 		items = deeper.Items
 	}
-	again, err := a.repeatsOfFirst(ctx, items)
+	again, err := a.repeatsOfFirst(ctx, items, k)
 	if err != nil || len(again) == 0 {
 		return err
 	}
@@ -55,13 +55,15 @@ func (a *Answer) surely(ctx context.Context, m plan.Method, in fusion.Input, ran
 	return nil
 }
 
-// repeatsOfFirst returns which of the items after the first, at most mostRepeats, repeat its text (repeats). It
-// returns nil for passages that are slow to read (AtHand). items must not be empty.
-func (a *Answer) repeatsOfFirst(ctx context.Context, items []fusion.Item) (again []rank.Ordinal, err error) {
+// repeatsOfFirst returns which of the items after the first, at most mostRepeats, repeat its text (repeats). Of
+// passages that are slow to read (AtHand) it reads the k that are returned, too, which are then not read again. items
+// must not be empty.
+func (a *Answer) repeatsOfFirst(ctx context.Context, items []fusion.Item, k int) (again []rank.Ordinal, err error) {
+	most := 1 + mostRepeats
 	if _, quick := a.Found.View.Passages().(storage.AtHand); !quick {
-		return nil, nil
+		most = max(most, k)
 	}
-	items = items[:min(len(items), 1+mostRepeats)]
+	items = items[:min(len(items), most)]
 	ordinals := make([]rank.Ordinal, len(items))
 	for i, x := range items {
 		ordinals[i] = x.Ordinal
@@ -71,7 +73,7 @@ func (a *Answer) repeatsOfFirst(ctx context.Context, items []fusion.Item) (again
 		return nil, fmt.Errorf("comparing the first passages: %w", err)
 	}
 	first := Shingles(passages[0].Text)
-	for i := range passages[1:] {
+	for i := range passages[1:min(len(passages), 1+mostRepeats)] {
 		if Repeats(first, Shingles(passages[i+1].Text)) {
 			again = append(again, ordinals[i+1])
 		}
