@@ -155,7 +155,7 @@ func tellNothing() []string {
 		"GET /v1/collections", "GET /v1/collections/{name}", // numbers of passages
 		"POST /mcp", "GET /v1/models", "GET /v1/models/{model}",
 		"GET /v1/vector_stores", "GET /v1/vector_stores/{collection}", // numbers of files
-		"GET /livez", "GET /readyz", "GET /startupz", "GET /metrics", "GET /openapi.json", "GET /openapi.yaml",
+		"GET /livez", "GET /readyz", "GET /v1/readyz", "GET /startupz", "GET /metrics", "GET /openapi.json", "GET /openapi.yaml",
 	}
 }
 
