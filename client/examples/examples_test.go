@@ -42,7 +42,7 @@ func TestExamples(t *testing.T) {
 		".",
 	)
 	model := realclients.NewModel(t)
-	model.Say("She was in love with her own reflection [1].", " Cheese was nothing to her [1].")
+	model.Say("She was in love with her own reflection [1].", " Geneva bored her [1].")
 	url := realclients.Server(t, realclients.ServerOptions{
 		Real: true, Passages: realclients.DemoDocuments(t),
 		Change: func(c *configs.Config) {

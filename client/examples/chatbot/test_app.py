@@ -15,13 +15,13 @@ with TestClient(app) as client:
         assert response.status_code == 200, response.text
         return response.json()
 
-    # The generator's answer comes with what it cites; what is in no passage is marked.
+    # The generator's answer comes with what it cites, or with the passage that says it; what is in none is marked.
     reply = chat("why did the fox hide the moon")
-    assert reply["answer"].startswith("She was in love with her own reflection [1]."), reply
-    assert "Cheese was nothing to her [1]. (not in the passages that are cited)" in reply["answer"], reply
+    assert reply["answer"].startswith("She was in love with her own reflection ["), reply
+    assert "Geneva bored her [1]. (not in the passages that are cited)" in reply["answer"], reply
     assert reply["verdict"] == "found" and len(reply["citations"]) == 2, reply
     first = reply["citations"][0]
-    assert reply["answer"][first["start_index"] : first["end_index"]] == "[1]", reply
+    assert reply["answer"][first["start_index"] : first["end_index"]] in ("[1]", "[2]"), reply
     assert "The Fox and the Borrowed Moon" in first["title"] and first["url"].startswith(sys.argv[1]), reply
 
     # A follow-up is asked behind what was said before.

@@ -152,7 +152,7 @@ class Client(_Options):
         visible: bool = False,
     ) -> Written:
         """Puts a file in the place of a document, whole. What the file is, is found out where content_type is ""."""
-        about = {"content_type": content_type, "encoding": encoding, "title": title, "source": source}
+        about: dict[str, Any] = {"content_type": content_type, "encoding": encoding, "title": title, "source": source}
         about |= {"tags": tags, "metadata": metadata}
         return self._do(calls.put_document(id, file, about, if_version, if_absent, visible))
 
@@ -306,7 +306,7 @@ class AsyncClient(_Options):
         if_absent: bool = False,
         visible: bool = False,
     ) -> Written:
-        about = {"content_type": content_type, "encoding": encoding, "title": title, "source": source}
+        about: dict[str, Any] = {"content_type": content_type, "encoding": encoding, "title": title, "source": source}
         about |= {"tags": tags, "metadata": metadata}
         return await self._do(calls.put_document(id, file, about, if_version, if_absent, visible))
 
