@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -49,7 +50,9 @@ type comparison struct {
 	own       []map[string]bool // words of each passage
 	asked     map[string]bool   // words of the question
 	languages []string          // of the passages, by their codes; nil: it is not clear
-	nouns     bool              // one of them writes all nouns with a capital letter, which so tells no names
+	// functionWords are those of these languages, or of all if it is not clear.
+	functionWords languages.FunctionWords
+	nouns         bool // one of them writes all nouns with a capital letter, which so tells no names
 }
 
 // newComparison returns a comparison with passages, whose titles and places count as well.
@@ -61,6 +64,13 @@ func newComparison(question string, passages []Passage) *comparison {
 		texts = append(texts, p.Text)
 	}
 	out.languages = languages.Of(texts)
+	out.functionWords = languages.FunctionWords{}
+	for _, code := range out.languages {
+		maps.Copy(out.functionWords, languages.FunctionWordsOf(code))
+	}
+	if len(out.languages) == 0 {
+		out.functionWords = languages.AllFunctionWords()
+	}
 	out.nouns = slices.Contains(out.languages, "de") || slices.Contains(out.languages, "lb")
 	return out
 }
@@ -106,7 +116,7 @@ func (c *comparison) check(text string, at span, cut bool) Sentence {
 		return s
 	case cited.MatchString(s.Text): // a citation within it cannot be put right
 	default:
-		if best, ok := c.supporting(terms, plain, foreign); ok {
+		if best, ok := c.supporting(plain, foreign); ok {
 			s.Passages = []int{best}
 			s.Support = c.support(terms, s.Passages)
 			s.Supported = true
@@ -165,13 +175,21 @@ func (c *comparison) support(words []string, passages []int) float64 {
 	return float64(found) / float64(len(words))
 }
 
-// supporting returns the passage that has the most of a sentence's words, and all its numbers and names. ok is false
-// if no passage has enough of them.
-func (c *comparison) supporting(words []string, plain string, foreign bool) (best int, ok bool) {
+// supporting returns the passage that has the most of a sentence's words, and its first one and all its numbers and
+// names. Function words do not count, since some passage has them always. ok is false if no passage has enough words.
+func (c *comparison) supporting(plain string, foreign bool) (best int, ok bool) {
+	var words []string
+	for _, field := range strings.Fields(plain) {
+		field = strings.TrimFunc(field, func(r rune) bool { return !wordy(r) })
+		if !c.functionWords.Has(field) {
+			words = append(words, bm25.Analyse(field)...)
+		}
+	}
 	most := 0.
 	for i := range c.own {
 		share := c.support(words, []int{i})
-		if share >= LeastSupport && share > most && len(c.missing(plain, []int{i}, foreign)) == 0 {
+		if share >= LeastSupport && share > most && c.own[i][words[0]] &&
+			len(c.missing(plain, []int{i}, foreign)) == 0 {
 			best = i
 			most = share
 		}
