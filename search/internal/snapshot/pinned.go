@@ -38,7 +38,6 @@ func Pin(view storage.View, types conditions.Types) *Pinned {
 	return p
 }
 
-// Hold adds a user.
 // Separate returns the same view for one of several questions that are asked in turn and have nothing in common: what
 // one of them searched for is not fetched again for the others. p has to be held for as long as it is used.
 func (p *Pinned) Separate() *Pinned {
@@ -51,6 +50,7 @@ func (p *Pinned) Separate() *Pinned {
 	return out
 }
 
+// Hold adds a user.
 func (p *Pinned) Hold() { p.users.Add(1) }
 
 // Release removes a user and releases the view after the last one.
