@@ -18,8 +18,8 @@ import (
 const mostAbsent = 8
 
 // absentFields returns a note for each field of a request that no passage has: one of the filter if nothing was found,
-// one of a facet that has no values, and the one to sort by. Only passages count that the caller may see. An error of
-// the store gives no note.
+// one of a facet that has no values, and the one to sort by if no result shows it. Only passages count that the caller
+// may see. It takes a turn for each field that it looks for. An error of the store, or the end of ctx, gives no note.
 func (e *Engine) absentFields(ctx context.Context, r *Request, out *presenting.Response) (notes []string) {
 	var asked []string
 	if len(out.Results) == 0 && len(out.Groups) == 0 && len(out.Rankings) == 0 {
@@ -30,14 +30,20 @@ func (e *Engine) absentFields(ctx context.Context, r *Request, out *presenting.R
 			asked = append(asked, f.Field)
 		}
 	}
-	if r.Sort.Field != "" {
+	shown := func(x presenting.Result) bool { _, there := x.Metadata[r.Sort.Field]; return there }
+	if r.Sort.Field != "" && !slices.ContainsFunc(out.Results, shown) {
 		asked = append(asked, r.Sort.Field)
 	}
 	slices.Sort(asked)
 	asked = slices.Compact(asked)
 	for _, field := range asked[:min(len(asked), mostAbsent)] {
 		there := storage.Filter{Condition: conditions.Condition{Field: field, Exists: new(true)}}
-		if n, err := e.Count(ctx, there); err == nil && n == 0 {
+		n := 0
+		err := e.run.Compute(ctx, func(ctx context.Context) (err error) {
+			n, err = e.Count(ctx, there)
+			return err
+		})
+		if err == nil && n == 0 {
 			notes = append(notes, fmt.Sprintf("no passage has the field %s%s", wording.Quote(field), e.nearFields(field)))
 		}
 	}

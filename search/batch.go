@@ -56,7 +56,7 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 		if i > 0 {
 			ahead = delivered[i-1]
 		}
-		running.Go(func() { answers[i] <- l.answerOne(ctx, requests[i], ahead) })
+		running.Go(func() { answers[i] <- e.answerOne(ctx, l, requests[i], ahead) })
 	}
 	for i := range requests {
 		if i == 0 {
@@ -81,8 +81,8 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 // BatchOver says that a search was not done within the time of its batch.
 const BatchOver = "the time of the whole batch was over before this search was done: send it again, with fewer at once"
 
-// answerOne answers a search of a batch.
-func (l *lineUp) answerOne(ctx context.Context, r Request, ahead <-chan struct{}) (answer Answer) {
+// answerOne answers a search of a batch with line-up l. ahead is closed when the answer before it was delivered.
+func (e *Engine) answerOne(ctx context.Context, l *lineUp, r Request, ahead <-chan struct{}) (answer Answer) {
 	defer func() {
 		var known *fault.Error
 		if answer.Err != nil && context.Cause(ctx) == context.DeadlineExceeded &&
@@ -94,7 +94,7 @@ func (l *lineUp) answerOne(ctx context.Context, r Request, ahead <-chan struct{}
 		return Answer{Err: fmt.Errorf("the caller has gone: %w", err)}
 	}
 	answer.Err = run.Guard(func() (err error) {
-		answer.Response, err = l.answer(ctx, r, time.Now(), ahead)
+		answer.Response, err = e.answerNoted(ctx, l, r, time.Now(), ahead)
 		return err
 	})
 	return answer

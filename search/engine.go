@@ -87,7 +87,18 @@ func (e *Engine) Search(ctx context.Context, r Request) (presenting.Response, er
 		return presenting.Response{}, err
 	}
 	defer l.panel.Users.Leave()
-	response, err := l.answer(ctx, r, started, nil)
+	return e.answerNoted(ctx, l, r, started, nil)
+}
+
+// answerNoted answers a request with line-up l as lineUp.answer does, and notes which of its fields no passage has.
+func (e *Engine) answerNoted(
+	ctx context.Context,
+	l *lineUp,
+	r Request,
+	started time.Time,
+	ahead <-chan struct{},
+) (presenting.Response, error) {
+	response, err := l.answer(ctx, r, started, ahead)
 	if err == nil {
 		response.Notes = append(response.Notes, e.absentFields(ctx, &r, &response)...)
 	}
