@@ -22,42 +22,23 @@ import (
 // reader marks, or passages.
 const chatModel = "conclave"
 
-// chat returns OpenAI's chat interface, where the collection is asked.
+// chat returns the routes of OpenAI's interfaces that answer a question: chat completions, responses and completions.
 func chat() []handlers.Adapter {
+	route := func(path string, serve func(*http.Request, handlers.Admitted) (handlers.Answer, error)) handlers.Adapter {
+		return handlers.Adapter{
+			Method:  http.MethodPost,
+			Path:    path,
+			Scope:   handlers.ScopeSearch,
+			Cost:    handlers.Searching(0),
+			Refusal: openAIError("model"),
+			Choose:  collectionsOfChat,
+			Serve:   serve,
+		}
+	}
 	return []handlers.Adapter{
-		{
-			Method:  http.MethodPost,
-			Path:    "/v1/chat/completions",
-			Scope:   handlers.ScopeSearch,
-			Cost:    handlers.Searching(0),
-			Refusal: openAIError("model"),
-			Choose:  collectionsOfChat,
-			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
-				return completeChat(r, e, collectionOf(e))
-			},
-		},
-		{
-			Method:  http.MethodPost,
-			Path:    "/v1/responses",
-			Scope:   handlers.ScopeSearch,
-			Cost:    handlers.Searching(0),
-			Refusal: openAIError("model"),
-			Choose:  collectionsOfChat,
-			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
-				return respond(r, e, collectionOf(e))
-			},
-		},
-		{
-			Method:  http.MethodPost,
-			Path:    "/v1/completions",
-			Scope:   handlers.ScopeSearch,
-			Cost:    handlers.Searching(0),
-			Refusal: openAIError("model"),
-			Choose:  collectionsOfChat,
-			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
-				return completeText(r, e, collectionOf(e))
-			},
-		},
+		route("/v1/chat/completions", completeChat),
+		route("/v1/responses", respond),
+		route("/v1/completions", completeText),
 	}
 }
 
@@ -164,7 +145,8 @@ func (c *chatTexts) UnmarshalJSON(data []byte) error {
 	var texts []string
 	for _, part := range parts {
 		var text string
-		if part.Type != "text" || json.Unmarshal(part.Text, &text) != nil {
+		kinds := []string{"text", "input_text", "output_text"} // the last two are of responses
+		if !slices.Contains(kinds, part.Type) || json.Unmarshal(part.Text, &text) != nil {
 			c.other = part.Type
 			continue
 		}
@@ -241,7 +223,7 @@ func (s *stopTexts) UnmarshalJSON(data []byte) error {
 
 // ask returns what is asked of a model by a conversation.
 func (in *chatRequest) ask() asking {
-	out := asking{model: in.Model, tokens: map[string]*int{
+	out := asking{model: in.Model, stop: in.Stop, notes: unknownFields(in.Others), tokens: map[string]*int{
 		"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens,
 	}}
 	for _, m := range in.Messages {
@@ -255,6 +237,37 @@ type asking struct {
 	model    string
 	messages []search.Message
 	tokens   map[string]*int // how many a generator may write, by the name of the parameter; nil: it is not said
+	stop     []string        // texts before which the answer ends
+	notes    []string        // on the request
+}
+
+// answerBody is the body of a request for an answer, of one of OpenAI's interfaces.
+type answerBody interface {
+	// check returns an error about a field that would change the answer and has no meaning here.
+	check() error
+	// ask returns what is asked.
+	ask() asking
+}
+
+// readAsking reads the body of a request into `in`, and returns the search that it asks for and the answer, to which
+// nothing is written yet. It fails if the body is no such JSON, or asks for what cannot be done.
+func readAsking(r *http.Request, e handlers.Admitted, in answerBody) (search.Request, *chatAnswer, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return search.Request{}, nil, err
+	}
+	if err := json.Unmarshal(body, in); err != nil {
+		return search.Request{}, nil, mistake(body, err)
+	}
+	if err := in.check(); err != nil {
+		return search.Request{}, nil, err
+	}
+	asked := in.ask()
+	request, err := asked.request(e)
+	return request, &chatAnswer{
+		collection: collectionOf(e), base: addressOf(r, e), stop: stopFilter{texts: asked.stop}, notes: asked.notes,
+		emit: func(string) error { return nil },
+	}, err
 }
 
 // request returns the search that is asked for.
@@ -296,24 +309,12 @@ func (in asking) request(e handlers.Engine) (r search.Request, err error) {
 const mostChatTokens = 8192
 
 // completeChat answers a conversation.
-func completeChat(r *http.Request, e handlers.Admitted, collection string) (out handlers.Answer, err error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return out, err
-	}
+func completeChat(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
 	var in chatRequest
-	if err := json.Unmarshal(body, &in); err != nil {
-		return out, mistake(body, err)
-	}
-	if err := in.check(); err != nil {
-		return out, err
-	}
-	request, err := in.ask().request(e)
+	request, a, err := readAsking(r, e, &in)
 	if err != nil {
 		return out, err
 	}
-	a := &chatAnswer{collection: collection, base: addressOf(r, e), stop: stopFilter{texts: in.Stop}}
-	a.notes = unknownFields(in.Others)
 	head := completion{
 		ID: "chatcmpl-" + strings.ToLower(rand.Text()), Created: time.Now().Unix(), Model: in.Model,
 	}
@@ -323,7 +324,6 @@ func completeChat(r *http.Request, e handlers.Admitted, collection string) (out 
 		}
 		return out, nil
 	}
-	a.emit = func(string) error { return nil }
 	response, err := a.answer(r.Context(), e, request)
 	if err != nil {
 		return out, err
@@ -334,7 +334,7 @@ func completeChat(r *http.Request, e handlers.Admitted, collection string) (out 
 		Role: "assistant", Content: a.text.String(), Annotations: a.annotations(response),
 	}}}
 	head.Usage = usageOf(response)
-	head.judge(response, a.notes)
+	head.judge(response, a)
 	out.Value = head
 	return out, nil
 }
@@ -360,10 +360,10 @@ type completion struct {
 	Notes   []string   `json:"notes,omitempty"`   // what to know about the question
 }
 
-// judge adds what the search says of itself, behind other notes.
-func (c *completion) judge(r search.Response, notes []string) {
+// judge sets the verdict and the notes of answer a, which the search r found.
+func (c *completion) judge(r search.Response, a *chatAnswer) {
 	c.Verdict = string(r.Verdict)
-	c.Notes = slices.Concat(notes, corrections(r), notesOf(r))
+	c.Notes = a.allNotes(r)
 }
 
 type choice struct {
@@ -421,8 +421,6 @@ func (a *chatAnswer) stream(
 	usage bool,
 	send func(any) error,
 ) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	head.Object = "chat.completion.chunk"
 	piece := func(delta chatDelta, finish *string) completion {
 		next := head
@@ -430,25 +428,20 @@ func (a *chatAnswer) stream(
 		return next
 	}
 	begun := false
-	a.emit = func(text string) error {
+	response, err := a.answerTo(ctx, e, request, func(text string) error {
 		delta := chatDelta{Content: text}
 		if !begun {
 			begun = true
 			delta.Role = "assistant"
 		}
-		err := send(piece(delta, nil))
-		if err != nil {
-			cancel() // nobody reads what would be written
-		}
-		return err
-	}
-	response, err := a.answer(ctx, e, request)
+		return send(piece(delta, nil))
+	})
 	if err != nil {
 		return err
 	}
 	finish := a.finish(response)
 	last := piece(chatDelta{Annotations: a.annotations(response)}, &finish)
-	last.judge(response, a.notes)
+	last.judge(response, a)
 	err = send(last)
 	if err == nil && usage {
 		head.Choices = []choice{}

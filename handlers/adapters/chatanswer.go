@@ -121,6 +121,31 @@ func (a *chatAnswer) answer(
 	return r, a.failed
 }
 
+// answerTo works as answer does and sends each piece of the text to the client with emit. If that fails, it ends the
+// search, since nobody reads the rest.
+func (a *chatAnswer) answerTo(
+	ctx context.Context,
+	e handlers.Engine,
+	request search.Request,
+	emit func(piece string) error,
+) (search.Response, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a.emit = func(piece string) error {
+		err := emit(piece)
+		if err != nil {
+			cancel()
+		}
+		return err
+	}
+	return a.answer(ctx, e, request)
+}
+
+// allNotes returns the notes on the request and on the search r that answered it.
+func (a *chatAnswer) allNotes(r search.Response) []string {
+	return slices.Concat(a.notes, corrections(r), notesOf(r))
+}
+
 // write appends a piece of the generator's text to the answer. It is held back until a sentence of it is supported.
 func (a *chatAnswer) write(piece string) {
 	if a.supported {

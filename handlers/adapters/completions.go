@@ -3,15 +3,12 @@ package adapters
 import (
 	"context"
 	"crypto/rand"
-	"io"
 	"net/http"
 	"strings"
 	"time"
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
-
-	"github.com/go-json-experiment/json"
 )
 
 // textRequest is a request of OpenAI's older interface for completions. Its prompt is taken for a question.
@@ -83,27 +80,21 @@ type textChoice struct {
 	LogProbs     any     `json:"logprobs"` // always null
 }
 
+// ask returns the prompt as a question.
+func (in *textRequest) ask() asking {
+	return asking{
+		model: in.Model, messages: []search.Message{{Role: "user", Content: in.Prompt[0]}}, stop: in.Stop,
+		tokens: map[string]*int{"max_tokens": in.MaxTokens}, notes: unknownFields(in.Others),
+	}
+}
+
 // completeText answers a prompt.
-func completeText(r *http.Request, e handlers.Admitted, collection string) (out handlers.Answer, err error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return out, err
-	}
+func completeText(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
 	var in textRequest
-	if err := json.Unmarshal(body, &in); err != nil {
-		return out, mistake(body, err)
-	}
-	if err := in.check(); err != nil {
-		return out, err
-	}
-	asked := asking{model: in.Model, tokens: map[string]*int{"max_tokens": in.MaxTokens}}
-	asked.messages = []search.Message{{Role: "user", Content: in.Prompt[0]}}
-	request, err := asked.request(e)
+	request, a, err := readAsking(r, e, &in)
 	if err != nil {
 		return out, err
 	}
-	a := &chatAnswer{collection: collection, base: addressOf(r, e), stop: stopFilter{texts: in.Stop}}
-	a.notes = unknownFields(in.Others)
 	head := textCompletion{
 		ID: "cmpl-" + strings.ToLower(rand.Text()), Object: "text_completion", Created: time.Now().Unix(), Model: in.Model,
 	}
@@ -113,7 +104,6 @@ func completeText(r *http.Request, e handlers.Admitted, collection string) (out 
 		}
 		return out, nil
 	}
-	a.emit = func(string) error { return nil }
 	found, err := a.answer(r.Context(), e, request)
 	if err != nil {
 		return out, err
@@ -128,7 +118,7 @@ func (a *chatAnswer) finishText(head textCompletion, text string, found search.R
 	head.Choices = []textChoice{{Text: text, FinishReason: &finish}}
 	head.Usage = usageOf(found)
 	head.Verdict = string(found.Verdict)
-	head.Notes = append(append(a.notes, corrections(found)...), notesOf(found)...)
+	head.Notes = a.allNotes(found)
 	return head
 }
 
@@ -141,18 +131,11 @@ func (a *chatAnswer) streamText(
 	usage bool,
 	send func(any) error,
 ) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	a.emit = func(text string) error {
+	found, err := a.answerTo(ctx, e, request, func(text string) error {
 		next := head
 		next.Choices = []textChoice{{Text: text}}
-		err := send(next)
-		if err != nil {
-			cancel() // nobody reads what would be written
-		}
-		return err
-	}
-	found, err := a.answer(ctx, e, request)
+		return send(next)
+	})
 	if err != nil {
 		return err
 	}

@@ -152,7 +152,7 @@ func (d *comparison) compare(where string, schema any, of reflect.Type) {
 	switch {
 	case of == reflect.TypeFor[json.RawMessage]():
 		return // read by hand
-	case of == reflect.TypeFor[chatTexts](), of == reflect.TypeFor[stopTexts](), of == reflect.TypeFor[responsesTexts](),
+	case of == reflect.TypeFor[chatTexts](), of == reflect.TypeFor[stopTexts](),
 		of == reflect.TypeFor[responsesInput]():
 		if !slices.Contains(types, "string") || !slices.Contains(types, "array") {
 			d.Errorf("%s is one of %v", where, types)

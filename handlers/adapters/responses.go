@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -54,7 +53,7 @@ type responsesInput []responsesItem
 type responsesItem struct {
 	Type    string         `json:"type"`
 	Role    string         `json:"role"`
-	Content responsesTexts `json:"content"`
+	Content chatTexts      `json:"content"`
 	Others  map[string]any `json:",embed"`
 }
 
@@ -72,39 +71,6 @@ func (in *responsesInput) UnmarshalJSON(data []byte) error {
 		return invalid("wrong_type", "", "has to be a string or a list of messages")
 	}
 	*in = all
-	return nil
-}
-
-// responsesTexts is the content of a message: its texts, and the type of the first part of another kind.
-type responsesTexts struct {
-	text  string
-	other string
-}
-
-// UnmarshalJSON reads a string, or parts of the types input_text, output_text and text, which are joined.
-func (c *responsesTexts) UnmarshalJSON(data []byte) error {
-	*c = responsesTexts{}
-	if string(data) == "null" || json.Unmarshal(data, &c.text) == nil {
-		return nil
-	}
-	var parts []struct {
-		Type   string         `json:"type"`
-		Text   string         `json:"text"`
-		Others map[string]any `json:",embed"`
-	}
-	if err := json.Unmarshal(data, &parts); err != nil {
-		return invalid("wrong_type", "", "has to be a string or a list of parts")
-	}
-	var texts []string
-	for _, part := range parts {
-		switch part.Type {
-		case "input_text", "output_text", "text":
-			texts = append(texts, part.Text)
-		default:
-			c.other = part.Type
-		}
-	}
-	c.text = strings.Join(texts, "\n")
 	return nil
 }
 
@@ -145,7 +111,10 @@ func (in *responsesRequest) check() error {
 
 // ask returns what is asked of a model. Reasoning of earlier answers is left out.
 func (in *responsesRequest) ask() asking {
-	out := asking{model: in.Model, tokens: map[string]*int{"max_output_tokens": in.MaxOutputTokens}}
+	out := asking{
+		model: in.Model, tokens: map[string]*int{"max_output_tokens": in.MaxOutputTokens},
+		notes: unknownFields(withoutUnused(in.Others)),
+	}
 	for _, item := range in.Input {
 		if item.Type != "reasoning" {
 			out.messages = append(out.messages, search.Message{Role: item.Role, Content: item.Content.text})
@@ -155,24 +124,12 @@ func (in *responsesRequest) ask() asking {
 }
 
 // respond answers a request of the Responses interface.
-func respond(r *http.Request, e handlers.Admitted, collection string) (out handlers.Answer, err error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return out, err
-	}
+func respond(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
 	var in responsesRequest
-	if err := json.Unmarshal(body, &in); err != nil {
-		return out, mistake(body, err)
-	}
-	if err := in.check(); err != nil {
-		return out, err
-	}
-	request, err := in.ask().request(e)
+	request, a, err := readAsking(r, e, &in)
 	if err != nil {
 		return out, err
 	}
-	a := &chatAnswer{collection: collection, base: addressOf(r, e)}
-	a.notes = unknownFields(withoutUnused(in.Others))
 	id := strings.ToLower(rand.Text())
 	begun := response{
 		ID: "resp_" + id, Object: "response", CreatedAt: time.Now().Unix(), Status: "in_progress", Model: in.Model,
@@ -188,7 +145,6 @@ func respond(r *http.Request, e handlers.Admitted, collection string) (out handl
 		out.Events = func(send func(any) error) error { return s.stream(r.Context(), e, request, send) }
 		return out, nil
 	}
-	a.emit = func(string) error { return nil }
 	found, err := a.answer(r.Context(), e, request)
 	if err != nil {
 		return out, err
@@ -333,8 +289,6 @@ func (s *responseStream) stream(
 	request search.Request,
 	send func(any) error,
 ) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	begun := false
 	begin := func() error {
 		begun = true
@@ -347,20 +301,14 @@ func (s *responseStream) stream(
 			s.ofText("content_part.added", map[string]any{"part": partOf("", nil)}),
 		)
 	}
-	s.a.emit = func(text string) error {
-		var err error
+	found, err := s.a.answerTo(ctx, e, request, func(text string) error {
 		if !begun {
-			err = begin()
+			if err := begin(); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			err = send(s.ofText("output_text.delta", map[string]any{"delta": text, "logprobs": []any{}}))
-		}
-		if err != nil {
-			cancel() // nobody reads what would be written
-		}
-		return err
-	}
-	found, err := s.a.answer(ctx, e, request)
+		return send(s.ofText("output_text.delta", map[string]any{"delta": text, "logprobs": []any{}}))
+	})
 	if err == nil && !begun { // nothing was written
 		err = begin()
 	}
@@ -421,6 +369,6 @@ func (s *responseStream) finish(found search.Response) response {
 	tokens := usageOf(found).Completion
 	whole.Usage = &responseUsage{Output: tokens, Total: tokens}
 	whole.Verdict = string(found.Verdict)
-	whole.Notes = append(append(s.a.notes, corrections(found)...), notesOf(found)...)
+	whole.Notes = s.a.allNotes(found)
 	return whole
 }
