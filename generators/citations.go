@@ -84,7 +84,7 @@ func wordSet(text string) map[string]bool {
 	return words
 }
 
-// have reports whether a word stands in one of the passages.
+// have reports whether one of the passages with these numbers has a word, as bm25.Analyse returns it.
 func (c *comparison) have(passages []int, word string) bool {
 	return slices.ContainsFunc(passages, func(i int) bool { return c.own[i][word] })
 }
@@ -98,7 +98,8 @@ func Check(question, text string, passages []Passage) (out []Sentence) {
 	return out
 }
 
-// check compares a sentence of a text with the passages. cut says that the text ends in it.
+// check returns the sentence at a place in a text, compared with the passages. cut says that the text ends within the
+// sentence, which is then not compared.
 func (c *comparison) check(text string, at span, cut bool) Sentence {
 	s := Sentence{Text: text[at.begin:at.end]}
 	plain := c.readCitations(&s, text[at.begin:at.until])
@@ -125,7 +126,7 @@ func (c *comparison) check(text string, at span, cut bool) Sentence {
 		}
 	}
 	switch {
-	case len(s.Unfounded) > 0 && !c.wereAsked(s.Unfounded), len(s.Unknown) > 0:
+	case len(s.Unfounded) > 0 && !c.inQuestion(s.Unfounded), len(s.Unknown) > 0:
 	case at.opens:
 		s.Unchecked = Introduction
 	case len(s.Passages) == 0 && c.denies(plain):
@@ -175,8 +176,9 @@ func (c *comparison) support(words []string, passages []int) float64 {
 	return float64(found) / float64(len(words))
 }
 
-// supporting returns the passage that has the most of a sentence's words, and its first one and all its numbers and
-// names. Function words do not count, since some passage has them always. ok is false if no passage has enough words.
+// supporting returns the number of the passage that supports a sentence best: of those that have its first word and all
+// its numbers and names, the one with the largest share of its words. Function words do not count, since some passage
+// has them always. ok is false if no passage has a share of LeastSupport.
 func (c *comparison) supporting(plain string, foreign bool) (best int, ok bool) {
 	var words []string
 	for _, field := range strings.Fields(plain) {
@@ -197,7 +199,8 @@ func (c *comparison) supporting(plain string, foreign bool) (best int, ok bool) 
 	return best, most > 0
 }
 
-// isForeign reports whether a text is in a language that none of the passages is in, as far as that is clear.
+// isForeign reports whether a text is in another language than all passages. It returns false if one of their languages
+// is not clear.
 func (c *comparison) isForeign(text string) bool {
 	found := languages.Of([]string{text})
 	if len(found) == 0 || len(c.languages) == 0 || slices.Contains(c.languages, found[0]) {
@@ -206,8 +209,8 @@ func (c *comparison) isForeign(text string) bool {
 	return languages.Among(text, append(slices.Clone(c.languages), found[0])) == found[0]
 }
 
-// wereAsked reports whether all of some words stand in the question.
-func (c *comparison) wereAsked(words []string) bool {
+// inQuestion reports whether every one of these words stands in the question, in whatever inflection.
+func (c *comparison) inQuestion(words []string) bool {
 	return !slices.ContainsFunc(bm25.Analyse(strings.Join(words, " ")), func(w string) bool { return !c.asked[w] })
 }
 
@@ -233,9 +236,9 @@ var negation = regexp.MustCompile(`^(?:no|not|none|nothing|never|neither|nor|can
 	`nicht|nichts|kein(?:e|en|em|er|es)?|weder|niet|niets|geen|` +
 	`ne|pas|aucune?|rien|n['’].+|ning[uú]n[oa]?|nada|sin|non|nessun[oa]?|nulla|n[aã]o|nenhuma?)$`)
 
-// missing returns the numbers of a sentence, and its words with a capital letter behind the first, that stand in none
-// of some passages. Of a sentence in a foreign language, and of passages in one that writes all nouns with a capital
-// letter, these are the numbers alone.
+// missing returns the numbers and names of a sentence that none of the passages with these numbers has. A name is a
+// word with a capital letter that is not the first. Names are not looked for if the sentence is foreign (isForeign), or
+// if the passages are in a language that writes all nouns with a capital letter.
 func (c *comparison) missing(sentence string, passages []int, foreign bool) (missing []string) {
 	for i, field := range strings.Fields(sentence) {
 		field = strings.TrimFunc(field, func(r rune) bool { return !wordy(r) })

@@ -40,7 +40,7 @@ func (e *admittedEngine) KeepDocument(
 	if err != nil {
 		return d, err
 	}
-	return e.shown(ctx, writer, result)
+	return e.awaitDocument(ctx, writer, result)
 }
 
 // AmendDocument replaces the tags and metadata of a document, and returns the document when searches see them. It fails
@@ -67,11 +67,12 @@ func (e *admittedEngine) AmendDocument(
 	if !there {
 		return d, unknownDocument(id)
 	}
-	return e.shown(ctx, writer, result)
+	return e.awaitDocument(ctx, writer, result)
 }
 
-// shown waits until searches see the change with result r, and returns the document.
-func (e *admittedEngine) shown(ctx context.Context, writer *writing, r keeping.Result) (KeptDocument, error) {
+// awaitDocument returns the document of a change that was stored with result r, once searches see the change. While it
+// waits, other calls have its processor. It fails if the caller leaves, or the change is not visible in time.
+func (e *admittedEngine) awaitDocument(ctx context.Context, writer *writing, r keeping.Result) (KeptDocument, error) {
 	if r.Seq > 0 {
 		e.call.api.releaseWork(e.call.r.Context())
 		control := http.NewResponseController(e.call.w)

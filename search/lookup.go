@@ -95,8 +95,8 @@ func (e *Engine) Limits() Limits { return e.limits }
 // Defaults returns what a request gets that does not say otherwise.
 func (e *Engine) Defaults() Defaults { return e.current.Load().defaults }
 
-// Generation returns the number of the newest generation, and how many passages it
-// has; zeros when the engine is closed.
+// Generation returns the number of the newest generation of the corpus and how many passages that has. Both are 0 if
+// the engine is closed.
 func (e *Engine) Generation() (number uint64, passages int) {
 	l, err := e.begin()
 	if err != nil {

@@ -363,6 +363,8 @@ func reliable(t *testing.T, r *calibration.Record) {
 // it has no part in the ranking. The weight of a reranker is fitted likewise.
 func TestCalibrationOfAReader(t *testing.T) {
 	calibratable(t)
+	// Of the readers by chance that these seeds make, this is one whose chances tell something of the test's questions, so
+	// that the calibration gives them a weight.
 	if _, err := tiny.Write(filepath.Join("experts", "marker"),
 		tiny.Expert{Name: "marker", Seed: 8, Reader: true}); err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"example.org/conclave/search"
 )
 
-// openAI returns a part of OpenAI's interface: embeddings, models, and the search of a
-// vector store.
+// openAI returns the routes of OpenAI's interfaces for embeddings, models and the search of a vector store. Those that
+// answer a question are chat's.
 func openAI() []handlers.Adapter {
 	return []handlers.Adapter{
 		{
@@ -54,8 +54,8 @@ func openAI() []handlers.Adapter {
 	}
 }
 
-// A model is an expert's encoder: of passages under the expert's own name, and of
-// questions under that with a suffix.
+// questions is the suffix of the model that encodes questions. An expert's name alone is the model that encodes
+// passages.
 const questions = ":question"
 
 type embeddingRequest struct {
@@ -176,7 +176,8 @@ func listModels(_ *http.Request, e handlers.Admitted) (handlers.Answer, error) {
 	return handlers.Answer{Value: modelList{Object: "list", Data: modelsOf(e)}}, nil
 }
 
-// modelsOf returns the models that answer, of which the first answers by whatever there is, and then the encoders.
+// modelsOf returns the models that GET /v1/models lists: chatModel, each generator, and each expert that has one vector
+// for a text twice, as an encoder of passages and of questions.
 func modelsOf(e handlers.Engine) []model {
 	ids := []string{chatModel}
 	for _, x := range e.Readers() {

@@ -28,7 +28,8 @@ func (s *collection) folder() string {
 	return filepath.Dir(jobs)
 }
 
-// openOriginals opens the copies of uploaded files. A collection in a store has none.
+// openOriginals opens the folder with the copies of uploaded files, which counts towards the collection's quota of
+// bytes. For a collection in a store it does nothing.
 func (s *collection) openOriginals() (err error) {
 	folder := s.folder()
 	if folder == "" {
@@ -44,15 +45,16 @@ func (s *collection) openOriginals() (err error) {
 	return err
 }
 
-// attachOriginals lets the API open the files of documents.
+// attachOriginals gives the API a reader of the files of documents: of copies, and of files in followed folders.
 func (s *collection) attachOriginals() {
 	s.api.AttachOriginals(&originals.Reader{
 		Collection: s.folder(), Roots: s.follows, Unpack: s.documentOptions().Extractor(),
 	})
 }
 
-// recordRoots writes down which folders the documents follow, so that a server that does not follow them finds their
-// files. A store has no place for that.
+// recordRoots stores the paths of the folders that the documents follow beside the collection, so that a server that
+// was started without them opens the files in them (GET /v1/originals). For a collection in a store it does nothing. It
+// fails if the disk does.
 func (s *collection) recordRoots(roots []string) error {
 	folder := s.folder()
 	if folder == "" {
