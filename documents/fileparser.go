@@ -81,18 +81,23 @@ func (p *fileParser) read(ctx context.Context, r *request, a *answer) (d *Docume
 	return d, false, err
 }
 
-// draw returns an answer whose only member is a page of a PDF as a PNG. If PDFium fails, answer.leaves is set.
+// draw returns an answer whose only member is a page of a PDF as a PNG, and the number of pages. If there is no such
+// page, it has no member. If PDFium fails, answer.leaves is set.
 func (p *fileParser) draw(r *request) *answer {
 	if p.pdf == nil {
 		return refuse(unreadable(Unsupported, nil, "PDF is not read here"))
 	}
-	picture, err := drawPDFPage(p.pdf, r.file.Data, r.draw)
+	picture, pages, err := drawPDFPage(p.pdf, r)
 	if err != nil {
 		a := refuse(p.reasonOfPDFium())
 		a.leaves = true
 		return a
 	}
-	return &answer{members: []Member{{Name: "page.png", Data: picture}}}
+	a := &answer{pages: pages}
+	if picture != nil {
+		a.members = []Member{{Name: "page.png", Data: picture}}
+	}
+	return a
 }
 
 // reasonOfPDFium returns the *UnreadableError for a failure of PDFium: TooLarge if it got no more memory, else Damaged.

@@ -276,6 +276,7 @@ func (r *Extractor) recognisePage(
 	defer cancel()
 	draw := *request
 	draw.draw, draw.words = number, 0
+	draw.dpi = recognisedDPI
 	a, err := r.pool.ask(limited, r.group, &draw)
 	if err != nil {
 		return page, err

@@ -17,9 +17,11 @@ import (
 // request asks a worker to read a file, to unpack an archive, or to draw a page of a PDF.
 type request struct {
 	unpack    bool
-	skip      int // of unpack: how many members earlier answers had
-	draw      int // page of a PDF, from 1, to draw as a PNG; 0: none
-	words     int // of read: usual words of a passage (Cut); 0: not cut
+	skip      int    // of unpack: how many members earlier answers had
+	draw      int    // page of a PDF, from 1, to draw as a PNG; 0: none
+	dpi       int    // of draw: dots per inch
+	mark      string // of draw: text whose words are marked on the page; "": none is
+	words     int    // of read: usual words of a passage (Cut); 0: not cut
 	limits    Limits
 	file      Input
 	mediaType string // of the file, from Detect; "": the worker detects it
@@ -32,6 +34,7 @@ type answer struct {
 	members  []Member         // of read: attached files; of unpack: those of the archive; of draw: the PNG
 	itself   bool             // of unpack: the file is no archive
 	more     bool             // of unpack: there are more members after these
+	pages    int              // of draw: pages of the PDF
 	blank    []int            // of read: pages of a PDF, from 1, that have drawings and no letters
 	leaves   bool             // the worker must not be used again
 	grown    int64            // bytes of memory that the worker keeps beyond those of its start
@@ -194,7 +197,8 @@ func (d *decoder) texts() []string {
 // size returns a number of bytes that the request's frame does not exceed.
 func (r *request) size() int {
 	const others = 1 << 10
-	return len(r.file.Data) + len(r.file.Name) + len(r.file.Type) + len(r.file.Encoding) + len(r.mediaType) + others
+	texts := len(r.file.Name) + len(r.file.Type) + len(r.file.Encoding) + len(r.mediaType) + len(r.mark)
+	return len(r.file.Data) + texts + others
 }
 
 // writeRequest writes a request as one frame. Errors are those of out.
@@ -203,6 +207,7 @@ func writeRequest(out io.Writer, r *request) error {
 	e.flag(r.unpack)
 	e.number(r.skip)
 	e.number(r.draw)
+	e.number(r.dpi)
 	e.number(r.words)
 	l := r.limits
 	for _, n := range []int{
@@ -214,6 +219,7 @@ func writeRequest(out io.Writer, r *request) error {
 	e.text(r.file.Type)
 	e.text(r.file.Encoding)
 	e.text(r.mediaType)
+	e.text(r.mark)
 	e.number(len(r.file.Data))
 	return writeFrame(out, e.b, r.file.Data)
 }
@@ -222,13 +228,14 @@ func writeRequest(out io.Writer, r *request) error {
 // payload, not a copy. The request must not be used if the error is not nil.
 func decodeRequest(payload []byte) (*request, error) {
 	d := decoder{b: payload}
-	r := &request{unpack: d.flag(), skip: d.number(), draw: d.number(), words: d.number()}
+	r := &request{unpack: d.flag(), skip: d.number(), draw: d.number(), dpi: d.number(), words: d.number()}
 	r.limits = Limits{
 		FileBytes: int64(d.number()), UnpackedBytes: int64(d.number()), TextBytes: d.number(), Blocks: d.number(),
 		Time: time.Duration(d.number()), Depth: d.number(), Members: d.number(),
 	}
 	r.file = Input{Name: d.text(), Type: d.text(), Encoding: d.text()}
 	r.mediaType = d.text()
+	r.mark = d.text()
 	r.file.Data = d.bytes()
 	return r, d.err
 }
@@ -245,6 +252,7 @@ func writeAnswer(out io.Writer, a *answer) error {
 	}
 	e.flag(a.itself)
 	e.flag(a.more)
+	e.number(a.pages)
 	e.number(len(a.blank))
 	for _, page := range a.blank {
 		e.number(page)
@@ -274,6 +282,7 @@ func decodeAnswer(payload []byte) (*answer, error) {
 		a.refused = &UnreadableError{Reason: Reason(d.text()), Detail: d.text()}
 	}
 	a.itself, a.more = d.flag(), d.flag()
+	a.pages = d.number()
 	a.blank = make([]int, d.count())
 	for i := range a.blank {
 		a.blank[i] = d.number()

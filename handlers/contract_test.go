@@ -141,8 +141,8 @@ func (c *contract) check(method, path string, r reply) error {
 		pointer = strings.TrimPrefix(ref, "#")
 		response, _ = at(c.document, strings.Split(pointer, "/")[1:]...).(map[string]any)
 	}
-	for name := range response["headers"].(map[string]any) {
-		if r.Header.Get(name) == "" {
+	for name, header := range response["headers"].(map[string]any) {
+		if header.(map[string]any)["required"] != false && r.Header.Get(name) == "" {
 			return fmt.Errorf("%s %s answers %s without the header %s", method, template, status, name)
 		}
 	}

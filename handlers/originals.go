@@ -2,15 +2,18 @@ package handlers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
+	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/originals"
@@ -48,8 +51,16 @@ func (a *API) getOriginal(c *call) error {
 	if reader == nil {
 		return noOriginal(d.ID)
 	}
-	room := a.answerMemoryOf(c.r)
-	original, err := (*reader).Open(c.r.Context(), &d, func(bytes int) error { return room(c.r.Context(), bytes) })
+	take := a.answerMemoryOf(c.r)
+	room := func(bytes int) error { return take(c.r.Context(), bytes) }
+	if number, given := c.query["page"].(json.Number); given {
+		page, err := number.Int64()
+		if err != nil {
+			return err // the schema allows integers alone
+		}
+		return a.sendPage(c, *reader, &d, int(page), room)
+	}
+	original, err := (*reader).Open(c.r.Context(), &d, room)
 	switch {
 	case errors.Is(err, originals.ErrGone):
 		return noOriginal(d.ID)
@@ -72,6 +83,55 @@ func (a *API) getOriginal(c *call) error {
 	}
 	return newProblem("no_such_range", fmt.Sprintf("Range is %s; the file has %d bytes.",
 		wording.Quote(c.r.Header.Get("Range")), original.Bytes))
+}
+
+// sendPage answers with a page of a document that is a PDF, as a picture in which the passage that the query names is
+// marked.
+func (a *API) sendPage(
+	c *call,
+	reader OriginalReader,
+	d *corpus.Document,
+	page int,
+	room func(bytes int) error,
+) error {
+	mark := ""
+	if id, _ := c.query["passage"].(string); id != "" {
+		get, err := a.passageGetter(c, true)
+		if err != nil {
+			return err
+		}
+		passage, _, ok, err := get(c.r.Context(), id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(id)))
+		}
+		mark = passage.Text
+	}
+	if mediaType, _, err := mime.ParseMediaType(d.MediaType); err != nil || mediaType != documents.PDF {
+		return newProblem("no_such_page", fmt.Sprintf("The document %s is no PDF: only these have pages to draw.",
+			wording.Quote(d.ID)))
+	}
+	goOn := c.pause()
+	drawn, err := reader.Draw(c.r.Context(), d, page, mark, room)
+	goOn()
+	switch {
+	case errors.Is(err, originals.ErrGone):
+		return noOriginal(d.ID)
+	case documents.ReasonOf(err) != "":
+		return newProblem("unreadable_document", sentence(err.Error()))
+	case err != nil:
+		return err
+	case drawn.PNG == nil:
+		return newProblem("no_such_page", fmt.Sprintf("The document %s has %d pages, and no page %d.",
+			wording.Quote(d.ID), drawn.Pages, page))
+	}
+	h := c.w.Header()
+	h.Set("X-Pages", strconv.Itoa(drawn.Pages))
+	h.Set("Content-Security-Policy", originalPolicy)
+	h.Set("Cache-Control", "private, no-cache")
+	return c.send(http.StatusOK, "image/png", drawn.PNG)
 }
 
 // rangeWriter is a ResponseWriter that drops an answer with the status 416, and notes that in refused.
@@ -167,6 +227,10 @@ func noOriginal(id string) *Problem {
 type OriginalReader interface {
 	// Open returns originals.ErrGone where the file is not kept. room waits for memory of so many bytes.
 	Open(ctx context.Context, d *corpus.Document, room func(bytes int) error) (*originals.Original, error)
+	// Draw returns a page of a PDF, from 1, with the words of a text marked, and the errors of Open.
+	Draw(
+		ctx context.Context, d *corpus.Document, page int, mark string, room func(bytes int) error,
+	) (documents.DrawnPage, error)
 }
 
 // pacedReader calls extend before each reading.

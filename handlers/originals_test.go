@@ -70,6 +70,14 @@ func TestOriginals(t *testing.T) {
 			t.Errorf("%s: HEAD says %d bytes", c.id, head.ContentLength)
 		}
 	}
+	// Only a PDF has pages to draw.
+	for query, code := range map[string]string{
+		"?page=1": "no_such_page", "?page=0": "out_of_range", "?page=x": "wrong_type",
+	} {
+		if p := s.send("GET", "/v1/originals/page.html"+query, "").problem(t); p.Code != code {
+			t.Errorf("%s: %s, want %s", query, p.Code, code)
+		}
+	}
 	for path, want := range map[string]string{
 		"before.txt": "no_original", "absent": "unknown_document",
 	} {
@@ -177,6 +185,12 @@ func (a anyOriginal) Open(context.Context, *corpus.Document, func(int) error) (*
 	return (&originals.Reader{Collection: string(a)}).Open(context.Background(), &corpus.Document{
 		Original: corpus.OriginalCopy, SHA256: documents.SumOf([]byte(secret)), ID: name,
 	}, nil)
+}
+
+func (anyOriginal) Draw(
+	context.Context, *corpus.Document, int, string, func(int) error,
+) (documents.DrawnPage, error) {
+	return documents.DrawnPage{PNG: []byte(secret), Pages: 1}, nil
 }
 
 // attachAnyOriginal lets an API serve a secret as the file of every document.

@@ -58,7 +58,6 @@ func pages() ([]page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing the page's parts: %w", err)
 	}
-	parts = append(parts, "pdf/pdf.min.mjs", "pdf/pdf.worker.min.mjs")
 	for _, file := range parts {
 		contentType := "text/javascript"
 		if path.Ext(file) == ".css" {

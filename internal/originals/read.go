@@ -79,6 +79,30 @@ func (r *Reader) Open(ctx context.Context, d *corpus.Document, room func(bytes i
 	return nil, errors.Join(err, file.Close())
 }
 
+// Draw returns a page of the original of a document, which has to be a PDF, numbered from 1, with the words of a text
+// marked. The error is that of Open, or an *documents.UnreadableError.
+func (r *Reader) Draw(
+	ctx context.Context,
+	d *corpus.Document,
+	page int,
+	mark string,
+	room func(bytes int) error,
+) (drawn documents.DrawnPage, err error) {
+	original, err := r.Open(ctx, d, room)
+	if err != nil {
+		return drawn, err
+	}
+	defer func() { err = errors.Join(err, original.Close()) }()
+	if err := room(int(min(original.Bytes, r.Unpack.Limits().FileBytes))); err != nil {
+		return drawn, err
+	}
+	data, err := io.ReadAll(io.LimitReader(original, r.Unpack.Limits().FileBytes))
+	if err != nil {
+		return drawn, err
+	}
+	return r.Unpack.DrawPage(ctx, data, page, mark)
+}
+
 // opened returns an open regular file as an Original. If it is absent or no regular file, the error is ErrGone.
 func opened(file *os.File, err error) (*Original, error) {
 	if err != nil {

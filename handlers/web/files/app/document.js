@@ -103,13 +103,13 @@ function shown(state, found, limits, signal) {
   ];
 }
 
-// shownPage says which page of the original is shown, what is marked there, and whether that was asked for.
+// shownPage says which page of the original is shown, which passage is marked there, and whether that was asked for.
 function shownPage(state, found) {
   const units = found.passage_list.map(({ metadata }) => placeOf(metadata, found.text));
   const [first, last] = wanted(state, found.text, units);
   const within = found.passage_list.filter((_, i) => units[i][0] < last && first < units[i][1]);
   const page = /^\d+$/.test(state.page || "") ? Number(state.page) : within[0]?.metadata.page;
-  return { page, words: found.text.slice(first, last), open: Boolean(state.page) };
+  return { page, passage: within[0]?.id, open: Boolean(state.page) };
 }
 
 // text shows what was read: the passages, and what stands between them, such as headings. What the
