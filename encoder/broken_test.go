@@ -123,7 +123,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		if experts != nil {
 			request.Experts = &experts
 		}
-		response, err := engine.Search(t.Context(), request)
+		response, err := engine.Search(t.Context(), search.Caller{}, request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		if len(got.Degraded) != 1 || got.Degraded[0].Source != "broken" || !slices.Equal(idsOf(got), idsOf(want)) {
 			t.Errorf("%s: degraded %+v, results %v, without the expert %v", name, got.Degraded, idsOf(got), idsOf(want))
 		}
-		_, err := engine.Embed(t.Context(), search.EmbedRequest{Expert: "broken", Input: []string{question}})
+		_, err := engine.Embed(t.Context(), search.Caller{}, search.EmbedRequest{Expert: "broken", Input: []string{question}})
 		if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable {
 			t.Errorf("%s: embedding: %v", name, err)
 		}

@@ -46,7 +46,7 @@ func timeRequests(
 			r.Question = request.Question
 			r.Messages = request.Messages
 			started := time.Now()
-			if _, err := engine.Search(ctx, r); err != nil {
+			if _, err := engine.Search(ctx, search.Caller{}, r); err != nil {
 				return nil, fmt.Errorf("timing %s with question %s: %w", methods[i].Name, q.ID, err)
 			}
 			if round >= rounds-len(asked) {

@@ -16,7 +16,7 @@ import (
 // Engine answers questions; *search.Engine is one.
 type Engine interface {
 	// Search answers one request.
-	Search(ctx context.Context, request search.Request) (search.Response, error)
+	Search(ctx context.Context, by search.Caller, request search.Request) (search.Response, error)
 	// Compare answers a question in several ways from one pass.
 	Compare(ctx context.Context, requests []search.Request) ([]search.Response, error)
 }

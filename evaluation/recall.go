@@ -82,7 +82,7 @@ func firstBy(
 ) (ids []string, err error) {
 	no := false
 	r, err := engine.Search(
-		ctx,
+		ctx, search.Caller{},
 		search.Request{
 			Question:   question,
 			Experts:    &[]string{expert},

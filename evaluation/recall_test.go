@@ -17,7 +17,7 @@ type missing struct {
 	refuses bool
 }
 
-func (m missing) Search(_ context.Context, r search.Request) (out search.Response, err error) {
+func (m missing) Search(_ context.Context, _ search.Caller, r search.Request) (out search.Response, err error) {
 	if r.Exact && m.refuses {
 		return out, &search.Error{Kind: search.Invalid, Code: "out_of_range", Detail: "too many passages"}
 	}

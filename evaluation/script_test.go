@@ -114,7 +114,7 @@ func (s *script) Compare(_ context.Context, requests []search.Request) ([]search
 	return out, nil
 }
 
-func (s *script) Search(_ context.Context, r search.Request) (search.Response, error) {
+func (s *script) Search(_ context.Context, _ search.Caller, r search.Request) (search.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.searched = append(s.searched, r)

@@ -29,7 +29,7 @@ func echoing(scope Scope) Adapter {
 				return answer, &search.Error{Kind: search.Invalid, Code: "invalid_message", Detail: "as asked"}
 			}
 			found, err := e.Search(
-				r.Context(),
+				r.Context(), search.Caller{},
 				search.Request{Question: strings.Trim(string(body), `"`), K: 1, Experts: &[]string{}},
 			)
 			if err != nil {
@@ -136,23 +136,23 @@ func TestAdmitting(t *testing.T) {
 	api := newAPI(t, Options{Engine: testEngine(t, engineOptions{}), Admission: control, AnswerMemory: 8 << 20})
 	asks := map[string]func(e Admitted) error{
 		"search": func(e Admitted) error {
-			_, err := e.Search(t.Context(), search.Request{Question: "bees"})
+			_, err := e.Search(t.Context(), search.Caller{}, search.Request{Question: "bees"})
 			return err
 		},
 		"embed": func(e Admitted) error {
-			_, err := e.Embed(t.Context(), search.EmbedRequest{Expert: "wiki", Input: []string{"bees"}})
+			_, err := e.Embed(t.Context(), search.Caller{}, search.EmbedRequest{Expert: "wiki", Input: []string{"bees"}})
 			return err
 		},
 		"rerank": func(e Admitted) error {
-			_, err := e.Rerank(t.Context(), search.RerankRequest{Question: "bees", Texts: []string{"bees"}})
+			_, err := e.Rerank(t.Context(), search.Caller{}, search.RerankRequest{Question: "bees", Texts: []string{"bees"}})
 			return err
 		},
 		"passage": func(e Admitted) error {
-			_, _, err := e.Passage(t.Context(), "bees")
+			_, _, err := e.Passage(t.Context(), search.Caller{}, "bees")
 			return err
 		},
 		"list": func(e Admitted) error {
-			_, _, err := e.List(t.Context(), "", 3)
+			_, _, err := e.List(t.Context(), search.Caller{}, "", 3)
 			return err
 		},
 	}

@@ -127,7 +127,7 @@ func (a *API) countDeleted(c *call, engine *admittedEngine, f storage.Filter, id
 		return engine.Count(c.r.Context(), f)
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		_, _, err := engine.Passage(c.r.Context(), id)
+		_, _, err := engine.Passage(c.r.Context(), search.Caller{}, id)
 		var refused *search.Error
 		switch {
 		case err == nil:

@@ -7,8 +7,8 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/keeping"
-	"example.org/conclave/search/access"
 	"example.org/conclave/store"
 )
 
@@ -95,7 +95,7 @@ func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool
 	var all []corpus.Passage
 	if text {
 		d.Document, _, all, ok, err = keeping.Passages(ctx, get, id)
-		ok = ok && (len(all) >= d.Passages || !access.IsRestricted(e.call.r.Context()))
+		ok = ok && (len(all) >= d.Passages || !identity.IsRestricted(e.call.r.Context()))
 		if err == nil && ok {
 			d.Text, err = joined(all)
 		}

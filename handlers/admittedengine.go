@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/overload"
-	"example.org/conclave/internal/tenant"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/search"
-	"example.org/conclave/search/access"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
 )
@@ -65,18 +63,23 @@ func (c *call) engine() (*admittedEngine, error) {
 	return &admittedEngine{engine, c}, nil
 }
 
-// enterEngine returns a context for one call of the engine, and gives the call's processor back meanwhile (pause). The
-// context has the caller's restriction, group and memory. It ends at end (the zero time: never), with the request, or
-// with ctx, whichever is first. Call the returned function when the engine has answered.
-func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (context.Context, func()) {
+// enterEngine returns a context and a caller for one call of the engine, and gives the call's processor back meanwhile
+// (pause). The context has the caller's restriction and group; it ends at end (the zero time: never), with the request,
+// or with ctx, whichever is first. The caller is by with the request's arrival and memory. Call the returned function
+// when the engine has answered.
+func (e *admittedEngine) enterEngine(
+	ctx context.Context,
+	by search.Caller,
+	end time.Time,
+) (context.Context, search.Caller, func()) {
 	r := e.call.r
 	goOn := e.call.pause()
-	arrived := exchangeOf(r.Context()).arrived
-	if key := identityOf(r.Context()).key; key != nil { // a tool's context has not the request's values
-		ctx = tenant.With(access.Restrict(ctx, key.Filter), key.Name)
+	if key := exchangeOf(r.Context()).key; key != nil { // a tool's context has not the request's values
+		ctx = identity.WithName(identity.Restrict(ctx, key.Filter), key.Name)
 	}
-	ctx = overload.WithGroup(search.Arrived(ctx, arrived), exchangeOf(r.Context()).group)
-	ctx, cancel := context.WithCancelCause(search.WithRoom(ctx, e.call.api.answerMemoryOf(r)))
+	by.Arrived = exchangeOf(r.Context()).arrived
+	by.TakeRoom = e.call.api.answerMemoryOf(r)
+	ctx, cancel := context.WithCancelCause(identity.WithGroup(ctx, exchangeOf(r.Context()).group))
 	if earlier, ok := r.Context().Deadline(); ok && (end.IsZero() || earlier.Before(end)) {
 		end = earlier
 	}
@@ -91,10 +94,10 @@ func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (contex
 		goOn()
 	}
 	if end.IsZero() {
-		return ctx, release
+		return ctx, by, release
 	}
 	ctx, over := context.WithDeadline(ctx, end)
-	return ctx, func() { over(); release() }
+	return ctx, by, func() { over(); release() }
 }
 
 // inTurn waits for a processor for the call's group, runs ask with it, and returns its error, or ctx's if that ends
@@ -103,98 +106,111 @@ func (e *admittedEngine) inTurn(ctx context.Context, ask func(context.Context) e
 	return turn.Do(ctx, e.call.api.options.Admission, ask)
 }
 
-func (e *admittedEngine) Search(ctx context.Context, r search.Request) (search.Response, error) {
+func (e *admittedEngine) Search(ctx context.Context, by search.Caller, r search.Request) (search.Response, error) {
 	d := e.engine.Defaults()
 	end := exchangeOf(e.call.r.Context()).arrived.Add(timeoutOf(r, e.engine))
 	if p := e.call.api.admitSearch(e.call.r.Context(), costOf([]search.Request{r}, 1, d), end); p != nil {
 		return search.Response{}, p
 	}
-	ctx, done := e.enterEngine(ctx, end)
+	ctx, by, done := e.enterEngine(ctx, by, end)
 	defer done()
 	if place := exchangeOf(e.call.r.Context()).admitted.currentPlace(); place != nil {
-		ctx = search.WithIdle(ctx, place.Idle)
+		by.Wait = place.Idle
 	}
-	response, err := e.engine.Search(ctx, r)
+	response, err := e.engine.Search(ctx, by, r)
 	return e.call.api.withoutStages(e.call.r.Context(), response), err
 }
 
 func (e *admittedEngine) Batch(
-	ctx context.Context,
+	ctx context.Context, by search.Caller,
 	requests []search.Request,
 	deliver func(search.Answer) error,
 ) error {
 	if p := e.hold(costOf(requests, e.engine.Limits().BatchParallel, e.engine.Defaults())); p != nil {
 		return p
 	}
-	ctx, done := e.enterEngine(ctx, time.Time{})
+	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
-	return e.engine.Batch(ctx, requests, func(answer search.Answer) error {
+	return e.engine.Batch(ctx, by, requests, func(answer search.Answer) error {
 		answer.Response = e.call.api.withoutStages(e.call.r.Context(), answer.Response)
 		return deliver(answer)
 	})
 }
 
-func (e *admittedEngine) Embed(ctx context.Context, r search.EmbedRequest) (search.EmbedResponse, error) {
+func (e *admittedEngine) Embed(
+	ctx context.Context,
+	by search.Caller,
+	r search.EmbedRequest,
+) (search.EmbedResponse, error) {
 	if p := e.hold(costOfTexts(len(r.Input))); p != nil {
 		return search.EmbedResponse{}, p
 	}
-	ctx, done := e.enterEngine(ctx, time.Time{})
+	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
-	return e.engine.Embed(ctx, r)
+	return e.engine.Embed(ctx, by, r)
 }
 
-func (e *admittedEngine) Rerank(ctx context.Context, r search.RerankRequest) (search.RerankResponse, error) {
+func (e *admittedEngine) Rerank(
+	ctx context.Context,
+	by search.Caller,
+	r search.RerankRequest,
+) (search.RerankResponse, error) {
 	if p := e.hold(costOfTexts(len(r.Texts))); p != nil {
 		return search.RerankResponse{}, p
 	}
-	ctx, done := e.enterEngine(ctx, time.Time{})
+	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
-	return e.engine.Rerank(ctx, r)
+	return e.engine.Rerank(ctx, by, r)
 }
 
-func (e *admittedEngine) Passage(ctx context.Context, id string) (corpus.Passage, string, error) {
-	ctx, done := e.enterEngine(ctx, time.Time{})
+func (e *admittedEngine) Passage(ctx context.Context, by search.Caller, id string) (corpus.Passage, string, error) {
+	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
 	var p corpus.Passage
 	var version string
 	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
-		p, version, err = e.engine.Passage(ctx, id)
+		p, version, err = e.engine.Passage(ctx, by, id)
 		return err
 	})
 	return p, version, err
 }
 
 func (e *admittedEngine) Visible(ctx context.Context, passage *corpus.Passage) bool {
-	ctx, done := e.enterEngine(ctx, time.Time{})
+	ctx, _, done := e.enterEngine(ctx, search.Caller{}, time.Time{})
 	defer done()
 	return e.engine.Visible(ctx, passage)
 }
 
-func (e *admittedEngine) List(ctx context.Context, after string, limit int) ([]corpus.Passage, string, error) {
-	ctx, done := e.enterEngine(ctx, time.Time{})
+func (e *admittedEngine) List(
+	ctx context.Context,
+	by search.Caller,
+	after string,
+	limit int,
+) ([]corpus.Passage, string, error) {
+	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
 	var found []corpus.Passage
 	var next string
 	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
-		found, next, err = e.engine.List(ctx, after, limit)
+		found, next, err = e.engine.List(ctx, by, after, limit)
 		return err
 	})
 	return found, next, err
 }
 
-func (e *admittedEngine) Sample(ctx context.Context, n int) ([]corpus.Passage, error) {
-	ctx, done := e.enterEngine(ctx, time.Time{})
+func (e *admittedEngine) Sample(ctx context.Context, by search.Caller, n int) ([]corpus.Passage, error) {
+	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
 	var out []corpus.Passage
 	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
-		out, err = e.engine.Sample(ctx, n)
+		out, err = e.engine.Sample(ctx, by, n)
 		return err
 	})
 	return out, err
 }
 
 func (e *admittedEngine) Count(ctx context.Context, f storage.Filter) (int, error) {
-	ctx, done := e.enterEngine(ctx, time.Time{})
+	ctx, _, done := e.enterEngine(ctx, search.Caller{}, time.Time{})
 	defer done()
 	var out int
 	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
@@ -205,7 +221,7 @@ func (e *admittedEngine) Count(ctx context.Context, f storage.Filter) (int, erro
 }
 
 func (e *admittedEngine) Misfits(ctx context.Context) ([]search.Misfits, error) {
-	ctx, done := e.enterEngine(ctx, time.Time{})
+	ctx, _, done := e.enterEngine(ctx, search.Caller{}, time.Time{})
 	defer done()
 	var out []search.Misfits
 	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
@@ -216,30 +232,30 @@ func (e *admittedEngine) Misfits(ctx context.Context) ([]search.Misfits, error) 
 }
 
 func (e *admittedEngine) Documents(
-	ctx context.Context,
+	ctx context.Context, by search.Caller,
 	r search.DocumentsRequest,
 ) ([]corpus.Document, string, error) {
-	ctx, done := e.enterEngine(ctx, time.Time{})
+	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
 	var found []corpus.Document
 	var next string
 	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
-		found, next, err = e.engine.Documents(ctx, r)
+		found, next, err = e.engine.Documents(ctx, by, r)
 		return err
 	})
 	return found, next, err
 }
 
 func (e *admittedEngine) DocumentText(
-	ctx context.Context,
+	ctx context.Context, by search.Caller,
 	id string,
 	from, most int,
 ) (search.DocumentText, error) {
-	ctx, done := e.enterEngine(ctx, time.Time{})
+	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
 	var out search.DocumentText
 	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
-		out, err = e.engine.DocumentText(ctx, id, from, most)
+		out, err = e.engine.DocumentText(ctx, by, id, from, most)
 		return err
 	})
 	return out, err

@@ -17,6 +17,7 @@ package handlers
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -129,6 +130,7 @@ type process struct {
 	running                   atomic.Int64
 	started                   atomic.Bool // of a server of several collections
 	connections               *overload.Connections
+	requests                  atomic.Pointer[context.Context] // the parent of all requests' contexts; nil before Serve
 }
 
 // New builds an API. Its errors are mistakes in the options.

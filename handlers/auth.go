@@ -13,8 +13,7 @@ import (
 
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
-	"example.org/conclave/internal/tenant"
-	"example.org/conclave/search/access"
+	"example.org/conclave/internal/identity"
 )
 
 // Scope names a group of operations that a key may use.
@@ -75,43 +74,28 @@ func (k *Key) allows(scope Scope) bool {
 	return scope == AnyKey || slices.Contains(k.Scopes, scope) || slices.Contains(k.Scopes, ScopeAdmin)
 }
 
-// identity is the result of checking a request's key: the key, or the problem of a missing or invalid one. The zero
-// value means that the server has no keys.
-type identity struct {
-	key     *Key
-	problem *Problem
-}
-
-type identityKey struct{}
-
-// identityOf returns the identity that identify put into ctx; the zero value if the server has no keys.
-func identityOf(ctx context.Context) identity {
-	id, _ := ctx.Value(identityKey{}).(identity)
-	return id
-}
-
-// identify wraps next in middleware that puts the caller's identity into the request's context. It refuses no request,
-// even with a wrong key: the rate limit counts those too, and some paths need no key (require).
+// identify wraps next in middleware that puts the caller's key into the request's exchange, and its name and what it
+// may see into the context. It refuses no request, even with a wrong key: the rate limit counts those too, and some
+// paths need no key (require).
 func (a *API) identify(next http.Handler) http.Handler {
 	if len(a.options.Keys) == 0 {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := a.presented(r)
-		exchangeOf(r.Context()).key = id.key
-		ctx := context.WithValue(r.Context(), identityKey{}, id)
-		if id.key != nil {
-			ctx = tenant.With(access.Restrict(ctx, id.key.Filter), id.key.Name)
+		x := exchangeOf(r.Context())
+		x.key, x.keyProblem = a.presentedKey(r)
+		if x.key != nil {
+			r = r.WithContext(identity.WithName(identity.Restrict(r.Context(), x.key.Filter), x.key.Name))
 		}
-		next.ServeHTTP(w, r.WithContext(ctx))
+		next.ServeHTTP(w, r)
 	})
 }
 
-// presented returns the key that the request's headers name, or the problem of a missing, unknown or expired one.
-func (a *API) presented(r *http.Request) identity {
+// presentedKey returns the key that the request's headers name, or the problem of a missing, unknown or expired one.
+func (a *API) presentedKey(r *http.Request) (*Key, *Problem) {
 	text, problem := credential(r)
 	if problem != nil {
-		return identity{problem: problem}
+		return nil, problem
 	}
 	// The hash makes all texts equally long, and every key is compared, so
 	// that the time taken says nothing about how far a guess was right.
@@ -124,16 +108,14 @@ func (a *API) presented(r *http.Request) identity {
 	}
 	switch {
 	case found == nil:
-		return identity{problem: unauthorized(invalidToken, "This key is not known here.")}
+		return nil, unauthorized(invalidToken, "This key is not known here.")
 	case !found.Expires.IsZero() && a.options.Now().After(found.Expires):
-		return identity{
-			problem: unauthorized(
-				invalidToken,
-				fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)),
-			),
-		}
+		return nil, unauthorized(
+			invalidToken,
+			fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)),
+		)
 	}
-	return identity{key: found}
+	return found, nil
 }
 
 // credential returns the text of the key in a request's headers, or the problem of a missing, repeated or malformed
@@ -175,14 +157,19 @@ func (a *API) require(ctx context.Context, scope Scope) *Problem {
 	if scope == public || len(a.options.Keys) == 0 {
 		return nil
 	}
-	id := identityOf(ctx)
-	if id.key == nil {
-		return id.problem
+	x := exchangeOf(ctx)
+	if x.key == nil {
+		return x.keyProblem
 	}
-	if !id.key.allows(scope) {
+	if !x.key.allows(scope) {
 		p := newProblem(
 			"insufficient_scope",
-			fmt.Sprintf("This needs a key with the scope %q; the key %q has %s.", scope, id.key.Name, scopeList(id.key.Scopes)),
+			fmt.Sprintf(
+				"This needs a key with the scope %q; the key %q has %s.",
+				scope,
+				x.key.Name,
+				scopeList(x.key.Scopes),
+			),
 		)
 		p.challenge = fmt.Sprintf(`Bearer realm="conclave", error="insufficient_scope", scope=%q`, scope)
 		return p

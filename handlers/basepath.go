@@ -14,13 +14,10 @@ import (
 // takes it off. The path is the configured one, or that of X-Forwarded-Prefix where a
 // trusted proxy sends it. Addresses in answers begin with it.
 
-type basePathKey struct{}
-
 // BasePath returns the path under which a request's caller reaches the server, such as
 // /conclave; "" is none.
 func BasePath(ctx context.Context) string {
-	base, _ := ctx.Value(basePathKey{}).(string)
-	return base
+	return exchangeOf(ctx).base
 }
 
 // underBasePath takes the path off that the server is reached under.
@@ -35,7 +32,8 @@ func (a *API) underBasePath(proxies []netip.Prefix) func(http.Handler) http.Hand
 				next.ServeHTTP(w, r)
 				return
 			}
-			r = r.WithContext(context.WithValue(r.Context(), basePathKey{}, base))
+			r, x := withExchange(r)
+			x.base = base
 			if r.URL.Path == base {
 				// What the page there loads lies beside it.
 				to := url.URL{Path: base + "/", RawQuery: r.URL.RawQuery}

@@ -139,7 +139,7 @@ func (b *batch) search(c *call, r *run, all int) error {
 		engine, err = c.engine()
 	}
 	if err == nil {
-		err = engine.Batch(c.clock.ctx, r.requests, b.deliver)
+		err = engine.Batch(c.clock.ctx, search.Caller{}, r.requests, b.deliver)
 	}
 	var refused *Problem
 	if len(r.items) < all && errors.As(err, &refused) && !b.answered(r.items[0]) {

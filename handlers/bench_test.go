@@ -16,7 +16,7 @@ type cannedEngine struct {
 	response search.Response
 }
 
-func (e cannedEngine) Search(context.Context, search.Request) (search.Response, error) {
+func (e cannedEngine) Search(context.Context, search.Caller, search.Request) (search.Response, error) {
 	return e.response, nil
 }
 
@@ -25,7 +25,7 @@ func (e cannedEngine) Search(context.Context, search.Request) (search.Response, 
 func BenchmarkSearch(b *testing.B) {
 	engine := testEngine(b, engineOptions{})
 	request := search.Request{Question: "how do bees find their way back to the hive"}
-	response, err := engine.Search(b.Context(), request)
+	response, err := engine.Search(b.Context(), search.Caller{}, request)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func (c *call) check() (err error) {
 	if err := c.api.require(c.r.Context(), o.scope); err != nil {
 		return err
 	}
-	if key := identityOf(c.r.Context()).key; key != nil && c.cost.kind != probing {
+	if key := exchangeOf(c.r.Context()).key; key != nil && c.cost.kind != probing {
 		if p := c.api.paced(key.pace, "this key"); p != nil {
 			return p
 		}

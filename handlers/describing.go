@@ -7,8 +7,9 @@ import (
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/languages"
-	"example.org/conclave/search/access"
+	"example.org/conclave/search"
 )
 
 // sampledPassages is the number of random passages from which a collection's languages and metadata are told.
@@ -40,7 +41,7 @@ func (c *call) looked(info CollectionInfo) (CollectionInfo, error) {
 	if err != nil {
 		return info, err
 	}
-	sample, err := engine.Sample(c.r.Context(), sampledPassages)
+	sample, err := engine.Sample(c.r.Context(), search.Caller{}, sampledPassages)
 	if err != nil {
 		return info, err
 	}
@@ -56,7 +57,7 @@ func (c *call) looked(info CollectionInfo) (CollectionInfo, error) {
 	if err != nil {
 		return info, err
 	}
-	if access.IsRestricted(c.r.Context()) {
+	if identity.IsRestricted(c.r.Context()) {
 		_, passages := engine.Generation()
 		info.Passages = &passages
 		return info, nil

@@ -10,10 +10,10 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
-	"example.org/conclave/search/access"
 )
 
 // DocumentList is the answer of GET /v1/documents.
@@ -47,7 +47,7 @@ func (a *API) getDocuments(c *call) error {
 	if err != nil {
 		return err
 	}
-	found, next, err := engine.Documents(ctx, search.DocumentsRequest{
+	found, next, err := engine.Documents(ctx, search.Caller{}, search.DocumentsRequest{
 		After: text("after"), Prefix: text("prefix"), Match: text("q"), Limit: limit,
 	})
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *API) getDocument(c *call) error {
 		return newProblem("unavailable", sentence(err.Error()))
 	case err != nil:
 		return err
-	case !ok, all != nil && len(all) < out.Passages && access.IsRestricted(ctx): // a part that may not be seen
+	case !ok, all != nil && len(all) < out.Passages && identity.IsRestricted(ctx): // a part that may not be seen
 		return unknownDocument(c.name)
 	}
 	h := c.w.Header()
@@ -140,7 +140,7 @@ func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 		return nil, err
 	}
 	return func(ctx context.Context, id string) (corpus.Passage, string, bool, error) {
-		p, version, err := engine.Passage(ctx, id)
+		p, version, err := engine.Passage(ctx, search.Caller{}, id)
 		var refused *search.Error
 		if errors.As(err, &refused) && refused.Kind == search.NotFound {
 			return p, "", false, nil
@@ -151,7 +151,7 @@ func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 
 // sees reports whether the call's key may see a passage.
 func (c *call) sees(p *corpus.Passage) (bool, error) {
-	if !access.IsRestricted(c.r.Context()) {
+	if !identity.IsRestricted(c.r.Context()) {
 		return true, nil
 	}
 	engine, err := c.engine()

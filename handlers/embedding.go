@@ -20,7 +20,7 @@ func (a *API) postEmbed(c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := engine.Embed(c.r.Context(), request)
+	out, err := engine.Embed(c.r.Context(), search.Caller{}, request)
 	if err != nil {
 		return err
 	}

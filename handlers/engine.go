@@ -10,27 +10,36 @@ import (
 
 // Engine is what this package serves; *search.Engine is one.
 type Engine interface {
-	Search(ctx context.Context, r search.Request) (search.Response, error)
-	Batch(ctx context.Context, requests []search.Request, deliver func(search.Answer) error) error
-	Embed(ctx context.Context, r search.EmbedRequest) (search.EmbedResponse, error)
-	Rerank(ctx context.Context, r search.RerankRequest) (search.RerankResponse, error)
+	Search(ctx context.Context, by search.Caller, r search.Request) (search.Response, error)
+	Batch(ctx context.Context, by search.Caller, requests []search.Request, deliver func(search.Answer) error) error
+	Embed(ctx context.Context, by search.Caller, r search.EmbedRequest) (search.EmbedResponse, error)
+	Rerank(ctx context.Context, by search.Caller, r search.RerankRequest) (search.RerankResponse, error)
 	Experts() []search.ExpertInfo
 	Expert(name string) (search.ExpertInfo, error)
 	Readers() []search.ReaderInfo
 	Rerankers() []search.RerankerInfo
 	Methods() []search.MethodInfo
 	// Passage returns a passage and its version, fit for an ETag.
-	Passage(ctx context.Context, id string) (passage corpus.Passage, version string, err error)
+	Passage(ctx context.Context, by search.Caller, id string) (passage corpus.Passage, version string, err error)
 	// Visible reports whether the requests of a context may see a passage (access.Restrict).
 	Visible(ctx context.Context, passage *corpus.Passage) bool
 	// List returns passages after an id, and whether there are more.
-	List(ctx context.Context, after string, limit int) (passages []corpus.Passage, next string, err error)
+	List(
+		ctx context.Context,
+		by search.Caller,
+		after string,
+		limit int,
+	) (passages []corpus.Passage, next string, err error)
 	// Sample returns at most n passages from all over the collection.
-	Sample(ctx context.Context, n int) ([]corpus.Passage, error)
+	Sample(ctx context.Context, by search.Caller, n int) ([]corpus.Passage, error)
 	// Documents returns documents, and the id after which there are more.
-	Documents(ctx context.Context, r search.DocumentsRequest) (found []corpus.Document, next string, err error)
+	Documents(
+		ctx context.Context,
+		by search.Caller,
+		r search.DocumentsRequest,
+	) (found []corpus.Document, next string, err error)
 	// DocumentText returns the text of a document from a passage on, of at most so many bytes.
-	DocumentText(ctx context.Context, id string, from, most int) (search.DocumentText, error)
+	DocumentText(ctx context.Context, by search.Caller, id string, from, most int) (search.DocumentText, error)
 	// Count returns how many passages a filter lets through.
 	Count(ctx context.Context, f storage.Filter) (int, error)
 	// Misfits returns the values of fields that do not have the declared types.
@@ -46,5 +55,8 @@ func (k *Collection) loaded() (Engine, error) {
 	if e := k.engine.Load(); e != nil {
 		return *e, nil
 	}
-	return nil, newProblem("not_ready", "The models and the index are still being loaded; /readyz tells how far they are.")
+	return nil, newProblem(
+		"not_ready",
+		"The models and the index are still being loaded; /readyz tells how far they are.",
+	)
 }

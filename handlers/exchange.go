@@ -27,9 +27,15 @@ type exchange struct {
 
 	collections []string // names of the collections that it is answered from, on a server of several
 
+	base       string // the path under which the caller reaches the server, such as /conclave; "": none (BasePath)
+	collection string // that the path names; "": none
+
 	route string // the path as the API documents it; "" for unknown paths
-	key   *Key   // the caller's key; nil: none, or not a valid one
 	code  string // of the problem
+
+	key        *Key     // the caller's key; nil: none, or not a valid one
+	keyProblem *Problem // of a missing or invalid key; nil: none is wrong, or the server has no keys
+
 	// refusal is how a problem is written where it is an adapter's; nil: as a problem.
 	refusal func(*Problem) (status int, body any)
 	cause   error // behind the problem, for the log alone
@@ -54,6 +60,15 @@ func exchangeOf(ctx context.Context) *exchange {
 	return &exchange{}
 }
 
+// withExchange returns a request with an exchange in its context, and the exchange: the one that it has, or a new one.
+func withExchange(r *http.Request) (*http.Request, *exchange) {
+	if x, ok := r.Context().Value(exchangeKey{}).(*exchange); ok {
+		return r, x
+	}
+	x := &exchange{}
+	return r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)), x
+}
+
 // note adds attributes to the log line of the request.
 func (x *exchange) note(attributes ...slog.Attr) {
 	x.attributes = append(x.attributes, attributes...)
@@ -67,11 +82,10 @@ func (x *exchange) left(cause error) { x.code, x.cause = clientGone, cause }
 func (a *API) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := a.options.Now()
-		x := &exchange{
-			arrived:   time.Now(),
-			requestID: requestID(r.Header.Values("X-Request-ID")),
-			refusal:   a.refusalOf(r.URL.Path),
-		}
+		r, x := withExchange(r)
+		x.arrived = time.Now()
+		x.requestID = requestID(r.Header.Values("X-Request-ID"))
+		x.refusal = a.refusalOf(r.URL.Path)
 		if parent := spanOf(r); parent.IsValid() {
 			x.traceID = parent.TraceID().String()
 			x.parentID = parent.SpanID().String()
@@ -85,7 +99,6 @@ func (a *API) begin(next http.Handler) http.Handler {
 			a.options.Metrics.inFlight.Dec()
 			a.running.Add(-1)
 		}()
-		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 		r, ended := a.trace(r, x)
 		defer func() {
 			// Also after a panic that aborts the connection.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/overload"
 )
 
@@ -153,7 +154,7 @@ func TestTurnsAreOfKeys(t *testing.T) {
 	patient := engineOptions{}
 	patient.limits.Timeout = time.Minute
 	api := newAPI(t, Options{Admission: control, Engine: testEngine(t, patient), Keys: twoKeys()})
-	busy, err := control.Turn(overload.WithGroup(t.Context(), "\x00many"))
+	busy, err := control.Turn(identity.WithGroup(t.Context(), "\x00many"))
 	if err != nil {
 		t.Fatal(err)
 	}

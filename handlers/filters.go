@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"example.org/conclave/internal/conditions"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/wording"
-	"example.org/conclave/search/access"
 	"example.org/conclave/search/storage"
 )
 
@@ -52,7 +52,7 @@ func (c *call) listing(engine *admittedEngine) (context.Context, error) {
 	if _, err := engine.Count(ctx, storage.Filter{Condition: *only}); err != nil {
 		return ctx, asParameters(problemOf(ctx, err))
 	}
-	return access.Restrict(ctx, only), nil
+	return identity.Restrict(ctx, only), nil
 }
 
 // asJSON returns the JSON of a parameter that was parsed.

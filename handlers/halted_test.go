@@ -25,14 +25,19 @@ func (s *halted) wait(ctx context.Context) error {
 	return nil
 }
 
-func (s *halted) Search(ctx context.Context, r search.Request) (out search.Response, err error) {
+func (s *halted) Search(ctx context.Context, _ search.Caller, r search.Request) (out search.Response, err error) {
 	if err := s.wait(ctx); err != nil {
 		return out, err
 	}
-	return s.Engine.Search(ctx, r)
+	return s.Engine.Search(ctx, search.Caller{}, r)
 }
 
-func (s *halted) Batch(ctx context.Context, rs []search.Request, deliver func(search.Answer) error) error {
+func (s *halted) Batch(
+	ctx context.Context,
+	_ search.Caller,
+	rs []search.Request,
+	deliver func(search.Answer) error,
+) error {
 	if err := s.wait(ctx); err != nil {
 		for range rs {
 			if err := deliver(search.Answer{Err: &search.Error{Kind: search.Deadline, Code: "deadline", Err: err}}); err != nil {
@@ -41,32 +46,49 @@ func (s *halted) Batch(ctx context.Context, rs []search.Request, deliver func(se
 		}
 		return nil
 	}
-	return s.Engine.Batch(ctx, rs, deliver)
+	return s.Engine.Batch(ctx, search.Caller{}, rs, deliver)
 }
 
-func (s *halted) Embed(ctx context.Context, r search.EmbedRequest) (out search.EmbedResponse, err error) {
+func (s *halted) Embed(
+	ctx context.Context,
+	_ search.Caller,
+	r search.EmbedRequest,
+) (out search.EmbedResponse, err error) {
 	if err := s.wait(ctx); err != nil {
 		return out, err
 	}
-	return s.Engine.Embed(ctx, r)
+	return s.Engine.Embed(ctx, search.Caller{}, r)
 }
 
-func (s *halted) Rerank(ctx context.Context, r search.RerankRequest) (out search.RerankResponse, err error) {
+func (s *halted) Rerank(
+	ctx context.Context,
+	_ search.Caller,
+	r search.RerankRequest,
+) (out search.RerankResponse, err error) {
 	return search.RerankResponse{Scores: make([]float32, len(r.Texts))}, s.wait(ctx)
 }
 
-func (s *halted) Passage(ctx context.Context, id string) (p corpus.Passage, version string, err error) {
+func (s *halted) Passage(
+	ctx context.Context,
+	_ search.Caller,
+	id string,
+) (p corpus.Passage, version string, err error) {
 	if err := s.wait(ctx); err != nil {
 		return p, "", err
 	}
-	return s.Engine.Passage(ctx, id)
+	return s.Engine.Passage(ctx, search.Caller{}, id)
 }
 
-func (s *halted) List(ctx context.Context, after string, limit int) (all []corpus.Passage, next string, err error) {
+func (s *halted) List(
+	ctx context.Context,
+	_ search.Caller,
+	after string,
+	limit int,
+) (all []corpus.Passage, next string, err error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, "", err
 	}
-	return s.Engine.List(ctx, after, limit)
+	return s.Engine.List(ctx, search.Caller{}, after, limit)
 }
 
 // haltedWriter is the same for writing.
@@ -97,7 +119,7 @@ func (s haltedWriter) Passage(
 		p = corpus.Passage{ID: id, Text: strings.Repeat("bees ", 4000), Metadata: metadata}
 		return p, "v", number == "1", room(len(p.Text))
 	}
-	p, version, err = s.halted.Engine.Passage(ctx, id)
+	p, version, err = s.halted.Engine.Passage(ctx, search.Caller{}, id)
 	if err == nil {
 		err = room(len(p.Text))
 	}

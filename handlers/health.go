@@ -121,6 +121,6 @@ func (a *API) readyOf(r *Readiness, apart bool) (health Health, err error) {
 
 // getMetrics answers GET /metrics.
 func (a *API) getMetrics(c *call) error {
-	a.options.Metrics.handler(identityOf(c.r.Context()).key).ServeHTTP(c.w, c.r)
+	a.options.Metrics.handler(exchangeOf(c.r.Context()).key).ServeHTTP(c.w, c.r)
 	return nil
 }

@@ -86,7 +86,7 @@ func (s shelfWriter) Passage(
 	_ func(int) error,
 ) (p corpus.Passage, version string, ok bool, err error) {
 	// Without what restricts the context: the log knows no keys.
-	p, version, err = s.engine.Passage(context.Background(), id)
+	p, version, err = s.engine.Passage(context.Background(), search.Caller{}, id)
 	var refused *search.Error
 	if errors.As(err, &refused) && refused.Kind == search.NotFound {
 		return p, "", false, ctx.Err()

@@ -4,15 +4,15 @@ import (
 	"context"
 
 	"example.org/conclave/internal/collections"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/search"
-	"example.org/conclave/search/access"
 	"example.org/conclave/search/storage"
 )
 
 // seen returns the number of passages of the collection that the caller may see: all, or, for a key with a filter, the
 // number that match it; 0 if they cannot be counted.
 func (e *admittedEngine) seen(all int) int {
-	if !access.IsRestricted(e.call.r.Context()) {
+	if !identity.IsRestricted(e.call.r.Context()) {
 		return all
 	}
 	n, err := e.Count(context.WithoutCancel(e.call.r.Context()), storage.Filter{})
@@ -26,7 +26,7 @@ func (e *admittedEngine) seen(all int) int {
 // Rows count only passages that match it, and Recall and Warnings, which are about all passages, are nil. For other
 // callers it returns info unchanged.
 func (e *admittedEngine) withoutOthers(info search.ExpertInfo) search.ExpertInfo {
-	if !access.IsRestricted(e.call.r.Context()) {
+	if !identity.IsRestricted(e.call.r.Context()) {
 		return info
 	}
 	info.Passages = e.seen(info.Passages)
@@ -37,7 +37,7 @@ func (e *admittedEngine) withoutOthers(info search.ExpertInfo) search.ExpertInfo
 // withoutOthers returns the description of a collection that the caller may see. For a key with a filter it lacks the
 // number of passages, the bytes on disk and the quotas. For other callers it returns info unchanged.
 func (c *call) withoutOthers(info collections.Info) collections.Info {
-	if !access.IsRestricted(c.r.Context()) {
+	if !identity.IsRestricted(c.r.Context()) {
 		return info
 	}
 	info.Bytes, info.Passages = nil, nil

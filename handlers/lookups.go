@@ -159,7 +159,7 @@ func (a *API) getPassages(c *call) error {
 	if err != nil {
 		return err
 	}
-	passages, next, err := engine.List(ctx, after, limit)
+	passages, next, err := engine.List(ctx, search.Caller{}, after, limit)
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Inf
 // allots gives a new collection the quotas of the caller's key, if the request has none. It returns a problem if the
 // request asks for more than the key has, or the key has as many collections as it may.
 func (a *API) allots(c *call, q *collections.Quotas) error {
-	key := identityOf(c.r.Context()).key
+	key := exchangeOf(c.r.Context()).key
 	if key == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"example.org/conclave/internal/collections"
-	"example.org/conclave/internal/overload"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/wording"
 )
 
@@ -24,12 +24,9 @@ import (
 
 const collectionsPath = "/v1/collections/"
 
-type namedKey struct{}
-
 // named returns the collection that a request's path names; "": none.
 func named(ctx context.Context) string {
-	name, _ := ctx.Value(namedKey{}).(string)
-	return name
+	return exchangeOf(ctx).collection
 }
 
 // rootOf returns the path that those of a request's collection begin with, as its caller reaches
@@ -75,7 +72,9 @@ func underCollection(router chi.Router) http.Handler {
 				u.RawPath = "/v1" + u.RawPath
 			}
 		}
-		r = r.WithContext(context.WithValue(r.Context(), namedKey{}, name))
+		r, x := withExchange(r)
+		x.collection = name
+		r = r.WithContext(r.Context()) // a copy, whose address may be changed
 		r.URL = &u
 		router.ServeHTTP(w, r)
 	})
@@ -220,12 +219,12 @@ func (c *call) joinGroup(collection string) {
 	case c.api.options.Collections != nil:
 		x.group = collection + "\x00"
 	}
-	c.r = c.r.WithContext(overload.WithGroup(c.r.Context(), x.group))
+	c.r = c.r.WithContext(identity.WithGroup(c.r.Context(), x.group))
 }
 
 // mayUse reports whether the caller's key may use a collection; true for callers without a key.
 func (c *call) mayUse(name string) bool {
-	key := identityOf(c.r.Context()).key
+	key := exchangeOf(c.r.Context()).key
 	return key == nil || key.isFor(name)
 }
 

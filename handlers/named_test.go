@@ -404,13 +404,13 @@ type waiting struct {
 	begun, goOn chan struct{}
 }
 
-func (s waiting) Search(ctx context.Context, r search.Request) (search.Response, error) {
+func (s waiting) Search(ctx context.Context, _ search.Caller, r search.Request) (search.Response, error) {
 	if r.Question == "wait" {
 		s.begun <- struct{}{}
 		<-s.goOn
 		return search.Response{Degraded: []search.Missing{}, Results: []search.Result{}}, nil
 	}
-	return s.Engine.Search(ctx, r)
+	return s.Engine.Search(ctx, search.Caller{}, r)
 }
 
 // TestFloodOfOneTenant: a key for some collections that fills all the places it gets, through four collections, keeps

@@ -15,10 +15,10 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/originals"
 	"example.org/conclave/internal/wording"
-	"example.org/conclave/search/access"
 
 	"github.com/klauspost/compress/gzhttp"
 )
@@ -198,7 +198,7 @@ func (a *API) visibleDocument(c *call) (d corpus.Document, err error) {
 		return d, err
 	}
 	ctx := c.r.Context()
-	if !access.IsRestricted(ctx) {
+	if !identity.IsRestricted(ctx) {
 		var ok bool
 		d, _, ok, err = keeping.Describe(ctx, get, c.name)
 		if err == nil && !ok {

@@ -176,5 +176,5 @@ func (a *API) storedPassage(c *call) (corpus.Passage, string, error) {
 	if err != nil {
 		return corpus.Passage{}, "", err
 	}
-	return engine.Passage(c.r.Context(), c.name)
+	return engine.Passage(c.r.Context(), search.Caller{}, c.name)
 }

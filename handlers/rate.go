@@ -77,7 +77,7 @@ func (a *API) boundConnections(next http.Handler) http.Handler {
 // caller returns the name that a request is counted under by limitRate: its key, or its address. IPv6 addresses count
 // by their /64, since one machine usually has all of it. The error is always nil.
 func caller(r *http.Request) (string, error) {
-	if key := identityOf(r.Context()).key; key != nil {
+	if key := exchangeOf(r.Context()).key; key != nil {
 		return "key " + key.Name, nil
 	}
 	return "address " + httprate.CanonicalizeIP(middleware.GetClientIP(r.Context())), nil

@@ -213,7 +213,7 @@ func (a *API) answerSearch(c *call, engine *admittedEngine, request search.Reque
 	if streamed {
 		response, err = (&events{c: c, ctx: c.r.Context()}).search(engine, request)
 	} else {
-		response, err = engine.Search(c.r.Context(), request)
+		response, err = engine.Search(c.r.Context(), search.Caller{}, request)
 	}
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	// Requests outlive ctx: they are drained, not cancelled.
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	a.requests.Store(&requests)
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true) // for proxies that speak it behind their TLS
@@ -59,7 +60,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		WriteTimeout:      o.WriteTimeout,
 		IdleTimeout:       o.IdleTimeout,
 		ErrorLog:          slog.NewLogLogger(a.options.Logger.Handler(), slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return context.WithValue(requests, servingKey{}, requests) },
+		BaseContext:       func(net.Listener) context.Context { return requests },
 		ConnContext:       overload.WithConnection,
 		ConnState:         a.connections.Changed,
 	}
@@ -134,16 +135,12 @@ func noPlace() []byte {
 	)
 }
 
-// servingKey is the key of the context that ends when requests are cut off.
-type servingKey struct{}
-
-// serving returns the context of Serve, from one of a request. Outside of Serve it is the
-// request's own.
-func serving(ctx context.Context) context.Context {
-	if whole, ok := ctx.Value(servingKey{}).(context.Context); ok {
-		return whole
+// serving returns the context of Serve, which ends when requests are cut off. Before Serve it is one that never ends.
+func (a *API) serving() context.Context {
+	if whole := a.requests.Load(); whole != nil {
+		return *whole
 	}
-	return ctx
+	return context.Background()
 }
 
 // waitForHandlers waits until no handler runs. Shutdown and Close know connections;

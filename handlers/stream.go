@@ -44,7 +44,7 @@ func (e *events) search(engine Engine, request search.Request) (search.Response,
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	requestID := exchangeOf(ctx).requestID
-	response, err := engine.Search(search.Watched(ctx, search.Watching{
+	response, err := engine.Search(ctx, search.Caller{Watching: search.Watching{
 		Found: func(r search.Response) error {
 			r = e.c.api.withoutStages(ctx, r)
 			r.RequestID = requestID
@@ -56,7 +56,7 @@ func (e *events) search(engine Engine, request search.Request) (search.Response,
 			}
 			e.said = len(text)
 		},
-	}), request)
+	}}, request)
 	if err == nil {
 		response.RequestID = requestID
 		err = e.send("response", response)

@@ -23,11 +23,16 @@ import (
 // idleEngine answers at once, so that what is measured is the way to it.
 type idleEngine struct{ Engine }
 
-func (idleEngine) Search(context.Context, search.Request) (search.Response, error) {
+func (idleEngine) Search(context.Context, search.Caller, search.Request) (search.Response, error) {
 	return search.Response{}, nil
 }
 
-func (idleEngine) Batch(_ context.Context, requests []search.Request, deliver func(search.Answer) error) error {
+func (idleEngine) Batch(
+	_ context.Context,
+	_ search.Caller,
+	requests []search.Request,
+	deliver func(search.Answer) error,
+) error {
 	for range requests {
 		if err := deliver(search.Answer{}); err != nil {
 			return err
@@ -36,7 +41,7 @@ func (idleEngine) Batch(_ context.Context, requests []search.Request, deliver fu
 	return nil
 }
 
-func (idleEngine) Embed(context.Context, search.EmbedRequest) (search.EmbedResponse, error) {
+func (idleEngine) Embed(context.Context, search.Caller, search.EmbedRequest) (search.EmbedResponse, error) {
 	return search.EmbedResponse{}, nil
 }
 
@@ -57,7 +62,10 @@ func costly() map[string]func(rng *rand.Rand, n int) (path, body string) {
 		"unknown keys": func(_ *rand.Rand, n int) (string, string) { return searchPath, "{" + many(n, key) + "}" },
 		"long unknown keys": func(_ *rand.Rand, n int) (string, string) {
 			long := strings.Repeat("question_", 400)
-			return searchPath, "{" + many(n, func(i int) string { return fmt.Sprintf("%q:1", long+fmt.Sprint(i)) }) + "}"
+			return searchPath, "{" + many(
+				n,
+				func(i int) string { return fmt.Sprintf("%q:1", long+fmt.Sprint(i)) },
+			) + "}"
 		},
 		"keys below a long key": func(_ *rand.Rand, n int) (string, string) {
 			return searchPath, fmt.Sprintf("{%q:{%s}}", strings.Repeat("~/", n/4), many(n/2, key))
@@ -91,7 +99,10 @@ func costly() map[string]func(rng *rand.Rand, n int) (path, body string) {
 			return searchPath, `{"question":"x","fields":[` + many(n, func(int) string { return "{}" }) + "]}"
 		},
 		"tags": func(_ *rand.Rand, n int) (string, string) {
-			return searchPath, `{"question":"x","filter":{"tags_any":[` + many(n, func(int) string { return `"a"` }) + "]}}"
+			return searchPath, `{"question":"x","filter":{"tags_any":[` + many(
+				n,
+				func(int) string { return `"a"` },
+			) + "]}}"
 		},
 		"escapes": func(_ *rand.Rand, n int) (string, string) {
 			return searchPath, `{"question":"` + strings.Repeat(`\u0041`, n/6) + `"}`

@@ -141,7 +141,7 @@ func TestWhichPassagesAreRead(t *testing.T) {
 		{1, 0, 0, 0, 5}, {4, 6, 0, 6, 11}, {4, 6, 2, 6, 8}} {
 		engine := s.engine(t)
 		got, err := engine.Search(
-			context.Background(),
+			context.Background(), Caller{},
 			Request{Question: askedOften, K: c.k, Offset: c.offset, Answer: wanted(plan.AnswerOptions{Passages: c.passages})},
 		)
 		err = errors.Join(err, engine.Close(context.Background()))
@@ -242,7 +242,7 @@ func TestReaderHasItsTime(t *testing.T) {
 		engine := s.engine(t)
 		started := time.Now()
 		got, err := engine.Search(
-			context.Background(),
+			context.Background(), Caller{},
 			Request{Question: askedOften, TimeoutMS: 1000, Answer: wanted(plan.AnswerOptions{})},
 		)
 		if err != nil || len(got.Degraded) != 2 || len(got.Results) != 10 {
@@ -399,7 +399,7 @@ func TestRankedByReader(t *testing.T) {
 	}
 	r.K, r.Offset = 4, 4
 	engine := s.engine(t)
-	page, err := engine.Search(t.Context(), r)
+	page, err := engine.Search(t.Context(), Caller{}, r)
 	err = errors.Join(err, engine.Close(t.Context()))
 	if err != nil || !slices.Equal(ids(page.Results), ids(before.Results[4:8])) {
 		t.Errorf("the second page: %v, %v", err, ids(page.Results))

@@ -27,7 +27,7 @@ type Answer struct {
 // time of the whole batch is over: searches that are not done are delivered with an *Error
 // of kind Deadline. The error is for a batch that is empty or too long, or deliver's, which
 // ends the batch.
-func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Answer) error) error {
+func (e *Engine) Batch(ctx context.Context, by Caller, requests []Request, deliver func(Answer) error) error {
 	if n := len(requests); n == 0 || n > e.limits.Batch {
 		code := "batch_too_large"
 		if n == 0 {
@@ -56,7 +56,7 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 		if i > 0 {
 			ahead = delivered[i-1]
 		}
-		running.Go(func() { answers[i] <- e.answerOne(ctx, l, requests[i], ahead) })
+		running.Go(func() { answers[i] <- e.answerOne(ctx, l, by, requests[i], ahead) })
 	}
 	for i := range requests {
 		if i == 0 {
@@ -82,7 +82,13 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 const BatchOver = "the time of the whole batch was over before this search was done: send it again, with fewer at once"
 
 // answerOne answers a search of a batch with line-up l. ahead is closed when the answer before it was delivered.
-func (e *Engine) answerOne(ctx context.Context, l *lineUp, r Request, ahead <-chan struct{}) (answer Answer) {
+func (e *Engine) answerOne(
+	ctx context.Context,
+	l *lineUp,
+	by Caller,
+	r Request,
+	ahead <-chan struct{},
+) (answer Answer) {
 	defer func() {
 		var known *fault.Error
 		if answer.Err != nil && context.Cause(ctx) == context.DeadlineExceeded &&
@@ -94,7 +100,7 @@ func (e *Engine) answerOne(ctx context.Context, l *lineUp, r Request, ahead <-ch
 		return Answer{Err: fmt.Errorf("the caller has gone: %w", err)}
 	}
 	answer.Err = run.Guard(func() (err error) {
-		answer.Response, err = e.answerNoted(ctx, l, r, time.Now(), ahead)
+		answer.Response, err = e.answerNoted(ctx, l, by, r, time.Now(), ahead)
 		return err
 	})
 	return answer

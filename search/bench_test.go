@@ -74,7 +74,8 @@ func BenchmarkSearch(b *testing.B) {
 				e := s.engine(b)
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := e.Search(context.Background(), Request{Question: askedOften, Fusion: methodsOf(method)}); err != nil {
+					r := Request{Question: askedOften, Fusion: methodsOf(method)}
+					if _, err := e.Search(context.Background(), Caller{}, r); err != nil {
 						b.Fatal(err)
 					}
 				}

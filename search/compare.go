@@ -50,7 +50,7 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]presenting.
 		}
 		plans[i] = p
 	}
-	o, whole, release, err := l.ask(ctx, joinInquiries(plans), started)
+	o, whole, release, err := l.ask(ctx, joinInquiries(plans), started, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -68,16 +68,16 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]presenting.
 // conclude answers by a plan from what the sources found for several.
 func (l *lineUp) conclude(
 	ctx context.Context,
-	by *plan.Plan,
+	p *plan.Plan,
 	o *outcome,
 	started time.Time,
 ) (presenting.Response, error) {
-	a, err := l.rank(ctx, by, o, o.found.FindingsOf(&by.Inquiry))
+	a, err := l.rank(ctx, Caller{}, p, o, o.found.FindingsOf(&p.Inquiry))
 	if err != nil {
 		return presenting.Response{}, err
 	}
 	defer a.Done()
-	return l.finish(ctx, a, o, started)
+	return l.finish(ctx, Caller{}, a, o, started)
 }
 
 // joinInquiries returns the inquiry whose findings serve all plans.

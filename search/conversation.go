@@ -2,7 +2,7 @@ package search
 
 import (
 	"context"
-	"example.org/conclave/search/access"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/run"
@@ -22,7 +22,7 @@ func (l *lineUp) askInConversation(
 		var corrections []question.Correction
 		var used []question.Expansion
 		if q.Correct &&
-			access.Restriction(ctx) == nil { // what is said of it may be words of passages that are not seen
+			!identity.IsRestricted(ctx) { // what is said of it may be words of passages that are not seen
 			q.Question, corrections = question.Speller{Run: l.panel.Run, Language: l.language}.Correct(ctx, view, q.Question)
 		}
 		q.Words, used = question.AddSynonyms(q.Question, l.defaults.Synonyms)
@@ -43,11 +43,11 @@ func (l *lineUp) askInConversation(
 // rewriteMessages lets the generator of a request make a question that stands alone of the last message of a
 // conversation. The question takes the place of all the messages, of at most so many bytes. It returns how long that
 // took. If it fails, the messages are asked as without it, and the answer says so.
-func rewriteMessages(ctx context.Context, p *plan.Plan, bytes int) time.Duration {
+func rewriteMessages(ctx context.Context, by Caller, p *plan.Plan, bytes int) time.Duration {
 	if len(p.Inquiry.Before) == 0 || p.Writer == nil || p.Writer.Rewriter == nil {
 		return 0
 	}
-	defer wait(ctx)()
+	defer by.wait()()
 	began := time.Now()
 	within := p.Inquiry.Writing / question.ShareOfRewriting
 	question, err := question.Rewrite(ctx, p.Writer.Rewriter, p.Inquiry.Before, p.Inquiry.Question, bytes, within)

@@ -66,7 +66,7 @@ func TestDeadlineIsForAllOfIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		started := time.Now()
-		_, err = engine.Search(context.Background(), Request{Question: askedOften, K: 50, TimeoutMS: 100})
+		_, err = engine.Search(context.Background(), Caller{}, Request{Question: askedOften, K: 50, TimeoutMS: 100})
 		if kindOf(err) != fault.Deadline {
 			t.Errorf("kind %d: %v", kindOf(err), err)
 		}
@@ -83,10 +83,10 @@ func TestTimeRunsFromArrival(t *testing.T) {
 		s := newStage("A", 60)
 		s.encoders["A"].hook = sleep(time.Hour)
 		engine := s.engine(t)
-		arrived := Arrived(context.Background(), time.Now())
+		caller := Caller{Arrived: time.Now()}
 		time.Sleep(60 * time.Millisecond)
 		started := time.Now()
-		got, err := engine.Search(arrived, Request{Question: askedOften, TimeoutMS: 100})
+		got, err := engine.Search(context.Background(), caller, Request{Question: askedOften, TimeoutMS: 100})
 		if err != nil || len(got.Degraded) != 1 || got.Degraded[0].Reason != "it did not answer within 40 ms" {
 			t.Errorf("%v, %+v", err, got.Degraded)
 		}
@@ -94,7 +94,9 @@ func TestTimeRunsFromArrival(t *testing.T) {
 			t.Errorf("it took %v of the 40ms that were left", took)
 		}
 		time.Sleep(time.Second)
-		if _, err := engine.Search(arrived, Request{Question: askedOften, TimeoutMS: 100}); kindOf(err) != fault.Deadline {
+		if _, err := engine.Search(context.Background(), caller, Request{Question: askedOften, TimeoutMS: 100}); kindOf(
+			err,
+		) != fault.Deadline {
 			t.Errorf("after its time: %v", err)
 		}
 		_ = engine.Close(context.Background())
@@ -140,12 +142,26 @@ func TestComputingWaitsForItsTurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := engine.Search(context.Background(), Request{Question: askedOften, Fusion: methodsOf("muf")})
+		got, err := engine.Search(
+			context.Background(),
+			Caller{},
+			Request{Question: askedOften, Fusion: methodsOf("muf")},
+		)
 		if err != nil || len(got.Degraded) > 0 || processors.most.Load() != 1 || len(processors.turns) != 0 {
-			t.Errorf("%v, %+v; at most %d turns, %d left", err, got.Degraded, processors.most.Load(), len(processors.turns))
+			t.Errorf(
+				"%v, %+v; at most %d turns, %d left",
+				err,
+				got.Degraded,
+				processors.most.Load(),
+				len(processors.turns),
+			)
 		}
 		processors.turns <- struct{}{} // somebody else has it
-		_, err = engine.Search(context.Background(), Request{Question: askedOften, Experts: &[]string{}, TimeoutMS: 20})
+		_, err = engine.Search(
+			context.Background(),
+			Caller{},
+			Request{Question: askedOften, Experts: &[]string{}, TimeoutMS: 20},
+		)
 		if kindOf(err) != fault.Deadline {
 			t.Errorf("without a turn: %v", err)
 		}
@@ -174,7 +190,11 @@ func TestWaitingElsewhereTakesNoTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		got, err := engine.Search(context.Background(), Request{Question: askedOften, Fusion: methodsOf("sum")})
+		got, err := engine.Search(
+			context.Background(),
+			Caller{},
+			Request{Question: askedOften, Fusion: methodsOf("sum")},
+		)
 		if took := time.Since(began); err != nil || len(got.Degraded) > 0 || took != 40*time.Millisecond ||
 			processors.most.Load() != 1 ||
 			len(processors.turns) != 0 {
@@ -192,7 +212,11 @@ func TestWaitingElsewhereTakesNoTurn(t *testing.T) {
 			func() { processors.turns <- struct{}{} },
 		) // somebody else has it, and keeps it
 		defer other.Stop()
-		_, err = engine.Search(context.Background(), Request{Question: askedOften, Fusion: methodsOf("sum"), TimeoutMS: 200})
+		_, err = engine.Search(
+			context.Background(),
+			Caller{},
+			Request{Question: askedOften, Fusion: methodsOf("sum"), TimeoutMS: 200},
+		)
 		if kindOf(err) != fault.Deadline ||
 			len(processors.turns) != 1 {
 			t.Errorf("who gets no turn any more: %v; %d turns are taken", err, len(processors.turns))
@@ -225,7 +249,11 @@ func TestBesideTakesNoTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			got, err := engine.Search(context.Background(), Request{Question: askedOften, Fusion: methodsOf("sum")})
+			got, err := engine.Search(
+				context.Background(),
+				Caller{},
+				Request{Question: askedOften, Fusion: methodsOf("sum")},
+			)
 			if err != nil || len(got.Degraded) > 0 || len(processors.turns) != 0 {
 				t.Fatalf("%v, %+v; %d turns are left", err, got.Degraded, len(processors.turns))
 			}

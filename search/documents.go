@@ -27,9 +27,9 @@ const documentsLooked = 2000
 
 // Documents returns documents as searches see them. next is the id after which others may
 // follow, "" where none do: a request that looks for a few of many ends early, maybe with
-// none. Before it reads their passages it takes room (WithRoom).
+// none. Before it reads their passages it takes room (Caller.TakeRoom).
 func (e *Engine) Documents(
-	ctx context.Context,
+	ctx context.Context, by Caller,
 	r DocumentsRequest,
 ) (found []corpus.Document, next string, err error) {
 	l, err := e.begin()
@@ -40,7 +40,7 @@ func (e *Engine) Documents(
 	view := e.pin()
 	defer view.Release()
 	err = run.Guard(func() (err error) {
-		found, next, err = e.documents(ctx, view, r)
+		found, next, err = e.documents(ctx, by, view, r)
 		return err
 	})
 	if err != nil {
@@ -56,6 +56,7 @@ func (e *Engine) Documents(
 
 func (e *Engine) documents(
 	ctx context.Context,
+	by Caller,
 	view *snapshot.Pinned,
 	r DocumentsRequest,
 ) (found []corpus.Document, next string, err error) {
@@ -74,7 +75,7 @@ func (e *Engine) documents(
 		if err != nil {
 			return nil, "", err
 		}
-		passages, err := e.readFirsts(ctx, from, firsts, &taken)
+		passages, err := e.readFirsts(ctx, by, from, firsts, &taken)
 		if err != nil {
 			return nil, "", err
 		}
@@ -104,6 +105,7 @@ func (e *Engine) documents(
 // readFirsts reads passages, for which it takes the room that was not taken before.
 func (e *Engine) readFirsts(
 	ctx context.Context,
+	by Caller,
 	from storage.Passages,
 	firsts []rank.Ordinal,
 	taken *int,
@@ -118,7 +120,7 @@ func (e *Engine) readFirsts(
 	}
 	room = min(room, e.limits.RoomBytes())
 	if room > *taken {
-		if err := takeRoom(ctx, room-*taken); err != nil {
+		if err := by.takeRoom(ctx, room-*taken); err != nil {
 			return nil, err
 		}
 		*taken = room

@@ -29,8 +29,8 @@ const documentChunk = 64
 // DocumentText returns the text of a document as searches see it, from a passage on, by its number
 // from 1: of so many passages that they have at most so many bytes as they are stored, and of one
 // at least. What no document has is an *Error of kind NotFound. It takes room before it reads
-// (WithRoom).
-func (e *Engine) DocumentText(ctx context.Context, id string, from, most int) (out DocumentText, err error) {
+// (Caller.TakeRoom).
+func (e *Engine) DocumentText(ctx context.Context, by Caller, id string, from, most int) (out DocumentText, err error) {
 	l, err := e.begin()
 	if err != nil {
 		return out, err
@@ -40,7 +40,7 @@ func (e *Engine) DocumentText(ctx context.Context, id string, from, most int) (o
 	defer view.Release()
 	var passages []corpus.Passage
 	err = run.Guard(func() (err error) {
-		passages, out.Next, err = documentPart(ctx, view.Passages(), id, from, most)
+		passages, out.Next, err = documentPart(ctx, by, view.Passages(), id, from, most)
 		for i := range passages {
 			if !view.Visible(ctx, &passages[i]) {
 				passages = nil
@@ -75,6 +75,7 @@ func (e *Engine) DocumentText(ctx context.Context, id string, from, most int) (o
 // documentPart reads passages of one version of a document. next is 0 behind the last.
 func documentPart(
 	ctx context.Context,
+	by Caller,
 	all storage.Passages,
 	id string,
 	from, most int,
@@ -109,7 +110,7 @@ search:
 			next++
 		}
 	}
-	if err := takeRoom(ctx, PassageRoom(bytes)); err != nil {
+	if err := by.takeRoom(ctx, PassageRoom(bytes)); err != nil {
 		return nil, 0, err
 	}
 	read, err := all.Read(ctx, ordinals)

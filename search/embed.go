@@ -36,9 +36,9 @@ type EmbedResponse struct {
 const embedParallel = 32
 
 // Embed returns an expert's vectors of questions or of passages (untitled).
-// It has Limits.Timeout, and takes room before it encodes (WithRoom); errors are *Error as
+// It has Limits.Timeout, and takes room before it encodes (Caller.TakeRoom); errors are *Error as
 // for Search.
-func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, error) {
+func (e *Engine) Embed(ctx context.Context, by Caller, r EmbedRequest) (EmbedResponse, error) {
 	l, err := e.begin()
 	if err != nil {
 		return EmbedResponse{}, err
@@ -85,7 +85,7 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 
 	ctx, cancel := context.WithTimeout(ctx, l.limits.Timeout)
 	defer cancel()
-	if err := takeRoom(ctx, len(r.Input)*x.Info.Dimension*numberRoom); err != nil {
+	if err := by.takeRoom(ctx, len(r.Input)*x.Info.Dimension*numberRoom); err != nil {
 		return EmbedResponse{}, err
 	}
 	var vectors [][]float32

@@ -64,7 +64,8 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 //  4. complete: let late interaction score what was found, and fetch the true
 //     scores of what others found ("missing": "exact");
 //  5. fuse, once for each method asked for;
-//  6. take room for the answer (WithRoom), let a reranker score the first passages and a reader mark the words that
+//  6. take room for the answer (Caller.TakeRoom), let a reranker score the first passages and a reader mark the words
+//     that
 //     answer, where they are asked for, fetch the texts and explain;
 //  7. let a generator write an answer from them, where one is asked for.
 //
@@ -80,25 +81,26 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 //
 // The same request to the same generation gives the same answer but for the
 // times, as long as the same sources answer.
-func (e *Engine) Search(ctx context.Context, r Request) (presenting.Response, error) {
+func (e *Engine) Search(ctx context.Context, by Caller, r Request) (presenting.Response, error) {
 	started := time.Now()
 	l, err := e.begin()
 	if err != nil {
 		return presenting.Response{}, err
 	}
 	defer l.panel.Users.Leave()
-	return e.answerNoted(ctx, l, r, started, nil)
+	return e.answerNoted(ctx, l, by, r, started, nil)
 }
 
 // answerNoted answers a request with line-up l as lineUp.answer does, and notes which of its fields no passage has.
 func (e *Engine) answerNoted(
 	ctx context.Context,
 	l *lineUp,
+	by Caller,
 	r Request,
 	started time.Time,
 	ahead <-chan struct{},
 ) (presenting.Response, error) {
-	response, err := l.answer(ctx, r, started, ahead)
+	response, err := l.answer(ctx, by, r, started, ahead)
 	if err == nil {
 		response.Notes = append(response.Notes, e.absentFields(ctx, &r, &response)...)
 	}
@@ -109,6 +111,7 @@ func (e *Engine) answerNoted(
 // nil where there are none.
 func (l *lineUp) answer(
 	ctx context.Context,
+	by Caller,
 	r Request,
 	started time.Time,
 	ahead <-chan struct{},
@@ -117,15 +120,15 @@ func (l *lineUp) answer(
 	if err != nil {
 		return presenting.Response{}, err
 	}
-	started = started.Add(rewriteMessages(ctx, p, l.limits.QuestionBytes))
-	o, whole, release, err := l.ask(ctx, p.Inquiry, started)
+	started = started.Add(rewriteMessages(ctx, by, p, l.limits.QuestionBytes))
+	o, whole, release, err := l.ask(ctx, p.Inquiry, started, by.Arrived)
 	if err != nil {
 		return presenting.Response{}, err
 	}
 	defer release()
 	searching, cancel := o.untilSearched(whole)
 	defer cancel()
-	a, err := l.rank(searching, p, o, o.found.All)
+	a, err := l.rank(searching, by, p, o, o.found.All)
 	if err != nil {
 		return presenting.Response{}, err
 	}
@@ -140,7 +143,7 @@ func (l *lineUp) answer(
 		o.searched = o.searched.Add(waited)
 		whole = left
 	}
-	return l.finish(whole, a, o, started)
+	return l.finish(whole, by, a, o, started)
 }
 
 // ask pins a generation and asks the sources of an inquiry. It returns what they found and a context for the rest of
@@ -148,10 +151,10 @@ func (l *lineUp) answer(
 func (l *lineUp) ask(
 	ctx context.Context,
 	q sources.Inquiry,
-	started time.Time,
+	started, arrived time.Time,
 ) (o *outcome, whole context.Context, release func(), err error) {
 	view := l.pin()
-	whole, asking, searched, cancel := divideTime(ctx, &q, started)
+	whole, asking, searched, cancel := divideTime(ctx, &q, started, arrived)
 	release = func() {
 		cancel()
 		view.Release()
@@ -192,14 +195,15 @@ func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *sn
 // rank completes and fuses. What it returns is done with once.
 func (l *lineUp) rank(
 	ctx context.Context,
-	by *plan.Plan,
+	by Caller,
+	p *plan.Plan,
 	o *outcome,
 	findings []sources.Finding,
 ) (*answering.Answer, error) {
 	if err := o.found.CheckAnswered(findings); err != nil {
 		return nil, err
 	}
-	a := answering.New(&l.rules, by, o.found, findings)
+	a := answering.New(&l.rules, p, o.found, findings)
 	a.EncodeReference(ctx)
 	behind := a.BehindEarlier(ctx, o.earlier)
 	if behind != nil {
@@ -215,7 +219,7 @@ func (l *lineUp) rank(
 			}
 			a.AddEarlier(behind)
 		}
-		if err := presenting.NewPage(a, presenting.Asked{}, takeRoom).OrderByFields(ctx); err != nil {
+		if err := presenting.NewPage(a, presenting.Asked{}, by.takeRoom).OrderByFields(ctx); err != nil {
 			return err
 		}
 		return run.Guard(a.CutToLimits)
@@ -231,6 +235,7 @@ func (l *lineUp) rank(
 // generator write.
 func (l *lineUp) finish(
 	whole context.Context,
+	by Caller,
 	a *answering.Answer,
 	o *outcome,
 	started time.Time,
@@ -240,10 +245,10 @@ func (l *lineUp) finish(
 	p := presenting.NewPage(
 		a,
 		presenting.Asked{Part: o.part, Corrections: o.corrections, Synonyms: o.synonyms},
-		takeRoom,
+		by.takeRoom,
 	)
 	compute := l.panel.Run.Compute
-	err := takeRoom(ctx, a.Room)
+	err := by.takeRoom(ctx, a.Room)
 	if err == nil && a.Plan.Window(len(a.Rankings[0].Items)) > 0 {
 		err = a.Step(ctx, run.StageRerank, a.Rerank)
 	}
@@ -258,11 +263,10 @@ func (l *lineUp) finish(
 			return run.Guard(func() error { return p.AddFacets(ctx) })
 		})
 	}
-	watching := watchingOf(ctx)
-	if err == nil && (a.Plan.Writer != nil || watching.Found != nil) {
+	if err == nil && (a.Plan.Writer != nil || by.Watching.Found != nil) {
 		p.Response.TookMS = run.Milliseconds(time.Since(started)) // so far
 		ctx = whole
-		err = a.Step(ctx, run.StageGenerate, func(ctx context.Context) error { return write(ctx, a, p, watching) })
+		err = a.Step(ctx, run.StageGenerate, func(ctx context.Context) error { return write(ctx, a, p, by) })
 	}
 	if err != nil {
 		return presenting.Response{}, explainFailure(ctx, o.found.Inquiry.Timeout, err)
@@ -272,15 +276,16 @@ func (l *lineUp) finish(
 	return p.Response, nil
 }
 
-// write tells who watches the response so far, and adds what a generator writes.
-func write(ctx context.Context, a *answering.Answer, p *presenting.Page, watching Watching) error {
+// write tells the caller the response so far, and adds what a generator writes.
+func write(ctx context.Context, a *answering.Answer, p *presenting.Page, by Caller) error {
+	watching := by.Watching
 	if watching.Found != nil {
 		if err := watching.Found(p.Response); err != nil {
 			return err
 		}
 	}
 	follow := answering.Following{
-		Written: watching.Written, Sentence: watching.Sentence, Idle: func() func() { return wait(ctx) },
+		Written: watching.Written, Sentence: watching.Sentence, Idle: by.wait,
 	}
 	if follow.Written == nil {
 		follow.Written = func(string) {}

@@ -213,7 +213,7 @@ func TestSameAgain(t *testing.T) {
 	for _, experts := range [][]string{{"A", "B", "C"}, {"C", "A", "B"}, {"B", "C", "A"}} {
 		for range 5 {
 			r, err := engine.Search(
-				context.Background(),
+				context.Background(), Caller{},
 				Request{Question: askedOften, Fusion: listOf(MethodNames()...), Experts: &experts, Explain: true},
 			)
 			if err != nil {

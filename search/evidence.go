@@ -90,7 +90,7 @@ func (e *Engine) gather(
 			q.Wanted = append(q.Wanted, at)
 		}
 	}
-	o, _, release, err := l.ask(ctx, q, time.Now())
+	o, _, release, err := l.ask(ctx, q, time.Now(), time.Time{})
 	if err != nil {
 		return Evidence{}, err
 	}

@@ -273,7 +273,7 @@ func TestDeadline(t *testing.T) {
 				s.vectors["B"].hook = wait(time.Hour)
 				started := time.Now()
 				got, err := engine.Search(
-					context.Background(),
+					context.Background(), Caller{},
 					Request{Question: askedOften, Fusion: methodsOf("muf"), TimeoutMS: 200},
 				)
 				if err != nil {
@@ -310,7 +310,7 @@ func TestDeadline(t *testing.T) {
 			s.encoders["B"].hook = stubborn(time.Hour)
 			s.words.hook = sleep(time.Hour)
 			engine := s.engine(t)
-			_, err := engine.Search(context.Background(), Request{Question: askedOften, TimeoutMS: 50})
+			_, err := engine.Search(context.Background(), Caller{}, Request{Question: askedOften, TimeoutMS: 50})
 			if kindOf(err) != fault.Deadline || !strings.HasPrefix(err.Error(), "no source answered within 50 ms") {
 				t.Errorf("kind %d: %v", kindOf(err), err)
 			}
@@ -325,8 +325,8 @@ func TestDeadline(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStage("A", 60)
 			s.encoders["A"].hook, s.words.hook = sleep(time.Hour), sleep(time.Hour)
-			arrived := Arrived(context.Background(), time.Now().Add(-400*time.Microsecond))
-			_, err := s.engine(t).Search(arrived, Request{Question: askedOften, TimeoutMS: 1})
+			caller := Caller{Arrived: time.Now().Add(-400 * time.Microsecond)}
+			_, err := s.engine(t).Search(context.Background(), caller, Request{Question: askedOften, TimeoutMS: 1})
 			if kindOf(err) != fault.Deadline || !strings.HasPrefix(err.Error(), "no source answered within 0.6 ms") {
 				t.Errorf("kind %d: %v", kindOf(err), err)
 			}
@@ -338,7 +338,7 @@ func TestDeadline(t *testing.T) {
 			s.encoders["A"].hook = sleep(time.Hour)
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 			defer cancel()
-			got, err := s.engine(t).Search(ctx, Request{Question: askedOften})
+			got, err := s.engine(t).Search(ctx, Caller{}, Request{Question: askedOften})
 			if err != nil || len(got.Results) == 0 || got.Degraded[0].Reason != "it did not answer within 30 ms" {
 				t.Errorf("%v, %+v", err, got.Degraded)
 			}
@@ -351,7 +351,7 @@ func TestDeadline(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			time.AfterFunc(10*time.Millisecond, cancel)
 			started := time.Now()
-			_, err := s.engine(t).Search(ctx, Request{Question: askedOften})
+			_, err := s.engine(t).Search(ctx, Caller{}, Request{Question: askedOften})
 			if !errors.Is(err, context.Canceled) || kindOf(err) != 0 || time.Since(started) != 10*time.Millisecond {
 				t.Errorf("after %v: %v", time.Since(started), err)
 			}
@@ -371,7 +371,7 @@ func TestGenerationIsPinned(t *testing.T) {
 		s.library.mu.Unlock()
 		return nil
 	}
-	r, err := engine.Search(context.Background(), Request{Question: askedOften, K: 20})
+	r, err := engine.Search(context.Background(), Caller{}, Request{Question: askedOften, K: 20})
 	if err != nil || r.Generation != 12 || len(r.Results) != 20 {
 		t.Errorf(
 			"generation %d with %d results, %v; want the one that was there at first",
@@ -380,7 +380,7 @@ func TestGenerationIsPinned(t *testing.T) {
 			err,
 		)
 	}
-	r, err = engine.Search(context.Background(), Request{Question: askedOften, K: 20})
+	r, err = engine.Search(context.Background(), Caller{}, Request{Question: askedOften, K: 20})
 	if err != nil || r.Generation != 13 || len(r.Results) != 5 {
 		t.Errorf("then generation %d with %d results, %v", r.Generation, len(r.Results), err)
 	}

@@ -346,7 +346,7 @@ func (s *stage) engine(t testing.TB) *Engine {
 func (s *stage) ask(t testing.TB, r Request) presenting.Response {
 	t.Helper()
 	engine := s.engine(t)
-	response, err := engine.Search(context.Background(), r)
+	response, err := engine.Search(context.Background(), Caller{}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func (s *stage) ask(t testing.TB, r Request) presenting.Response {
 func (s *stage) refused(t testing.TB, r Request) *fault.Error {
 	t.Helper()
 	engine := s.engine(t)
-	response, err := engine.Search(context.Background(), r)
+	response, err := engine.Search(context.Background(), Caller{}, r)
 	_ = engine.Close(context.Background())
 	var e *fault.Error
 	if !errors.As(err, &e) {

@@ -19,7 +19,11 @@ func TestFields(t *testing.T) {
 		{[]string{"sources"}, "sources"}, {[]string{"contributions", "text"}, "text contributions"},
 	} {
 		e := s.engine(t)
-		r, err := e.Search(context.Background(), Request{Question: askedOften, Fields: c.Fields, K: 20, Candidates: 20})
+		r, err := e.Search(
+			context.Background(),
+			Caller{},
+			Request{Question: askedOften, Fields: c.Fields, K: 20, Candidates: 20},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +39,10 @@ func TestFields(t *testing.T) {
 				}
 			}
 		}
-		slices.SortFunc(got, func(a, b string) int { return slices.Index(fieldNames(), a) - slices.Index(fieldNames(), b) })
+		slices.SortFunc(
+			got,
+			func(a, b string) int { return slices.Index(fieldNames(), a) - slices.Index(fieldNames(), b) },
+		)
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("fields %v: %v", c.Fields, got)
 		}

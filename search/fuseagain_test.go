@@ -85,7 +85,7 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 				r.Weights[name] = float64(rapid.IntRange(0, 8).Draw(t, "weight")) / 4
 			}
 		}
-		want, err := engine.Search(context.Background(), r)
+		want, err := engine.Search(context.Background(), Caller{}, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 			again.Granularities = slices.DeleteFunc(slices.Clone(experts), func(name string) bool { return name == "C" })
 			r.Fusion = methodsOf(fusion.MethodSum)
 			r.Sharpness = 0
-			all, err := engine.Search(context.Background(), r)
+			all, err := engine.Search(context.Background(), Caller{}, r)
 			if err != nil {
 				t.Fatal(err)
 			}

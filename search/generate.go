@@ -2,13 +2,11 @@ package search
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/presenting"
 )
 
 const (
@@ -56,28 +54,4 @@ func WritingTime(r Request, readers []plan.ReaderInfo) time.Duration {
 		}
 	}
 	return 0
-}
-
-type watchKey struct{}
-
-// Watching is told of an answer while it is made.
-type Watching struct {
-	// Found is told the response before an answer is generated. Its error ends the
-	// search.
-	Found func(presenting.Response) error
-	// Written is told the generated text so far, whenever it is longer.
-	Written func(text string)
-	// Sentence is told each sentence as Writing.Sentence is; nil: nobody is.
-	Sentence func(s plan.WrittenSentence)
-}
-
-// Watched lets w follow the search of a context. It is called from Search's own
-// goroutine.
-func Watched(ctx context.Context, w Watching) context.Context {
-	return context.WithValue(ctx, watchKey{}, w)
-}
-
-func watchingOf(ctx context.Context) Watching {
-	w, _ := ctx.Value(watchKey{}).(Watching)
-	return w
 }

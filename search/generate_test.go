@@ -49,11 +49,11 @@ func TestGenerate(t *testing.T) {
 		s.config.Readers = []plan.LoadedReader{{Generator: w, Name: "writer"}}
 		e := s.engine(t)
 		var reported []string
-		ctx := Watched(t.Context(), Watching{
+		caller := Caller{Watching: Watching{
 			Found:   func(r presenting.Response) error { reported = append(reported, "found "+r.Results[0].ID); return nil },
 			Written: func(text string) { reported = append(reported, text) },
-		})
-		response, err := e.Search(ctx, r)
+		}}
+		response, err := e.Search(t.Context(), caller, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestWritingHasItsOwnTime(t *testing.T) {
 				Info: plan.ReaderInfo{Generates: true, TimeoutMS: 5000}}}
 			e := s.engine(t)
 			request := Request{Question: "red fox", K: 2, TimeoutMS: 400, Answer: wanted(plan.AnswerOptions{})}
-			r, err := e.Search(t.Context(), request)
+			r, err := e.Search(t.Context(), Caller{}, request)
 			if err != nil || len(r.Results) != 2 || asked != 1 || (r.Generated != nil) != written ||
 				(len(r.Degraded) == 0) != written {
 				t.Errorf("it takes %v: %+v, %v", takes, r, err)

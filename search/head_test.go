@@ -147,7 +147,7 @@ func TestAHeadThatFails(t *testing.T) {
 func TestEmbeddingBehindAHead(t *testing.T) {
 	s, head := headed()
 	e := s.engine(t)
-	got, err := e.Embed(t.Context(), EmbedRequest{Expert: "H", Input: []string{askedOften}})
+	got, err := e.Embed(t.Context(), Caller{}, EmbedRequest{Expert: "H", Input: []string{askedOften}})
 	if err != nil {
 		t.Fatal(err)
 	}

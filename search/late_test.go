@@ -165,7 +165,8 @@ func TestLateIsTheGates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Embed(context.Background(), EmbedRequest{Expert: "tokens", Input: []string{"a"}}); err == nil ||
+	request := EmbedRequest{Expert: "tokens", Input: []string{"a"}}
+	if _, err := e.Embed(context.Background(), Caller{}, request); err == nil ||
 		!strings.Contains(err.Error(), "every token") {
 		t.Errorf("a vector of a text: %v", err)
 	}
@@ -182,7 +183,10 @@ func TestLateIsTheGates(t *testing.T) {
 	gate := *s.config.Defaults.Gate
 	gate.Late = nil // fitted without it
 	s.config.Defaults.Gate = &gate
-	if r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}); sourceOf(r, "tokens") != nil {
+	if r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}); sourceOf(
+		r,
+		"tokens",
+	) != nil {
 		t.Error("a gate that does not know of late interaction asks it")
 	}
 }

@@ -47,7 +47,11 @@ func TestUse(t *testing.T) {
 		d.Auto = method
 		d.K = 3 + n%2
 		d.Gate = nil
-		return LineUp{Experts: []sources.Expert{x}, Defaults: d, Absent: []plan.Missing{{Source: x.Name + " is here"}}}, own
+		return LineUp{
+			Experts:  []sources.Expert{x},
+			Defaults: d,
+			Absent:   []plan.Missing{{Source: x.Name + " is here"}},
+		}, own
 	}
 	first, own := lineUp(0)
 	c := s.config
@@ -67,7 +71,7 @@ func TestUse(t *testing.T) {
 					return
 				default:
 				}
-				r, err := e.Search(context.Background(), Request{Question: askedOften})
+				r, err := e.Search(context.Background(), Caller{}, Request{Question: askedOften})
 				if err != nil {
 					t.Error(err)
 					return
@@ -105,7 +109,9 @@ func TestUse(t *testing.T) {
 	if _, err := e.Use(first); kindOf(err) != fault.Unavailable {
 		t.Errorf("another line-up after Close: %v", err)
 	}
-	if _, err := e.Search(context.Background(), Request{Question: askedOften}); kindOf(err) != fault.Unavailable {
+	if _, err := e.Search(context.Background(), Caller{}, Request{Question: askedOften}); kindOf(
+		err,
+	) != fault.Unavailable {
 		t.Errorf("a search after Close: %v", err)
 	}
 	if n := s.library.pinned.Load(); n != 0 {
@@ -123,7 +129,7 @@ func TestDrained(t *testing.T) {
 		e := s.engine(t)
 		answered := make(chan error)
 		go func() {
-			_, err := e.Search(t.Context(), Request{Question: "red", TimeoutMS: 10})
+			_, err := e.Search(t.Context(), Caller{}, Request{Question: "red", TimeoutMS: 10})
 			answered <- err
 		}()
 		synctest.Wait()
@@ -163,7 +169,8 @@ func TestUseRefuses(t *testing.T) {
 	if _, err := e.Use(broken); err == nil {
 		t.Error("muf without ensembles is used")
 	}
-	if r, err := e.Search(t.Context(), Request{Question: askedOften}); err != nil || r.Fusion != fusion.MethodRRF {
+	if r, err := e.Search(t.Context(), Caller{}, Request{Question: askedOften}); err != nil ||
+		r.Fusion != fusion.MethodRRF {
 		t.Errorf("after a line-up that was refused: %q, %v", r.Fusion, err)
 	}
 }

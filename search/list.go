@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search/access"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
@@ -18,9 +18,9 @@ import (
 // List returns passages in the order of their ids' bytes, those after an id
 // ("": from the first), at most limit, and fewer where they would have more than
 // Limits.AnswerBytes. next is the id after which others follow, "" where none do. Before it
-// reads a text it takes room (WithRoom).
+// reads a text it takes room (Caller.TakeRoom).
 func (e *Engine) List(
-	ctx context.Context,
+	ctx context.Context, by Caller,
 	after string,
 	limit int,
 ) (passages []corpus.Passage, next string, err error) {
@@ -32,8 +32,8 @@ func (e *Engine) List(
 	view := e.pin()
 	defer view.Release()
 	taken := 0
-	for more := true; more && len(passages) == 0; more = more && access.Restriction(ctx) != nil {
-		passages, more, err = e.listed(ctx, view, after, limit, &taken)
+	for more := true; more && len(passages) == 0; more = more && identity.IsRestricted(ctx) {
+		passages, more, err = e.listed(ctx, by, view, after, limit, &taken)
 		if err == nil {
 			err = turn.Yield(ctx)
 		}
@@ -49,7 +49,7 @@ func (e *Engine) List(
 		next = ""
 		if more {
 			next = after
-			if len(passages) > 0 && access.Restriction(ctx) != nil {
+			if len(passages) > 0 && identity.IsRestricted(ctx) {
 				next = passages[len(passages)-1].ID // ids of others are not said
 			}
 		}
@@ -60,6 +60,7 @@ func (e *Engine) List(
 // listed reads the passages of a list, when there is room for what was not taken before.
 func (e *Engine) listed(
 	ctx context.Context,
+	by Caller,
 	view *snapshot.Pinned,
 	after string,
 	limit int,
@@ -83,7 +84,7 @@ func (e *Engine) listed(
 		return nil, false, unreadable(err)
 	}
 	if room > *taken {
-		if err := takeRoom(ctx, room-*taken); err != nil {
+		if err := by.takeRoom(ctx, room-*taken); err != nil {
 			return nil, false, err
 		}
 		*taken = room

@@ -109,8 +109,8 @@ func (e *Engine) Generation() (number uint64, passages int) {
 }
 
 // Sample reads at most n passages that were chosen without a question, of those that the requests of
-// the context may see. It takes room before it reads the texts (WithRoom).
-func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, err error) {
+// the context may see. It takes room before it reads the texts (Caller.TakeRoom).
+func (e *Engine) Sample(ctx context.Context, by Caller, n int) (sample []corpus.Passage, err error) {
 	l, err := e.begin()
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, er
 	if err != nil {
 		return nil, err
 	}
-	if err := takeRoom(ctx, room); err != nil {
+	if err := by.takeRoom(ctx, room); err != nil {
 		return nil, err
 	}
 	err = run.Guard(func() error {
@@ -147,8 +147,8 @@ func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, er
 }
 
 // Passage returns a passage and its version; an unknown id is an *Error of
-// kind NotFound. It takes room before it reads the text (WithRoom).
-func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string, error) {
+// kind NotFound. It takes room before it reads the text (Caller.TakeRoom).
+func (e *Engine) Passage(ctx context.Context, by Caller, id string) (corpus.Passage, string, error) {
 	l, err := e.begin()
 	if err != nil {
 		return corpus.Passage{}, "", err
@@ -168,7 +168,7 @@ func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string
 		return err
 	})
 	if err == nil && ok {
-		if err := takeRoom(ctx, PassageRoom(size)); err != nil {
+		if err := by.takeRoom(ctx, PassageRoom(size)); err != nil {
 			return corpus.Passage{}, "", err
 		}
 		err = run.Guard(func() error {

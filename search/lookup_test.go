@@ -20,7 +20,7 @@ import (
 
 // answersOf returns a batch's answers in a list.
 func answersOf(ctx context.Context, e *Engine, requests []Request) (answers []Answer, err error) {
-	err = e.Batch(ctx, requests, func(a Answer) error {
+	err = e.Batch(ctx, Caller{}, requests, func(a Answer) error {
 		answers = append(answers, a)
 		return nil
 	})
@@ -51,7 +51,7 @@ func TestBatch(t *testing.T) {
 		t.Fatalf("%d answers, %v", len(answers), err)
 	}
 	for i, r := range requests {
-		one, oneErr := e.Search(context.Background(), r)
+		one, oneErr := e.Search(context.Background(), Caller{}, r)
 		a := answers[i]
 		if (a.Err == nil) != (oneErr == nil) || a.Err != nil && a.Err.Error() != oneErr.Error() ||
 			!reflect.DeepEqual(a.Response.Results, one.Results) ||
@@ -89,7 +89,7 @@ func TestEmbed(t *testing.T) {
 		texts[i] = fmt.Sprint("text ", i)
 	}
 	for _, kind := range []string{"", "question", "passage"} {
-		got, err := e.Embed(context.Background(), EmbedRequest{Expert: "B", Kind: kind, Input: texts})
+		got, err := e.Embed(context.Background(), Caller{}, EmbedRequest{Expert: "B", Kind: kind, Input: texts})
 		if err != nil || got.Expert != "B" || got.Dimension != dimension || len(got.Embeddings) != 100 {
 			t.Fatalf("%q: %v, %d vectors of %d", kind, err, len(got.Embeddings), got.Dimension)
 		}
@@ -115,7 +115,7 @@ func TestEmbed(t *testing.T) {
 		{EmbedRequest{Expert: "B", Input: texts, Kind: "document"}, fault.Invalid, "one of question, passage"},
 		{EmbedRequest{Expert: "A", Input: texts, Kind: "passage"}, fault.Invalid, "no passage encoder"},
 	} {
-		_, err := e.Embed(context.Background(), c.request)
+		_, err := e.Embed(context.Background(), Caller{}, c.request)
 		if kindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: kind %d, %v", c.request, kindOf(err), err)
 		}
@@ -127,7 +127,7 @@ func TestEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = withNaN.Embed(context.Background(), EmbedRequest{Expert: "B", Input: texts})
+	_, err = withNaN.Embed(context.Background(), Caller{}, EmbedRequest{Expert: "B", Input: texts})
 	if kindOf(err) != fault.Unavailable ||
 		!strings.Contains(err.Error(), "the encoder gave NaN at 7") {
 		t.Errorf("a vector with NaN: %v", err)
@@ -143,7 +143,7 @@ func TestEmbed(t *testing.T) {
 	} {
 		s.encoders["B"].hook = c.hook
 		for _, kind := range []string{"question", "passage"} {
-			_, err := e.Embed(context.Background(), EmbedRequest{Expert: "B", Kind: kind, Input: texts})
+			_, err := e.Embed(context.Background(), Caller{}, EmbedRequest{Expert: "B", Kind: kind, Input: texts})
 			var refused *fault.Error
 			if !errors.As(err, &refused) || refused.Kind != c.kind || strings.Contains(refused.Detail, "secret") {
 				t.Errorf("%s, %s: kind %d, %v", name, kind, kindOf(err), err)
@@ -171,19 +171,19 @@ func TestExperts(t *testing.T) {
 func TestPassage(t *testing.T) {
 	s := newStage("a", 5)
 	e := s.engine(t)
-	p, version, err := e.Passage(t.Context(), "p003")
+	p, version, err := e.Passage(t.Context(), Caller{}, "p003")
 	if err != nil || p.ID != "p003" || len(version) != 32 {
 		t.Fatalf("%+v, %q, %v", p, version, err)
 	}
-	if _, again, _ := e.Passage(t.Context(), "p003"); again != version {
+	if _, again, _ := e.Passage(t.Context(), Caller{}, "p003"); again != version {
 		t.Errorf("versions %s and %s of the same passage", version, again)
 	}
-	if _, _, err := e.Passage(t.Context(), "p\x003"); kindOf(err) != fault.NotFound ||
+	if _, _, err := e.Passage(t.Context(), Caller{}, "p\x003"); kindOf(err) != fault.NotFound ||
 		!strings.Contains(err.Error(), `no passage "p\x003"`) {
 		t.Errorf("unknown passage: %v", err)
 	}
 	s.config.Corpus = brittle{s.library}
-	if _, _, err := s.engine(t).Passage(t.Context(), "p003"); kindOf(err) != fault.Unavailable {
+	if _, _, err := s.engine(t).Passage(t.Context(), Caller{}, "p003"); kindOf(err) != fault.Unavailable {
 		t.Errorf("unreadable passage: %v", err)
 	}
 	if n := s.library.pinned.Load(); n != 0 {
@@ -298,7 +298,7 @@ func TestClose(t *testing.T) {
 		s := newStage("A", 60)
 		s.encoders["A"].hook = stubborn(time.Second)
 		e := s.engine(t)
-		if _, err := e.Search(context.Background(), Request{Question: askedOften, TimeoutMS: 10}); err != nil {
+		if _, err := e.Search(context.Background(), Caller{}, Request{Question: askedOften, TimeoutMS: 10}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
@@ -307,9 +307,9 @@ func TestClose(t *testing.T) {
 			t.Errorf("Close while a source is running: %v", err)
 		}
 		for name, err := range map[string]error{
-			"search":  second(e.Search(context.Background(), Request{Question: askedOften})),
-			"embed":   second(e.Embed(context.Background(), EmbedRequest{Expert: "A", Input: []string{"x"}})),
-			"passage": func() error { _, _, err := e.Passage(t.Context(), "p001"); return err }(),
+			"search":  second(e.Search(context.Background(), Caller{}, Request{Question: askedOften})),
+			"embed":   second(e.Embed(context.Background(), Caller{}, EmbedRequest{Expert: "A", Input: []string{"x"}})),
+			"passage": func() error { _, _, err := e.Passage(t.Context(), Caller{}, "p001"); return err }(),
 		} {
 			if kindOf(err) != fault.Unavailable {
 				t.Errorf("%s after Close: %v", name, err)

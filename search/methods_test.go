@@ -17,7 +17,7 @@ func TestMethods(t *testing.T) {
 	}
 	lacking := map[string]bool{}
 	for _, m := range all {
-		_, err := e.Search(t.Context(), Request{Question: "bees", Fusion: Methods{Names: []string{m.Name}}})
+		_, err := e.Search(t.Context(), Caller{}, Request{Question: "bees", Fusion: Methods{Names: []string{m.Name}}})
 		if (err == nil) != (m.Lacks == "") || err != nil && err.Error() != m.Lacks {
 			t.Errorf("%+v, and a search: %v", m, err)
 		}

@@ -16,7 +16,7 @@ func TestOffset(t *testing.T) {
 	e := s.engine(t)
 	ask := func(offset, k int) presenting.Response {
 		r, err := e.Search(
-			context.Background(),
+			context.Background(), Caller{},
 			Request{Question: askedOften, Fusion: listOf("rrf", "sum", "hybrid"), Offset: offset, K: k, Candidates: 30},
 		)
 		if err != nil {
@@ -44,7 +44,8 @@ func TestOffset(t *testing.T) {
 	for _, r := range []Request{{Question: askedOften, Offset: -1}, {Question: askedOften, Offset: 1000},
 		{Question: askedOften, Offset: 500, K: 501}} {
 		var refused *fault.Error
-		if _, err := e.Search(context.Background(), r); !errors.As(err, &refused) || refused.Code != "out_of_range" ||
+		if _, err := e.Search(context.Background(), Caller{}, r); !errors.As(err, &refused) ||
+			refused.Code != "out_of_range" ||
 			refused.Fields[0].Pointer != "/offset" {
 			t.Errorf("%+v: %v", r, err)
 		}
@@ -62,7 +63,7 @@ func TestList(t *testing.T) {
 	e := s.engine(t)
 	next, n, pages := "", 0, 0
 	for pages == 0 || next != "" {
-		passages, after, err := e.List(context.Background(), next, 50)
+		passages, after, err := e.List(context.Background(), Caller{}, next, 50)
 		if err != nil || len(passages) == 0 {
 			t.Fatal(err, len(passages))
 		}

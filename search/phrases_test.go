@@ -160,7 +160,7 @@ func TestWithoutPhrases(t *testing.T) {
 func TestPhrasesAreNotWeighted(t *testing.T) {
 	e := phraseStage().engine(t)
 	_, err := e.Search(
-		context.Background(),
+		context.Background(), Caller{},
 		Request{
 			Question: askedOften,
 			Fusion:   methodsOf(fusion.MethodSum),

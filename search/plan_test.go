@@ -218,7 +218,7 @@ func TestAnyRequest(t *testing.T) {
 			use := rapid.Bool().Draw(rt, "bm25")
 			r.BM25 = &use
 		}
-		response, err := engine.Search(context.Background(), r)
+		response, err := engine.Search(context.Background(), Caller{}, r)
 		if err == nil {
 			checkResponse(t, response)
 			return

@@ -113,15 +113,15 @@ func TestDeletedMeanwhile(t *testing.T) {
 
 	e := s.engine(t) // as it was set up last
 	defer func() { _ = e.Close(context.Background()) }()
-	listed, next, err := e.List(context.Background(), "", 60)
+	listed, next, err := e.List(context.Background(), Caller{}, "", 60)
 	if err != nil || next != "" || len(listed) != 59 {
 		t.Errorf("listed are %d, then %q: %v", len(listed), next, err)
 	}
-	listed, next, err = e.List(context.Background(), before(all[3]), 1)
+	listed, next, err = e.List(context.Background(), Caller{}, before(all[3]), 1)
 	if err != nil || next != all[3] || len(listed) != 0 {
 		t.Errorf("a page of one that is gone: %v, then %q: %v", listed, next, err)
 	}
-	if _, _, err := e.Passage(context.Background(), all[3]); kindOf(err) != fault.NotFound {
+	if _, _, err := e.Passage(context.Background(), Caller{}, all[3]); kindOf(err) != fault.NotFound {
 		t.Errorf("by its id: %v", err)
 	}
 }

@@ -27,7 +27,7 @@ func (e *Engine) Readings(ctx context.Context, reader, question string, ids []st
 	}
 	out.Ranking = x.Ranking
 	for _, id := range ids {
-		passage, _, err := e.Passage(ctx, id)
+		passage, _, err := e.Passage(ctx, Caller{}, id)
 		if err != nil {
 			return out, err
 		}

@@ -44,7 +44,7 @@ func TestTruncatedQuestions(t *testing.T) {
 	texts := []string{"a b c d e f", "a", "a b c d e", "f e d c b a"}
 	for name, want := range map[string][]int{"A": nil, "B": {0, 3}} {
 		for _, kind := range []string{sources.KindQuestion, sources.KindPassage} {
-			got, err := e.Embed(context.Background(), EmbedRequest{Expert: name, Kind: kind, Input: texts})
+			got, err := e.Embed(context.Background(), Caller{}, EmbedRequest{Expert: name, Kind: kind, Input: texts})
 			tokens := map[string]int{"A": 0, "B": 16}[name]
 			if err != nil || !slices.Equal(got.Truncated, want) || got.Tokens != tokens {
 				t.Errorf(

@@ -33,9 +33,9 @@ type RerankResponse struct {
 
 // Rerank scores texts, which need not be stored, by a reranker or by late interaction. It has
 // Limits.Timeout, Limits.EmbedInputs texts of at most Limits.EmbedBytes each, and takes room
-// for the vectors of their tokens (WithRoom); errors are *Error as for Search, with pointers
+// for the vectors of their tokens (Caller.TakeRoom); errors are *Error as for Search, with pointers
 // to /question and /texts.
-func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankResponse, err error) {
+func (e *Engine) Rerank(ctx context.Context, by Caller, r RerankRequest) (out RerankResponse, err error) {
 	l, err := e.begin()
 	if err != nil {
 		return out, err
@@ -56,7 +56,7 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	ctx, cancel := context.WithTimeout(ctx, l.limits.Timeout)
 	defer cancel()
 	if reranker != nil {
-		return l.rerankBy(ctx, reranker, r)
+		return l.rerankBy(ctx, by, reranker, r)
 	}
 	x := l.panel.Late.Model
 	room := 0
@@ -66,7 +66,7 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 			cmp.Or(x.Info.MaxTokens[sources.KindPassage], len(text)+specialTokens),
 		)
 	}
-	if err := takeRoom(ctx, room); err != nil {
+	if err := by.takeRoom(ctx, room); err != nil {
 		return out, err
 	}
 	questions, err := embedQuestions(ctx, x, []string{r.Question}, sources.CheckTokens)
@@ -107,7 +107,12 @@ func (l *lineUp) rerankerFirst(name string) *plan.LoadedReranker {
 }
 
 // rerankBy scores texts by a reranker.
-func (l *lineUp) rerankBy(ctx context.Context, x *plan.LoadedReranker, r RerankRequest) (RerankResponse, error) {
+func (l *lineUp) rerankBy(
+	ctx context.Context,
+	by Caller,
+	x *plan.LoadedReranker,
+	r RerankRequest,
+) (RerankResponse, error) {
 	out := RerankResponse{Expert: x.Name, Logits: true}
 	passages := make([]corpus.Passage, len(r.Texts))
 	bytes := 0
@@ -115,7 +120,7 @@ func (l *lineUp) rerankBy(ctx context.Context, x *plan.LoadedReranker, r RerankR
 		passages[i].Text = text
 		bytes += len(r.Question) + len(text)
 	}
-	if err := takeRoom(ctx, tokenRoom*bytes); err != nil {
+	if err := by.takeRoom(ctx, tokenRoom*bytes); err != nil {
 		return out, err
 	}
 	var said []plan.Relevance

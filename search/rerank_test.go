@@ -40,7 +40,7 @@ func TestRerank(t *testing.T) {
 	}
 	e := s.engine(t)
 	texts := []string{"red green", "blue", "red"}
-	got, err := e.Rerank(t.Context(), RerankRequest{Question: "red blue", Texts: texts})
+	got, err := e.Rerank(t.Context(), Caller{}, RerankRequest{Question: "red blue", Texts: texts})
 	if err != nil || len(got.Scores) != 3 || got.Expert != "tokens" {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -65,16 +65,18 @@ func TestRerank(t *testing.T) {
 		"too_long":        {Question: "red", Texts: []string{strings.Repeat("x", 65<<10)}},
 	} {
 		var wrong *fault.Error
-		if _, err := e.Rerank(t.Context(), r); !errors.As(err, &wrong) || wrong.Code != code {
+		if _, err := e.Rerank(t.Context(), Caller{}, r); !errors.As(err, &wrong) || wrong.Code != code {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
 	encoder.hook = func() error { return errors.New("as asked") }
-	if _, err := e.Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts}); kindOf(err) != fault.Unavailable {
+	if _, err := e.Rerank(t.Context(), Caller{}, RerankRequest{Question: "red", Texts: texts}); kindOf(
+		err,
+	) != fault.Unavailable {
 		t.Errorf("an encoder that fails: %v", err)
 	}
 	s.config.Late = nil
-	_, err = s.engine(t).Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts})
+	_, err = s.engine(t).Rerank(t.Context(), Caller{}, RerankRequest{Question: "red", Texts: texts})
 	if kindOf(err) != fault.Invalid ||
 		!strings.Contains(err.Error(), "late interaction") {
 		t.Errorf("without late interaction: %v", err)

@@ -32,7 +32,7 @@ func (e *Engine) Judgements(
 	}
 	passages := make([]corpus.Passage, len(ids))
 	for i, id := range ids {
-		passages[i], _, err = e.Passage(ctx, id)
+		passages[i], _, err = e.Passage(ctx, Caller{}, id)
 		if err != nil {
 			return nil, err
 		}

@@ -145,7 +145,11 @@ func TestRerankedPages(t *testing.T) {
 	for from := 0; from < 30; from += 5 {
 		j.scored = nil
 		engine := s.engine(t)
-		page, err := engine.Search(t.Context(), Request{Question: askedOften, K: 5, Offset: from, Rerank: reranked(12)})
+		page, err := engine.Search(
+			t.Context(),
+			Caller{},
+			Request{Question: askedOften, K: 5, Offset: from, Rerank: reranked(12)},
+		)
 		if err := errors.Join(err, engine.Close(t.Context())); err != nil {
 			t.Fatal(err)
 		}

@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search/access"
+	"example.org/conclave/internal/identity"
 )
 
 // Visible reports whether a context's requests may see a passage.
 func (e *Engine) Visible(ctx context.Context, passage *corpus.Passage) bool {
-	if access.Restriction(ctx) == nil {
+	if !identity.IsRestricted(ctx) {
 		return true
 	}
 	view := e.pin()

@@ -54,19 +54,27 @@ func TestRewrittenMessage(t *testing.T) {
 			var before []string
 			c.model.before = &before
 			calls := 0
-			s.config.Readers = []plan.LoadedReader{{Generator: unhurried{asked: &calls}, Rewriter: c.model, Name: "local",
-				Info: plan.ReaderInfo{Generates: true, TimeoutMS: 5000}}}
+			s.config.Readers = []plan.LoadedReader{
+				{Generator: unhurried{asked: &calls}, Rewriter: c.model, Name: "local",
+					Info: plan.ReaderInfo{Generates: true, TimeoutMS: 5000}},
+			}
 			e := s.engine(t)
-			r, err := e.Search(t.Context(), Request{Messages: talk, K: 2, TimeoutMS: 400, Answer: wanted(plan.AnswerOptions{})})
+			r, err := e.Search(
+				t.Context(),
+				Caller{},
+				Request{Messages: talk, K: 2, TimeoutMS: 400, Answer: wanted(plan.AnswerOptions{})},
+			)
 			name := fmt.Sprintf("%.40q after %v, %v", c.model.question, c.model.takes, c.model.err)
-			if err != nil || len(r.Results) != 2 || !slices.Equal(before, []string{"tell me of foxes", "are they red?"}) {
+			if err != nil || len(r.Results) != 2 ||
+				!slices.Equal(before, []string{"tell me of foxes", "are they red?"}) {
 				t.Fatalf("%s: %+v, %v, told %q", name, r, err, before)
 			}
 			if r.Question != "are they red?" || c.reason == "" && r.Asked != c.asked {
 				t.Errorf("%s: of %q %q was asked", name, r.Question, r.Asked)
 			}
 			if (len(r.Degraded) == 0) != (c.reason == "") ||
-				c.reason != "" && (r.Degraded[0].Source != "local" || !strings.Contains(r.Degraded[0].Reason, c.reason)) {
+				c.reason != "" &&
+					(r.Degraded[0].Source != "local" || !strings.Contains(r.Degraded[0].Reason, c.reason)) {
 				t.Errorf("%s: degraded %+v", name, r.Degraded)
 			}
 			if g := r.Generated; g == nil || c.asked == "are foxes red?" && g.Text != c.asked {

@@ -27,7 +27,7 @@ func TestBatchTakesRoomInOrder(t *testing.T) {
 		}
 		var rooms []int
 		delivered := 0
-		ctx := WithRoom(context.Background(), func(_ context.Context, bytes int) error {
+		caller := Caller{TakeRoom: func(_ context.Context, bytes int) error {
 			if len(rooms) != delivered {
 				t.Errorf("room for answer %d was taken when %d were delivered", len(rooms), delivered)
 			}
@@ -36,8 +36,8 @@ func TestBatchTakesRoomInOrder(t *testing.T) {
 				t.Errorf("%d texts were read before there was room for answer %d", s.library.shelf.reads.Load(), delivered)
 			}
 			return nil
-		})
-		err := e.Batch(ctx, requests, func(a Answer) error {
+		}}
+		err := e.Batch(context.Background(), caller, requests, func(a Answer) error {
 			if a.Err != nil || len(a.Response.Results) != delivered+1 || a.Response.TookMS >= 100 {
 				t.Errorf("answer %d: %v, %d results in %v ms", delivered, a.Err, len(a.Response.Results), a.Response.TookMS)
 			}
@@ -54,11 +54,11 @@ func TestBatchTakesRoomInOrder(t *testing.T) {
 			}
 		}
 		full := errors.New("full")
-		ctx = WithRoom(context.Background(), func(context.Context, int) error { return full })
-		if _, err := e.Search(ctx, requests[0]); !errors.Is(err, full) {
+		caller.TakeRoom = func(context.Context, int) error { return full }
+		if _, err := e.Search(context.Background(), caller, requests[0]); !errors.Is(err, full) {
 			t.Errorf("without room: %v", err)
 		}
-		if _, _, err := e.List(ctx, "", 3); !errors.Is(err, full) {
+		if _, _, err := e.List(context.Background(), caller, "", 3); !errors.Is(err, full) {
 			t.Errorf("a list without room: %v", err)
 		}
 		if err := e.Close(context.Background()); err != nil {
@@ -77,11 +77,11 @@ func TestRoom(t *testing.T) {
 		{Question: "red", Fields: []string{"metadata"}},
 	} {
 		took := 0
-		ctx := WithRoom(context.Background(), func(_ context.Context, bytes int) error {
+		caller := Caller{TakeRoom: func(_ context.Context, bytes int) error {
 			took = bytes
 			return nil
-		})
-		answer, err := e.Search(ctx, r)
+		}}
+		answer, err := e.Search(context.Background(), caller, r)
 		if err != nil {
 			t.Fatal(err)
 		}

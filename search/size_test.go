@@ -37,7 +37,7 @@ func TestAnswerBytes(t *testing.T) {
 		{"of few", Request{Question: "red", K: 60, Fields: []string{}, Explain: true}, true},
 	} {
 		s.library.shelf.reads.Store(0)
-		_, err := e.Search(context.Background(), c.r)
+		_, err := e.Search(context.Background(), Caller{}, c.r)
 		var refused *fault.Error
 		switch {
 		case c.within && err != nil:
@@ -66,7 +66,7 @@ func TestBatchWaitsForItsReader(t *testing.T) {
 		requests = append(requests, Request{Question: strings.Repeat(words[i%5]+" ", i+1)})
 	}
 	i := 0
-	err := e.Batch(context.Background(), requests, func(a Answer) error {
+	err := e.Batch(context.Background(), Caller{}, requests, func(a Answer) error {
 		if a.Err != nil || a.Response.Question != requests[i].Question {
 			t.Errorf("%d: %v %q", i, a.Err, a.Response.Question)
 		}
@@ -80,7 +80,10 @@ func TestBatchWaitsForItsReader(t *testing.T) {
 		t.Fatal(i, err)
 	}
 	stop := errors.New("enough")
-	if err := e.Batch(context.Background(), requests, func(Answer) error { return stop }); !errors.Is(err, stop) {
+	if err := e.Batch(context.Background(), Caller{}, requests, func(Answer) error { return stop }); !errors.Is(
+		err,
+		stop,
+	) {
 		t.Error(err)
 	}
 	if err := e.Close(context.Background()); err != nil {

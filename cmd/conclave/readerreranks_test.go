@@ -39,7 +39,7 @@ func TestReaderReranks(t *testing.T) {
 			t.Fatal(err)
 		}
 		const question = "who hid in the lamp room"
-		got, err := l.Engine.Search(t.Context(), search.Request{
+		got, err := l.Engine.Search(t.Context(), search.Caller{}, search.Request{
 			Question: question, K: 5, TimeoutMS: 10000,
 			Fusion: search.Methods{Names: []string{fusion.MethodGate}},
 			Rerank: search.RerankOptions{Asked: true, Wanted: true, Passages: 5},

@@ -175,7 +175,7 @@ func (x *asking) ask(
 		return x.server.search(cmd.Context(), terminal.Environ, x.request)
 	}
 	err = cli.OpenCollection(config, terminal, false, func(l *assembly.Assembly) (err error) {
-		response, err = l.Engine.Search(cmd.Context(), x.request)
+		response, err = l.Engine.Search(cmd.Context(), search.Caller{}, x.request)
 		return err
 	})
 	return response, err

@@ -42,7 +42,7 @@ func TestSparseExpert(t *testing.T) {
 		t.Fatal(err)
 	}
 	const question = "who keeps the lamp of the lighthouse at night"
-	r, err := a.Engine.Search(t.Context(), search.Request{
+	r, err := a.Engine.Search(t.Context(), search.Caller{}, search.Request{
 		Question: question, Fusion: search.Methods{Names: []string{fusion.MethodRRF}}, K: 40, TimeoutMS: 10_000,
 	})
 	if err != nil {
@@ -51,7 +51,7 @@ func TestSparseExpert(t *testing.T) {
 	var passages []corpus.Passage
 	scores := map[string]float64{}
 	for _, x := range r.Results {
-		p, _, err := a.Engine.Passage(t.Context(), x.ID)
+		p, _, err := a.Engine.Passage(t.Context(), search.Caller{}, x.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,8 @@ func TestSparseExpert(t *testing.T) {
 	if at < 0 || r.Sources[at].Kind != search.KindSparse || r.Sources[at].Hits == 0 || len(scores) == 0 {
 		t.Fatalf("%+v, %d scores", r.Sources, len(scores))
 	}
-	if _, err := a.Engine.Embed(t.Context(), search.EmbedRequest{Expert: "splade", Input: []string{"x"}}); err == nil ||
+	request := search.EmbedRequest{Expert: "splade", Input: []string{"x"}}
+	if _, err := a.Engine.Embed(t.Context(), search.Caller{}, request); err == nil ||
 		!strings.Contains(err.Error(), "weighs word pieces") {
 		t.Errorf("a vector of it: %v", err)
 	}

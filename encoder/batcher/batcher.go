@@ -22,7 +22,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"example.org/conclave/internal/tenant"
+	"example.org/conclave/internal/identity"
 )
 
 // Lane says which encoder of a pair a batch is for.
@@ -111,15 +111,15 @@ func New(c Config) *Batcher {
 }
 
 // Question returns the vector of a question given as token ids, which must not be empty or change. The vector is the
-// caller's own. Results are cached and shared within one tenant (tenant.Of(ctx)) only, so that the response time does
-// not reveal the questions of another tenant. The error is ctx's if that ends first, ErrClosed, an *OverloadedError,
-// or Infer's.
+// caller's own. Results are cached and shared within one tenant (identity.Of(ctx).Name) only, so that the response time
+// does not reveal the questions of another tenant. The error is ctx's if that ends first, ErrClosed, an
+// *OverloadedError, or Infer's.
 func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	b.counters.count(func(s *Stats) { s.Questions++ })
-	whose := tenant.Of(ctx)
+	whose := identity.Of(ctx).Name
 	b.config.Machine.asked(whose)
 	key := keyOf(whose, tokens)
 	if vector, ok := b.cache.get(key); ok {
@@ -163,7 +163,7 @@ func (b *Batcher) Passages(ctx context.Context, rows [][]int32) ([][]float32, er
 	if err := ctx.Err(); err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	j := newJob(tenant.Of(ctx), rows)
+	j := newJob(identity.Of(ctx).Name, rows)
 	select {
 	case b.jobs <- j:
 	case <-ctx.Done():

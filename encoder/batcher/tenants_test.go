@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"example.org/conclave/internal/tenant"
+	"example.org/conclave/internal/identity"
 )
 
 // TestTenants: a question is computed once for each tenant that asks it. Names that continue the tokens, or one
@@ -40,7 +40,7 @@ func TestTenants(t *testing.T) {
 		{"", tokens, 1}, {"", tokens, 1}, {"a", tokens, 2}, {"aaaa", tokens[:1], 3}, {"aa", tokens, 4}, {"a", tokens, 4},
 		{"aaaaaaaa", tokens[:1], 5}, {"aaaa", tokens, 6}, {"", tokens, 6},
 	} {
-		vector, err := b.Question(tenant.With(t.Context(), step.name), step.tokens)
+		vector, err := b.Question(identity.WithName(t.Context(), step.name), step.tokens)
 		if err != nil || len(vector) != 1 || vector[0] != 7 || rows.Load() != step.rows {
 			t.Errorf("%d: %v %v after %d rows", i, vector, err, rows.Load())
 		}
@@ -109,7 +109,7 @@ func TestFullQueue(t *testing.T) {
 	answers := make(chan error, 8)
 	ask := func(name string, token int32) {
 		go func() {
-			_, err := b.Question(tenant.With(context.Background(), name), []int32{token})
+			_, err := b.Question(identity.WithName(context.Background(), name), []int32{token})
 			answers <- err
 		}()
 	}

@@ -21,7 +21,7 @@ type simulated struct {
 	mu      sync.Mutex
 }
 
-func (s *simulated) Search(context.Context, search.Request) (search.Response, error) {
+func (s *simulated) Search(context.Context, search.Caller, search.Request) (search.Response, error) {
 	return search.Response{}, nil
 }
 

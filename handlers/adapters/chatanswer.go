@@ -76,7 +76,7 @@ func (a *chatAnswer) answer(
 	e handlers.Engine,
 	request search.Request,
 ) (r search.Response, err error) {
-	r, err = e.Search(search.Watched(ctx, search.Watching{
+	r, err = e.Search(ctx, search.Caller{Watching: search.Watching{
 		Found: func(r search.Response) error {
 			a.allowLinks(r.Results)
 			if r.Verdict == search.VerdictDoubtful {
@@ -89,7 +89,7 @@ func (a *chatAnswer) answer(
 			a.said = len(text)
 		},
 		Sentence: a.judge,
-	}), request)
+	}}, request)
 	if err != nil {
 		return r, err
 	}

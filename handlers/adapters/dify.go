@@ -113,7 +113,7 @@ func (in *difyRequest) retrieve(
 	if err != nil {
 		return out, err
 	}
-	response, err := e.Search(ctx, request)
+	response, err := e.Search(ctx, search.Caller{}, request)
 	if err != nil {
 		return out, err
 	}

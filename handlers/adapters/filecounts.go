@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"example.org/conclave/handlers"
-	"example.org/conclave/internal/tenant"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/search"
 )
 
@@ -37,7 +37,7 @@ type countedGeneration struct {
 // generation has not changed. It fails if the documents cannot be listed.
 func (c *countedFiles) countFor(ctx context.Context, e handlers.DocumentKeeper) (totals fileTotals, err error) {
 	generation, passages := e.Generation()
-	of := countedCollection{e.Collection(), tenant.Of(ctx)}
+	of := countedCollection{e.Collection(), identity.Of(ctx).Name}
 	c.mu.Lock()
 	kept, known := c.of[of]
 	c.mu.Unlock()
@@ -46,7 +46,7 @@ func (c *countedFiles) countFor(ctx context.Context, e handlers.DocumentKeeper) 
 	}
 	request := search.DocumentsRequest{Limit: e.Limits().K}
 	for {
-		found, next, err := e.Documents(ctx, request)
+		found, next, err := e.Documents(ctx, search.Caller{}, request)
 		if err != nil {
 			return totals, err
 		}

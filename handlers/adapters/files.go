@@ -289,7 +289,7 @@ func listFiles(r *http.Request, e handlers.DocumentKeeper, show func(handlers.Ke
 		}
 		request.After = id
 	}
-	found, next, err := e.Documents(r.Context(), request)
+	found, next, err := e.Documents(r.Context(), search.Caller{}, request)
 	if err != nil {
 		return nil, err
 	}

@@ -142,7 +142,7 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 	}
 	behind(&request, in.Query, in.Messages)
 	request.Answer.Wanted = marks(t.engine)
-	response, err := t.engine.Search(ctx, request)
+	response, err := t.engine.Search(ctx, search.Caller{}, request)
 	if err != nil {
 		return out, err
 	}
@@ -208,7 +208,7 @@ type fetchOutput struct {
 }
 
 func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
-	passage, _, err := t.engine.Passage(ctx, in.ID)
+	passage, _, err := t.engine.Passage(ctx, search.Caller{}, in.ID)
 	var refused *search.Error
 	if errors.As(err, &refused) && refused.Kind == search.NotFound || err == nil && in.From > 0 {
 		return t.fetchDocument(ctx, in, err)
@@ -250,7 +250,7 @@ func (t *tools) fetchDocument(ctx context.Context, in fetchInput, noPassage erro
 	if in.From < 0 {
 		return fetchOutput{}, invalid("out_of_range", "/from", "from is %d: it has to be from 1", in.From)
 	}
-	found, err := t.engine.DocumentText(ctx, in.ID, max(in.From, 1), fetchBytes)
+	found, err := t.engine.DocumentText(ctx, search.Caller{}, in.ID, max(in.From, 1), fetchBytes)
 	var refused *search.Error
 	if errors.As(err, &refused) && refused.Kind == search.NotFound && in.From == 0 && noPassage != nil {
 		return fetchOutput{}, noPassage
@@ -367,7 +367,7 @@ func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error
 		Fields:  []string{"title", "contributions", "sources"},
 	}
 	behind(&request, in.Query, in.Messages)
-	r, err := t.engine.Search(ctx, request)
+	r, err := t.engine.Search(ctx, search.Caller{}, request)
 	if err != nil {
 		return explainOutput{}, err
 	}

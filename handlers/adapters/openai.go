@@ -140,7 +140,7 @@ func embed(
 	if asQuestions {
 		kind = search.KindQuestion
 	}
-	out, err = e.Embed(ctx, search.EmbedRequest{Expert: expert, Input: input, Kind: kind})
+	out, err = e.Embed(ctx, search.Caller{}, search.EmbedRequest{Expert: expert, Input: input, Kind: kind})
 	if err == nil && len(out.Truncated) > 0 && !truncate {
 		info, err := e.Expert(expert)
 		if err != nil {

@@ -157,7 +157,7 @@ func ranks(
 	r search.RerankRequest,
 	raw bool,
 ) (out []inferRank, truncated []int, err error) {
-	scored, err := e.Rerank(ctx, r)
+	scored, err := e.Rerank(ctx, search.Caller{}, r)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -108,7 +108,7 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 		}
 		request.Filter.And = []conditions.Condition{c}
 	}
-	response, err := e.Search(ctx, request)
+	response, err := e.Search(ctx, search.Caller{}, request)
 	if err != nil {
 		return out, err
 	}

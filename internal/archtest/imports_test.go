@@ -25,23 +25,24 @@ const module = "example.org/conclave/"
 // the same arrows. A package is in the room with the longest path that begins its own; one
 // that is in no room may not exist.
 var allowed = map[string][]string{
-	"ann":     {"bm25", "internal/disk", "internal/rank"},
-	"bm25":    {"internal/disk", "internal/normalise", "internal/rank"},
-	"fusion":  {"internal/rank"},
-	"models":  {"internal/disk", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5"},
-	"encoder": {"internal/disk", "internal/normalise", "internal/tenant", "models", "models/convert/t5"},
+	"ann":    {"bm25", "internal/disk", "internal/rank"},
+	"bm25":   {"internal/disk", "internal/normalise", "internal/rank"},
+	"fusion": {"internal/rank"},
+	"models": {"internal/disk", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5"},
+	"encoder": {
+		"internal/disk", "internal/identity", "internal/normalise", "models", "models/convert/t5",
+	},
 	"search": {
-		"fusion", "internal/conditions", "internal/corpus", "internal/rank", "internal/spelling", "internal/wording",
-		"search/access", "search/fault", "search/internal/answering", "search/internal/content",
+		"fusion", "internal/conditions", "internal/corpus", "internal/identity", "internal/rank", "internal/spelling",
+		"internal/wording", "search/fault", "search/internal/answering", "search/internal/content",
 		"search/internal/place", "search/internal/plan", "search/internal/presenting", "search/internal/question",
 		"search/internal/run", "search/internal/snapshot", "search/internal/sources", "search/storage", "search/turn",
 	},
-	"search/access":                    {"internal/conditions"},
 	"search/fault":                     {"internal/wording"},
 	"search/internal/answering/naming": {},
 	"search/internal/run":              {"search/turn"},
 	"search/internal/snapshot": {
-		"internal/conditions", "internal/corpus", "internal/rank", "internal/wording", "search/access",
+		"internal/conditions", "internal/corpus", "internal/identity", "internal/rank", "internal/wording",
 		"search/internal/run", "search/storage",
 	},
 	"search/storage": {
@@ -53,7 +54,7 @@ var allowed = map[string][]string{
 		"internal/corpus", "internal/languages", "internal/rank", "search/internal/snapshot", "search/storage",
 	},
 	"search/internal/sources": {
-		"fusion", "internal/corpus", "internal/rank", "internal/wording", "search/access", "search/fault",
+		"fusion", "internal/corpus", "internal/identity", "internal/rank", "internal/wording", "search/fault",
 		"search/internal/content", "search/internal/run", "search/internal/snapshot", "search/storage",
 	},
 	"search/internal/question": {
@@ -72,7 +73,8 @@ var allowed = map[string][]string{
 		"search/internal/answering", "search/internal/content", "search/internal/place", "search/internal/plan",
 		"search/internal/question", "search/internal/run", "search/internal/sources", "search/storage",
 	},
-	"calibration": {"fusion", "internal/disk", "internal/questions", "internal/rank", "search"},
+	"internal/identity": {"internal/conditions"},
+	"calibration":       {"fusion", "internal/disk", "internal/questions", "internal/rank", "search"},
 	"evaluation": {
 		"calibration",
 		"fusion",
@@ -125,12 +127,13 @@ var allowed = map[string][]string{
 
 	"handlers": {
 		"documents", "handlers/web", "internal/collections", "internal/conditions", "internal/corpus",
-		"internal/jobs", "internal/judgments", "internal/keeping", "internal/languages", "internal/originals",
-		"internal/overload", "internal/plaintext", "internal/tenant", "internal/wording", "search", "search/access",
-		"search/storage", "search/turn", "store",
+		"internal/identity", "internal/jobs", "internal/judgments", "internal/keeping", "internal/languages",
+		"internal/originals", "internal/overload", "internal/plaintext", "internal/wording",
+		"search", "search/storage", "search/turn", "store",
 	},
 	"handlers/adapters": {
-		"handlers", "internal/collections", "internal/conditions", "internal/tenant", "search", "search/storage",
+		"handlers", "internal/collections", "internal/conditions", "internal/identity", "search",
+		"search/storage",
 	},
 	"handlers/web": {"docs"},
 
@@ -148,9 +151,8 @@ var allowed = map[string][]string{
 	"internal/corpus":      {"internal/disk", "internal/plaintext", "internal/rank", "internal/wording"},
 	"internal/questions":   {"internal/disk", "internal/plaintext", "internal/rank", "internal/wording"},
 	"internal/provision":   {"internal/disk"},
-	"internal/tenant":      {},
 	"internal/tracing":     {},
-	"internal/overload":    {},
+	"internal/overload":    {"internal/identity"},
 	"internal/wording":     {},
 	"internal/collections": {"internal/disk"},
 	"internal/jobs":        {"internal/conditions", "internal/disk", "internal/jobs/lease"},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"example.org/conclave/internal/questions"
+	"example.org/conclave/search"
 )
 
 // sampledTexts is how many passages questions are generated from: three of each at most.
@@ -11,7 +12,7 @@ const sampledTexts = 200
 
 // GenerateQuestions makes questions of exact things from passages of the collection.
 func (a *Assembly) GenerateQuestions(ctx context.Context) (questions.Domain, error) {
-	sample, err := a.Engine.Sample(ctx, sampledTexts)
+	sample, err := a.Engine.Sample(ctx, search.Caller{}, sampledTexts)
 	if err != nil {
 		return questions.Domain{}, err
 	}

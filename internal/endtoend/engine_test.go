@@ -41,7 +41,7 @@ func ask(t *testing.T, l *library, r search.Request) search.Response {
 	if r.TimeoutMS == 0 {
 		r.TimeoutMS = 10000
 	}
-	got, err := l.Engine.Search(context.Background(), r)
+	got, err := l.Engine.Search(context.Background(), search.Caller{}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestSameForEveryone(t *testing.T) {
 	for range 4 {
 		crowd.Go(func() {
 			i := 0
-			err := l.Engine.Batch(context.Background(), requests, func(a search.Answer) error {
+			err := l.Engine.Batch(context.Background(), search.Caller{}, requests, func(a search.Answer) error {
 				if a.Err != nil {
 					t.Error(a.Err)
 				} else {
@@ -180,7 +180,7 @@ func TestExpertGone(t *testing.T) {
 	}
 	south := []string{"south"}
 	_, err := l.Engine.Search(
-		context.Background(),
+		context.Background(), search.Caller{},
 		search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, Experts: &south},
 	)
 	if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable {
@@ -250,7 +250,7 @@ func TestEmbed(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := l.Engine.Embed(
-			context.Background(),
+			context.Background(), search.Caller{},
 			search.EmbedRequest{Expert: name, Kind: "passage", Input: []string{text}},
 		)
 		if err != nil || got.Dimension != x.Dimension() || !reflect.DeepEqual(got.Embeddings, want) {
@@ -260,7 +260,7 @@ func TestEmbed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err = l.Engine.Embed(context.Background(), search.EmbedRequest{Expert: name, Input: []string{text, "another"}})
+		got, err = l.Engine.Embed(context.Background(), search.Caller{}, search.EmbedRequest{Expert: name, Input: []string{text, "another"}})
 		if err != nil || len(got.Embeddings) != 2 || !reflect.DeepEqual(got.Embeddings[0], question) {
 			t.Errorf("%s: question %v, %v", name, got.Embeddings, err)
 		}

@@ -151,7 +151,7 @@ func TestMUF(t *testing.T) {
 			for _, missing := range []string{"exact", "min"} {
 				for _, question := range questions(t, 12) {
 					want := l.writeOut(t, question, 25, missing)
-					got, err := l.Engine.Search(context.Background(), search.Request{
+					got, err := l.Engine.Search(context.Background(), search.Caller{}, search.Request{
 						Question: question, Fusion: search.Methods{Names: []string{"muf"}}, K: 75, Candidates: 25,
 						Correct: &asTyped, Missing: missing, Exact: kind == "hnsw", TimeoutMS: 10000,
 					})

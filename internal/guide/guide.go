@@ -57,7 +57,7 @@ func (g *Guide) SearchGuide(ctx context.Context, question string, k int) (found 
 	if err != nil {
 		return nil, err
 	}
-	answer, err := engine.Search(ctx, search.Request{
+	answer, err := engine.Search(ctx, search.Caller{}, search.Request{
 		Question: question, K: k, Experts: &[]string{}, Fields: []string{"text", "document"},
 	})
 	if err != nil {

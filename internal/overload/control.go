@@ -18,6 +18,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"example.org/conclave/internal/identity"
 )
 
 // Control admits requests by what they cost. The unit of cost is a request of
@@ -260,7 +262,7 @@ func (c *Control) Turn(ctx context.Context) (done func(), err error) {
 		return nil, err
 	}
 	c.work.searched.Store(c.now().UnixNano())
-	return c.turns.take(ctx, groupOf(ctx))
+	return c.turns.take(ctx, identity.Of(ctx).Group)
 }
 
 // Most returns the cost that is admitted at a time.

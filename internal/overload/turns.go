@@ -72,20 +72,6 @@ func newTurns(processors int, now func() time.Time) turns {
 	return turns{processors: processors, free: processors, now: now, groups: map[string]*turnGroup{}}
 }
 
-type groupKey struct{}
-
-// WithGroup returns a context whose turns (Control.Turn) are counted for a group, such as a key or a collection. All
-// contexts without a group share the group "".
-func WithGroup(ctx context.Context, group string) context.Context {
-	return context.WithValue(ctx, groupKey{}, group)
-}
-
-// groupOf returns the group that WithGroup put into ctx; "" if there is none.
-func groupOf(ctx context.Context) string {
-	group, _ := ctx.Value(groupKey{}).(string)
-	return group
-}
-
 // take waits until a processor is free for a group and takes it. Call giveBack once to free it again. If ctx ends
 // first, take returns ctx's error and no processor is held.
 func (t *turns) take(ctx context.Context, name string) (giveBack func(), err error) {

@@ -87,7 +87,7 @@ func TestAHeadSearchesItsOwnersVectors(t *testing.T) {
 	}
 	const question = "what keeps rice"
 	answer, err := a.Engine.Search(
-		t.Context(),
+		t.Context(), search.Caller{},
 		search.Request{Question: question, Fusion: search.Methods{Names: []string{"sum"}}},
 	)
 	if err != nil || len(answer.Degraded) != 0 || len(answer.Results) != 3 {

@@ -96,7 +96,7 @@ func (s *collection) ask(ctx context.Context, of questions.Domain, t jobs.Task) 
 		t.Report(
 			jobs.Progress{Stage: askingStage, Done: int64(i), Total: int64(len(of.Questions)), Unit: questionUnit},
 		)
-		found, err := s.assembly.Engine.Search(ctx, search.Request{
+		found, err := s.assembly.Engine.Search(ctx, search.Caller{}, search.Request{
 			Question: q.Text, K: min(askedDepth, limits.K), TimeoutMS: int(limits.Timeout.Milliseconds()), Fields: []string{},
 		})
 		if err != nil {

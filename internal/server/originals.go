@@ -100,7 +100,11 @@ func (s *collection) usedOriginals(ctx context.Context) (map[string]bool, error)
 	}
 	used := map[string]bool{}
 	for after := ""; ; {
-		found, next, err := s.assembly.Engine.Documents(ctx, search.DocumentsRequest{After: after, Limit: 500})
+		found, next, err := s.assembly.Engine.Documents(
+			ctx,
+			search.Caller{},
+			search.DocumentsRequest{After: after, Limit: 500},
+		)
 		if err != nil {
 			return nil, err
 		}

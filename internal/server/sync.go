@@ -84,5 +84,5 @@ func (t target) Delete(ctx context.Context, id string) (keeping.Result, error) {
 
 // Documents implements keeping.Target.
 func (t target) Documents(ctx context.Context, after string, limit int) ([]corpus.Document, string, error) {
-	return t.engine.Documents(ctx, search.DocumentsRequest{After: after, Limit: limit})
+	return t.engine.Documents(ctx, search.Caller{}, search.DocumentsRequest{After: after, Limit: limit})
 }

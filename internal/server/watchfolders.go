@@ -256,7 +256,13 @@ func (s *collection) checkRoots(ctx context.Context, roots []string) error {
 		if followed, listErr := s.followsRoot(ctx, root); listErr != nil || !followed {
 			return errors.Join(err, listErr)
 		}
-		s.log.Warn("a folder to follow cannot be read; its documents stay, and it is tried again", "folder", root, "cause", err)
+		s.log.Warn(
+			"a folder to follow cannot be read; its documents stay, and it is tried again",
+			"folder",
+			root,
+			"cause",
+			err,
+		)
 	}
 	return nil
 }
@@ -269,7 +275,11 @@ func (s *collection) followsRoot(ctx context.Context, root string) (bool, error)
 		return false, err
 	}
 	for after := ""; ; {
-		found, next, err := s.assembly.Engine.Documents(ctx, search.DocumentsRequest{After: after, Limit: 500})
+		found, next, err := s.assembly.Engine.Documents(
+			ctx,
+			search.Caller{},
+			search.DocumentsRequest{After: after, Limit: 500},
+		)
 		if err != nil {
 			return false, err
 		}

@@ -21,7 +21,7 @@ func (Unlimited) Turn(context.Context) (func(), error) { return func() {}, nil }
 
 // Do waits for a turn, the use of a processor, calls step with it, and returns step's error. If ctx ends before the
 // turn comes, step is not called and the error is ctx's. While step waits for another machine (Elsewhere) or for memory
-// (WithRoom), the turn is given back.
+// (search.Caller), the turn is given back.
 func Do(ctx context.Context, turns Turns, step func(context.Context) error) error {
 	t := &turn{turns: turns}
 	if err := t.take(ctx); err != nil {

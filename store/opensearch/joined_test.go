@@ -101,7 +101,7 @@ func TestJoinedAsEmbedded(t *testing.T) {
 			r.K = 20
 			var said [2]search.Response
 			for i, e := range engines {
-				said[i], err = e.Search(t.Context(), r)
+				said[i], err = e.Search(t.Context(), search.Caller{}, r)
 				if err != nil || len(said[i].Degraded) > 0 {
 					t.Fatalf("%s, %s: %v, %+v", question, name, err, said[i].Degraded)
 				}

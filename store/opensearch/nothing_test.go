@@ -89,7 +89,7 @@ func TestNothingAnswers(t *testing.T) {
 		began := time.Now()
 		r := r
 		r.TimeoutMS = 2000
-		answer, err := confident(t, of).Search(t.Context(), r)
+		answer, err := confident(t, of).Search(t.Context(), search.Caller{}, r)
 		var problem *search.Error
 		if !errors.As(err, &problem) || problem.Kind != want[0] && problem.Kind != want[len(want)-1] {
 			t.Errorf("%s: after %v %+v, %v", what, time.Since(began), answer, err)
@@ -97,7 +97,7 @@ func TestNothingAnswers(t *testing.T) {
 	}
 	answers := func(what string, of storage.Corpus) {
 		t.Helper()
-		answer, err := confident(t, of).Search(t.Context(), r)
+		answer, err := confident(t, of).Search(t.Context(), search.Caller{}, r)
 		if err != nil || len(answer.Results) != 10 || len(answer.Degraded) > 0 {
 			t.Errorf("%s: %+v, %v", what, answer, err)
 		}

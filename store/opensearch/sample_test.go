@@ -272,7 +272,7 @@ func TestConfidenceAsEmbedded(t *testing.T) {
 		r := search.Request{Question: strings.Join(words, " "), Exact: true}
 		var first float64
 		for i, e := range engines {
-			answer, err := e.Search(t.Context(), r)
+			answer, err := e.Search(t.Context(), search.Caller{}, r)
 			if err != nil || answer.Confidence == nil || len(answer.Degraded) > 0 {
 				t.Fatalf("%q: %+v, %v", r.Question, answer, err)
 			}

@@ -79,7 +79,7 @@ func engineOver(t *testing.T, of storage.Corpus) *search.Engine {
 // shownOf returns the parts of an answer that have to be the same wherever the passages are.
 func shownOf(t *testing.T, e *search.Engine, r search.Request) (corrected string, results []string) {
 	t.Helper()
-	answer, err := e.Search(t.Context(), r)
+	answer, err := e.Search(t.Context(), search.Caller{}, r)
 	if err != nil || len(answer.Degraded) > 0 {
 		t.Fatalf("%+v: %v, %+v", r, err, answer.Degraded)
 	}

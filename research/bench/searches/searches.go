@@ -164,7 +164,7 @@ func (o *Workload) measure(
 	ask := func(text string) error {
 		r := request
 		r.Question = text
-		_, err := l.Engine.Search(ctx, r)
+		_, err := l.Engine.Search(ctx, search.Caller{}, r)
 		return err
 	}
 	encode := func(text string) error { return encodeAll(ctx, experts, text) }

@@ -11,9 +11,9 @@ import (
 
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
-	"example.org/conclave/search/access"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/storage"
 )
@@ -64,7 +64,7 @@ func (p *Pinned) Release() {
 // others. Call it before the sources are asked. Only the first call has an effect. It fails if the filter does not fit
 // the fields of the collection (*conditions.MisfitError) or cannot be evaluated.
 func (p *Pinned) Narrow(ctx context.Context, f storage.Filter) error {
-	if f.Empty() && access.Restriction(ctx) == nil {
+	if f.Empty() && !identity.IsRestricted(ctx) {
 		return nil
 	}
 	p.narrowing.Lock()
@@ -119,7 +119,7 @@ func (p *Pinned) Vocabulary() storage.Vocabulary {
 // restriction returns the condition that passages have to meet for the context to see them. It lets everything through
 // if nothing restricts the context, and nothing if the restriction does not fit the types of the fields.
 func (p *Pinned) restriction(ctx context.Context) conditions.Node {
-	to := access.Restriction(ctx)
+	to := identity.Of(ctx).Restriction
 	if to == nil {
 		return conditions.Node{}
 	}

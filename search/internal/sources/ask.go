@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search/access"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
@@ -121,7 +121,7 @@ func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.Pinned) *Find
 // Narrow restricts a view to the passages that match filter f and the context's restriction (Restrict). It waits for a
 // processor, since a filter may have thousands of values. It fails if ctx ends first or the filter cannot be applied.
 func Narrow(ctx context.Context, r run.Runner, view *snapshot.Pinned, f storage.Filter) error {
-	if f.Empty() && access.Restriction(ctx) == nil {
+	if f.Empty() && !identity.IsRestricted(ctx) {
 		return nil
 	}
 	return r.Compute(ctx, func(ctx context.Context) error { return view.Narrow(ctx, f) })

@@ -13,7 +13,7 @@ import (
 
 // Dense is the source of an expert that gives a text one vector, or weights of word pieces.
 type Dense struct {
-	identity
+	label
 	Model   *Expert
 	number  int // among the experts
 	encoder int // equal for experts that share one

@@ -15,7 +15,7 @@ import (
 // expensive for all passages and cheap for some hundred, so it searches nothing: it
 // scores what the other sources found, and it is part of the gate alone.
 type late struct {
-	identity
+	label
 	Model        *Expert
 	contentWords *content.Words
 }

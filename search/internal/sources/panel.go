@@ -48,10 +48,10 @@ func NewPanel(of PanelOptions) *Panel {
 			(len(of.Granularities) == 0 || slices.Contains(of.Granularities, x.Model.Name))
 	}
 	p.Sources = append(p.Sources,
-		&wordSource{identity: identity{WordSource, KindLexical, of.WordsChance}},
-		&phraseSource{identity{PhraseSource, KindLexical, nil}})
+		&wordSource{label: label{WordSource, KindLexical, of.WordsChance}},
+		&phraseSource{label{PhraseSource, KindLexical, nil}})
 	if of.Late != nil {
-		p.Late = &late{identity: identity{of.Late.Name, KindLate, nil}, Model: of.Late, contentWords: of.Words}
+		p.Late = &late{label: label{of.Late.Name, KindLate, nil}, Model: of.Late, contentWords: of.Words}
 		p.Sources = append(p.Sources, p.Late)
 	}
 	return p
@@ -60,10 +60,10 @@ func NewPanel(of PanelOptions) *Panel {
 // addExpert adds an expert. Experts that one run of an encoder serves get the same number of an encoder.
 func (p *Panel) addExpert(x *Expert, reference string) {
 	own := &Dense{
-		identity: identity{x.Name, x.Info.Kind, x.Chance},
-		Model:    x,
-		number:   len(p.Experts),
-		encoder:  len(p.Experts),
+		label:   label{x.Name, x.Info.Kind, x.Chance},
+		Model:   x,
+		number:  len(p.Experts),
+		encoder: len(p.Experts),
 	}
 	same := slices.IndexFunc(p.Experts, func(other *Dense) bool { return sameEncoder(x, other.Model) })
 	if same >= 0 {

@@ -41,16 +41,16 @@ type Selection struct {
 	Gate    *fusion.Gate // nil: there is none
 }
 
-// identity is what every source has.
-type identity struct {
+// label is the name, the kind and the chance that every source has.
+type label struct {
 	called, sort string
 	own          Chance
 }
 
-func (x *identity) Name() string                   { return x.called }
-func (x *identity) Kind() string                   { return x.sort }
-func (x *identity) available(storage.Indexes) bool { return true }
-func (x *identity) Chance() Chance                 { return x.own }
+func (x *label) Name() string                   { return x.called }
+func (x *label) Kind() string                   { return x.sort }
+func (x *label) available(storage.Indexes) bool { return true }
+func (x *label) Chance() Chance                 { return x.own }
 
 // Finding is the result of one source.
 type Finding struct {

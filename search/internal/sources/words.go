@@ -11,7 +11,7 @@ import (
 
 // wordSource is BM25 over words.
 type wordSource struct {
-	identity
+	label
 	symbols SymbolShare
 }
 
@@ -48,7 +48,7 @@ func (w *wordSource) Observe(f *Finding, q *Familiarities) fusion.Observed {
 
 // phraseSource is BM25 over pairs of words, which only the gate weighs, beside words.
 // A collection that was built without phrases has none.
-type phraseSource struct{ identity }
+type phraseSource struct{ label }
 
 func (w *phraseSource) TakesPart(of *Selection, m *fusion.Method) bool {
 	return m.Uses(fusion.Phrases) && of.Words && of.Gate != nil && of.Gate.Phrases > 0

@@ -63,7 +63,7 @@ func TestMustAndMustNot(t *testing.T) {
 		} {
 			r := every
 			r.Must, r.MustNot = c.must, c.mustNot
-			response, err := engine.Search(t.Context(), r)
+			response, err := engine.Search(t.Context(), search.Caller{}, r)
 			if err != nil || len(response.Degraded) > 0 {
 				t.Fatalf("%+v: %v, %+v", c, err, response.Degraded)
 			}
@@ -92,7 +92,7 @@ func TestMustAndMustNot(t *testing.T) {
 			}
 		}
 		for _, wrong := range []search.Request{{Question: "x", Must: []string{""}}, {Question: "x", MustNot: []string{"?!"}}, {Question: "x", Must: []string{strings.Repeat("a", 600)}}, {Question: "x", Must: make([]string, 65)}} {
-			if _, err := engine.Search(t.Context(), wrong); err == nil ||
+			if _, err := engine.Search(t.Context(), search.Caller{}, wrong); err == nil ||
 				!strings.Contains(err.Error(), "must") && !strings.Contains(err.Error(), "word") && !strings.Contains(err.Error(), "letter") &&
 					!strings.Contains(err.Error(), "bytes") {
 				t.Errorf("%+v: %v", wrong, err)

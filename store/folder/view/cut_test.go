@@ -106,14 +106,14 @@ func TestCutWhileServed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			response, err := engine.Search(t.Context(), file.request)
+			response, err := engine.Search(t.Context(), search.Caller{}, file.request)
 			switch {
 			case file.source == "":
 				if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable ||
 					!strings.Contains(err.Error(), "mapped into memory") {
 					t.Errorf("%s was cut: %v", file.pattern, err)
 				}
-				_, _, err = engine.Passage(t.Context(), "p2999")
+				_, _, err = engine.Passage(t.Context(), search.Caller{}, "p2999")
 				if e, ok := errors.AsType[*search.Error](err); file.pattern == "passages" && (!ok || e.Kind != search.Unavailable) {
 					t.Errorf("%s was cut: a passage: %v", file.pattern, err)
 				}

@@ -82,7 +82,7 @@ func TestFacets(t *testing.T) {
 		for _, field := range []string{"colour", "cell", "sold", "any", "price", "born", "day", "nobody"} {
 			for _, size := range []int{3, 1000} {
 				r.Facets = []search.FacetRequest{{Field: field, Size: size}}
-				response, err := engine.Search(t.Context(), r)
+				response, err := engine.Search(t.Context(), search.Caller{}, r)
 				if err != nil || len(response.Facets) != 1 {
 					t.Fatal(err, response.Facets)
 				}
@@ -178,7 +178,7 @@ func TestSortAndBoost(t *testing.T) {
 		{Question: "a", Boost: search.Boost{Field: "day", HalfLife: "9d", Weight: -1}},
 		{Question: "a", Facets: []search.FacetRequest{{Field: "day", Size: 5000}}},
 	} {
-		if _, err := engine.Search(t.Context(), wrong); err == nil {
+		if _, err := engine.Search(t.Context(), search.Caller{}, wrong); err == nil {
 			t.Errorf("%+v is taken", wrong)
 		}
 	}

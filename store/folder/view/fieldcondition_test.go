@@ -64,7 +64,7 @@ func TestConditionsOnFields(t *testing.T) {
 				want = append(want, fmt.Sprintf("%s %v", x.ID, x.Score))
 			}
 		}
-		response, err := engine.Search(t.Context(), r)
+		response, err := engine.Search(t.Context(), search.Caller{}, r)
 		var got []string
 		for _, x := range response.Results {
 			got = append(got, fmt.Sprintf("%s %v", x.ID, x.Score))
@@ -83,7 +83,7 @@ func TestConditionsOnFields(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"or":[{"field":"born","lt":1950},{"field":"born","eq":"old"}]}`), &r.Filter); err != nil {
 		t.Fatal(err)
 	}
-	_, err = engine.Search(t.Context(), r)
+	_, err = engine.Search(t.Context(), search.Caller{}, r)
 	var refused *search.Error
 	if !errors.As(err, &refused) || refused.Kind != search.Invalid || len(refused.Fields) != 1 ||
 		refused.Fields[0].Pointer != "/filter/or/1/eq" {

@@ -64,7 +64,7 @@ func TestPartsAreHighlighted(t *testing.T) {
 	for _, question := range []string{"stone lantern", "market bridge", "one", "Brücke: river"} {
 		for _, x := range experts {
 			r, err := engine.Search(
-				t.Context(),
+				t.Context(), search.Caller{},
 				search.Request{
 					Question: question,
 					Fusion:   search.Methods{Names: []string{"sum"}},

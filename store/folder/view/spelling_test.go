@@ -124,7 +124,7 @@ func TestMistypedQuestions(t *testing.T) {
 			"with a deletion": without} {
 			ask := func(question string, correct *bool) search.Response {
 				r, err := engine.Search(
-					t.Context(),
+					t.Context(), search.Caller{},
 					search.Request{
 						Question:  question,
 						Fusion:    search.Methods{Names: []string{"sum"}},
@@ -142,7 +142,8 @@ func TestMistypedQuestions(t *testing.T) {
 			for _, x := range got.Corrected {
 				pairs = append(pairs, x.From+"="+x.To)
 			}
-			if strings.Join(pairs, " ") != c.corrected || got.Question != c.asked || show(got.Results) != show(right.Results) {
+			if strings.Join(pairs, " ") != c.corrected || got.Question != c.asked ||
+				show(got.Results) != show(right.Results) {
 				t.Errorf(
 					"%s: %q: corrected %+v, want %s; question %q\n%s\n%s",
 					name,
@@ -161,7 +162,7 @@ func TestMistypedQuestions(t *testing.T) {
 	}
 	// A word that only a deleted passage has is no word of the collection any more.
 	for engine, want := range map[*search.Engine]int{several: 1, one: 1, without: 0} {
-		r, err := engine.Search(t.Context(), search.Request{Question: "Samarkandd", TimeoutMS: 10_000})
+		r, err := engine.Search(t.Context(), search.Caller{}, search.Request{Question: "Samarkandd", TimeoutMS: 10_000})
 		if err != nil || len(r.Corrected) != want {
 			t.Errorf("%+v, %v, want %d corrections", r.Corrected, err, want)
 		}
@@ -175,7 +176,10 @@ func TestSpellingAfterMerge(t *testing.T) {
 		store.BuildOptions{Threads: 1}); err != nil {
 		t.Skip("segments are called otherwise: ", err)
 	}
-	r, err := engineIn(t, dir).Search(t.Context(), search.Request{Question: "the widnmill", TimeoutMS: 10_000})
+	r, err := engineIn(
+		t,
+		dir,
+	).Search(t.Context(), search.Caller{}, search.Request{Question: "the widnmill", TimeoutMS: 10_000})
 	if err != nil || len(r.Corrected) != 1 || r.Corrected[0].To != "windmill" {
 		t.Errorf("%+v, %v", r.Corrected, err)
 	}

@@ -310,7 +310,7 @@ func added(t *testing.T, dir string, source store.Stream, o store.BuildOptions) 
 
 func asked(t *testing.T, e *search.Engine, r search.Request) []search.Result {
 	t.Helper()
-	response, err := e.Search(t.Context(), r)
+	response, err := e.Search(t.Context(), search.Caller{}, r)
 	if err != nil || len(response.Degraded) > 0 {
 		t.Fatalf("%+v: %v, %+v", r, err, response.Degraded)
 	}

@@ -131,7 +131,7 @@ func TestFilterReachesTheCollection(t *testing.T) {
 	}
 	defer func() { _ = engine.Close(t.Context()) }()
 	for _, f := range []storage.Filter{{TagsAll: []string{"by1"}}, {TagsAll: []string{"by1", "of3"}}, {TagsAny: []string{"by1", "of3"}}, {TagsAny: []string{"by9"}}} {
-		r, err := engine.Search(t.Context(), search.Request{Question: "windmill", K: 40, Filter: f, Fields: []string{"tags"}})
+		r, err := engine.Search(t.Context(), search.Caller{}, search.Request{Question: "windmill", K: 40, Filter: f, Fields: []string{"tags"}})
 		if err != nil {
 			t.Fatal(err)
 		}
