@@ -15,10 +15,13 @@ func readDOCX(w *writer, data []byte) (title string, warnings []string, err erro
 	if err != nil {
 		return "", nil, err
 	}
-	d := &docx{w: w, paged: strings.Contains(string(document), "lastRenderedPageBreak"), depth: w.limits.Depth}
+	d := &docx{
+		w: w, paged: strings.Contains(string(document), "lastRenderedPageBreak"), depth: w.limits.Depth, left: &leftOut{},
+	}
 	if err := d.readFile(p, document, related); err != nil {
 		return "", nil, err
 	}
+	d.left.name(w)
 	title = p.coreTitle()
 	if title == "" {
 		title = firstHeading(w)
@@ -37,13 +40,11 @@ func (d *docx) readFile(p *parts, document []byte, related map[string]relation) 
 	if err != nil {
 		return err
 	}
-	notes, err := p.read(ofKind(related, "footnotes"))
-	if err != nil {
-		return err
-	}
-	d.notes, err = readFootnotes(notes)
-	if err != nil {
-		return err
+	d.notes = map[string]string{}
+	for _, kind := range []string{"footnote", "endnote"} {
+		if err := d.readNotes(kind); err != nil {
+			return err
+		}
 	}
 	numbers, err := p.read(ofKind(related, "numbering"))
 	if err != nil {
@@ -56,7 +57,7 @@ func (d *docx) readFile(p *parts, document []byte, related map[string]relation) 
 	if d.paged {
 		d.w.page = 1
 	}
-	return errors.Join(d.read(document), d.err, d.nameHeads())
+	return errors.Join(d.read(document), d.err, d.nameHeads(), d.nameComments())
 }
 
 // docx holds the state of reading a Word file.
@@ -64,18 +65,17 @@ type docx struct {
 	w      *writer
 	paged  bool
 	styles docxStyles
-	notes  map[string]string // the texts of footnotes, by id
+	notes  map[string]string // the texts of footnotes and endnotes, by kind and id: "footnote 2"
 
 	numbers  *docxNumbers
-	list     string          // the id of the list that the paragraph is in; "" where it is in none
-	depthIn  int             // its level in the list
-	number   string          // the number before the paragraph, such as "2.1"
-	math     []*mathElement  // the formula that is being read, the outermost element first
-	raised   strings.Builder // letters above or below the line
-	raisedBy string          // "superscript" or "subscript": the kind of raised
-	vertical string          // "superscript", "subscript" or "" for the current run
+	list     string // the id of the list that the paragraph is in; "" where it is in none
+	depthIn  int    // its level in the list
+	number   string // the number before the paragraph, such as "2.1"
+	inText   bool   // characters are text
+	math     formulaReader
+	vertical vertical // of the current run
 
-	line   strings.Builder
+	line   raisedLine
 	kind   Kind
 	level  int
 	cited  []string // footnotes of the paragraph that is being read
@@ -86,6 +86,7 @@ type docx struct {
 	related  map[string]relation
 	aside    []relation // diagrams and files in the paragraph or table that is being read
 	depth    int        // how deep files may be in this one
+	left     *leftOut   // pictures and objects, which are not read
 	warnings []string
 	err      error // from reading what is in aside
 }
@@ -103,23 +104,13 @@ type table struct {
 
 // read reads the main part of the file and writes its blocks. The error is an *UnreadableError if its XML is damaged.
 func (d *docx) read(document []byte) error {
-	inText := false
 	return newElements(document).each(func(e xml.StartElement) bool {
-		if len(d.math) > 0 {
-			inText = e.Name.Local == "t"
-			return d.startMath(e)
+		if d.math.reading() {
+			return d.math.start(e)
 		}
 		switch e.Name.Local {
-		case "Fallback", "del", "moveFrom", "instrText", "delText", "sectPr", "pPrChange", "rPrChange":
-			return true // the same content for older programs; what is deleted; codes of fields
-		case "oMath":
-			d.math = append(d.math, &mathElement{name: e.Name.Local})
 		case "p":
 			d.begin()
-		case "r":
-			d.vertical = ""
-		case "vertAlign":
-			d.vertical = value(e, "val")
 		case "numId":
 			d.list = value(e, "val")
 		case "gridSpan":
@@ -132,12 +123,14 @@ func (d *docx) read(document []byte) error {
 			}
 		case "pStyle":
 			style := value(e, "val")
-			d.list, d.depthIn = d.numberingOf(style)
+			if d.list == "" { // else the paragraph's own, which some programs write before its style
+				d.list, d.depthIn = d.numberingOf(style)
+			}
 			switch {
 			case d.styles.headings[style] > 0:
 				d.kind = Heading
 				d.level = d.styles.headings[style]
-			case d.styles.lists[style]:
+			case d.styles.lists[style] && d.kind != Item:
 				d.kind, d.level = Item, 1
 			}
 		case "outlineLvl":
@@ -153,28 +146,18 @@ func (d *docx) read(document []byte) error {
 					d.level = n + 1
 				}
 			}
-		case "t":
-			inText = true
-		case "tab":
-			d.say("\t")
-		case "br", "cr":
-			if value(e, "type") == "page" && d.paged {
-				return false // Word marked the page that follows
-			}
-			d.say("\n")
-		case "noBreakHyphen":
-			d.say("-")
 		case "lastRenderedPageBreak":
-			if d.line.Len() == 0 || len(d.tables) > 0 {
+			if d.line.empty() || len(d.tables) > 0 {
 				d.w.page++
 			} else {
 				d.flush()
 				d.w.page++
 			}
 		case "footnoteReference", "endnoteReference":
-			if note := d.notes[value(e, "id")]; note != "" {
+			key := strings.TrimSuffix(e.Name.Local, "Reference") + " " + value(e, "id")
+			if note := d.notes[key]; note != "" {
 				d.cited = append(d.cited, note)
-				delete(d.notes, value(e, "id")) // it is read once
+				delete(d.notes, key) // it is read once
 			}
 		case "tbl":
 			d.tables = append(d.tables, &table{})
@@ -189,6 +172,8 @@ func (d *docx) read(document []byte) error {
 			}
 		case "relIds":
 			d.aside = append(d.aside, d.related[value(e, "dm")])
+		case "chart":
+			d.aside = append(d.aside, d.related[value(e, "id")])
 		case "altChunk":
 			d.aside = append(d.aside, d.related[value(e, "id")])
 			d.begin()
@@ -196,21 +181,16 @@ func (d *docx) read(document []byte) error {
 		case "txbxContent":
 			d.saved = append(d.saved, docx{kind: d.kind, level: d.level})
 			d.flush()
+		default:
+			return d.startInline(e)
 		}
 		return false
-	}, func(s string) {
-		if inText {
-			d.say(s)
-		}
-	}, func(e xml.EndElement) {
-		if len(d.math) > 0 {
-			inText = false
-			d.endMath()
+	}, d.characters, func(e xml.EndElement) {
+		if d.math.reading() {
+			d.endInline(e)
 			return
 		}
 		switch e.Name.Local {
-		case "t":
-			inText = false
 		case "pPr":
 			if d.list != "" && d.number == "" {
 				d.number = d.numbers.next(d.list, d.depthIn)
@@ -232,6 +212,8 @@ func (d *docx) read(document []byte) error {
 				d.kind, d.level = d.saved[n-1].kind, d.saved[n-1].level
 				d.saved = d.saved[:n-1]
 			}
+		default:
+			d.endInline(e)
 		}
 	})
 }
@@ -242,48 +224,8 @@ func (d *docx) begin() {
 		d.flush()
 	}
 	d.kind, d.level = Paragraph, 0
-	d.list, d.depthIn, d.number, d.vertical = "", 0, "", ""
-}
-
-// say appends text to the innermost thing that is being read: a formula, superscript or subscript letters, or the
-// paragraph.
-func (d *docx) say(text string) {
-	if n := len(d.math); n > 0 {
-		d.math[n-1].text.WriteString(text)
-		return
-	}
-	raised := d.vertical
-	if raised != "superscript" && raised != "subscript" {
-		raised = ""
-	}
-	if d.raised.Len() > 0 && raised != d.raisedBy {
-		d.endRaised(text)
-	}
-	if raised != "" {
-		d.raisedBy = raised
-		d.raised.WriteString(text)
-		return
-	}
-	d.line.WriteString(text)
-}
-
-// endRaised appends the collected superscript or subscript letters to the paragraph, as an exponent or index. next is
-// the text that follows: a slash makes a superscript the upper part of a fraction.
-func (d *docx) endRaised(next string) {
-	if d.raised.Len() == 0 {
-		return
-	}
-	before, raised := d.line.String(), d.raised.String()
-	switch {
-	case d.raisedBy == "subscript":
-		raised = writeLowered(before, raised)
-	case strings.HasPrefix(next, "/") || strings.HasPrefix(next, "⁄"): // the upper part of a fraction
-		raised = " " + raised
-	default:
-		raised = writeRaised(before, raised)
-	}
-	d.line.WriteString(raised)
-	d.raised.Reset()
+	d.list, d.depthIn, d.number = "", 0, ""
+	d.vertical = onLine
 }
 
 // numberingOf returns the id of the list that a style's paragraphs belong to, and their level from 0; "" if they are in
@@ -308,9 +250,7 @@ func (d *docx) table() *table {
 
 // flush writes the text of the current paragraph, with its number, as a block or into the cell of the current table.
 func (d *docx) flush() {
-	d.endRaised("")
-	text := d.line.String()
-	d.line.Reset()
+	text := d.line.take()
 	if d.number != "" && strings.TrimSpace(text) != "" {
 		text = d.number + " " + text
 		d.number = ""

@@ -1,10 +1,10 @@
 package documents
 
 import (
+	"bytes"
 	"encoding/xml"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"golang.org/x/net/html"
 )
@@ -34,6 +34,8 @@ func (d *docx) addPart(r relation) error {
 		err = readDiagram(d.w, data)
 	case "aFChunk":
 		err = d.addFile(r.target, data)
+	case "chart":
+		err = readChart(d.w, data)
 	}
 	if reason := ReasonOf(err); err != nil && reason != TooLarge {
 		d.warnings = append(d.warnings, fmt.Sprintf("%s in it was left out: %v", r.target, err))
@@ -80,16 +82,15 @@ func (d *docx) addWordFile(data []byte) error {
 		d.depth = 0 // how much it unpacked is not known: no other one is tried
 		return err
 	}
-	inner := &docx{w: d.w, depth: d.depth - 1} // its pages are not those of the whole
+	inner := &docx{w: d.w, depth: d.depth - 1, left: d.left} // its pages are not those of the whole
 	err = inner.readFile(p, document, related)
 	d.parts.left = p.left
 	d.warnings = append(d.warnings, inner.warnings...)
 	return err
 }
 
-// nameHeads adds a warning with the number of page headers and footers that have text: they are not read.
+// nameHeads counts the page headers and footers that have text: they are not read.
 func (d *docx) nameHeads() error {
-	count, first := 0, ""
 	for _, r := range d.related {
 		if r.kind != "header" && r.kind != "footer" {
 			continue
@@ -98,33 +99,53 @@ func (d *docx) nameHeads() error {
 		if err != nil {
 			return err
 		}
-		var text strings.Builder
-		inText := false
-		err = newElements(part).each(func(e xml.StartElement) bool {
-			inText = e.Name.Local == "t"
-			return e.Name.Local == "instrText"
-		}, func(s string) {
-			if inText {
-				text.WriteString(s)
-			}
-		}, func(e xml.EndElement) {
-			inText = false
-			if e.Name.Local == "p" {
-				text.WriteByte(' ')
-			}
-		})
+		said, err := textOfPart(part, "p")
 		if err != nil {
 			continue // what is not read cannot damage the rest
 		}
-		if said := clean(text.String()); strings.ContainsFunc(said, unicode.IsLetter) {
-			count++
-			if first == "" || said < first {
-				first = said
-			}
-		}
-	}
-	if count > 0 {
-		d.w.warn("%d headers and footers of pages were left out: %.80q", count, first)
+		d.left.addFooter(said)
 	}
 	return nil
+}
+
+// nameComments counts the comments in the margin: they are not read.
+func (d *docx) nameComments() error {
+	part, err := d.parts.read(ofKind(d.related, "comments"))
+	if err != nil {
+		return err
+	}
+	if said, err := textOfPart(part, "p"); err == nil && said != "" {
+		d.left.addComments(bytes.Count(part, []byte("<w:comment ")), said)
+	}
+	return nil
+}
+
+// readNotes reads the texts of a Word file's notes into d.notes: "footnote" or "endnote". The lines that separate notes
+// from the text are left out. The error is an *UnreadableError if the XML is damaged.
+func (d *docx) readNotes(kind string) error {
+	part, err := d.parts.read(ofKind(d.related, kind+"s"))
+	if err != nil || part == nil {
+		return err
+	}
+	inner := &docx{w: &writer{limits: d.w.limits}, parts: d.parts, styles: d.styles, left: d.left}
+	key := ""
+	return newElements(part).each(func(e xml.StartElement) bool {
+		if e.Name.Local == kind && !inner.math.reading() {
+			key = kind + " " + value(e, "id")
+			inner.line.take()
+			return value(e, "type") != "" && value(e, "type") != "normal"
+		}
+		if !inner.math.reading() && e.Name.Local == "p" {
+			inner.say(" ")
+			inner.vertical = onLine
+			return false
+		}
+		return inner.startInline(e)
+	}, inner.characters, func(e xml.EndElement) {
+		if e.Name.Local == kind && !inner.math.reading() {
+			d.notes[key] = clean(inner.line.take())
+			return
+		}
+		inner.endInline(e)
+	})
 }

@@ -81,45 +81,67 @@ func (m *mathElement) written() string {
 	return m.text.String()
 }
 
-// startMath begins an element of a formula, or returns true if the element has to be skipped.
-func (d *docx) startMath(e xml.StartElement) (skip bool) {
+// formulaReader collects a formula in OMML, the markup of Word and PowerPoint, from its elements.
+type formulaReader struct {
+	open  []*mathElement // the elements around the place that is being read, the outermost first
+	inRun bool           // characters are text of the formula
+}
+
+// reading reports whether the place that is being read is in a formula.
+func (f *formulaReader) reading() bool { return len(f.open) > 0 }
+
+// start begins an element: the outermost, oMath, or one inside of it. It returns true if the element is to be skipped.
+func (f *formulaReader) start(e xml.StartElement) (skip bool) {
+	f.inRun = e.Name.Local == "t"
 	switch e.Name.Local {
 	case "ctrlPr", "rPr":
 		return true
 	case "chr", "begChr", "endChr":
-		top := d.math[len(d.math)-1]
-		top.parts = append(top.parts, mathPart{e.Name.Local, value(e, "val")})
+		if n := len(f.open); n > 0 {
+			f.open[n-1].parts = append(f.open[n-1].parts, mathPart{e.Name.Local, value(e, "val")})
+		}
 	}
-	d.math = append(d.math, &mathElement{name: e.Name.Local})
+	f.open = append(f.open, &mathElement{name: e.Name.Local})
 	return false
 }
 
-// endMath ends the innermost element of the formula and adds its text to the element around it; the text of the whole
-// formula goes to the paragraph.
-func (d *docx) endMath() {
-	n := len(d.math) - 1
-	m := d.math[n]
-	d.math = d.math[:n]
-	text := m.written()
-	first, _ := utf8.DecodeRuneInString(text)
-	if n == 0 {
-		d.endRaised("")
-		if before, _ := utf8.DecodeLastRuneInString(d.line.String()); unicode.IsDigit(before) &&
-			unicode.IsDigit(first) {
-			text = " " + text // one and a half
-		}
-		d.say(text)
-		return
+// say appends characters to the innermost element if they are text.
+func (f *formulaReader) say(text string) {
+	if f.inRun {
+		f.open[len(f.open)-1].text.WriteString(text)
 	}
-	around := d.math[n-1]
+}
+
+// end ends the innermost element and adds its text to the element around it. With the end of the outermost element it
+// returns the formula on one line and true.
+func (f *formulaReader) end() (formula string, done bool) {
+	f.inRun = false
+	n := len(f.open) - 1
+	m := f.open[n]
+	f.open = f.open[:n]
+	text := m.written()
+	if n == 0 {
+		return text, true
+	}
+	around := f.open[n-1]
 	if strings.HasSuffix(m.name, "Pr") { // of what it is: the signs around or before it
 		around.parts = append(around.parts, m.parts...)
-		return
+		return "", false
 	}
 	around.parts = append(around.parts, mathPart{m.name, text})
-	before, _ := utf8.DecodeLastRuneInString(around.text.String())
-	if m.name == "f" && unicode.IsDigit(before) && unicode.IsDigit(first) {
-		around.text.WriteByte(' ')
+	if m.name == "f" {
+		text = spaceBetweenDigits(around.text.String(), text)
 	}
 	around.text.WriteString(text)
+	return "", false
+}
+
+// spaceBetweenDigits returns text, after a space if it begins with a digit and before ends with one.
+func spaceBetweenDigits(before, text string) string {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(text)
+	if unicode.IsDigit(last) && unicode.IsDigit(first) {
+		return " " + text
+	}
+	return text
 }

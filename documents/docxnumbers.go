@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// listLevels is the number of levels of a list in Word.
-const listLevels = 9
+// listLevels is the largest number of levels of a list: 9 in Word and PowerPoint, 10 in OpenDocument.
+const listLevels = 10
 
 // numberLevel is the numbering of one level of a list.
 type numberLevel struct {
@@ -109,6 +109,12 @@ func (n *docxNumbers) next(id string, level int) string {
 		list.levels[at].start = start
 		delete(n.starts[id], at)
 	}
+	return list.next(level)
+}
+
+// next returns the number of the next item at a level from 0, such as "2.1", and advances the list; "" if the level has
+// no number.
+func (list *numberedList) next(level int) string {
 	if list.begun[level] {
 		list.counts[level]++
 	} else {
@@ -119,7 +125,7 @@ func (n *docxNumbers) next(id string, level int) string {
 		list.begun[below] = false
 	}
 	l := list.levels[level]
-	if l.format == "bullet" || l.format == "none" {
+	if l.format == "bullet" || l.format == "none" || l.format == "" {
 		return ""
 	}
 	text := l.text
@@ -141,11 +147,14 @@ func (n *docxNumbers) next(id string, level int) string {
 }
 
 // formatNumber returns a number in one of Word's formats, such as "lowerRoman"; in digits if the format is unknown.
+// "lowerLetter" goes on after z with aa, bb, and "lowerColumn" with aa, ab.
 func formatNumber(n int, format string) string {
 	upper := strings.HasPrefix(format, "upper")
 	switch {
 	case strings.HasSuffix(format, "Roman") && n > 0 && n < 4000:
 		return inCase(romanNumber(n), upper)
+	case strings.HasSuffix(format, "Column") && n > 0:
+		return inCase(columnLetters(n), upper)
 	case strings.HasSuffix(format, "Letter") && n > 0 && n < 26*20:
 		return inCase(strings.Repeat(string(rune('a'+(n-1)%26)), (n-1)/26+1), upper)
 	case format == "decimalZero" && n < 10:
@@ -160,6 +169,15 @@ func inCase(text string, upper bool) string {
 		return strings.ToUpper(text)
 	}
 	return text
+}
+
+// columnLetters returns a number from 1 as the columns of a spreadsheet are named: a to z, aa, ab.
+func columnLetters(n int) string {
+	letters := ""
+	for ; n > 0; n = (n - 1) / 26 {
+		letters = string(rune('a'+(n-1)%26)) + letters
+	}
+	return letters
 }
 
 // romanNumber returns a number from 1 to 3999 in Roman digits.

@@ -76,37 +76,3 @@ func readStyles(part []byte) (docxStyles, error) {
 	}
 	return s, err
 }
-
-// readFootnotes returns the texts of a Word file's footnotes by their ids, of the XML of their part. The lines that
-// separate notes from the text are left out. The error is an *UnreadableError if the XML is damaged.
-func readFootnotes(part []byte) (map[string]string, error) {
-	notes := map[string]string{}
-	var id string
-	var text strings.Builder
-	inText := false
-	err := newElements(part).each(func(e xml.StartElement) bool {
-		switch e.Name.Local {
-		case "footnote":
-			id = value(e, "id")
-			text.Reset()
-			return value(e, "type") != "" && value(e, "type") != "normal" // lines between text and notes
-		case "t":
-			inText = true
-		case "p":
-			text.WriteByte(' ')
-		}
-		return false
-	}, func(s string) {
-		if inText {
-			text.WriteString(s)
-		}
-	}, func(e xml.EndElement) {
-		switch e.Name.Local {
-		case "t":
-			inText = false
-		case "footnote":
-			notes[id] = clean(text.String())
-		}
-	})
-	return notes, err
-}

@@ -1,9 +1,13 @@
 package documents
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/xml"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/html"
 )
 
 // mostRepeats bounds how often a cell or row with a repeat count is read. Empty rows are repeated to the end of a
@@ -29,10 +33,17 @@ func readODF(w *writer, data []byte, mediaType string) (string, error) {
 	if content == nil {
 		return "", unreadable(Damaged, nil, "it has no part content.xml")
 	}
-	o := &odf{w: w, sheets: strings.Contains(mediaType, "spreadsheet")}
+	o := &odf{
+		w: w, parts: p, sheets: strings.Contains(mediaType, "spreadsheet"),
+		lists: odfLists{byID: map[string]*numberedList{}, byStyle: map[string]*numberedList{}},
+	}
+	if err := o.readStyles(content); err != nil {
+		return "", err
+	}
 	if err := o.read(content); err != nil {
 		return "", err
 	}
+	o.left.name(w)
 	title := ""
 	if meta, err := p.read("meta.xml"); err == nil {
 		title = titleIn(meta)
@@ -46,18 +57,29 @@ func readODF(w *writer, data []byte, mediaType string) (string, error) {
 // odf holds the state of reading an OpenDocument file.
 type odf struct {
 	w      *writer
+	parts  *parts
 	sheets bool
+	styles odfStyles
+	left   leftOut
 
-	line   strings.Builder
-	notes  []string // of the paragraph that is being read
-	note   *strings.Builder
-	kind   Kind
-	level  int
-	depth  int // of lists
-	title  bool
-	tables []*odfTable
-	inText int // elements whose characters are text
-	copied int // bytes of cells, each counted for every table that it is in and every time that it is repeated
+	line    raisedLine
+	notes   []string    // of the paragraph that is being read
+	note    *raisedLine // the footnote that is being read; nil if none is
+	kind    Kind
+	level   int
+	lists   odfLists
+	number  string     // the number of the paragraph or heading
+	inText  int        // elements whose characters are text
+	inside  string     // "number" or "footer" while their characters are read; else ""
+	spans   []vertical // of the spans around the place
+	title   bool
+	formula *html.Node // the innermost element of the formula that is being read; nil if none is
+
+	tables    []*odfTable
+	copied    int    // bytes of cells, each counted for every table that it is in and every time that it is repeated
+	objects   int    // how many embedded objects are in each other around the place
+	hasObject bool   // the frame that is being read has an object, of which its picture is a copy
+	folder    string // of the part that is being read, with a slash at its end; "" for the main one
 }
 
 // copies counts bytes that are to be copied into cells, and returns false if all copies together exceed
@@ -75,67 +97,79 @@ func (o *odf) copies(bytes int) bool {
 type odfTable struct {
 	table
 	repeatCell, repeatRow int
+	value                 string // of the cell, for files that do not have its text
+	gap                   int    // empty cells before the next one
 	inHeader              bool
 }
 
-// read reads content.xml and writes its blocks. The error is an *UnreadableError if it is damaged or beyond the limits.
+// read reads content.xml, of the file or of an object in it, and writes its blocks. The error is an *UnreadableError if
+// it is damaged or beyond the limits.
 func (o *odf) read(content []byte) error {
-	if err := newElements(content).each(o.start, func(s string) {
-		if o.inText > 0 {
-			o.write(s)
-		}
-	}, o.end); err != nil {
+	if err := newElements(content).each(o.start, o.characters, o.end); err != nil {
 		return err
 	}
 	return o.w.err
 }
 
+// characters appends characters if they are text.
+func (o *odf) characters(s string) {
+	switch {
+	case o.formula != nil:
+		o.formula.AppendChild(&html.Node{Type: html.TextNode, Data: s})
+	case o.inside == "number":
+		o.number += s
+	case o.inside == "footer":
+		o.left.addFooter(s)
+	case o.inText > 0:
+		o.write(s)
+	}
+}
+
+// current returns the line that is being read: of the footnote, or else of the paragraph.
+func (o *odf) current() *raisedLine {
+	if o.note != nil {
+		return o.note
+	}
+	return &o.line
+}
+
 // write appends text to the footnote that is being read, or else to the paragraph.
 func (o *odf) write(s string) {
-	if o.note != nil {
-		o.note.WriteString(s)
-		return
+	at := onLine
+	for _, span := range o.spans {
+		if span != onLine {
+			at = span
+		}
 	}
-	o.line.WriteString(s)
+	o.current().write(s, at)
 }
 
 // start begins an element; it returns true if the element is to be skipped with all that is in it.
 func (o *odf) start(e xml.StartElement) bool {
+	if o.formula != nil || e.Name.Local == "math" {
+		o.startFormula(e)
+		return false
+	}
 	switch e.Name.Local {
-	case "tracked-changes",
-		"table-of-content",
-		"automatic-styles",
-		"font-face-decls",
-		"scripts",
-		"note-citation",
-		"annotation",
-		"desc",
-		"settings",
-		"forms",
-		"shapes":
+	case "tracked-changes", "automatic-styles", "font-face-decls", "scripts", "note-citation", "desc", "settings", "forms":
 		return true
+	case "title":
+		return strings.Contains(e.Name.Space, "svg") // the name of a picture
+	case "table-of-content":
+		o.left.contents++
+		return true
+	case "annotation":
+		o.left.addComments(1, "")
+		return true
+	case "header-decl", "footer-decl":
+		o.inside = "footer"
 	case "h", "p":
-		if o.note == nil {
-			o.flush()
-			o.kind, o.level = Paragraph, 0
-			switch {
-			case e.Name.Local == "h":
-				n, err := strconv.Atoi(value(e, "outline-level"))
-				if err != nil || n < 1 {
-					n = 1
-				}
-				o.kind = Heading
-				o.level = min(n, 9)
-			case o.title:
-				o.kind, o.level = Heading, 2
-			case o.depth > 0:
-				o.kind = Item
-				o.level = o.depth
-			}
-		} else {
-			o.note.WriteByte(' ')
-		}
-		o.inText++
+		o.startParagraph(e)
+	case "number":
+		o.inside = "number"
+		o.number = ""
+	case "span":
+		o.spans = append(o.spans, o.styles.vertical(value(e, "style-name")))
 	case "s":
 		n, err := strconv.Atoi(value(e, "c"))
 		if err != nil {
@@ -147,15 +181,76 @@ func (o *odf) start(e xml.StartElement) bool {
 	case "line-break":
 		o.write("\n")
 	case "list":
-		o.depth++
+		o.lists.start(e)
+	case "list-item", "list-header":
+		o.lists.startItem(e)
 	case "note":
-		o.note = &strings.Builder{}
+		o.note = &raisedLine{}
 	case "page":
 		o.w.page++
 	case "notes": // of a slide
 		o.flush()
 	case "frame":
 		o.title = value(e, "class") == "title"
+		o.hasObject = false
+	case "object":
+		o.hasObject = true
+		return o.readObject(value(e, "href"))
+	case "object-ole":
+		o.hasObject = true
+		o.left.addObject("OLE")
+	case "image":
+		if !o.hasObject {
+			o.left.pictures++
+		}
+	default:
+		o.startTable(e)
+	}
+	return false
+}
+
+// startParagraph begins a paragraph or a heading.
+func (o *odf) startParagraph(e xml.StartElement) {
+	o.inText++
+	if o.note != nil {
+		o.note.write(" ", onLine)
+		return
+	}
+	o.flush()
+	o.kind, o.level = Paragraph, 0
+	number := ""
+	if o.lists.depth() > 0 {
+		number = o.lists.number(&o.styles)
+	}
+	switch {
+	case e.Name.Local == "h":
+		n, err := strconv.Atoi(value(e, "outline-level"))
+		if err != nil || n < 1 {
+			n = 1
+		}
+		o.kind = Heading
+		o.level = min(n, 9)
+		if o.lists.depth() == 0 {
+			number = o.styles.headingNumber(e, n)
+		}
+	case o.title:
+		o.kind, o.level = Heading, 2
+	case o.styles.heading(value(e, "style-name")) > 0 && o.table() == nil:
+		o.kind = Heading
+		o.level = o.styles.heading(value(e, "style-name"))
+	case o.lists.depth() > 0:
+		o.kind = Item
+		o.level = o.lists.depth()
+	}
+	if number != "" {
+		o.number = number
+	}
+}
+
+// startTable begins an element of a table.
+func (o *odf) startTable(e xml.StartElement) {
+	t := o.table()
+	switch e.Name.Local {
 	case "table":
 		o.flush()
 		if o.sheets && len(o.tables) == 0 {
@@ -164,25 +259,113 @@ func (o *odf) start(e xml.StartElement) bool {
 		}
 		o.tables = append(o.tables, &odfTable{})
 	case "table-header-rows":
-		if t := o.table(); t != nil {
+		if t != nil {
 			t.inHeader = true
 		}
 	case "table-row":
-		if t := o.table(); t != nil {
+		if t != nil {
 			t.rows = append(t.rows, nil)
-			t.repeatRow = repeats(value(e, "number-rows-repeated"))
+			t.gap = 0
+			t.repeatRow = o.repeats(e, "number-rows-repeated")
 		}
 	case "table-cell", "covered-table-cell":
-		if t := o.table(); t != nil {
-			t.repeatCell = repeats(value(e, "number-columns-repeated"))
+		if t != nil {
+			t.repeatCell = o.repeats(e, "number-columns-repeated")
+			t.value = cellValue(e)
+			if t.value == "" && value(e, "formula") != "" {
+				o.left.formulas++
+			}
 		}
+	}
+}
+
+// cellValue returns the value in the attributes of a cell, for programs that write no text; "" if it has none.
+func cellValue(e xml.StartElement) string {
+	n := value(e, "value")
+	switch value(e, "value-type") {
+	case "percentage":
+		if of, err := strconv.ParseFloat(n, 64); err == nil {
+			return strconv.FormatFloat(of*100, 'f', -1, 32) + "%"
+		}
+	case "currency":
+		return strings.TrimSpace(n + " " + value(e, "currency"))
+	case "date":
+		return value(e, "date-value")
+	case "time":
+		return value(e, "time-value")
+	case "boolean":
+		return value(e, "boolean-value")
+	case "string":
+		return value(e, "string-value")
+	}
+	return n
+}
+
+// readObject reads an object embedded in the file, such as a formula or a chart, by its path from the part that is
+// being read. What is not read is counted. It returns false: what is in the element is read, too.
+func (o *odf) readObject(path string) (skip bool) {
+	if path == "" { // it is in the element
+		return false
+	}
+	folder := within(o.folder, path) + "/"
+	content, err := o.parts.read(folder + "content.xml")
+	chart := bytes.Contains(content[:min(len(content), 64<<10)], []byte("<chart:chart"))
+	switch {
+	case err != nil:
+		o.w.err = cmp.Or(o.w.err, err)
+		return false
+	case len(content) == 0, o.objects >= o.w.limits.Depth:
+		o.left.addObject("object")
+		return false
+	case chart && o.sheets: // its data are those of the sheet
+		o.left.addObject("chart")
+		return false
+	}
+	outer := o.folder
+	o.folder = folder
+	o.objects++
+	err = o.read(content)
+	o.objects--
+	o.folder = outer
+	o.hasObject = true
+	if err != nil && ReasonOf(err) == TooLarge {
+		o.w.err = cmp.Or(o.w.err, err)
+	} else if err != nil {
+		o.formula = nil
+		o.left.addObject("damaged object")
 	}
 	return false
 }
 
+// startFormula begins an element of a formula in MathML.
+func (o *odf) startFormula(e xml.StartElement) {
+	n := &html.Node{Type: html.ElementNode, Data: e.Name.Local}
+	if o.formula != nil {
+		o.formula.AppendChild(n)
+	}
+	o.formula = n
+}
+
+// endFormula ends an element of a formula. With the outermost it appends the formula to the paragraph or footnote.
+func (o *odf) endFormula() {
+	n := o.formula
+	o.formula = n.Parent
+	if o.formula == nil {
+		o.current().writeFormula(strings.TrimSpace(mathBelow(n, 0)))
+	}
+}
+
 // end ends an element, and writes the paragraph or table that ends with it.
 func (o *odf) end(e xml.EndElement) {
+	if o.formula != nil {
+		o.endFormula()
+		return
+	}
 	switch e.Name.Local {
+	case "number", "header-decl", "footer-decl":
+		o.inside = ""
+	case "span":
+		o.spans = o.spans[:max(0, len(o.spans)-1)]
 	case "h", "p":
 		o.inText = max(0, o.inText-1)
 		if o.note == nil {
@@ -190,13 +373,13 @@ func (o *odf) end(e xml.EndElement) {
 		}
 	case "note":
 		if o.note != nil {
-			o.notes = append(o.notes, o.note.String())
+			o.notes = append(o.notes, o.note.take())
 			o.note = nil
 		}
 	case "frame":
 		o.title = false
 	case "list":
-		o.depth = max(0, o.depth-1)
+		o.lists.end()
 	case "table-header-rows":
 		if t := o.table(); t != nil {
 			t.inHeader = false
@@ -235,9 +418,12 @@ func (o *odf) table() *odfTable {
 // flush writes the collected paragraph and its footnotes as blocks, or adds the paragraph to the current cell of a
 // table.
 func (o *odf) flush() {
-	text := o.line.String()
-	o.line.Reset()
-	if t := o.table(); t != nil {
+	text := o.line.take()
+	if strings.TrimSpace(text) != "" && o.number != "" {
+		text = strings.TrimSpace(o.number) + " " + text
+		o.number = ""
+	}
+	if t := o.table(); t != nil && (len(t.rows) > 0 || !o.sheets) { // else of drawings on a sheet
 		t.cell.WriteString(text + " ")
 		return
 	}
@@ -248,7 +434,8 @@ func (o *odf) flush() {
 	o.notes = nil
 }
 
-// endCell appends the collected cell to the last row, as often as the file repeats it; an empty cell once.
+// endCell appends the collected cell to the last row, as often as the file repeats it. Empty cells are appended before
+// the next one with a text.
 func (o *odf) endCell() {
 	t := o.table()
 	if t == nil || len(t.rows) == 0 {
@@ -256,11 +443,20 @@ func (o *odf) endCell() {
 	}
 	text := clean(t.cell.String())
 	t.cell.Reset()
-	n := t.repeatCell
 	if text == "" {
-		n = min(n, 1)
+		text = clean(t.value)
 	}
-	for range n {
+	if text == "" {
+		t.gap += t.repeatCell
+		return
+	}
+	empty := min(t.gap, mostRepeats)
+	t.gap = 0
+	if !o.copies(empty) {
+		return
+	}
+	t.rows[len(t.rows)-1] = append(t.rows[len(t.rows)-1], make([]string, empty)...)
+	for range t.repeatCell {
 		if !o.copies(len(text) + 1) {
 			return
 		}
@@ -291,11 +487,15 @@ func (o *odf) endTable() {
 	addTable(o.w, t.rows, min(t.headed, len(t.rows)))
 }
 
-// repeats returns the number in a repeat attribute, from 1 to mostRepeats; 1 if there is none.
-func repeats(s string) int {
-	n, err := strconv.Atoi(s)
+// repeats returns the number in a repeat attribute of a row or cell, from 1 to mostRepeats; 1 if there is none. More
+// repetitions of a cell with a value are counted as left out.
+func (o *odf) repeats(e xml.StartElement, attribute string) int {
+	n, err := strconv.Atoi(value(e, attribute))
 	if err != nil || n < 1 {
 		return 1
+	}
+	if n > mostRepeats && cellValue(e) != "" {
+		o.left.repeats++
 	}
 	return min(n, mostRepeats)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -30,13 +29,14 @@ func readPPTX(w *writer, data []byte) (string, error) {
 	}, func(string) {}, func(xml.EndElement) {}); err != nil {
 		return "", err
 	}
+	left := &leftOut{}
 	for i, slide := range slides {
 		w.page = i + 1
 		text, err := p.read(slide)
 		if err != nil {
 			return "", err
 		}
-		if err := readSlide(w, text, Paragraph); err != nil {
+		if err := readSlide(w, left, text, Paragraph); err != nil {
 			return "", err
 		}
 		around, err := p.relations(slide)
@@ -47,18 +47,42 @@ func readPPTX(w *writer, data []byte) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if err := readSlide(w, notes, Note); err != nil {
+		if err := readSlide(w, left, notes, Note); err != nil {
 			return "", err
 		}
 		if err := addDrawings(w, p, around); err != nil {
 			return "", err
 		}
+		if err := countComments(left, p, around); err != nil {
+			return "", err
+		}
 	}
+	left.name(w)
 	title := p.coreTitle()
 	if title == "" || strings.EqualFold(title, "PowerPoint Presentation") {
 		title = firstHeading(w)
 	}
 	return title, nil
+}
+
+// countComments counts the comments on a slide: they are not read.
+func countComments(left *leftOut, p *parts, around map[string]relation) error {
+	part, err := p.read(ofKind(around, "comments"))
+	if err != nil || part == nil {
+		return err
+	}
+	var text strings.Builder
+	count := 0
+	err = newElements(part).each(func(e xml.StartElement) bool {
+		if e.Name.Local == "cm" {
+			count++
+		}
+		return false
+	}, func(s string) { text.WriteString(s + " ") }, func(xml.EndElement) {})
+	if err == nil && count > 0 {
+		left.addComments(count, text.String())
+	}
+	return nil // what is not read cannot damage the rest
 }
 
 // addDrawings adds the charts and diagrams of a slide.
@@ -67,7 +91,11 @@ func addDrawings(w *writer, p *parts, around map[string]relation) error {
 		r := around[id]
 		switch r.kind {
 		case "chart":
-			if err := readChart(w, p, r.target); err != nil {
+			data, err := p.read(r.target)
+			if err != nil {
+				return err
+			}
+			if err := readChart(w, data); err != nil {
 				return err
 			}
 		case "diagramData":
@@ -83,105 +111,8 @@ func addDrawings(w *writer, p *parts, around map[string]relation) error {
 	return nil
 }
 
-// shape is the placeholder on a slide that is being read.
-type shape struct {
-	kind Kind
-	skip bool // dates, numbers and footers of slides
-}
-
-// readSlide writes the text of a slide or of its notes. plain is the kind of text outside of titles and lists; Note
-// means that all of it is notes.
-func readSlide(w *writer, slide []byte, plain Kind) error {
-	var line strings.Builder
-	var t *table
-	current := shape{kind: plain}
-	level, inText := 0, false
-	return newElements(slide).each(func(e xml.StartElement) bool {
-		switch e.Name.Local {
-		case "Fallback":
-			return true
-		case "sp":
-			current = shape{kind: plain}
-		case "ph":
-			switch value(e, "type") {
-			case "title", "ctrTitle":
-				if plain != Note {
-					current.kind = Heading
-				}
-			case "dt", "ftr", "sldNum", "hdr", "sldImg":
-				current.skip = true
-			case "body", "obj", "":
-				if plain != Note {
-					current.kind = Item
-				}
-			}
-		case "pPr":
-			if n, err := strconv.Atoi(value(e, "lvl")); err == nil && n >= 0 && n < 9 {
-				level = n
-			}
-		case "p":
-			level = 0
-		case "br":
-			line.WriteByte('\n')
-		case "t":
-			inText = true
-		case "tbl":
-			t = &table{}
-		case "tblPr":
-			if t != nil {
-				t.heads = value(e, "firstRow") == "1"
-			}
-		case "tr":
-			if t != nil {
-				t.rows = append(t.rows, nil)
-			}
-		}
-		return false
-	}, func(s string) {
-		if inText && !current.skip {
-			line.WriteString(s)
-		}
-	}, func(e xml.EndElement) {
-		switch e.Name.Local {
-		case "t":
-			inText = false
-		case "p":
-			text := line.String()
-			line.Reset()
-			switch {
-			case t != nil:
-				t.cell.WriteString(text + " ")
-			case current.kind == Heading:
-				w.add(Heading, 2, text)
-			case current.kind == Item:
-				w.add(Item, level+1, text)
-			default:
-				w.add(current.kind, 0, text)
-			}
-		case "tc":
-			if t != nil && len(t.rows) > 0 {
-				t.rows[len(t.rows)-1] = append(t.rows[len(t.rows)-1], clean(t.cell.String()))
-				t.cell.Reset()
-			}
-		case "tbl":
-			if t != nil {
-				headed := 0
-				if t.heads && len(t.rows) > 1 {
-					headed = 1
-				}
-				addTable(w, t.rows, headed)
-				t = nil
-			}
-		}
-	})
-}
-
-// readChart writes the title of a chart, and each series with its categories and values.
-func readChart(w *writer, p *parts, part string) error {
-	data, err := p.read(part)
-	if err != nil || data == nil {
-		return err
-	}
+// readChart writes the title of a chart in XML, and each series with its categories and values.
+func readChart(w *writer, data []byte) error {
 	var title strings.Builder
 	var in []string
 	series := map[string][]string{}
@@ -202,7 +133,7 @@ func readChart(w *writer, p *parts, part string) error {
 		clear(series)
 	}
 	var text strings.Builder
-	err = newElements(data).each(func(e xml.StartElement) bool {
+	return newElements(data).each(func(e xml.StartElement) bool {
 		in = append(in, e.Name.Local)
 		around[e.Name.Local]++
 		text.Reset()
@@ -228,5 +159,4 @@ func readChart(w *writer, p *parts, part string) error {
 		around[in[len(in)-1]]--
 		in = in[:len(in)-1]
 	})
-	return err
 }

@@ -16,6 +16,7 @@ type rtfState struct {
 	unicodeSkip int  // characters behind \u that stand for it in programs that have no Unicode
 	super       bool
 	sub         bool
+	footer      bool // its text is that of a header or footer
 }
 
 // rtfReader holds the state of reading RTF.
@@ -35,6 +36,8 @@ type rtfReader struct {
 	title    string
 	inTitle  bool
 	skipping int // characters still to skip after \u
+	left     leftOut
+	footer   strings.Builder // the text of a header or footer
 }
 
 // rtfSkipped are the RTF groups whose text is not read.
@@ -43,8 +46,6 @@ var rtfSkipped = setOf(
 	"colortbl",
 	"stylesheet",
 	"info",
-	"pict",
-	"object",
 	"themedata",
 	"colorschememapping",
 	"latentstyles",
@@ -56,14 +57,6 @@ var rtfSkipped = setOf(
 	"xmlnstbl",
 	"filetbl",
 	"revtbl",
-	"header",
-	"footer",
-	"headerl",
-	"headerr",
-	"headerf",
-	"footerl",
-	"footerr",
-	"footerf",
 	"fldinst",
 	"bkmkstart",
 	"bkmkend",
@@ -89,6 +82,10 @@ func readRTF(w *writer, text string) (string, error) {
 			r.endBytes()
 			r.endRaised()
 			if n := len(r.stack); n > 0 {
+				if r.state.footer && !r.stack[n-1].footer {
+					r.left.addFooter(r.footer.String())
+					r.footer.Reset()
+				}
 				r.state = r.stack[n-1]
 				r.stack = r.stack[:n-1]
 			}
@@ -109,6 +106,7 @@ func readRTF(w *writer, text string) (string, error) {
 	r.endBytes()
 	r.endParagraph()
 	r.endTable()
+	r.left.name(w)
 	return r.title, nil
 }
 
@@ -118,7 +116,7 @@ func (r *rtfReader) put(c byte) {
 		r.skipping--
 		return
 	}
-	if r.state.skip && !r.inTitle {
+	if r.state.skip && !r.inTitle && !r.state.footer {
 		return
 	}
 	r.bytes = append(r.bytes, c)
@@ -141,6 +139,8 @@ func (r *rtfReader) say(text string) {
 	switch {
 	case r.inTitle:
 		r.title += text
+	case r.state.footer:
+		r.footer.WriteString(text)
 	case r.state.skip:
 	case r.state.super || r.state.sub:
 		r.raised.WriteString(text)
@@ -281,6 +281,22 @@ func (r *rtfReader) word(word string, value int, has bool) {
 			r.rows = append(r.rows, r.row)
 		}
 		r.row = nil
+	case "header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf":
+		r.state.skip, r.state.footer = true, true
+	case "pict":
+		if !r.state.skip { // else of a group that is counted
+			r.left.pictures++
+		}
+		r.state.skip = true
+	case "shppict":
+		r.left.pictures++
+	case "object":
+		r.left.addObject("object")
+		r.state.skip = true
+	case "moMath":
+		r.left.addObject("formula")
+	case "annotation":
+		r.left.addComments(1, "")
 	case "emdash":
 		r.say("—")
 	case "endash":

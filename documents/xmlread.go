@@ -178,3 +178,24 @@ func titleIn(part []byte) string {
 	}
 	return clean(title.String())
 }
+
+// textOfPart returns the characters of the elements t in an XML part of an Office file, with a space after each element
+// called block. The error is an *UnreadableError if the XML is damaged.
+func textOfPart(part []byte, block string) (string, error) {
+	var text strings.Builder
+	inText := false
+	err := newElements(part).each(func(e xml.StartElement) bool {
+		inText = e.Name.Local == "t"
+		return e.Name.Local == "instrText"
+	}, func(s string) {
+		if inText {
+			text.WriteString(s)
+		}
+	}, func(e xml.EndElement) {
+		inText = false
+		if e.Name.Local == block {
+			text.WriteByte(' ')
+		}
+	})
+	return clean(text.String()), err
+}

@@ -1,0 +1,89 @@
+package documents
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// leftOut counts what is in an Office file beside its text and is not read. The zero value has counted nothing.
+type leftOut struct {
+	pictures int
+	objects  map[string]int // embedded objects, by their program or kind
+	comments int
+	comment  string // the first words of a comment
+	formulas int    // cells with a formula and no value
+	contents int    // tables of contents
+	repeats  int    // rows and cells that a file says to repeat more than mostRepeats times
+	footers  map[string]bool
+}
+
+// addObject counts an embedded object of a program or kind, such as "Equation.3".
+func (l *leftOut) addObject(kind string) {
+	if l.objects == nil {
+		l.objects = map[string]int{}
+	}
+	if kind == "" {
+		kind = "unknown"
+	}
+	if len(l.objects) < mostWarnings {
+		l.objects[cutShort(clean(kind), 60)]++
+	}
+}
+
+// addComments counts comments in the margin, of which text is the beginning.
+func (l *leftOut) addComments(count int, text string) {
+	if l.comments == 0 {
+		l.comment = clean(text)
+	}
+	l.comments += count
+}
+
+// addFooter keeps the text of a header or footer that stands on several pages or slides, once.
+func (l *leftOut) addFooter(text string) {
+	if l.footers == nil {
+		l.footers = map[string]bool{}
+	}
+	text = clean(text)
+	if strings.ContainsFunc(text, unicode.IsLetter) && len(l.footers) < mostWarnings {
+		l.footers[text] = true
+	}
+}
+
+// name adds a warning for each kind of things that was counted.
+func (l *leftOut) name(w *writer) {
+	if len(l.footers) > 0 {
+		texts := slices.Sorted(maps.Keys(l.footers))
+		w.warn("%d headers and footers of pages were left out: %.80q", len(texts), texts[0])
+	}
+	if l.comments > 0 {
+		said := ""
+		if l.comment != "" {
+			said = fmt.Sprintf(": %.80q", l.comment)
+		}
+		w.warn("%d comments in the margin were left out%s", l.comments, said)
+	}
+	if l.pictures > 0 {
+		w.warn("%d pictures in it were left out", l.pictures)
+	}
+	if len(l.objects) > 0 {
+		count := 0
+		var kinds []string
+		for _, kind := range slices.Sorted(maps.Keys(l.objects)) {
+			count += l.objects[kind]
+			kinds = append(kinds, fmt.Sprintf("%.60q", kind))
+		}
+		w.warn("%d objects of other programs in it were left out: %s", count, strings.Join(kinds, ", "))
+	}
+	if l.contents > 0 {
+		w.warn("%d tables of contents were left out", l.contents)
+	}
+	if l.repeats > 0 {
+		w.warn("%d rows and cells are repeated more often than the %d times that are read", l.repeats, mostRepeats)
+	}
+	if l.formulas > 0 {
+		w.warn("%d formulas have no value in the file: open and save it with a program for spreadsheets", l.formulas)
+	}
+}
