@@ -103,6 +103,7 @@ func (e *Engine) answerNoted(
 	response, err := l.answer(ctx, by, r, started, ahead)
 	if err == nil {
 		response.Notes = append(response.Notes, e.absentFields(ctx, &r, &response)...)
+		response.Notes = append(response.Notes, r.shortened(l.limits.QuestionBytes)...)
 	}
 	return response, err
 }

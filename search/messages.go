@@ -1,11 +1,13 @@
 package search
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/question"
 )
 
 // Message is one of a conversation.
@@ -35,9 +37,31 @@ func Ask(question string, before []string) Request {
 // mostBefore is how many earlier messages of the user the last one is asked behind.
 const mostBefore = 3
 
-// asked returns the question of a request, which of messages is the last of the user, and
-// the user's messages before it, the last one last.
-func (r *Request) asked(wrong *fault.Problems, limit int) (question string, before []string) {
+// lastMessage returns the last message of the user that says something; "" where the request has none.
+func (r *Request) lastMessage() string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == userRole && strings.TrimSpace(m.Content) != "" {
+			return m.Content
+		}
+	}
+	return ""
+}
+
+// shortened returns a note where asked takes only a part of the last message; nil where it takes all.
+func (r *Request) shortened(limit int) []string {
+	n := len(r.lastMessage())
+	if n <= limit {
+		return nil
+	}
+	return []string{fmt.Sprintf(
+		"the message has %d bytes: at most %d were searched for, the sentences that look most like a question", n, limit,
+	)}
+}
+
+// asked returns the question of a request, which of messages is the last of the user, and the user's messages before
+// it, the last one last. Of a message that has more bytes than limit it takes the sentences that look most like a
+// question.
+func (r *Request) asked(wrong *fault.Problems, limit int) (asked string, before []string) {
 	if len(r.Messages) == 0 {
 		wrong.Text("/question", "question", "empty_question", r.Question, limit)
 		return r.Question, nil
@@ -62,17 +86,18 @@ func (r *Request) asked(wrong *fault.Problems, limit int) (question string, befo
 		if m.Role != userRole || strings.TrimSpace(m.Content) == "" {
 			continue
 		}
-		wrong.Text(wording.Pointer("/messages", i)+"/content", "message", "empty_question", m.Content, limit)
-		if question != "" {
-			before = append(before, question)
+		said := question.Shorten(m.Content, limit)
+		wrong.Text(wording.Pointer("/messages", i)+"/content", "message", "empty_question", said, limit)
+		if asked != "" {
+			before = append(before, asked)
 		}
-		question = m.Content
+		asked = said
 		if len(*wrong) > fault.MaxProblems {
 			break
 		}
 	}
-	if question == "" {
+	if asked == "" {
 		wrong.Add("empty_question", "/messages", "none of the %d messages is of the user and says something", len(r.Messages))
 	}
-	return question, before[max(0, len(before)-mostBefore):]
+	return asked, before[max(0, len(before)-mostBefore):]
 }

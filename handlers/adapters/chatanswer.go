@@ -69,13 +69,19 @@ func (a *chatAnswer) allowLinks(found []search.Result) {
 	}
 }
 
-// answer runs the search and writes the answer while results come in. It returns the response, and the error of the
-// search or of emit.
+// answer writes the answer to a message: what is known without a search, or what the search finds while results come
+// in. It returns the response, and the error of the search or of emit.
 func (a *chatAnswer) answer(
 	ctx context.Context,
 	e handlers.Engine,
 	request search.Request,
 ) (r search.Response, err error) {
+	switch said, err := a.talk(ctx, e, &request); {
+	case err != nil:
+		return r, err
+	case said != nil:
+		return *said, nil
+	}
 	r, err = e.Search(ctx, search.Caller{Watching: search.Watching{
 		Found: func(r search.Response) error {
 			a.allowLinks(r.Results)

@@ -62,7 +62,7 @@ var allowed = map[string][]string{
 		"search/internal/snapshot", "search/internal/sources", "search/storage",
 	},
 	"search/internal/answering": {
-		"fusion", "internal/corpus", "internal/rank", "internal/wording", "search/fault",
+		"fusion", "internal/corpus", "internal/rank", "internal/talk", "internal/wording", "search/fault",
 		"search/internal/answering/naming", "search/internal/content", "search/internal/place",
 		"search/internal/plan", "search/internal/run", "search/internal/sources", "search/storage",
 	},
@@ -132,7 +132,7 @@ var allowed = map[string][]string{
 		"search", "search/storage", "search/turn", "store",
 	},
 	"handlers/adapters": {
-		"handlers", "internal/collections", "internal/conditions", "internal/identity", "search",
+		"handlers", "internal/collections", "internal/conditions", "internal/corpus", "internal/identity", "internal/talk", "search",
 		"search/storage",
 	},
 	"handlers/web": {"docs"},
@@ -149,6 +149,7 @@ var allowed = map[string][]string{
 	"internal/spelling":    {"internal/disk", "internal/normalise"},
 	"internal/conditions":  {"internal/corpus", "internal/wording"},
 	"internal/corpus":      {"internal/disk", "internal/plaintext", "internal/rank", "internal/wording"},
+	"internal/talk":        {},
 	"internal/questions":   {"internal/disk", "internal/plaintext", "internal/rank", "internal/wording"},
 	"internal/provision":   {"internal/disk"},
 	"internal/tracing":     {},

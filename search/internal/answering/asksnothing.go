@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/talk"
 	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/place"
 	"example.org/conclave/search/internal/sources"
@@ -20,10 +21,14 @@ const commonWord = .4
 // longestPlural is how many letters more a form of a short word has, as foxes.
 const longestPlural = 2
 
-// asksNothing returns a note where a question does not say what it is about: its words are such as "who are you" has,
-// or it is a year, or one word that many passages have, and the title of the first one has not; "" for other
-// questions, and for one that earlier ones say more of.
+// asksNothing returns a note where a question is none to the passages, such as "thank you" and "how many documents are
+// there", or does not say what it is about: its words are such as "where is it" has, or it is a year, or one word that
+// many passages have, and the title of the first one has not; "" for other questions, and for one that earlier ones say
+// more of.
 func (a *Answer) asksNothing(ctx context.Context, first []fusion.Item) string {
+	if talk.Classify(a.Found.Inquiry.Question, len(a.Found.Inquiry.Before) > 0) != talk.Question {
+		return "this greets, thanks, or asks about the collection itself: passages do not answer it"
+	}
 	words := strings.Fields(a.Found.Inquiry.Question)
 	if len(a.Found.Inquiry.Before) > 0 || len(words) == 0 || len(first) == 0 {
 		return ""

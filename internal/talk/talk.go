@@ -1,0 +1,248 @@
+// Package talk tells messages that a chat answers without searching, such as thanks and "how many documents are
+// there", from questions to the documents.
+package talk
+
+import (
+	_ "embed"
+	"math"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// Kind says what a message asks for.
+type Kind string
+
+// Kinds of messages. examples.txt has examples of each.
+const (
+	Question Kind = "question" // something that documents may answer
+	Greeting Kind = "greeting" // "hello"
+	Thanks   Kind = "thanks"   // "thank you, that helps"
+	Aside    Kind = "aside"    // "ok"
+	Goodbye  Kind = "goodbye"  // "see you"
+	Who      Kind = "who"      // who answers here, and what can be asked
+	Count    Kind = "count"    // how many documents there are, and which
+	About    Kind = "about"    // what the documents are about
+	Updated  Kind = "updated"  // how old the documents are
+	Document Kind = "document" // what one document says
+	Within   Kind = "within"   // what one document says about a topic
+)
+
+// courtesies are the kinds that may stand before or behind something else: "hello, how many documents are there?"
+var courtesies = map[Kind]bool{Greeting: true, Thanks: true, Aside: true, Goodbye: true}
+
+const (
+	mostWords    = 24  // of a message that is no question
+	mostCourtesy = 5   // words before or behind something else without a punctuation mark
+	margin       = 1.0 // how much more likely (natural logarithm) than a question a message has to be another kind
+	smoothing    = .05 // added to the count of each word and pair of words of a kind
+)
+
+// Classify returns the kind of a message that names no document. follows says whether the user asked something before.
+// A message is a Question unless all its words are in the examples of another kind, and make that kind more likely.
+func Classify(message string, follows bool) Kind {
+	model := learned()
+	kind := Aside
+	parts := 0
+	for _, part := range strings.FieldsFunc(message, endsClause) {
+		words := wordsOf(part)
+		if len(words) == 0 {
+			continue
+		}
+		parts++
+		switch k := model.classifyAround(words, follows); {
+		case k == Question:
+			return Question
+		case courtesies[kind] && (k != Aside || parts == 1):
+			kind = k
+		case !courtesies[k] && k != kind:
+			return Question // two things are asked
+		}
+	}
+	if parts == 0 {
+		return Question
+	}
+	return kind
+}
+
+// endsClause reports whether a rune ends a part of a message that is classified by itself.
+func endsClause(r rune) bool { return strings.ContainsRune(".!?,;:\n。！？、，", r) }
+
+// wordsOf returns the words of a text in lower case, without apostrophes, and each symbol such as 👍 as a word.
+func wordsOf(text string) (words []string) {
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			words = append(words, word.String())
+			word.Reset()
+		}
+	}
+	for _, r := range strings.ToLower(text) {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
+			word.WriteRune(r)
+		case r == '\'' || r == '’':
+		case unicode.IsSymbol(r):
+			end()
+			words = append(words, string(r))
+		default:
+			end()
+		}
+	}
+	end()
+	return words
+}
+
+// class is what was learned of the examples of one kind.
+type class struct {
+	kind   Kind
+	first  bool // counts where no question stands before the message alone
+	counts map[string]float64
+	all    float64 // sum of counts
+	words  map[string]bool
+}
+
+// learn adds an example.
+func (c *class) learn(words []string) {
+	for _, f := range features(words) {
+		c.counts[f]++
+		c.all++
+	}
+	for _, w := range words {
+		c.words[w] = true
+	}
+}
+
+// features returns the words, and the pairs of neighbouring ones, of which "" is what is before the first and behind
+// the last.
+func features(words []string) []string {
+	out := make([]string, 0, 2*len(words)+1)
+	before := ""
+	for _, w := range words {
+		out = append(out, w, before+" "+w)
+		before = w
+	}
+	return append(out, before+" ")
+}
+
+// logLikelihood returns the natural logarithm of the chance of words among messages of the kind. distinct is how many
+// features all kinds have.
+func (c *class) logLikelihood(words []string, distinct int) float64 {
+	sum := 0.0
+	for _, f := range features(words) {
+		sum += math.Log((c.counts[f] + smoothing) / (c.all + smoothing*float64(distinct)))
+	}
+	return sum
+}
+
+// model tells the kinds apart by the words of their examples (naive Bayes over words and pairs of words).
+type model struct {
+	classes   []*class // other than of questions
+	questions *class
+	distinct  int
+	templates []template
+}
+
+// learned returns the model of examples.txt.
+var learned = sync.OnceValue(func() *model { return learnFrom(examples) })
+
+//go:embed examples.txt
+var examples string
+
+// learnFrom returns the model of examples in the form of examples.txt.
+func learnFrom(text string) *model {
+	m := &model{}
+	all := map[string]bool{}
+	var current *class
+	var form template
+	for _, line := range strings.Split(text, "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if header, ok := strings.CutPrefix(line, "= "); ok {
+			name, condition, _ := strings.Cut(header, " ")
+			current = nil
+			form = template{kind: Kind(name), named: condition == "named"}
+			if form.kind == Document || form.kind == Within {
+				continue
+			}
+			current = &class{
+				kind: form.kind, first: condition == "first", counts: map[string]float64{}, words: map[string]bool{},
+			}
+			if form.kind == Question {
+				m.questions = current
+			} else {
+				m.classes = append(m.classes, current)
+			}
+			continue
+		}
+		if current == nil {
+			m.templates = append(m.templates, form.of(line))
+			continue
+		}
+		words := wordsOf(line)
+		current.learn(words)
+		for _, f := range features(words) {
+			all[f] = true
+		}
+	}
+	m.distinct = len(all)
+	return m
+}
+
+// classifyAround returns the kind of words, of which the first or the last few may be a courtesy.
+func (m *model) classifyAround(words []string, follows bool) Kind {
+	if len(words) > mostWords {
+		return Question
+	}
+	kind := m.classify(words, follows)
+	for n := 1; kind == Question && n <= mostCourtesy && n < len(words); n++ {
+		kind = m.classifyApart(words[:n], words[n:], follows)
+		if kind == Question {
+			kind = m.classifyApart(words[len(words)-n:], words[:len(words)-n], follows)
+		}
+	}
+	return kind
+}
+
+// classifyApart returns the kind of the words of a message beside a courtesy; Question if that is none.
+func (m *model) classifyApart(courtesy, words []string, follows bool) Kind {
+	said := m.classify(courtesy, follows)
+	if !courtesies[said] {
+		return Question
+	}
+	kind := m.classify(words, follows)
+	if kind == Aside {
+		return said
+	}
+	return kind
+}
+
+// classify returns the kind of words.
+func (m *model) classify(words []string, follows bool) Kind {
+	best := m.questions
+	most := m.questions.logLikelihood(words, m.distinct) + margin
+	for _, c := range m.classes {
+		if !c.hasAll(words) {
+			continue
+		}
+		if l := c.logLikelihood(words, m.distinct); l > most {
+			best = c
+			most = l
+		}
+	}
+	if best.first && follows {
+		return Question
+	}
+	return best.kind
+}
+
+// hasAll reports whether each of the words is in an example.
+func (c *class) hasAll(words []string) bool {
+	for _, w := range words {
+		if !c.words[w] {
+			return false
+		}
+	}
+	return true
+}

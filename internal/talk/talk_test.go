@@ -1,0 +1,79 @@
+package talk
+
+import "testing"
+
+// TestClassify: kinds of messages that are not in the examples as they stand here.
+func TestClassify(t *testing.T) {
+	for kind, messages := range map[Kind][]string{
+		Greeting: {"Hello!", "Hi there, how are you doing?", "good morning everyone", "Hey bot", "HELLO???"},
+		Thanks: {
+			"Thanks!", "thank you very much for the quick answer", "Great, thank you!",
+			"Perfect, that's what I wanted to know.",
+			"ok thanks that was very helpful", "awesome 👍", "Hello, thanks for your help!",
+		},
+		Aside:   {"ok", "Ok, I see.", "never mind", "yes", "no"},
+		Goodbye: {"bye!", "Goodbye, and have a nice evening", "ok see you tomorrow", "thanks, bye"},
+		Who: {
+			"Who are you?", "hi, who are you?", "What can you do for me?", "are you a real bot", "which questions can I ask here?",
+			"Hello! Can you help me?",
+		},
+		Count: {
+			"How many documents do you have?", "how many files are in the collection", "Please list all your documents",
+			"hi, which documents do you have", "what files did I upload?",
+		},
+		About: {
+			"What are your documents about?", "what is in this collection?", "Can you give me a summary of all the documents?",
+		},
+		Updated: {"When were you last updated?", "how up to date is this collection?", "when were the files added"},
+		Question: {
+			"", " ", "?", "how many documents do I need for a visa?", "what is your address?", "who are the authors",
+			"thank you letter after an interview", "when was the bridge last updated", "hello kitty",
+			"good morning vietnam plot",
+			"thanks, and what about children?", "hi, what is the fine for travelling without a ticket?", "why", "and then?",
+			"how old is the earth", "what are the opening hours", "how many files can I attach?", "who are you allowed to bring",
+			"goodbye lenin director", "what can you do against mould", "how many documents, and what is a visa?",
+		},
+	} {
+		for _, message := range messages {
+			if got := Classify(message, false); got != kind {
+				t.Errorf("%q is %s, want %s", message, got, kind)
+			}
+		}
+	}
+	for message, kind := range map[string]Kind{
+		"what is this about?": Question, "what is this collection about?": About, "thanks": Thanks, "summary": Question,
+	} {
+		if got := Classify(message, true); got != kind {
+			t.Errorf("behind a question %q is %s, want %s", message, got, kind)
+		}
+	}
+	if got := Classify("what is this about?", false); got != About {
+		t.Errorf("at the beginning it is %s", got)
+	}
+}
+
+// TestMentions: the first reading of a message about a document.
+func TestMentions(t *testing.T) {
+	for message, want := range map[string]Mention{
+		"summarise health.pdf":                             {Document, "health.pdf", ""},
+		"Could you summarize the file health.pdf, please?": {Document, "health.pdf", ""},
+		"What does vasa.md say?":                           {Document, "vasa.md", ""},
+		"what does the Vasa document say?":                 {Document, "Vasa", ""},
+		"What does Vasa say about the sinking?":            {Within, "Vasa", "the sinking"},
+		"what is “Annual Report 2024” about?":              {Document, "Annual Report 2024", ""},
+		"in notes/a b.docx, who signed it?":                {Within, "notes/a b.docx", "who signed it"},
+		"according to policy.docx what is the fine":        {Within, "policy.docx", "what is the fine"},
+	} {
+		got := Mentions(message)
+		if len(got) == 0 || got[0] != want {
+			t.Errorf("%q: %+v, want %+v", message, got, want)
+		}
+	}
+	for _, message := range []string{
+		"what is Vasa about?", "in Rome, who was emperor?", "how long is the Panama canal", "",
+	} {
+		if got := Mentions(message); len(got) > 0 {
+			t.Errorf("%q: %+v", message, got)
+		}
+	}
+}
