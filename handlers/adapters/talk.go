@@ -203,7 +203,7 @@ func (a *chatAnswer) sayAge(all overview) {
 		a.say(" Of the first %d:", len(all.documents))
 	}
 	if dateOf(newest.Modified) == dateOf(oldest.Modified) {
-		a.say(" All were changed on %s.", dateOf(newest.Modified))
+		a.say(" All with a date were changed on %s.", dateOf(newest.Modified))
 		return
 	}
 	a.say(" The newest is %s, changed on %s; the oldest is %s, changed on %s.",

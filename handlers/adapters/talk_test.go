@@ -34,7 +34,7 @@ func TestTalk(t *testing.T) {
 			"has 3 documents with 6 passages.", "- shop/guide.md\n", "- Mill (shop/mill.pdf)\n", "- tea\n",
 		}},
 		{[]string{"what is this about?"}, []string{"3 documents", "- Mill (shop/mill.pdf)"}},
-		{[]string{"How old are your documents?"}, []string{"The newest is Mill (shop/mill.pdf), changed on 4 May 2026; the oldest is"}},
+		{[]string{"How old are your documents?"}, []string{"3 documents with 6 passages. All with a date were changed on 4 May 2026."}},
 		{[]string{"Summarise mill.pdf, please."}, []string{
 			"**Mill (shop/mill.pdf)** has 2 passages and was changed on 4 May 2026. It is about:\n\n- Use\n- Care\n",
 			"It begins:\n\n> Brush the burrs of the mill each week.", "[1]", "- [1] Mill",
