@@ -18,25 +18,29 @@ func (l *lineUp) askInConversation(
 	behind string,
 	view *snapshot.Pinned,
 ) *outcome {
-	ask := func(q sources.Inquiry) (*sources.Findings, []question.Correction, []question.Expansion) {
-		var corrections []question.Correction
-		var used []question.Expansion
+	ask := func(q sources.Inquiry) *outcome {
+		o := &outcome{}
 		if q.Correct &&
 			!identity.IsRestricted(ctx) { // what is said of it may be words of passages that are not seen
-			q.Question, corrections = question.Speller{Run: l.panel.Run, Language: l.language}.Correct(ctx, view, q.Question)
+			speller := question.Speller{Run: l.panel.Run, Language: l.language}
+			q.Question, o.corrections, o.doubt = speller.Correct(ctx, view, q.Question)
 		}
-		q.Words, used = question.AddSynonyms(q.Question, l.defaults.Synonyms)
-		return l.panel.Ask(ctx, q, view), corrections, used
+		q.Words, o.synonyms = question.AddSynonyms(q.Question, l.defaults.Synonyms)
+		o.found = l.panel.Ask(ctx, q, view)
+		return o
 	}
 	var running sync.WaitGroup
-	o := &outcome{}
+	var earlier *outcome
 	if behind != "" {
 		other := q
 		other.Question = behind
-		running.Go(func() { o.earlier, _, _ = ask(other) })
+		running.Go(func() { earlier = ask(other) })
 	}
-	o.found, o.corrections, o.synonyms = ask(q)
+	o := ask(q)
 	running.Wait()
+	if earlier != nil {
+		o.earlier = earlier.found
+	}
 	return o
 }
 

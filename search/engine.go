@@ -245,7 +245,7 @@ func (l *lineUp) finish(
 	defer cancel()
 	p := presenting.NewPage(
 		a,
-		presenting.Asked{Part: o.part, Corrections: o.corrections, Synonyms: o.synonyms},
+		presenting.Asked{Part: o.part, Corrections: o.corrections, Doubt: o.doubt, Synonyms: o.synonyms},
 		by.takeRoom,
 	)
 	compute := l.panel.Run.Compute

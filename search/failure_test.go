@@ -460,3 +460,24 @@ func TestPartly(t *testing.T) {
 		t.Errorf("%d hits of B count", hits)
 	}
 }
+
+// TestInexactCounts: where words were counted inexactly, the answer is as it would be by these counts, and says so.
+func TestInexactCounts(t *testing.T) {
+	s := newStage("ABC", 60)
+	request := Request{Question: "red cat", Fusion: methodsOf("sum"), K: 20, Candidates: 20}
+	want := s.ask(t, request)
+	s.words.inexact = &storage.PartialError{Reason: "a part was counted", Err: errors.New("secret path /var/lib")}
+	got := s.ask(t, request)
+	missing := plan.Missing{Source: sources.WordSource, Reason: "a part was counted"}
+	if len(got.Degraded) != 1 || got.Degraded[0] != missing {
+		t.Errorf("degraded: %+v", got.Degraded)
+	}
+	if len(want.Results) == 0 || len(want.Degraded) != 0 || len(got.Results) != len(want.Results) {
+		t.Fatalf("%d results, and %d", len(got.Results), len(want.Results))
+	}
+	for i, r := range want.Results {
+		if got.Results[i].ID != r.ID || got.Results[i].Score != r.Score {
+			t.Errorf("result %d: %s %v, not %s %v", i, got.Results[i].ID, got.Results[i].Score, r.ID, r.Score)
+		}
+	}
+}

@@ -147,6 +147,7 @@ type words struct {
 	pairs       bool // terms are two words that follow each other
 	hook        func(ctx context.Context) error
 	fail        error
+	inexact     error // of UpperBound and Rarities, beside what they return
 }
 
 func (w *words) terms(question string) []string {
@@ -192,7 +193,7 @@ func (w *words) Scores(_ context.Context, question string, passages []rank.Ordin
 
 // UpperBound returns ten for every word of the question.
 func (w *words) UpperBound(_ context.Context, question string) (float64, error) {
-	return 10 * float64(len(strings.Fields(question))), nil
+	return 10 * float64(len(strings.Fields(question))), w.inexact
 }
 
 // Rarities returns as of a thousand passages.
@@ -212,7 +213,7 @@ func (w *words) Rarities(_ context.Context, texts []string) ([][]storage.Rarity,
 			out[i] = append(out[i], r)
 		}
 	}
-	return out, nil
+	return out, w.inexact
 }
 
 func (w *words) Explain(_ context.Context, question string, o rank.Ordinal) ([]storage.TermScore, error) {

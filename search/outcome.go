@@ -12,6 +12,7 @@ import (
 type outcome struct {
 	found       *sources.Findings     // for the question
 	corrections []question.Correction // of misspelt words of it
+	doubt       string                // of the corrections, for the user; "": there is none
 	synonyms    []question.Expansion  // that were searched for with its words
 	part        string                // the part of a long question that was asked; "": all of it
 	earlier     *sources.Findings     // for the question behind the messages before it; nil: there are none

@@ -277,7 +277,7 @@ func (a *asking) report(t *testing.T, what string) {
 	}
 	a.asked += len(a.took)
 	t.Logf(
-		"%s: %d questions, %d without a source, %d answered otherwise, median %v, p99 %v, longest %v",
+		"%s: %d questions, %d with something degraded, %d answered otherwise, median %v, p99 %v, longest %v",
 		what,
 		len(a.took),
 		a.degraded,
@@ -292,8 +292,8 @@ func (a *asking) report(t *testing.T, what string) {
 	a.took, a.degraded, a.other, a.wrong = nil, 0, 0, nil
 }
 
-// TestClusterFails: questions are answered, and as before, while nodes are killed and while
-// one hangs. When all are gone they fail, and are answered by the same server when the
+// TestClusterFails: questions are answered, and as before, or with what is missing under degraded, while nodes are
+// killed and while one hangs. When all are gone they fail, and are answered by the same server when the
 // nodes are back. Without the client's hedging, those that a hung node takes part in would wait for some
 // 25 s, and ten are allowed: nodes that were just started are slow.
 func TestClusterFails(t *testing.T) {

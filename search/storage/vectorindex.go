@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 
 	"example.org/conclave/internal/rank"
 )
@@ -42,7 +43,10 @@ type TokenVectors interface {
 	Vector(passage rank.Ordinal) ([]float32, error)
 }
 
-// PartialError is the error beside hits that are not of all passages: the others could
+// IsPartial reports whether an error came beside a result that counts, as a *PartialError does.
+func IsPartial(err error) bool { return errors.As(err, new(*PartialError)) }
+
+// PartialError is the error beside hits, counts or other results that are not of all passages: the others could
 // not be searched. They count, and the answer names their source under Degraded.
 type PartialError struct {
 	Reason string // for the user

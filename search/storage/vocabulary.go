@@ -11,7 +11,7 @@ import (
 type Vocabulary interface {
 	// Look says of each of some words, which are in lower case, what is known of it.
 	Look(ctx context.Context, words []string) ([]Spelled, error)
-	// Beside says how often words stand beside others.
+	// Beside says how often words stand beside others. With a *PartialError words were counted inexactly.
 	Beside(ctx context.Context, placed []Placed) ([]Neighbours, error)
 }
 

@@ -8,7 +8,7 @@ import (
 
 // WordIndex is BM25, over words or over phrases: pairs of words that follow each
 // other. Only passages that have a term of the question are hits. With a *PartialError
-// they are not of all passages.
+// they are not of all passages, or words were counted inexactly: then bounds and rarities are about right.
 type WordIndex interface {
 	Search(ctx context.Context, question string, k int) ([]rank.Hit, error)
 	// Scores writes to out the passages' scores, 0 where no term matches.

@@ -97,7 +97,7 @@ func TestCountingCost(t *testing.T) {
 		}
 		var counts *termCounts
 		statistics := median(func() (err error) {
-			counts, _, err = shown.askCounts(t.Context(), entries)
+			counts, err = shown.askCounts(t.Context(), entries)
 			return err
 		})
 		var answers []said

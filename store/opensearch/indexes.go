@@ -112,7 +112,7 @@ func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, er
 		if err != nil {
 			return nil, err
 		}
-		return w.corpus.termCounts(ctx, entries) // those that are kept by now, or what was not asked for
+		return w.termCounts(ctx, entries) // those that are kept by now, or what was not asked for
 	}
 	defer close(under.done)
 	all := entries
@@ -123,7 +123,7 @@ func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, er
 			}
 		}
 	}
-	return w.corpus.termCounts(ctx, all)
+	return w.termCounts(ctx, all)
 }
 
 // Search implements storage.WordIndex. Which words have other forms in the index is asked before.
@@ -145,14 +145,18 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 	return hits, err
 }
 
-// hits returns the first k passages. With a *storage.PartialError they are not of all.
+// hits returns the first k passages. With a *storage.PartialError they are not of all, or words were counted inexactly.
 func (w words) hits(ctx context.Context, q *wordQuery, k int) ([]rank.Hit, error) {
 	if w.field == fieldWords || q.leaves() > mostClauses { // phrases have no forms
 		if err := w.count(ctx, q); err != nil {
 			return nil, err
 		}
 	}
-	return w.found(ctx, q, k)
+	hits, err := w.found(ctx, q, k)
+	if err == nil && q.counted {
+		err = w.lacks()
+	}
+	return hits, err
 }
 
 // found returns the first k passages by what is known of a question.
@@ -211,7 +215,7 @@ func (w words) UpperBound(ctx context.Context, question string) (float64, error)
 	if err := w.count(ctx, q); err != nil {
 		return 0, err
 	}
-	return q.upperBound(), nil
+	return q.upperBound(), w.lacks()
 }
 
 // Rarities implements storage.WordIndex, in one request, or none where the texts are parts of
@@ -224,7 +228,7 @@ func (w words) Rarities(ctx context.Context, texts []string) ([][]storage.Rarity
 	for _, text := range texts {
 		entries = append(entries, w.query(text).looked()...)
 	}
-	counts, err := w.corpus.termCounts(ctx, entries)
+	counts, err := w.termCounts(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +258,7 @@ func (w words) Rarities(ctx context.Context, texts []string) ([][]storage.Rarity
 			)
 		}
 	}
-	return out, nil
+	return out, w.lacks()
 }
 
 // vectors are those of an expert, one for each passage.

@@ -38,6 +38,7 @@ type fetched struct {
 	holding     bool                                       // it will be asked what candidates hold
 	held        map[asked]map[rank.Ordinal]map[string]bool // which leaves passages have, by their names
 	counting    map[string]*counting                       // by question
+	guessed     *keptCounts                                // that were not exact, as this question was told them
 	gathering   *gathering                                 // nil: nobody announced searches
 }
 
@@ -52,7 +53,30 @@ func newFetched() *fetched {
 		wordQueries: map[asked]*wordQuery{},
 		held:        map[asked]map[rank.Ordinal]map[string]bool{},
 		counting:    map[string]*counting{},
+		guessed:     &keptCounts{termCounts: newTermCounts()},
 	}
+}
+
+// termCounts returns what Corpus.termCounts does. Counts that are not exact are those that this question was told
+// first, so that it waits for them once, and from then on lacks says so.
+func (r *request) termCounts(ctx context.Context, entries []entry) (*termCounts, error) {
+	out, missing := r.guessed.split(entries)
+	counts, err := r.corpus.termCounts(ctx, missing)
+	if err != nil {
+		return nil, err
+	}
+	if counts.inexact != "" {
+		r.guessed.keep(counts)
+	}
+	out.include(counts)
+	return out, nil
+}
+
+// lacks returns a *storage.PartialError where words of this question were counted inexactly, else nil.
+func (r *request) lacks() error {
+	r.guessed.mu.Lock()
+	defer r.guessed.mu.Unlock()
+	return r.guessed.lacks()
 }
 
 // Separate implements storage.Separable.

@@ -1,8 +1,10 @@
 package opensearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -10,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
 )
 
@@ -19,8 +22,37 @@ type entry struct{ field, text string }
 // termCounts are how many documents have terms, deleted ones included until they are merged away,
 // as in the scores of the cluster.
 type termCounts struct {
-	of  map[entry]uint64
-	all map[string]uint64 // documents with terms at all, by field
+	of      map[entry]uint64
+	all     map[string]uint64 // documents with terms at all, by field
+	inexact string            // why they are not those of the index as it is, for the user; "": they are
+}
+
+// Reasons why counts are not exact.
+const (
+	countedPartly = "words were counted in a part of the index alone, since a node did not answer in time: " +
+		"scores may differ a little"
+	countedBefore = "words were counted before the index was last changed, since no node answered in time: " +
+		"scores may differ a little"
+)
+
+var errInexact = errors.New("the counts of words are not exact")
+
+// lacks returns a *storage.PartialError where counts are not exact, else nil.
+func (t *termCounts) lacks() error {
+	if t.inexact == "" {
+		return nil
+	}
+	return &storage.PartialError{Reason: t.inexact, Err: errInexact}
+}
+
+// include adds counts of other entries. Of a field that both have counts of the larger number of documents counts:
+// the smaller one is of a part of the index.
+func (t *termCounts) include(counts *termCounts) {
+	maps.Copy(t.of, counts.of)
+	for field, n := range counts.all {
+		t.all[field] = max(t.all[field], n)
+	}
+	t.inexact = cmp.Or(t.inexact, counts.inexact)
 }
 
 func newTermCounts() *termCounts {
@@ -83,6 +115,7 @@ func (k *keptCounts) outdated(entries []entry) *termCounts {
 	if len(counts.all) == 0 {
 		return nil
 	}
+	counts.inexact = countedBefore
 	return counts
 }
 
@@ -137,12 +170,13 @@ func (k *keptCounts) keep(counts *termCounts) {
 	}
 	maps.Copy(k.of, counts.of)
 	maps.Copy(k.all, counts.all)
+	k.inexact = counts.inexact
 }
 
 // termCounts returns how many documents have each of some entries: as they were asked for since the
 // index changed, else by a request to each shard for those that were not. That looks terms up and
-// counts nothing, so it takes as long in a large index as in a small one. Where the cluster does not say so,
-// they are those of the state before.
+// counts nothing, so it takes as long in a large index as in a small one. Where the cluster does not say so in
+// time, they are of the shards that did, or of the state before, which their field inexact says.
 func (c *Corpus) termCounts(ctx context.Context, entries []entry) (*termCounts, error) {
 	if len(entries) == 0 {
 		return newTermCounts(), nil
@@ -159,27 +193,26 @@ func (c *Corpus) termCounts(ctx context.Context, entries []entry) (*termCounts, 
 	if len(missing) == 0 {
 		return out, nil
 	}
-	counts, whole, err := c.askCounts(ctx, missing)
+	counts, err := c.askCounts(ctx, missing)
 	if err != nil {
 		counts = kept.outdated(missing)
 		if counts == nil || ctx.Err() != nil {
 			return nil, err
 		}
 	}
-	if whole {
+	if counts.inexact == "" {
 		kept.keep(counts)
 	}
-	maps.Copy(out.of, counts.of)
-	maps.Copy(out.all, counts.all)
+	out.include(counts)
 	return out, nil
 }
 
-// askCounts asks each shard how many documents have each entry, by the statistics of terms. whole: each shard has
-// answered. Where some have not within a while, the counts are those of the others, so that a node that hangs delays
-// no answer. The error is that of no answer.
-func (c *Corpus) askCounts(ctx context.Context, entries []entry) (counts *termCounts, whole bool, err error) {
+// askCounts asks each shard how many documents have each entry, by the statistics of terms. Where some have not
+// answered within a while (countsWithin), the counts are those of the others, so that a node that hangs delays
+// no answer, and inexact. The error is that of no answer.
+func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, error) {
 	store := c.Store()
-	counts = newTermCounts()
+	counts := newTermCounts()
 	byField := map[string][]string{}
 	has := properties(store.current())
 	for _, e := range entries {
@@ -191,11 +224,11 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (counts *termCo
 		byField[e.field] = append(byField[e.field], e.text)
 	}
 	if len(byField) == 0 {
-		return counts, true, nil
+		return counts, nil
 	}
 	body, err := asksForTerms(byField)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	asking, cancel := context.WithCancel(turn.Beside(ctx))
 	defer cancel()
@@ -211,7 +244,7 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (counts *termCo
 			outcomes <- o
 		}()
 	}
-	enough := countsWithin
+	enough := store.client.countsWithin()
 	if end, ok := ctx.Deadline(); ok {
 		enough = min(enough, time.Until(end)/2)
 	}
@@ -243,7 +276,10 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (counts *termCo
 		}
 		return failed
 	})
-	return counts, answered == store.shards, err
+	if answered < store.shards {
+		counts.inexact = countedPartly
+	}
+	return counts, err
 }
 
 // shardCounts returns the statistics of terms in one shard; none of a shard without a passage.
@@ -268,9 +304,11 @@ func asksForTerms(byField map[string][]string) ([]byte, error) {
 		"term_statistics": true, "positions": false, "offsets": false, "payloads": false})
 }
 
-// countsWithin is how long the counts of all shards are waited for, where some are there. It is less where a
-// request has less than twice the time left.
-const countsWithin = time.Second
+// countsWithin returns how long the counts of all shards are waited for, where some are there: a second, or four
+// times what nearly all counts took lately. It is less where a request has less than twice the time left.
+func (c *Client) countsWithin() time.Duration {
+	return max(time.Second, 4*c.counted.hedge())
+}
 
 // shardStatistics are the statistics of terms in one shard, by field.
 type shardStatistics map[string]struct {

@@ -84,7 +84,7 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelled
 			return nil, err
 		}
 		for n := range unknown {
-			out[at[n]].Known = len(answers[n].hits) > 0
+			out[at[n]].Known = len(answers[n].hits) > 0 || answers[n].lost != nil // a shard that is lost may have it
 		}
 	}
 	for i, word := range words {
@@ -142,12 +142,12 @@ func (v vocabulary) Beside(ctx context.Context, placed []storage.Placed) ([]stor
 	if len(shares) == 0 {
 		return out, nil
 	}
-	counts, err := v.corpus.termCounts(ctx, looked)
+	counts, err := v.termCounts(ctx, looked)
 	if err != nil {
 		return nil, err
 	}
 	for _, take := range shares {
 		take(counts)
 	}
-	return out, nil
+	return out, v.lacks()
 }

@@ -62,6 +62,9 @@ func (a *Page) Fetch(ctx context.Context) error {
 		}
 	}
 	a.Response.Degraded = append(a.Response.Degraded, a.answer.Degraded...)
+	if a.asked.Doubt != "" {
+		a.Response.Degraded = append(a.Response.Degraded, plan.Missing{Source: sources.WordSource, Reason: a.asked.Doubt})
+	}
 	if p.Unwritten != nil {
 		a.Response.Degraded = append(a.Response.Degraded, *p.Unwritten)
 	}

@@ -22,6 +22,7 @@ type Page struct {
 type Asked struct {
 	Part        string // of a long question; "": all of it was asked
 	Corrections []question.Correction
+	Doubt       string // what keeps these from being those of the whole collection, for the user; "": nothing does
 	Synonyms    []question.Expansion
 }
 

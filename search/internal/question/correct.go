@@ -3,6 +3,7 @@ package question
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -50,26 +51,34 @@ type Speller struct {
 }
 
 // Correct returns a question with its misspelt words corrected, and the corrections. If looking for them fails, it
-// reports that and returns the question as it is.
-func (c Speller) Correct(ctx context.Context, view *snapshot.Pinned, question string) (string, []Correction) {
-	var out string
-	var corrections []Correction
+// reports that and returns the question as it is. doubt says, for the user, what keeps the corrections from being those
+// of the whole collection; "": nothing does.
+func (c Speller) Correct(
+	ctx context.Context,
+	view *snapshot.Pinned,
+	question string,
+) (out string, corrections []Correction, doubt string) {
 	err := c.Run.Compute(ctx, func(ctx context.Context) error {
 		return run.Guard(func() (err error) {
 			out, corrections, err = correctWords(ctx, view, c.Language, question)
 			return err
 		})
 	})
-	if err != nil {
+	var partial *storage.PartialError
+	switch {
+	case errors.As(err, &partial):
+		return out, corrections, "for the correction of misspelt words " + partial.Reason
+	case err != nil:
 		c.Run.Report.Source(ctx, sources.WordSource, sources.StatusFailed, fmt.Errorf("looking for mistyped words: %w", err))
-		return question, nil
+		return question, nil, "misspelt words were not looked for, since that failed or took too long"
 	}
-	return out, corrections
+	return out, corrections, ""
 }
 
 // correctWords returns a question with the words put right that neither the collection nor the
 // language knows, where words that they know are near enough and likelier
-// (see spelling.Typed). It returns the question as it is where there is nothing to correct.
+// (see spelling.Typed). It returns the question as it is where there is nothing to correct. With a
+// *storage.PartialError words were counted inexactly.
 func correctWords(
 	ctx context.Context,
 	view *snapshot.Pinned,
@@ -101,13 +110,17 @@ func correctWords(
 	out := strings.Builder{}
 	last := 0
 	unknown := 0
+	var lacks error
 	for i, s := range suspects {
 		if looked[i].Known {
 			continue
 		}
 		unknown++
 		meant, err := s.likeliest(ctx, v, language, looked[i].Near, passages)
-		if err != nil {
+		switch {
+		case storage.IsPartial(err):
+			lacks = err
+		case err != nil:
 			return question, nil, err
 		}
 		if meant == "" {
@@ -120,10 +133,10 @@ func correctWords(
 		corrections = append(corrections, Correction{From: from, To: to})
 	}
 	if len(corrections) == 0 || float64(unknown-len(corrections)) > mostUnknown*float64(len(strings.Fields(question))) {
-		return question, nil, nil
+		return question, nil, lacks
 	}
 	out.WriteString(question[last:])
-	return out.String(), corrections, nil
+	return out.String(), corrections, lacks
 }
 
 // LanguageOf returns what the vocabulary of an expert's encoder says of its language; nil where it
@@ -139,7 +152,8 @@ func LanguageOf(x *sources.Expert) *spelling.Language {
 	return spelling.NewLanguage(encoder.WholeWords())
 }
 
-// likeliest returns the word that a suspect was most probably meant as; "" where that is as it is.
+// likeliest returns the word that a suspect was most probably meant as; "" where that is as it is. With a
+// *storage.PartialError its neighbours were counted inexactly.
 func (s *suspect) likeliest(
 	ctx context.Context,
 	v storage.Vocabulary,
@@ -187,6 +201,7 @@ func (s *suspect) likeliest(
 	}
 	order := func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Word, b.Word)) }
 	slices.SortFunc(all, order)
+	var lacks error
 	if len(all) > 1 {
 		placed := make([]storage.Placed, min(len(all), mostInContext))
 		for i := range placed {
@@ -194,7 +209,10 @@ func (s *suspect) likeliest(
 			placed[i].Word = all[i].Word
 		}
 		beside, err := v.Beside(ctx, placed)
-		if err != nil {
+		switch {
+		case storage.IsPartial(err):
+			lacks = err
+		case err != nil:
 			return "", err
 		}
 		all = all[:min(len(all), len(beside))]
@@ -204,9 +222,9 @@ func (s *suspect) likeliest(
 		slices.SortFunc(all, order)
 	}
 	if len(all) == 0 || language != nil && all[0].score < language.Unheard(s.word) {
-		return "", nil
+		return "", lacks
 	}
-	return all[0].Word, nil
+	return all[0].Word, lacks
 }
 
 // allows reports whether a candidate is near enough: short words are too near to each other for

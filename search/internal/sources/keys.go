@@ -35,12 +35,13 @@ const fewTerms = 3
 
 // ReadKeys returns the keys of the question: its words as they are written, and pairs of terms that some passage has
 // side by side. A word that the index has in parts, such as BC.6613-18, is in a passage that has all parts, side by
-// side if phrases is not nil. It fails if an index cannot be read.
+// side if phrases is not nil. It fails if an index cannot be read. With a *storage.PartialError the keys are there, and
+// words were counted inexactly.
 func (p *Findings) ReadKeys(ctx context.Context, words, phrases storage.WordIndex) (*Keys, error) {
 	chunks := content.DistinctWords(p.Inquiry.Question)
-	of, err := words.Rarities(ctx, chunks)
-	if err != nil {
-		return nil, fmt.Errorf("the words' rarities: %w", err)
+	of, lacks := words.Rarities(ctx, chunks)
+	if lacks != nil && !storage.IsPartial(lacks) {
+		return nil, fmt.Errorf("the words' rarities: %w", lacks)
 	}
 	out := &Keys{}
 	exact, all := 0.0, 0.0
@@ -80,9 +81,13 @@ func (p *Findings) ReadKeys(ctx context.Context, words, phrases storage.WordInde
 	}
 	out.List = rarestOf(out.List, mostWords)
 	if phrases == nil {
-		return out, nil
+		return out, lacks
 	}
-	return out, out.readPairs(ctx, p.Inquiry.Question, phrases)
+	err := out.readPairs(ctx, p.Inquiry.Question, phrases)
+	if err == nil || storage.IsPartial(err) {
+		err = cmp.Or(lacks, err)
+	}
+	return out, err
 }
 
 // Tells returns how far words with the form of a word that has a digit tell one passage from
@@ -109,7 +114,7 @@ func Tells(word string, term storage.Rarity) float64 {
 const mostWords = 40
 
 // readPairs adds the pairs of the question that passages have, and tells words in parts
-// which pairs they consist of.
+// which pairs they consist of. With a *storage.PartialError it has done so, and pairs were counted inexactly.
 func (k *Keys) readPairs(ctx context.Context, question string, phrases storage.WordIndex) error {
 	texts := []string{question}
 	var inParts []*Key
@@ -119,7 +124,7 @@ func (k *Keys) readPairs(ctx context.Context, question string, phrases storage.W
 		}
 	}
 	pairs, err := phrases.Rarities(ctx, texts)
-	if err != nil {
+	if err != nil && !storage.IsPartial(err) {
 		return fmt.Errorf("the phrases' rarities: %w", err)
 	}
 	for i, x := range inParts {
@@ -145,7 +150,7 @@ func (k *Keys) readPairs(ctx context.Context, question string, phrases storage.W
 		list = append(list, pair)
 	}
 	k.List = append(k.List, rarestOf(list, fusion.MaxKeys-len(k.List))...)
-	return nil
+	return err
 }
 
 func termsOf(list []storage.Rarity) (terms []string) {

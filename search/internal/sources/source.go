@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -61,7 +62,7 @@ type Finding struct {
 	Cause  error  // for the log, likewise
 	Took   Took
 	Cut    bool                  // only the beginning of the question was read
-	Lacks  *storage.PartialError // of hits that are not of all passages
+	Lacks  *storage.PartialError // of hits, or counts of words, that are not of all passages
 
 	Hits []rank.Hit
 	// score writes to out the true scores of passages for the question. A source that
@@ -96,7 +97,7 @@ type Finding struct {
 func (f *Finding) keepPartial(err error) error {
 	var partial *storage.PartialError
 	if errors.As(err, &partial) {
-		f.Lacks = partial
+		f.Lacks = cmp.Or(f.Lacks, partial)
 		return nil
 	}
 	return err

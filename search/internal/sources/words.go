@@ -27,6 +27,7 @@ func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	}
 	return p.searchWords(ctx, f, index, p.Inquiry.Words, func(ctx context.Context) (err error) {
 		f.upperBound, err = index.UpperBound(ctx, p.Inquiry.Words)
+		err = f.keepPartial(err)
 		if err != nil {
 			return fmt.Errorf("the words' weights: %w", err)
 		}
@@ -34,7 +35,7 @@ func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 			f.symbols = w.symbols.Read(ctx, p.View)
 		}
 		f.Keys, err = p.ReadKeys(ctx, index, p.View.Narrowed.Phrases())
-		return err
+		return f.keepPartial(err)
 	})
 }
 
