@@ -51,16 +51,26 @@ func inParentheses(part string) string {
 	return part
 }
 
-// writeRaised returns how a superscript is written after the text before it. After a number, letter or bracket, a
-// number or name is an exponent, "^3". At the beginning of a word, where it is the upper part of a fraction or a mark,
-// and as the ending of a number ("20th"), it stays as it is.
+// writeRaised returns how a superscript is written after the text before it:
+//
+//  1. After a number, a bracket or up to three letters, which are a variable or a unit, it is an exponent: "10^3",
+//     "x^n", "cm^3".
+//  2. Digits after a longer word or after punctuation are the mark of a footnote: "council[1]".
+//  3. At the beginning of a word, where it is the upper part of a fraction or a mark, and as the ending of a number
+//     ("20th"), it stays as it is, and so do signs such as ® and [1].
 func writeRaised(before, raised string) string {
 	raised = strings.TrimSpace(raised)
 	last, _ := utf8.DecodeLastRuneInString(before)
-	if raised == "" || !unicode.IsLetter(last) && !unicode.IsDigit(last) && last != ')' && last != ']' {
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(raised, "-−+(*"))
+	if raised == "" || !unicode.IsDigit(first) && !unicode.IsLetter(first) {
 		return raised
 	}
-	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(raised, "-−+(*"))
+	if marksNote(before, raised) {
+		return "[" + raised + "]"
+	}
+	if !unicode.IsLetter(last) && !unicode.IsDigit(last) && last != ')' && last != ']' {
+		return raised
+	}
 	letters := 0
 	for _, r := range raised {
 		if !unicode.IsLetter(r) && r != '.' {
@@ -69,13 +79,42 @@ func writeRaised(before, raised string) string {
 		}
 		letters++
 	}
-	switch {
-	case !unicode.IsDigit(first) && !unicode.IsLetter(first): // ®, *, [1]
-		return raised
-	case letters >= 2, letters == 1 && unicode.IsDigit(last) && !strings.ContainsAny(raised, "nmkxyt"):
+	if letters >= 2 || letters == 1 && unicode.IsDigit(last) && !strings.ContainsAny(raised, "nmkxyt") {
 		return raised
 	}
 	return "^" + inParentheses(raised)
+}
+
+// longestUnit is how many letters a variable or unit has at most whose exponent is no mark of a footnote.
+const longestUnit = 3
+
+// marksNote reports whether a superscript is the mark of one or more footnotes ("2", "3,4"): it has no letters, and
+// stands after a word of more than longestUnit letters or after punctuation.
+func marksNote(before, raised string) bool {
+	if first, _ := utf8.DecodeRuneInString(raised); !unicode.IsDigit(first) {
+		return false // -3
+	}
+	if strings.ContainsFunc(raised, func(r rune) bool { return !unicode.IsDigit(r) && !strings.ContainsRune(", –-", r) }) {
+		return false
+	}
+	word := strings.TrimRight(before, ".,;:!?\"”’»")
+	if word == "" {
+		return false
+	}
+	if last, _ := utf8.DecodeLastRuneInString(word); len(word) < len(before) {
+		return unicode.IsLetter(last) || unicode.IsDigit(last) || last == ')'
+	}
+	word = strings.TrimSuffix(word, ")")
+	letters := 0
+	for word != "" && letters <= longestUnit {
+		r, n := utf8.DecodeLastRuneInString(word)
+		if !unicode.IsLetter(r) {
+			break
+		}
+		letters++
+		word = word[:len(word)-n]
+	}
+	return letters > longestUnit
 }
 
 // writeLowered returns how a subscript is written after the text before it: as it is, but "_1" after a digit.

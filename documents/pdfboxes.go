@@ -3,7 +3,6 @@ package documents
 import (
 	"math"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 
 	"github.com/klippa-app/go-pdfium"
@@ -25,6 +24,18 @@ type lineBoxes struct {
 	page  references.FPDF_TEXTPAGE
 	known bool // indexes into the text are those of letters on the page
 	place func(x, y float64) (float64, float64)
+	// visible is the part of the page that is seen; an empty box if its size is unknown.
+	visible pdfBox
+}
+
+// shows reports whether the middle between two letters, of a line or a word, is in the visible part of the page.
+func (b *lineBoxes) shows(first, last pdfBox) bool {
+	if b.visible.Right <= 0 || b.visible.Top <= 0 {
+		return true
+	}
+	x := (min(first.Left, last.Left) + max(first.Right, last.Right)) / 2
+	y := (min(first.Bottom, last.Bottom) + max(first.Top, last.Top)) / 2
+	return x >= 0 && x <= b.visible.Right && y >= 0 && y <= b.visible.Top
 }
 
 // at returns the box of a letter by its index in the text of the page; ok is false if PDFium knows none.
@@ -61,8 +72,9 @@ func (b *lineBoxes) pieces(line string, at int, parted bool) (all []string) {
 	return append(all, line[begin:])
 }
 
-// measure sets the edges, Size and Bold of a line, and its Words if it is drawn in several pieces. at is the index of
-// the first letter of text. If PDFium does not know the place, Size stays 0.
+// measure sets the edges, Size and Bold of a line, and its Words if it is drawn in several pieces. Words outside of the
+// visible part of the page are removed from its text; "" is left if all are. at is the index of the first letter of
+// text. If PDFium does not know the place, Size stays 0.
 func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
 	if !b.known {
 		return
@@ -93,7 +105,7 @@ func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
 	pieces, err := b.p.FPDFText_CountRects(&requests.FPDFText_CountRects{
 		TextPage: b.page, StartIndex: at, Count: len(units),
 	})
-	if err == nil && pieces.Count >= 2 {
+	if err == nil && pieces.Count >= 2 || !b.shows(from, from) || !b.shows(to, to) {
 		b.words(l, at, units)
 	}
 }
@@ -111,40 +123,6 @@ func (b *lineBoxes) weigh(l *pdfLine, index int) {
 	}
 }
 
-// words sets the words of a line with their places, and writes raised digits as exponents, as in "10^3". It changes
-// nothing if PDFium does not know the place of a word.
-func (b *lineBoxes) words(l *pdfLine, at int, units []uint16) {
-	var words []pdfWord
-	changed := false
-	for i := 0; i < len(units); i++ {
-		if blankUnit(units[i]) {
-			continue
-		}
-		begin := i
-		for i < len(units) && !blankUnit(units[i]) {
-			i++
-		}
-		left, known := b.at(at + begin)
-		right, also := b.at(at + i - 1)
-		if !known || !also {
-			return
-		}
-		text := string(utf16.Decode(units[begin:i]))
-		if raised := b.raise(at+begin, units[begin:i]); raised != "" {
-			text = raised
-			changed = true
-		}
-		words = append(words, pdfWord{text, left.Left, right.Right})
-	}
-	if len(words) == 0 {
-		return
-	}
-	l.Words = words
-	if changed {
-		l.Text = joinWords(words)
-	}
-}
-
 // joinWords returns the texts of the words, separated by spaces.
 func joinWords(words []pdfWord) string {
 	all := make([]string, len(words))
@@ -152,51 +130,6 @@ func joinWords(words []pdfWord) string {
 		all[i] = w.Text
 	}
 	return strings.Join(all, " ")
-}
-
-// raise returns a word with its small raised digits as an exponent, "10^3", and small lowered digits after a digit as
-// an index, "1_2"; "" if it has neither. at is the index of its first letter.
-func (b *lineBoxes) raise(at int, units []uint16) string {
-	changed := false
-	var out strings.Builder
-	out.WriteString(string(utf16.Decode(units[:1])))
-	for i := 1; i < len(units); i++ {
-		r, before := rune(units[i]), rune(units[i-1])
-		sign := strings.ContainsRune("-−+", r) && i+1 < len(units) && isDigit(rune(units[i+1]))
-		if !isDigit(r) && !sign || !unicode.IsLetter(before) && !unicode.IsDigit(before) && before != ')' {
-			out.WriteString(string(utf16.Decode(units[i : i+1])))
-			continue
-		}
-		base, known := b.at(at + i - 1)
-		this, also := b.at(at + i)
-		small := known && also && this.height() < 0.87*base.height()
-		end := i + 1
-		for end < len(units) && isDigit(rune(units[end])) {
-			end++
-		}
-		digits := string(utf16.Decode(units[i:end]))
-		switch {
-		case small && this.Bottom > base.Bottom+0.15*base.height():
-			if end < len(units) && (units[end] == '/' || units[end] == 0x2044) { // the upper part of a fraction
-				digits = " " + digits
-			} else {
-				digits = "^" + digits
-			}
-			changed = true
-		case small && isDigit(before) && this.Bottom < base.Bottom-0.02*base.height():
-			digits = "_" + digits
-			changed = true
-		default:
-			end = i + 1
-			digits = string(utf16.Decode(units[i:end]))
-		}
-		out.WriteString(digits)
-		i = end - 1
-	}
-	if !changed {
-		return ""
-	}
-	return out.String()
 }
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }

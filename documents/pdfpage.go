@@ -36,6 +36,14 @@ type pdfLine struct {
 	Bold   bool
 	// Words are its words with their places; nil if the line is drawn in one piece, without wide white space.
 	Words []pdfWord
+	tail  pdfTail // the raised or lowered letters that the line ends with
+}
+
+// pdfTail is the end of a line that has raised or lowered letters: the last word before them, and the letters. at is
+// onLine if there are none.
+type pdfTail struct {
+	before, letters string
+	at              vertical
 }
 
 // pdfWord is a word of a line with its left and right edge.
@@ -55,20 +63,14 @@ func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) 
 	defer func() { _, _ = p.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: loaded.Page}) }()
 	by := requests.Page{ByReference: &loaded.Page}
 	page.Width, page.Height, page.place = pageFrame(p, document, index, by)
-	page.Lines, err = readLines(p, by, page.place, math.MaxInt)
+	page.Lines, err = readLines(p, by, &page, math.MaxInt)
 	if flat, noted := withFields(p, document, index, loaded.Page); noted == nil && flat != loaded.Page {
 		loaded.Page = flat
-		if all, failed := readLines(p, by, page.place, len(page.Lines)); failed == nil {
+		if all, failed := readLines(p, by, &page, len(page.Lines)); failed == nil {
 			page.Lines = besideFields(all, len(page.Lines))
 		}
 	}
-	inside := page.Lines[:0]
-	for _, l := range page.Lines {
-		if l.Size == 0 || !outside(&l, page) {
-			inside = append(inside, l)
-		}
-	}
-	page.Lines = inside
+	page.Lines = joinSplit(page.Lines)
 	if slices.ContainsFunc(
 		rowsOfCells(cellsOf(page.Lines, nil)),
 		func(r visualRow) bool { return len(r.cells) > 1 },
@@ -113,40 +115,13 @@ func pageFrame(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int, by
 	return width, height, place
 }
 
-// outside reports whether a line lies outside the visible part of a page. If only some of its words do, it removes
-// these from the line and returns false.
-func outside(l *pdfLine, page pdfPage) bool {
-	if page.Width == 0 || page.Height == 0 {
-		return false
-	}
-	middle := (l.Bottom + l.Top) / 2
-	if middle < 0 || middle > page.Height || l.Right < 0 || l.Left > page.Width {
-		return true
-	}
-	if l.Words == nil || l.Left >= 0 && l.Right <= page.Width {
-		return false
-	}
-	all := len(l.Words)
-	l.Words = slices.DeleteFunc(l.Words, func(w pdfWord) bool {
-		at := (w.Left + w.Right) / 2
-		return at < 0 || at > page.Width
-	})
-	if len(l.Words) == 0 {
-		return true
-	}
-	if len(l.Words) < all {
-		l.Text = joinWords(l.Words)
-		l.Left, l.Right = l.Words[0].Left, l.Words[len(l.Words)-1].Right
-	}
-	return false
-}
-
-// readLines returns the lines of text of a page. PDFium joins the values of form fields, which follow the first `whole`
-// lines, into one line; that is split where the letters change their height on the page.
+// readLines returns the lines of text in the visible part of a page, whose size and place are known. PDFium joins the
+// values of form fields, which follow the first `whole` lines, into one line; that is split where the letters change
+// their height on the page.
 func readLines(
 	p pdfium.Pdfium,
 	by requests.Page,
-	place func(x, y float64) (float64, float64),
+	page *pdfPage,
 	whole int,
 ) (lines []pdfLine, err error) {
 	text, err := p.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: by})
@@ -164,7 +139,7 @@ func readLines(
 	if err != nil {
 		return nil, err
 	}
-	boxes := lineBoxes{p: p, page: text.TextPage, place: place}
+	boxes := lineBoxes{p: p, page: text.TextPage, place: page.place, visible: pdfBox{Right: page.Width, Top: page.Height}}
 	units := utf16.Encode([]rune(all.Text))
 	boxes.known = len(units) == count.Count || len([]rune(all.Text)) == count.Count
 	at := 0
@@ -176,7 +151,9 @@ func readLines(
 			if strings.TrimSpace(strings.Trim(trimmed, "\u0002\ufffe")) != "" {
 				l := pdfLine{Text: trimmed}
 				boxes.measure(&l, begin, trimmed)
-				lines = append(lines, l)
+				if l.Text != "" {
+					lines = append(lines, l)
+				}
 			}
 			begin += len(utf16.Encode([]rune(piece)))
 		}

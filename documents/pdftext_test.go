@@ -1,0 +1,87 @@
+package documents
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// pdfPageOf is a page of pagesPDF: its content, and other entries of its dictionary.
+type pdfPageOf struct{ content, entries string }
+
+// pagesPDF returns a PDF of pages of 600 by 800 points, which draw text with the fonts F (Helvetica) and B (bold).
+func pagesPDF(pages ...pdfPageOf) []byte {
+	var b bytes.Buffer
+	b.WriteString("%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n" +
+		"3 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>endobj\n" +
+		"4 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica-Bold/Encoding/WinAnsiEncoding>>endobj\n")
+	var kids []string
+	for i, p := range pages {
+		n := 5 + 2*i
+		kids = append(kids, fmt.Sprintf("%d 0 R", n))
+		fmt.Fprintf(&b, "%d 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents %d 0 R"+
+			"/Resources<</Font<</F 3 0 R/B 4 0 R>>>>%s>>endobj\n%d 0 obj<</Length %d>>stream\n%s\nendstream endobj\n",
+			n, n+1, p.entries, n+1, len(p.content), p.content)
+	}
+	fmt.Fprintf(&b, "2 0 obj<</Type/Pages/Kids[%s]/Count %d>>endobj\ntrailer<</Root 1 0 R>>\n%%%%EOF",
+		strings.Join(kids, " "), len(pages))
+	return b.Bytes()
+}
+
+// shown returns the operators that draw runs of text in a row from a place. Each run is a text, its size and how far it
+// is raised.
+func shown(x, y int, runs ...any) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "BT %d %d Td ", x, y)
+	for i := 0; i < len(runs); i += 3 {
+		fmt.Fprintf(&b, "/F %v Tf %v Ts (%s) Tj ", runs[i+1], runs[i+2], runs[i])
+	}
+	return b.String() + "ET\n"
+}
+
+// TestPDFRaised: raised letters of a PDF are exponents, marks of footnotes or endings of numbers, by what they follow.
+func TestPDFRaised(t *testing.T) {
+	data := pagesPDF(pdfPageOf{content: shown(50, 700, "The limit is 10", 12, 0, "3", 8, 5,
+		" cells, and x", 12, 0, "n", 8, 5, " grows; e", 12, 0, "x+1", 8, 5, " too.", 12, 0) +
+		shown(50, 680, "Of 12 km", 12, 0, "2", 8, 5, ", the council", 12, 0, "1", 8, 5, " agreed in 2019.", 12, 0, "2", 8, 5,
+			" On the 20", 12, 0, "th", 8, 5, " of May.", 12, 0) +
+		shown(50, 660, "Some H", 12, 0, "2", 8, -3, "O and cm", 12, 0, "3", 8, 5,
+			"; take 1", 12, 0, "1", 8, 5, "/", 12, 0, "2", 8, -3,
+			" tablets of Acme", 12, 0, "\\256", 8, 5, " soap.", 12, 0)})
+	d, _, err := newTestReader(t).Read(t.Context(), Input{Name: "a.pdf", Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "The limit is 10^3 cells, and x^n grows; e^(x+1) too.\n\nOf 12 km^2, the council[1] agreed in 2019.[2] " +
+		"On the 20th of May. Some H2O and cm^3; take 1 1/2 tablets of Acme® soap."
+	if d.Text != want {
+		t.Errorf("got\n%s\nwant\n%s", d.Text, want)
+	}
+}
+
+// TestPDFCropBox: of a sheet that several pages show in parts, each page has its own part, whichever way it is turned.
+func TestPDFCropBox(t *testing.T) {
+	sheet := shown(40, 700, "Left words here.", 12, 0) + shown(340, 700, "Right words there.", 12, 0) +
+		shown(40, 30, "Printed on Monday.", 12, 0)
+	data := pagesPDF(
+		pdfPageOf{sheet, "/CropBox[0 100 300 800]"}, pdfPageOf{sheet, "/CropBox[300 100 600 800]/Rotate 90"},
+		pdfPageOf{sheet, "/CropBox[0 0 600 100]/Rotate 180"}, pdfPageOf{sheet, "/CropBox[-50 -50 900 900]"},
+	)
+	d, _, err := newTestReader(t).Read(t.Context(), Input{Name: "a.pdf", Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int]string{}
+	for _, b := range d.Blocks {
+		got[b.Page] += d.TextOf(b) + "|"
+	}
+	for page, want := range map[int]string{
+		1: "Left words here.|", 2: "Right words there.|", 3: "Printed on Monday.|",
+		4: "Left words here.|Right words there.|Printed on Monday.|",
+	} {
+		if text := strings.ReplaceAll(got[page], "here. Right", "here.|Right"); text != want {
+			t.Errorf("page %d has %q, want %q", page, text, want)
+		}
+	}
+}
