@@ -44,6 +44,8 @@ type dom struct {
 type list struct {
 	ordered bool
 	next    int
+	step    int    // to the number of the next item: -1 if they are counted down
+	format  string // as of formatNumber
 }
 
 // writeDOM writes the text of a node and its children to w, as blocks.
@@ -94,9 +96,7 @@ func (d *dom) node(n *html.Node) {
 	if skipped[n.DataAtom] || hidden(n) || refersToNote(n) {
 		return
 	}
-	if kind := attribute(n, "role"); kind == "doc-endnotes" || kind == "doc-footnote" ||
-		attribute(n, "epub:type") == "footnote" ||
-		attribute(n, "class") == "footnotes" {
+	if areNotes(n) {
 		d.notes(n)
 		return
 	}
@@ -110,7 +110,7 @@ func (d *dom) node(n *html.Node) {
 		d.w.add(Heading, int(n.Data[1]-'0'), textBelow(n))
 	case atom.Ul, atom.Ol, atom.Menu:
 		d.flush()
-		d.lists = append(d.lists, list{ordered: n.DataAtom == atom.Ol, next: first(n)})
+		d.lists = append(d.lists, listOf(n))
 		d.children(n)
 		d.flush()
 		d.lists = d.lists[:len(d.lists)-1]
@@ -137,6 +137,13 @@ func (d *dom) node(n *html.Node) {
 		}
 		d.block(n, d.kind, d.level)
 	}
+}
+
+// areNotes reports whether an element holds footnotes.
+func areNotes(n *html.Node) bool {
+	role := attribute(n, "role")
+	return role == "doc-endnotes" || role == "doc-footnote" || attribute(n, "epub:type") == "footnote" ||
+		attribute(n, "class") == "footnotes"
 }
 
 // refersToNote reports whether a node is a reference to a footnote, or the link from a footnote back to its reference.
@@ -174,8 +181,11 @@ func (d *dom) item(n *html.Node) {
 	mark := ""
 	if depth := len(d.lists); depth > 0 && d.lists[depth-1].ordered {
 		l := &d.lists[depth-1]
-		mark = strconv.Itoa(l.next) + ". "
-		l.next++
+		if at, err := strconv.Atoi(attribute(n, "value")); err == nil {
+			l.next = at
+		}
+		mark = formatNumber(l.next, l.format) + ". "
+		l.next += l.step
 	}
 	d.line.WriteString(mark)
 	before, at := d.kind, d.level
@@ -202,6 +212,29 @@ func (d *dom) childrenOfItem(n *html.Node, mark int) {
 		d.line.Reset() // nothing but its number
 	}
 	d.flush()
+}
+
+// listOf returns the list that an element begins, with the number of its first item.
+func listOf(n *html.Node) list {
+	l := list{ordered: n.DataAtom == atom.Ol, next: first(n), step: 1}
+	l.format = map[string]string{
+		"a": "lowerColumn", "A": "upperColumn", "i": "lowerRoman", "I": "upperRoman",
+	}[attribute(n, "type")]
+	for _, a := range n.Attr {
+		if a.Key != "reversed" {
+			continue
+		}
+		l.step = -1
+		if attribute(n, "start") == "" {
+			l.next = 0
+			for c := n.FirstChild; c != nil; c = c.NextSibling {
+				if c.DataAtom == atom.Li {
+					l.next++
+				}
+			}
+		}
+	}
+	return l
 }
 
 // first returns the number of the first item of an ordered list: its attribute start, or 1.

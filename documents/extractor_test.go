@@ -233,8 +233,11 @@ row [Country | Days | Fee]: Ireland | 3 | 4.50
 row [Country | Days | Fee]: Norway | 7 | 9.00
 code: returns:⏎  days: 30
 paragraph: ` + refund + `
-`, []string{`10 words were left out that the page calls navigation, comments or the like: ` +
-			`"We use cookies to improve your visit. Accept all cookies?" …`}},
+note: Not in August.
+`, []string{`21 words that the page marks or names as navigation, a banner, comments or the like were left out: ` +
+			`"We use cookies to improve your visit. Accept all cookies?", "Home Shop", "Read also: our newsletter.", ` +
+			`"© Northwind, all rights reserved." …`,
+			`3 words that the page hides were left out: "A hidden paragraph." …`}},
 		"handbook.md": {Markdown, "Service handbook", `heading1: Returns
 paragraph: Goods that arrive damaged can be returned within 30 days.
 heading2: What to check

@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 
@@ -9,10 +8,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// prune removes navigation, banners, comments and the like from an HTML page, and returns its body, or its main element
-// if that has nearly all the words. Elements and roles of HTML are followed always; names (classes and ids) only as
-// long as half of the words remain. A warning tells how many words were removed because of names. A page without a body
-// is returned as it is.
+// prune removes navigation, banners, comments, hidden parts and the like from an HTML page, and returns its body, or
+// its main element if that has nearly all the words. Elements and roles of HTML are followed always; names (classes
+// and ids) only as long as half of the words remain. Warnings name all that is removed. A page without a body is
+// returned as it is.
 func (w *writer) prune(page *html.Node) *html.Node {
 	body := find(page, atom.Body)
 	if body == nil {
@@ -20,25 +19,28 @@ func (w *writer) prune(page *html.Node) *html.Node {
 	}
 	words := wordsBelow(body)
 	left := words
-	var begins []string // of what names took
+	var removed, unseen omission
 	var walk func(n *html.Node)
 	walk = func(n *html.Node) {
 		for c := n.FirstChild; c != nil; {
 			next := c.NextSibling
+			has := 0
+			named := c.Type == html.ElementNode && namedBeside(c)
+			if named {
+				has = wordsBelow(c)
+			}
 			switch {
-			case c.Type != html.ElementNode:
-			case beside(c):
+			case c.Type != html.ElementNode || skipped[c.DataAtom]:
+			case hidden(c):
+				unseen.add(hiddenText(c))
 				n.RemoveChild(c)
-			case namedBeside(c):
-				if has := wordsBelow(c); (left-has)*2 >= words {
-					left -= has
-					if has > 0 && len(begins) < namedBlocks {
-						begins = append(begins, fmt.Sprintf("%.60q", clean(textBelow(c))))
-					}
-					n.RemoveChild(c)
-				} else {
-					walk(c)
-				}
+			case beside(c):
+				removed.add(textBelow(c))
+				n.RemoveChild(c)
+			case named && (left-has)*2 >= words:
+				left -= has
+				removed.add(textBelow(c))
+				n.RemoveChild(c)
 			default:
 				walk(c)
 			}
@@ -46,18 +48,32 @@ func (w *writer) prune(page *html.Node) *html.Node {
 		}
 	}
 	walk(body)
-	if words > left {
-		w.warn("%d words were left out that the page calls navigation, comments or the like: %s …", words-left,
-			strings.Join(begins, ", "))
-	}
+	removed.name(w, "that the page marks or names as navigation, a banner, comments or the like")
+	unseen.name(w, "that the page hides")
 	if main := find(body, atom.Main); main != nil && float64(wordsBelow(main)) >= agreement*float64(wordsBelow(body)) {
+		moveNotes(body, main)
+		beyond := omitted(body, main)
+		beyond.name(w, "beside the main text of the page")
 		return main
 	}
 	return body
 }
 
-// namedBlocks is how many of the elements that prune removed because of names the warning begins to quote.
-const namedBlocks = 5
+// moveNotes moves the footnotes below n that are not in main to the end of main.
+func moveNotes(n, main *html.Node) {
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		switch {
+		case c == main || c.Type != html.ElementNode:
+		case areNotes(c):
+			n.RemoveChild(c)
+			main.AppendChild(c)
+		default:
+			moveNotes(c, main)
+		}
+		c = next
+	}
+}
 
 // beside reports whether an element is navigation, a banner or the like by its HTML element or role.
 func beside(n *html.Node) bool {

@@ -27,9 +27,8 @@ func readHTML(w *writer, data []byte, contentType string) (string, error) {
 			if h := find(whole, atom.H1); h != nil && find(main, atom.H1) == nil {
 				w.add(Heading, 1, textBelow(h)) // taken for the title, and left out
 			}
-			if left := wordsBelow(whole) - wordsBelow(main); left >= wordsToName {
-				w.warn("%d words beside the main text of the page were left out", left)
-			}
+			beyond := omitted(whole, main)
+			beyond.name(w, "beside the main text of the page")
 			whole = main
 		}
 	}
@@ -132,7 +131,3 @@ func declaredInHTML(data []byte, contentType string) string {
 	}
 	return string(rest[:end])
 }
-
-// wordsToName is the number of words beside the main text from which on there is a warning: those of a paragraph. Fewer
-// are the page's name, a date and the like.
-const wordsToName = 40

@@ -35,7 +35,53 @@ func TestPagesKeepTheirSections(t *testing.T) {
 			t.Errorf("%q is beside the text", other)
 		}
 	}
-	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "54 words") {
+	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "56 words") {
 		t.Errorf("warnings %q", d.Warnings)
+	}
+}
+
+// TestEveryRemovalIsNamed: whatever is removed of a page is named with its words, links and few words included, and
+// footnotes beside the main element stay.
+func TestEveryRemovalIsNamed(t *testing.T) {
+	prose := strings.Repeat("The pump is serviced every May by two people. ", 30)
+	page := `<html><body><nav><a href="a">Startlink</a></nav><main><h1>Pump</h1><p>` + prose + `</p><p hidden>Hiddenword.</p></main>` +
+		`<p>Besideword.</p><div class="footnotes"><p>Noteword.</p></div><footer>Footword</footer></body></html>`
+	d, _, err := NewExtractor(limits(), nil).Read(t.Context(), Input{Name: "a.html", Data: []byte(page)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gone := range []string{"Startlink", "Hiddenword", "Besideword", "Footword"} {
+		if strings.Contains(d.Text, gone) {
+			t.Errorf("%q is in the text", gone)
+		}
+		namesAll(t, d, gone)
+	}
+	if !strings.Contains(d.Text, "Noteword") {
+		t.Errorf("the footnote is lost: %q", d.Warnings)
+	}
+	// Without a main element, Readability leaves out what has few words.
+	page = `<html><body><div class="x"><span>Dateword</span></div><article><h1>Pump</h1><p>` + prose + `</p></article>` +
+		`<div><a href="b">Linkword</a></div></body></html>`
+	d, _, err = NewExtractor(limits(), nil).Read(t.Context(), Input{Name: "a.html", Data: []byte(page)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"Dateword", "Linkword"} {
+		if !strings.Contains(d.Text, word) {
+			namesAll(t, d, word)
+		}
+	}
+}
+
+// TestNumbersOfItems: items have the numbers that a page shows.
+func TestNumbersOfItems(t *testing.T) {
+	page := `<body><ol type="a" start="2"><li>two</li><li value="5">five</li><li>six</li></ol>` +
+		`<ol reversed><li>last</li><li>first</li></ol><ol type="I"><li>one</li></ol>`
+	d, _, err := NewExtractor(limits(), nil).Read(t.Context(), Input{Name: "a.html", Data: []byte(page)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "b. two\ne. five\nf. six\n2. last\n1. first\nI. one"; d.Text != want {
+		t.Errorf("got %q, want %q", d.Text, want)
 	}
 }

@@ -1,0 +1,91 @@
+package documents
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// omission counts the words of an HTML page that are left out, and quotes where they begin. The zero value has none.
+type omission struct {
+	words  int
+	begins []string
+}
+
+// quotedBegins is how many of the elements that were left out a warning quotes.
+const quotedBegins = 5
+
+// add counts a text that is left out.
+func (o *omission) add(text string) {
+	n := len(strings.Fields(text))
+	if n == 0 {
+		return
+	}
+	o.words += n
+	if len(o.begins) < quotedBegins {
+		o.begins = append(o.begins, fmt.Sprintf("%.60q", clean(text)))
+	}
+}
+
+// name adds a warning such as "12 words of navigation were left out: …"; none if no word was counted. of is the text
+// between the number and "were".
+func (o *omission) name(w *writer, of string) {
+	if o.words > 0 {
+		w.warn("%d words %s were left out: %s …", o.words, of, strings.Join(o.begins, ", "))
+	}
+}
+
+// hiddenText returns the text of an element that hidden reports, without scripts and the like.
+func hiddenText(n *html.Node) string {
+	var b strings.Builder
+	var walk func(*html.Node)
+	walk = func(n *html.Node) {
+		if n.Type == html.TextNode {
+			b.WriteString(n.Data + " ")
+		}
+		if n.Type == html.ElementNode && skipped[n.DataAtom] {
+			return
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			walk(c)
+		}
+	}
+	walk(n)
+	return b.String()
+}
+
+// omitted returns what the visible text of whole has and that of part has not, piece by piece as the page's markup
+// divides it. The first h1 of whole counts as kept.
+func omitted(whole, part *html.Node) (o omission) {
+	kept := map[string]int{}
+	eachText(part, func(text string) { kept[text]++ })
+	if h := find(whole, atom.H1); h != nil && find(part, atom.H1) == nil {
+		eachText(h, func(text string) { kept[text]++ })
+	}
+	eachText(whole, func(text string) {
+		if kept[text] > 0 {
+			kept[text]--
+			return
+		}
+		o.add(text)
+	})
+	return o
+}
+
+// eachText calls visit with each cleaned piece of visible text below n that is not blank.
+func eachText(n *html.Node, visit func(text string)) {
+	if n.Type == html.TextNode {
+		if text := clean(n.Data); text != "" {
+			visit(text)
+		}
+		return
+	}
+	if n.Type == html.ElementNode && (skipped[n.DataAtom] || hidden(n)) {
+		return
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		eachText(c, visit)
+	}
+}
