@@ -26,15 +26,20 @@ const (
 
 const (
 	talkNote   = "answered from what is known of the collection, without a search"
+	taskNote   = "answered from the conversation, without a search"
 	withinNote = "searched in %s alone, for: %s"
 )
 
-// talk answers the last message of a request if it needs no search: thanks, greetings, and questions about the
-// collection or one of its documents. It returns the passage that the answer cites as the results of a search; nil if
-// there is something to search for. Where the message asks what one document says about something, talk limits the
-// request to that document.
+// talk answers the last message of a request if it needs no search: what a chat program asks about the conversation,
+// thanks, greetings, and questions about the collection or one of its documents. It returns the passage that the answer
+// cites as the results of a search; nil if there is something to search for. Where the message asks what one document
+// says about something, talk limits the request to that document.
 func (a *chatAnswer) talk(ctx context.Context, e handlers.Engine, r *search.Request) (*search.Response, error) {
 	message, follows := lastMessage(r)
+	if answer, ok := talk.AnswerTask(message); ok {
+		a.say("%s", answer)
+		return a.endTalk(taskNote)
+	}
 	switch kind := talk.Classify(message, follows); kind {
 	case talk.Question:
 		if len(r.Filter.Documents) > 0 {
@@ -52,15 +57,16 @@ func (a *chatAnswer) talk(ctx context.Context, e handlers.Engine, r *search.Requ
 		}
 		a.talkAboutAll(kind, all)
 	}
-	return a.endTalk()
+	return a.endTalk(talkNote)
 }
 
-// endTalk ends an answer that needed no search, and returns the results that it cites as such of a search.
-func (a *chatAnswer) endTalk(cited ...search.Result) (*search.Response, error) {
+// endTalk ends an answer that needed no search with a note that says so, and returns the results that it cites as such
+// of a search.
+func (a *chatAnswer) endTalk(note string, cited ...search.Result) (*search.Response, error) {
 	a.add("", true)
 	a.body = a.text.Len()
 	a.quoted = true
-	a.notes = append(a.notes, talkNote)
+	a.notes = append(a.notes, note)
 	var sources []source
 	for i, x := range cited {
 		sources = append(sources, source{i + 1, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place})
@@ -239,7 +245,7 @@ func (a *chatAnswer) talkAboutOne(
 		case len(named) > 1:
 			a.say("%s has several documents of this name. Which one is meant?", a.collection)
 			a.listSome(named)
-			return a.endTalk()
+			return a.endTalk(talkNote)
 		default:
 			return a.describe(ctx, e, &named[0])
 		}
@@ -297,7 +303,7 @@ func (a *chatAnswer) describe(ctx context.Context, e handlers.Engine, d *corpus.
 		}
 	}
 	a.say("\n\nIt begins:\n\n> %s [1]", firstOf(strings.Join(strings.Fields(text.Text), " "), chatSnippet))
-	return a.endTalk(search.Result{ID: corpus.PassageID(d.ID, 1), Title: d.Title, Place: search.Place{
+	return a.endTalk(talkNote, search.Result{ID: corpus.PassageID(d.ID, 1), Title: d.Title, Place: search.Place{
 		Document: &search.DocumentReference{ID: d.ID, Title: d.Title, Source: d.Source},
 	}})
 }

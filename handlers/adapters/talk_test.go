@@ -69,6 +69,11 @@ func TestTalk(t *testing.T) {
 
 	asked := []object{{"role": "user", "content": "summarise mill.pdf"}}
 	_, answer := s.chat(object{"model": "conclave", "messages": asked})
+	task := "Write a title.\nJSON format: { \"title\": \"the title\" }\nUSER: What is brewed?\nASSISTANT: Tea."
+	text, _ := s.chat(object{"model": "conclave", "messages": []object{{"role": "user", "content": task}}})
+	if text != `{"title":"What is brewed"}` {
+		t.Errorf("the title is %s", text)
+	}
 	cited := answer.Choices[0].Message.Annotations
 	if len(cited) != 1 || cited[0].Citation.Title != "Mill" ||
 		!strings.HasPrefix(cited[0].Citation.URL, s.url+"/?") ||

@@ -1,0 +1,74 @@
+package talk
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Chat programs ask the model for a title, tags and the like of a conversation, in a message that has an instruction
+// and the conversation: lines with the names of who speaks, maybe between tags such as <chat_history>. What is wanted
+// is a JSON object that the instruction shows, or a title.
+
+// mostTitle is about how many bytes a title has at most.
+const mostTitle = 60
+
+var (
+	spoken   = regexp.MustCompile(`(?m)^[ \t]*(?:(?i:user|human)|(?i:assistant|ai|bot)) ?: ?`)
+	byUser   = regexp.MustCompile(`(?im)^[ \t]*(?:user|human) ?: ?(.*)$`)
+	byModel  = regexp.MustCompile(`(?im)^[ \t]*(?:assistant|ai|bot) ?: ?`)
+	aTitle   = regexp.MustCompile(`(?i)\btitle\b`)
+	anObject = regexp.MustCompile(`\{[^{}]*\}`)
+)
+
+// AnswerTask returns the answer to a message in which a chat program asks for a title, tags or the like of a
+// conversation: the first thing that the user said as the title and as each text that is wanted, and an empty list for
+// each list. ok is false for other messages.
+func AnswerTask(message string) (answer string, ok bool) {
+	begin := spoken.FindStringIndex(message)
+	if begin == nil || !byModel.MatchString(message) {
+		return "", false
+	}
+	instruction := message[:begin[0]]
+	first := byUser.FindStringSubmatch(message[begin[0]:])
+	if first == nil || strings.TrimSpace(instruction) == "" {
+		return "", false
+	}
+	title := shortTitle(first[1])
+	for _, text := range anObject.FindAllString(instruction, -1) {
+		var wanted map[string]any
+		if json.Unmarshal([]byte(text), &wanted) != nil || len(wanted) == 0 {
+			continue
+		}
+		for key, value := range wanted {
+			switch value.(type) {
+			case []any:
+				wanted[key] = []any{}
+			case string:
+				wanted[key] = title
+			default:
+				return "", false
+			}
+		}
+		out, err := json.Marshal(wanted)
+		return string(out), err == nil
+	}
+	return title, aTitle.MatchString(instruction)
+}
+
+// shortTitle returns the beginning of a text as a title: whole words, on one line, without the mark at its end.
+func shortTitle(text string) string {
+	title := strings.Join(strings.Fields(text), " ")
+	if len(title) > mostTitle {
+		end := mostTitle
+		for !utf8.RuneStart(title[end]) {
+			end--
+		}
+		title = title[:end]
+		if space := strings.LastIndexByte(title, ' '); space > 0 {
+			title = title[:space]
+		}
+	}
+	return strings.TrimRight(title, " .,;:?!")
+}
