@@ -18,6 +18,7 @@ type draft struct {
 	citations citationReader
 	against   *comparison
 	drop      bool
+	form      bool   // the answer is JSON: it is told when it is whole, and not compared
 	all       string // that the model wrote as an answer
 	done      int    // bytes of it that are of sentences that were compared
 	told      int    // bytes of it that were told, or left out
@@ -39,11 +40,16 @@ func newDraft(a Asking, drop, held bool, w Watching) *draft {
 	return &draft{
 		watching: w, reasoning: reasoningFilter{held: held}, citations: citationReader{passages: len(a.Passages)},
 		against: newComparison(a.Question, a.Passages), drop: drop,
+		form: a.Form != nil,
 	}
 }
 
 // add appends what the model wrote next.
 func (d *draft) add(piece string) {
+	if d.form {
+		d.all += d.reasoning.write(piece, false)
+		return
+	}
 	d.all += d.citations.write(d.reasoning.write(piece, false), false)
 	if mayRefuse(d.all) || mayRefuse(lastLine(d.all[d.done:])) {
 		return
@@ -118,6 +124,13 @@ func (d *draft) write(piece string) {
 
 // end compares what is left, and says what was written. complete says that the model ended the answer by itself.
 func (d *draft) end(w *Written, complete bool) {
+	if d.form {
+		d.all += d.reasoning.write("", true)
+		if w.Refused = refuses(d.all); !w.Refused {
+			w.Text = unfenced(d.all)
+		}
+		return
+	}
 	d.all += d.citations.write(d.reasoning.write("", true), true)
 	if refuses(d.all) || refuses(lastLine(d.all)) {
 		w.Refused = true
@@ -140,6 +153,18 @@ func (d *draft) end(w *Written, complete bool) {
 	}
 	w.Text = strings.TrimSpace(d.kept.String())
 	w.Sentences, w.Dropped = d.sentences, d.dropped
+}
+
+// fence matches a text that stands as a block of code.
+var fence = regexp.MustCompile("(?s)^```[a-z]*\n(.*?)\n?```$")
+
+// unfenced returns JSON without the fences of a block of code around it.
+func unfenced(text string) string {
+	text = strings.TrimSpace(text)
+	if inner := fence.FindStringSubmatch(text); inner != nil {
+		return strings.TrimSpace(inner[1])
+	}
+	return text
 }
 
 // endsSentence reports whether a text ends where a sentence or a row of a table does.

@@ -2,6 +2,7 @@ package generators
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -40,12 +41,16 @@ func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error
 	ctx, cancel := context.WithTimeout(ctx, m.endpoint.Timeout)
 	defer cancel()
 	system, user := prompt(a, m.endpoint.PromptBytes)
+	options := []option.RequestOption{option.WithHeader("Accept", "text/event-stream")}
+	if a.Form != nil {
+		options = append(options, option.WithJSONSet("response_format", json.RawMessage(a.Form)))
+	}
 	stream := m.chat.NewStreaming(ctx, openai.ChatCompletionNewParams{
 		Model:       m.endpoint.Model,
 		Messages:    []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(system), openai.UserMessage(user)},
 		MaxTokens:   openai.Int(int64(a.MaxTokens)),
 		Temperature: openai.Float(0),
-	}, option.WithHeader("Accept", "text/event-stream"))
+	}, options...)
 	defer func() { _ = stream.Close() }()
 	begins := m.begins.Load()
 	text := newDraft(a, m.endpoint.Drop, begins != beginsAnswer, w)

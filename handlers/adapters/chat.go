@@ -104,11 +104,6 @@ type streamOptions struct {
 	IncludeObfuscation *bool `json:"include_obfuscation"`
 }
 
-type responseFormat struct {
-	Type       string `json:"type"`
-	JSONSchema any    `json:"json_schema"`
-}
-
 // chatMessage is one of a conversation: its text, and whether there is something beside that. Chat
 // programs send back what they were answered, with fields of theirs.
 type chatMessage struct {
@@ -177,8 +172,6 @@ func (in *chatRequest) check() error {
 		return refused("logprobs", "are not known here: leave it out")
 	case in.Audio != nil || slices.ContainsFunc(in.Modalities, func(m string) bool { return m != "text" }):
 		return refused("modalities", "has to be text alone")
-	case in.ResponseFormat != nil && in.ResponseFormat.Type != "text":
-		return refused("response_format", "has to be text: answers are sentences with citations")
 	}
 	for i, m := range in.Messages {
 		at := fmt.Sprintf("/messages/%d", i)
@@ -225,7 +218,7 @@ func (s *stopTexts) UnmarshalJSON(data []byte) error {
 func (in *chatRequest) ask() asking {
 	out := asking{model: in.Model, stop: in.Stop, notes: unknownFields(in.Others), tokens: map[string]*int{
 		"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens,
-	}}
+	}, form: in.ResponseFormat, formName: "response_format"}
 	for _, m := range in.Messages {
 		out.messages = append(out.messages, search.Message{Role: m.Role, Content: m.Content.text})
 	}
@@ -239,6 +232,8 @@ type asking struct {
 	tokens   map[string]*int // how many a generator may write, by the name of the parameter; nil: it is not said
 	stop     []string        // texts before which the answer ends
 	notes    []string        // on the request
+	form     *responseFormat // nil: text
+	formName string          // of form in the request
 }
 
 // answerBody is the body of a request for an answer, of one of OpenAI's interfaces.
@@ -263,15 +258,19 @@ func readAsking(r *http.Request, e handlers.Admitted, in answerBody) (search.Req
 		return search.Request{}, nil, err
 	}
 	asked := in.ask()
-	request, err := asked.request(e)
+	form, err := formOf(asked.form, asked.formName)
+	if err != nil {
+		return search.Request{}, nil, err
+	}
+	request, err := asked.request(e, form != nil)
 	return request, &chatAnswer{
 		collection: collectionOf(e), base: addressOf(r, e), stop: stopFilter{texts: asked.stop}, notes: asked.notes,
-		emit: func(string) error { return nil },
+		form: form, emit: func(string) error { return nil },
 	}, err
 }
 
-// request returns the search that is asked for.
-func (in asking) request(e handlers.Engine) (r search.Request, err error) {
+// request returns the search that is asked for. formed says that the answer has to be JSON.
+func (in asking) request(e handlers.Engine, formed bool) (r search.Request, err error) {
 	r.Fields = passageFields
 	r.Messages = in.messages
 	readers := e.Readers()
@@ -286,11 +285,17 @@ func (in asking) request(e handlers.Engine) (r search.Request, err error) {
 	case !slices.Contains(names, in.model):
 		return r, invalid("unknown_expert", "/model", "there is no model %.64q that answers: there are %s",
 			in.model, strings.Join(names, ", "))
+	case formed && writerOfForms(writers, in.model) == "":
+		return r, invalid("unknown_value", "/"+strings.ReplaceAll(in.formName, ".", "/"), "%s has to be text: "+
+			"only a generator behind an interface writes JSON, and there is none here with the name %.64q", in.formName, in.model)
 	case len(readers) == 0:
 		return r, nil
 	}
 	r.Answer = search.AnswerOptions{Wanted: true, Reader: in.model}
-	if in.model == chatModel {
+	switch {
+	case formed:
+		r.Answer.Reader = writerOfForms(writers, in.model)
+	case in.model == chatModel:
 		r.Answer.Reader = search.ReaderAuto
 	}
 	for name, given := range in.tokens {
@@ -331,7 +336,7 @@ func completeChat(r *http.Request, e handlers.Admitted) (out handlers.Answer, er
 	head.Object = "chat.completion"
 	finish := a.finish(response)
 	head.Choices = []choice{{FinishReason: &finish, Message: &chatReply{
-		Role: "assistant", Content: a.text.String(), Annotations: a.annotations(response),
+		Role: "assistant", Content: a.text.String(), Annotations: a.annotations(response), Refusal: a.refusal,
 	}}}
 	head.Usage = usageOf(response)
 	head.judge(response, a)
@@ -376,12 +381,14 @@ type choice struct {
 type chatReply struct {
 	Role        string       `json:"role"`
 	Content     string       `json:"content"`
+	Refusal     string       `json:"refusal,omitempty"` // why there is no JSON
 	Annotations []annotation `json:"annotations,omitempty"`
 }
 
 type chatDelta struct {
 	Role        string       `json:"role,omitempty"`
 	Content     string       `json:"content,omitempty"`
+	Refusal     string       `json:"refusal,omitempty"`
 	Annotations []annotation `json:"annotations,omitempty"`
 }
 
@@ -440,7 +447,7 @@ func (a *chatAnswer) stream(
 		return err
 	}
 	finish := a.finish(response)
-	last := piece(chatDelta{Annotations: a.annotations(response)}, &finish)
+	last := piece(chatDelta{Annotations: a.annotations(response), Refusal: a.refusal}, &finish)
 	last.judge(response, a)
 	err = send(last)
 	if err == nil && usage {

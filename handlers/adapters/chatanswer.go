@@ -23,6 +23,8 @@ type chatAnswer struct {
 	links      linkFilter
 	stop       stopFilter
 	notes      []string        // on the request
+	form       *form           // nil: text
+	refusal    string          // why there is no JSON where form is set
 	failed     error           // of emit
 	said       int             // bytes of the generator's text that were added
 	quoted     bool            // the passages' own words are shown, and numbers are of results
@@ -76,6 +78,9 @@ func (a *chatAnswer) answer(
 	e handlers.Engine,
 	request search.Request,
 ) (r search.Response, err error) {
+	if a.form != nil {
+		return a.answerInForm(ctx, e, request)
+	}
 	switch said, err := a.talk(ctx, e, &request); {
 	case err != nil:
 		return r, err

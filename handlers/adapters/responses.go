@@ -93,8 +93,6 @@ func (in *responsesRequest) check() error {
 		return refused("tools", "cannot be used here: the answer is written from the passages of the collection alone; leave it out")
 	case in.TopLogProbs != nil && *in.TopLogProbs > 0:
 		return refused("top_logprobs", "are not known here: leave it out")
-	case in.Text != nil && in.Text.Format != nil && in.Text.Format.Type != "text":
-		return refused("text", "has to have the format text: answers are sentences with citations")
 	}
 	for i, item := range in.Input {
 		at := fmt.Sprintf("/input/%d", i)
@@ -113,7 +111,10 @@ func (in *responsesRequest) check() error {
 func (in *responsesRequest) ask() asking {
 	out := asking{
 		model: in.Model, tokens: map[string]*int{"max_output_tokens": in.MaxOutputTokens},
-		notes: unknownFields(withoutUnused(in.Others)),
+		notes: unknownFields(withoutUnused(in.Others)), formName: "text.format",
+	}
+	if in.Text != nil {
+		out.form = in.Text.Format
 	}
 	for _, item := range in.Input {
 		if item.Type != "reasoning" {
@@ -139,6 +140,9 @@ func respond(r *http.Request, e handlers.Admitted) (out handlers.Answer, err err
 	}
 	if begun.Metadata == nil {
 		begun.Metadata = map[string]any{}
+	}
+	if a.form != nil {
+		begun.Text.Format.Type = in.Text.Format.Type
 	}
 	s := responseStream{whole: begun, item: "msg_" + id, a: a}
 	if in.Stream {
@@ -213,10 +217,11 @@ type responseMessage struct {
 	Content []responsePart `json:"content"`
 }
 
-// responsePart is the text of a message, with where it cites which passage.
+// responsePart is the text of a message, with where it cites which passage, or why there is none.
 type responsePart struct {
-	Type        string             `json:"type"`
+	Type        string             `json:"type"` // output_text or refusal
 	Text        string             `json:"text"`
+	Refusal     string             `json:"refusal,omitempty"`
 	Annotations []responseCitation `json:"annotations"`
 	LogProbs    []any              `json:"logprobs"` // always empty
 }
@@ -298,7 +303,7 @@ func (s *responseStream) stream(
 			s.event("output_item.added", map[string]any{"output_index": 0, "item": responseMessage{
 				ID: s.item, Type: "message", Status: "in_progress", Role: "assistant", Content: []responsePart{},
 			}}),
-			s.ofText("content_part.added", map[string]any{"part": partOf("", nil)}),
+			s.ofText("content_part.added", map[string]any{"part": s.part("", "", nil)}),
 		)
 	}
 	found, err := s.a.answerTo(ctx, e, request, func(text string) error {
@@ -324,8 +329,13 @@ func (s *responseStream) stream(
 			"annotation_index": i, "annotation": citation,
 		}))
 	}
+	said := s.ofText("output_text.done", map[string]any{"text": part.Text, "logprobs": []any{}})
+	if s.a.refusal != "" {
+		events = append(events, s.ofText("refusal.delta", map[string]any{"delta": s.a.refusal}))
+		said = s.ofText("refusal.done", map[string]any{"refusal": s.a.refusal})
+	}
 	return sendAll(send, append(events,
-		s.ofText("output_text.done", map[string]any{"text": part.Text, "logprobs": []any{}}),
+		said,
 		s.ofText("content_part.done", map[string]any{"part": part}),
 		s.event("output_item.done", map[string]any{"output_index": 0, "item": message}),
 		s.event(whole.Status, map[string]any{"response": whole}),
@@ -342,12 +352,16 @@ func sendAll(send func(any) error, values ...any) error {
 	return nil
 }
 
-// partOf returns a text as a part of a message.
-func partOf(text string, citations []responseCitation) responsePart {
-	if citations == nil {
-		citations = []responseCitation{}
+// part returns the part of the message: a text with its citations or, where the answer is a refusal, this text of it.
+func (s *responseStream) part(text, refusal string, citations []responseCitation) responsePart {
+	out := responsePart{Type: "output_text", Text: text, Refusal: refusal, Annotations: citations, LogProbs: []any{}}
+	if s.a.refusal != "" {
+		out.Type = "refusal"
 	}
-	return responsePart{Type: "output_text", Text: text, Annotations: citations, LogProbs: []any{}}
+	if citations == nil {
+		out.Annotations = []responseCitation{}
+	}
+	return out
 }
 
 // finish returns the whole answer, of which the text has been written.
@@ -364,7 +378,7 @@ func (s *responseStream) finish(found search.Response) response {
 	}
 	whole.Output = []responseMessage{{
 		ID: s.item, Type: "message", Status: whole.Status, Role: "assistant",
-		Content: []responsePart{partOf(s.a.text.String(), cited)},
+		Content: []responsePart{s.part(s.a.text.String(), s.a.refusal, cited)},
 	}}
 	tokens := usageOf(found).Completion
 	whole.Usage = &responseUsage{Output: tokens, Total: tokens}

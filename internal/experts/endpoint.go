@@ -64,7 +64,7 @@ func (e *endpoint) Close() error { return nil }
 
 // Generate implements search.Generator.
 func (e *endpoint) Generate(ctx context.Context, w search.Writing) (search.Generation, error) {
-	asking := generators.Asking{Question: w.Question, Before: w.Before, MaxTokens: w.MaxTokens}
+	asking := generators.Asking{Question: w.Question, Before: w.Before, MaxTokens: w.MaxTokens, Form: w.Form}
 	for i := range w.Passages {
 		p := &w.Passages[i]
 		at := search.PlaceOf(p)

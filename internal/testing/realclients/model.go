@@ -1,6 +1,7 @@
 package realclients
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,11 +33,16 @@ func NewModel(tb testing.TB) *Model {
 		var request struct {
 			Messages []struct{ Content string } `json:"messages"`
 		}
-		if err := json.NewDecoder(r.Body).Decode(&request); err != nil || len(request.Messages) == 0 {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = json.Unmarshal(body, &request)
+		}
+		if err != nil || len(request.Messages) == 0 {
 			http.Error(w, "no messages", http.StatusBadRequest)
 			return
 		}
 		m.mu.Lock()
+		r.Body = io.NopCloser(bytes.NewReader(body)) // for the script
 		script := m.script
 		m.asked = append(m.asked, request.Messages[len(request.Messages)-1].Content)
 		m.mu.Unlock()

@@ -47,7 +47,7 @@ func (a *Answer) Generate(ctx context.Context, verdict plan.Verdict, follow Foll
 	within, cancel := leaveTimeToFetch(ctx)
 	defer cancel()
 	w := plan.Writing{Question: a.Asked, Passages: passages, MaxTokens: a.Plan.Answer.MaxTokens,
-		Each: follow.Written, Sentence: follow.Sentence}
+		Form: a.Plan.Answer.Form, Each: follow.Written, Sentence: follow.Sentence}
 	if a.Plan.Inquiry.Writing > 0 { // a model that reads a conversation as one
 		w.Question, w.Before = a.Found.Inquiry.Question, a.Found.Inquiry.Before
 		defer follow.Idle()()

@@ -124,6 +124,9 @@ type Writing struct {
 	Before    []string
 	Passages  []corpus.Passage
 	MaxTokens int
+	// Form is the form of the answer, as OpenAI's response_format; nil: sentences with citations. Text in another form is
+	// not compared with the passages.
+	Form []byte
 	// Each is told the text so far whenever it is longer.
 	Each func(text string)
 	// Sentence is told each sentence once it is whole and compared with what it cites, before

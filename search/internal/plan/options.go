@@ -18,6 +18,9 @@ type AnswerOptions struct {
 	// MinChance is the least chance of an answer that is returned; nil: usualChance, if
 	// chances are known.
 	MinChance *float64
+	// Form is the form that a generator has to write in, as OpenAI's response_format; nil: sentences with citations. It
+	// is not a part of the JSON.
+	Form json.RawMessage
 }
 
 // MarshalJSON writes true where nothing is chosen.
@@ -42,7 +45,10 @@ func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &object); err != nil {
 		return err
 	}
-	*o = AnswerOptions{true, object.Reader, object.Passages, object.Combine, object.MaxTokens, object.MinChance}
+	*o = AnswerOptions{
+		Wanted: true, Reader: object.Reader, Passages: object.Passages, Combine: object.Combine, MaxTokens: object.MaxTokens,
+		MinChance: object.MinChance,
+	}
 	return nil
 }
 

@@ -1,0 +1,135 @@
+package adapters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// responseFormat is the form that an answer is wanted in. Chat completions have the schema in a field of its own,
+// responses beside the type.
+type responseFormat struct {
+	Type        string       `json:"type"`
+	JSONSchema  *namedSchema `json:"json_schema"`
+	namedSchema `json:",inline"`
+}
+
+// namedSchema is a JSON schema with a name.
+type namedSchema struct {
+	Name        *string        `json:"name,omitempty"`
+	Description *string        `json:"description,omitempty"`
+	Schema      map[string]any `json:"schema,omitempty"`
+	Strict      *bool          `json:"strict,omitempty"`
+}
+
+// Values of responseFormat.Type.
+const (
+	formatText   = "text"
+	formatJSON   = "json_object"
+	formatSchema = "json_schema"
+)
+
+// form is JSON that an answer has to be.
+type form struct {
+	format   []byte   // OpenAI's response_format
+	required []string // fields that the object has to have
+}
+
+// formOf returns the form that a format asks for; nil if that is text. name is the format's in the request. It fails if
+// the format is none, or its schema is none of an object. What the schema says beside the fields that are required is
+// left to the model's server.
+func formOf(format *responseFormat, name string) (*form, error) {
+	if format == nil || format.Type == formatText {
+		return nil, nil
+	}
+	refused := func(reason string, arguments ...any) error {
+		return invalid("unknown_value", "/"+strings.ReplaceAll(name, ".", "/"), name+" "+reason, arguments...)
+	}
+	switch format.Type {
+	case formatJSON:
+		return &form{format: []byte(`{"type":"json_object"}`)}, nil
+	case formatSchema:
+	default:
+		return nil, refused("has the type %.32q: there are text, json_object and json_schema", format.Type)
+	}
+	named := format.namedSchema
+	if format.JSONSchema != nil {
+		named = *format.JSONSchema
+	}
+	if named.Schema["type"] != "object" {
+		return nil, refused("needs a schema of an object")
+	}
+	var required []string
+	names, _ := named.Schema["required"].([]any)
+	for _, name := range names {
+		if name, ok := name.(string); ok {
+			required = append(required, name)
+		}
+	}
+	whole, err := json.Marshal(map[string]any{"type": formatSchema, "json_schema": named})
+	return &form{format: whole, required: required}, err
+}
+
+// check returns an error if a text is no JSON object, or lacks a field that is required.
+func (f *form) check(text string) error {
+	var object map[string]jsontext.Value
+	if json.Unmarshal([]byte(text), &object) != nil || object == nil {
+		return errors.New("it is no JSON object")
+	}
+	for _, name := range f.required {
+		if _, ok := object[name]; !ok {
+			return fmt.Errorf("it has no field %.100q", name)
+		}
+	}
+	return nil
+}
+
+// writerOfForms returns the name of the generator that writes an answer in a form: the one that is named, or else the
+// first behind an interface; "" if there is none.
+func writerOfForms(writers []search.ReaderInfo, named string) string {
+	at := slices.IndexFunc(writers, func(x search.ReaderInfo) bool {
+		return x.TimeoutMS > 0 && (named == chatModel || x.Name == named)
+	})
+	if at < 0 {
+		return ""
+	}
+	return writers[at].Name
+}
+
+// answerInForm lets a generator write the answer as JSON. Where it does not, a.refusal says why. The sources are among
+// the notes, since JSON has no place for them.
+func (a *chatAnswer) answerInForm(ctx context.Context, e handlers.Engine, request search.Request) (search.Response, error) {
+	request.Answer.Form = a.form.format
+	r, err := e.Search(ctx, search.Caller{}, request)
+	if err != nil {
+		return r, err
+	}
+	g := r.Generated
+	switch {
+	case r.Verdict == search.VerdictNotFound || g != nil && g.Refused:
+		a.refusal = fmt.Sprintf(notFoundWords, a.collection)
+		return r, nil
+	case g == nil:
+		a.refusal = "The model wrote no answer; notes say why."
+		return r, nil
+	}
+	if err := a.form.check(g.Text); err != nil {
+		a.refusal = fmt.Sprintf("The model %s did not write what response_format asks for: %v.", g.Reader, err)
+		return r, nil
+	}
+	a.say("%s", g.Text)
+	a.body = a.text.Len()
+	for i, x := range r.Results[:min(len(r.Results), chatPassages)] {
+		a.notes = append(a.notes, fmt.Sprintf("passage %d: %s, %s", i+1, titleOf(x.Title, x.ID),
+			a.base.of(x.Collection, x.ID, x.Metadata, x.Place)))
+	}
+	return r, a.failed
+}
