@@ -12,21 +12,28 @@ import (
 	"example.org/conclave/internal/testing/realclients"
 )
 
-// TestChatClients: OpenAI's packages for Python and Node get an answer with its citations, whole and
-// as it is written, and the reason where they send tools.
-func TestChatClients(t *testing.T) {
+// nodeScript returns Node, and a new folder with a script of testdata beside the packages that it imports.
+func nodeScript(t *testing.T, name string) (node, dir string) {
+	t.Helper()
 	node, modules := realclients.Node(t)
-	dir := t.TempDir()
-	script, err := os.ReadFile(filepath.Join("testdata", "chat.mjs"))
+	dir = t.TempDir()
+	script, err := os.ReadFile(filepath.Join("testdata", name))
+	if err == nil {
+		err = os.Symlink(modules, filepath.Join(dir, "node_modules")) // import looks beside the script
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name), script, 0o600)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil { // import looks beside the script
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "chat.mjs"), script, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	return node, dir
+}
+
+// TestChatClients: OpenAI's packages for Python and Node get an answer with its citations, whole and
+// as it is written, and the reason where they send tools.
+func TestChatClients(t *testing.T) {
+	node, dir := nodeScript(t, "chat.mjs")
 	model := realclients.NewModel(t)
 	s := written(t, model, time.Minute)
 	model.Say("Für 🦊: the keeper", " hid the lamp [1].")
@@ -114,5 +121,42 @@ func TestChatPrograms(t *testing.T) {
 				t.Errorf("%s: %q", script, got.Chat)
 			}
 		}
+	}
+}
+
+// TestAISDK: the AI SDK gets an answer by the Responses interface, which is its default, and by chat completions:
+// whole, as it is written, and as an object of a schema.
+func TestAISDK(t *testing.T) {
+	node, dir := nodeScript(t, "ai_sdk.mjs")
+	model := realclients.NewModel(t)
+	s := written(t, model, time.Minute)
+	ask := func(mode string, into any) {
+		t.Helper()
+		printed := realclients.Run(t, realclients.Command{
+			Interpreter: node, Args: []string{"ai_sdk.mjs", s.url, whereIsTheLamp, mode}, Dir: dir,
+		})
+		if err := json.Unmarshal([]byte(printed), into); err != nil {
+			t.Fatalf("%v: %s", err, printed)
+		}
+	}
+	model.Say("The keeper", " hid the lamp [1].")
+	const want = "The keeper hid the lamp [1].\n\nSources:\n- [1] Lamps\n"
+	var texts map[string]struct {
+		Whole, Finished string
+		Pieces, Sources []string
+	}
+	ask("text", &texts)
+	for _, name := range []string{"responses", "chat"} {
+		got := texts[name]
+		if got.Whole != want || strings.Join(got.Pieces, "") != want || got.Finished != "stop" ||
+			!slices.Equal(got.Sources, []string{"Lamps"}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	model.Say(`{"who": `, `"the keeper"}`)
+	var objects map[string]string
+	ask("object", &objects)
+	if objects["responses"] != "the keeper" || objects["chat"] != "the keeper" {
+		t.Errorf("as an object: %q", objects)
 	}
 }
