@@ -126,7 +126,8 @@ func (d *draft) write(piece string) {
 func (d *draft) end(w *Written, complete bool) {
 	if d.form {
 		d.all += d.reasoning.write("", true)
-		if w.Refused = refuses(d.all); !w.Refused {
+		w.Refused = refuses(d.all)
+		if !w.Refused {
 			w.Text = unfenced(d.all)
 		}
 		return

@@ -106,7 +106,11 @@ func writerOfForms(writers []search.ReaderInfo, named string) string {
 
 // answerInForm lets a generator write the answer as JSON. Where it does not, a.refusal says why. The sources are among
 // the notes, since JSON has no place for them.
-func (a *chatAnswer) answerInForm(ctx context.Context, e handlers.Engine, request search.Request) (search.Response, error) {
+func (a *chatAnswer) answerInForm(
+	ctx context.Context,
+	e handlers.Engine,
+	request search.Request,
+) (search.Response, error) {
 	request.Answer.Form = a.form.format
 	r, err := e.Search(ctx, search.Caller{}, request)
 	if err != nil {
