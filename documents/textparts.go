@@ -11,62 +11,125 @@ import (
 // to three times as long, in another encoding and with marks between the cells of a table.
 const textPartShare = 3
 
-// textParts splits a text that is too long to be read at once, such as a log or an export, into parts of whole lines.
-// Parts of a table of values all begin with its first line. It returns nil for shorter texts and for files that do not
-// consist of lines. Part 2 of a/b.log is named a/b.log/b-part-2.log.
+// textParts splits a text that is too long to be read at once, such as a log or an export, into parts of whole lines,
+// and a list in JSON into shorter lists. Parts of a table of values all begin with its first line. It returns nil for
+// shorter texts and for files that consist of neither. Part 2 of a/b.log is named a/b.log/b-part-2.log.
 func textParts(m Member, limits Limits) (parts []Member) {
 	if len(m.Data) <= limits.TextBytes/2 {
 		return nil
 	}
-	head := ""
 	ending := path.Ext(m.Name)
+	base := strings.TrimSuffix(path.Base(m.Name), ending)
+	add := func(data []byte) {
+		name := fmt.Sprintf("%s/%s-part-%d%s", m.Name, base, len(parts)+1, ending)
+		parts = append(parts, Member{Name: name, Data: data})
+	}
+	lines := longLines{rest: m.Data, most: limits.TextBytes / textPartShare, mostLines: limits.Blocks / 2}
 	switch Detect(m.Data, m.Name, "") {
 	case Text:
+		lines.start()
 	case CSV, TSV:
-		first := 1
-		if bytes.HasPrefix(bytes.ToLower(m.Data[:4]), []byte("sep=")) {
-			first = 2
-		}
-		lines := bytes.SplitAfterN(m.Data[:min(len(m.Data), 16<<10)], []byte("\n"), first+1)
-		if len(lines) > first {
-			head = string(bytes.Join(lines[:first], nil))
-		}
+		lines.start()
+		lines.takeHead()
 	case JSON:
-		if ending == ".json" || m.Data[0] == '[' {
+		if list := newJSONList(m.Data, lines.most, lines.mostLines); list != nil {
+			for part := list.next(); part != nil; part = list.next() {
+				add(part)
+			}
+			return parts
+		}
+		if ending == ".json" {
 			return nil // one value
 		}
+		lines.start()
 	default:
 		return nil
 	}
-	if bytes.IndexByte(m.Data[:min(len(m.Data), utf16Looks)], 0) >= 0 { // of UTF-16: a line's end is two bytes
-		return nil
-	}
-	most := max(1, limits.TextBytes/textPartShare-len(head))
-	base := strings.TrimSuffix(path.Base(m.Name), ending)
-	for rest := m.Data; len(rest) > 0; {
-		end, lines := 0, 0
-		for end < min(len(rest), most) && lines < limits.Blocks/2 {
-			next := bytes.IndexByte(rest[end:], '\n') + 1
-			if next == 0 {
-				next = len(rest) - end
-			}
-			if end > 0 && end+next > most {
-				break
-			}
-			end += next
-			lines++
-		}
-		data := rest[:end:end]
-		if len(parts) > 0 && head != "" {
-			data = append([]byte(head), data...)
-		}
-		parts = append(
-			parts,
-			Member{Name: fmt.Sprintf("%s/%s-part-%d%s", m.Name, base, len(parts)+1, ending), Data: data},
-		)
-		rest = rest[end:]
+	for len(lines.rest) > 0 {
+		add(lines.next(len(parts) > 0))
 	}
 	return parts
+}
+
+// longLines divides a text into parts of whole lines.
+type longLines struct {
+	rest      []byte
+	most      int // bytes of a part, unless a line is longer
+	mostLines int
+	// mark stands before each part: the byte order mark of UTF-16; nil for other encodings.
+	mark  []byte
+	end   []byte // of a line: one byte, or two in UTF-16
+	head  []byte // the lines that each part but the first begins with
+	units int    // bytes of a unit of the encoding
+}
+
+// start finds out the encoding, as far as that matters for the ends of lines.
+func (l *longLines) start() {
+	l.end = []byte("\n")
+	l.units = 1
+	little, big := []byte{0xFF, 0xFE}, []byte{0xFE, 0xFF}
+	switch name := unmarkedUTF16(l.rest[:len(l.rest)&^1]); {
+	case bytes.HasPrefix(l.rest, little), name == "UTF-16LE":
+		l.mark = little
+		l.end = []byte{'\n', 0}
+	case bytes.HasPrefix(l.rest, big), name == "UTF-16BE":
+		l.mark = big
+		l.end = []byte{0, '\n'}
+	default:
+		return
+	}
+	l.units = 2
+	l.rest = bytes.TrimPrefix(l.rest, l.mark)
+}
+
+// takeHead makes the first line, after a line such as "sep=;", the head of each part, unless it is very long.
+func (l *longLines) takeHead() {
+	const longestHead = 16 << 10
+	end := l.line(l.rest)
+	sep := strings.ReplaceAll(string(l.rest[:min(end, 20)]), "\x00", "")
+	if strings.HasPrefix(strings.ToLower(sep), "sep=") {
+		end += l.line(l.rest[end:])
+	}
+	if end < min(longestHead, l.most) && end < len(l.rest) {
+		l.head = l.rest[:end:end]
+	}
+}
+
+// line returns the length of the first line of a text with its end.
+func (l *longLines) line(text []byte) int {
+	for from := 0; ; {
+		at := bytes.Index(text[from:], l.end)
+		if at < 0 {
+			return len(text)
+		}
+		if (from+at)%l.units == 0 {
+			return from + at + len(l.end)
+		}
+		from += at + 1
+	}
+}
+
+// next returns the next part of the rest, with the head before it if headed.
+func (l *longLines) next(headed bool) []byte {
+	end, count := 0, 0
+	for end < min(len(l.rest), l.most-len(l.head)) && count < l.mostLines {
+		next := l.line(l.rest[end:])
+		if end > 0 && end+next > l.most-len(l.head) {
+			break
+		}
+		end += next
+		count++
+	}
+	end = max(end, min(len(l.rest), l.line(l.rest)))
+	part := l.rest[:end:end]
+	l.rest = l.rest[end:]
+	if headed {
+		part = append(l.head, part...)
+	}
+	if l.mark != nil {
+		part = append(l.mark[:len(l.mark):len(l.mark)], part...)
+	}
+	return part
 }
 
 // visitingParts returns a function that calls visit for each part of a long text (textParts), and for any other file
