@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/extract"
 )
 
 // markedDepth is how many passages of an answer a reader reads for a fit.
@@ -26,12 +26,12 @@ type Ranked struct {
 type Mark struct {
 	Top   int       // which of them is the first by ranking and reader
 	Right bool      // the likeliest words are those that answer
-	Words []float64 // search.AnswerSignals of these; nil: it marked none
-	First []float64 // search.ReadSignals; nil: there are no passages
+	Words []float64 // extract.AnswerSignals of these; nil: it marked none
+	First []float64 // extract.ReadSignals; nil: there are no passages
 }
 
 // Marker lets a reader read for a question the passages of several answers. What it says
-// depends on what the ranking counts beside it (search.Read.Weigh); 0: neither knows of
+// depends on what the ranking counts beside it (extract.Read.Weigh); 0: neither knows of
 // the other.
 type Marker func(ctx context.Context, q *Question, answers []Ranked) ([]func(weight float64) Mark, error)
 
@@ -264,12 +264,12 @@ func (o *ReadingOptions) fit(
 		}
 		first = append(first, judged...) // last, since they are not measured
 	}
-	out.Words, _, err = fitMarked(search.AnswerSignals(), words, priorWords)
+	out.Words, _, err = fitMarked(extract.AnswerSignals(), words, priorWords)
 	if err != nil {
 		return nil, fmt.Errorf("the chance that marked words are right: %w", err)
 	}
 	var sure []Outcome
-	out.First, sure, err = fitMarked(search.ReadSignals(), first, priorFirst)
+	out.First, sure, err = fitMarked(extract.ReadSignals(), first, priorFirst)
 	if err != nil {
 		return nil, fmt.Errorf("the confidence of what was read: %w", err)
 	}

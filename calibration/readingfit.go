@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search"
+	"example.org/conclave/search/extract"
 )
 
 // AnswersFile is the name of the file with the chance that is shipped for answers.
@@ -18,7 +18,7 @@ const AnswersFile = "answers.yaml"
 type ReadingFit struct {
 	Reader    string `yaml:"reader"` // the fingerprint of the reader it was fitted for
 	Questions int    `yaml:"questions"`
-	// Ranking is what the ranking counts beside the reader (search.Read.Weigh), fitted where
+	// Ranking is what the ranking counts beside the reader (extract.Read.Weigh), fitted where
 	// the fit began with none; 0: the ranking is better alone. Top1 is how often the first passage by both answers, on
 	// domains that the weight was not fitted to, from 0 to 1.
 	Ranking float64 `yaml:"ranking"`
@@ -58,7 +58,7 @@ func (a *ReadingFit) Check() error {
 			return fmt.Errorf("verdict: %w", err)
 		}
 	}
-	return errors.Join(a.Words.check("words", search.AnswerSignals()), a.First.check("first", search.ReadSignals()))
+	return errors.Join(a.Words.check("words", extract.AnswerSignals()), a.First.check("first", extract.ReadSignals()))
 }
 
 func (m *MarkedChance) check(name string, want []string) error {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/extract"
 )
 
 // readFor returns answers to n questions of one domain in three, the same without
@@ -80,8 +80,8 @@ func TestReadingByHand(t *testing.T) {
 					right := len(a.Passages) == 2 && a.Passages[0].Ordinal%2 == 0
 					m := Mark{
 						Right: right,
-						Words: make([]float64, len(search.AnswerSignals())),
-						First: make([]float64, len(search.ReadSignals())),
+						Words: make([]float64, len(extract.AnswerSignals())),
+						First: make([]float64, len(extract.ReadSignals())),
 					}
 					if right || signal == alike && a.Passages[0].Ordinal == 901 {
 						m.Words[0], m.First[1] = signal, signal
@@ -110,12 +110,12 @@ func TestReadingByHand(t *testing.T) {
 	mean := func(wrong float64) float64 {
 		return (right*(right+1)/(right+2) + wrong/(wrong+2)) / (right + wrong)
 	}
-	words, err := fit.Words.Chance.Of(make([]float64, len(search.AnswerSignals())))
+	words, err := fit.Words.Chance.Of(make([]float64, len(extract.AnswerSignals())))
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "the chance of words", words, mean(wrong-.5), 1e-6)
-	first, err := fit.First.Chance.Of(make([]float64, len(search.ReadSignals())))
+	first, err := fit.First.Chance.Of(make([]float64, len(extract.ReadSignals())))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestReadingByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	sure := func(f *ReadingFit) float64 {
-		x, _ := f.First.Chance.Of(make([]float64, len(search.ReadSignals())))
+		x, _ := f.First.Chance.Of(make([]float64, len(extract.ReadSignals())))
 		return x
 	}
 	if math.Abs(sure(few)-sure(&shifted)) > .1 || sure(alone) < sure(few) {
@@ -210,8 +210,8 @@ func TestReadingByHand(t *testing.T) {
 		return slices.Repeat([]func(float64) Mark{func(float64) Mark {
 			return Mark{
 				Top:   len(of[0].Passages) - 1,
-				Words: make([]float64, len(search.AnswerSignals())),
-				First: make([]float64, len(search.ReadSignals())),
+				Words: make([]float64, len(extract.AnswerSignals())),
+				First: make([]float64, len(extract.ReadSignals())),
 			}
 		}}, len(of)), nil
 	}
@@ -277,11 +277,11 @@ func TestReadingFile(t *testing.T) {
 		return l
 	}
 	fit := &ReadingFit{Reader: "a reader", Questions: 7, Ranking: 10, Top1: .7, WithoutTop1: .6,
-		Words: MarkedChance{.01, .9, Confidence{K: 1, Kind: Platt, Logistic: term(search.AnswerSignals())}},
+		Words: MarkedChance{.01, .9, Confidence{K: 1, Kind: Platt, Logistic: term(extract.AnswerSignals())}},
 		First: MarkedChance{
 			.02,
 			.8,
-			Confidence{K: 1, Kind: Platt, Logistic: term(search.ReadSignals())},
+			Confidence{K: 1, Kind: Platt, Logistic: term(extract.ReadSignals())},
 		}, WithoutECE: .1, WithoutAUROC: .7}
 	var file strings.Builder
 	if err := fit.Write(&file); err != nil {

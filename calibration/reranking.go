@@ -13,7 +13,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/extract"
 )
 
 // rerankedDepth is how many passages of an answer a reranker scores for a fit: as many as a
@@ -26,7 +26,7 @@ type RerankingFit struct {
 	Reranker  string `yaml:"reranker" json:"reranker"` // its fingerprint
 	Name      string `yaml:"name" json:"name"`         // for people
 	Questions int    `yaml:"questions" json:"questions"`
-	// Weight is that of search.LoadedReranker; 0: the gate is better alone.
+	// Weight is that of learned.LoadedReranker; 0: the gate is better alone.
 	Weight float64 `yaml:"weight" json:"weight"`
 	// Top1 is how often the first passage answers, and MRR the mean reciprocal rank of the first
 	// that answers among the first ten, each domain counting the same, from 0 to 1.
@@ -34,7 +34,7 @@ type RerankingFit struct {
 	MRR         float64 `yaml:"mrr" json:"mrr"`
 	WithoutTop1 float64 `yaml:"without_top1" json:"without_top1"`
 	WithoutMRR  float64 `yaml:"without_mrr" json:"without_mrr"`
-	// First is the confidence of the passage that both put first, from search.RerankSignals, over questions with an
+	// First is the confidence of the passage that both put first, from extract.RerankSignals, over questions with an
 	// answer and as many without one; nil: the reranker has no part in the ranking. The others are those of the
 	// confidence of the ranking's own first passage.
 	First        *MarkedChance `yaml:"first,omitempty" json:"first,omitempty"`
@@ -58,7 +58,7 @@ func (r *RerankingFit) Check() error {
 	case !(r.Weight >= 0 && r.Weight <= fusion.MaxWeight):
 		return fmt.Errorf("weight: %v is not between 0 and %g", r.Weight, float64(fusion.MaxWeight))
 	case r.First != nil:
-		return r.First.check("first", search.RerankSignals())
+		return r.First.check("first", extract.RerankSignals())
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (r *RerankingFit) fitFirst(every []judged, confidences []float64) error {
 		if len(j.said) == 0 {
 			continue
 		}
-		top, signals := search.RerankedSignals(j.scores, j.said, r.Weight, confidences[i])
+		top, signals := extract.RerankedSignals(j.scores, j.said, r.Weight, confidences[i])
 		q := RankedQuestion{ID: a.ID, Signals: signals, Without: a.Without, Weight: a.Weight}
 		if j.question.Relevant[j.passages[top].Ordinal] > 0 {
 			q.First = 1
@@ -131,7 +131,7 @@ func (r *RerankingFit) fitFirst(every []judged, confidences []float64) error {
 		first = append(first, q)
 		before = append(before, Outcome{confidences[i], a.First == 1, a.Weight})
 	}
-	fit, _, err := fitMarked(search.RerankSignals(), first, nil)
+	fit, _, err := fitMarked(extract.RerankSignals(), first, nil)
 	if err != nil {
 		return fmt.Errorf("the confidence of what was reranked: %w", err)
 	}

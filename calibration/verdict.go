@@ -8,7 +8,8 @@ import (
 	"slices"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search"
+	"example.org/conclave/search/extract"
+	"example.org/conclave/search/reply"
 )
 
 // VerdictFile is the file name of the shipped verdict.
@@ -27,11 +28,11 @@ type VerdictFit struct {
 // AnswerableFit is the chance that a collection answers a question at all, where half of the
 // questions are about something else, with the thresholds of verdicts.
 type AnswerableFit struct {
-	Chance     Logistic          `yaml:"chance"`
-	Thresholds search.Thresholds `yaml:"thresholds"`
+	Chance     Logistic         `yaml:"chance"`
+	Thresholds reply.Thresholds `yaml:"thresholds"`
 }
 
-// ReadVerdict is what a reader's search.ReadSignals say.
+// ReadVerdict is what a reader's extract.ReadSignals say.
 type ReadVerdict struct {
 	Reader string `yaml:"reader"` // its fingerprint
 	// Answerable reads the chance without the reader in the place of the confidence.
@@ -71,7 +72,7 @@ func (v *VerdictFit) For(reader string) *ReadVerdict {
 func (v *VerdictFit) Check() error {
 	err := v.Answerable.check(fusion.SignalNames())
 	if r := v.Read; r != nil {
-		err = errors.Join(err, r.Answerable.check(search.ReadSignals()), r.First.check("first", search.ReadSignals()))
+		err = errors.Join(err, r.Answerable.check(extract.ReadSignals()), r.First.check("first", extract.ReadSignals()))
 	}
 	return err
 }
@@ -89,7 +90,7 @@ func (a *AnswerableFit) check(want []string) error {
 }
 
 // checkThresholds returns an error for thresholds that no chance can be compared with.
-func checkThresholds(t search.Thresholds) error {
+func checkThresholds(t reply.Thresholds) error {
 	if !(t.Doubtful >= 0 && t.Doubtful <= t.Found && t.Found <= 1) {
 		return fmt.Errorf("thresholds: found %v and doubtful %v: 0 ≤ doubtful ≤ found ≤ 1", t.Found, t.Doubtful)
 	}
@@ -124,9 +125,9 @@ const (
 
 // thresholdsOf returns the thresholds by the chances of questions that have an answer, and of
 // foreign ones, each a list for each domain, which all count the same.
-func thresholdsOf(answerable, foreign [][]float64) search.Thresholds {
+func thresholdsOf(answerable, foreign [][]float64) reply.Thresholds {
 	const steps = 1000
-	t := search.Thresholds{}
+	t := reply.Thresholds{}
 	for i := range int(mostDoubt*steps) + 1 {
 		at := float64(i) / steps
 		lost := meanBelow(answerable, at)
@@ -271,7 +272,7 @@ func columns(all []judgedDomain, but int) (answerable, foreign [][]float64) {
 	return answerable, foreign
 }
 
-func (d *judgedDomain) by(t search.Thresholds) VerdictRow {
+func (d *judgedDomain) by(t reply.Thresholds) VerdictRow {
 	return VerdictRow{
 		Doubted: shareBelow(d.answerable, t.Found), Refused: shareBelow(d.answerable, t.Doubtful),
 		ForeignDoubted: shareBelow(d.foreign, t.Found), ForeignNotFound: shareBelow(d.foreign, t.Doubtful),
@@ -287,7 +288,7 @@ func (q *VerdictQuestions) judge(alone, with *Logistic) (out judgedDomain, err e
 		}
 		chance, err := alone.Of(a.Signals)
 		if err == nil && with != nil && q.marks[i] != nil && q.marks[i].First != nil {
-			chance, err = with.Of(search.WithConfidence(q.marks[i].First, chance))
+			chance, err = with.Of(extract.WithConfidence(q.marks[i].First, chance))
 		}
 		if err != nil {
 			return out, err
@@ -353,12 +354,12 @@ func fitRead(domains []VerdictQuestions, but string, alone *Logistic) (Logistic,
 				return Logistic{}, err
 			}
 			outcomes = append(outcomes, signalOutcome{
-				Signals: search.WithConfidence(d.marks[n].First, chance), Correct: a.Without == Answerable,
+				Signals: extract.WithConfidence(d.marks[n].First, chance), Correct: a.Without == Answerable,
 				Weight: questionsOfDomain / float64(d.count(a.Without)),
 			})
 		}
 	}
-	return fitLogistic(search.ReadSignals(), outcomes, nil)
+	return fitLogistic(extract.ReadSignals(), outcomes, nil)
 }
 
 // fit fits the chances of what the reader said, and measures the confidence leave-one-out.
@@ -383,7 +384,7 @@ func (r *ReadVerdict) fit(domains []VerdictQuestions, alone *Logistic) (err erro
 			all = append(all, q)
 		}
 	}
-	fit, err := FitConfidence(search.ReadSignals(), all, 1, nil)
+	fit, err := FitConfidence(extract.ReadSignals(), all, 1, nil)
 	if err != nil {
 		return fmt.Errorf("the confidence of what was read: %w", err)
 	}

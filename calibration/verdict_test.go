@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestThresholdsByHand: at most 5 of 100 are doubted and 1 of 100 refused, of domains that count
@@ -25,14 +25,14 @@ func TestThresholdsByHand(t *testing.T) {
 	hundred := upTo(100, .004) // .004, .008, … .4
 	for name, c := range map[string]struct {
 		answerable, foreign [][]float64
-		want                search.Thresholds
+		want                reply.Thresholds
 	}{
-		"5 of 100 are below .024":  {[][]float64{hundred}, nil, search.Thresholds{Found: .024, Doubtful: .008}},
-		"of two domains 10 of one": {[][]float64{hundred, {1, 1}}, nil, search.Thresholds{Found: .044, Doubtful: .012}},
+		"5 of 100 are below .024":  {[][]float64{hundred}, nil, reply.Thresholds{Found: .024, Doubtful: .008}},
+		"of two domains 10 of one": {[][]float64{hundred, {1, 1}}, nil, reply.Thresholds{Found: .044, Doubtful: .012}},
 		"enough foreign ones are below": {
-			[][]float64{hundred}, [][]float64{upTo(100, .0001)}, search.Thresholds{Found: .009, Doubtful: .008},
+			[][]float64{hundred}, [][]float64{upTo(100, .0001)}, reply.Thresholds{Found: .009, Doubtful: .008},
 		},
-		"all are sure": {[][]float64{{.9, .95}}, nil, search.Thresholds{Found: .5, Doubtful: .5}},
+		"all are sure": {[][]float64{{.9, .95}}, nil, reply.Thresholds{Found: .5, Doubtful: .5}},
 	} {
 		got := thresholdsOf(c.answerable, c.foreign)
 		near(t, name+": found", got.Found, c.want.Found, 1e-9)
@@ -94,7 +94,7 @@ func TestVerdictIsLearned(t *testing.T) {
 // TestOwnThresholds: those of a collection hold for the fit that they were made with, and those of
 // a calibration that has none are the shipped ones.
 func TestOwnThresholds(t *testing.T) {
-	fit := AnswerableFit{Logistic{Signals: []Term{{"x", 2}}}, search.Thresholds{Found: .3, Doubtful: .1}}
+	fit := AnswerableFit{Logistic{Signals: []Term{{"x", 2}}}, reply.Thresholds{Found: .3, Doubtful: .1}}
 	var c verdictChances
 	for i := range 100 {
 		c.answerable = append(c.answerable, .2+float64(i)*.005)

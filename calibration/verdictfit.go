@@ -7,7 +7,8 @@ import (
 	"io"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search"
+	"example.org/conclave/search/extract"
+	"example.org/conclave/search/reply"
 )
 
 // leastForThresholds is how many questions with an answer give thresholds: one of so many is
@@ -16,13 +17,13 @@ const leastForThresholds = 20
 
 // OwnThresholds are those of a collection. They hold for the chances of one shipped fit.
 type OwnThresholds struct {
-	search.Thresholds `yaml:",inline"`
-	Fit               string `yaml:"fit"` // the fingerprint of that fit
+	reply.Thresholds `yaml:",inline"`
+	Fit              string `yaml:"fit"` // the fingerprint of that fit
 }
 
 // For returns the thresholds of a shipped fit as the collection has them, or else its own.
 // t may be nil.
-func (t *OwnThresholds) For(fit *AnswerableFit) search.Thresholds {
+func (t *OwnThresholds) For(fit *AnswerableFit) reply.Thresholds {
 	if t == nil || t.Fit != fit.fingerprint() {
 		return fit.Thresholds
 	}
@@ -48,7 +49,7 @@ func (c *verdictChances) add(v *VerdictFit, reader string, a *RankedQuestion, re
 	}
 	chance, err := v.Answerable.Chance.Of(a.Signals)
 	if err == nil && read != nil {
-		chance, err = v.Read.Answerable.Chance.Of(search.WithConfidence(read, chance))
+		chance, err = v.Read.Answerable.Chance.Of(extract.WithConfidence(read, chance))
 	}
 	if err != nil {
 		return fmt.Errorf("the chance that there is an answer: %w", err)
@@ -79,7 +80,7 @@ func (c *verdictChances) thresholds(fit *AnswerableFit) *OwnThresholds {
 }
 
 // row measures thresholds.
-func (c *verdictChances) row(t search.Thresholds) VerdictRow {
+func (c *verdictChances) row(t reply.Thresholds) VerdictRow {
 	return (&judgedDomain{c.answerable, c.foreign}).by(t)
 }
 
@@ -107,7 +108,7 @@ func (f *fitting) verdict(ranked []RankedQuestion) error {
 
 // VerdictReport says what the thresholds of verdicts do to the questions. Shares are 0 to 1.
 type VerdictReport struct {
-	search.Thresholds
+	reply.Thresholds
 	VerdictRow
 	Foreign int `json:"foreign"` // unanswerable questions of the files
 }

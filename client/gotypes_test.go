@@ -11,6 +11,8 @@ import (
 	client "example.org/conclave/client/go"
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // TestTypes: what the Go client sends and reads is what the server reads and sends. Each
@@ -19,8 +21,8 @@ import (
 func TestTypes(t *testing.T) {
 	for _, pair := range [][2]any{
 		{client.SearchRequest{}, search.Request{}},
-		{client.SearchResponse{}, search.Response{}},
-		{client.Expert{}, search.ExpertInfo{}},
+		{client.SearchResponse{}, reply.Response{}},
+		{client.Expert{}, learned.ExpertInfo{}},
 		{client.Passage{}, handlers.PlacedPassage{}},
 	} {
 		ours, theirs := reflect.TypeOf(pair[0]), reflect.TypeOf(pair[1])

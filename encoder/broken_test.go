@@ -19,6 +19,9 @@ import (
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	"example.org/conclave/store/folder/view"
@@ -99,7 +102,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		options.Experts = append(options.Experts, indexed{e})
 		config.Experts = append(
 			config.Experts,
-			search.Expert{Name: name, Encoder: e, Info: search.ExpertInfo{Dimension: e.Dimension()}},
+			learned.Expert{Name: name, Encoder: e, Info: learned.ExpertInfo{Dimension: e.Dimension()}},
 		)
 	}
 	dir := filepath.Join(t.TempDir(), "index")
@@ -117,7 +120,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = engine.Close(context.Background()) }()
-	ask := func(question string, experts ...string) search.Response {
+	ask := func(question string, experts ...string) reply.Response {
 		t.Helper()
 		request := search.Request{Question: question, TimeoutMS: 10_000}
 		if experts != nil {
@@ -129,7 +132,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		}
 		return response
 	}
-	idsOf := func(r search.Response) (out []string) {
+	idsOf := func(r reply.Response) (out []string) {
 		for _, result := range r.Results {
 			out = append(out, result.ID)
 		}
@@ -149,7 +152,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 			t.Errorf("%s: degraded %+v, results %v, without the expert %v", name, got.Degraded, idsOf(got), idsOf(want))
 		}
 		_, err := engine.Embed(t.Context(), search.Caller{}, search.EmbedRequest{Expert: "broken", Input: []string{question}})
-		if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable {
+		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Kind != fault.Unavailable {
 			t.Errorf("%s: embedding: %v", name, err)
 		}
 		graphs[1].fail.Store(nil)

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/extract"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -136,7 +136,7 @@ func (m regexMatcher) In(text string) bool {
 // script defines it (Rajpurkar et al. 2016, section 6.1).
 func ExactMatch(said string, answers []string) float64 {
 	for _, a := range answers {
-		if search.NormaliseAnswer(said) == search.NormaliseAnswer(a) {
+		if extract.NormaliseAnswer(said) == extract.NormaliseAnswer(a) {
 			return 1
 		}
 	}
@@ -146,10 +146,10 @@ func ExactMatch(said string, answers []string) float64 {
 // TokenF1 returns the largest harmonic mean of precision and recall over the words that an
 // answer shares with one of answers, as SQuAD's script defines it.
 func TokenF1(said string, answers []string) (best float64) {
-	words := strings.Fields(search.NormaliseAnswer(said))
+	words := strings.Fields(extract.NormaliseAnswer(said))
 	for _, a := range answers {
 		left := map[string]int{}
-		wanted := strings.Fields(search.NormaliseAnswer(a))
+		wanted := strings.Fields(extract.NormaliseAnswer(a))
 		for _, w := range wanted {
 			left[w]++
 		}

@@ -16,6 +16,8 @@ import (
 
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // MeasureOptions say what to measure and how.
@@ -26,15 +28,15 @@ type MeasureOptions struct {
 	Depth      int      // results of each ranking; 0: 100
 	Candidates int      // hits of each source; 0: the engine's default
 	Exact      bool
-	Timeout    time.Duration    // of one question
-	Patterns   bool             // answers are regular expressions
-	Timed      int              // questions with which single requests are timed; 0: none
-	Reference  string           // method that the others are tested against; "": auto, or else the first fusion
-	Out        []search.Missing // experts that are known to be left out
-	Otherwise  string           // expert that stands for that of a domain without its own; "": none
-	Notes      []string         // for the report, before its own
-	Runs       *Runs            // nil: none are written
-	State      *State           // nil: nothing is kept
+	Timeout    time.Duration   // of one question
+	Patterns   bool            // answers are regular expressions
+	Timed      int             // questions with which single requests are timed; 0: none
+	Reference  string          // method that the others are tested against; "": auto, or else the first fusion
+	Out        []reply.Missing // experts that are known to be left out
+	Otherwise  string          // expert that stands for that of a domain without its own; "": none
+	Notes      []string        // for the report, before its own
+	Runs       *Runs           // nil: none are written
+	State      *State          // nil: nothing is kept
 	// Progress is told the stage (a domain, or the timing) and how far it is.
 	Progress func(stage string, done, total int)
 }
@@ -42,12 +44,12 @@ type MeasureOptions struct {
 // About says what was measured; it goes into the report, and figures of another
 // About are not taken from a State.
 type About struct {
-	Collection string              `json:"collection"`
-	Generation uint64              `json:"generation"`
-	Passages   int                 `json:"passages"`
-	Experts    []search.ExpertInfo `json:"experts"`
-	Version    string              `json:"version,omitempty"` // of the program
-	Settings   any                 `json:"settings,omitempty"`
+	Collection string               `json:"collection"`
+	Generation uint64               `json:"generation"`
+	Passages   int                  `json:"passages"`
+	Experts    []learned.ExpertInfo `json:"experts"`
+	Version    string               `json:"version,omitempty"` // of the program
+	Settings   any                  `json:"settings,omitempty"`
 	// Calibration is the SHA-256 of what the collection was calibrated to; ""
 	// for one that was not.
 	Calibration string `json:"calibration,omitempty"`

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/questions"
+	"example.org/conclave/search/reply"
 
 	"example.org/conclave/search"
 )
@@ -279,12 +280,12 @@ func TestWhatWasMissedCounts(t *testing.T) {
 		t.Errorf("a degraded answer was averaged over: %v", err)
 	}
 	// But for experts that are known to be out: that is said once.
-	late := search.Missing{Source: "bm25", Reason: "too late"}
+	late := reply.Missing{Source: "bm25", Reason: "too late"}
 	r, err := Evaluate(
 		context.Background(),
 		degraded{scripted()},
 		scriptedDomains(),
-		MeasureOptions{Methods: scriptedMethods(), Out: []search.Missing{late}},
+		MeasureOptions{Methods: scriptedMethods(), Out: []reply.Missing{late}},
 	)
 	if err != nil || !slices.Contains(r.Notes, "bm25 is left out: too late") {
 		t.Errorf("an expert that is left out: %v", err)
@@ -293,10 +294,10 @@ func TestWhatWasMissedCounts(t *testing.T) {
 
 type degraded struct{ *script }
 
-func (d degraded) Compare(ctx context.Context, requests []search.Request) ([]search.Response, error) {
+func (d degraded) Compare(ctx context.Context, requests []search.Request) ([]reply.Response, error) {
 	out, err := d.script.Compare(ctx, requests)
 	if err == nil && requests[0].Question == "q5" {
-		out[2].Degraded = []search.Missing{{Source: "bm25", Reason: "too late"}}
+		out[2].Degraded = []reply.Missing{{Source: "bm25", Reason: "too late"}}
 	}
 	return out, err
 }

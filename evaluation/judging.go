@@ -5,13 +5,13 @@ import (
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 )
 
 // RerankEngine lets rerankers score stored passages.
 type RerankEngine interface {
 	Judgements(ctx context.Context, reranker, question string, ids []string) ([]float64, error)
-	Rerankers() []search.RerankerInfo
+	Rerankers() []learned.RerankerInfo
 }
 
 // Reranking returns what each of the engine's rerankers is fitted with.

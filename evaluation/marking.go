@@ -6,7 +6,7 @@ import (
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
 )
 
 // PassageIDs says the ids of passages, in their order.
@@ -60,7 +60,7 @@ func marker(engine AnswerEngine, reader string, passages PassageIDs) calibration
 					m.Top = of.Weigh(scores, weight)[0]
 				}
 				m.First = of.Signals(a.Confidence)
-				if found, ok := of.First(search.CombineBest, &a.Confidence); ok {
+				if found, ok := of.First(ask.CombineBest, &a.Confidence); ok {
 					m.Right = ExactMatch(found.Text, q.Answers) == 1
 					m.Words = found.Signals
 				}

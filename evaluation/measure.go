@@ -11,14 +11,15 @@ import (
 
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // Engine answers questions; *search.Engine is one.
 type Engine interface {
 	// Search answers one request.
-	Search(ctx context.Context, by search.Caller, request search.Request) (search.Response, error)
+	Search(ctx context.Context, by search.Caller, request search.Request) (reply.Response, error)
 	// Compare answers a question in several ways from one pass.
-	Compare(ctx context.Context, requests []search.Request) ([]search.Response, error)
+	Compare(ctx context.Context, requests []search.Request) ([]reply.Response, error)
 }
 
 // pass is one pass over the questions of a domain.
@@ -40,7 +41,7 @@ type Answered struct {
 
 // Ranked is one method's ranking, best first.
 type Ranked struct {
-	Results    []search.Result
+	Results    []reply.Result
 	Confidence *float64
 }
 
@@ -148,7 +149,7 @@ func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
 		answered.Rankings = append(answered.Rankings, Ranked{Results: r.Results, Confidence: r.Confidence})
 	}
 	for n, i := range of {
-		if basis := responses[i].Basis; basis == search.BasisCalibrated || basis == search.BasisShipped {
+		if basis := responses[i].Basis; basis == reply.BasisCalibrated || basis == reply.BasisShipped {
 			m.out.Outcomes[i][at].TakenOut = withheld[n].Confidence
 		}
 	}
@@ -192,7 +193,7 @@ func (m *measuring) requests(q *questions.Question) []search.Request {
 }
 
 // keep adds what is summed, and hands answers out in their order.
-func (m *measuring) keep(at int, answered *Answered, responses []search.Response) error {
+func (m *measuring) keep(at int, answered *Answered, responses []reply.Response) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, r := range responses {

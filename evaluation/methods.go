@@ -11,6 +11,10 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // MethodKind says what a method is.
@@ -36,7 +40,7 @@ type Method struct {
 }
 
 // Lineup are the experts of a collection; there is always BM25 beside them.
-type Lineup []search.ExpertInfo
+type Lineup []learned.ExpertInfo
 
 // Choose returns the methods to measure: each source alone where that is wanted, and the
 // fusions, "all" that make sense, "none", or their names with commas; and others that
@@ -126,7 +130,7 @@ func (l Lineup) Alone() []Method {
 				Normalisation: normalisation,
 			}})
 	}
-	return append(out, Method{Name: search.WordSource + " alone", Kind: KindSource, Source: search.WordSource,
+	return append(out, Method{Name: reply.WordSource + " alone", Kind: KindSource, Source: reply.WordSource,
 		Request: search.Request{
 			Fusion:        search.Methods{Names: []string{fusion.MethodSum}},
 			Experts:       &[]string{},
@@ -153,7 +157,7 @@ func (l Lineup) Fusions() []Method {
 	}
 	for _, m := range fusion.Methods() {
 		if m.Basis() == fusion.FromEnsembles && len(calibrated) < 2 ||
-			m.RanksGranularities() && !slices.ContainsFunc(l, func(x search.ExpertInfo) bool { return x.Parts }) {
+			m.RanksGranularities() && !slices.ContainsFunc(l, func(x learned.ExpertInfo) bool { return x.Parts }) {
 			continue
 		}
 		for _, v := range m.Variants {
@@ -194,11 +198,11 @@ func possible(
 		r.TimeoutMS = int(timeout.Milliseconds())
 		r.Question = question
 		_, err := engine.Compare(ctx, []search.Request{r})
-		var refused *search.Error
+		var refused *fault.Error
 		switch {
 		case err == nil:
 			kept = append(kept, m)
-		case !errors.As(err, &refused) || refused.Kind != search.Invalid || m.Kind != KindFusion:
+		case !errors.As(err, &refused) || refused.Kind != fault.Invalid || m.Kind != KindFusion:
 			return nil, nil, fmt.Errorf("the method %q: %w", m.Name, err)
 		default:
 			notes = append(notes, fmt.Sprintf("%s is left out: %s", m.Name, strings.TrimPrefix(refused.Detail, "request 1: ")))
@@ -256,7 +260,7 @@ func ParseMethod(text string) (Method, error) {
 			}
 			r.Experts = &names
 		case "rerank":
-			r.Rerank = search.RerankOptions{Asked: true, Wanted: true, Model: value}
+			r.Rerank = ask.RerankOptions{Asked: true, Wanted: true, Model: value}
 		case "bm25":
 			use := value == "yes"
 			if !use && value != "no" {
@@ -264,7 +268,7 @@ func ParseMethod(text string) (Method, error) {
 			}
 			r.BM25 = &use
 		case "alpha":
-			err = weigh(search.WordSource, value)
+			err = weigh(reply.WordSource, value)
 		case "weights":
 			for pair := range strings.SplitSeq(value, ",") {
 				source, number, _ := strings.Cut(pair, ":")

@@ -9,16 +9,20 @@ import (
 	"time"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // picky is an engine that refuses a fusion method.
 type picky struct{ *script }
 
-func (p picky) Compare(_ context.Context, requests []search.Request) ([]search.Response, error) {
+func (p picky) Compare(_ context.Context, requests []search.Request) ([]reply.Response, error) {
 	if requests[0].Fusion.Names[0] == "muf" {
-		return nil, &search.Error{Kind: search.Invalid, Detail: "request 1: nobody is calibrated"}
+		return nil, &fault.Error{Kind: fault.Invalid, Detail: "request 1: nobody is calibrated"}
 	}
-	return []search.Response{{}}, nil
+	return []reply.Response{{}}, nil
 }
 
 func TestPossible(t *testing.T) {
@@ -51,7 +55,7 @@ func TestParseMethod(t *testing.T) {
 			Weights: map[string]float64{"bm25": .05}}},
 		"c: gate rerank=marco": {Name: "c", Kind: KindComparison, Request: search.Request{
 			Fusion: search.Methods{Names: []string{"gate"}},
-			Rerank: search.RerankOptions{Asked: true, Wanted: true, Model: "marco"},
+			Rerank: ask.RerankOptions{Asked: true, Wanted: true, Model: "marco"},
 		}},
 		"b: sum experts=x,y bm25=no weights=x:2,y:.5 missing=min normalisation=zscore sharpness=1.5": {Name: "b",
 			Request: search.Request{
@@ -78,10 +82,10 @@ func TestParseMethod(t *testing.T) {
 
 // TestLineup: what is measured follows from what there is.
 func TestLineup(t *testing.T) {
-	calibration := &search.CalibrationInfo{Temperature: 1, Depth: 10}
-	a := search.ExpertInfo{Name: "a", EnsembleMembers: 5, Calibration: calibration}
-	b := search.ExpertInfo{Name: "b", EnsembleMembers: 5, Calibration: calibration}
-	plain := search.ExpertInfo{Name: "plain"}
+	calibration := &learned.CalibrationInfo{Temperature: 1, Depth: 10}
+	a := learned.ExpertInfo{Name: "a", EnsembleMembers: 5, Calibration: calibration}
+	b := learned.ExpertInfo{Name: "b", EnsembleMembers: 5, Calibration: calibration}
+	plain := learned.ExpertInfo{Name: "plain"}
 	for name, c := range map[string]struct {
 		lineup    Lineup
 		with      []string
@@ -90,11 +94,11 @@ func TestLineup(t *testing.T) {
 		noFusions bool
 	}{
 		"words alone":        {Lineup(nil), nil, nil, 1, true},
-		"one and words":      {Lineup([]search.ExpertInfo{plain}), []string{"auto", "hybrid", "rrf", "sum, z-scores"}, []string{"muf", "cce", "sum of experts"}, 2, false},
-		"with sentences":     {Lineup([]search.ExpertInfo{plain, {Name: "plain@1", Parts: true}}), []string{"cce", "cce, sharpness 3"}, []string{"muf"}, 3, false},
-		"calibrated":         {Lineup([]search.ExpertInfo{a, b}), []string{"muf", "muf, the paper's", "muf-sparse", "hybrid", "sum of experts", "sum, min-max"}, nil, 3, false},
-		"not all calibrated": {Lineup([]search.ExpertInfo{a, plain}), []string{"rrf", "sum of experts", "hybrid"}, []string{"muf", "sum of calibrated experts"}, 3, false},
-		"two of three":       {Lineup([]search.ExpertInfo{plain, a, b}), []string{"muf", "muf, the paper's", "hybrid", "sum of calibrated experts"}, nil, 4, false},
+		"one and words":      {Lineup([]learned.ExpertInfo{plain}), []string{"auto", "hybrid", "rrf", "sum, z-scores"}, []string{"muf", "cce", "sum of experts"}, 2, false},
+		"with sentences":     {Lineup([]learned.ExpertInfo{plain, {Name: "plain@1", Parts: true}}), []string{"cce", "cce, sharpness 3"}, []string{"muf"}, 3, false},
+		"calibrated":         {Lineup([]learned.ExpertInfo{a, b}), []string{"muf", "muf, the paper's", "muf-sparse", "hybrid", "sum of experts", "sum, min-max"}, nil, 3, false},
+		"not all calibrated": {Lineup([]learned.ExpertInfo{a, plain}), []string{"rrf", "sum of experts", "hybrid"}, []string{"muf", "sum of calibrated experts"}, 3, false},
+		"two of three":       {Lineup([]learned.ExpertInfo{plain, a, b}), []string{"muf", "muf, the paper's", "hybrid", "sum of calibrated experts"}, nil, 4, false},
 	} {
 		if n := len(c.lineup.Alone()); n != c.sources {
 			t.Errorf("%s: %d sources, want %d", name, n, c.sources)
@@ -114,7 +118,7 @@ func TestLineup(t *testing.T) {
 			}
 		}
 	}
-	fusions := Lineup([]search.ExpertInfo{plain, a, b}).Fusions()
+	fusions := Lineup([]learned.ExpertInfo{plain, a, b}).Fusions()
 	if r := fusions[methodNamed(fusions, "muf")].Request; r.Experts == nil ||
 		!slices.Equal(*r.Experts, []string{"a", "b"}) {
 		t.Errorf("MUF is over %v, want those that can say how sure they are", r.Experts)

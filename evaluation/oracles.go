@@ -1,7 +1,7 @@
 package evaluation
 
 import (
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // The oracles. Both choose among the experts alone, with what no method can
@@ -95,4 +95,4 @@ func better(a, b Outcome, judged bool) bool {
 }
 
 // isExpert reports whether a KindSource is an expert, and not BM25.
-func isExpert(m Method) bool { return m.Source != search.WordSource }
+func isExpert(m Method) bool { return m.Source != reply.WordSource }

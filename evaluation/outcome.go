@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // Outcome is how one method did on one question; see Measured for which
@@ -101,7 +101,7 @@ func newJudge(q *questions.Question, patterns bool) (*judge, error) {
 }
 
 // holds reports whether a passage holds an answer.
-func (j *judge) holds(r *search.Result) bool {
+func (j *judge) holds(r *reply.Result) bool {
 	if j.answers == nil {
 		return false
 	}
@@ -114,7 +114,7 @@ func (j *judge) holds(r *search.Result) bool {
 }
 
 // judgedOf returns the id of a result, or of its copy where that was judged better.
-func (j *judge) judgedOf(r *search.Result) string {
+func (j *judge) judgedOf(r *reply.Result) string {
 	best := r.ID
 	for _, id := range r.Copies {
 		if j.judgements[id] > j.judgements[best] {
@@ -124,7 +124,7 @@ func (j *judge) judgedOf(r *search.Result) string {
 	return best
 }
 
-func (j *judge) outcome(results []search.Result, confidence *float64, asked []Metric) Outcome {
+func (j *judge) outcome(results []reply.Result, confidence *float64, asked []Metric) Outcome {
 	o := Outcome{Confidence: confidence}
 	if j.judged {
 		ids := make([]string, len(results))

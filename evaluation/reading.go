@@ -11,13 +11,17 @@ import (
 
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/extract"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // AnswerEngine is what answers are measured with; *search.Engine is one.
 type AnswerEngine interface {
-	Compare(ctx context.Context, requests []search.Request) ([]search.Response, error)
-	Readings(ctx context.Context, reader, question string, ids []string) (search.Read, error)
-	Readers() []search.ReaderInfo
+	Compare(ctx context.Context, requests []search.Request) ([]reply.Response, error)
+	Readings(ctx context.Context, reader, question string, ids []string) (extract.Read, error)
+	Readers() []learned.ReaderInfo
 }
 
 // AnswerOptions say how answers are measured.
@@ -30,7 +34,7 @@ type AnswerOptions struct {
 
 // AnswerWays returns the ways to an answer that are measured, in their order: the best words
 // of auto's passages, ranked by auto and the reader, or by the reader alone where it has no
-// part in the order (search.Read.Ranking); the same with the scores of equal words added;
+// part in the order (extract.Read.Ranking); the same with the scores of equal words added;
 // the best words by the reader alone (Karpukhin et al. 2020, DPR, section 6.1), of auto's
 // passages and of BM25's. The last two know the answer, so that no reader can do better:
 // the best words of a passage that answers, and those of any of auto's passages whose best
@@ -72,7 +76,7 @@ func Answers(
 	readers := engine.Readers()
 	at := slices.IndexFunc(
 		readers,
-		func(r search.ReaderInfo) bool { return !r.Generates && (o.Reader == "" || r.Name == o.Reader) },
+		func(r learned.ReaderInfo) bool { return !r.Generates && (o.Reader == "" || r.Name == o.Reader) },
 	)
 	if at < 0 {
 		return nil, fmt.Errorf(
@@ -205,19 +209,19 @@ func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, e
 	if len(q.Answers) == 0 {
 		return nil, nil
 	}
-	found, _ := both.First(search.CombineBest, nil)
-	summed, _ := both.First(search.CombineSum, nil)
+	found, _ := both.First(ask.CombineBest, nil)
+	summed, _ := both.First(ask.CombineSum, nil)
 	said := []string{
 		found.Text,
 		summed.Text,
-		first(auto, search.CombineBest),
-		first(bm25, search.CombineBest),
-		first(gold, search.CombineBest),
+		first(auto, ask.CombineBest),
+		first(bm25, ask.CombineBest),
+		first(gold, ask.CombineBest),
 		"",
 	}
 	best := -1.0
 	for _, id := range auto {
-		if text := first([]string{id}, search.CombineBest); ExactMatch(text, q.Answers)+TokenF1(text, q.Answers) > best {
+		if text := first([]string{id}, ask.CombineBest); ExactMatch(text, q.Answers)+TokenF1(text, q.Answers) > best {
 			best = ExactMatch(text, q.Answers) + TokenF1(text, q.Answers)
 			said[5] = text
 		}
@@ -242,7 +246,7 @@ func (m *answering) tops(auto []string, relevant questions.Judgements, orders ma
 	}
 }
 
-func idsOf(results []search.Result) (ids []string) {
+func idsOf(results []reply.Result) (ids []string) {
 	for _, r := range results {
 		ids = append(ids, r.ID)
 	}

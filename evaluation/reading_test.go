@@ -14,6 +14,9 @@ import (
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
+	"example.org/conclave/search/extract"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // marked is an engine with a reader that marks the whole text of a passage, by a table.
@@ -32,12 +35,12 @@ type markedPassage struct {
 	text             string
 }
 
-func (m *marked) Compare(_ context.Context, requests []search.Request) ([]search.Response, error) {
+func (m *marked) Compare(_ context.Context, requests []search.Request) ([]reply.Response, error) {
 	if m.fail != nil {
 		return nil, m.fail
 	}
 	sure := .75
-	responses := make([]search.Response, len(requests))
+	responses := make([]reply.Response, len(requests))
 	for i, r := range requests {
 		ranking := m.auto[r.Question]
 		if r.Experts != nil {
@@ -53,14 +56,14 @@ func (m *marked) Compare(_ context.Context, requests []search.Request) ([]search
 		for _, id := range strings.Fields(ranking) {
 			responses[i].Results = append(
 				responses[i].Results,
-				search.Result{ID: id, Score: -float64(len(responses[i].Results))},
+				reply.Result{ID: id, Score: -float64(len(responses[i].Results))},
 			)
 		}
 	}
 	return responses, nil
 }
 
-func (m *marked) Readings(_ context.Context, reader, _ string, ids []string) (read search.Read, err error) {
+func (m *marked) Readings(_ context.Context, reader, _ string, ids []string) (read extract.Read, err error) {
 	m.read = append(m.read, ids)
 	for _, id := range ids {
 		p, ok := m.passages[id]
@@ -70,9 +73,9 @@ func (m *marked) Readings(_ context.Context, reader, _ string, ids []string) (re
 		read.Passages = append(read.Passages, corpus.Passage{ID: id, Text: p.text})
 		read.Readings = append(
 			read.Readings,
-			search.Reading{
+			learned.Reading{
 				Select: math.Log(p.selection),
-				Spans:  []search.Span{{Start: 0, End: len(p.text), Score: math.Log(p.words)}},
+				Spans:  []learned.Span{{Start: 0, End: len(p.text), Score: math.Log(p.words)}},
 			},
 		)
 	}
@@ -81,8 +84,8 @@ func (m *marked) Readings(_ context.Context, reader, _ string, ids []string) (re
 }
 
 // Readers begin with a generator, which marks nothing.
-func (m *marked) Readers() []search.ReaderInfo {
-	return []search.ReaderInfo{{Name: "writer", Generates: true}, {Name: "marker"}}
+func (m *marked) Readers() []learned.ReaderInfo {
+	return []learned.ReaderInfo{{Name: "writer", Generates: true}, {Name: "marker"}}
 }
 
 // Ordinal finds every passage but one.

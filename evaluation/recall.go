@@ -11,6 +11,8 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/learned"
 )
 
 // recallQuestions is how many questions a recall is measured with.
@@ -22,7 +24,7 @@ const recallQuestions = 50
 func measureRecall(
 	ctx context.Context,
 	engine Engine,
-	experts []search.ExpertInfo,
+	experts []learned.ExpertInfo,
 	domains []questions.Domain,
 	timeout time.Duration,
 ) (note string, err error) {
@@ -41,7 +43,7 @@ func measureRecall(
 				return "", err
 			}
 			right, err := firstBy(ctx, engine, x.Name, text, true, timeout)
-			if refused := (*search.Error)(nil); errors.As(err, &refused) && refused.Kind == search.Invalid {
+			if refused := (*fault.Error)(nil); errors.As(err, &refused) && refused.Kind == fault.Invalid {
 				return "the experts' recall is not measured: " + refused.Detail, nil
 			} else if err != nil {
 				return "", err

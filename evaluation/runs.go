@@ -13,7 +13,7 @@ import (
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // Forms of a run.
@@ -191,7 +191,7 @@ func (f *runFile) trec(a *Answered, ranked *Ranked) error {
 	return nil
 }
 
-func fallingScores(results []search.Result) []float32 {
+func fallingScores(results []reply.Result) []float32 {
 	out := make([]float32, len(results))
 	for i, r := range results {
 		out[i] = float32(r.Score)

@@ -16,8 +16,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/questions"
-
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // files lists what is in a folder.
@@ -111,9 +110,9 @@ func TestRunsKeepTheOrder(t *testing.T) {
 		"large":    {1e30, 1e30, 0, -1e30},
 		"cascade":  {1, 1, math.Nextafter(1, 0), float64(math.Nextafter32(1, 0))},
 	} {
-		var results []search.Result
+		var results []reply.Result
 		for i, s := range scores {
-			results = append(results, search.Result{ID: string(rune('a' + i)), Score: s})
+			results = append(results, reply.Result{ID: string(rune('a' + i)), Score: s})
 		}
 		var out bytes.Buffer
 		f := &runFile{out: bufio.NewWriter(&out), name: "run"}
@@ -144,7 +143,7 @@ func TestRunsKeepTheOrder(t *testing.T) {
 	}
 	f := &runFile{out: bufio.NewWriter(&bytes.Buffer{})}
 	if err := f.trec(&Answered{Question: &questions.Question{ID: "q"}},
-		&Ranked{Results: []search.Result{{ID: "a b"}}}); err == nil {
+		&Ranked{Results: []reply.Result{{ID: "a b"}}}); err == nil {
 		t.Error("an id with a space in it was written into a TREC run")
 	}
 }

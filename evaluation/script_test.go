@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/questions"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 
 	"example.org/conclave/search"
 )
@@ -52,8 +54,8 @@ func scriptedDomains() []questions.Domain {
 }
 
 func scriptedMethods() []Method {
-	calibrated := &search.CalibrationInfo{Temperature: 1, Depth: 20}
-	l := Lineup([]search.ExpertInfo{
+	calibrated := &learned.CalibrationInfo{Temperature: 1, Depth: 20}
+	l := Lineup([]learned.ExpertInfo{
 		{Name: "x", EnsembleMembers: 5, Calibration: calibrated}, {Name: "y", EnsembleMembers: 5, Calibration: calibrated}})
 	return append(
 		l.Alone(),
@@ -61,7 +63,7 @@ func scriptedMethods() []Method {
 	)
 }
 
-func (s *script) Compare(_ context.Context, requests []search.Request) ([]search.Response, error) {
+func (s *script) Compare(_ context.Context, requests []search.Request) ([]reply.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	question := requests[0].Question
@@ -69,13 +71,13 @@ func (s *script) Compare(_ context.Context, requests []search.Request) ([]search
 		return nil, errors.New("the engine fell over")
 	}
 	s.compared[question]++
-	var out []search.Response
+	var out []reply.Response
 	for _, r := range requests {
 		who := r.Fusion.Names[0]
 		if r.Experts != nil && len(*r.Experts) == 1 {
 			who = (*r.Experts)[0]
 		} else if r.Experts != nil {
-			who = search.WordSource
+			who = reply.WordSource
 		}
 		answer, ok := s.answers[question][who]
 		if without, said := s.answers[question][who+" without"]; said && len(r.Without) > 0 {
@@ -85,7 +87,7 @@ func (s *script) Compare(_ context.Context, requests []search.Request) ([]search
 			return nil, fmt.Errorf("the script has nothing of %s for %s", who, question)
 		}
 		ranking, sure, _ := strings.Cut(answer, "|")
-		response := search.Response{Question: question, Fusion: r.Fusion.Names[0]}
+		response := reply.Response{Question: question, Fusion: r.Fusion.Names[0]}
 		if sure != "" {
 			var confidence float64
 			if _, err := fmt.Sscan(sure, &confidence); err != nil {
@@ -93,20 +95,20 @@ func (s *script) Compare(_ context.Context, requests []search.Request) ([]search
 			}
 			response.Confidence = &confidence
 			if who == "rrf" {
-				response.Basis = search.BasisCalibrated
+				response.Basis = reply.BasisCalibrated
 			}
-			response.Sources = append(response.Sources, search.Source{Name: who, Confidence: &confidence})
+			response.Sources = append(response.Sources, reply.Source{Name: who, Confidence: &confidence})
 		}
 		if who == "rrf" {
 			for i, name := range []string{"x", "y", "bm25"} {
 				weight := float64(i)
-				response.Sources = append(response.Sources, search.Source{Name: name, Weight: &weight})
+				response.Sources = append(response.Sources, reply.Source{Name: name, Weight: &weight})
 			}
 		}
 		for i, id := range strings.Fields(ranking)[:min(r.K, 4)] {
 			response.Results = append(
 				response.Results,
-				search.Result{Rank: i + 1, ID: id, Text: "text of " + id, Title: "title of " + id, Score: 2 - float64(i/2)},
+				reply.Result{Rank: i + 1, ID: id, Text: "text of " + id, Title: "title of " + id, Score: 2 - float64(i/2)},
 			)
 		}
 		out = append(out, response)
@@ -114,11 +116,11 @@ func (s *script) Compare(_ context.Context, requests []search.Request) ([]search
 	return out, nil
 }
 
-func (s *script) Search(_ context.Context, _ search.Caller, r search.Request) (search.Response, error) {
+func (s *script) Search(_ context.Context, _ search.Caller, r search.Request) (reply.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.searched = append(s.searched, r)
-	return search.Response{}, nil
+	return reply.Response{}, nil
 }
 
 func near(t *testing.T, what string, got, want float64) {

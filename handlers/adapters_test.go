@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
 )
 
 // echoing answers with its body and what a search of it finds, and has errors of its
@@ -26,7 +27,7 @@ func echoing(scope Scope) Adapter {
 			case `"panic"`:
 				panic("as asked")
 			case `"odd"`:
-				return answer, &search.Error{Kind: search.Invalid, Code: "invalid_message", Detail: "as asked"}
+				return answer, &fault.Error{Kind: fault.Invalid, Code: "invalid_message", Detail: "as asked"}
 			}
 			found, err := e.Search(
 				r.Context(), search.Caller{},

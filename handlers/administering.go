@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
 	"example.org/conclave/search/storage"
 )
 
@@ -128,11 +129,11 @@ func (a *API) countDeleted(c *call, engine *admittedEngine, f storage.Filter, id
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 		_, _, err := engine.Passage(c.r.Context(), search.Caller{}, id)
-		var refused *search.Error
+		var refused *fault.Error
 		switch {
 		case err == nil:
 			n++
-		case !errors.As(err, &refused) || refused.Kind != search.NotFound:
+		case !errors.As(err, &refused) || refused.Kind != fault.NotFound:
 			return n, err
 		}
 	}

@@ -45,7 +45,7 @@ func TestJobs(t *testing.T) {
 	go func() { s.jobs.Run(ctx); close(ended) }()
 	defer func() { stop(); <-ended }()
 
-	ask := func(r reply) jobs.Job {
+	ask := func(r received) jobs.Job {
 		t.Helper()
 		var j jobs.Job
 		if err := json.Unmarshal(r.body, &j); err != nil || r.StatusCode >= 300 {
@@ -86,7 +86,7 @@ func TestJobs(t *testing.T) {
 		t.Errorf("%+v", third)
 	}
 	for what, c := range map[string]struct {
-		r      reply
+		r      received
 		status int
 		code   string
 	}{

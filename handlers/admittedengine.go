@@ -10,6 +10,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
 )
@@ -106,11 +108,11 @@ func (e *admittedEngine) inTurn(ctx context.Context, ask func(context.Context) e
 	return turn.Do(ctx, e.call.api.options.Admission, ask)
 }
 
-func (e *admittedEngine) Search(ctx context.Context, by search.Caller, r search.Request) (search.Response, error) {
+func (e *admittedEngine) Search(ctx context.Context, by search.Caller, r search.Request) (reply.Response, error) {
 	d := e.engine.Defaults()
 	end := exchangeOf(e.call.r.Context()).arrived.Add(timeoutOf(r, e.engine))
 	if p := e.call.api.admitSearch(e.call.r.Context(), costOf([]search.Request{r}, 1, d), end); p != nil {
-		return search.Response{}, p
+		return reply.Response{}, p
 	}
 	ctx, by, done := e.enterEngine(ctx, by, end)
 	defer done()
@@ -263,7 +265,7 @@ func (e *admittedEngine) DocumentText(
 
 // What follows is in memory, and small: the place that every call has is enough.
 
-func (e *admittedEngine) Experts() []search.ExpertInfo {
+func (e *admittedEngine) Experts() []learned.ExpertInfo {
 	all := e.engine.Experts()
 	for i := range all {
 		all[i] = e.withoutOthers(all[i])
@@ -271,14 +273,14 @@ func (e *admittedEngine) Experts() []search.ExpertInfo {
 	return all
 }
 
-func (e *admittedEngine) Expert(name string) (search.ExpertInfo, error) {
+func (e *admittedEngine) Expert(name string) (learned.ExpertInfo, error) {
 	info, err := e.engine.Expert(name)
 	return e.withoutOthers(info), err
 }
 
-func (e *admittedEngine) Readers() []search.ReaderInfo { return e.engine.Readers() }
+func (e *admittedEngine) Readers() []learned.ReaderInfo { return e.engine.Readers() }
 
-func (e *admittedEngine) Rerankers() []search.RerankerInfo { return e.engine.Rerankers() }
+func (e *admittedEngine) Rerankers() []learned.RerankerInfo { return e.engine.Rerankers() }
 
 func (e *admittedEngine) Methods() []search.MethodInfo { return e.engine.Methods() }
 
@@ -338,13 +340,13 @@ func (a *API) describeReading(p *corpus.Passage) (r ReadAs) {
 // withoutStages returns the answer without what its sources' stages took, unless the caller
 // may administer the server: a question that was asked before is encoded in no time, so that
 // the times tell what others ask.
-func (a *API) withoutStages(ctx context.Context, r search.Response) search.Response {
+func (a *API) withoutStages(ctx context.Context, r reply.Response) reply.Response {
 	if a.require(ctx, ScopeAdmin) == nil {
 		return r
 	}
 	r.Sources = slices.Clone(r.Sources)
 	for i := range r.Sources {
-		r.Sources[i].Took = search.Took{}
+		r.Sources[i].Took = reply.Took{}
 	}
 	return r
 }

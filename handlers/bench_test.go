@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // cannedEngine answers at once, so that what is measured is this package.
 type cannedEngine struct {
 	Engine
-	response search.Response
+	response reply.Response
 }
 
-func (e cannedEngine) Search(context.Context, search.Caller, search.Request) (search.Response, error) {
+func (e cannedEngine) Search(context.Context, search.Caller, search.Request) (reply.Response, error) {
 	return e.response, nil
 }
 

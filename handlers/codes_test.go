@@ -17,6 +17,7 @@ import (
 
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 )
 
 // seenCodes are the codes that came over HTTP in the tests of this package.
@@ -78,7 +79,7 @@ func TestCodesInSource(t *testing.T) {
 
 // TestRareCodes provokes what no other test does.
 func TestRareCodes(t *testing.T) {
-	expect := func(r reply, status int, code string) {
+	expect := func(r received, status int, code string) {
 		t.Helper()
 		if p := r.problem(t); r.StatusCode != status || p.Code != code {
 			t.Errorf("%d %s, want %d %s", r.StatusCode, r.body, status, code)
@@ -96,8 +97,8 @@ func TestRareCodes(t *testing.T) {
 	expect(s.post("/v1/search", `{"question":"x","answer":true}`), 422, "needs_reader")
 	expect(s.post("/v1/search", `{"question":"x","rerank":{"passages":5}}`), 422, "needs_reranker")
 	reads := start(t, Options{Engine: testEngine(t, engineOptions{lineUp: func(l *search.LineUp) {
-		l.Readers = []search.LoadedReader{{Reader: struct{ search.Reader }{}, Name: "reader"}}
-		l.Rerankers = []search.LoadedReranker{{Reranker: struct{ search.Reranker }{}, Name: "reranker"}}
+		l.Readers = []learned.LoadedReader{{Reader: struct{ learned.Reader }{}, Name: "reader"}}
+		l.Rerankers = []learned.LoadedReranker{{Reranker: struct{ learned.Reranker }{}, Name: "reranker"}}
 		l.Defaults.ConfidenceAUROC = map[string]float64{"muf": .5}
 	}})})
 	for body, code := range map[string]string{

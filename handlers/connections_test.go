@@ -89,7 +89,7 @@ func TestSlowRequestsGiveWay(t *testing.T) {
 	timeouts.Connections = 6
 	s := startWriting(t, writingOptions{timeouts: []ServeOptions{timeouts}})
 	body, send := io.Pipe()
-	uploaded := make(chan reply, 1)
+	uploaded := make(chan received, 1)
 	go func() {
 		request, _ := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages", body)
 		request.Header.Set("Content-Type", typeLines)
@@ -101,7 +101,7 @@ func TestSlowRequestsGiveWay(t *testing.T) {
 		}
 		text, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
-		uploaded <- reply{response, text}
+		uploaded <- received{response, text}
 	}()
 	stop, sent := make(chan struct{}), make(chan int)
 	go func() {

@@ -114,7 +114,7 @@ func (c *contract) schemaAt(pointer string) (*jsonschema.Schema, error) {
 }
 
 // check returns nil when the document allows the answer.
-func (c *contract) check(method, path string, r reply) error {
+func (c *contract) check(method, path string, r received) error {
 	template, op := c.operation(method, path)
 	if op == nil {
 		return nil // a path that is not there, or a page
@@ -186,7 +186,7 @@ func (c *contract) check(method, path string, r reply) error {
 }
 
 // keepsContract fails the test where the document does not allow an answer.
-func keepsContract(t testing.TB, method, path string, r reply) {
+func keepsContract(t testing.TB, method, path string, r received) {
 	t.Helper()
 	c, err := theContract()
 	if err != nil {
@@ -218,7 +218,7 @@ func TestContractNotices(t *testing.T) {
 	}
 	header := http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {"a"}}
 	good := `{"status":"ok"}`
-	for name, r := range map[string]reply{
+	for name, r := range map[string]received{
 		"status": {&http.Response{StatusCode: 418, Header: header}, []byte(good)},
 		"type": {&http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/plain"},
 			"X-Request-Id": {"a"}}}, []byte(good)},
@@ -230,7 +230,7 @@ func TestContractNotices(t *testing.T) {
 			t.Errorf("a wrong %s is not noticed", name)
 		}
 	}
-	if err := c.check(http.MethodGet, "/livez", reply{&http.Response{StatusCode: 200, Header: header},
+	if err := c.check(http.MethodGet, "/livez", received{&http.Response{StatusCode: 200, Header: header},
 		[]byte(good)}); err != nil {
 		t.Error(err)
 	}

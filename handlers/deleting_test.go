@@ -16,7 +16,7 @@ import (
 func TestDeletePassages(t *testing.T) {
 	work := func(context.Context, jobs.Task) (jobs.Result, error) { return jobs.Result{Deleted: new(0)}, nil }
 	s := startWriting(t, writingOptions{kinds: map[string]jobs.Handler{jobs.DeleteTagged: {Work: work}}})
-	ask := func(query string) reply { return s.send(http.MethodDelete, "/v1/passages"+query, "") }
+	ask := func(query string) received { return s.send(http.MethodDelete, "/v1/passages"+query, "") }
 	for query, want := range map[string]struct {
 		status int
 		code   string

@@ -18,6 +18,9 @@ import (
 	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -26,10 +29,10 @@ func typesOfDocument() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"SearchRequest": reflect.TypeFor[search.Request](), "EmbedRequest": reflect.TypeFor[search.EmbedRequest](),
 		"PassageRequest": reflect.TypeFor[corpus.Passage](), "SnapshotRequest": reflect.TypeFor[snapshotBody](), "ExpertRequest": reflect.TypeFor[expertBody](),
-		"DocumentReference": reflect.TypeFor[search.DocumentReference](),
-		"Group":             reflect.TypeFor[search.Group](),
+		"DocumentReference": reflect.TypeFor[reply.DocumentReference](),
+		"Group":             reflect.TypeFor[reply.Group](),
 		"Filter":            reflect.TypeFor[storage.Filter](),
-		"FacetRequest":      reflect.TypeFor[search.FacetRequest](),
+		"FacetRequest":      reflect.TypeFor[ask.FacetRequest](),
 		"Facet":             reflect.TypeFor[storage.Facet](),
 		"FacetValue":        reflect.TypeFor[storage.FacetValue](),
 		"Condition":         reflect.TypeFor[conditions.Condition](),
@@ -37,20 +40,20 @@ func typesOfDocument() map[string]reflect.Type {
 		"Misfits":           reflect.TypeFor[search.Misfits](),
 		"ServedSettings":    reflect.TypeFor[ServedSettings](),
 		"SettingsAnswer":    reflect.TypeFor[SettingsAnswer](),
-		"FuseRequest":       reflect.TypeFor[search.FuseRequest](), "Highlight": reflect.TypeFor[search.Highlight](), "Candidate": reflect.TypeFor[search.Candidate](), "CandidateScore": reflect.TypeFor[search.Said](), "FuseResponse": reflect.TypeFor[search.FuseResponse](),
-		"SearchResponse": reflect.TypeFor[search.Response](), "Ranking": reflect.TypeFor[search.Ranking](),
-		"Thresholds":   reflect.TypeFor[search.Thresholds](),
-		"Result":       reflect.TypeFor[search.Result](),
-		"Contribution": reflect.TypeFor[search.Contribution](), "TermScore": reflect.TypeFor[storage.TermScore](),
-		"Source":          reflect.TypeFor[search.Source](),
-		"Answer":          reflect.TypeFor[search.Extract](),
-		"Generated":       reflect.TypeFor[search.Generated](),
-		"Support":         reflect.TypeFor[search.Support](),
-		"WrittenSentence": reflect.TypeFor[search.WrittenSentence](), "Citation": reflect.TypeFor[search.Citation](),
-		"Reader": reflect.TypeFor[search.ReaderInfo](), "Reranker": reflect.TypeFor[search.RerankerInfo](), "Took": reflect.TypeFor[search.Took](), "Degradation": reflect.TypeFor[search.Missing](), "EmbedResponse": reflect.TypeFor[search.EmbedResponse](),
+		"FuseRequest":       reflect.TypeFor[search.FuseRequest](), "Highlight": reflect.TypeFor[reply.Highlight](), "Candidate": reflect.TypeFor[search.Candidate](), "CandidateScore": reflect.TypeFor[search.Said](), "FuseResponse": reflect.TypeFor[search.FuseResponse](),
+		"SearchResponse": reflect.TypeFor[reply.Response](), "Ranking": reflect.TypeFor[reply.Ranking](),
+		"Thresholds":   reflect.TypeFor[reply.Thresholds](),
+		"Result":       reflect.TypeFor[reply.Result](),
+		"Contribution": reflect.TypeFor[reply.Contribution](), "TermScore": reflect.TypeFor[storage.TermScore](),
+		"Source":          reflect.TypeFor[reply.Source](),
+		"Answer":          reflect.TypeFor[reply.Extract](),
+		"Generated":       reflect.TypeFor[reply.Generated](),
+		"Support":         reflect.TypeFor[reply.Support](),
+		"WrittenSentence": reflect.TypeFor[reply.WrittenSentence](), "Citation": reflect.TypeFor[reply.Citation](),
+		"Reader": reflect.TypeFor[learned.ReaderInfo](), "Reranker": reflect.TypeFor[learned.RerankerInfo](), "Took": reflect.TypeFor[reply.Took](), "Degradation": reflect.TypeFor[reply.Missing](), "EmbedResponse": reflect.TypeFor[search.EmbedResponse](),
 		"Passage": reflect.TypeFor[PlacedPassage](), "PassageList": reflect.TypeFor[PassageList](),
 		"ExpertList": reflect.TypeFor[ExpertList](),
-		"Expert":     reflect.TypeFor[search.ExpertInfo](), "Calibration": reflect.TypeFor[search.CalibrationInfo](), "ReliabilityBin": reflect.TypeFor[search.ReliabilityBin](), "Limits": reflect.TypeFor[Limits](),
+		"Expert":     reflect.TypeFor[learned.ExpertInfo](), "Calibration": reflect.TypeFor[learned.CalibrationInfo](), "ReliabilityBin": reflect.TypeFor[learned.ReliabilityBin](), "Limits": reflect.TypeFor[Limits](),
 		"LimitDefaults": reflect.TypeFor[LimitDefaults](), "Health": reflect.TypeFor[Health](), "Component": reflect.TypeFor[Component](), "Backlog": reflect.TypeFor[Backlog](),
 		"Problem": reflect.TypeFor[Problem](), "ProblemField": reflect.TypeFor[ProblemField](),
 		"WriteResult":     reflect.TypeFor[WriteResult](),

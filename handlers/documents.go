@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
 )
 
 // DocumentList is the answer of GET /v1/documents.
@@ -141,8 +142,8 @@ func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 	}
 	return func(ctx context.Context, id string) (corpus.Passage, string, bool, error) {
 		p, version, err := engine.Passage(ctx, search.Caller{}, id)
-		var refused *search.Error
-		if errors.As(err, &refused) && refused.Kind == search.NotFound {
+		var refused *fault.Error
+		if errors.As(err, &refused) && refused.Kind == fault.NotFound {
 			return p, "", false, nil
 		}
 		return p, version, err == nil, err

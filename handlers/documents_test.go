@@ -13,14 +13,14 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 const handbook = "# Returns\n\nReturns are free.\n\n## Damaged goods\n\nSend a photo of the damage first.\n\n" +
 	"## Money back\n\nMoney comes back within ten days.\n"
 
 // asked sends a request, wants a status, and reads the answer.
-func (s *server) asked(status int, into any, method, path, body string, header ...string) reply {
+func (s *server) asked(status int, into any, method, path, body string, header ...string) received {
 	s.t.Helper()
 	r := s.send(method, path, body, header...)
 	if r.StatusCode != status {
@@ -247,7 +247,7 @@ func TestDocumentsWhole(t *testing.T) {
 				}
 				same("document", []string{got.Text})
 			}
-			var found search.Response
+			var found reply.Response
 			r := s.post("/v1/search", `{"question":"version something","k":50,"collapse":false}`)
 			if err := json.Unmarshal(r.body, &found); err != nil || r.StatusCode != 200 {
 				t.Errorf("%s %v", r.body, err)

@@ -121,7 +121,7 @@ func (v *visitor) visit(t *testing.T, api *API, ctx context.Context, key string)
 	}
 	provoked(w.Body.Bytes())
 	if w.Code >= http.StatusBadRequest { // the rest depends on the engine, and the tests' is none of ours
-		keepsContract(t, v.method, strings.Split(v.path, "?")[0], reply{w.Result(), w.Body.Bytes()})
+		keepsContract(t, v.method, strings.Split(v.path, "?")[0], received{w.Result(), w.Body.Bytes()})
 	}
 	return w
 }

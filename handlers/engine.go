@@ -5,19 +5,21 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
 // Engine is what this package serves; *search.Engine is one.
 type Engine interface {
-	Search(ctx context.Context, by search.Caller, r search.Request) (search.Response, error)
+	Search(ctx context.Context, by search.Caller, r search.Request) (reply.Response, error)
 	Batch(ctx context.Context, by search.Caller, requests []search.Request, deliver func(search.Answer) error) error
 	Embed(ctx context.Context, by search.Caller, r search.EmbedRequest) (search.EmbedResponse, error)
 	Rerank(ctx context.Context, by search.Caller, r search.RerankRequest) (search.RerankResponse, error)
-	Experts() []search.ExpertInfo
-	Expert(name string) (search.ExpertInfo, error)
-	Readers() []search.ReaderInfo
-	Rerankers() []search.RerankerInfo
+	Experts() []learned.ExpertInfo
+	Expert(name string) (learned.ExpertInfo, error)
+	Readers() []learned.ReaderInfo
+	Rerankers() []learned.RerankerInfo
 	Methods() []search.MethodInfo
 	// Passage returns a passage and its version, fit for an ETag.
 	Passage(ctx context.Context, by search.Caller, id string) (passage corpus.Passage, version string, err error)

@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/search/storage"
 )
 
@@ -359,9 +360,9 @@ type engineOptions struct {
 
 func testEngine(t testing.TB, o engineOptions) *search.Engine {
 	t.Helper()
-	expert := func(name string, calibrated bool) search.Expert {
+	expert := func(name string, calibrated bool) learned.Expert {
 		encoder := &testEncoder{expert: name, before: o.before}
-		x := search.Expert{Name: name, Encoder: encoder, Passages: encoder, Info: search.ExpertInfo{
+		x := learned.Expert{Name: name, Encoder: encoder, Passages: encoder, Info: learned.ExpertInfo{
 			Dimension: testDimension, Provider: "cpu", Precision: "fp32",
 			Fingerprints: map[string]string{"question": name + "q", "passage": name + "p"},
 			MaxTokens:    map[string]int{"question": 64, "passage": 256},
@@ -371,7 +372,7 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 		}
 		if calibrated {
 			x.Ensemble = testEnsemble{}
-			x.Info.Calibration = &search.CalibrationInfo{
+			x.Info.Calibration = &learned.CalibrationInfo{
 				Temperature: 0.05,
 				Depth:       5,
 				ECEBefore:   0.2,
@@ -398,7 +399,7 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 	}
 	books.damaged = o.damaged
 	lineUp := search.LineUp{
-		Experts:  []search.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},
+		Experts:  []learned.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},
 		Defaults: testDefaults(),
 	}
 	lineUp.Defaults.Timeout = min(lineUp.Defaults.Timeout, limits.Timeout)

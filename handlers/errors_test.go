@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -238,11 +241,11 @@ func TestEngineErrors(t *testing.T) {
 		status int
 		code   string
 	}{
-		"overloaded": {&search.Error{Kind: search.Overloaded, Code: "overloaded", Detail: "full"}, 429, "overloaded"},
-		"no source":  {&search.Error{Kind: search.Unavailable, Code: "unavailable", Detail: "none"}, 503, "unavailable"},
-		"deadline":   {fmt.Errorf("asking: %w", &search.Error{Kind: search.Deadline, Code: "deadline", Detail: "late"}), 504, "deadline"},
-		"invalid":    {&search.Error{Kind: search.Invalid, Code: "needs_calibration", Detail: "a method"}, 422, "needs_calibration"},
-		"expert": {&search.Error{Kind: search.NotFound, Code: "expert_not_found", Detail: "gone"}, 404,
+		"overloaded": {&fault.Error{Kind: fault.Overloaded, Code: "overloaded", Detail: "full"}, 429, "overloaded"},
+		"no source":  {&fault.Error{Kind: fault.Unavailable, Code: "unavailable", Detail: "none"}, 503, "unavailable"},
+		"deadline":   {fmt.Errorf("asking: %w", &fault.Error{Kind: fault.Deadline, Code: "deadline", Detail: "late"}), 504, "deadline"},
+		"invalid":    {&fault.Error{Kind: fault.Invalid, Code: "needs_calibration", Detail: "a method"}, 422, "needs_calibration"},
+		"expert": {&fault.Error{Kind: fault.NotFound, Code: "expert_not_found", Detail: "gone"}, 404,
 			"expert_not_found"},
 		"context":  {fmt.Errorf("x: %w", context.DeadlineExceeded), 504, "deadline"},
 		"anything": {errors.New("secret detail of the inside"), 500, "internal"},
@@ -316,11 +319,11 @@ func TestUnderLoad(t *testing.T) {
 // brokenEngine panics outside of every guard of the engine's own.
 type brokenEngine struct{ Engine }
 
-func (brokenEngine) Readers() []search.ReaderInfo { return nil }
+func (brokenEngine) Readers() []learned.ReaderInfo { return nil }
 
-func (brokenEngine) Rerankers() []search.RerankerInfo { return nil }
-func (brokenEngine) Methods() []search.MethodInfo     { return nil }
-func (brokenEngine) Experts() []search.ExpertInfo     { panic("on the streets of London") }
+func (brokenEngine) Rerankers() []learned.RerankerInfo { return nil }
+func (brokenEngine) Methods() []search.MethodInfo      { return nil }
+func (brokenEngine) Experts() []learned.ExpertInfo     { panic("on the streets of London") }
 
 func TestPanics(t *testing.T) {
 	s := start(t, Options{Engine: brokenEngine{testEngine(t, engineOptions{})}})
@@ -363,7 +366,7 @@ func mustUnmarshal(t *testing.T, data []byte, into any) {
 // TestUnspeakableAnswer has the engine answer with what JSON cannot hold: the
 // whole answer becomes a problem, with nothing left of the good one.
 func TestUnspeakableAnswer(t *testing.T) {
-	s := start(t, Options{Engine: cannedEngine{testEngine(t, engineOptions{}), search.Response{TookMS: math.NaN()}}})
+	s := start(t, Options{Engine: cannedEngine{testEngine(t, engineOptions{}), reply.Response{TookMS: math.NaN()}}})
 	r := s.post("/v1/search", `{"question":"bees"}`)
 	if p := r.problem(t); p.Code != "internal" || r.Header.Get("Server-Timing") != "" ||
 		r.Header.Get("Cache-Control") != "no-store" {

@@ -37,7 +37,7 @@ func TestConnectionsOfOneKey(t *testing.T) {
 	})
 	begun := strings.Replace(slowUpload, "\r\n", "\r\nX-API-Key: many\r\n", 1)
 	slow := []string{begun, strings.Replace(slowSearch, "\r\n", "\r\nX-API-Key: many\r\n", 1)}
-	search := func(key string) reply {
+	search := func(key string) received {
 		return s.send(http.MethodPost, "/v1/search", `{"question":"bees"}`, "Content-Type", typeJSON, "X-API-Key", key)
 	}
 	held := func(n int) {

@@ -10,18 +10,18 @@ import (
 )
 
 // asked sends a request with the name of a key.
-func asked(t *testing.T, api *API, method, path, body, key string) reply {
+func asked(t *testing.T, api *API, method, path, body, key string) received {
 	t.Helper()
 	v := visitor{method: method, path: path, body: body}
 	if body != "" {
 		v.contentType = typeJSON
 	}
 	got := v.visit(t, api, t.Context(), key)
-	return reply{got.Result(), got.Body.Bytes()}
+	return received{got.Result(), got.Body.Bytes()}
 }
 
 // filtered sends a request whose query string has a filter.
-func filtered(t *testing.T, api *API, method, path, filter, key string) reply {
+func filtered(t *testing.T, api *API, method, path, filter, key string) received {
 	t.Helper()
 	join := "?"
 	if strings.Contains(path, "?") {
@@ -31,7 +31,7 @@ func filtered(t *testing.T, api *API, method, path, filter, key string) reply {
 }
 
 // idsIn returns the ids of passages or results in an answer.
-func idsIn(t *testing.T, r reply) (ids []string) {
+func idsIn(t *testing.T, r received) (ids []string) {
 	t.Helper()
 	var said struct {
 		Results   []struct{ ID string }

@@ -96,7 +96,7 @@ func mustJSON(t *testing.T, v any) string {
 // no upload.
 func TestRejectedUpload(t *testing.T) {
 	s := startWriting(t, writingOptions{})
-	post := func(path, contentType, body string) reply {
+	post := func(path, contentType, body string) received {
 		request, _ := http.NewRequest(http.MethodPost, "http://"+s.address+path, strings.NewReader(body))
 		request.Header.Set("Content-Type", contentType)
 		response, err := s.client.Do(request)
@@ -108,7 +108,7 @@ func TestRejectedUpload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return reply{response, text}
+		return received{response, text}
 	}
 	r := post("/v1/passages?strict=true", typeLines, `{"id":"a","text":"b","url":"x"}`+"\n"+`{"id":"b"}`)
 	lines, last := parseAnswer(t, r.body)

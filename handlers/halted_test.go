@@ -7,6 +7,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 )
 
@@ -25,7 +27,7 @@ func (s *halted) wait(ctx context.Context) error {
 	return nil
 }
 
-func (s *halted) Search(ctx context.Context, _ search.Caller, r search.Request) (out search.Response, err error) {
+func (s *halted) Search(ctx context.Context, _ search.Caller, r search.Request) (out reply.Response, err error) {
 	if err := s.wait(ctx); err != nil {
 		return out, err
 	}
@@ -40,7 +42,7 @@ func (s *halted) Batch(
 ) error {
 	if err := s.wait(ctx); err != nil {
 		for range rs {
-			if err := deliver(search.Answer{Err: &search.Error{Kind: search.Deadline, Code: "deadline", Err: err}}); err != nil {
+			if err := deliver(search.Answer{Err: &fault.Error{Kind: fault.Deadline, Code: "deadline", Err: err}}); err != nil {
 				return err
 			}
 		}

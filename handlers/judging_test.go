@@ -90,7 +90,7 @@ func TestJudgmentsElsewhere(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	s.api.AttachJudgments(nil)
-	for _, r := range []reply{
+	for _, r := range []received{
 		s.post("/v1/judgments", body), s.send(http.MethodGet, "/v1/judgments", ""), s.send(http.MethodGet, "/v1/judgments/questions", ""),
 	} {
 		if p := r.problem(t); p.Code != "no_such_path" || !strings.Contains(p.Detail, "store") {

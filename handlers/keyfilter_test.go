@@ -18,6 +18,7 @@ import (
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
 )
 
 // secret is a word of every passage of the group that the restricted key of grouped may not see.
@@ -87,8 +88,8 @@ func (s shelfWriter) Passage(
 ) (p corpus.Passage, version string, ok bool, err error) {
 	// Without what restricts the context: the log knows no keys.
 	p, version, err = s.engine.Passage(context.Background(), search.Caller{}, id)
-	var refused *search.Error
-	if errors.As(err, &refused) && refused.Kind == search.NotFound {
+	var refused *fault.Error
+	if errors.As(err, &refused) && refused.Kind == fault.NotFound {
 		return p, "", false, ctx.Err()
 	}
 	return p, version, err == nil, err

@@ -5,7 +5,7 @@ import (
 
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/identity"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/search/storage"
 )
 
@@ -25,7 +25,7 @@ func (e *admittedEngine) seen(all int) int {
 // withoutOthers returns the description of an expert that the caller may see. For a key with a filter, Passages and
 // Rows count only passages that match it, and Recall and Warnings, which are about all passages, are nil. For other
 // callers it returns info unchanged.
-func (e *admittedEngine) withoutOthers(info search.ExpertInfo) search.ExpertInfo {
+func (e *admittedEngine) withoutOthers(info learned.ExpertInfo) learned.ExpertInfo {
 	if !identity.IsRestricted(e.call.r.Context()) {
 		return info
 	}

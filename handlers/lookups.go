@@ -8,15 +8,17 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // ExpertList is the answer of /v1/experts.
 type ExpertList struct {
-	Experts     []search.ExpertInfo     `json:"experts"`
-	Readers     []search.ReaderInfo     `json:"readers,omitempty"`
-	Rerankers   []search.RerankerInfo   `json:"rerankers,omitempty"`
-	Methods     []search.MethodInfo     `json:"methods"`
-	Reliability []search.ReliabilityBin `json:"reliability,omitempty"` // of the answers' confidence
+	Experts     []learned.ExpertInfo     `json:"experts"`
+	Readers     []learned.ReaderInfo     `json:"readers,omitempty"`
+	Rerankers   []learned.RerankerInfo   `json:"rerankers,omitempty"`
+	Methods     []search.MethodInfo      `json:"methods"`
+	Reliability []learned.ReliabilityBin `json:"reliability,omitempty"` // of the answers' confidence
 }
 
 // getExperts answers GET /v1/experts.
@@ -25,7 +27,7 @@ func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Experts = []search.ExpertInfo{}
+	out.Experts = []learned.ExpertInfo{}
 	out.Readers = engine.Readers()
 	out.Rerankers = engine.Rerankers()
 	out.Methods = engine.Methods()
@@ -37,7 +39,7 @@ func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 }
 
 // getExpert answers GET /v1/experts/{name}.
-func (a *API) getExpert(c *call, _ none) (out search.ExpertInfo, err error) {
+func (a *API) getExpert(c *call, _ none) (out learned.ExpertInfo, err error) {
 	engine, err := c.engine()
 	if err != nil {
 		return out, err
@@ -47,7 +49,7 @@ func (a *API) getExpert(c *call, _ none) (out search.ExpertInfo, err error) {
 }
 
 // withoutNulls returns the expert with empty maps for nil ones, so that they are {} and not null in JSON.
-func withoutNulls(expert search.ExpertInfo) search.ExpertInfo {
+func withoutNulls(expert learned.ExpertInfo) learned.ExpertInfo {
 	if expert.Fingerprints == nil {
 		expert.Fingerprints = map[string]string{}
 	}
@@ -84,13 +86,13 @@ func (a *API) getPassage(c *call) error {
 // when a client sends it back, it is ignored (passOverPlace).
 type PlacedPassage struct {
 	corpus.Passage
-	search.Place
-	search.Extent // in bytes
+	reply.Place
+	reply.Extent // in bytes
 }
 
 // placed returns a passage with its place.
 func placed(p *corpus.Passage) PlacedPassage {
-	return PlacedPassage{Passage: *p, Place: search.PlaceOf(p), Extent: search.ExtentOf(p, search.OffsetBytes)}
+	return PlacedPassage{Passage: *p, Place: reply.PlaceOf(p), Extent: reply.ExtentOf(p, reply.OffsetBytes)}
 }
 
 // allPlaced returns passages with their places, in their order.

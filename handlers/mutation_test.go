@@ -93,7 +93,7 @@ func (s *server) try(m mutation) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	r := reply{response, body}
+	r := received{response, body}
 	if response.StatusCode >= 400 && response.Header.Get("Content-Type") != typeProblem {
 		return response.StatusCode, fmt.Errorf("no problem but %q", body)
 	}

@@ -17,6 +17,7 @@ import (
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // shelf is several collections in memory. Those that are being used are counted.
@@ -109,7 +110,7 @@ func asking(t *testing.T, api *API, method, path, body, key string) (int, string
 	w := httptest.NewRecorder()
 	api.ServeHTTP(w, r)
 	provoked(w.Body.Bytes())
-	keepsContract(t, method, r.URL.Path, reply{w.Result(), w.Body.Bytes()})
+	keepsContract(t, method, r.URL.Path, received{w.Result(), w.Body.Bytes()})
 	return w.Code, w.Body.String()
 }
 
@@ -404,11 +405,11 @@ type waiting struct {
 	begun, goOn chan struct{}
 }
 
-func (s waiting) Search(ctx context.Context, _ search.Caller, r search.Request) (search.Response, error) {
+func (s waiting) Search(ctx context.Context, _ search.Caller, r search.Request) (reply.Response, error) {
 	if r.Question == "wait" {
 		s.begun <- struct{}{}
 		<-s.goOn
-		return search.Response{Degraded: []search.Missing{}, Results: []search.Result{}}, nil
+		return reply.Response{Degraded: []reply.Missing{}, Results: []reply.Result{}}, nil
 	}
 	return s.Engine.Search(ctx, search.Caller{}, r)
 }

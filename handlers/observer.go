@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -32,7 +32,7 @@ func (o Observer) Stage(ctx context.Context, source, stage string, took time.Dur
 }
 
 // Answer implements search.Observer.
-func (o Observer) Answer(ctx context.Context, answer search.Response) {
+func (o Observer) Answer(ctx context.Context, answer reply.Response) {
 	outcome := "complete"
 	switch {
 	case len(answer.Degraded) > 0:

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestSlowSearches: a search that took longer than the operator wants is logged with its
@@ -15,11 +15,11 @@ import (
 func TestSlowSearches(t *testing.T) {
 	var log bytes.Buffer
 	o := Observer{Metrics: NewMetrics(), Logger: slog.New(slog.NewJSONHandler(&log, nil)), Slow: 100 * time.Millisecond}
-	answer := search.Response{
+	answer := reply.Response{
 		Question: "secret",
 		Fusion:   "gate",
 		TookMS:   99.9,
-		Sources:  []search.Source{{Name: "base", Took: search.Took{Encode: 70.5}}},
+		Sources:  []reply.Source{{Name: "base", Took: reply.Took{Encode: 70.5}}},
 	}
 	o.Answer(t.Context(), answer)
 	if log.Len() > 0 {

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // largeAnswers returns a library whose fifty passages "large" have a quarter of a MiB each.
@@ -187,7 +188,7 @@ func TestNobodyWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var answer search.Response
+	var answer reply.Response
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || len(answer.Results) != 16 {
 		t.Errorf("%d results, %v", len(answer.Results), err)
 	}

@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
-func decodeResponse(t *testing.T, body []byte) search.Response {
+func decodeResponse(t *testing.T, body []byte) reply.Response {
 	t.Helper()
-	var r search.Response
+	var r reply.Response
 	if err := json.Unmarshal(body, &r); err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}
@@ -154,7 +156,7 @@ func TestLookups(t *testing.T) {
 		list.Experts[2].Calibration != nil {
 		t.Errorf("%+v, %v", list, err)
 	}
-	var expert search.ExpertInfo
+	var expert learned.ExpertInfo
 	if err := json.Unmarshal(s.send(http.MethodGet, "/v1/experts/wiki", "").body, &expert); err != nil ||
 		expert.Name != "wiki" ||
 		expert.EnsembleMembers != 3 {
@@ -183,15 +185,15 @@ func TestLookups(t *testing.T) {
 // bareEngine knows next to nothing about its experts.
 type bareEngine struct{ Engine }
 
-func (bareEngine) Readers() []search.ReaderInfo { return nil }
+func (bareEngine) Readers() []learned.ReaderInfo { return nil }
 
-func (bareEngine) Rerankers() []search.RerankerInfo { return nil }
+func (bareEngine) Rerankers() []learned.RerankerInfo { return nil }
 
-func (bareEngine) Methods() []search.MethodInfo { return []search.MethodInfo{} }
-func (bareEngine) Experts() []search.ExpertInfo { return []search.ExpertInfo{{Name: "bare"}} }
+func (bareEngine) Methods() []search.MethodInfo  { return []search.MethodInfo{} }
+func (bareEngine) Experts() []learned.ExpertInfo { return []learned.ExpertInfo{{Name: "bare"}} }
 
-func (bareEngine) Expert(string) (search.ExpertInfo, error) {
-	return search.ExpertInfo{Name: "bare"}, nil
+func (bareEngine) Expert(string) (learned.ExpertInfo, error) {
+	return learned.ExpertInfo{Name: "bare"}, nil
 }
 
 func TestBareExperts(t *testing.T) {
@@ -255,7 +257,7 @@ func unmarshal(data []byte, into any) error { return json.Unmarshal(data, into) 
 func TestFilteredSearch(t *testing.T) {
 	s := start(t, Options{})
 	one, none := `{"question":"bees","fusion":"rrf","filter":{"tags_all":["nature"]},"fields":["tags","metadata"]}`, `{"question":"bees","filter":{"tags_any":["nobody's"]}}`
-	for name, r := range map[string]reply{"POST": s.post("/v1/search", one), "GET": s.send(http.MethodGet, "/v1/search?q=bees&fusion=rrf&tags_all=nature&fields=tags,metadata", "")} {
+	for name, r := range map[string]received{"POST": s.post("/v1/search", one), "GET": s.send(http.MethodGet, "/v1/search?q=bees&fusion=rrf&tags_all=nature&fields=tags,metadata", "")} {
 		answer := decodeResponse(t, r.body)
 		if r.StatusCode != http.StatusOK || len(answer.Results) != 1 || answer.Results[0].ID != "bees" ||
 			answer.Selected == nil ||
@@ -306,7 +308,7 @@ func TestTypedQuestions(t *testing.T) {
 	} {
 		got := s.send(http.MethodGet, "/v1/search"+address+"&fusion=rrf", "")
 		want := s.post("/v1/search", body[:len(body)-1]+`,"fusion":"rrf"}`)
-		var a, b search.Response
+		var a, b reply.Response
 		if err := errors.Join(json.Unmarshal(got.body, &a), json.Unmarshal(want.body, &b)); err != nil ||
 			got.StatusCode != 200 ||
 			want.StatusCode != 200 {
@@ -317,7 +319,7 @@ func TestTypedQuestions(t *testing.T) {
 			t.Errorf("%s: %s\n%s: %s", address, got.body, body, want.body)
 		}
 	}
-	var literal search.Response
+	var literal reply.Response
 	if r := s.post("/v1/search", `{"question":"\"bees\" -wasps"}`); json.Unmarshal(r.body, &literal) != nil ||
 		literal.Question != `"bees" -wasps` ||
 		literal.Selected != nil {

@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/reply"
 )
 
 // postSearch answers POST /v1/search.
@@ -116,7 +118,7 @@ func splitTyped(body map[string]any, typed any, query map[string]any) {
 		body["question"] = typed
 		return
 	}
-	question, must, mustNot := search.Typed(text)
+	question, must, mustNot := ask.Typed(text)
 	body["question"] = question
 	for name, words := range map[string][]string{"must": must, "must_not": mustNot} {
 		list, _ := query[name].([]any)
@@ -208,7 +210,7 @@ func (a *API) answerSearch(c *call, engine *admittedEngine, request search.Reque
 	x := exchangeOf(c.r.Context())
 	x.question = request.Question
 	c.limit(x.arrived.Add(timeoutOf(request, engine)))
-	var response search.Response
+	var response reply.Response
 	streamed := wantsEvents(c.r)
 	if streamed {
 		response, err = (&events{c: c, ctx: c.r.Context()}).search(engine, request)
@@ -251,7 +253,7 @@ func (a *API) ownCollections(r *search.Request) *Problem {
 
 // serverTiming returns what the stages took, in the form that browsers' developer
 // tools draw (W3C Server Timing): encode-wiki;dur=1.6.
-func serverTiming(r search.Response) string {
+func serverTiming(r reply.Response) string {
 	var parts []string
 	for _, s := range r.Sources {
 		for _, stage := range []struct {

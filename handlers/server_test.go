@@ -159,14 +159,14 @@ func start(t testing.TB, o Options, timeouts ...ServeOptions) *server {
 	return s
 }
 
-// reply is an answer with its body read.
-type reply struct {
+// received is an answer with its body read.
+type received struct {
 	*http.Response
 	body []byte
 }
 
 // problem reads the body as a problem.
-func (r reply) problem(t testing.TB) Problem {
+func (r received) problem(t testing.TB) Problem {
 	t.Helper()
 	if got := r.Header.Get("Content-Type"); got != typeProblem {
 		t.Fatalf("status %d with type %q and body %.200s", r.StatusCode, got, r.body)
@@ -185,7 +185,7 @@ func (r reply) problem(t testing.TB) Problem {
 }
 
 // send sends a request; header is a list of names and values.
-func (s *server) send(method, path, body string, header ...string) reply {
+func (s *server) send(method, path, body string, header ...string) received {
 	s.t.Helper()
 	var reader io.Reader
 	if body != "" {
@@ -212,7 +212,7 @@ func (s *server) send(method, path, body string, header ...string) reply {
 		s.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	provoked(out)
-	r := reply{response, out}
+	r := received{response, out}
 	keepsContract(s.t, method, request.URL.EscapedPath(), r)
 	if r.StatusCode >= 400 && method != http.MethodHead {
 		r.problem(s.t)
@@ -234,7 +234,7 @@ func readAll(response *http.Response) ([]byte, error) {
 }
 
 // post sends JSON.
-func (s *server) post(path, body string, header ...string) reply {
+func (s *server) post(path, body string, header ...string) received {
 	s.t.Helper()
 	return s.send(http.MethodPost, path, body, append([]string{"Content-Type", "application/json"}, header...)...)
 }

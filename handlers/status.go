@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"example.org/conclave/internal/overload"
-	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
 )
 
 // conditionOf returns what the document says of a code, or that of an internal error.
@@ -25,7 +25,7 @@ func problemOf(ctx context.Context, err error) *Problem {
 	if errors.As(err, &p) {
 		return p
 	}
-	var e *search.Error
+	var e *fault.Error
 	if errors.As(err, &e) {
 		detail := e.Detail
 		if len(e.Fields) == 0 || !strings.HasPrefix(detail, strings.TrimPrefix(e.Fields[0].Pointer, "/")+" ") {

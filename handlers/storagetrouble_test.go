@@ -52,7 +52,7 @@ func TestStorageFull(t *testing.T) {
 		r.problem(t).Code != "storage_full" {
 		t.Errorf("an upload: %d %s", r.StatusCode, r.body)
 	}
-	for _, r := range []reply{s.put("/v1/passages/x", `{"text":"x"}`),
+	for _, r := range []received{s.put("/v1/passages/x", `{"text":"x"}`),
 		s.send(http.MethodDelete, "/v1/passages/seed0", "")} {
 		if p := r.problem(t); r.StatusCode != http.StatusInsufficientStorage || p.Code != "storage_full" {
 			t.Errorf("%d %s", r.StatusCode, r.body)
@@ -109,7 +109,7 @@ func TestRefusedWithReason(t *testing.T) {
 		s := startWriting(t, writingOptions{wrap: func(w Writer) Writer {
 			return full{w, &left, reasoned{"index [moon] blocked by: [read-only (api)]", c.cause}}
 		}})
-		for _, r := range []reply{
+		for _, r := range []received{
 			s.put("/v1/passages/x", `{"text":"x"}`), s.send(http.MethodDelete, "/v1/passages/seed0", ""),
 		} {
 			p := r.problem(t)

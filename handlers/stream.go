@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 const typeEvents = "text/event-stream"
@@ -40,12 +41,12 @@ type written struct {
 }
 
 // search answers a search with events.
-func (e *events) search(engine Engine, request search.Request) (search.Response, error) {
+func (e *events) search(engine Engine, request search.Request) (reply.Response, error) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	requestID := exchangeOf(ctx).requestID
 	response, err := engine.Search(ctx, search.Caller{Watching: search.Watching{
-		Found: func(r search.Response) error {
+		Found: func(r reply.Response) error {
 			r = e.c.api.withoutStages(ctx, r)
 			r.RequestID = requestID
 			return e.send("passages", r)

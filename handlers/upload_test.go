@@ -19,7 +19,7 @@ import (
 )
 
 // upload sends lines and reads the answer's.
-func (s *writingServer) upload(path, body string, header ...string) (reply, []UploadLine, *Problem) {
+func (s *writingServer) upload(path, body string, header ...string) (received, []UploadLine, *Problem) {
 	s.t.Helper()
 	r := s.send(http.MethodPost, path, body, append([]string{"Content-Type", typeLines}, header...)...)
 	if r.StatusCode != http.StatusOK {

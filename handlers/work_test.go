@@ -18,13 +18,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // idleEngine answers at once, so that what is measured is the way to it.
 type idleEngine struct{ Engine }
 
-func (idleEngine) Search(context.Context, search.Caller, search.Request) (search.Response, error) {
-	return search.Response{}, nil
+func (idleEngine) Search(context.Context, search.Caller, search.Request) (reply.Response, error) {
+	return reply.Response{}, nil
 }
 
 func (idleEngine) Batch(

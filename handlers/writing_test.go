@@ -19,6 +19,7 @@ import (
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/store/folder"
 	"example.org/conclave/store/folder/view"
 )
@@ -123,7 +124,7 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 func (s *writingServer) found(question string) []string {
 	s.t.Helper()
 	r := s.post("/v1/search", fmt.Sprintf(`{"question":%q,"k":50,"collapse":false}`, question))
-	var response search.Response
+	var response reply.Response
 	if err := json.Unmarshal(r.body, &response); err != nil || r.StatusCode != http.StatusOK {
 		s.t.Fatalf("%d %s %v", r.StatusCode, r.body, err)
 	}
@@ -134,7 +135,7 @@ func (s *writingServer) found(question string) []string {
 	return ids
 }
 
-func (s *writingServer) put(path, body string, header ...string) reply {
+func (s *writingServer) put(path, body string, header ...string) received {
 	s.t.Helper()
 	return s.send(http.MethodPut, path, body, append([]string{"Content-Type", "application/json"}, header...)...)
 }
@@ -417,7 +418,7 @@ func TestReadOnly(t *testing.T) {
 		code     string
 	}{{true, 403, "read_only"}, {false, 503, "not_ready"}} {
 		s := start(t, Options{ReadOnly: c.readOnly})
-		for _, r := range []reply{
+		for _, r := range []received{
 			s.send(http.MethodPut, "/v1/passages/a", `{"text":"a"}`, "Content-Type", "application/json"),
 			s.send(http.MethodDelete, "/v1/passages/a", ""),
 			s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", "application/x-ndjson"),

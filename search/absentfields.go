@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/spelling"
 	"example.org/conclave/internal/wording"
-	"example.org/conclave/search/internal/presenting"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -20,7 +20,7 @@ const mostAbsent = 8
 // absentFields returns a note for each field of a request that no passage has: one of the filter if nothing was found,
 // one of a facet that has no values, and the one to sort by if no result shows it. Only passages count that the caller
 // may see. It takes a turn for each field that it looks for. An error of the store, or the end of ctx, gives no note.
-func (e *Engine) absentFields(ctx context.Context, r *Request, out *presenting.Response) (notes []string) {
+func (e *Engine) absentFields(ctx context.Context, r *Request, out *reply.Response) (notes []string) {
 	var asked []string
 	if len(out.Results) == 0 && len(out.Groups) == 0 && len(out.Rankings) == 0 {
 		asked = fieldsOf(&r.Filter.Condition)
@@ -30,7 +30,7 @@ func (e *Engine) absentFields(ctx context.Context, r *Request, out *presenting.R
 			asked = append(asked, f.Field)
 		}
 	}
-	shown := func(x presenting.Result) bool { _, there := x.Metadata[r.Sort.Field]; return there }
+	shown := func(x reply.Result) bool { _, there := x.Metadata[r.Sort.Field]; return there }
 	if r.Sort.Field != "" && !slices.ContainsFunc(out.Results, shown) {
 		asked = append(asked, r.Sort.Field)
 	}

@@ -4,8 +4,10 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/learned"
 )
 
 const (
@@ -35,8 +37,8 @@ func (l *lineUp) planAnswer(r *Request, p *plan.Plan, wrong *fault.Problems) {
 			wrong,
 			"/answer/combine",
 			o.Combine,
-			plan.CombineBest,
-			[]string{plan.CombineBest, plan.CombineSum},
+			ask.CombineBest,
+			[]string{ask.CombineBest, ask.CombineSum},
 		)
 		checkLeastChance(wrong, o.MinChance)
 		return
@@ -50,8 +52,8 @@ func (l *lineUp) planAnswer(r *Request, p *plan.Plan, wrong *fault.Problems) {
 		wrong,
 		"/answer/combine",
 		o.Combine,
-		plan.CombineBest,
-		[]string{plan.CombineBest, plan.CombineSum},
+		ask.CombineBest,
+		[]string{ask.CombineBest, ask.CombineSum},
 	)
 	checkLeastChance(wrong, o.MinChance)
 	if o.MaxTokens != 0 && p.Reader != nil {
@@ -73,15 +75,15 @@ func checkLeastChance(w *fault.Problems, least *float64) {
 
 // readersFor returns the reader that marks and the generator that writes for a name: a generator has
 // the first that marks beside it, if there is one. nil: there is none.
-func (l *lineUp) readersFor(name string, wrong *fault.Problems) (marks, writes *plan.LoadedReader) {
-	first := func(generates bool) *plan.LoadedReader {
-		at := slices.IndexFunc(l.readers, func(x plan.LoadedReader) bool { return (x.Generator != nil) == generates })
+func (l *lineUp) readersFor(name string, wrong *fault.Problems) (marks, writes *learned.LoadedReader) {
+	first := func(generates bool) *learned.LoadedReader {
+		at := slices.IndexFunc(l.readers, func(x learned.LoadedReader) bool { return (x.Generator != nil) == generates })
 		if at < 0 {
 			return nil
 		}
 		return &l.readers[at]
 	}
-	if name == plan.ReaderAuto && len(l.readers) > 0 {
+	if name == ask.ReaderAuto && len(l.readers) > 0 {
 		return first(false), first(true)
 	}
 	x := l.readerFor(name, wrong)
@@ -92,7 +94,7 @@ func (l *lineUp) readersFor(name string, wrong *fault.Problems) (marks, writes *
 }
 
 // readerFor returns the reader of a name, or the first if the name is empty.
-func (l *lineUp) readerFor(name string, wrong *fault.Problems) *plan.LoadedReader {
+func (l *lineUp) readerFor(name string, wrong *fault.Problems) *learned.LoadedReader {
 	if len(l.readers) == 0 {
 		wrong.Add("needs_reader", "/answer", "answers are marked by a reader, and none is loaded")
 		return nil

@@ -14,10 +14,11 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/presenting"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/extract"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // marker is a reader that marks words by rules that a test can follow: in every passage
@@ -35,11 +36,11 @@ func (m *marker) KnownWords(string) (words, whole, unknown int) {
 	return cmp.Or(m.words, 4), 0, m.unknown
 }
 
-func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) (out []plan.Reading, err error) {
+func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) (out []learned.Reading, err error) {
 	m.read = nil
 	for _, p := range passages {
 		m.read = append(m.read, p.ID)
-		r := plan.Reading{
+		r := learned.Reading{
 			Select: float64(strings.Count(p.Text, "red")),
 			Starts: math.Inf(-1),
 			Ends:   math.Inf(-1),
@@ -55,7 +56,7 @@ func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) 
 					break
 				}
 				at += i
-				r.Spans = append(r.Spans, plan.Span{Start: at, End: at + len(w.word), Score: 2 * w.logit})
+				r.Spans = append(r.Spans, learned.Span{Start: at, End: at + len(w.word), Score: 2 * w.logit})
 				r.Starts = math.Log(math.Exp(r.Starts) + math.Exp(w.logit))
 				at += len(w.word)
 			}
@@ -73,18 +74,18 @@ func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) 
 func withReader() (*stage, *marker) {
 	s := newStage("A", 60)
 	m := new(marker)
-	s.config.Readers = []plan.LoadedReader{{Reader: m, Name: "marker"}, {Reader: m, Name: "other"}}
+	s.config.Readers = []learned.LoadedReader{{Reader: m, Name: "marker"}, {Reader: m, Name: "other"}}
 	return s, m
 }
 
-func wanted(o plan.AnswerOptions) plan.AnswerOptions { o.Wanted = true; return o }
+func wanted(o ask.AnswerOptions) ask.AnswerOptions { o.Wanted = true; return o }
 
 // TestAnswersByHand: of the passages of the results, in their order, the likeliest words
 // of each, or equal words of all together.
 func TestAnswersByHand(t *testing.T) {
 	s, m := withReader()
-	for _, combine := range []string{"", plan.CombineBest, plan.CombineSum} {
-		got := s.ask(t, Request{Question: askedOften, K: 5, Answer: wanted(plan.AnswerOptions{Combine: combine})})
+	for _, combine := range []string{"", ask.CombineBest, ask.CombineSum} {
+		got := s.ask(t, Request{Question: askedOften, K: 5, Answer: wanted(ask.AnswerOptions{Combine: combine})})
 		if !slices.Equal(m.read, ids(got.Results)) || len(got.Answers) == 0 {
 			t.Fatalf("read %v of %v, %+v", m.read, ids(got.Results), got.Answers)
 		}
@@ -110,22 +111,22 @@ func TestAnswersByHand(t *testing.T) {
 			}
 		}
 		for i, a := range got.Answers {
-			at := slices.IndexFunc(got.Results, func(r presenting.Result) bool { return r.ID == a.Passage })
+			at := slices.IndexFunc(got.Results, func(r reply.Result) bool { return r.ID == a.Passage })
 			if at < 0 || got.Results[at].Text[a.Start:a.End] != a.Text || a.Chance != nil {
 				t.Fatalf("answer %+v", a)
 			}
 			want := joint[a.Passage+a.Text]
-			if combine == plan.CombineSum {
+			if combine == ask.CombineSum {
 				want = total[a.Text]
 			}
 			if math.Abs(a.Score-want) > 1e-9 || i > 0 && a.Score > got.Answers[i-1].Score {
 				t.Errorf("%s: answer %d: %+v, by hand %g", combine, i+1, a, want)
 			}
-			if slices.ContainsFunc(got.Answers[:i], func(o answering.Extract) bool { return o.Text == a.Text }) {
+			if slices.ContainsFunc(got.Answers[:i], func(o reply.Extract) bool { return o.Text == a.Text }) {
 				t.Errorf("%q twice", a.Text)
 			}
 		}
-		if combine != plan.CombineSum && math.Abs(got.Answers[0].Score-best) > 1e-9 {
+		if combine != ask.CombineSum && math.Abs(got.Answers[0].Score-best) > 1e-9 {
 			t.Errorf("the first has %g, the best %g", got.Answers[0].Score, best)
 		}
 	}
@@ -142,7 +143,7 @@ func TestWhichPassagesAreRead(t *testing.T) {
 		engine := s.engine(t)
 		got, err := engine.Search(
 			context.Background(), Caller{},
-			Request{Question: askedOften, K: c.k, Offset: c.offset, Answer: wanted(plan.AnswerOptions{Passages: c.passages})},
+			Request{Question: askedOften, K: c.k, Offset: c.offset, Answer: wanted(ask.AnswerOptions{Passages: c.passages})},
 		)
 		err = errors.Join(err, engine.Close(context.Background()))
 		if err != nil {
@@ -161,15 +162,15 @@ func TestWhichPassagesAreRead(t *testing.T) {
 type fixedChance struct{}
 
 func (fixedChance) Of(signals []float64) (float64, error) {
-	return 1 / math.Exp(signals[slices.Index(answering.AnswerSignals(), "rank")]), nil
+	return 1 / math.Exp(signals[slices.Index(extract.AnswerSignals(), "rank")]), nil
 }
 
 // TestSilence: no answers where none is sure enough, nor for what the reader cannot read.
 func TestSilence(t *testing.T) {
 	s, m := withReader()
 	s.config.Readers[0].Chance = fixedChance{}
-	answers := func(least *float64) []answering.Extract {
-		return s.ask(t, Request{Question: askedOften, Answer: wanted(plan.AnswerOptions{MinChance: least})}).Answers
+	answers := func(least *float64) []reply.Extract {
+		return s.ask(t, Request{Question: askedOften, Answer: wanted(ask.AnswerOptions{MinChance: least})}).Answers
 	}
 	if got := answers(nil); len(got) < 2 || *got[0].Chance != 1 || *got[1].Chance != .5 {
 		t.Errorf("%+v", got)
@@ -200,7 +201,7 @@ func TestCutPassagesAreTold(t *testing.T) {
 		Question: "q",
 		K:        3,
 		Fusion:   methodsOf(fusion.MethodRRF),
-		Answer:   wanted(plan.AnswerOptions{Passages: 2}),
+		Answer:   wanted(ask.AnswerOptions{Passages: 2}),
 	}
 	found := ids(s.ask(t, request).Results)
 	for _, c := range []struct {
@@ -223,7 +224,7 @@ func TestReaderInTrouble(t *testing.T) {
 	for hook, want := range map[error]string{errors.New("broken"): "it failed", full{}: "its queue is full", context.DeadlineExceeded: "in time"} {
 		s, m := withReader()
 		m.hook = func(context.Context) error { return hook }
-		got := s.ask(t, Request{Question: askedOften, Answer: wanted(plan.AnswerOptions{})})
+		got := s.ask(t, Request{Question: askedOften, Answer: wanted(ask.AnswerOptions{})})
 		if len(got.Results) != 10 || got.Answers == nil || len(got.Answers) > 0 || len(got.Degraded) != 1 ||
 			got.Degraded[0].Source != "marker" ||
 			!strings.Contains(got.Degraded[0].Reason, want) {
@@ -243,7 +244,7 @@ func TestReaderHasItsTime(t *testing.T) {
 		started := time.Now()
 		got, err := engine.Search(
 			context.Background(), Caller{},
-			Request{Question: askedOften, TimeoutMS: 1000, Answer: wanted(plan.AnswerOptions{})},
+			Request{Question: askedOften, TimeoutMS: 1000, Answer: wanted(ask.AnswerOptions{})},
 		)
 		if err != nil || len(got.Degraded) != 2 || len(got.Results) != 10 {
 			t.Fatalf("%v, %+v", err, got.Degraded)
@@ -259,17 +260,17 @@ func TestReaderHasItsTime(t *testing.T) {
 // TestAnswersRefused: what is wrong, with which value, and what is allowed.
 func TestAnswersRefused(t *testing.T) {
 	s, _ := withReader()
-	one := plan.AnswerOptions{}
+	one := ask.AnswerOptions{}
 	for _, c := range []struct {
 		r             Request
 		code, pointer string
 		says          string
 	}{
-		{Request{Answer: wanted(plan.AnswerOptions{Reader: "nobody"})}, "unknown_reader", "/answer/reader", `no reader "nobody": the readers are marker, other`},
-		{Request{Answer: wanted(plan.AnswerOptions{Passages: 51})}, "out_of_range", "/answer/passages", "answer/passages is 51: it has to be from 1 to 50"},
-		{Request{Answer: wanted(plan.AnswerOptions{Passages: -1})}, "out_of_range", "/answer/passages", "is -1"},
-		{Request{Answer: wanted(plan.AnswerOptions{Combine: "all"})}, "unknown_value", "/answer/combine", "best, sum"},
-		{Request{Answer: wanted(plan.AnswerOptions{MinChance: run.Ptr(1.5)})}, "out_of_range", "/answer/min_chance",
+		{Request{Answer: wanted(ask.AnswerOptions{Reader: "nobody"})}, "unknown_reader", "/answer/reader", `no reader "nobody": the readers are marker, other`},
+		{Request{Answer: wanted(ask.AnswerOptions{Passages: 51})}, "out_of_range", "/answer/passages", "answer/passages is 51: it has to be from 1 to 50"},
+		{Request{Answer: wanted(ask.AnswerOptions{Passages: -1})}, "out_of_range", "/answer/passages", "is -1"},
+		{Request{Answer: wanted(ask.AnswerOptions{Combine: "all"})}, "unknown_value", "/answer/combine", "best, sum"},
+		{Request{Answer: wanted(ask.AnswerOptions{MinChance: run.Ptr(1.5)})}, "out_of_range", "/answer/min_chance",
 			"from 0 to 1"},
 		{Request{Fusion: listOf("rrf", "sum"), Answer: wanted(one)}, "not_one_ranking", "/answer", "name one method"},
 	} {
@@ -287,13 +288,13 @@ func TestAnswersRefused(t *testing.T) {
 
 // TestAnswerInJSON: true, false, or an object.
 func TestAnswerInJSON(t *testing.T) {
-	for text, want := range map[string]plan.AnswerOptions{
+	for text, want := range map[string]ask.AnswerOptions{
 		`true`: {Wanted: true}, `false`: {}, `null`: {}, `{}`: {Wanted: true},
 		`{"reader":"x","passages":3,"combine":"sum","min_chance":0}`: {Wanted: true, Reader: "x", Passages: 3,
 			Combine: "sum", MinChance: run.Ptr(0.0)},
 		`{"max_tokens":5}`: {Wanted: true, MaxTokens: 5},
 	} {
-		var got plan.AnswerOptions
+		var got ask.AnswerOptions
 		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Wanted != want.Wanted ||
 			got.Reader != want.Reader ||
 			got.Passages != want.Passages ||
@@ -303,13 +304,13 @@ func TestAnswerInJSON(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 		data, err := json.Marshal(got)
-		var again plan.AnswerOptions
+		var again ask.AnswerOptions
 		if err != nil || json.Unmarshal(data, &again) != nil || again.Wanted != got.Wanted ||
 			again.Passages != got.Passages {
 			t.Errorf("%s became %s", text, data)
 		}
 	}
-	if err := json.Unmarshal([]byte(`"yes"`), new(plan.AnswerOptions)); err == nil {
+	if err := json.Unmarshal([]byte(`"yes"`), new(ask.AnswerOptions)); err == nil {
 		t.Error("text is taken")
 	}
 }
@@ -329,7 +330,7 @@ func TestNormaliseAnswer(t *testing.T) {
 		"anthem":                       "anthem",
 		"theatre of the absurd (1961)": "theatre of absurd 1961",
 	} {
-		if got := answering.NormaliseAnswer(text); got != want {
+		if got := extract.NormaliseAnswer(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -348,16 +349,16 @@ func TestRankedByReader(t *testing.T) {
 	for i := range s.config.Readers {
 		s.config.Readers[i].Ranking = weight
 	}
-	red := func(x presenting.Result) float64 { return float64(strings.Count(x.Text, "red")) }
+	red := func(x reply.Result) float64 { return float64(strings.Count(x.Text, "red")) }
 	read := slices.Clone(before.Results[:12])
 	least := math.Inf(1)
 	for _, x := range read {
 		least = min(least, red(x))
 	}
-	slices.SortStableFunc(read, func(a, b presenting.Result) int {
+	slices.SortStableFunc(read, func(a, b reply.Result) int {
 		return cmp.Compare(red(b)+weight*b.Score, red(a)+weight*a.Score)
 	})
-	r.Answer = wanted(plan.AnswerOptions{Passages: 12, Combine: plan.CombineBest})
+	r.Answer = wanted(ask.AnswerOptions{Passages: 12, Combine: ask.CombineBest})
 	got := s.ask(t, r) // which adds up the contributions
 	if want := append(ids(read), ids(before.Results[12:])...); !slices.Equal(ids(got.Results), want) ||
 		slices.Equal(want, ids(before.Results)) {
@@ -366,22 +367,22 @@ func TestRankedByReader(t *testing.T) {
 	for i, x := range got.Results {
 		c := x.Contributions[len(x.Contributions)-1]
 		if i >= 12 {
-			if c.Origin == answering.OriginRead {
+			if c.Origin == reply.OriginRead {
 				t.Errorf("%s was not read: %+v", x.ID, c)
 			}
-		} else if c.Source != "marker" || c.Origin != answering.OriginRead || math.Abs(*c.Score-(red(x)-least)) > 1e-9 ||
+		} else if c.Source != "marker" || c.Origin != reply.OriginRead || math.Abs(*c.Score-(red(x)-least)) > 1e-9 ||
 			math.Abs(x.Score-read[i].Score-(red(x)-least)/weight) > 1e-6 {
 			t.Errorf("%s: %+v", x.ID, c)
 		}
 	}
-	joint := func(x presenting.Result) float64 {
+	joint := func(x reply.Result) float64 {
 		return math.Exp(red(x) + weight*x.Score - weight*(red(x)-least)/weight)
 	}
 	sum := 0.0
 	for _, x := range got.Results[:12] {
 		sum += joint(x)
 	}
-	at := slices.IndexFunc(got.Results, func(x presenting.Result) bool { return x.ID == got.Answers[0].Passage })
+	at := slices.IndexFunc(got.Results, func(x reply.Result) bool { return x.ID == got.Answers[0].Passage })
 	all, best := 0.0, 0.0
 	for word, logit := range map[string]float64{"cat": 3, "dog": 2, "runs": 1} {
 		if n := strings.Count(got.Results[at].Text, word); n > 0 {
@@ -406,12 +407,12 @@ func TestRankedByReader(t *testing.T) {
 	}
 	other := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodRRF), K: 20}
 	plain := s.ask(t, other)
-	other.Answer = wanted(plan.AnswerOptions{})
+	other.Answer = wanted(ask.AnswerOptions{})
 	if with := s.ask(t, other); !slices.Equal(ids(with.Results), ids(plain.Results)) {
 		t.Errorf("by rrf: %v, without a reader %v", ids(with.Results), ids(plain.Results))
 	}
 
-	again := func(of presenting.Response) []string {
+	again := func(of reply.Response) []string {
 		f := FuseRequest{Fusion: fusion.MethodRRF}
 		for _, x := range of.Results {
 			c := Candidate{ID: x.ID}

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/reply"
 )
 
 // Answer is the outcome of one search of a batch: Err, or Response.
 type Answer struct {
-	Response presenting.Response
+	Response reply.Response
 	Err      error
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/plan"
 )
@@ -21,7 +22,7 @@ const (
 func planFields(p *plan.Plan, r *Request, wrong *fault.Problems) {
 	p.Sort, p.Boost = r.Sort, r.Boost
 	planFacets(p, r, wrong)
-	if r.Sort != (plan.Sort{}) {
+	if r.Sort != (ask.Sort{}) {
 		checkField(wrong, "/sort/field", r.Sort.Field)
 		fault.OneOf(wrong, "/sort/order", r.Sort.Order, "asc", []string{"asc", "desc"})
 		for name, given := range map[string]bool{
@@ -32,7 +33,7 @@ func planFields(p *plan.Plan, r *Request, wrong *fault.Problems) {
 			}
 		}
 	}
-	if r.Boost == (plan.Boost{}) {
+	if r.Boost == (ask.Boost{}) {
 		return
 	}
 	checkField(wrong, "/boost/field", r.Boost.Field)

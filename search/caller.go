@@ -4,8 +4,7 @@ import (
 	"context"
 	"time"
 
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/presenting"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/turn"
 )
 
@@ -30,11 +29,11 @@ type Caller struct {
 type Watching struct {
 	// Found is told the response before an answer is generated. Its error ends the
 	// search.
-	Found func(presenting.Response) error
+	Found func(reply.Response) error
 	// Written is told the generated text so far, whenever it is longer.
 	Written func(text string)
 	// Sentence is told each sentence as Writing.Sentence is.
-	Sentence func(s plan.WrittenSentence)
+	Sentence func(s reply.WrittenSentence)
 }
 
 // takeRoom waits until the caller has memory for so many bytes, without the turn of ctx's step meanwhile. It returns

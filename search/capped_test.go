@@ -5,14 +5,15 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // TestCappedByVerdict: where the passages do not answer at all, the first one is no likelier right than
 // that; elsewhere its confidence stays.
 func TestCappedByVerdict(t *testing.T) {
-	by := &plan.Answerability{Thresholds: plan.Thresholds{Found: .2, Doubtful: .01}}
+	by := &learned.Answerability{Thresholds: reply.Thresholds{Found: .2, Doubtful: .01}}
 	for answerable, want := range map[float64][2]float64{.001: {.001, .001}, .02: {.8, .9}, .5: {.8, .9}} {
 		r := fusion.Ranking{Confidence: run.Ptr(.8), Any: run.Ptr(.9), Answerable: run.Ptr(answerable)}
 		answering.CapByVerdict(&r, by)

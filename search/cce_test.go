@@ -9,9 +9,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/run"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // TestCCE: what is served is what fusion makes of the granularities' evidence, at the
@@ -38,7 +37,7 @@ func TestCCE(t *testing.T) {
 		}
 		got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodCCE), MinConfidence: .01})
 		if got.Confidence == nil || *got.Confidence != run.Printed(*want.Confidence) ||
-			got.Basis != answering.BasisCalibrated {
+			got.Basis != reply.BasisCalibrated {
 			t.Errorf("chosen %v: confidence %v, want %v", c.chosen, got.Confidence, *want.Confidence)
 		}
 		for i, r := range got.Results {
@@ -46,7 +45,7 @@ func TestCCE(t *testing.T) {
 				t.Errorf("chosen %v: rank %d is %s, want %s", c.chosen, i+1, r.ID, id)
 			}
 		}
-		if skipped := sourceOf(got, "C"); skipped.Status != sources.StatusSkipped || skipped.Reason == "" {
+		if skipped := sourceOf(got, "C"); skipped.Status != reply.StatusSkipped || skipped.Reason == "" {
 			t.Errorf("an expert that is no granularity: %+v", skipped)
 		}
 	}
@@ -104,7 +103,7 @@ func TestCCEOfNamedExperts(t *testing.T) {
 		}
 		if name == "hybrid" { // with no weight of words, which find more candidates
 			r.Fusion = methodsOf(fusion.MethodHybrid)
-			r.Weights = map[string]float64{sources.WordSource: 0}
+			r.Weights = map[string]float64{reply.WordSource: 0}
 			r.K = 60
 		}
 		got := s.ask(t, r)

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/presenting"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/extract"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // sure gives every answer one chance for the first passage and another for
@@ -160,7 +160,7 @@ func TestSourcesHaveChances(t *testing.T) {
 	b, words := new(own), new(own)
 	s.config.Experts[1].Chance, s.config.Defaults.WordsChance = b, words
 	no := false
-	with := func(r presenting.Response) (names []string) {
+	with := func(r reply.Response) (names []string) {
 		for _, source := range r.Sources {
 			if source.Chance != nil {
 				names = append(names, source.Name)
@@ -171,7 +171,7 @@ func TestSourcesHaveChances(t *testing.T) {
 		}
 		return names
 	}
-	both := []string{"B", sources.WordSource}
+	both := []string{"B", reply.WordSource}
 	for name, c := range map[string]struct {
 		r    Request
 		want []string
@@ -204,7 +204,7 @@ func TestSourcesHaveChances(t *testing.T) {
 
 // reads is an encoder that knows the words of a list.
 type reads struct {
-	sources.QuestionEncoder
+	learned.QuestionEncoder
 	whole, unknown int
 }
 
@@ -248,19 +248,19 @@ func TestConfidenceSaysWhence(t *testing.T) {
 	s := newStage("ABC", 60)
 	s.config.Defaults.Chances = &sure{first: .4, any: .7}
 	request := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}
-	if r := s.ask(t, request); r.Basis != answering.BasisCalibrated {
+	if r := s.ask(t, request); r.Basis != reply.BasisCalibrated {
 		t.Errorf("the basis is %q", r.Basis)
 	}
 	s = newStage("ABC", 60)
 	s.config.Defaults.Chances = &sure{first: .4, any: .7}
-	s.config.Defaults.ChancesBasis = answering.BasisShipped
+	s.config.Defaults.ChancesBasis = reply.BasisShipped
 	if r := s.ask(t, request); r.Confidence != nil || r.Basis != "" {
 		t.Errorf("without late interaction the shipped confidence is %v, %q", r.Confidence, r.Basis)
 	}
 	s, _, _ = lateStage()
 	s.config.Defaults.Chances = &sure{first: .4, any: .7}
-	s.config.Defaults.ChancesBasis = answering.BasisShipped
-	if r := s.ask(t, request); r.Confidence == nil || r.Basis != answering.BasisShipped {
+	s.config.Defaults.ChancesBasis = reply.BasisShipped
+	if r := s.ask(t, request); r.Confidence == nil || r.Basis != reply.BasisShipped {
 		t.Errorf("with late interaction the shipped confidence is %v, %q", r.Confidence, r.Basis)
 	}
 	s = newStage("ABC", 60)
@@ -291,7 +291,7 @@ func TestConfidenceWithAReader(t *testing.T) {
 		t.Errorf("nobody asked for an answer: %+v", r)
 	}
 	read := gated
-	read.Answer = wanted(plan.AnswerOptions{})
+	read.Answer = wanted(ask.AnswerOptions{})
 	r := s.ask(t, read)
 	if r.Abstained || *r.Confidence != .9 || *r.Any != .9 || len(r.Results) != 5 || len(r.Answers) == 0 {
 		t.Fatalf("sure: %+v", r)
@@ -315,7 +315,7 @@ func TestConfidenceWithAReader(t *testing.T) {
 	}
 	for i, want := range []float64{math.Log(.4 / .6), selections[0], selections[0] - slices.Max(selections[1:]), words} {
 		if math.Abs(judge.seen[i]-want) > 1e-9 {
-			t.Errorf("signal %s is %v, by hand %v", answering.ReadSignals()[i], judge.seen[i], want)
+			t.Errorf("signal %s is %v, by hand %v", extract.ReadSignals()[i], judge.seen[i], want)
 		}
 	}
 	judge.confidence = .1

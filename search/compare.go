@@ -8,10 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // Compare answers one question in several ways. Each answer is that of a search of its own,
@@ -30,7 +31,7 @@ import (
 // deadline is for all sources together; what is known of a source (confidence, familiarity,
 // chance) is there in every answer when one of them needs it; and an expert that alone would have
 // been skipped is there with weight 0 when another request asks it.
-func (e *Engine) Compare(ctx context.Context, requests []Request) ([]presenting.Response, error) {
+func (e *Engine) Compare(ctx context.Context, requests []Request) ([]reply.Response, error) {
 	started := time.Now()
 	l, err := e.begin()
 	if err != nil {
@@ -55,7 +56,7 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]presenting.
 		return nil, err
 	}
 	defer release()
-	responses := make([]presenting.Response, len(plans))
+	responses := make([]reply.Response, len(plans))
 	for i, p := range plans {
 		responses[i], err = l.conclude(whole, p, o, started)
 		if err != nil {
@@ -71,10 +72,10 @@ func (l *lineUp) conclude(
 	p *plan.Plan,
 	o *outcome,
 	started time.Time,
-) (presenting.Response, error) {
+) (reply.Response, error) {
 	a, err := l.rank(ctx, Caller{}, p, o, o.found.FindingsOf(&p.Inquiry))
 	if err != nil {
-		return presenting.Response{}, err
+		return reply.Response{}, err
 	}
 	defer a.Done()
 	return l.finish(ctx, Caller{}, a, o, started)
@@ -133,8 +134,8 @@ func checkComparable(requests []Request) error {
 		r.Sharpness = 0
 		r.MinConfidence = 0
 		r.Offsets = ""
-		r.Answer = plan.AnswerOptions{}
-		r.Rerank = plan.RerankOptions{}
+		r.Answer = ask.AnswerOptions{}
+		r.Rerank = ask.RerankOptions{}
 		r.Without = nil
 		return r
 	}

@@ -8,8 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/presenting"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // comparison returns every method with several sets of sources and options.
@@ -47,10 +46,10 @@ func comparison() []Request {
 }
 
 // withoutTimes takes out what differs between two answers to one request.
-func withoutTimes(r presenting.Response) presenting.Response {
+func withoutTimes(r reply.Response) reply.Response {
 	r.TookMS = 0
 	for i := range r.Sources {
-		r.Sources[i].Took = sources.Took{}
+		r.Sources[i].Took = reply.Took{}
 		r.Sources[i].Confidence, r.Sources[i].Uncertainty = nil, nil // may be there without need
 	}
 	return r

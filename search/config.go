@@ -11,10 +11,9 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/wording"
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/question"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
 )
@@ -53,7 +52,7 @@ type Defaults struct {
 	Rerank     bool // by the first reranker, where there is one
 	// Synonyms are searched for beside the words of a question, and Fields are the declared types of fields
 	// of metadata.
-	Synonyms []question.Synonyms
+	Synonyms []ask.Synonyms
 	Fields   conditions.Types
 	// Alpha is BM25's weight in the hybrid; a request's "weights" for BM25 replaces it.
 	Alpha float64
@@ -81,16 +80,16 @@ type Defaults struct {
 	// ChancesBasis says where the Chances come from; (BasisCalibrated).
 	ChancesBasis string
 	// Answerability is how verdicts are reached on the gate's answers; nil: there are none.
-	Answerability *plan.Answerability
+	Answerability *learned.Answerability
 	// ConfidenceAUROC is, by method, the chance that of a right and a wrong first passage
 	// the right one has the higher confidence; a method that is not named: not known.
 	ConfidenceAUROC map[string]float64
 	// Reliability is how often the first passage of the gate's answers was right, by
 	// confidence, the lowest first; nil: not known for this collection.
-	Reliability []sources.ReliabilityBin
+	Reliability []learned.ReliabilityBin
 	// WordsChance is the calibrated chance that BM25's own first hit answers; nil
 	// likewise.
-	WordsChance sources.Chance
+	WordsChance learned.Chance
 }
 
 // complete fills in what is left out and refuses what cannot work.
@@ -120,7 +119,7 @@ func (c *LineUp) complete(l Limits) error {
 	d := &c.Defaults
 	d.Auto = cmp.Or(d.Auto, fusion.MethodRRF)
 	d.Sharpness = cmp.Or(d.Sharpness, fusion.DefaultSharpness)
-	d.ChancesBasis = cmp.Or(d.ChancesBasis, answering.BasisCalibrated)
+	d.ChancesBasis = cmp.Or(d.ChancesBasis, reply.BasisCalibrated)
 	switch {
 	case d.K < 1 || d.K > l.K:
 		return fmt.Errorf("search: defaults.k is %d: it has to be from 1 to its limit of %d", d.K, l.K)
@@ -167,12 +166,12 @@ func (c *LineUp) checkExperts() error {
 		switch {
 		case x.Name == "":
 			return fmt.Errorf("search: expert %d has no name", i+1)
-		case x.Name == sources.WordSource || x.Name == sources.PhraseSource:
+		case x.Name == reply.WordSource || x.Name == reply.PhraseSource:
 			return fmt.Errorf(
 				"search: an expert is called %q, which is BM25's name (%s over words, %s over pairs of them)",
 				x.Name,
-				sources.WordSource,
-				sources.PhraseSource,
+				reply.WordSource,
+				reply.PhraseSource,
 			)
 		case names[x.Name]:
 			return fmt.Errorf("search: two experts are called %q", x.Name)
@@ -181,8 +180,8 @@ func (c *LineUp) checkExperts() error {
 		}
 		names[x.Name] = true
 		x.Info.Name = x.Name
-		if x.Info.Kind != sources.KindSparse {
-			x.Info.Kind = sources.KindDense
+		if x.Info.Kind != reply.KindSparse {
+			x.Info.Kind = reply.KindDense
 		}
 		if x.Head != nil {
 			x.Info.Domains = x.Head.Domains()
@@ -204,7 +203,7 @@ func (c *LineUp) checkExperts() error {
 	if x := c.Late; x != nil {
 		late := *x
 		late.Info.Name = late.Name
-		late.Info.Kind = sources.KindLate
+		late.Info.Kind = reply.KindLate
 		c.Late = &late
 		if x.Encoder == nil {
 			return fmt.Errorf("search: expert %q has no question encoder", x.Name)
@@ -219,7 +218,7 @@ func (c *LineUp) checkReference() error {
 	if c.Reference == "" {
 		return nil
 	}
-	at := slices.IndexFunc(c.Experts, func(x sources.Expert) bool { return x.Name == c.Reference })
+	at := slices.IndexFunc(c.Experts, func(x learned.Expert) bool { return x.Name == c.Reference })
 	if at < 0 {
 		return fmt.Errorf("search: the reference %q is not among the experts", c.Reference)
 	}

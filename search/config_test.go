@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/reply"
 )
 
 func TestBadConfig(t *testing.T) {
@@ -46,7 +46,7 @@ func TestBadConfig(t *testing.T) {
 func TestConfigFillsIn(t *testing.T) {
 	s := newStage("A", 5)
 	e := s.engine(t)
-	if d := e.Defaults(); d.Auto != "rrf" || d.Sharpness == 0 || d.ChancesBasis != answering.BasisCalibrated {
+	if d := e.Defaults(); d.Auto != "rrf" || d.Sharpness == 0 || d.ChancesBasis != reply.BasisCalibrated {
 		t.Errorf("defaults %+v", d)
 	}
 	if s.config.Experts[0].Info.Name != "" || e.Experts()[0].Name != "A" || e.Experts()[0].EnsembleMembers != 5 {

@@ -8,6 +8,7 @@ import (
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 	"sync"
 	"time"
 ) // askInConversation puts an inquiry to its sources, and at the same time the same question behind those before it
@@ -66,7 +67,7 @@ func rewriteMessages(ctx context.Context, by Caller, p *plan.Plan, bytes int) ti
 	if reason == "" {
 		reason = err.Error()
 	}
-	p.Unwritten = &plan.Missing{
+	p.Unwritten = &reply.Missing{
 		Source: p.Writer.Name,
 		Reason: "the last message was asked as it is and behind those before it, " +
 			"not as a question that stands alone: " + reason,

@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/reply"
 )
 
 // TestEarlierMessagesAddUp: with messages before it, a passage's score is that of the question by itself,
@@ -47,7 +48,7 @@ func TestEarlierMessagesAddUp(t *testing.T) {
 				t.Errorf("%s: %s has %v, and its contributions add up to %v", method, x.ID, x.Score, sum)
 			}
 			c := x.Contributions[len(x.Contributions)-1]
-			if c.Source != answering.EarlierSource || c.Origin != answering.OriginEarlier || math.Abs(c.Weight-weight) > 1e-9 {
+			if c.Source != reply.EarlierSource || c.Origin != reply.OriginEarlier || math.Abs(c.Weight-weight) > 1e-9 {
 				t.Errorf("%s: %s: %+v", method, x.ID, c)
 			}
 			own, found := alone[x.ID]

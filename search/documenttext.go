@@ -10,15 +10,15 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/place"
 	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
 // DocumentText is a document's text, or a part of it.
 type DocumentText struct {
-	Document place.DocumentReference
+	Document reply.DocumentReference
 	Text     string // from the passage on that was asked for
 	Next     int    // the number of the passage that is next; 0: there is none
 }
@@ -67,7 +67,7 @@ func (e *Engine) DocumentText(ctx context.Context, by Caller, id string, from, m
 			Detail: fmt.Sprintf("there is no document %s, or it has no passage %d", wording.Quote(id), from),
 		}
 	}
-	out.Document = *place.PlaceOf(&passages[0]).Document
+	out.Document = *reply.PlaceOf(&passages[0]).Document
 	out.Text = joined(passages, from)
 	return out, nil
 }
@@ -118,7 +118,7 @@ search:
 		return nil, 0, err
 	}
 	for i := range read {
-		if place.PlaceOf(&read[i]).Document == nil || !presenting.SameVersion(&read[i], &read[0]) {
+		if reply.PlaceOf(&read[i]).Document == nil || !presenting.SameVersion(&read[i], &read[0]) {
 			return read[:i], 0, nil // it is being replaced, in a store
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // EmbedRequest asks for the vectors of texts.
@@ -60,7 +61,7 @@ func (e *Engine) Embed(ctx context.Context, by Caller, r EmbedRequest) (EmbedRes
 		return EmbedResponse{}, wrong.Err()
 	}
 	x := l.panel.Experts[i].Model
-	if x.Info.Kind == sources.KindSparse {
+	if x.Info.Kind == reply.KindSparse {
 		wrong.Add(
 			"unknown_expert",
 			"/expert",
@@ -69,9 +70,9 @@ func (e *Engine) Embed(ctx context.Context, by Caller, r EmbedRequest) (EmbedRes
 		)
 		return EmbedResponse{}, wrong.Err()
 	}
-	kind := fault.OneOf(&wrong, "/kind", r.Kind, sources.KindQuestion, []string{sources.KindQuestion, sources.KindPassage})
+	kind := fault.OneOf(&wrong, "/kind", r.Kind, learned.KindQuestion, []string{learned.KindQuestion, learned.KindPassage})
 	checkTexts(&wrong, "/input", r.Input, l.limits)
-	if kind == sources.KindPassage && x.Passages == nil {
+	if kind == learned.KindPassage && x.Passages == nil {
 		wrong.Add(
 			"no_passage_encoder",
 			"/kind",
@@ -89,10 +90,10 @@ func (e *Engine) Embed(ctx context.Context, by Caller, r EmbedRequest) (EmbedRes
 		return EmbedResponse{}, err
 	}
 	var vectors [][]float32
-	if kind == sources.KindPassage {
-		vectors, err = embedPassages(ctx, x, r.Input, sources.CheckVector)
+	if kind == learned.KindPassage {
+		vectors, err = embedPassages(ctx, x, r.Input, learned.CheckVector)
 	} else {
-		vectors, err = embedQuestions(ctx, x, r.Input, sources.CheckVector)
+		vectors, err = embedQuestions(ctx, x, r.Input, learned.CheckVector)
 	}
 	if err != nil {
 		return EmbedResponse{}, l.embedError(ctx, x, err)
@@ -104,7 +105,7 @@ func (e *Engine) Embed(ctx context.Context, by Caller, r EmbedRequest) (EmbedRes
 
 func embedQuestions(
 	ctx context.Context,
-	x *sources.Expert,
+	x *learned.Expert,
 	texts []string,
 	check func([]float32, int) error,
 ) ([][]float32, error) {
@@ -135,7 +136,7 @@ func embedQuestions(
 
 func embedPassages(
 	ctx context.Context,
-	x *sources.Expert,
+	x *learned.Expert,
 	texts []string,
 	check func([]float32, int) error,
 ) (vectors [][]float32, err error) {
@@ -161,7 +162,7 @@ func embedPassages(
 	return vectors, err
 }
 
-func (l *lineUp) embedError(ctx context.Context, x *sources.Expert, err error) error {
+func (l *lineUp) embedError(ctx context.Context, x *learned.Expert, err error) error {
 	return l.modelError(ctx, fmt.Sprintf("expert %q", x.Name), err)
 }
 

@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -81,11 +82,11 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 //
 // The same request to the same generation gives the same answer but for the
 // times, as long as the same sources answer.
-func (e *Engine) Search(ctx context.Context, by Caller, r Request) (presenting.Response, error) {
+func (e *Engine) Search(ctx context.Context, by Caller, r Request) (reply.Response, error) {
 	started := time.Now()
 	l, err := e.begin()
 	if err != nil {
-		return presenting.Response{}, err
+		return reply.Response{}, err
 	}
 	defer l.panel.Users.Leave()
 	return e.answerNoted(ctx, l, by, r, started, nil)
@@ -99,7 +100,7 @@ func (e *Engine) answerNoted(
 	r Request,
 	started time.Time,
 	ahead <-chan struct{},
-) (presenting.Response, error) {
+) (reply.Response, error) {
 	response, err := l.answer(ctx, by, r, started, ahead)
 	if err == nil {
 		response.Notes = append(response.Notes, e.absentFields(ctx, &r, &response)...)
@@ -116,28 +117,28 @@ func (l *lineUp) answer(
 	r Request,
 	started time.Time,
 	ahead <-chan struct{},
-) (presenting.Response, error) {
+) (reply.Response, error) {
 	p, err := l.plan(&r)
 	if err != nil {
-		return presenting.Response{}, err
+		return reply.Response{}, err
 	}
 	started = started.Add(rewriteMessages(ctx, by, p, l.limits.QuestionBytes))
 	o, whole, release, err := l.ask(ctx, p.Inquiry, started, by.Arrived)
 	if err != nil {
-		return presenting.Response{}, err
+		return reply.Response{}, err
 	}
 	defer release()
 	searching, cancel := o.untilSearched(whole)
 	defer cancel()
 	a, err := l.rank(searching, by, p, o, o.found.All)
 	if err != nil {
-		return presenting.Response{}, err
+		return reply.Response{}, err
 	}
 	defer a.Done()
 	if ahead != nil {
 		left, waited, cancel, err := waitForEarlier(ctx, whole, ahead)
 		if err != nil {
-			return presenting.Response{}, explainFailure(whole, o.found.Inquiry.Timeout, err)
+			return reply.Response{}, explainFailure(whole, o.found.Inquiry.Timeout, err)
 		}
 		defer cancel()
 		started = started.Add(waited)
@@ -240,7 +241,7 @@ func (l *lineUp) finish(
 	a *answering.Answer,
 	o *outcome,
 	started time.Time,
-) (presenting.Response, error) {
+) (reply.Response, error) {
 	ctx, cancel := o.untilSearched(whole)
 	defer cancel()
 	p := presenting.NewPage(
@@ -270,7 +271,7 @@ func (l *lineUp) finish(
 		err = a.Step(ctx, run.StageGenerate, func(ctx context.Context) error { return write(ctx, a, p, by) })
 	}
 	if err != nil {
-		return presenting.Response{}, explainFailure(ctx, o.found.Inquiry.Timeout, err)
+		return reply.Response{}, explainFailure(ctx, o.found.Inquiry.Timeout, err)
 	}
 	p.Response.TookMS = run.Milliseconds(time.Since(started))
 	l.observer.Answer(ctx, p.Response)
@@ -292,7 +293,7 @@ func write(ctx context.Context, a *answering.Answer, p *presenting.Page, by Call
 		follow.Written = func(string) {}
 	}
 	if follow.Sentence == nil {
-		follow.Sentence = func(plan.WrittenSentence) {}
+		follow.Sentence = func(reply.WrittenSentence) {}
 	}
 	w, err := a.Generate(ctx, p.Response.Verdict, follow)
 	if err != nil {

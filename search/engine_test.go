@@ -10,24 +10,22 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/presenting"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // checkResponse checks what must hold of every answer, as printed.
-func checkResponse(t testing.TB, r presenting.Response) {
+func checkResponse(t testing.TB, r reply.Response) {
 	t.Helper()
 	encoded, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var printed presenting.Response
+	var printed reply.Response
 	if err := json.Unmarshal(encoded, &printed); err != nil {
 		t.Fatal(err)
 	}
 	rankings := append(
-		[]presenting.Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Results: printed.Results}},
+		[]reply.Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Results: printed.Results}},
 		printed.Rankings...)
 	for _, ranking := range rankings {
 		for i, result := range ranking.Results {
@@ -144,7 +142,7 @@ func TestNothingFetchedInVain(t *testing.T) {
 func TestSum(t *testing.T) {
 	s := newStage("ab", 60)
 	no := false
-	part := func(r presenting.Response, source int) answering.Contribution {
+	part := func(r reply.Response, source int) reply.Contribution {
 		return r.Results[0].Contributions[source]
 	}
 	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), BM25: &no})
@@ -209,7 +207,7 @@ func TestRRF(t *testing.T) {
 func TestSameAgain(t *testing.T) {
 	s := newStage("ABC", 60)
 	engine := s.engine(t)
-	var first presenting.Response
+	var first reply.Response
 	for _, experts := range [][]string{{"A", "B", "C"}, {"C", "A", "B"}, {"B", "C", "A"}} {
 		for range 5 {
 			r, err := engine.Search(
@@ -221,7 +219,7 @@ func TestSameAgain(t *testing.T) {
 			}
 			r.TookMS = 0
 			for i := range r.Sources {
-				r.Sources[i].Took = sources.Took{}
+				r.Sources[i].Took = reply.Took{}
 			}
 			if first.Question == "" {
 				first = r

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -86,7 +87,7 @@ func (e *Engine) gather(
 	q.Candidates = max(p.Inquiry.Candidates, depth)
 	q.Wanted = slices.Clone(p.Experts)
 	for at := len(l.panel.Experts); at < len(l.panel.Sources); at++ {
-		if l.panel.Sources[at].Kind() != sources.KindLexical || r.words() {
+		if l.panel.Sources[at].Kind() != reply.KindLexical || r.words() {
 			q.Wanted = append(q.Wanted, at)
 		}
 	}
@@ -109,7 +110,7 @@ func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan.Pla
 	found.Wording, _ = p.Panel.Wording(p.Inquiry.Question)
 	for i := range p.All {
 		f := &p.All[i]
-		if f.Status != sources.StatusOK {
+		if f.Status != reply.StatusOK {
 			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.Source.Name(), f.Reason, f.Cause)
 		}
 		s := SourceEvidence{Name: f.Source.Name()}
@@ -139,7 +140,7 @@ func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan.Pla
 		return Evidence{}, fmt.Errorf("the sources' true scores: %w", err)
 	}
 	for _, f := range p.All { // one that follows may have failed by now
-		if f.Status != sources.StatusOK {
+		if f.Status != reply.StatusOK {
 			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.Source.Name(), f.Reason, f.Cause)
 		}
 	}

@@ -14,8 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -54,36 +53,36 @@ func breakages() []breakage {
 	}
 	const failed = "the server's log says why"
 	return []breakage{
-		{"encoder fails", hooked("encoder", "error"), sources.StatusFailed, failed},
-		{"encoder panics", hooked("encoder", "panic"), sources.StatusFailed, failed},
-		{"encoder is full", hooked("encoder", "full"), sources.StatusOverloaded, "queue is full"},
-		{"index fails", hooked("index", "error"), sources.StatusFailed, failed},
-		{"index panics", hooked("index", "panic"), sources.StatusFailed, failed},
-		{"ensemble fails", hooked("ensemble", "error"), sources.StatusFailed, failed},
-		{"ensemble panics", hooked("ensemble", "panic"), sources.StatusFailed, failed},
-		{"ensemble is full", hooked("ensemble", "full"), sources.StatusOverloaded, "queue is full"},
+		{"encoder fails", hooked("encoder", "error"), reply.StatusFailed, failed},
+		{"encoder panics", hooked("encoder", "panic"), reply.StatusFailed, failed},
+		{"encoder is full", hooked("encoder", "full"), reply.StatusOverloaded, "queue is full"},
+		{"index fails", hooked("index", "error"), reply.StatusFailed, failed},
+		{"index panics", hooked("index", "panic"), reply.StatusFailed, failed},
+		{"ensemble fails", hooked("ensemble", "error"), reply.StatusFailed, failed},
+		{"ensemble panics", hooked("ensemble", "panic"), reply.StatusFailed, failed},
+		{"ensemble is full", hooked("ensemble", "full"), reply.StatusOverloaded, "queue is full"},
 		{
 			"scores panic",
 			func(s *stage) { s.vectors["B"].scores = func() { panic("no scores") } },
-			sources.StatusFailed,
+			reply.StatusFailed,
 			failed,
 		},
 		{
 			"no vectors",
 			func(s *stage) { delete(s.library.shelf.vectors, "B") },
-			sources.StatusFailed,
+			reply.StatusFailed,
 			"this collection has no vectors of the expert",
 		},
-		{"no passage", index(wrong{hits: []rank.Hit{{Ordinal: 60, Score: 1}}}), sources.StatusFailed, failed},
-		{"no number", index(wrong{hits: []rank.Hit{{Ordinal: 6, Score: nan()}}}), sources.StatusFailed, failed},
-		{"no vector index", index(nil), sources.StatusFailed, failed},
+		{"no passage", index(wrong{hits: []rank.Hit{{Ordinal: 60, Score: 1}}}), reply.StatusFailed, failed},
+		{"no number", index(wrong{hits: []rank.Hit{{Ordinal: 6, Score: nan()}}}), reply.StatusFailed, failed},
+		{"no vector index", index(nil), reply.StatusFailed, failed},
 		{
 			"ensemble of another size",
 			func(s *stage) { s.config.Experts[1].Ensemble = oversized{s.ensembles["B"]} },
-			sources.StatusFailed,
+			reply.StatusFailed,
 			failed,
 		},
-		{"short vectors", func(s *stage) { s.config.Experts[1].Info.Dimension = 9 }, sources.StatusFailed, failed},
+		{"short vectors", func(s *stage) { s.config.Experts[1].Info.Dimension = 9 }, reply.StatusFailed, failed},
 	}
 }
 
@@ -153,7 +152,7 @@ func TestWordsFail(t *testing.T) {
 		if !reflect.DeepEqual(got.Results, want.Results) || len(got.Degraded) != 1 || got.Degraded[0].Source != "bm25" {
 			t.Errorf("%s: %v, without BM25 %v; degraded %v", name, ids(got.Results), ids(want.Results), got.Degraded)
 		}
-		if source := got.Sources[2]; source.Weight != nil || source.Status != sources.StatusFailed {
+		if source := got.Sources[2]; source.Weight != nil || source.Status != reply.StatusFailed {
 			t.Errorf("%s: source %+v", name, source)
 		}
 		// The hybrid of what is left is the experts' fusion.
@@ -285,7 +284,7 @@ func TestDeadline(t *testing.T) {
 						took,
 					)
 				}
-				if !reflect.DeepEqual(got.Results, want.Results) || got.Sources[1].Status != sources.StatusDeadline ||
+				if !reflect.DeepEqual(got.Results, want.Results) || got.Sources[1].Status != reply.StatusDeadline ||
 					got.Degraded[0].Reason != "it did not answer within 200 ms" {
 					t.Errorf("results %v, without B %v; %+v", ids(got.Results), ids(want.Results), got.Degraded)
 				}
@@ -445,7 +444,7 @@ func TestPartly(t *testing.T) {
 	s := newStage("ABC", 60)
 	s.library.shelf.vectors["B"] = partly{s.library.shelf.vectors["B"]}
 	got := s.ask(t, Request{Question: "red cat", Fusion: methodsOf("sum"), K: 20, Candidates: 20})
-	if len(got.Degraded) != 1 || got.Degraded[0] != (plan.Missing{Source: "B", Reason: "half is missing"}) {
+	if len(got.Degraded) != 1 || got.Degraded[0] != (reply.Missing{Source: "B", Reason: "half is missing"}) {
 		t.Errorf("degraded: %+v", got.Degraded)
 	}
 	hits := 0
@@ -468,7 +467,7 @@ func TestInexactCounts(t *testing.T) {
 	want := s.ask(t, request)
 	s.words.inexact = &storage.PartialError{Reason: "a part was counted", Err: errors.New("secret path /var/lib")}
 	got := s.ask(t, request)
-	missing := plan.Missing{Source: sources.WordSource, Reason: "a part was counted"}
+	missing := reply.Missing{Source: reply.WordSource, Reason: "a part was counted"}
 	if len(got.Degraded) != 1 || got.Degraded[0] != missing {
 		t.Errorf("degraded: %+v", got.Degraded)
 	}

@@ -19,8 +19,8 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/presenting"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -277,11 +277,11 @@ func newStage(names string, passages int) *stage {
 			v.rows = append(v.rows, draw(enc.seed+100, p.Text+p.ID))
 		}
 		s.encoders[name], s.vectors[name], sh.vectors[name] = enc, v, v
-		x := sources.Expert{
+		x := learned.Expert{
 			Name:     name,
 			Encoder:  enc,
 			Passages: enc,
-			Info:     sources.ExpertInfo{Dimension: dimension, Fingerprints: map[string]string{"question": fmt.Sprint("f", n)}},
+			Info:     learned.ExpertInfo{Dimension: dimension, Fingerprints: map[string]string{"question": fmt.Sprint("f", n)}},
 		}
 		if name == "A" || name == "B" {
 			x.Granularity = "1"
@@ -289,7 +289,7 @@ func newStage(names string, passages int) *stage {
 		if name == strings.ToUpper(name) {
 			s.ensembles[name] = &ensemble{members: 5, spread: .2 * float32(n+1)}
 			x.Ensemble = s.ensembles[name]
-			x.Info.Calibration = &sources.CalibrationInfo{Temperature: .5, Depth: 20}
+			x.Info.Calibration = &learned.CalibrationInfo{Temperature: .5, Depth: 20}
 		}
 		s.config.Experts = append(s.config.Experts, x)
 	}
@@ -344,7 +344,7 @@ func (s *stage) engine(t testing.TB) *Engine {
 }
 
 // ask returns a search that must succeed and leave nothing pinned.
-func (s *stage) ask(t testing.TB, r Request) presenting.Response {
+func (s *stage) ask(t testing.TB, r Request) reply.Response {
 	t.Helper()
 	engine := s.engine(t)
 	response, err := engine.Search(context.Background(), Caller{}, r)
@@ -378,7 +378,7 @@ func (s *stage) refused(t testing.TB, r Request) *fault.Error {
 func methodsOf(names ...string) Methods { return Methods{Names: names} }
 func listOf(names ...string) Methods    { return Methods{Names: names, Listed: true} }
 
-func ids(results []presenting.Result) (out []string) {
+func ids(results []reply.Result) (out []string) {
 	for _, r := range results {
 		out = append(out, r.ID)
 	}

@@ -13,8 +13,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/presenting"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -73,11 +72,11 @@ func someFilters() []storage.Filter {
 
 // comparable returns an answer as it is sent, without what may differ: the times, and
 // how many were selected.
-func comparable(t *testing.T, r presenting.Response) string {
+func comparable(t *testing.T, r reply.Response) string {
 	t.Helper()
 	r.TookMS, r.Selected = 0, nil
 	for i := range r.Sources {
-		r.Sources[i].Took = sources.Took{}
+		r.Sources[i].Took = reply.Took{}
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -139,7 +138,7 @@ func TestUnknownTag(t *testing.T) {
 			t.Errorf("%s: %+v", method, got)
 		}
 		for _, s := range got.Sources {
-			if s.Status != sources.StatusOK || s.Hits != 0 {
+			if s.Status != reply.StatusOK || s.Hits != 0 {
 				t.Errorf("%s: %+v", method, s)
 			}
 		}

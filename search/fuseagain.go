@@ -8,10 +8,8 @@ import (
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/place"
-	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/run"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -50,13 +48,13 @@ type Candidate struct {
 	Text          string         `json:"text,omitempty"`
 	Tags          []string       `json:"tags,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
-	place.Place
-	place.Extent
+	reply.Place
+	reply.Extent
 	Before      string              `json:"before,omitempty"`
 	After       string              `json:"after,omitempty"`
 	Score       float64             `json:"score,omitempty"`
-	Highlight   *sources.Highlight  `json:"highlight,omitempty"`
-	Highlights  []sources.Highlight `json:"highlights,omitempty"`
+	Highlight   *reply.Highlight    `json:"highlight,omitempty"`
+	Highlights  []reply.Highlight   `json:"highlights,omitempty"`
 	Explanation []storage.TermScore `json:"explanation,omitempty"`
 }
 
@@ -73,9 +71,9 @@ type Said struct {
 
 // FuseResponse is a ranking of the candidates.
 type FuseResponse struct {
-	Fusion     string              `json:"fusion"`
-	Confidence *float64            `json:"confidence"` // where the method gives one without a calibration
-	Results    []presenting.Result `json:"results"`
+	Fusion     string         `json:"fusion"`
+	Confidence *float64       `json:"confidence"` // where the method gives one without a calibration
+	Results    []reply.Result `json:"results"`
 }
 
 // Fuse makes a ranking of what sources said, without asking any: a pure function. What
@@ -204,7 +202,7 @@ func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, 
 				"/candidates",
 				"fusion method %q needs scores of %s, and no candidate has one",
 				m.Name,
-				sources.WordSource,
+				reply.WordSource,
 			)
 		case lack == fusion.LacksExperts && len(e.sources) > 0:
 			wrong.Add(
@@ -302,11 +300,11 @@ func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ra
 	out := FuseResponse{
 		Fusion:     m.Name,
 		Confidence: run.PrintedOf(ranking.Confidence),
-		Results:    make([]presenting.Result, len(ranking.Items)),
+		Results:    make([]reply.Result, len(ranking.Items)),
 	}
 	for n, item := range ranking.Items {
 		c := e.candidates[item.Ordinal]
-		out.Results[n] = presenting.Result{
+		out.Results[n] = reply.Result{
 			Rank:          n + 1,
 			ID:            c.ID,
 			Title:         c.Title,
@@ -318,7 +316,7 @@ func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ra
 			Before:        c.Before,
 			After:         c.After,
 			Score:         run.Printed(item.Score),
-			Contributions: make([]answering.Contribution, len(item.Parts)),
+			Contributions: make([]reply.Contribution, len(item.Parts)),
 		}
 		for i := range item.Parts {
 			out.Results[n].Contributions[i] = answering.ContributionOf(e.sources[item.Parts[i].Column], &item.Parts[i])

@@ -12,13 +12,11 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/presenting"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // candidatesOf returns the results of a search as somebody has them who kept the answer.
-func candidatesOf(t rapid.TB, results []presenting.Result) (out []Candidate) {
+func candidatesOf(t rapid.TB, results []reply.Result) (out []Candidate) {
 	t.Helper()
 	text, err := json.Marshal(results)
 	if err == nil {
@@ -73,9 +71,9 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 		named := []string{}
 		switch {
 		case m.Takes(fusion.OptionExpertWeights):
-			named = append(experts[:len(experts):len(experts)], sources.WordSource)
+			named = append(experts[:len(experts):len(experts)], reply.WordSource)
 		case m.Takes(fusion.OptionWeights):
-			named = []string{sources.WordSource}
+			named = []string{reply.WordSource}
 		}
 		for _, name := range named {
 			if rapid.Bool().Draw(t, "weighted") {
@@ -134,7 +132,7 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 
 // sameRanking wants the same passages with the same scores and contributions, to what
 // answers print. Those whose scores differ by less may change places.
-func sameRanking(t rapid.TB, got, want []presenting.Result) {
+func sameRanking(t rapid.TB, got, want []reply.Result) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%d results, want %d", len(got), len(want))
@@ -145,12 +143,12 @@ func sameRanking(t rapid.TB, got, want []presenting.Result) {
 		if !near(g.Score, w.Score) || g.Rank != i+1 {
 			t.Fatalf("rank %d: %s with %v, want %s with %v", i+1, g.ID, g.Score, w.ID, w.Score)
 		}
-		at := slices.IndexFunc(want, func(r presenting.Result) bool { return r.ID == g.ID })
+		at := slices.IndexFunc(want, func(r reply.Result) bool { return r.ID == g.ID })
 		if at < 0 || !near(want[at].Score, g.Score) {
 			t.Fatalf("%s has %v, want %+v", g.ID, g.Score, want)
 		}
 		for _, c := range g.Contributions {
-			n := slices.IndexFunc(want[at].Contributions, func(o answering.Contribution) bool { return o.Source == c.Source })
+			n := slices.IndexFunc(want[at].Contributions, func(o reply.Contribution) bool { return o.Source == c.Source })
 			if n < 0 {
 				t.Fatalf("%s: a contribution of %s", g.ID, c.Source)
 			}
@@ -205,12 +203,12 @@ func TestFuseByHand(t *testing.T) {
 			t.Fatal(c.request.Fusion, err)
 		}
 		for id, want := range c.want {
-			if at := slices.IndexFunc(got.Results, func(r presenting.Result) bool { return r.ID == id }); at < 0 ||
+			if at := slices.IndexFunc(got.Results, func(r reply.Result) bool { return r.ID == id }); at < 0 ||
 				math.Abs(got.Results[at].Score-want) > 1e-9 {
 				t.Errorf("%s: %s has no score of %v: %+v", c.request.Fusion, id, want, got.Results)
 			}
 		}
-		if !slices.IsSortedFunc(got.Results, func(a, b presenting.Result) int {
+		if !slices.IsSortedFunc(got.Results, func(a, b reply.Result) int {
 			if a.Score != b.Score {
 				return int(math.Copysign(1, b.Score-a.Score))
 			}

@@ -9,9 +9,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/presenting"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // evidence is a request's candidates as fusion wants them.
@@ -27,8 +25,8 @@ type evidence struct {
 // ofNoSource reports whether a contribution of an origin is a model's that read the passage, or of the
 // messages before a question.
 func ofNoSource(origin string) bool {
-	return origin == answering.OriginRead || origin == answering.OriginRerank || origin == answering.OriginEarlier ||
-		origin == presenting.OriginBoost
+	return origin == reply.OriginRead || origin == reply.OriginRerank || origin == reply.OriginEarlier ||
+		origin == reply.OriginBoost
 }
 
 // evidenceOf reads the candidates of a request.
@@ -140,9 +138,9 @@ func (e *evidence) inOrder(wrong *fault.Problems) {
 // kindNamed returns the kind of a source as far as its name tells.
 func kindNamed(source string) fusion.SourceKind {
 	switch source {
-	case sources.WordSource:
+	case reply.WordSource:
 		return fusion.Lexical
-	case sources.PhraseSource:
+	case reply.PhraseSource:
 		return fusion.Phrases
 	}
 	return fusion.Generalist

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/learned"
 )
 
 const (
@@ -18,13 +20,13 @@ const RefusedText = "The passages do not answer this question."
 
 // planGenerated checks what is asked of a generator and fills in the defaults. A reader that marks
 // reads the first passages too, for their order and the verdict.
-func planGenerated(p *plan.Plan, o plan.AnswerOptions, wrong *fault.Problems) {
+func planGenerated(p *plan.Plan, o ask.AnswerOptions, wrong *fault.Problems) {
 	x := p.Writer
 	p.Inquiry.Writes = x.Info.TimeoutMS == 0
 	p.Inquiry.Writing = time.Duration(x.Info.TimeoutMS) * time.Millisecond
-	p.Answer.Passages = wrong.Count("/answer/passages", o.Passages, cmp.Or(x.Passages, plan.UsuallyFused), MostRead)
+	p.Answer.Passages = wrong.Count("/answer/passages", o.Passages, cmp.Or(x.Passages, learned.UsuallyFused), MostRead)
 	p.Answer.MaxTokens = wrong.Count(
-		"/answer/max_tokens", o.MaxTokens, cmp.Or(x.Tokens, plan.UsuallyGenerated), mostGenerated)
+		"/answer/max_tokens", o.MaxTokens, cmp.Or(x.Tokens, learned.UsuallyGenerated), mostGenerated)
 	if p.Reader != nil {
 		p.Marked = min(usuallyRead, p.Answer.Passages)
 		return
@@ -44,12 +46,12 @@ func planGenerated(p *plan.Plan, o plan.AnswerOptions, wrong *fault.Problems) {
 }
 
 // WritingTime returns how long a request's generator may write, beside the request's own time.
-func WritingTime(r Request, readers []plan.ReaderInfo) time.Duration {
+func WritingTime(r Request, readers []learned.ReaderInfo) time.Duration {
 	if !r.Answer.Wanted {
 		return 0
 	}
 	for i, x := range readers {
-		if x.Name == r.Answer.Reader || r.Answer.Reader == "" && i == 0 || r.Answer.Reader == plan.ReaderAuto && x.Generates {
+		if x.Name == r.Answer.Reader || r.Answer.Reader == "" && i == 0 || r.Answer.Reader == ask.ReaderAuto && x.Generates {
 			return time.Duration(x.TimeoutMS) * time.Millisecond
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/presenting"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // writer is a generator that says what it was given.
@@ -20,11 +21,11 @@ type writer struct {
 	shares []float64
 }
 
-func (w writer) Generate(ctx context.Context, asked plan.Writing) (plan.Generation, error) {
+func (w writer) Generate(ctx context.Context, asked learned.Writing) (learned.Generation, error) {
 	question, passages := asked.Question, asked.Passages
 	if w.waits {
 		<-ctx.Done()
-		return plan.Generation{}, ctx.Err()
+		return learned.Generation{}, ctx.Err()
 	}
 	asked.Each(question)
 	shares := w.shares
@@ -34,7 +35,7 @@ func (w writer) Generate(ctx context.Context, asked plan.Writing) (plan.Generati
 		}
 	}
 	text := question + " of " + passages[len(passages)-1].ID
-	return plan.Generation{Text: text, Tokens: asked.MaxTokens, Shares: shares}, w.err
+	return learned.Generation{Text: text, Tokens: asked.MaxTokens, Shares: shares}, w.err
 }
 
 type advice struct{}
@@ -43,14 +44,14 @@ func (advice) Error() string  { return "too much" }
 func (advice) Advice() string { return "ask for less" }
 
 func TestGenerate(t *testing.T) {
-	ask := func(w writer, r Request) (presenting.Response, []string) {
+	answerOf := func(w writer, r Request) (reply.Response, []string) {
 		t.Helper()
 		s := newStage("ab", 30)
-		s.config.Readers = []plan.LoadedReader{{Generator: w, Name: "writer"}}
+		s.config.Readers = []learned.LoadedReader{{Generator: w, Name: "writer"}}
 		e := s.engine(t)
 		var reported []string
 		caller := Caller{Watching: Watching{
-			Found:   func(r presenting.Response) error { reported = append(reported, "found "+r.Results[0].ID); return nil },
+			Found:   func(r reply.Response) error { reported = append(reported, "found "+r.Results[0].ID); return nil },
 			Written: func(text string) { reported = append(reported, text) },
 		}}
 		response, err := e.Search(t.Context(), caller, r)
@@ -62,10 +63,10 @@ func TestGenerate(t *testing.T) {
 		}
 		return response, reported
 	}
-	question := Request{Question: "red fox", K: 2, Answer: plan.AnswerOptions{Wanted: true, Passages: 4}}
-	r, reported := ask(writer{}, question)
+	question := Request{Question: "red fox", K: 2, Answer: ask.AnswerOptions{Wanted: true, Passages: 4}}
+	r, reported := answerOf(writer{}, question)
 	g := r.Generated
-	if g == nil || g.Reader != "writer" || !g.Generated || g.Tokens != plan.UsuallyGenerated || len(r.Results) != 2 ||
+	if g == nil || g.Reader != "writer" || !g.Generated || g.Tokens != learned.UsuallyGenerated || len(r.Results) != 2 ||
 		len(g.Support) > 3 ||
 		g.Support[0].Share < g.Support[len(g.Support)-1].Share {
 		t.Errorf("%+v", r)
@@ -89,7 +90,7 @@ func TestGenerate(t *testing.T) {
 			question.TimeoutMS = 400
 		}
 		began := time.Now()
-		r, _ := ask(c.w, question)
+		r, _ := answerOf(c.w, question)
 		if r.Generated != nil || len(r.Degraded) != 1 || r.Degraded[0].Source != "writer" ||
 			!strings.Contains(r.Degraded[0].Reason, c.want) ||
 			len(r.Results) != 2 {
@@ -104,16 +105,16 @@ type unhurried struct {
 	takes time.Duration
 }
 
-func (c unhurried) Generate(ctx context.Context, w plan.Writing) (plan.Generation, error) {
+func (c unhurried) Generate(ctx context.Context, w learned.Writing) (learned.Generation, error) {
 	*c.asked++
 	select {
 	case <-time.After(c.takes):
 	case <-ctx.Done():
-		return plan.Generation{}, ctx.Err()
+		return learned.Generation{}, ctx.Err()
 	}
-	return plan.Generation{
+	return learned.Generation{
 		Text:      w.Question,
-		Sentences: []plan.WrittenSentence{{Text: w.Question, Citations: []int{2, 1}}, {Citations: []int{2}}},
+		Sentences: []reply.WrittenSentence{{Text: w.Question, Citations: []int{2, 1}}, {Citations: []int{2}}},
 	}, nil
 }
 
@@ -124,18 +125,18 @@ func TestNotFoundIsNotWritten(t *testing.T) {
 		chance float64
 		asked  int
 	}{{.9, 1}, {.2, 1}, {.05, 0}} {
-		for _, name := range []string{"local", plan.ReaderAuto} {
+		for _, name := range []string{"local", ask.ReaderAuto} {
 			s, _, _ := lateStage()
 			asked := 0
-			s.config.Readers = []plan.LoadedReader{{Reader: new(marker), Name: "marker"},
+			s.config.Readers = []learned.LoadedReader{{Reader: new(marker), Name: "marker"},
 				{Generator: unhurried{asked: &asked}, Name: "local", Passages: 2,
-					Info: plan.ReaderInfo{Generates: true, TimeoutMS: 1000}}}
-			s.config.Defaults.Answerability = &plan.Answerability{
+					Info: learned.ReaderInfo{Generates: true, TimeoutMS: 1000}}}
+			s.config.Defaults.Answerability = &learned.Answerability{
 				Chance:     &doubted{confidence: c.chance},
-				Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+				Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
 			}
 			r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5,
-				Answer: wanted(plan.AnswerOptions{Reader: name})})
+				Answer: wanted(ask.AnswerOptions{Reader: name})})
 			if asked != c.asked || (r.Generated != nil) != (c.asked > 0) || len(r.Results) == 0 ||
 				(len(r.Answers) > 0) != (c.asked > 0) {
 				t.Errorf("at %v, asked %d times: %+v beside %+v", c.chance, asked, r.Generated, r.Answers)
@@ -159,10 +160,10 @@ func TestWritingHasItsOwnTime(t *testing.T) {
 		for takes, written := range map[time.Duration]bool{3 * time.Second: true, 9 * time.Second: false} {
 			s := newStage("ab", 30)
 			asked := 0
-			s.config.Readers = []plan.LoadedReader{{Generator: unhurried{asked: &asked, takes: takes}, Name: "local",
-				Info: plan.ReaderInfo{Generates: true, TimeoutMS: 5000}}}
+			s.config.Readers = []learned.LoadedReader{{Generator: unhurried{asked: &asked, takes: takes}, Name: "local",
+				Info: learned.ReaderInfo{Generates: true, TimeoutMS: 5000}}}
 			e := s.engine(t)
-			request := Request{Question: "red fox", K: 2, TimeoutMS: 400, Answer: wanted(plan.AnswerOptions{})}
+			request := Request{Question: "red fox", K: 2, TimeoutMS: 400, Answer: wanted(ask.AnswerOptions{})}
 			r, err := e.Search(t.Context(), Caller{}, request)
 			if err != nil || len(r.Results) != 2 || asked != 1 || (r.Generated != nil) != written ||
 				(len(r.Degraded) == 0) != written {

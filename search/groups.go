@@ -1,6 +1,7 @@
 package search
 
 import (
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/plan"
 )
@@ -13,7 +14,7 @@ const (
 
 // planGroups checks how results are to be grouped.
 func planGroups(p *plan.Plan, r *Request, wrong *fault.Problems) {
-	p.GroupBy = fault.OneOf(wrong, "/group_by", r.GroupBy, "", []string{plan.GroupByDocument})
+	p.GroupBy = fault.OneOf(wrong, "/group_by", r.GroupBy, "", []string{ask.GroupByDocument})
 	p.GroupSize = wrong.Count("/group_size", r.GroupSize, usuallyGrouped, mostGrouped)
 	switch {
 	case p.GroupBy == "" && r.GroupSize != 0:

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/presenting"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/reply"
 )
 
 // inDocuments makes documents of four passages of a stage's passages.
@@ -19,7 +19,7 @@ func (s *stage) inDocuments() {
 
 // firstsOf groups a ranking by hand: so many documents in the order of their best passages, each
 // with so many of its passages.
-func firstsOf(ranking []presenting.Result, documents, passages int) (groups [][]string) {
+func firstsOf(ranking []reply.Result, documents, passages int) (groups [][]string) {
 	at := map[string]int{}
 	for _, r := range ranking {
 		name := r.ID[:3]
@@ -48,7 +48,7 @@ func TestGroupsAbstain(t *testing.T) {
 	want := firstsOf(plain.Results, 4, 2)
 	for least, none := range map[float64]bool{0: false, .4: false, .41: true} {
 		r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), MinConfidence: least, K: 4,
-			GroupBy: plan.GroupByDocument, GroupSize: 2})
+			GroupBy: ask.GroupByDocument, GroupSize: 2})
 		if r.Confidence == nil || *r.Confidence != .4 || r.Abstained != none || r.Groups == nil || len(r.Results) > 0 {
 			t.Fatalf("at %v: %+v", least, r)
 		}
@@ -69,8 +69,8 @@ func TestGroupsAnswered(t *testing.T) {
 	s.inDocuments()
 	plain := s.ask(t, Request{Question: askedOften, K: 60})
 	for _, c := range []struct{ k, size, passages int }{{3, 2, 0}, {2, 1, 0}, {5, 3, 4}} {
-		r := s.ask(t, Request{Question: askedOften, K: c.k, GroupBy: plan.GroupByDocument, GroupSize: c.size,
-			Answer: wanted(plan.AnswerOptions{Passages: c.passages})})
+		r := s.ask(t, Request{Question: askedOften, K: c.k, GroupBy: ask.GroupByDocument, GroupSize: c.size,
+			Answer: wanted(ask.AnswerOptions{Passages: c.passages})})
 		if len(r.Groups) != c.k || len(r.Answers) == 0 || len(m.read) == 0 {
 			t.Fatalf("%+v: %d groups, %d answers, read %q", c, len(r.Groups), len(r.Answers), m.read)
 		}

@@ -10,7 +10,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/internal/run"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // turned is a head that reverses a vector.
@@ -40,7 +41,7 @@ func headed() (*stage, *turned) {
 	h.Ensemble = nil
 	h.Info.Calibration = nil
 	a.Info.Fingerprints = map[string]string{"question": "run", "passage": "p"}
-	h.Info.Fingerprints = map[string]string{"question": "behind", sources.FingerprintRun: "run", "passage": "p"}
+	h.Info.Fingerprints = map[string]string{"question": "behind", learned.FingerprintRun: "run", "passage": "p"}
 	return s, head
 }
 
@@ -50,7 +51,7 @@ func TestAHeadSharesTheRunAndNotTheVector(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}} { // whoever comes first runs the encoder
 		s, head := headed()
 		x := s.config.Experts
-		s.config.Experts = []sources.Expert{x[order[0]], x[order[1]], x[order[2]]}
+		s.config.Experts = []learned.Expert{x[order[0]], x[order[1]], x[order[2]]}
 		all := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 60})
 		if got := s.encoders["A"].calls.Load(); got != 1 {
 			t.Errorf("%v: the encoder ran %d times for two experts", order, got)
@@ -136,7 +137,7 @@ func TestAHeadThatFails(t *testing.T) {
 			head.err = errors.New("broken")
 		}
 		got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
-		if len(got.Degraded) != 1 || got.Degraded[0].Source != "H" || got.Sources[0].Status != sources.StatusOK ||
+		if len(got.Degraded) != 1 || got.Degraded[0].Source != "H" || got.Sources[0].Status != reply.StatusOK ||
 			len(got.Results) == 0 {
 			t.Errorf("%s: degraded %v, %d results", what, got.Degraded, len(got.Results))
 		}

@@ -12,9 +12,10 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/content"
-	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -22,12 +23,12 @@ import (
 // is nearest to, with its inner product; what surrounds a word is left out.
 func TestHighlightsByHand(t *testing.T) {
 	p := corpus.Passage{ID: "a", Title: "Été", Text: `He said: "wolves," … then left`}
-	at := func(text, word string, inTitle bool) sources.Word {
+	at := func(text, word string, inTitle bool) learned.Word {
 		i := strings.Index(text, word)
-		return sources.Word{InTitle: inTitle, Begin: i, End: i + len(word)}
+		return learned.Word{InTitle: inTitle, Begin: i, End: i + len(word)}
 	}
 	wolves := at(p.Text, `"wolves,"`, false)
-	of := []sources.Word{
+	of := []learned.Word{
 		at(p.Title, "Été", true),
 		at(p.Text, "He", false),
 		wolves,
@@ -43,7 +44,7 @@ func TestHighlightsByHand(t *testing.T) {
 		-.2, 0, // to the ellipsis, which is no word
 		0, -.1, // to the word left: .08
 	}
-	want := []sources.Highlight{
+	want := []reply.Highlight{
 		{Field: "title", Start: 0, End: len("Été"), Score: .5},
 		{Field: "text", Start: strings.Index(p.Text, "wolves"), End: strings.Index(p.Text, ","), Score: .6},
 		{Field: "text", Start: strings.Index(p.Text, "left"), End: len(p.Text), Score: .08},
@@ -77,9 +78,9 @@ func (s *spelled) Vector(o rank.Ordinal) ([]float32, error) {
 
 type speller struct{ *encoder }
 
-func (speller) PassageWords(p corpus.Passage) ([]sources.Word, error) {
+func (speller) PassageWords(p corpus.Passage) ([]learned.Word, error) {
 	last := strings.LastIndex(p.Text, " ") + 1
-	return []sources.Word{{Begin: 0, End: strings.Index(p.Text, " ")}, {Begin: last, End: len(p.Text)}}, nil
+	return []learned.Word{{Begin: 0, End: strings.Index(p.Text, " ")}, {Begin: last, End: len(p.Text)}}, nil
 }
 
 // byHand returns what the tokens of a question add to the score of a passage, without those
@@ -168,7 +169,7 @@ func TestHighlights(t *testing.T) {
 	}
 	tokens, _ := s.config.Late.Encoder.EncodeQuestion(t.Context(), askedOften)
 	some := 0
-	ask := func(r Request) presenting.Response {
+	ask := func(r Request) reply.Response {
 		r.Question, r.K = askedOften, 5
 		return s.ask(t, r)
 	}

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/search/storage"
 )
 
@@ -112,7 +113,7 @@ func TestPartsElsewhereAreNotTheNumber(t *testing.T) {
 }
 
 // pieces is an encoder that reads a word in pieces of two letters.
-type pieces struct{ sources.QuestionEncoder }
+type pieces struct{ learned.QuestionEncoder }
 
 func (pieces) QuestionTokens(text string) (int, bool)             { return 2 + (len(text)+1)/2, false }
 func (pieces) KnownWords(text string) (words, whole, unknown int) { return 1, 0, 0 }
@@ -126,7 +127,7 @@ func TestExactWords(t *testing.T) {
 		texts = append(texts, "commonplacewordthatmanyhave")
 	}
 	w := newParted(false, texts...)
-	p := &sources.Findings{Panel: &sources.Panel{Generalist: &sources.Expert{Encoder: pieces{}}}}
+	p := &sources.Findings{Panel: &sources.Panel{Generalist: &learned.Expert{Encoder: pieces{}}}}
 	idf := func(df float64) float64 { return math.Log(1 + (23-df+.5)/(df+.5)) }
 	for question, want := range map[string]float64{
 		"sum": 0, "other": 0, "nowhere0123456789012345678901234567890": 0, "commonplacewordthatmanyhave": 0, hash: 1,

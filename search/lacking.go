@@ -6,17 +6,18 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // LackingMethods returns which methods weigh by what none of the experts can say, and what
 // helps; "": there are none.
-func LackingMethods(infos []sources.ExpertInfo) string {
+func LackingMethods(infos []learned.ExpertInfo) string {
 	var offer fusion.Offer
 	offer.Temperature = true
 	var names, ensembles []string
 	for _, x := range infos {
-		if x.Kind != sources.KindDense {
+		if x.Kind != reply.KindDense {
 			continue
 		}
 		names = append(names, x.Name)

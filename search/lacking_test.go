@@ -4,31 +4,31 @@ import (
 	"strings"
 	"testing"
 
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
 )
 
 // TestLackingMethods: what nobody can be sure by, and what helps; methods that can do without
 // ensembles are not named.
 func TestLackingMethods(t *testing.T) {
-	base := sources.ExpertInfo{Name: "base", Kind: "dense"}
-	late := sources.ExpertInfo{Name: "late", Kind: "late"}
-	unsure := sources.ExpertInfo{Name: "health", Kind: "dense", EnsembleMembers: 10}
+	base := learned.ExpertInfo{Name: "base", Kind: "dense"}
+	late := learned.ExpertInfo{Name: "late", Kind: "late"}
+	unsure := learned.ExpertInfo{Name: "health", Kind: "dense", EnsembleMembers: 10}
 	sure := unsure
-	sure.Calibration = &sources.CalibrationInfo{}
+	sure.Calibration = &learned.CalibrationInfo{}
 	for name, x := range map[string]struct {
-		experts []sources.ExpertInfo
+		experts []learned.ExpertInfo
 		want    []string
 	}{
 		"none with an ensemble": {
-			[]sources.ExpertInfo{base, late},
+			[]learned.ExpertInfo{base, late},
 			[]string{"muf, muf-sparse cannot rank", "(base)", "calibrating gives them none", "a specialist"},
 		},
 		"none that is calibrated": {
-			[]sources.ExpertInfo{base, unsure},
+			[]learned.ExpertInfo{base, unsure},
 			[]string{"muf, muf-sparse cannot rank", "ensembles of health are not calibrated"},
 		},
-		"one is sure": {[]sources.ExpertInfo{base, sure}, nil},
-		"words alone": {[]sources.ExpertInfo{late}, nil},
+		"one is sure": {[]learned.ExpertInfo{base, sure}, nil},
+		"words alone": {[]learned.ExpertInfo{late}, nil},
 	} {
 		got := LackingMethods(x.experts)
 		if (got == "") != (x.want == nil) {

@@ -14,7 +14,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // maxima is late interaction over passages of two tokens each: exact, and only
@@ -84,7 +85,7 @@ func lateStageOf(passages int) (*stage, *maxima, *wordwise) {
 		index.tokens = append(index.tokens, [][]float32{draw(5, p.ID), draw(6, p.ID)})
 	}
 	s.library.shelf.vectors["tokens"] = index
-	s.config.Late = &sources.Expert{Name: "tokens", Encoder: encoder, Info: sources.ExpertInfo{Dimension: dimension}}
+	s.config.Late = &learned.Expert{Name: "tokens", Encoder: encoder, Info: learned.ExpertInfo{Dimension: dimension}}
 	gate := *s.config.Defaults.Gate
 	gate.Late = make([]float64, len(fusion.LateFeatureNames()))
 	gate.Tokens = math.Log(2)
@@ -100,7 +101,7 @@ func TestLateScoresWhatOthersFound(t *testing.T) {
 	request := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Candidates: 3, K: 20}
 	got := s.ask(t, request)
 	late := sourceOf(got, "tokens")
-	if late == nil || late.Kind != sources.KindLate || late.Status != sources.StatusOK || late.Hits != 0 ||
+	if late == nil || late.Kind != reply.KindLate || late.Status != reply.StatusOK || late.Hits != 0 ||
 		math.Abs(*late.Weight-2) > 1e-6 {
 		t.Fatalf("the source is %+v", late)
 	}
@@ -261,7 +262,7 @@ func TestLateThatFails(t *testing.T) {
 		spoil(s, index, encoder)
 		r := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}
 		got := s.ask(t, r)
-		ratio := *sourceOf(got, sources.WordSource).Weight / *sourceOf(whole, sources.WordSource).Weight
+		ratio := *sourceOf(got, reply.WordSource).Weight / *sourceOf(whole, reply.WordSource).Weight
 		if want := math.Exp(other.Words - s.config.Defaults.Gate.Words); math.Abs(ratio-want) > 1e-6 ||
 			got.Confidence != nil {
 			t.Errorf(
@@ -319,9 +320,9 @@ func TestLateEvidence(t *testing.T) {
 
 // TestLateConfiguration: names and encoders.
 func TestLateConfiguration(t *testing.T) {
-	for name, x := range map[string]sources.Expert{
+	for name, x := range map[string]learned.Expert{
 		"no name": {Encoder: &wordwise{}}, "an expert's": {Name: "A", Encoder: &wordwise{}},
-		"BM25's": {Name: sources.WordSource, Encoder: &wordwise{}}, "no encoder": {Name: "tokens"},
+		"BM25's": {Name: reply.WordSource, Encoder: &wordwise{}}, "no encoder": {Name: "tokens"},
 	} {
 		s := newStage("AB", 10)
 		s.config.Late = &x

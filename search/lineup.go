@@ -11,9 +11,10 @@ import (
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/content"
-	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -21,19 +22,19 @@ import (
 // calibration: the experts that are asked, and how their answers are fused by default. What
 // changes with a generation comes from the Corpus.
 type LineUp struct {
-	Experts []sources.Expert // in the order in which answers name them
+	Experts []learned.Expert // in the order in which answers name them
 	// Late is an expert whose encoder gives a question a vector for each token, as
 	// one list: late interaction. It takes part in the gate where that weighs it.
 	// Nil: none.
-	Late     *sources.Expert
+	Late     *learned.Expert
 	Defaults Defaults // zero values: see Defaults
 	// Readers mark the words that answer; the first does so where a request names none.
-	Readers []plan.LoadedReader
+	Readers []learned.LoadedReader
 	// Rerankers score the first passages; the first does so where a request names none.
-	Rerankers []plan.LoadedReranker
+	Rerankers []learned.LoadedReranker
 	// Absent are experts of the collection that cannot be searched, and why. The answer to
 	// a request that does not name its experts lists them under Degraded.
-	Absent []plan.Missing
+	Absent []reply.Missing
 	// Reference is the expert whose vectors of questions the experts'
 	// Representatives were made with, "" when there is none: then familiarity
 	// is not known.
@@ -47,11 +48,11 @@ type lineUp struct {
 	limits    Limits
 	observer  Observer
 	rules     answering.Rules
-	readers   []plan.LoadedReader
-	rerankers []plan.LoadedReranker
+	readers   []learned.LoadedReader
+	rerankers []learned.LoadedReranker
 	methods   []fusion.Method // that there are
 	defaults  Defaults
-	absent    []plan.Missing
+	absent    []reply.Missing
 	language  func() *spelling.Language // whose words a question may have; nil: none is known
 }
 

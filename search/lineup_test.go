@@ -12,8 +12,8 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // closable is an encoder that must not be asked when it is closed.
@@ -40,7 +40,7 @@ func TestUse(t *testing.T) {
 	lineUp := func(n int) (LineUp, *closable) {
 		own := &closable{}
 		own.seed = uint64(n%2 + 1)
-		x := []sources.Expert{a, b}[n%2]
+		x := []learned.Expert{a, b}[n%2]
 		x.Encoder = own
 		method := []string{fusion.MethodRRF, fusion.MethodSum}[n%2]
 		d := s.config.Defaults
@@ -48,9 +48,9 @@ func TestUse(t *testing.T) {
 		d.K = 3 + n%2
 		d.Gate = nil
 		return LineUp{
-			Experts:  []sources.Expert{x},
+			Experts:  []learned.Expert{x},
 			Defaults: d,
-			Absent:   []plan.Missing{{Source: x.Name + " is here"}},
+			Absent:   []reply.Missing{{Source: x.Name + " is here"}},
 		}, own
 	}
 	first, own := lineUp(0)

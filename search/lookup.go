@@ -9,15 +9,14 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/search/storage"
 )
 
 // Experts describes the experts of the line-up, in its order, and after them late
 // interaction, as of the newest generation; none when the engine is closed.
-func (e *Engine) Experts() []sources.ExpertInfo {
+func (e *Engine) Experts() []learned.ExpertInfo {
 	l, err := e.begin()
 	if err != nil {
 		return nil
@@ -26,10 +25,10 @@ func (e *Engine) Experts() []sources.ExpertInfo {
 	return l.described()
 }
 
-func (l *lineUp) described() []sources.ExpertInfo {
+func (l *lineUp) described() []learned.ExpertInfo {
 	view := l.pin()
 	defer view.Release()
-	infos := make([]sources.ExpertInfo, 0, len(l.panel.Experts)+1)
+	infos := make([]learned.ExpertInfo, 0, len(l.panel.Experts)+1)
 	for _, x := range l.panel.Experts {
 		infos = append(infos, describeExpert(x.Model, view))
 	}
@@ -40,10 +39,10 @@ func (l *lineUp) described() []sources.ExpertInfo {
 }
 
 // Expert describes one expert; an unknown name is an *Error of kind NotFound.
-func (e *Engine) Expert(name string) (sources.ExpertInfo, error) {
+func (e *Engine) Expert(name string) (learned.ExpertInfo, error) {
 	l, err := e.begin()
 	if err != nil {
-		return sources.ExpertInfo{}, err
+		return learned.ExpertInfo{}, err
 	}
 	defer l.panel.Users.Leave()
 	for _, info := range l.described() {
@@ -51,7 +50,7 @@ func (e *Engine) Expert(name string) (sources.ExpertInfo, error) {
 			return info, nil
 		}
 	}
-	return sources.ExpertInfo{}, &fault.Error{
+	return learned.ExpertInfo{}, &fault.Error{
 		Kind:   fault.NotFound,
 		Code:   "expert_not_found",
 		Detail: fmt.Sprintf("there is no expert %s: %s", wording.Quote(name), l.knownExperts()),
@@ -59,7 +58,7 @@ func (e *Engine) Expert(name string) (sources.ExpertInfo, error) {
 }
 
 // describeExpert returns what is known of an expert, and of its index in a generation.
-func describeExpert(x *sources.Expert, view storage.View) sources.ExpertInfo {
+func describeExpert(x *learned.Expert, view storage.View) learned.ExpertInfo {
 	info := x.Info
 	if index, ok := view.Index(x.Name); ok {
 		info.Index, info.Passages, info.Recall = index.Kind, index.Passages, index.Recall
@@ -70,7 +69,7 @@ func describeExpert(x *sources.Expert, view storage.View) sources.ExpertInfo {
 }
 
 // Readers describes the readers, the default first.
-func (e *Engine) Readers() (all []plan.ReaderInfo) {
+func (e *Engine) Readers() (all []learned.ReaderInfo) {
 	for _, r := range e.current.Load().readers {
 		r.Info.Name = r.Name
 		r.Info.Calibrated = r.Chance != nil
@@ -80,7 +79,7 @@ func (e *Engine) Readers() (all []plan.ReaderInfo) {
 }
 
 // Rerankers describes the rerankers, the default first.
-func (e *Engine) Rerankers() (all []plan.RerankerInfo) {
+func (e *Engine) Rerankers() (all []learned.RerankerInfo) {
 	for _, x := range e.current.Load().rerankers {
 		x.Info.Name = x.Name
 		x.Info.Calibrated = x.Weight != nil

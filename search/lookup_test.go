@@ -14,8 +14,8 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/presenting"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // answersOf returns a batch's answers in a list.
@@ -121,7 +121,7 @@ func TestEmbed(t *testing.T) {
 		}
 	}
 	broken := s.config
-	broken.Experts = append([]sources.Expert(nil), s.config.Experts...)
+	broken.Experts = append([]learned.Expert(nil), s.config.Experts...)
 	broken.Experts[1].Encoder = &fixedEncoder{append(draw(1, "x")[:dimension-1], nan())}
 	withNaN, err := NewEngine(broken)
 	if err != nil {
@@ -216,7 +216,7 @@ type recorder struct {
 	mu      sync.Mutex
 	stages  map[string]int
 	sources map[string]string
-	answers []presenting.Response
+	answers []reply.Response
 }
 
 func (r *recorder) Stage(_ context.Context, source, stage string, took time.Duration) {
@@ -234,7 +234,7 @@ func (r *recorder) Source(_ context.Context, source, status string, cause error)
 	r.sources[source] = fmt.Sprint(status, " ", cause)
 }
 
-func (r *recorder) Answer(_ context.Context, answer presenting.Response) {
+func (r *recorder) Answer(_ context.Context, answer reply.Response) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answers = append(r.answers, answer)
@@ -277,17 +277,17 @@ func TestTimings(t *testing.T) {
 		s.encoders["A"].hook, s.vectors["A"].hook = stubborn(3*time.Millisecond), stubborn(2*time.Millisecond)
 		s.ensembles["A"].hook, s.words.hook = stubborn(1500*time.Microsecond), stubborn(time.Millisecond)
 		r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf("hybrid")})
-		if got := r.Sources[0].Took; got != (sources.Took{Encode: 3, Search: 2}) {
+		if got := r.Sources[0].Took; got != (reply.Took{Encode: 3, Search: 2}) {
 			t.Errorf("expert took %+v", got)
 		}
-		if got := r.Sources[1].Took; got != (sources.Took{Search: 1}) {
+		if got := r.Sources[1].Took; got != (reply.Took{Search: 1}) {
 			t.Errorf("BM25 took %+v", got)
 		}
 		if r.TookMS != 5 {
 			t.Errorf("%v ms in all, want 5: the sources run in parallel", r.TookMS)
 		}
 		r = s.ask(t, Request{Question: askedOften, Fusion: methodsOf("muf")})
-		if got := r.Sources[0].Took; got != (sources.Took{Encode: 3, Search: 2, Confidence: 1.5}) {
+		if got := r.Sources[0].Took; got != (reply.Took{Encode: 3, Search: 2, Confidence: 1.5}) {
 			t.Errorf("expert took %+v", got)
 		}
 	})

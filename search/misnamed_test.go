@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // TestVerdictOfAnotherSubject: where the first passage is about another part than the question names, the verdict is
@@ -16,12 +18,12 @@ import (
 func TestVerdictOfAnotherSubject(t *testing.T) {
 	for _, c := range []struct {
 		question string
-		want     plan.Verdict
+		want     reply.Verdict
 		note     string
 	}{
-		{"does the red dog 541902 run", plan.VerdictFound, ""},
-		{"does the red dog 541972 run", plan.VerdictDoubtful, `no passage has "541972", which the question names; nearest: "541902"`},
-		{"does the red dog run for 12 days", plan.VerdictFound, ""},
+		{"does the red dog 541902 run", reply.VerdictFound, ""},
+		{"does the red dog 541972 run", reply.VerdictDoubtful, `no passage has "541972", which the question names; nearest: "541902"`},
+		{"does the red dog run for 12 days", reply.VerdictFound, ""},
 	} {
 		s, _, _ := lateStage()
 		for i := range s.library.shelf.passages {
@@ -29,14 +31,14 @@ func TestVerdictOfAnotherSubject(t *testing.T) {
 			p.Text = fmt.Sprintf("red dog 541902 runs %s", p.Text)
 			s.words.texts[i] = p.Text
 		}
-		s.config.Readers = []plan.LoadedReader{{Reader: new(marker), Name: "marker"}}
+		s.config.Readers = []learned.LoadedReader{{Reader: new(marker), Name: "marker"}}
 		s.config.Defaults.Chances = &sure{first: .9, any: .95}
-		s.config.Defaults.Answerability = &plan.Answerability{
+		s.config.Defaults.Answerability = &learned.Answerability{
 			Chance:     &doubted{confidence: .999999},
-			Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+			Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
 		}
 		r := s.ask(t, Request{
-			Question: c.question, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(plan.AnswerOptions{}),
+			Question: c.question, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(ask.AnswerOptions{}),
 		})
 		if r.Verdict != c.want || c.note != "" && !slices.Contains(r.Notes, c.note) {
 			t.Errorf("%q: %q, notes %q, want %q and %q", c.question, r.Verdict, r.Notes, c.want, c.note)
@@ -45,7 +47,7 @@ func TestVerdictOfAnotherSubject(t *testing.T) {
 			r.Notes,
 			func(n string) bool { return strings.Contains(n, "which the question names") },
 		)
-		doubtful := c.want == plan.VerdictDoubtful
+		doubtful := c.want == reply.VerdictDoubtful
 		if named != doubtful || (len(r.Answers) == 0) != doubtful || doubtful != (*r.Confidence < .4) {
 			t.Errorf("%q: notes %q, answers %+v, confidence %v", c.question, r.Notes, r.Answers, *r.Confidence)
 		}

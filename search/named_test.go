@@ -9,8 +9,9 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/content"
-	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // TestNowhere: a number that tells, and a word with a capital letter inside a sentence, name something.
@@ -89,19 +90,19 @@ func TestVerdictOfWhatStandsNowhere(t *testing.T) {
 	for _, c := range []struct {
 		question string
 		chance   float64
-		want     plan.Verdict
+		want     reply.Verdict
 		note     bool
 	}{
-		{"does the red dog run while the bird sleeps", .5, plan.VerdictFound, false},
-		{"does the red dog run to Zanzibar", .5, plan.VerdictDoubtful, true},
-		{"does the red dog run to zanzibar", .5, plan.VerdictFound, false},
-		{"does the red dog run to Zanzibar", .05, plan.VerdictNotFound, true},
-		{"does the red dog run to Zanzibar", .999999, plan.VerdictFound, false},
+		{"does the red dog run while the bird sleeps", .5, reply.VerdictFound, false},
+		{"does the red dog run to Zanzibar", .5, reply.VerdictDoubtful, true},
+		{"does the red dog run to zanzibar", .5, reply.VerdictFound, false},
+		{"does the red dog run to Zanzibar", .05, reply.VerdictNotFound, true},
+		{"does the red dog run to Zanzibar", .999999, reply.VerdictFound, false},
 	} {
 		s, _, _ := lateStage()
-		s.config.Defaults.Answerability = &plan.Answerability{
+		s.config.Defaults.Answerability = &learned.Answerability{
 			Chance:     &doubted{confidence: c.chance},
-			Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+			Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
 		}
 		r := s.ask(t, Request{Question: c.question, Fusion: methodsOf(fusion.MethodGate), K: 5})
 		noted := slices.ContainsFunc(

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"example.org/conclave/search/internal/presenting"
+	"example.org/conclave/search/reply"
 )
 
 // Observer is told how a search went, stage by stage and source by source, for
@@ -23,7 +23,7 @@ type Observer interface {
 	// passages or an explanation could not be had.
 	Source(ctx context.Context, source, status string, cause error)
 	// Answer reports an answer before it is given.
-	Answer(ctx context.Context, answer presenting.Response)
+	Answer(ctx context.Context, answer reply.Response)
 }
 
 // NoObserver ignores what it is told.
@@ -36,4 +36,4 @@ func (NoObserver) Stage(context.Context, string, string, time.Duration) {}
 func (NoObserver) Source(context.Context, string, string, error) {}
 
 // Answer implements Observer.
-func (NoObserver) Answer(context.Context, presenting.Response) {}
+func (NoObserver) Answer(context.Context, reply.Response) {}

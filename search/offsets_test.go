@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"example.org/conclave/search/internal/place"
+	"example.org/conclave/search/reply"
 )
 
 // TestOffsets compares with the conversions of Go's library, at every place of random
@@ -25,12 +25,12 @@ func TestOffsets(t *testing.T) {
 			places = append(places, at)
 		}
 		rng.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
-		points, units := place.Counter{
+		points, units := reply.Counter{
 			Text: text,
-			Unit: place.OffsetCodePoints,
-		}, place.Counter{
+			Unit: reply.OffsetCodePoints,
+		}, reply.Counter{
 			Text: text,
-			Unit: place.OffsetUTF16,
+			Unit: reply.OffsetUTF16,
 		}
 		for _, at := range places {
 			if want, got := len([]rune(text[:at])), points.CountTo(at); got != want {
@@ -50,7 +50,7 @@ func TestOffsetsOfARequest(t *testing.T) {
 		e.Fields[0].Pointer != "/offsets" {
 		t.Errorf("%+v", e)
 	}
-	if got := s.ask(t, Request{Question: askedOften, Offsets: place.OffsetBytes}); got.Offsets != "" {
+	if got := s.ask(t, Request{Question: askedOften, Offsets: reply.OffsetBytes}); got.Offsets != "" {
 		t.Errorf("%q", got.Offsets)
 	}
 }

@@ -7,8 +7,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // TestOptionsOfMethods walks every option and every method, alone and resolved from
@@ -22,7 +21,7 @@ func TestOptionsOfMethods(t *testing.T) {
 		takes []string
 	}{
 		"/weights": {
-			func(r *Request) { r.Weights = map[string]float64{sources.WordSource: .5} },
+			func(r *Request) { r.Weights = map[string]float64{reply.WordSource: .5} },
 			[]string{"hybrid", "sum", "rrf"},
 		},
 		"/weights/B":     {func(r *Request) { r.Weights = map[string]float64{"B": .5} }, []string{"sum", "rrf"}},
@@ -69,7 +68,7 @@ func TestWordsAlone(t *testing.T) {
 		t.Errorf("%d results, sources %+v", len(r.Results), r.Sources)
 	}
 	for _, source := range r.Sources {
-		if source.Kind != sources.KindLexical {
+		if source.Kind != reply.KindLexical {
 			t.Errorf("%+v takes part in words alone", source)
 		}
 	}
@@ -88,7 +87,7 @@ func TestWithoutEnsemble(t *testing.T) {
 			len(got.Degraded) > 0 {
 			t.Errorf("%s: %v, without c %v; %+v", name, ids(got.Results), ids(want.Results), got.Degraded)
 		}
-		if c == nil || c.Status != sources.StatusSkipped || !strings.Contains(c.Reason, "no ensemble") || c.Hits != 0 {
+		if c == nil || c.Status != reply.StatusSkipped || !strings.Contains(c.Reason, "no ensemble") || c.Hits != 0 {
 			t.Errorf("%s: %+v", name, c)
 		}
 		list := s.ask(
@@ -100,11 +99,11 @@ func TestWithoutEnsemble(t *testing.T) {
 			t.Errorf("%s in a list: rrf gives %v, alone %v", name, ids(list.Rankings[0].Results), ids(alone.Results))
 		}
 		for _, result := range list.Rankings[1].Results {
-			if slices.ContainsFunc(result.Contributions, func(x answering.Contribution) bool { return x.Source == "c" }) {
+			if slices.ContainsFunc(result.Contributions, func(x reply.Contribution) bool { return x.Source == "c" }) {
 				t.Errorf("%s in a list: c contributes to %+v", name, result)
 			}
 		}
-		if c := sourceOf(list, "c"); c.Status != sources.StatusOK || !strings.Contains(c.Reason, name) {
+		if c := sourceOf(list, "c"); c.Status != reply.StatusOK || !strings.Contains(c.Reason, name) {
 			t.Errorf("%s in a list: %+v", name, c)
 		}
 		both, err := s.engine(t).
@@ -112,7 +111,7 @@ func TestWithoutEnsemble(t *testing.T) {
 				{Question: askedOften, Fusion: methodsOf(name)}})
 		if err != nil || !slices.Equal(ids(both[1].Results), ids(want.Results)) ||
 			!slices.Equal(ids(both[0].Results), ids(alone.Results)) ||
-			sourceOf(both[1], "c").Status != sources.StatusSkipped {
+			sourceOf(both[1], "c").Status != reply.StatusSkipped {
 			t.Errorf("%s in a comparison: %v", name, err)
 		}
 	}

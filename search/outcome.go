@@ -2,21 +2,22 @@ package search
 
 import (
 	"context"
-	"example.org/conclave/search/internal/question"
+	"time"
+
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
-	"time"
+	"example.org/conclave/search/reply"
 )
 
 // outcome is what the sources found for a question of a request.
 type outcome struct {
-	found       *sources.Findings     // for the question
-	corrections []question.Correction // of misspelt words of it
-	doubt       string                // of the corrections, for the user; "": there is none
-	synonyms    []question.Expansion  // that were searched for with its words
-	part        string                // the part of a long question that was asked; "": all of it
-	earlier     *sources.Findings     // for the question behind the messages before it; nil: there are none
-	searched    time.Time             // when everything but the writing of an answer has to be done
+	found       *sources.Findings  // for the question
+	corrections []reply.Correction // of misspelt words of it
+	doubt       string             // of the corrections, for the user; "": there is none
+	synonyms    []reply.Expansion  // that were searched for with its words
+	part        string             // the part of a long question that was asked; "": all of it
+	earlier     *sources.Findings  // for the question behind the messages before it; nil: there are none
+	searched    time.Time          // when everything but the writing of an answer has to be done
 }
 
 // untilSearched returns a context that ends when everything but the writing of an answer has to be done.

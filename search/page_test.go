@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/presenting"
+	"example.org/conclave/search/reply"
 )
 
 // TestOffset: pages of a ranking, one after the other, are the ranking.
 func TestOffset(t *testing.T) {
 	s := newStage("AB", 60)
 	e := s.engine(t)
-	ask := func(offset, k int) presenting.Response {
+	ask := func(offset, k int) reply.Response {
 		r, err := e.Search(
 			context.Background(), Caller{},
 			Request{Question: askedOften, Fusion: listOf("rrf", "sum", "hybrid"), Offset: offset, K: k, Candidates: 30},
@@ -26,7 +26,7 @@ func TestOffset(t *testing.T) {
 	}
 	whole := ask(0, 100)
 	for i, ranking := range whole.Rankings {
-		var paged []presenting.Result
+		var paged []reply.Result
 		for offset := 0; ; offset += 7 {
 			page := ask(offset, 7).Rankings[i].Results
 			paged = append(paged, page...)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
 )
 
 // PassageReads is what a PassageEncoder can say, too: whether it reads only the beginning
@@ -22,7 +22,7 @@ func (e *Engine) Reads(p corpus.Passage) (cut, unread bool) {
 	}
 	defer l.panel.Users.Leave()
 	var limits []int
-	ask := func(x *sources.Expert) {
+	ask := func(x *learned.Expert) {
 		reader, ok := x.Passages.(PassageReads)
 		if most := x.Info.MaxTokens["passage"]; ok && !slices.Contains(limits, most) {
 			limits = append(limits, most)

@@ -10,9 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/presenting"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // phraseStage has phrases beside its words, which the gate gives half their
@@ -27,7 +25,7 @@ func phraseStage() *stage {
 }
 
 // sourceOf returns the source of a name, or nil.
-func sourceOf(r presenting.Response, name string) *presenting.Source {
+func sourceOf(r reply.Response, name string) *reply.Source {
 	for i := range r.Sources {
 		if r.Sources[i].Name == name {
 			return &r.Sources[i]
@@ -41,8 +39,8 @@ func sourceOf(r presenting.Response, name string) *presenting.Source {
 func TestPhrasesAreTheGates(t *testing.T) {
 	s := phraseStage()
 	got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Explain: true})
-	phrases, own := sourceOf(got, sources.PhraseSource), sourceOf(got, sources.WordSource)
-	if phrases == nil || phrases.Kind != "lexical" || phrases.Status != sources.StatusOK || phrases.Hits == 0 {
+	phrases, own := sourceOf(got, reply.PhraseSource), sourceOf(got, reply.WordSource)
+	if phrases == nil || phrases.Kind != "lexical" || phrases.Status != reply.StatusOK || phrases.Hits == 0 {
 		t.Fatalf("the source of phrases is %+v", phrases)
 	}
 	if math.Abs(*phrases.Weight-*own.Weight/2) > 1e-9 {
@@ -52,7 +50,7 @@ func TestPhrasesAreTheGates(t *testing.T) {
 	for _, r := range got.Results {
 		at := slices.IndexFunc(
 			r.Contributions,
-			func(c answering.Contribution) bool { return c.Source == sources.PhraseSource },
+			func(c reply.Contribution) bool { return c.Source == reply.PhraseSource },
 		)
 		o, _, _ := s.library.shelf.Ordinal(t.Context(), r.ID)
 		want := float64(index.score(askedOften, o))
@@ -75,7 +73,7 @@ func TestPhrasesAreTheGates(t *testing.T) {
 		s.library.shelf.phrases = nil
 		without := s.ask(t, r)
 		s.library.shelf.phrases = index
-		if sourceOf(with, sources.PhraseSource) != nil || !reflect.DeepEqual(with.Results, without.Results) {
+		if sourceOf(with, reply.PhraseSource) != nil || !reflect.DeepEqual(with.Results, without.Results) {
 			t.Errorf("%s: phrases change it", method)
 		}
 	}
@@ -114,8 +112,8 @@ func TestPhrasesBesideOthers(t *testing.T) {
 		!slices.Equal(ids(compared[1].Results), ids(gate.Results)) {
 		t.Error("compared, methods answer otherwise than alone")
 	}
-	if sourceOf(compared[0], sources.PhraseSource) != nil || sourceOf(compared[1], sources.PhraseSource) == nil ||
-		sourceOf(compared[2], sources.PhraseSource) != nil {
+	if sourceOf(compared[0], reply.PhraseSource) != nil || sourceOf(compared[1], reply.PhraseSource) == nil ||
+		sourceOf(compared[2], reply.PhraseSource) != nil {
 		t.Error("phrases are among the sources of the wrong methods")
 	}
 	if err := e.Close(context.Background()); err != nil {
@@ -130,7 +128,7 @@ func TestWithoutPhrases(t *testing.T) {
 	index := s.library.shelf.phrases
 	s.library.shelf.phrases = nil
 	none := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
-	if sourceOf(none, sources.PhraseSource) != nil || len(none.Degraded) != 0 {
+	if sourceOf(none, reply.PhraseSource) != nil || len(none.Degraded) != 0 {
 		t.Errorf("without phrases: sources %+v, degraded %+v", none.Sources, none.Degraded)
 	}
 	s.library.shelf.phrases = &words{
@@ -139,7 +137,7 @@ func TestWithoutPhrases(t *testing.T) {
 		hook:  func(context.Context) error { return errors.New("broken") },
 	}
 	broken := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
-	if len(broken.Degraded) != 1 || broken.Degraded[0].Source != sources.PhraseSource ||
+	if len(broken.Degraded) != 1 || broken.Degraded[0].Source != reply.PhraseSource ||
 		!slices.Equal(ids(broken.Results), ids(none.Results)) {
 		t.Errorf(
 			"with broken phrases %v, degraded %+v; without them %v",
@@ -151,7 +149,7 @@ func TestWithoutPhrases(t *testing.T) {
 	s.library.shelf.phrases = index
 	s.config.Defaults.Gate.Phrases = 0
 	old := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
-	if sourceOf(old, sources.PhraseSource) != nil {
+	if sourceOf(old, reply.PhraseSource) != nil {
 		t.Error("a gate without phrases asks for them")
 	}
 }
@@ -164,7 +162,7 @@ func TestPhrasesAreNotWeighted(t *testing.T) {
 		Request{
 			Question: askedOften,
 			Fusion:   methodsOf(fusion.MethodSum),
-			Weights:  map[string]float64{sources.PhraseSource: 1},
+			Weights:  map[string]float64{reply.PhraseSource: 1},
 		},
 	)
 	if err == nil || !strings.Contains(err.Error(), "gate alone") {
@@ -184,7 +182,7 @@ func TestGatherPhrases(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := len(found.Sources) - 1
-	if x := found.Sources[last]; x.Kind != fusion.Phrases || x.Name != sources.PhraseSource ||
+	if x := found.Sources[last]; x.Kind != fusion.Phrases || x.Name != reply.PhraseSource ||
 		found.Sources[last-1].Kind != fusion.Lexical {
 		t.Fatalf("the last source is %+v", x)
 	}

@@ -8,10 +8,10 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/place"
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/presenting"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -72,7 +72,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	}
 	planGroups(p, r, &wrong)
 	planFields(p, r, &wrong)
-	p.Offsets = fault.OneOf(&wrong, "/offsets", r.Offsets, place.OffsetBytes, place.OffsetNames())
+	p.Offsets = fault.OneOf(&wrong, "/offsets", r.Offsets, reply.OffsetBytes, reply.OffsetNames())
 	storage.CheckFilter(&wrong, p.Inquiry.Filter)
 	p.MinConfidence = r.MinConfidence
 	wrong.Between("/min_confidence", r.MinConfidence, 1)
@@ -252,12 +252,12 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *fault.Problems)
 				"%s cannot be weighted: it takes part in the gate alone, which weighs it itself",
 				name,
 			)
-		case name == sources.PhraseSource:
+		case name == reply.PhraseSource:
 			wrong.Add(
 				"unknown_source",
 				pointer,
 				"%s cannot be weighted: they take part in the gate alone, which weighs them itself",
-				sources.PhraseSource,
+				reply.PhraseSource,
 			)
 		case !slices.ContainsFunc(l.panel.Sources, func(x sources.Source) bool { return x.Name() == name }):
 			wrong.Add(
@@ -266,7 +266,7 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *fault.Problems)
 				"there is no source %s to weight: %s, and %s is BM25",
 				wording.Quote(name),
 				l.knownExperts(),
-				sources.WordSource,
+				reply.WordSource,
 			)
 		case !(w >= 0 && w <= fusion.MaxWeight):
 			wrong.Add("out_of_range", pointer, "the weight is %v: it has to be from 0 to %g", w, float64(fusion.MaxWeight))

@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/presenting"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -84,13 +84,13 @@ func TestPrefetch(t *testing.T) {
 func TestDeletedMeanwhile(t *testing.T) {
 	s := newStage("ab", 60)
 	var fetched [][]rank.Ordinal
-	ask := func(d distant, k int) presenting.Response {
+	ask := func(d distant, k int) reply.Response {
 		d.library = s.library
 		d.fetched = &fetched
 		s.config.Corpus = d
 		return s.ask(t, Request{Question: askedOften, Fusion: methodsOf("sum"), Candidates: 20, K: k})
 	}
-	ids := func(r presenting.Response) (out []string) {
+	ids := func(r reply.Response) (out []string) {
 		for i, x := range r.Results {
 			if x.Rank != i+1 || x.Text == "" || len(r.Degraded) > 0 {
 				t.Errorf("%+v, without %+v", x, r.Degraded)

@@ -4,14 +4,14 @@ import (
 	"context"
 
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/extract"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/run"
 )
 
 // Readings lets a reader, by name ("": the default), read passages for a question, in
 // the order of their ids.
-func (e *Engine) Readings(ctx context.Context, reader, question string, ids []string) (out answering.Read, err error) {
+func (e *Engine) Readings(ctx context.Context, reader, question string, ids []string) (out extract.Read, err error) {
 	l, err := e.begin()
 	if err != nil {
 		return out, err

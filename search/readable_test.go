@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // limitedEncoder reads five words.
@@ -43,7 +44,7 @@ func TestTruncatedQuestions(t *testing.T) {
 	e := s.engine(t)
 	texts := []string{"a b c d e f", "a", "a b c d e", "f e d c b a"}
 	for name, want := range map[string][]int{"A": nil, "B": {0, 3}} {
-		for _, kind := range []string{sources.KindQuestion, sources.KindPassage} {
+		for _, kind := range []string{learned.KindQuestion, learned.KindPassage} {
 			got, err := e.Embed(context.Background(), Caller{}, EmbedRequest{Expert: name, Kind: kind, Input: texts})
 			tokens := map[string]int{"A": 0, "B": 16}[name]
 			if err != nil || !slices.Equal(got.Truncated, want) || got.Tokens != tokens {
@@ -68,7 +69,7 @@ func TestTruncatedForAllThatShare(t *testing.T) {
 	shared := shortWords{limitedEncoder{s.encoders["A"]}}
 	s.config.Experts[0].Encoder, s.config.Experts[1].Encoder = shared, shared
 	for _, source := range s.ask(t, Request{Question: "greenish"}).Sources {
-		if source.Truncated != (source.Name != sources.WordSource) {
+		if source.Truncated != (source.Name != reply.WordSource) {
 			t.Errorf("%+v", source)
 		}
 	}

@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/presenting"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/extract"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // TestRepeats: texts that say the same in another form, or of which one has most of the other, repeat each
@@ -28,10 +29,10 @@ func TestRepeats(t *testing.T) {
 		"Hold a burn under cool running water at once.": false,
 		"": false,
 	} {
-		if got := answering.Repeats(answering.Shingles(nosebleed), answering.Shingles(other)); got != want {
+		if got := extract.Repeats(extract.Shingles(nosebleed), extract.Shingles(other)); got != want {
 			t.Errorf("%q: %v", other, got)
 		}
-		if got := answering.Repeats(answering.Shingles(other), answering.Shingles(nosebleed)); got != want {
+		if got := extract.Repeats(extract.Shingles(other), extract.Shingles(nosebleed)); got != want {
 			t.Errorf("%q, the other way round: %v", other, got)
 		}
 	}
@@ -65,27 +66,27 @@ func TestSameAnswerWhateverK(t *testing.T) {
 			}
 			s.library.shelf.near = true
 			s.config.Defaults.Chances = &closeness{}
-			s.config.Defaults.Answerability = &plan.Answerability{
+			s.config.Defaults.Answerability = &learned.Answerability{
 				Chance:     &doubted{confidence: .5},
-				Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+				Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
 			}
-			s.config.Readers = []plan.LoadedReader{
+			s.config.Readers = []learned.LoadedReader{
 				{Reader: new(marker), Name: "marker", Ranking: 1, Confidence: &doubted{confidence: .7}},
 			}
 			r := s.ask(t, Request{
-				Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: k, Answer: plan.AnswerOptions{Wanted: answer},
+				Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: k, Answer: ask.AnswerOptions{Wanted: answer},
 			})
 			if i == 0 {
 				first = r.Results[0].ID
 				confidence, answerable = *r.Confidence, *r.Answerable
 			}
 			for _, words := range r.Answers {
-				if !slices.ContainsFunc(r.Results, func(x presenting.Result) bool { return x.ID == words.Passage }) {
+				if !slices.ContainsFunc(r.Results, func(x reply.Result) bool { return x.ID == words.Passage }) {
 					t.Errorf("k %d: words are marked in %s, which is not returned", k, words.Passage)
 				}
 			}
 			if r.Results[0].ID != first || *r.Confidence != confidence || *r.Answerable != answerable ||
-				r.Verdict != plan.VerdictFound || len(r.Results) != k {
+				r.Verdict != reply.VerdictFound || len(r.Results) != k {
 				t.Errorf("answer %v, k %d: %s, %v, %v, %q, %d results; with k 1 %s, %v, %v", answer, k, r.Results[0].ID,
 					*r.Confidence, *r.Answerable, r.Verdict, len(r.Results), first, confidence, answerable)
 			}

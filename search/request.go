@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/storage"
 )
 
@@ -74,14 +74,14 @@ type Request struct {
 	GroupBy   string `json:"group_by,omitempty"`
 	GroupSize int    `json:"group_size,omitempty"`
 	// Facets ask how many passages have each value of some fields of metadata.
-	Facets []plan.FacetRequest `json:"facets,omitempty"`
+	Facets []ask.FacetRequest `json:"facets,omitempty"`
 	// Sort orders what was found by a field, and Boost lets new passages rank higher.
-	Sort  plan.Sort  `json:"sort,omitzero"`
-	Boost plan.Boost `json:"boost,omitzero"`
+	Sort  ask.Sort  `json:"sort,omitzero"`
+	Boost ask.Boost `json:"boost,omitzero"`
 	// Rerank asks a reranker to score the first passages, too.
-	Rerank plan.RerankOptions `json:"rerank,omitzero"`
+	Rerank ask.RerankOptions `json:"rerank,omitzero"`
 	// Answer asks for the words that answer, too.
-	Answer plan.AnswerOptions `json:"answer,omitzero"`
+	Answer ask.AnswerOptions `json:"answer,omitzero"`
 	// Without are ids of passages that are taken out of what the sources found, with their copies, before it
 	// is fused: how sure would the answer be if the collection had none of them? For evaluations; requests
 	// over HTTP have no such field.

@@ -8,9 +8,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
 )
 
 // RerankRequest asks how well texts answer a question.
@@ -63,22 +62,22 @@ func (e *Engine) Rerank(ctx context.Context, by Caller, r RerankRequest) (out Re
 	for _, text := range r.Texts { // a vector for each token, of which there are fewer than bytes
 		room += 4 * x.Info.Dimension * min(
 			len(text)+specialTokens,
-			cmp.Or(x.Info.MaxTokens[sources.KindPassage], len(text)+specialTokens),
+			cmp.Or(x.Info.MaxTokens[learned.KindPassage], len(text)+specialTokens),
 		)
 	}
 	if err := by.takeRoom(ctx, room); err != nil {
 		return out, err
 	}
-	questions, err := embedQuestions(ctx, x, []string{r.Question}, sources.CheckTokens)
+	questions, err := embedQuestions(ctx, x, []string{r.Question}, learned.CheckTokens)
 	if err != nil {
 		return out, l.embedError(ctx, x, err)
 	}
-	vectors, err := embedPassages(ctx, x, r.Texts, sources.CheckTokens)
+	vectors, err := embedPassages(ctx, x, r.Texts, learned.CheckTokens)
 	if err != nil {
 		return out, l.embedError(ctx, x, err)
 	}
 	out = RerankResponse{Expert: x.Name, Scores: make([]float32, len(vectors))}
-	_, out.Truncated = x.CountTokens(sources.KindPassage, r.Texts)
+	_, out.Truncated = x.CountTokens(learned.KindPassage, r.Texts)
 	err = l.panel.Run.Compute(ctx, func(context.Context) error {
 		for i, v := range vectors {
 			out.Scores[i], err = x.Similarity(questions[0], v)
@@ -96,7 +95,7 @@ func (e *Engine) Rerank(ctx context.Context, by Caller, r RerankRequest) (out Re
 
 // rerankerFirst returns the reranker that a name stands for in a RerankRequest; nil: late
 // interaction.
-func (l *lineUp) rerankerFirst(name string) *plan.LoadedReranker {
+func (l *lineUp) rerankerFirst(name string) *learned.LoadedReranker {
 	if x := l.rerankerNamed(name); x != nil {
 		return x
 	}
@@ -110,7 +109,7 @@ func (l *lineUp) rerankerFirst(name string) *plan.LoadedReranker {
 func (l *lineUp) rerankBy(
 	ctx context.Context,
 	by Caller,
-	x *plan.LoadedReranker,
+	x *learned.LoadedReranker,
 	r RerankRequest,
 ) (RerankResponse, error) {
 	out := RerankResponse{Expert: x.Name, Logits: true}
@@ -123,7 +122,7 @@ func (l *lineUp) rerankBy(
 	if err := by.takeRoom(ctx, tokenRoom*bytes); err != nil {
 		return out, err
 	}
-	var said []plan.Relevance
+	var said []learned.Relevance
 	err := run.Guard(func() (err error) {
 		said, err = x.Score(ctx, r.Question, passages)
 		if err == nil && len(said) != len(passages) {

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/presenting"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // TestRerankChanceByHand: two passages with the scores 1 and 0, the first of which answers with the probability .6, and
@@ -47,7 +47,7 @@ func TestRerankChanceByHand(t *testing.T) {
 // answer; without one that was fitted for the reranker it is estimated.
 func TestRerankedConfidence(t *testing.T) {
 	const weight = .07
-	ask := func(fitted sources.Chance, least float64, o plan.RerankOptions) presenting.Response {
+	put := func(fitted learned.Chance, least float64, o ask.RerankOptions) reply.Response {
 		t.Helper()
 		s, _ := withJudge()
 		s.config.Defaults.Chances = &sure{first: .4, any: .7}
@@ -58,7 +58,7 @@ func TestRerankedConfidence(t *testing.T) {
 			Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 30, MinConfidence: least, Rerank: o,
 		})
 	}
-	before := ask(nil, 0, plan.RerankOptions{})
+	before := put(nil, 0, ask.RerankOptions{})
 	scores, said := make([]float64, 12), make([]float64, 12)
 	for i := range scores {
 		scores[i], said[i] = before.Results[i].Score, judged(before.Results[i].Text)
@@ -81,7 +81,7 @@ func TestRerankedConfidence(t *testing.T) {
 	}
 	want := []float64{math.Log(.4 / .6), said[top], said[top] - lead, same}
 	var given []float64
-	got := ask(chanceFunc(func(signals []float64) (float64, error) {
+	got := put(chanceFunc(func(signals []float64) (float64, error) {
 		given = signals
 		return .9, nil
 	}), .8, reranked(12))
@@ -94,11 +94,11 @@ func TestRerankedConfidence(t *testing.T) {
 			t.Fatalf("signals %v, by hand %v", given, want)
 		}
 	}
-	if low := ask(chanceFunc(func([]float64) (float64, error) { return .1, nil }), .2, reranked(12)); !low.Abstained ||
+	if low := put(chanceFunc(func([]float64) (float64, error) { return .1, nil }), .2, reranked(12)); !low.Abstained ||
 		len(low.Results) != 0 {
 		t.Errorf("a confidence of .1, at least .2 wanted: %+v", low)
 	}
-	if none := ask(nil, 0, reranked(12)); *none.Confidence == .4 ||
+	if none := put(nil, 0, reranked(12)); *none.Confidence == .4 ||
 		math.Abs(*none.Confidence-answering.RerankChance(scores, said, weight, .4, .7)) > 1e-3 {
 		t.Errorf("not fitted: %v", *none.Confidence)
 	}

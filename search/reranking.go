@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
 )
 
 const usuallyReranked = 20 // passages, where a request does not say
@@ -37,7 +38,7 @@ func (e *Engine) Judgements(
 			return nil, err
 		}
 	}
-	var said []plan.Relevance
+	var said []learned.Relevance
 	err = run.Guard(func() error { said, err = x.Score(ctx, question, passages); return err })
 	for _, s := range said {
 		scores = append(scores, s.Score)
@@ -73,7 +74,7 @@ func (l *lineUp) planRerank(r *Request, p *plan.Plan, wrong *fault.Problems) {
 }
 
 // rerankerFor returns the reranker of a name, or the first if the name is empty.
-func (l *lineUp) rerankerFor(name string, wrong *fault.Problems) *plan.LoadedReranker {
+func (l *lineUp) rerankerFor(name string, wrong *fault.Problems) *learned.LoadedReranker {
 	if len(l.rerankers) == 0 {
 		wrong.Add("needs_reranker", "/rerank", "passages are scored by a reranker, and none is loaded")
 		return nil
@@ -96,7 +97,7 @@ func (l *lineUp) rerankerFor(name string, wrong *fault.Problems) *plan.LoadedRer
 }
 
 // rerankerNamed returns the reranker of a name; nil: there is none.
-func (l *lineUp) rerankerNamed(name string) *plan.LoadedReranker {
+func (l *lineUp) rerankerNamed(name string) *learned.LoadedReranker {
 	for i := range l.rerankers {
 		if l.rerankers[i].Name == name {
 			return &l.rerankers[i]

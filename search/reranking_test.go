@@ -15,9 +15,9 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/presenting"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // judge is a reranker that scores passages by a rule that a test can follow: by the bytes of
@@ -35,11 +35,11 @@ func judged(text string) float64 {
 	return float64(len(text)%7) - 3 + 2*float64(strings.Count(text, "red"))
 }
 
-func (j *judge) Score(ctx context.Context, _ string, passages []corpus.Passage) (out []plan.Relevance, err error) {
+func (j *judge) Score(ctx context.Context, _ string, passages []corpus.Passage) (out []learned.Relevance, err error) {
 	j.scored = nil
 	for _, p := range passages {
 		j.scored = append(j.scored, p.ID)
-		out = append(out, plan.Relevance{Score: judged(p.Text), Cut: j.cut > 0 && len(p.Text) > j.cut})
+		out = append(out, learned.Relevance{Score: judged(p.Text), Cut: j.cut > 0 && len(p.Text) > j.cut})
 	}
 	if j.hook != nil {
 		err = j.hook(ctx)
@@ -51,17 +51,17 @@ func (j *judge) Score(ctx context.Context, _ string, passages []corpus.Passage) 
 func withJudge() (*stage, *judge) {
 	s := newStage("A", 60)
 	j := new(judge)
-	s.config.Rerankers = []plan.LoadedReranker{{Reranker: j, Name: "judge"}, {Reranker: new(judge), Name: "other"}}
+	s.config.Rerankers = []learned.LoadedReranker{{Reranker: j, Name: "judge"}, {Reranker: new(judge), Name: "other"}}
 	return s, j
 }
 
-func reranked(passages int) plan.RerankOptions {
-	return plan.RerankOptions{Asked: true, Wanted: true, Passages: passages}
+func reranked(passages int) ask.RerankOptions {
+	return ask.RerankOptions{Asked: true, Wanted: true, Passages: passages}
 }
 
 // rerankedByHand returns the first n results in the order of their scores and what the judge says of
 // each above the least, times the weight, with these scores.
-func rerankedByHand(results []presenting.Result, n int, weight float64) (order []string, scores map[string]float64) {
+func rerankedByHand(results []reply.Result, n int, weight float64) (order []string, scores map[string]float64) {
 	first := slices.Clone(results[:n])
 	least := math.Inf(1)
 	for _, r := range first {
@@ -71,13 +71,13 @@ func rerankedByHand(results []presenting.Result, n int, weight float64) (order [
 	for _, r := range first {
 		scores[r.ID] = r.Score + weight*(judged(r.Text)-least)
 	}
-	slices.SortStableFunc(first, func(a, b presenting.Result) int { return cmp.Compare(scores[b.ID], scores[a.ID]) })
+	slices.SortStableFunc(first, func(a, b reply.Result) int { return cmp.Compare(scores[b.ID], scores[a.ID]) })
 	return append(ids(first), ids(results[n:])...), scores
 }
 
 // spreads returns the standard deviations of the first n scores and of what the judge says.
-func spreads(results []presenting.Result, n int) (scores, said float64) {
-	of := func(number func(presenting.Result) float64) float64 {
+func spreads(results []reply.Result, n int) (scores, said float64) {
+	of := func(number func(reply.Result) float64) float64 {
 		sum, squares := 0.0, 0.0
 		for _, r := range results[:n] {
 			sum += number(r)
@@ -86,9 +86,9 @@ func spreads(results []presenting.Result, n int) (scores, said float64) {
 		return math.Sqrt(squares/float64(n) - sum*sum/float64(n*n))
 	}
 	return of(
-			func(r presenting.Result) float64 { return r.Score },
+			func(r reply.Result) float64 { return r.Score },
 		), of(
-			func(r presenting.Result) float64 { return judged(r.Text) },
+			func(r reply.Result) float64 { return judged(r.Text) },
 		)
 }
 
@@ -126,7 +126,7 @@ func TestReranked(t *testing.T) {
 			}
 			for i, r := range got.Results {
 				c := r.Contributions[len(r.Contributions)-1]
-				if (c.Origin == answering.OriginRerank) != (i < 12) {
+				if (c.Origin == reply.OriginRerank) != (i < 12) {
 					t.Errorf("%s: result %d: %+v", method, i+1, c)
 				}
 				if i < 12 && (c.Source != "judge" || math.Abs(r.Score-by[r.ID]) > 1e-6) {
@@ -167,7 +167,7 @@ func TestRerankedPages(t *testing.T) {
 	}
 	grouped := s.ask(
 		t,
-		Request{Question: askedOften, K: 7, Offset: 2, GroupBy: plan.GroupByDocument, Rerank: reranked(12)},
+		Request{Question: askedOften, K: 7, Offset: 2, GroupBy: ask.GroupByDocument, Rerank: reranked(12)},
 	)
 	var firsts []string
 	for _, g := range grouped.Groups { // no passage is of a document
@@ -183,11 +183,11 @@ func TestRerankedPages(t *testing.T) {
 func TestRerankedAndRead(t *testing.T) {
 	s, _ := withJudge()
 	m := new(marker)
-	s.config.Readers = []plan.LoadedReader{{Reader: m, Name: "marker", Ranking: 2}}
+	s.config.Readers = []learned.LoadedReader{{Reader: m, Name: "marker", Ranking: 2}}
 	s.config.Defaults.Chances = &sure{first: .4, any: .7}
 	plain := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 20, Rerank: reranked(12)})
 	got := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 20, Rerank: reranked(12),
-		Answer: wanted(plan.AnswerOptions{Passages: 6})})
+		Answer: wanted(ask.AnswerOptions{Passages: 6})})
 	if !slices.Equal(m.read, ids(plain.Results[:6])) {
 		t.Errorf("read were %v of %v", m.read, ids(plain.Results))
 	}
@@ -197,7 +197,7 @@ func TestRerankedAndRead(t *testing.T) {
 		for _, c := range r.Contributions {
 			origins += c.Origin + " "
 		}
-		if strings.HasSuffix(origins, answering.OriginRerank+" "+answering.OriginRead+" ") {
+		if strings.HasSuffix(origins, reply.OriginRerank+" "+reply.OriginRead+" ") {
 			both++
 		}
 	}
@@ -212,10 +212,10 @@ func TestRerankedByTheReader(t *testing.T) {
 	s, _ := withJudge()
 	s.config.Rerankers[0].Name = "marker"
 	s.config.Rerankers[0].Reads = true
-	s.config.Readers = []plan.LoadedReader{{Reader: new(marker), Name: "marker", Ranking: 2}}
+	s.config.Readers = []learned.LoadedReader{{Reader: new(marker), Name: "marker", Ranking: 2}}
 	r := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 20, Rerank: reranked(12)}
 	plain := s.ask(t, r)
-	r.Answer = wanted(plan.AnswerOptions{Passages: 6})
+	r.Answer = wanted(ask.AnswerOptions{Passages: 6})
 	got := s.ask(t, r)
 	if !slices.Equal(ids(got.Results), ids(plain.Results)) || len(got.Answers) == 0 {
 		t.Errorf(
@@ -227,7 +227,7 @@ func TestRerankedByTheReader(t *testing.T) {
 	}
 	for i, result := range got.Results {
 		for _, c := range result.Contributions {
-			if c.Origin == answering.OriginRead {
+			if c.Origin == reply.OriginRead {
 				t.Errorf("result %d is raised by the reader once more: %+v", i, result.Contributions)
 			}
 		}
@@ -243,10 +243,10 @@ func TestRerankByDefault(t *testing.T) {
 		scored int
 	}{
 		{Request{}, 20},
-		{Request{Rerank: plan.RerankOptions{Asked: true}}, 0},
+		{Request{Rerank: ask.RerankOptions{Asked: true}}, 0},
 		{Request{Rerank: reranked(3)}, 3},
 		{Request{Fusion: listOf(fusion.MethodRRF, fusion.MethodSum)}, 0},
-		{Request{Rerank: plan.RerankOptions{Asked: true, Wanted: true, Model: "other"}}, 0}, // by the other
+		{Request{Rerank: ask.RerankOptions{Asked: true, Wanted: true, Model: "other"}}, 0}, // by the other
 	} {
 		j.scored = nil
 		c.r.Question = askedOften
@@ -274,7 +274,7 @@ func TestRerankerThatFails(t *testing.T) {
 	} {
 		j.hook = func(context.Context) error { return cause }
 		got := s.ask(t, Request{Question: askedOften, TimeoutMS: 2000, Rerank: reranked(12)})
-		if len(got.Degraded) != 1 || got.Degraded[0] != (plan.Missing{Source: "judge", Reason: want}) {
+		if len(got.Degraded) != 1 || got.Degraded[0] != (reply.Missing{Source: "judge", Reason: want}) {
 			t.Errorf("%v: %+v", cause, got.Degraded)
 		}
 		if !slices.Equal(ids(got.Results), ids(before.Results)) {
@@ -314,7 +314,7 @@ func TestRerankerThatIsSlow(t *testing.T) {
 func TestRerankRefused(t *testing.T) {
 	s, _ := withJudge()
 	for code, r := range map[string]Request{
-		"unknown_reranker": {Rerank: plan.RerankOptions{Asked: true, Wanted: true, Model: "nobody"}},
+		"unknown_reranker": {Rerank: ask.RerankOptions{Asked: true, Wanted: true, Model: "nobody"}},
 		"not_one_ranking":  {Rerank: reranked(0), Fusion: listOf(fusion.MethodRRF, fusion.MethodSum)},
 		"out_of_range":     {Rerank: reranked(MostRead + 1)},
 	} {
@@ -332,14 +332,14 @@ func TestRerankRefused(t *testing.T) {
 
 // TestRerankOptionsAsJSON: true, false and an object.
 func TestRerankOptionsAsJSON(t *testing.T) {
-	for text, want := range map[string]plan.RerankOptions{
+	for text, want := range map[string]ask.RerankOptions{
 		`null`:                       {},
 		`true`:                       {Asked: true, Wanted: true},
 		`false`:                      {Asked: true},
 		`{"model":"a","passages":7}`: {Asked: true, Wanted: true, Model: "a", Passages: 7},
 		`{"passages":7}`:             {Asked: true, Wanted: true, Passages: 7},
 	} {
-		var got, again plan.RerankOptions
+		var got, again ask.RerankOptions
 		err := json.Unmarshal([]byte(text), &got)
 		data, failed := json.Marshal(got)
 		if err != nil || failed != nil || got != want {
@@ -349,7 +349,7 @@ func TestRerankOptionsAsJSON(t *testing.T) {
 			t.Errorf("%s became %s", text, data)
 		}
 	}
-	if err := json.Unmarshal([]byte(`"yes"`), new(plan.RerankOptions)); err == nil {
+	if err := json.Unmarshal([]byte(`"yes"`), new(ask.RerankOptions)); err == nil {
 		t.Error("text is taken")
 	}
 	if data, err := json.Marshal(Request{Question: "x"}); err != nil || strings.Contains(string(data), "rerank") {

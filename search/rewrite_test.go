@@ -10,7 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/learned"
 )
 
 // rewriter is a model that makes a question of messages.
@@ -54,15 +55,15 @@ func TestRewrittenMessage(t *testing.T) {
 			var before []string
 			c.model.before = &before
 			calls := 0
-			s.config.Readers = []plan.LoadedReader{
+			s.config.Readers = []learned.LoadedReader{
 				{Generator: unhurried{asked: &calls}, Rewriter: c.model, Name: "local",
-					Info: plan.ReaderInfo{Generates: true, TimeoutMS: 5000}},
+					Info: learned.ReaderInfo{Generates: true, TimeoutMS: 5000}},
 			}
 			e := s.engine(t)
 			r, err := e.Search(
 				t.Context(),
 				Caller{},
-				Request{Messages: talk, K: 2, TimeoutMS: 400, Answer: wanted(plan.AnswerOptions{})},
+				Request{Messages: talk, K: 2, TimeoutMS: 400, Answer: wanted(ask.AnswerOptions{})},
 			)
 			name := fmt.Sprintf("%.40q after %v, %v", c.model.question, c.model.takes, c.model.err)
 			if err != nil || len(r.Results) != 2 ||

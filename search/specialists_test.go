@@ -10,8 +10,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/presenting"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // fewStage has a reference A, four specialists, and a default of two; an
@@ -25,9 +24,9 @@ func fewStage() *stage {
 
 // mostFamiliar returns the names of the n specialists that an answer by all of
 // them says are the most familiar, in the order of their names.
-func mostFamiliar(all presenting.Response, n int) []string {
-	sources := slices.DeleteFunc(slices.Clone(all.Sources), func(s presenting.Source) bool { return s.Familiarity == nil })
-	slices.SortStableFunc(sources, func(a, b presenting.Source) int {
+func mostFamiliar(all reply.Response, n int) []string {
+	sources := slices.DeleteFunc(slices.Clone(all.Sources), func(s reply.Source) bool { return s.Familiarity == nil })
+	slices.SortStableFunc(sources, func(a, b reply.Source) int {
 		if *a.Familiarity > *b.Familiarity {
 			return -1
 		}
@@ -74,8 +73,8 @@ func TestOnlyTheFamiliarAreAsked(t *testing.T) {
 			)
 		}
 		for i, source := range few.Sources {
-			skipped := !slices.Contains(named, source.Name) && source.Name != sources.WordSource
-			if (source.Status == sources.StatusSkipped) != skipped || (source.Weight == nil) != skipped {
+			skipped := !slices.Contains(named, source.Name) && source.Name != reply.WordSource
+			if (source.Status == reply.StatusSkipped) != skipped || (source.Weight == nil) != skipped {
 				t.Errorf("%d specialists: %+v", n, source)
 			}
 			if skipped &&
@@ -90,9 +89,9 @@ func TestOnlyTheFamiliarAreAsked(t *testing.T) {
 // experts; a request's own number is for every method.
 func TestWhoDecidesHowMany(t *testing.T) {
 	s := fewStage()
-	skipped := func(r presenting.Response) (n int) {
+	skipped := func(r reply.Response) (n int) {
 		for _, source := range r.Sources {
-			if source.Status == sources.StatusSkipped {
+			if source.Status == reply.StatusSkipped {
 				n++
 			}
 		}
@@ -174,7 +173,7 @@ func TestTheReferenceFails(t *testing.T) {
 	s.encoders["A"].hook = func(context.Context) error { return errors.New("gone") }
 	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range r.Sources {
-		status := map[bool]string{true: sources.StatusFailed, false: sources.StatusOK}
+		status := map[bool]string{true: reply.StatusFailed, false: reply.StatusOK}
 		if want := status[source.Name == "A"]; source.Status != want {
 			t.Errorf("the reference is broken: %+v", source)
 		}
@@ -185,8 +184,8 @@ func TestTheReferenceFails(t *testing.T) {
 	}
 	r = s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range r.Sources {
-		ok := source.Name == "f" || source.Name == sources.WordSource
-		if want := map[bool]string{true: sources.StatusOK, false: sources.StatusOverloaded}[ok]; source.Status != want {
+		ok := source.Name == "f" || source.Name == reply.WordSource
+		if want := map[bool]string{true: reply.StatusOK, false: reply.StatusOverloaded}[ok]; source.Status != want {
 			t.Errorf("the reference's queue is full: %+v", source)
 		}
 	}
@@ -201,7 +200,7 @@ func TestASpecialistWithTheReferencesEncoder(t *testing.T) {
 	s.config.Experts[1].Encoder = s.config.Experts[0].Encoder
 	s.config.Experts[1].Representatives = draw(s.encoders["A"].seed, askedOften) // the question itself
 	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Specialists: 1})
-	if r.Sources[1].Status != sources.StatusOK || s.encoders["A"].calls.Load() != 1 {
+	if r.Sources[1].Status != reply.StatusOK || s.encoders["A"].calls.Load() != 1 {
 		t.Errorf("%+v after %d encoder passes", r.Sources[1], s.encoders["A"].calls.Load())
 	}
 }
@@ -221,10 +220,10 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 			t.Errorf("%s: the reference encoded %d times", method, n)
 		}
 		for _, source := range r.Sources {
-			if (source.Familiarity == nil) != (source.Name == sources.WordSource) {
+			if (source.Familiarity == nil) != (source.Name == reply.WordSource) {
 				t.Errorf("%s: %+v", method, source)
 			}
-			if source.Name == "B" && (source.Chance != nil) != (source.Status == sources.StatusOK) {
+			if source.Name == "B" && (source.Chance != nil) != (source.Status == reply.StatusOK) {
 				t.Errorf("%s: B is %s and its chance %v", method, source.Status, source.Chance)
 			}
 		}
@@ -241,11 +240,11 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 			Specialists: 2,
 		},
 	)
-	if !strings.HasPrefix(seen.sources["A"], sources.StatusFailed) || len(r.Degraded) != 0 {
+	if !strings.HasPrefix(seen.sources["A"], reply.StatusFailed) || len(r.Degraded) != 0 {
 		t.Errorf("the reference fails: told of %v, degraded %v", seen.sources, r.Degraded)
 	}
 	for _, source := range r.Sources {
-		if source.Chance != nil || source.Status != sources.StatusOK {
+		if source.Chance != nil || source.Status != reply.StatusOK {
 			t.Errorf("the reference fails: %+v", source)
 		}
 	}

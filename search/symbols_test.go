@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // TestWordsCountLessAmongSymbols: in a collection of source code the gate's weight of words is e^coefficient of what it
@@ -15,7 +16,7 @@ func TestWordsCountLessAmongSymbols(t *testing.T) {
 	weight := func(s *stage) float64 {
 		t.Helper()
 		for _, source := range s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}).Sources {
-			if source.Name == sources.WordSource {
+			if source.Name == reply.WordSource {
 				return *source.Weight
 			}
 		}

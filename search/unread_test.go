@@ -5,7 +5,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // TestNothingReadIsNoEvidence: of a question of which the encoders read nothing, passages
@@ -33,7 +34,7 @@ func TestNothingReadIsNoEvidence(t *testing.T) {
 			t.Errorf("%s is found without a word of the question", one.ID)
 		}
 		for _, c := range one.Contributions {
-			if lexical := c.Source == sources.WordSource || c.Source == sources.PhraseSource; !lexical && c.Contribution != 0 {
+			if lexical := c.Source == reply.WordSource || c.Source == reply.PhraseSource; !lexical && c.Contribution != 0 {
 				t.Errorf("%s: %s contributes %v", one.ID, c.Source, c.Contribution)
 			}
 		}
@@ -66,7 +67,7 @@ func TestNothingReadIsNoEvidence(t *testing.T) {
 
 // limited reads so many bytes of a passage, and nothing that begins with a question mark.
 type limited struct {
-	sources.PassageEncoder
+	learned.PassageEncoder
 	most int
 }
 

@@ -8,9 +8,10 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // TestVerdict: the chance that there is an answer is compared with the thresholds, and what was
@@ -19,33 +20,33 @@ import (
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		chance float64
-		want   plan.Verdict
-	}{{.9, plan.VerdictFound}, {.4, plan.VerdictFound}, {.39, plan.VerdictDoubtful},
-		{.1, plan.VerdictDoubtful}, {.09, plan.VerdictNotFound}} {
+		want   reply.Verdict
+	}{{.9, reply.VerdictFound}, {.4, reply.VerdictFound}, {.39, reply.VerdictDoubtful},
+		{.1, reply.VerdictDoubtful}, {.09, reply.VerdictNotFound}} {
 		s, _, _ := lateStage()
-		s.config.Readers = []plan.LoadedReader{{Reader: new(marker), Name: "marker"}}
-		s.config.Defaults.Answerability = &plan.Answerability{
+		s.config.Readers = []learned.LoadedReader{{Reader: new(marker), Name: "marker"}}
+		s.config.Defaults.Answerability = &learned.Answerability{
 			Chance:     &doubted{confidence: c.chance},
-			Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+			Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
 		}
 		request := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5}
 		r := s.ask(t, request)
 		if r.Verdict != c.want || *r.Answerable != c.chance ||
-			*r.Thresholds != (plan.Thresholds{Found: .4, Doubtful: .1}) ||
+			*r.Thresholds != (reply.Thresholds{Found: .4, Doubtful: .1}) ||
 			len(r.Notes) > 0 {
 			t.Errorf("at %v: %q by %+v, notes %q", c.chance, r.Verdict, r.Judged, r.Notes)
 		}
-		request.Answer = wanted(plan.AnswerOptions{})
-		if r := s.ask(t, request); r.Answers == nil || (len(r.Answers) == 0) != (c.want == plan.VerdictNotFound) {
+		request.Answer = wanted(ask.AnswerOptions{})
+		if r := s.ask(t, request); r.Answers == nil || (len(r.Answers) == 0) != (c.want == reply.VerdictNotFound) {
 			t.Errorf("%s beside the words %+v", r.Verdict, r.Answers)
 		}
 		read := &doubted{confidence: .5}
-		s.config.Readers[0].Answerability = &plan.Answerability{
+		s.config.Readers[0].Answerability = &learned.Answerability{
 			Chance:     read,
-			Thresholds: plan.Thresholds{Found: .6, Doubtful: .2},
+			Thresholds: reply.Thresholds{Found: .6, Doubtful: .2},
 		}
-		if r := s.ask(t, request); r.Verdict != plan.VerdictDoubtful || *r.Answerable != .5 ||
-			*r.Thresholds != (plan.Thresholds{Found: .6, Doubtful: .2}) || len(r.Answers) == 0 {
+		if r := s.ask(t, request); r.Verdict != reply.VerdictDoubtful || *r.Answerable != .5 ||
+			*r.Thresholds != (reply.Thresholds{Found: .6, Doubtful: .2}) || len(r.Answers) == 0 {
 			t.Errorf("with a reader: %q by %+v", r.Verdict, r.Judged)
 		}
 		near(t, read.seen[0], run.LogOdds(c.chance))
@@ -63,9 +64,9 @@ func near(t *testing.T, got, want float64) {
 // found at all, no chance is needed.
 func TestNoVerdict(t *testing.T) {
 	s, _, _ := lateStage()
-	s.config.Defaults.Answerability = &plan.Answerability{
+	s.config.Defaults.Answerability = &learned.Answerability{
 		Chance:     &doubted{confidence: .9},
-		Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+		Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
 	}
 	off := false
 	for note, r := range map[string]Request{
@@ -80,7 +81,7 @@ func TestNoVerdict(t *testing.T) {
 	}
 	nothing := Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}
 	nothing.Filter.TagsAll = []string{"no such"}
-	if got := s.ask(t, nothing); got.Verdict != plan.VerdictNotFound || got.Answerable != nil || len(got.Notes) != 0 {
+	if got := s.ask(t, nothing); got.Verdict != reply.VerdictNotFound || got.Answerable != nil || len(got.Notes) != 0 {
 		t.Errorf("of nothing: %+v, notes %q", got.Judged, got.Notes)
 	}
 	few, _, _ := lateStageOf(fusion.LeastRandom - 1)
@@ -96,7 +97,7 @@ func TestNoVerdict(t *testing.T) {
 func TestBasisOfEnsembles(t *testing.T) {
 	s := newStage("ABC", 60)
 	r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodMUF)})
-	if r.Confidence == nil || r.Basis != answering.BasisEnsembles || r.Verdict != "" {
+	if r.Confidence == nil || r.Basis != reply.BasisEnsembles || r.Verdict != "" {
 		t.Errorf("%v, %q, %q", r.Confidence, r.Basis, r.Verdict)
 	}
 }
@@ -108,26 +109,26 @@ func TestAnswerOfEarlierQuestion(t *testing.T) {
 	for _, c := range []struct {
 		alone    float64
 		messages []Message
-		want     plan.Verdict
+		want     reply.Verdict
 	}{
-		{.3, nil, plan.VerdictFound}, {.3, talk, plan.VerdictDoubtful}, {.05, talk, plan.VerdictDoubtful},
-		{.5, talk, plan.VerdictFound},
+		{.3, nil, reply.VerdictFound}, {.3, talk, reply.VerdictDoubtful}, {.05, talk, reply.VerdictDoubtful},
+		{.5, talk, reply.VerdictFound},
 	} {
 		s, _, _ := lateStage()
-		s.config.Defaults.Answerability = &plan.Answerability{
+		s.config.Defaults.Answerability = &learned.Answerability{
 			Chance:     &doubted{confidence: c.alone},
-			Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+			Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
 		}
-		s.config.Readers = []plan.LoadedReader{{Reader: new(marker), Name: "marker",
-			Answerability: &plan.Answerability{
+		s.config.Readers = []learned.LoadedReader{{Reader: new(marker), Name: "marker",
+			Answerability: &learned.Answerability{
 				Chance:     &doubted{confidence: .9},
-				Thresholds: plan.Thresholds{Found: .6, Doubtful: .2},
+				Thresholds: reply.Thresholds{Found: .6, Doubtful: .2},
 			}}}
 		request := Request{
 			Messages: c.messages,
 			Fusion:   methodsOf(fusion.MethodGate),
 			K:        5,
-			Answer:   wanted(plan.AnswerOptions{}),
+			Answer:   wanted(ask.AnswerOptions{}),
 		}
 		if c.messages == nil {
 			request.Question = askedOften
@@ -137,7 +138,7 @@ func TestAnswerOfEarlierQuestion(t *testing.T) {
 			r.Notes,
 			func(n string) bool { return strings.Contains(n, "what was asked before") },
 		)
-		if r.Verdict != c.want || noted != (c.want != plan.VerdictFound) || r.Thresholds.Of(*r.Answerable) != c.want {
+		if r.Verdict != c.want || noted != (c.want != reply.VerdictFound) || r.Thresholds.Of(*r.Answerable) != c.want {
 			t.Errorf(
 				"%v alone, %d messages: %q by %+v, notes %q",
 				c.alone,
@@ -155,20 +156,20 @@ func TestAnswerOfEarlierQuestion(t *testing.T) {
 func TestConfidenceOfNotFound(t *testing.T) {
 	s, _, _ := lateStage()
 	s.config.Defaults.Chances = &sure{first: .8, any: .9}
-	s.config.Defaults.Answerability = &plan.Answerability{
+	s.config.Defaults.Answerability = &learned.Answerability{
 		Chance:     &doubted{confidence: .9},
-		Thresholds: plan.Thresholds{Found: .4, Doubtful: .1},
+		Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
 	}
-	s.config.Readers = []plan.LoadedReader{{Reader: new(marker), Name: "marker", Confidence: &doubted{confidence: .7},
-		Answerability: &plan.Answerability{
+	s.config.Readers = []learned.LoadedReader{{Reader: new(marker), Name: "marker", Confidence: &doubted{confidence: .7},
+		Answerability: &learned.Answerability{
 			Chance:     &doubted{confidence: .05},
-			Thresholds: plan.Thresholds{Found: .6, Doubtful: .2},
+			Thresholds: reply.Thresholds{Found: .6, Doubtful: .2},
 		}}}
 	r := s.ask(
 		t,
-		Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(plan.AnswerOptions{})},
+		Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(ask.AnswerOptions{})},
 	)
-	if r.Verdict != plan.VerdictNotFound || r.Confidence == nil || *r.Confidence > .05 || *r.Any > .05 {
+	if r.Verdict != reply.VerdictNotFound || r.Confidence == nil || *r.Confidence > .05 || *r.Any > .05 {
 		t.Errorf("%q by %+v, confidences %v and %v", r.Verdict, r.Judged, r.Confidence, r.Any)
 	}
 }
@@ -179,7 +180,7 @@ type overhearing struct {
 	asked []string
 }
 
-func (o *overhearing) Read(ctx context.Context, question string, passages []corpus.Passage) ([]plan.Reading, error) {
+func (o *overhearing) Read(ctx context.Context, question string, passages []corpus.Passage) ([]learned.Reading, error) {
 	o.asked = append(o.asked, question)
 	return o.marker.Read(ctx, question, passages)
 }
@@ -188,10 +189,10 @@ func (o *overhearing) Read(ctx context.Context, question string, passages []corp
 func TestReaderReadsTheLastMessage(t *testing.T) {
 	s, _, _ := lateStage()
 	reader := &overhearing{marker: new(marker)}
-	s.config.Readers = []plan.LoadedReader{{Reader: reader, Name: "marker"}}
+	s.config.Readers = []learned.LoadedReader{{Reader: reader, Name: "marker"}}
 	talk := []Message{{Role: "user", Content: "does the red dog run"}, {Role: "user", Content: askedOften}}
 	s.ask(t, Request{Messages: talk,
-		Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(plan.AnswerOptions{})})
+		Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(ask.AnswerOptions{})})
 	if len(reader.asked) != 1 || reader.asked[0] != askedOften {
 		t.Errorf("the reader was asked %q, want %q", reader.asked, askedOften)
 	}

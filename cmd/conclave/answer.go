@@ -11,16 +11,16 @@ import (
 	"text/tabwriter"
 
 	"example.org/conclave/cmd/internal/cli"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // printAnswer writes a response as a table for people: the passages with what
 // each source contributed, then how each source fared.
-func printAnswer(out io.Writer, r search.Response, width int) error {
+func printAnswer(out io.Writer, r reply.Response, width int) error {
 	w := &cli.ErrWriter{Out: out}
 	rankings := r.Rankings
 	if len(rankings) == 0 {
-		rankings = []search.Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Judged: r.Judged, Results: r.Results}}
+		rankings = []reply.Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Judged: r.Judged, Results: r.Results}}
 	}
 	for _, c := range r.Corrected {
 		w.Printf("searched for %s in place of %s\n", cli.Printable(c.To), cli.Printable(c.From))
@@ -53,13 +53,13 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 }
 
 // verdictWords says a verdict; "" where there is none.
-func verdictWords(v search.Verdict) string {
+func verdictWords(v reply.Verdict) string {
 	return strings.ReplaceAll(string(v), "_", " ")
 }
 
 // printAnswers writes what a reader found: the words, how sure they are, and the text around
 // them, in which they are marked.
-func printAnswers(w *cli.ErrWriter, r search.Response, width int) {
+func printAnswers(w *cli.ErrWriter, r reply.Response, width int) {
 	indented := func(text string) {
 		w.Printf("      %s\n", strings.Join(cli.Wrap(cli.Printable(text), width-6, 9), "\n      ")+"\n")
 	}
@@ -100,21 +100,21 @@ func number(v *float64) string {
 }
 
 // printSources writes a table of the sources, without columns that none fills.
-func printSources(w *cli.ErrWriter, sources []search.Source) {
+func printSources(w *cli.ErrWriter, sources []reply.Source) {
 	table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 	columns := []struct {
 		heading string
-		cell    func(s *search.Source) string
+		cell    func(s *reply.Source) string
 	}{
-		{"source", func(s *search.Source) string { return cli.Cut(s.Name, 20) }},
-		{"status", func(s *search.Source) string { return s.Status }},
-		{"hits", func(s *search.Source) string { return fmt.Sprint(s.Hits) }},
-		{"weight", func(s *search.Source) string { return number(s.Weight) }},
-		{"familiar", func(s *search.Source) string { return number(s.Familiarity) }},
-		{"chance", func(s *search.Source) string { return number(s.Chance) }},
-		{"confidence", func(s *search.Source) string { return number(s.Confidence) }},
-		{"ms", func(s *search.Source) string {
-			if s.Took == (search.Took{}) { // a server tells it to keys with the scope admin alone
+		{"source", func(s *reply.Source) string { return cli.Cut(s.Name, 20) }},
+		{"status", func(s *reply.Source) string { return s.Status }},
+		{"hits", func(s *reply.Source) string { return fmt.Sprint(s.Hits) }},
+		{"weight", func(s *reply.Source) string { return number(s.Weight) }},
+		{"familiar", func(s *reply.Source) string { return number(s.Familiarity) }},
+		{"chance", func(s *reply.Source) string { return number(s.Chance) }},
+		{"confidence", func(s *reply.Source) string { return number(s.Confidence) }},
+		{"ms", func(s *reply.Source) string {
+			if s.Took == (reply.Took{}) { // a server tells it to keys with the scope admin alone
 				return ""
 			}
 			return fmt.Sprintf("%.1f", s.Took.Encode+s.Took.Search+s.Took.Confidence)
@@ -152,7 +152,7 @@ func printSources(w *cli.ErrWriter, sources []search.Source) {
 const leastShown = .05
 
 // printDomains writes of which domains a question is, as a gate says, the likeliest first.
-func printDomains(w *cli.ErrWriter, s search.Source) {
+func printDomains(w *cli.ErrWriter, s reply.Source) {
 	likely := slices.SortedFunc(maps.Keys(s.Domains), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Domains[b], s.Domains[a]), cmp.Compare(a, b))
 	})
@@ -167,7 +167,7 @@ func printDomains(w *cli.ErrWriter, s search.Source) {
 	}
 }
 
-func printResult(w *cli.ErrWriter, r search.Result, width int) {
+func printResult(w *cli.ErrWriter, r reply.Result, width int) {
 	heading := cli.Printable(r.ID)
 	if r.Title != "" {
 		heading += "  " + cli.Printable(r.Title)

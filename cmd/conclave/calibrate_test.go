@@ -21,15 +21,17 @@ import (
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/reply"
 )
 
 // searched returns the answer to a question of the collection c.
-func searched(t *testing.T, args ...string) search.Response {
+func searched(t *testing.T, args ...string) reply.Response {
 	t.Helper()
 	code, out, complaints := conclave(
 		t,
 		append([]string{"search", "--collection", "c", "--json", "who hid in the lamp room"}, args...)...)
-	var r search.Response
+	var r reply.Response
 	if err := json.Unmarshal([]byte(out), &r); code != cli.ExitOK || err != nil {
 		t.Fatalf("search %v: exit code %d, %v\n%s%s", args, code, err, out, complaints)
 	}
@@ -37,9 +39,9 @@ func searched(t *testing.T, args ...string) search.Response {
 }
 
 // weightOf returns the weight that a source had in an answer.
-func weightOf(t *testing.T, r search.Response, source string) float64 {
+func weightOf(t *testing.T, r reply.Response, source string) float64 {
 	t.Helper()
-	at := slices.IndexFunc(r.Sources, func(s search.Source) bool { return s.Name == source })
+	at := slices.IndexFunc(r.Sources, func(s reply.Source) bool { return s.Name == source })
 	if at < 0 || r.Sources[at].Weight == nil {
 		t.Fatalf("%s has no weight: %+v", source, r.Sources)
 	}
@@ -143,7 +145,7 @@ func TestCalibrationIsUsed(t *testing.T) {
 		t.Errorf("chances of %d sources, for %d specialists", len(r.Sources), r.Specialists)
 	}
 	for _, s := range searched(t, "--fusion", "gate").Sources {
-		if s.Name == search.PhraseSource { // a part of what the words say
+		if s.Name == reply.PhraseSource { // a part of what the words say
 			if s.Chance != nil {
 				t.Errorf("phrases have a chance of their own, %v", *s.Chance)
 			}
@@ -378,7 +380,7 @@ func TestCalibrationOfAReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, "conclave.yaml", string(text)+"readers: [marker]\nrerankers: [judge]\nsearch: {rerank: true}\n")
-	asked := func(requests ...search.Request) []search.Response {
+	asked := func(requests ...search.Request) []reply.Response {
 		t.Helper()
 		config, err := configs.Load(nil, nil)
 		if err != nil {
@@ -402,7 +404,7 @@ func TestCalibrationOfAReader(t *testing.T) {
 		TimeoutMS: 10000,
 	}
 	withAnswer, least := gated, 0.0
-	withAnswer.Answer = search.AnswerOptions{Wanted: true, MinChance: &least}
+	withAnswer.Answer = ask.AnswerOptions{Wanted: true, MinChance: &least}
 	for _, a := range asked(withAnswer)[0].Answers {
 		if a.Chance != nil {
 			t.Errorf("%+v has a chance before anybody calibrated the reader", a)
@@ -422,7 +424,7 @@ func TestCalibrationOfAReader(t *testing.T) {
 		t.Errorf("%+v\n%s", r.Reranking, out)
 	}
 	reranked := gated
-	reranked.Rerank = search.RerankOptions{Asked: true, Wanted: true}
+	reranked.Rerank = ask.RerankOptions{Asked: true, Wanted: true}
 	for _, x := range asked(reranked)[0].Results {
 		last := x.Contributions[len(x.Contributions)-1]
 		if weight := r.Reranking[0].Weight; weight == 0 && last.Source == "judge" ||
@@ -441,7 +443,7 @@ func TestCalibrationOfAReader(t *testing.T) {
 	}
 	said := 0
 	for _, x := range read.Results {
-		if last := x.Contributions[len(x.Contributions)-1]; last.Source == "marker" && last.Origin == search.OriginRead {
+		if last := x.Contributions[len(x.Contributions)-1]; last.Source == "marker" && last.Origin == reply.OriginRead {
 			said++
 		}
 	}

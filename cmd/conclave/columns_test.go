@@ -9,7 +9,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/models/convert/tiny"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestAnswersFit: what search and models list print has 80 columns at most, with
@@ -17,9 +17,9 @@ import (
 // list are called the same.
 func TestAnswersFit(t *testing.T) {
 	half := 0.5
-	r := search.Response{
+	r := reply.Response{
 		Fusion: "gate",
-		Results: []search.Result{
+		Results: []reply.Result{
 			{Rank: 1, ID: "tales/0006", Title: strings.Repeat("A very long title ", 9), Text: strings.Repeat("words and ", 60)},
 		},
 	}
@@ -27,7 +27,7 @@ func TestAnswersFit(t *testing.T) {
 		name := fmt.Sprintf("an-expert-of-something-of-long-name-%d", i)
 		r.Sources = append(
 			r.Sources,
-			search.Source{
+			reply.Source{
 				Name:        name,
 				Kind:        "dense",
 				Status:      "skipped",
@@ -41,16 +41,16 @@ func TestAnswersFit(t *testing.T) {
 		)
 		r.Results[0].Contributions = append(
 			r.Results[0].Contributions,
-			search.Contribution{Source: name, Origin: "scored", Contribution: -10.5},
+			reply.Contribution{Source: name, Origin: "scored", Contribution: -10.5},
 		)
 	}
 	r.Sources[3].Domains = map[string]float64{"health": .97, "law": .04, "tales": .06, strings.Repeat("long", 20): .05}
 	r.Results[0].Text += "the fox ate the würst of them all" + strings.Repeat(" and more", 30)
-	r.Degraded = []search.Missing{{Source: "reader", Reason: strings.Repeat("it was late ", 9)}}
+	r.Degraded = []reply.Missing{{Source: "reader", Reason: strings.Repeat("it was late ", 9)}}
 	r.Notes = []string{
 		"reader read only the beginning of 1 of 5 passages, since they are too long for it; an answer further on is not marked",
 	}
-	r.Answers = []search.Extract{
+	r.Answers = []reply.Extract{
 		{Text: "the würst", Passage: "tales/0006", Start: 600 + 12, End: 600 + 22, Chance: &half},
 		{Text: strings.Repeat("long words ", 30), Passage: strings.Repeat("id", 60), Start: 1 << 20, End: 1<<20 + 330},
 		{Text: "more than there is", Passage: "tales/0006", Start: 890, End: 1 << 20, Chance: &half},

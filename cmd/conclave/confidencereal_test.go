@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/testing/testenv"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestConfidenceSaysNotHere, with the real encoders on the demo: questions about
@@ -53,7 +53,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 	}
 	thresholdsTell(t, filepath.Join(demo, "questions"))
 	var server *served
-	ask := func(question string) search.Response {
+	ask := func(question string) reply.Response {
 		t.Helper()
 		r := server.first(question)
 		if r.Confidence == nil {
@@ -61,8 +61,8 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 		}
 		return r
 	}
-	for _, basis := range []string{search.BasisShipped, search.BasisCalibrated} {
-		if basis == search.BasisCalibrated {
+	for _, basis := range []string{reply.BasisShipped, reply.BasisCalibrated} {
+		if basis == reply.BasisCalibrated {
 			if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", filepath.Join(demo, "questions", "dev.jsonl")); code != cli.ExitOK {
 				t.Fatal(complaints)
 			}
@@ -79,7 +79,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 			if *r.Confidence > .2 || r.Basis != basis {
 				t.Errorf("%q: %s, %s with %.2f", question, r.Basis, r.Results[0].Title, *r.Confidence)
 			}
-			if r.Verdict == search.VerdictFound && question != "warum ist der Himmel blau" {
+			if r.Verdict == reply.VerdictFound && question != "warum ist der Himmel blau" {
 				t.Errorf("%q is %s by %+v", question, r.Verdict, r.Judged)
 			}
 			if (len(r.Notes) == 1) != note {
@@ -91,7 +91,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 			"2023": false, "365": false, "1998": false, "water": false, "who are you?": false, "what can you do": false,
 			"why is that so": false, "nosebleed": true, "fox": true, "vermeer": true, "insomnia": true, "coffee": true,
 		} {
-			if r := ask(question); (r.Verdict == search.VerdictFound) != want || !want && *r.Confidence > *r.Answerable {
+			if r := ask(question); (r.Verdict == reply.VerdictFound) != want || !want && *r.Confidence > *r.Answerable {
 				t.Errorf("%q is %s by %+v, notes %q", question, r.Verdict, r.Judged, r.Notes)
 			}
 		}
@@ -114,7 +114,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 			"what is the deepest lake in siberia": "Lake Baikal", "why did the fox hide the moon": "The Fox and the Borrowed Moon",
 			"who discovered penicillin": "Penicillin",
 		} {
-			if r := ask(question); *r.Confidence < .4 || r.Results[0].Title != title || r.Verdict != search.VerdictFound {
+			if r := ask(question); *r.Confidence < .4 || r.Results[0].Title != title || r.Verdict != reply.VerdictFound {
 				t.Errorf("%q: %s, %s with %.2f", question, r.Basis, r.Results[0].Title, *r.Confidence)
 			}
 		}
@@ -127,7 +127,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 // questions about other subjects most are not found.
 func verdictsTell(t *testing.T, server *served, questions string) {
 	t.Helper()
-	share := func(file string, of func(search.Verdict) bool) float64 {
+	share := func(file string, of func(reply.Verdict) bool) float64 {
 		text, err := os.ReadFile(filepath.Join(questions, file))
 		if err != nil {
 			t.Fatal(err)
@@ -145,9 +145,9 @@ func verdictsTell(t *testing.T, server *served, questions string) {
 		}
 		return float64(n) / float64(all)
 	}
-	doubted := share("test.jsonl", func(v search.Verdict) bool { return v != search.VerdictFound })
-	refused := share("test.jsonl", func(v search.Verdict) bool { return v == search.VerdictNotFound })
-	foreign := share("elsewhere.jsonl", func(v search.Verdict) bool { return v != search.VerdictFound })
+	doubted := share("test.jsonl", func(v reply.Verdict) bool { return v != reply.VerdictFound })
+	refused := share("test.jsonl", func(v reply.Verdict) bool { return v == reply.VerdictNotFound })
+	foreign := share("elsewhere.jsonl", func(v reply.Verdict) bool { return v != reply.VerdictFound })
 	t.Logf("of 100 test questions %.1f are doubted and %.1f refused; of foreign ones %.1f are not found", 100*doubted,
 		100*refused, 100*foreign)
 	if doubted > .08 || refused > .03 || foreign < .7 {

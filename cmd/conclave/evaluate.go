@@ -12,7 +12,7 @@ import (
 	htmlreport "example.org/conclave/evaluation/report"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/shipped"
 
 	"github.com/spf13/cobra"
@@ -244,7 +244,7 @@ func (x *evaluating) options(
 	if err != nil {
 		return o, err
 	}
-	if x.alone && slices.ContainsFunc(lineup, func(e search.ExpertInfo) bool { return e.Name == shipped.Base }) {
+	if x.alone && slices.ContainsFunc(lineup, func(e learned.ExpertInfo) bool { return e.Name == shipped.Base }) {
 		o.Otherwise = shipped.Base
 	}
 	if x.runs.Folder != "" {

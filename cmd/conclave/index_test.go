@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/convert/tiny"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // workplace returns a folder with a tiny expert, its runtime, and three passages.
@@ -238,7 +238,7 @@ func TestAbsentFields(t *testing.T) {
 		if code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
-		var r search.Response
+		var r reply.Response
 		if err := json.Unmarshal([]byte(out), &r); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/models/convert/tiny"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestLateInteractionJoins: an expert of late interaction joins a collection, is
@@ -44,8 +44,8 @@ func TestLateInteractionJoins(t *testing.T) {
 	}
 
 	gated := searched(t, "--fusion", "gate")
-	at := slices.IndexFunc(gated.Sources, func(s search.Source) bool { return s.Name == "tokens" })
-	if at < 0 || gated.Sources[at].Kind != search.KindLate || *gated.Sources[at].Weight <= 0 || gated.Confidence == nil {
+	at := slices.IndexFunc(gated.Sources, func(s reply.Source) bool { return s.Name == "tokens" })
+	if at < 0 || gated.Sources[at].Kind != reply.KindLate || *gated.Sources[at].Weight <= 0 || gated.Confidence == nil {
 		t.Fatalf("the sources are %+v", gated.Sources)
 	}
 	for _, result := range gated.Results {
@@ -61,7 +61,7 @@ func TestLateInteractionJoins(t *testing.T) {
 		}
 	}
 	without := searched(t, "--fusion", "gate", "--no-late")
-	if slices.ContainsFunc(without.Sources, func(s search.Source) bool { return s.Name == "tokens" }) ||
+	if slices.ContainsFunc(without.Sources, func(s reply.Source) bool { return s.Name == "tokens" }) ||
 		without.Confidence != nil {
 		t.Errorf("without it: %+v, confidence %v", without.Sources, without.Confidence)
 	}
@@ -79,7 +79,7 @@ func TestLateInteractionJoins(t *testing.T) {
 	}
 }
 
-func idsOf(r search.Response) (ids []string) {
+func idsOf(r reply.Response) (ids []string) {
 	for _, x := range r.Results {
 		ids = append(ids, x.ID)
 	}

@@ -13,6 +13,8 @@ import (
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/reply"
 )
 
 // TestReaderReranks: a reader that the configuration names as a reranker scores passages by its selection, whether it
@@ -42,7 +44,7 @@ func TestReaderReranks(t *testing.T) {
 		got, err := l.Engine.Search(t.Context(), search.Caller{}, search.Request{
 			Question: question, K: 5, TimeoutMS: 10000,
 			Fusion: search.Methods{Names: []string{fusion.MethodGate}},
-			Rerank: search.RerankOptions{Asked: true, Wanted: true, Passages: 5},
+			Rerank: ask.RerankOptions{Asked: true, Wanted: true, Passages: 5},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +54,7 @@ func TestReaderReranks(t *testing.T) {
 		for _, r := range got.Results {
 			ids = append(ids, r.ID)
 			for _, c := range r.Contributions {
-				if c.Source == "marker" && c.Origin == search.OriginRerank {
+				if c.Source == "marker" && c.Origin == reply.OriginRerank {
 					above = append(above, *c.Score)
 				}
 			}

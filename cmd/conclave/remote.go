@@ -17,6 +17,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 
 	"github.com/spf13/pflag"
 )
@@ -86,7 +87,7 @@ func (s *serverFlags) export(ctx context.Context, environ []string, filter strin
 // search asks the server in place of a collection.
 func (s *serverFlags) search(
 	ctx context.Context, environ []string, request search.Request,
-) (response search.Response, err error) {
+) (response reply.Response, err error) {
 	server, err := s.client(environ)
 	if err != nil {
 		return response, err

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"example.org/conclave/cmd/internal/cli"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // conclave runs one command line in a folder of its own, without the
@@ -96,8 +96,8 @@ func TestExitCodes(t *testing.T) {
 // clear it and turn the direction of writing.
 func TestTerminalIsNotDriven(t *testing.T) {
 	var out bytes.Buffer
-	result := search.Result{Rank: 1, ID: "x", Title: "a\x1b]0;owned\a", Text: "b\x1b[2J c\u202ed \u009b1m"}
-	if err := printAnswer(&out, search.Response{Fusion: "rrf", Results: []search.Result{result}}, 80); err != nil {
+	result := reply.Result{Rank: 1, ID: "x", Title: "a\x1b]0;owned\a", Text: "b\x1b[2J c\u202ed \u009b1m"}
+	if err := printAnswer(&out, reply.Response{Fusion: "rrf", Results: []reply.Result{result}}, 80); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(out.String(), "\x1b\a\u202e\u009b") {
@@ -109,8 +109,8 @@ func TestTerminalIsNotDriven(t *testing.T) {
 // read the whole question.
 func TestCutQuestionsAreTold(t *testing.T) {
 	var out bytes.Buffer
-	sources := []search.Source{{Name: "base", Status: "ok", Truncated: true}, {Name: "bm25", Status: "ok"}}
-	if err := printAnswer(&out, search.Response{Fusion: "rrf", Sources: sources}, 80); err != nil {
+	sources := []reply.Source{{Name: "base", Status: "ok", Truncated: true}, {Name: "bm25", Status: "ok"}}
+	if err := printAnswer(&out, reply.Response{Fusion: "rrf", Sources: sources}, 80); err != nil {
 		t.Fatal(err)
 	}
 	var reported []string
@@ -165,7 +165,7 @@ func TestIndexAndSearchWords(t *testing.T) {
 	if code != cli.ExitOK {
 		t.Fatalf("search: %s", complaints)
 	}
-	var response search.Response
+	var response reply.Response
 	if err := json.Unmarshal([]byte(out), &response); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 
 	"github.com/spf13/cobra"
@@ -136,7 +138,7 @@ func parseFilter(text string, into *storage.Filter) error {
 }
 
 func (x *asking) complete(question string) {
-	question, must, mustNot := search.Typed(question)
+	question, must, mustNot := ask.Typed(question)
 	asked := search.Ask(question, x.before)
 	x.request.Question = asked.Question
 	x.request.Messages = asked.Messages
@@ -170,7 +172,7 @@ func (x *asking) ask(
 	cmd *cobra.Command,
 	config configs.Config,
 	terminal cli.Terminal,
-) (response search.Response, err error) {
+) (response reply.Response, err error) {
 	if x.server.url != "" {
 		return x.server.search(cmd.Context(), terminal.Environ, x.request)
 	}

@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/convert/tiny"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // served is `conclave serve`, running in this process.
@@ -56,10 +56,10 @@ func (s *served) stop() {
 }
 
 // first returns the server's answer to a question, with one passage.
-func (s *served) first(question string) search.Response {
+func (s *served) first(question string) reply.Response {
 	s.t.Helper()
 	code, out, complaints := conclave(s.t, "search", "--url", s.url, "--json", "-k", "1", question)
-	var r search.Response
+	var r reply.Response
 	if err := json.Unmarshal([]byte(out), &r); code != cli.ExitOK || err != nil {
 		s.t.Fatalf("%q: exit code %d, %v\n%s%s", question, code, err, out, complaints)
 	}

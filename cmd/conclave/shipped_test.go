@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/internal/testing/tinyexperts"
 	"example.org/conclave/models/convert"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/shipped"
 	"example.org/conclave/shipped/demo"
 )
@@ -63,7 +63,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	if err := os.WriteFile("conclave.yaml", []byte(yaml), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ask := func(args ...string) search.Response {
+	ask := func(args ...string) reply.Response {
 		t.Helper()
 		code, out, complaints := conclave(
 			t,
@@ -71,7 +71,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 		if code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
-		var r search.Response
+		var r reply.Response
 		if err := json.Unmarshal([]byte(out), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -94,9 +94,9 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	}
 	// One of the two has to do where one is asked for, and where the collection
 	// was calibrated for one; each source then has a chance of its own.
-	skipped := func(r search.Response) (n int) {
+	skipped := func(r reply.Response) (n int) {
 		for _, x := range r.Sources {
-			if x.Status == search.StatusSkipped {
+			if x.Status == reply.StatusSkipped {
 				n++
 			}
 		}
@@ -125,7 +125,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 		t.Errorf("%d specialists are skipped where it was calibrated for one", n)
 	}
 	for _, x := range r.Sources {
-		nobody := x.Status == search.StatusSkipped || x.Name == search.PhraseSource
+		nobody := x.Status == reply.StatusSkipped || x.Name == reply.PhraseSource
 		if (x.Chance == nil) != nobody || (x.Familiarity == nil) != (x.Name == shipped.Base || x.Kind == "lexical") {
 			t.Errorf("%+v", x)
 		}

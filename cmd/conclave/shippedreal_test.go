@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/shipped"
 )
 
@@ -97,7 +97,7 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 		r := server.first(c.question)
 		heaviest, weight, asked := "", 0.0, 0
 		for _, s := range r.Sources {
-			if s.Kind == "dense" && s.Status == search.StatusOK {
+			if s.Kind == "dense" && s.Status == reply.StatusOK {
 				asked++
 				if *s.Weight > weight {
 					heaviest = s.Name

@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestSparseExpert: a masked language model is imported, joins a collection, and is a source of its kind beside words;
@@ -62,8 +63,8 @@ func TestSparseExpert(t *testing.T) {
 			}
 		}
 	}
-	at := slices.IndexFunc(r.Sources, func(s search.Source) bool { return s.Name == "splade" })
-	if at < 0 || r.Sources[at].Kind != search.KindSparse || r.Sources[at].Hits == 0 || len(scores) == 0 {
+	at := slices.IndexFunc(r.Sources, func(s reply.Source) bool { return s.Name == "splade" })
+	if at < 0 || r.Sources[at].Kind != reply.KindSparse || r.Sources[at].Hits == 0 || len(scores) == 0 {
 		t.Fatalf("%+v, %d scores", r.Sources, len(scores))
 	}
 	request := search.EmbedRequest{Expert: "splade", Input: []string{"x"}}

@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"example.org/conclave/evaluation"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // heat is a heat map: a table whose rows are domains and whose columns are
@@ -141,7 +142,7 @@ func weightCells(r *evaluation.Report, d evaluation.DomainInfo, method string, c
 
 // isExpert reports whether a source is one of the experts that search.
 func isExpert(r *evaluation.Report, source string) bool {
-	return slices.ContainsFunc(r.Experts, func(x search.ExpertInfo) bool { return x.Name == source })
+	return slices.ContainsFunc(r.Experts, func(x learned.ExpertInfo) bool { return x.Name == source })
 }
 
 // weighted returns the sources that a method weighs, in the report's order; none
@@ -153,7 +154,7 @@ func weighted(r *evaluation.Report, method string) []string {
 	for _, x := range r.Experts {
 		names = append(names, x.Name)
 	}
-	names = append(names, search.WordSource, search.PhraseSource)
+	names = append(names, reply.WordSource, reply.PhraseSource)
 	for _, d := range r.Domains { // and late interaction, under its own name
 		for _, name := range slices.Sorted(maps.Keys(d.Weights[method])) {
 			if !slices.Contains(names, name) {

@@ -14,7 +14,8 @@ import (
 	"testing"
 
 	"example.org/conclave/evaluation"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 func written(t *testing.T, r *evaluation.Report) string {
@@ -102,7 +103,7 @@ func TestHostileNames(t *testing.T) {
 // plots that would have nothing to show.
 func TestLittle(t *testing.T) {
 	r := &evaluation.Report{About: evaluation.About{Collection: "c", Passages: 3}, Depth: 1,
-		Methods: []evaluation.Method{{Name: "bm25 alone", Kind: evaluation.KindSource, Source: search.WordSource}},
+		Methods: []evaluation.Method{{Name: "bm25 alone", Kind: evaluation.KindSource, Source: reply.WordSource}},
 		Domains: []evaluation.DomainInfo{{Questions: 1}},
 		Tables: []evaluation.Table{
 			{Name: "all questions", Scope: evaluation.ScopeDomain, Questions: 1, Rows: []evaluation.Row{
@@ -137,20 +138,20 @@ func TestNiceStep(t *testing.T) {
 // experts'.
 func TestWeightsOfLateInteraction(t *testing.T) {
 	r := &evaluation.Report{
-		About:   evaluation.About{Experts: []search.ExpertInfo{{Name: "base"}, {Name: "wiki"}}},
+		About:   evaluation.About{Experts: []learned.ExpertInfo{{Name: "base"}, {Name: "wiki"}}},
 		Methods: []evaluation.Method{{Name: "auto"}},
 		Domains: []evaluation.DomainInfo{
 			{
 				Name:    "wiki",
-				Weights: map[string]map[string]float64{"auto": {"base": .25, "wiki": .75, search.WordSource: .04, "late": 2.5}},
+				Weights: map[string]map[string]float64{"auto": {"base": .25, "wiki": .75, reply.WordSource: .04, "late": 2.5}},
 			},
 			{
 				Name:    "nq",
-				Weights: map[string]map[string]float64{"auto": {"base": .5, "wiki": .5, search.WordSource: .03, "late": 3.5}},
+				Weights: map[string]map[string]float64{"auto": {"base": .5, "wiki": .5, reply.WordSource: .03, "late": 3.5}},
 			},
 		},
 	}
-	if got := weighted(r, "auto"); !slices.Equal(got, []string{"base", "wiki", search.WordSource, "late"}) {
+	if got := weighted(r, "auto"); !slices.Equal(got, []string{"base", "wiki", reply.WordSource, "late"}) {
 		t.Fatalf("columns %v", got)
 	}
 	cells := weightCells(r, r.Domains[0], "auto", weighted(r, "auto"))

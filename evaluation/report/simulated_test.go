@@ -12,20 +12,22 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // simulated is an engine whose experts know their own domains better than
 // others, and say so. A question is named "DOMAIN NUMBER".
 type simulated struct {
-	experts []search.ExpertInfo
+	experts []learned.ExpertInfo
 	mu      sync.Mutex
 }
 
-func (s *simulated) Search(context.Context, search.Caller, search.Request) (search.Response, error) {
-	return search.Response{}, nil
+func (s *simulated) Search(context.Context, search.Caller, search.Request) (reply.Response, error) {
+	return reply.Response{}, nil
 }
 
-func (s *simulated) Compare(_ context.Context, requests []search.Request) ([]search.Response, error) {
+func (s *simulated) Compare(_ context.Context, requests []search.Request) ([]reply.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	domain, number, _ := strings.Cut(requests[0].Question, " ")
@@ -33,7 +35,7 @@ func (s *simulated) Compare(_ context.Context, requests []search.Request) ([]sea
 	if _, err := fmt.Sscan(number, &seed); err != nil {
 		return nil, err
 	}
-	var out []search.Response
+	var out []reply.Response
 	for _, r := range requests {
 		name := fmt.Sprint(r.Fusion.Names, r.Missing, r.Normalisation, r.Weights)
 		if r.Experts != nil {
@@ -50,13 +52,13 @@ func (s *simulated) Compare(_ context.Context, requests []search.Request) ([]sea
 		} else if random.Float64() < 0.8 {
 			first = 2 + int(random.ExpFloat64()*12)
 		}
-		response := search.Response{Fusion: r.Fusion.Names[0]}
+		response := reply.Response{Fusion: r.Fusion.Names[0]}
 		for k := 1; k <= r.K; k++ {
 			id := fmt.Sprintf("n%d", k)
 			if k == first {
 				id = "P"
 			}
-			response.Results = append(response.Results, search.Result{Rank: k, ID: id, Score: -float64(k)})
+			response.Results = append(response.Results, reply.Result{Rank: k, ID: id, Score: -float64(k)})
 		}
 		if r.Fusion.Names[0] == fusion.MethodMUF || r.Fusion.Names[0] == search.MethodAuto {
 			sure := min(max(skill+0.3*random.NormFloat64(), 0), 1)
@@ -72,10 +74,10 @@ func (s *simulated) Compare(_ context.Context, requests []search.Request) ([]sea
 				sure = 0.75 + 0.1*random.Float64()
 				weight = weight * 1.6
 			}
-			response.Sources = append(response.Sources, search.Source{Name: x.Name, Weight: &weight, Confidence: &sure})
+			response.Sources = append(response.Sources, reply.Source{Name: x.Name, Weight: &weight, Confidence: &sure})
 		}
 		weight := 0.05
-		response.Sources = append(response.Sources, search.Source{Name: search.WordSource, Weight: &weight})
+		response.Sources = append(response.Sources, reply.Source{Name: reply.WordSource, Weight: &weight})
 		out = append(out, response)
 	}
 	return out, nil
@@ -89,16 +91,28 @@ func simulatedReport(t testing.TB, each int, domains ...string) *evaluation.Repo
 	for d, name := range domains {
 		s.experts = append(
 			s.experts,
-			search.ExpertInfo{Name: name, Dimension: 384, Index: "hnsw", Precision: "fp32", Passages: 43378, EnsembleMembers: 20,
+			learned.ExpertInfo{
+				Name:            name,
+				Dimension:       384,
+				Index:           "hnsw",
+				Precision:       "fp32",
+				Passages:        43378,
+				EnsembleMembers: 20,
 				Recall: map[string]float64{
 					"recall@10": 0.9991,
-				}, Calibration: &search.CalibrationInfo{Temperature: 0.013, Depth: 100, Questions: name + ", dev"}},
+				},
+				Calibration: &learned.CalibrationInfo{Temperature: 0.013, Depth: 100, Questions: name + ", dev"},
+			},
 		)
 		domain := questions.Domain{Name: name, Path: "data/" + name + "/questions.dev.jsonl.gz"}
 		for i := range each + 7*d {
 			domain.Questions = append(
 				domain.Questions,
-				questions.Question{ID: fmt.Sprint(i), Text: fmt.Sprintf("%s %d", name, 1000*d+i), PositiveIDs: []string{"P"}},
+				questions.Question{
+					ID:          fmt.Sprint(i),
+					Text:        fmt.Sprintf("%s %d", name, 1000*d+i),
+					PositiveIDs: []string{"P"},
+				},
 			)
 		}
 		asked = append(asked, domain)
@@ -109,7 +123,13 @@ func simulatedReport(t testing.TB, each int, domains ...string) *evaluation.Repo
 		t.Fatal(err)
 	}
 	report, err := evaluation.Evaluate(context.Background(), s, asked, evaluation.MeasureOptions{
-		About:   evaluation.About{Collection: "union", Generation: 3, Passages: 43378, Experts: s.experts, Version: "v0.1"},
+		About: evaluation.About{
+			Collection: "union",
+			Generation: 3,
+			Passages:   43378,
+			Experts:    s.experts,
+			Version:    "v0.1",
+		},
 		Methods: append(append(lineup.Alone(), lineup.Fusions()...), also), Reference: "auto", Timed: 1,
 	})
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
-	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/reply"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -63,7 +64,7 @@ func readInto[In any](r *http.Request) (in In, err error) {
 
 // mistake describes what is wrong with a body.
 func mistake(body []byte, err error) error {
-	var own *search.Error
+	var own *fault.Error
 	var at *json.SemanticError
 	pointer, name := "", ""
 	if errors.As(err, &at) {
@@ -92,9 +93,9 @@ func mistake(body []byte, err error) error {
 
 // invalid returns an error that names a part of the request.
 func invalid(code, pointer, format string, args ...any) error {
-	e := &search.Error{Kind: search.Invalid, Code: code, Detail: fmt.Sprintf(format, args...)}
+	e := &fault.Error{Kind: fault.Invalid, Code: code, Detail: fmt.Sprintf(format, args...)}
 	if pointer != "" {
-		e.Fields = []search.FieldError{{Pointer: pointer, Detail: e.Detail}}
+		e.Fields = []fault.FieldError{{Pointer: pointer, Detail: e.Detail}}
 	}
 	return e
 }
@@ -140,7 +141,7 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 
 // notesOf returns what an answer says beside its passages: its notes, and which sources did not
 // take part.
-func notesOf(r search.Response) []string {
+func notesOf(r reply.Response) []string {
 	notes := slices.Clone(r.Notes)
 	for _, d := range r.Degraded {
 		notes = append(notes, fmt.Sprintf("left out: %s: %s", d.Source, d.Reason))

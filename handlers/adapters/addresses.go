@@ -7,7 +7,7 @@ import (
 	"net/url"
 
 	"example.org/conclave/handlers"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // addresses makes the addresses at which passages and documents can be read.
@@ -33,7 +33,7 @@ func addressOf(r *http.Request, e handlers.Engine) addresses {
 // of returns where a passage can be read: the web address in its metadata, or that of its
 // document, or else one of the server: of the page that shows the document, or of the passage. It is of a
 // collection; "": of the one that is asked. Chatbots make a link of it.
-func (a addresses) of(collection, id string, metadata map[string]any, at search.Place) string {
+func (a addresses) of(collection, id string, metadata map[string]any, at reply.Place) string {
 	if own, ok := metadata["url"].(string); ok && isWebAddress(own) {
 		return own
 	}

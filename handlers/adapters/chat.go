@@ -13,6 +13,9 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -274,7 +277,7 @@ func (in asking) request(e handlers.Engine, formed bool) (r search.Request, err 
 	r.Fields = passageFields
 	r.Messages = in.messages
 	readers := e.Readers()
-	writers := slices.DeleteFunc(slices.Clone(readers), func(x search.ReaderInfo) bool { return !x.Generates })
+	writers := slices.DeleteFunc(slices.Clone(readers), func(x learned.ReaderInfo) bool { return !x.Generates })
 	names := []string{chatModel}
 	for _, x := range writers {
 		names = append(names, x.Name)
@@ -291,12 +294,12 @@ func (in asking) request(e handlers.Engine, formed bool) (r search.Request, err 
 	case len(readers) == 0:
 		return r, nil
 	}
-	r.Answer = search.AnswerOptions{Wanted: true, Reader: in.model}
+	r.Answer = ask.AnswerOptions{Wanted: true, Reader: in.model}
 	switch {
 	case formed:
 		r.Answer.Reader = writerOfForms(writers, in.model)
 	case in.model == chatModel:
-		r.Answer.Reader = search.ReaderAuto
+		r.Answer.Reader = ask.ReaderAuto
 	}
 	for name, given := range in.tokens {
 		switch {
@@ -366,7 +369,7 @@ type completion struct {
 }
 
 // judge sets the verdict and the notes of answer a, which the search r found.
-func (c *completion) judge(r search.Response, a *chatAnswer) {
+func (c *completion) judge(r reply.Response, a *chatAnswer) {
 	c.Verdict = string(r.Verdict)
 	c.Notes = a.allNotes(r)
 }
@@ -412,7 +415,7 @@ type chatUsage struct {
 	Total      int `json:"total_tokens"`
 }
 
-func usageOf(r search.Response) *chatUsage {
+func usageOf(r reply.Response) *chatUsage {
 	if r.Generated == nil {
 		return &chatUsage{}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // chatAnswer is the answer to a chat message while it is written: text in Markdown with citations.
@@ -65,7 +66,7 @@ func (a *chatAnswer) add(piece string, ends bool) {
 }
 
 // allowLinks allows links to the addresses of these results in the text that follows.
-func (a *chatAnswer) allowLinks(found []search.Result) {
+func (a *chatAnswer) allowLinks(found []reply.Result) {
 	for _, x := range found {
 		a.links.allow(a.base.of(x.Collection, x.ID, x.Metadata, x.Place))
 	}
@@ -77,7 +78,7 @@ func (a *chatAnswer) answer(
 	ctx context.Context,
 	e handlers.Engine,
 	request search.Request,
-) (r search.Response, err error) {
+) (r reply.Response, err error) {
 	if a.form != nil {
 		return a.answerInForm(ctx, e, request)
 	}
@@ -88,9 +89,9 @@ func (a *chatAnswer) answer(
 		return *said, nil
 	}
 	r, err = e.Search(ctx, search.Caller{Watching: search.Watching{
-		Found: func(r search.Response) error {
+		Found: func(r reply.Response) error {
 			a.allowLinks(r.Results)
-			if r.Verdict == search.VerdictDoubtful {
+			if r.Verdict == reply.VerdictDoubtful {
 				a.say(doubtfulWords, a.collection)
 			}
 			return a.failed
@@ -107,7 +108,7 @@ func (a *chatAnswer) answer(
 	a.add("", true)
 	a.allowLinks(r.Results)
 	switch g := r.Generated; {
-	case r.Verdict == search.VerdictNotFound:
+	case r.Verdict == reply.VerdictNotFound:
 		a.say(notFoundWords, a.collection)
 		a.body = a.text.Len()
 	case g != nil && len(r.Answers) > 0 && (g.Refused || len(g.Sentences) > 0 && !a.supported):
@@ -139,7 +140,7 @@ func (a *chatAnswer) answerTo(
 	e handlers.Engine,
 	request search.Request,
 	emit func(piece string) error,
-) (search.Response, error) {
+) (reply.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	a.emit = func(piece string) error {
@@ -153,7 +154,7 @@ func (a *chatAnswer) answerTo(
 }
 
 // allNotes returns the notes on the request and on the search r that answered it.
-func (a *chatAnswer) allNotes(r search.Response) []string {
+func (a *chatAnswer) allNotes(r reply.Response) []string {
 	return slices.Concat(a.notes, corrections(r), notesOf(r))
 }
 
@@ -167,7 +168,7 @@ func (a *chatAnswer) write(piece string) {
 }
 
 // judge appends a mark to the text so far if no passage supports the sentence that it ends with.
-func (a *chatAnswer) judge(s search.WrittenSentence) {
+func (a *chatAnswer) judge(s reply.WrittenSentence) {
 	switch {
 	case s.Supported || s.Unchecked == "other_language" || s.Unchecked == "unfinished":
 		if !a.supported {
@@ -185,7 +186,7 @@ func (a *chatAnswer) judge(s search.WrittenSentence) {
 
 // quoteBefore writes the words that a reader marked, and then what the generator wrote and no passage supports, without
 // its citations.
-func (a *chatAnswer) quoteBefore(r search.Response) {
+func (a *chatAnswer) quoteBefore(r reply.Response) {
 	a.quoted = true
 	shown := a.quoteWords(r)
 	if !r.Generated.Refused {
@@ -196,7 +197,7 @@ func (a *chatAnswer) quoteBefore(r search.Response) {
 }
 
 // finish returns the finish_reason of the answer: length if the generator's text was cut off, otherwise stop.
-func (a *chatAnswer) finish(r search.Response) string {
+func (a *chatAnswer) finish(r reply.Response) string {
 	if g := r.Generated; g != nil && !g.Complete && !g.Refused {
 		return "length"
 	}
@@ -204,7 +205,7 @@ func (a *chatAnswer) finish(r search.Response) string {
 }
 
 // quote writes the words that a reader marked, with the passage around them, or the first passages if none are marked.
-func (a *chatAnswer) quote(r search.Response) {
+func (a *chatAnswer) quote(r reply.Response) {
 	a.quoted = true
 	shown := a.quoteWords(r)
 	if len(shown) == 0 {
@@ -219,7 +220,7 @@ func (a *chatAnswer) quote(r search.Response) {
 
 // quoteWords writes the first words that a reader marked, with the passage around them, and returns that; nil if none
 // are marked.
-func (a *chatAnswer) quoteWords(r search.Response) []source {
+func (a *chatAnswer) quoteWords(r reply.Response) []source {
 	if len(r.Answers) == 0 {
 		return nil
 	}
@@ -233,7 +234,7 @@ func (a *chatAnswer) quoteWords(r search.Response) []source {
 }
 
 // quotePassage writes the part of a passage around a byte, under a number, and returns it as a source.
-func (a *chatAnswer) quotePassage(x search.Result, number, from int) source {
+func (a *chatAnswer) quotePassage(x reply.Result, number, from int) source {
 	a.say("\n\n> %s [%d]", strings.Join(strings.Fields(around(contentOf(x), from)), " "), number)
 	return source{number, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place}
 }
@@ -261,17 +262,17 @@ type source struct {
 	collection string // where several were searched
 	id         string
 	title      string
-	at         search.Place
+	at         reply.Place
 }
 
 // resultAt returns the index in results of the passage with this collection and id; -1: it is not there. Only both
 // together are unique.
-func resultAt(results []search.Result, collection, id string) int {
-	return slices.IndexFunc(results, func(x search.Result) bool { return x.ID == id && x.Collection == collection })
+func resultAt(results []reply.Result, collection, id string) int {
+	return slices.IndexFunc(results, func(x reply.Result) bool { return x.ID == id && x.Collection == collection })
 }
 
 // metadataOf returns the metadata of the passage with this collection and id among results; nil: it is not there.
-func metadataOf(results []search.Result, collection, id string) map[string]any {
+func metadataOf(results []reply.Result, collection, id string) map[string]any {
 	if at := resultAt(results, collection, id); at >= 0 {
 		return results[at].Metadata
 	}
@@ -310,7 +311,7 @@ var citations = regexp.MustCompile(`\[\s*\d+(?:\s*[,;]\s*\d+)*\s*\]`)
 var numbers = regexp.MustCompile(`\d+`)
 
 // annotations returns where in the text, in characters, passages are cited, and which.
-func (a *chatAnswer) annotations(r search.Response) (out []annotation) {
+func (a *chatAnswer) annotations(r reply.Response) (out []annotation) {
 	text := a.text.String()[:a.body]
 	places := map[int]urlCitation{}
 	for i, x := range r.Results {

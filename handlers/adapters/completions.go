@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // textRequest is a request of OpenAI's older interface for completions. Its prompt is taken for a question.
@@ -113,7 +114,7 @@ func completeText(r *http.Request, e handlers.Admitted) (out handlers.Answer, er
 }
 
 // finishText returns the last piece of an answer, or the whole.
-func (a *chatAnswer) finishText(head textCompletion, text string, found search.Response) textCompletion {
+func (a *chatAnswer) finishText(head textCompletion, text string, found reply.Response) textCompletion {
 	finish := a.finish(found)
 	head.Choices = []textChoice{{Text: text, FinishReason: &finish}}
 	head.Usage = usageOf(found)

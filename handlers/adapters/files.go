@@ -14,6 +14,7 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
 )
 
 // OpenAI's files and those of a vector store are the documents of the collection: what is
@@ -30,7 +31,7 @@ func documentOf(file string) (string, error) {
 	name, ok := strings.CutPrefix(file, filePrefix)
 	id, err := base64.RawURLEncoding.DecodeString(name)
 	if !ok || err != nil {
-		return "", &search.Error{Kind: search.NotFound, Code: "unknown_document", Detail: "there is no file " + file}
+		return "", &fault.Error{Kind: fault.NotFound, Code: "unknown_document", Detail: "there is no file " + file}
 	}
 	return string(id), nil
 }

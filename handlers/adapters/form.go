@@ -9,6 +9,8 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -94,8 +96,8 @@ func (f *form) check(text string) error {
 
 // writerOfForms returns the name of the generator that writes an answer in a form: the one that is named, or else the
 // first behind an interface; "" if there is none.
-func writerOfForms(writers []search.ReaderInfo, named string) string {
-	at := slices.IndexFunc(writers, func(x search.ReaderInfo) bool {
+func writerOfForms(writers []learned.ReaderInfo, named string) string {
+	at := slices.IndexFunc(writers, func(x learned.ReaderInfo) bool {
 		return x.TimeoutMS > 0 && (named == chatModel || x.Name == named)
 	})
 	if at < 0 {
@@ -110,7 +112,7 @@ func (a *chatAnswer) answerInForm(
 	ctx context.Context,
 	e handlers.Engine,
 	request search.Request,
-) (search.Response, error) {
+) (reply.Response, error) {
 	request.Answer.Form = a.form.format
 	r, err := e.Search(ctx, search.Caller{}, request)
 	if err != nil {
@@ -118,7 +120,7 @@ func (a *chatAnswer) answerInForm(
 	}
 	g := r.Generated
 	switch {
-	case r.Verdict == search.VerdictNotFound || g != nil && g.Refused:
+	case r.Verdict == reply.VerdictNotFound || g != nil && g.Refused:
 		a.refusal = fmt.Sprintf(notFoundWords, a.collection)
 		return r, nil
 	case g == nil:

@@ -11,6 +11,9 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -102,7 +105,7 @@ type citation struct {
 }
 
 // citationOf returns a place as the tools tell it, its texts cut.
-func citationOf(at search.Place) (c citation) {
+func citationOf(at reply.Place) (c citation) {
 	if at.Document == nil {
 		return c
 	}
@@ -175,7 +178,7 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 }
 
 // remarks returns what a model has to know before it relies on an answer.
-func remarks(r search.Response) string {
+func remarks(r reply.Response) string {
 	all := corrections(r)
 	if d := doubt(r); d != "" {
 		all = append(all, d)
@@ -184,7 +187,7 @@ func remarks(r search.Response) string {
 }
 
 // corrections returns the words that were taken for others.
-func corrections(r search.Response) (all []string) {
+func corrections(r reply.Response) (all []string) {
 	for _, c := range r.Corrected {
 		all = append(all, fmt.Sprintf("%q was taken for %q.", c.From, c.To))
 	}
@@ -209,14 +212,14 @@ type fetchOutput struct {
 
 func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	passage, _, err := t.engine.Passage(ctx, search.Caller{}, in.ID)
-	var refused *search.Error
-	if errors.As(err, &refused) && refused.Kind == search.NotFound || err == nil && in.From > 0 {
+	var refused *fault.Error
+	if errors.As(err, &refused) && refused.Kind == fault.NotFound || err == nil && in.From > 0 {
 		return t.fetchDocument(ctx, in, err)
 	}
 	if err != nil {
 		return fetchOutput{}, err
 	}
-	place := search.PlaceOf(&passage)
+	place := reply.PlaceOf(&passage)
 	out := fetchOutput{
 		ID:       passage.ID,
 		Title:    titleOf(passage.Title, passage.ID),
@@ -237,7 +240,7 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 		out.Metadata[tagsKey], _ = cut(strings.Join(passage.Tags, ", "), metadataBytes)
 	}
 	var whole bool
-	out.Text, whole = cut(contentOf(search.Result{Title: passage.Title, Text: passage.Text}), fetchBytes)
+	out.Text, whole = cut(contentOf(reply.Result{Title: passage.Title, Text: passage.Text}), fetchBytes)
 	if !whole {
 		out.Metadata["truncated"] = true
 	}
@@ -251,14 +254,14 @@ func (t *tools) fetchDocument(ctx context.Context, in fetchInput, noPassage erro
 		return fetchOutput{}, invalid("out_of_range", "/from", "from is %d: it has to be from 1", in.From)
 	}
 	found, err := t.engine.DocumentText(ctx, search.Caller{}, in.ID, max(in.From, 1), fetchBytes)
-	var refused *search.Error
-	if errors.As(err, &refused) && refused.Kind == search.NotFound && in.From == 0 && noPassage != nil {
+	var refused *fault.Error
+	if errors.As(err, &refused) && refused.Kind == fault.NotFound && in.From == 0 && noPassage != nil {
 		return fetchOutput{}, noPassage
 	}
 	if err != nil {
 		return fetchOutput{}, err
 	}
-	at := search.Place{Document: &found.Document}
+	at := reply.Place{Document: &found.Document}
 	out := fetchOutput{
 		ID:       found.Document.ID,
 		Title:    titleOf(found.Document.Title, found.Document.ID),
@@ -276,7 +279,7 @@ func (t *tools) fetchDocument(ctx context.Context, in fetchInput, noPassage erro
 }
 
 // address returns where a passage can be read, of several collections that one.
-func (t *tools) address(collection, id string, metadata map[string]any, at search.Place) string {
+func (t *tools) address(collection, id string, metadata map[string]any, at reply.Place) string {
 	return t.base.of(collection, id, metadata, at)
 }
 
@@ -314,7 +317,7 @@ func (t *tools) listExperts(context.Context, expertsInput) (expertsOutput, error
 	for _, x := range t.engine.Experts() {
 		out.Experts = append(
 			out.Experts,
-			toolExpert{Name: x.Name, Kind: x.Kind, Passages: x.Passages, MaxTokens: x.MaxTokens[search.KindQuestion]},
+			toolExpert{Name: x.Name, Kind: x.Kind, Passages: x.Passages, MaxTokens: x.MaxTokens[learned.KindQuestion]},
 		)
 	}
 	return out, nil

@@ -13,6 +13,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -69,7 +71,7 @@ func call(t *testing.T, session *mcp.ClientSession, tool string, in any, into an
 
 type found struct {
 	Results []struct{ ID, Title, URL, Text string }
-	Answers []search.Extract
+	Answers []reply.Extract
 	Note    string
 	Verdict string
 }
@@ -104,7 +106,7 @@ func TestTools(t *testing.T) {
 	const question = "why did the fox hide the moon"
 	var got found
 	call(t, session, "search", object{"query": question}, &got)
-	want := s.search(search.Request{Question: question, K: 10, Answer: search.AnswerOptions{Wanted: true}})
+	want := s.search(search.Request{Question: question, K: 10, Answer: ask.AnswerOptions{Wanted: true}})
 	if len(got.Results) != 10 || len(want.Results) != 10 {
 		t.Fatalf("%+v, want %+v", got, want)
 	}
@@ -130,7 +132,7 @@ func TestTools(t *testing.T) {
 			}
 		}
 	}
-	same := func(a, b search.Extract) bool {
+	same := func(a, b reply.Extract) bool {
 		return a.Text == b.Text && a.Passage == b.Passage && a.Start == b.Start && a.End == b.End &&
 			reflect.DeepEqual(a.Chance, b.Chance)
 	}
@@ -139,11 +141,11 @@ func TestTools(t *testing.T) {
 	}
 	var explained struct {
 		Confidence *float64
-		Sources    []search.Source
+		Sources    []reply.Source
 		Results    []struct {
 			ID            string
 			Score         float64
-			Contributions []search.Contribution
+			Contributions []reply.Contribution
 			Terms         []storage.TermScore
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/storage"
 )
 
@@ -41,7 +42,7 @@ func (t *tools) answer(ctx context.Context, in findInput) (answerOutput, error) 
 	}
 	behind(&request, in.Query, in.Messages)
 	if len(t.engine.Readers()) > 0 {
-		request.Answer = search.AnswerOptions{Wanted: true, Reader: search.ReaderAuto}
+		request.Answer = ask.AnswerOptions{Wanted: true, Reader: ask.ReaderAuto}
 	}
 	a := &chatAnswer{collection: t.collection, base: t.base, emit: func(string) error { return nil }}
 	r, err := a.answer(ctx, t.engine, request)

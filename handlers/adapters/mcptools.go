@@ -8,7 +8,7 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/collections"
-	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -110,7 +110,7 @@ func (x tool) handler(t *tools) mcp.ToolHandler {
 
 // plain returns an error without its cause, which is for the log.
 func plain(err error) error {
-	var known *search.Error
+	var known *fault.Error
 	var problem *handlers.Problem
 	switch {
 	case errors.As(err, &known):

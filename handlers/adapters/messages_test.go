@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
 )
 
 // TestMessagesEverywhere: a query behind the messages before it is answered by every interface as POST
@@ -21,7 +22,7 @@ func TestMessagesEverywhere(t *testing.T) {
 	const query = "and where?"
 	conversation := append(slices.Clone(before), search.Message{Role: "user", Content: query})
 	want := s.search(search.Request{K: 10, Messages: conversation})
-	read := s.search(search.Request{K: 10, Messages: conversation, Answer: search.AnswerOptions{Wanted: true}})
+	read := s.search(search.Request{K: 10, Messages: conversation, Answer: ask.AnswerOptions{Wanted: true}})
 	alone := s.search(search.Request{K: 10, Question: query})
 	var ids, byReader, others []string
 	for i := range 3 {

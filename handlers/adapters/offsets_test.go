@@ -10,7 +10,7 @@ import (
 	"unicode/utf16"
 
 	"example.org/conclave/internal/testing/realclients"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 const wide = `{"id":"w","title":"Žluť 🦊","text":"😀 naïve 東京: the old fox 🦊 hid the moon, é!"}
@@ -20,9 +20,9 @@ const wide = `{"id":"w","title":"Žluť 🦊","text":"😀 naïve 東京: the ol
 // cutBy returns a text from start to end, as a language with these offsets cuts it.
 func cutBy(text, offsets string, start, end int) string {
 	switch offsets {
-	case search.OffsetCodePoints:
+	case reply.OffsetCodePoints:
 		return string([]rune(text)[start:end])
-	case search.OffsetUTF16:
+	case reply.OffsetUTF16:
 		return string(utf16.Decode(utf16.Encode([]rune(text))[start:end]))
 	}
 	return text[start:end]
@@ -35,7 +35,7 @@ func TestOffsetsThroughAllDoors(t *testing.T) {
 	const asked = "who hid the moon"
 	session := connect(t, s)
 	want := map[string]string{} // how many answers and highlights there are, by door
-	for _, offsets := range []string{"", search.OffsetBytes, search.OffsetCodePoints, search.OffsetUTF16} {
+	for _, offsets := range []string{"", reply.OffsetBytes, reply.OffsetCodePoints, reply.OffsetUTF16} {
 		request := object{
 			"question": asked,
 			"k":        2,
@@ -48,19 +48,19 @@ func TestOffsetsThroughAllDoors(t *testing.T) {
 			request["offsets"], tool["offsets"] = offsets, offsets
 			query.Set("offsets", offsets)
 		}
-		answers := map[string]search.Response{}
-		var one search.Response
+		answers := map[string]reply.Response{}
+		var one reply.Response
 		s.ask(http.MethodPost, "/v1/search", request, &one)
 		answers["POST"] = one
-		var got search.Response
+		var got reply.Response
 		s.ask(http.MethodGet, "/v1/search?"+query.Encode(), nil, &got)
 		answers["GET"] = got
-		var batch struct{ Answers []search.Response }
+		var batch struct{ Answers []reply.Response }
 		s.ask(http.MethodPost, "/v1/search/batch", object{"searches": []any{request}}, &batch)
 		answers["batch"] = batch.Answers[0]
 		answers["stream"] = s.streamed(t, request)
 		for door, answer := range answers {
-			if said := answer.Offsets; said != offsets && !(said == "" && offsets == search.OffsetBytes) {
+			if said := answer.Offsets; said != offsets && !(said == "" && offsets == reply.OffsetBytes) {
 				t.Errorf("%s, %q: it says %q", door, offsets, said)
 			}
 			texts := map[string]string{}
@@ -107,7 +107,7 @@ func TestOffsetsThroughAllDoors(t *testing.T) {
 }
 
 // streamed returns the answer of a search that is sent as events.
-func (s *site) streamed(t *testing.T, body any) (out search.Response) {
+func (s *site) streamed(t *testing.T, body any) (out reply.Response) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(
 		t.Context(),

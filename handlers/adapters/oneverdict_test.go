@@ -10,6 +10,8 @@ import (
 
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/reply"
 )
 
 // said is what an interface says to a question: the verdict, and what it has said of the answer in words.
@@ -22,21 +24,21 @@ type said struct {
 func (s *site) interfaces(question string) map[string]said {
 	s.t.Helper()
 	out := map[string]said{}
-	own := func(r search.Response) said {
+	own := func(r reply.Response) said {
 		x := said{verdict: string(r.Verdict)}
 		for _, a := range r.Answers {
 			x.words += a.Text
 		}
 		return x
 	}
-	asked := search.Request{Question: question, Answer: search.AnswerOptions{Wanted: true}}
+	asked := search.Request{Question: question, Answer: ask.AnswerOptions{Wanted: true}}
 	out["search"] = own(s.search(asked))
-	var batch struct{ Answers []search.Response }
+	var batch struct{ Answers []reply.Response }
 	s.ask(http.MethodPost, "/v1/search/batch", object{"searches": []any{asked}}, &batch)
 	out["batch"] = own(batch.Answers[0])
 	for e := range s.events(s.t.Context(), asked) {
 		if e.name == "response" {
-			var r search.Response
+			var r reply.Response
 			if err := json.Unmarshal([]byte(e.data), &r); err != nil {
 				s.t.Fatal(err)
 			}
@@ -100,7 +102,7 @@ func TestOneVerdict(t *testing.T) {
 			if x.verdict != want {
 				t.Errorf("%q: %s says %q, and the API %q", question, name, x.verdict, want)
 			}
-			if x.verdict != string(search.VerdictNotFound) {
+			if x.verdict != string(reply.VerdictNotFound) {
 				continue
 			}
 			switch empty := slices.Contains([]string{"", "[]", "null"}, x.words); {

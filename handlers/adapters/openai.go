@@ -12,6 +12,8 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // openAI returns the routes of OpenAI's interfaces for embeddings, models and the search of a vector store. Those that
@@ -136,9 +138,9 @@ func embed(
 	input []string,
 	asQuestions, truncate bool,
 ) (out search.EmbedResponse, err error) {
-	kind := search.KindPassage
+	kind := learned.KindPassage
 	if asQuestions {
-		kind = search.KindQuestion
+		kind = learned.KindQuestion
 	}
 	out, err = e.Embed(ctx, search.Caller{}, search.EmbedRequest{Expert: expert, Input: input, Kind: kind})
 	if err == nil && len(out.Truncated) > 0 && !truncate {
@@ -186,7 +188,7 @@ func modelsOf(e handlers.Engine) []model {
 		}
 	}
 	for _, x := range e.Experts() {
-		if x.Kind != search.KindLate {
+		if x.Kind != reply.KindLate {
 			ids = append(ids, x.Name, x.Name+questions)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"example.org/conclave/generators"
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/reply"
 )
 
 // realModel serves the three passages with a real model: as "local", and as "hasty" with next to no time.
@@ -42,11 +44,11 @@ func TestRealModel(t *testing.T) {
 	}
 	request := search.Request{
 		Question: "Tell me a long story about a lamp.",
-		Answer:   search.AnswerOptions{Wanted: true, Reader: "local", MaxTokens: 24},
+		Answer:   ask.AnswerOptions{Wanted: true, Reader: "local", MaxTokens: 24},
 	}
 	var told strings.Builder
 	tokens := 0
-	var last search.Response
+	var last reply.Response
 	for e := range s.events(t.Context(), request) {
 		switch e.name {
 		case "token":
@@ -76,11 +78,11 @@ func TestRealModel(t *testing.T) {
 		}
 	}
 	for _, c := range g.Citations {
-		if !slices.ContainsFunc(last.Results, func(r search.Result) bool { return r.ID == c.Passage }) {
+		if !slices.ContainsFunc(last.Results, func(r reply.Result) bool { return r.ID == c.Passage }) {
 			t.Errorf("%+v is none of the results", c)
 		}
 	}
-	if !g.Refused && !slices.ContainsFunc(g.Sentences, func(s search.WrittenSentence) bool { return !s.Supported }) {
+	if !g.Refused && !slices.ContainsFunc(g.Sentences, func(s reply.WrittenSentence) bool { return !s.Supported }) {
 		t.Errorf("a story is supported: %+v", g.Sentences)
 	}
 

@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
 )
 
 // TestRepeatedPassages: a collection that has its texts twice, the second time under another title and
@@ -36,7 +37,7 @@ func TestRepeatedPassages(t *testing.T) {
 			for _, question := range questions {
 				for _, read := range []bool{false, true} {
 					answer := s.search(search.Request{Question: question, K: 5, TimeoutMS: 10_000, // races are looked for
-						Answer: search.AnswerOptions{Wanted: read}})
+						Answer: ask.AnswerOptions{Wanted: read}})
 					if answer.Confidence == nil {
 						t.Fatalf("%s: no confidence", question)
 					}

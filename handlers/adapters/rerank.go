@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 
 	"github.com/go-json-experiment/json"
 )
@@ -82,7 +83,7 @@ func inferEmbeddings(ctx context.Context, e handlers.Engine, in inferEmbedReques
 		return nil, err
 	}
 	experts := e.Experts()
-	if len(experts) == 0 || experts[0].Kind == search.KindLate {
+	if len(experts) == 0 || experts[0].Kind == reply.KindLate {
 		return nil, invalid("needs_experts", "", "this collection has no expert that gives texts vectors")
 	}
 	embedded, err := embed(ctx, e, experts[0].Name, in.Inputs, in.PromptName == "query", in.Truncate)

@@ -10,6 +10,9 @@ import (
 
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // TestRerankers: a given text has the score by which a search reranks the same passage, by every
@@ -19,7 +22,7 @@ func TestRerankers(t *testing.T) {
 	question := "why did the fox ask the moon"
 	found := s.search(search.Request{
 		Question: question,
-		Rerank:   search.RerankOptions{Asked: true, Wanted: true, Model: "judge", Passages: 3},
+		Rerank:   ask.RerankOptions{Asked: true, Wanted: true, Model: "judge", Passages: 3},
 	}).Results
 	var texts []string
 	var above []float64 // what a search says of them
@@ -30,7 +33,7 @@ func TestRerankers(t *testing.T) {
 		}
 		texts = append(texts, text)
 		c := r.Contributions[len(r.Contributions)-1]
-		if c.Source != "judge" || c.Origin != search.OriginRerank {
+		if c.Source != "judge" || c.Origin != reply.OriginRerank {
 			t.Fatalf("%+v", c)
 		}
 		above = append(above, *c.Score)
@@ -72,7 +75,7 @@ func TestRerankers(t *testing.T) {
 		}
 	}
 	var experts struct {
-		Rerankers []search.RerankerInfo
+		Rerankers []learned.RerankerInfo
 	}
 	s.ask(http.MethodGet, "/v1/experts", nil, &experts)
 	if len(experts.Rerankers) != 1 || experts.Rerankers[0].Name != "judge" || experts.Rerankers[0].Calibrated {

@@ -10,6 +10,7 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 
 	"github.com/go-json-experiment/json"
 )
@@ -365,7 +366,7 @@ func (s *responseStream) part(text, refusal string, citations []responseCitation
 }
 
 // finish returns the whole answer, of which the text has been written.
-func (s *responseStream) finish(found search.Response) response {
+func (s *responseStream) finish(found reply.Response) response {
 	var cited []responseCitation
 	for _, one := range s.a.annotations(found) {
 		cited = append(cited, responseCitation{one.Type, one.Citation})

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // sharpness is by what fused scores are multiplied for the softmax of the passages after
@@ -19,7 +19,7 @@ const sharpness = 10
 // confidence_any.
 //
 // Where the confidence is not known, a score is the fused one as a share of the first's.
-func scores(r search.Response) []float64 {
+func scores(r reply.Response) []float64 {
 	out := make([]float64, len(r.Results))
 	if len(out) == 0 {
 		return out
@@ -40,7 +40,7 @@ func scores(r search.Response) []float64 {
 		rest = max(*r.Any-*r.Confidence, 0)
 	}
 	total := 0.0
-	odds := func(x search.Result) float64 { return math.Exp(sharpness * (x.Score - r.Results[1].Score)) }
+	odds := func(x reply.Result) float64 { return math.Exp(sharpness * (x.Score - r.Results[1].Score)) }
 	for _, x := range r.Results[1:] {
 		total += odds(x)
 	}
@@ -71,7 +71,7 @@ func checkThreshold(pointer string, threshold float64) error {
 // chosen returns the first results that have at least a score, and their scores. The
 // threshold has been the request's min_confidence too, so that an answer below it has
 // none.
-func chosen(r search.Response, most int, threshold float64) ([]search.Result, []float64) {
+func chosen(r reply.Response, most int, threshold float64) ([]reply.Result, []float64) {
 	all := scores(r)
 	for i, score := range all {
 		if i == most || score < threshold {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/testing/testenv"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 
 	"pgregory.net/rapid"
 )
@@ -15,10 +15,10 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-func answerOf(confidence, any *float64, fused ...float64) (r search.Response) {
+func answerOf(confidence, any *float64, fused ...float64) (r reply.Response) {
 	r.Confidence, r.Any = confidence, any
 	for _, x := range fused {
-		r.Results = append(r.Results, search.Result{Score: x})
+		r.Results = append(r.Results, reply.Result{Score: x})
 	}
 	return r
 }
@@ -28,7 +28,7 @@ func answerOf(confidence, any *float64, fused ...float64) (r search.Response) {
 func TestScoresByHand(t *testing.T) {
 	half, most := .5, .7
 	for name, c := range map[string]struct {
-		answer search.Response
+		answer reply.Response
 		want   []float64
 	}{
 		"nothing":          {answerOf(&half, &most), nil},

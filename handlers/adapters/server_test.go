@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // site is a server of the collection "c", which is what realclients calls it.
@@ -72,7 +73,7 @@ func (s *site) ask(method, path string, body, into any) {
 }
 
 // search returns the API's own search.
-func (s *site) search(r search.Request) (out search.Response) {
+func (s *site) search(r search.Request) (out reply.Response) {
 	s.t.Helper()
 	s.ask(http.MethodPost, "/v1/search", r, &out)
 	return out

@@ -13,6 +13,8 @@ import (
 
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/reply"
 )
 
 type embeddingList struct {
@@ -94,7 +96,7 @@ type storePage struct {
 func TestStore(t *testing.T) {
 	s := serve(t, realclients.ServerOptions{Real: true, Passages: firstTales(t)})
 	question := "why did the fox want to keep the moon?"
-	want := s.search(search.Request{Question: question, K: 5, Answer: search.AnswerOptions{Wanted: true}})
+	want := s.search(search.Request{Question: question, K: 5, Answer: ask.AnswerOptions{Wanted: true}})
 	var got storePage
 	s.ask(http.MethodPost, "/v1/vector_stores/c/search", object{"query": question, "max_num_results": 3}, &got)
 	if len(got.Data) != 3 || got.Data[0].Score != *want.Confidence {
@@ -140,7 +142,7 @@ func TestStore(t *testing.T) {
 		object{"knowledge_id": "c", "query": question, "retrieval_setting": object{"top_k": 3, "score_threshold": 0}},
 		&dify,
 	)
-	answered := s.search(search.Request{Question: question, K: 3, Answer: search.AnswerOptions{Wanted: true}})
+	answered := s.search(search.Request{Question: question, K: 3, Answer: ask.AnswerOptions{Wanted: true}})
 	if len(dify.Records) != 3 || dify.Records[0].Score != *answered.Confidence {
 		t.Fatalf("%+v, want the confidence %v", dify, *answered.Confidence)
 	}
@@ -158,7 +160,7 @@ func TestStore(t *testing.T) {
 func TestDifyAnswers(t *testing.T) {
 	s := serve(t, realclients.ServerOptions{Change: realclients.Marker(t)})
 	const question = "who hid the lamp?"
-	var want search.Response
+	var want reply.Response
 	s.ask(http.MethodPost, "/v1/search", object{"question": question, "k": 20, "answer": true}, &want)
 	if len(want.Answers) == 0 {
 		t.Fatalf("%+v", want)
@@ -169,7 +171,7 @@ func TestDifyAnswers(t *testing.T) {
 			Metadata struct {
 				ID     string
 				Page   int
-				Answer *search.Extract
+				Answer *reply.Extract
 			}
 		}
 	}
@@ -181,7 +183,7 @@ func TestDifyAnswers(t *testing.T) {
 	)
 	marked := 0
 	for _, x := range got.Records {
-		at := slices.IndexFunc(want.Answers, func(a search.Extract) bool { return a.Passage == x.Metadata.ID })
+		at := slices.IndexFunc(want.Answers, func(a reply.Extract) bool { return a.Passage == x.Metadata.ID })
 		if at < 0 != (x.Metadata.Answer == nil) || x.Metadata.ID == "lamps/1" && x.Metadata.Page != 7 {
 			t.Fatalf("%+v, and the answers are %+v", x, want.Answers)
 		}

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestSourcesOfSeveral: of two collections with a passage of the same id, a written answer cites the one that it was
 // written from, and a quoted one quotes the one whose words were marked.
 func TestSourcesOfSeveral(t *testing.T) {
-	found := search.Response{Results: []search.Result{
+	found := reply.Response{Results: []reply.Result{
 		{ID: "p", Collection: "a", Text: "The lamp is in the hall.", Metadata: map[string]any{"url": "https://a.test/"}},
 		{ID: "p", Collection: "b", Text: "The lamp is in the cellar.", Metadata: map[string]any{"url": "https://b.test/"}},
 	}}
@@ -19,7 +19,7 @@ func TestSourcesOfSeveral(t *testing.T) {
 		of := found.Results[i]
 		written := &chatAnswer{emit: func(string) error { return nil }}
 		r := found
-		r.Generated = &search.Generated{Citations: []search.Citation{{Number: 1, Passage: "p", Collection: of.Collection}}}
+		r.Generated = &reply.Generated{Citations: []reply.Citation{{Number: 1, Passage: "p", Collection: of.Collection}}}
 		written.say("There [1].")
 		written.body = written.text.Len()
 		if got := written.annotations(r); len(got) != 1 || got[0].Citation.URL != want {
@@ -27,7 +27,7 @@ func TestSourcesOfSeveral(t *testing.T) {
 		}
 		quoted := &chatAnswer{emit: func(string) error { return nil }}
 		r = found
-		r.Answers = []search.Extract{{Text: "in the", Passage: "p", Collection: of.Collection, Start: 12, End: 18}}
+		r.Answers = []reply.Extract{{Text: "in the", Passage: "p", Collection: of.Collection, Start: 12, End: 18}}
 		quoted.quote(r)
 		text := quoted.text.String()
 		if !strings.Contains(text, of.Text) || !strings.Contains(text, fmt.Sprintf("[%d]", i+1)) ||

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/talk"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // Bounds of what is said about a collection.
@@ -34,7 +35,7 @@ const (
 // thanks, greetings, and questions about the collection or one of its documents. It returns the passage that the answer
 // cites as the results of a search; nil if there is something to search for. Where the message asks what one document
 // says about something, talk limits the request to that document.
-func (a *chatAnswer) talk(ctx context.Context, e handlers.Engine, r *search.Request) (*search.Response, error) {
+func (a *chatAnswer) talk(ctx context.Context, e handlers.Engine, r *search.Request) (*reply.Response, error) {
 	message, follows := lastMessage(r)
 	if answer, ok := talk.AnswerTask(message); ok {
 		a.say("%s", answer)
@@ -62,7 +63,7 @@ func (a *chatAnswer) talk(ctx context.Context, e handlers.Engine, r *search.Requ
 
 // endTalk ends an answer that needed no search with a note that says so, and returns the results that it cites as such
 // of a search.
-func (a *chatAnswer) endTalk(note string, cited ...search.Result) (*search.Response, error) {
+func (a *chatAnswer) endTalk(note string, cited ...reply.Result) (*reply.Response, error) {
 	a.add("", true)
 	a.body = a.text.Len()
 	a.quoted = true
@@ -72,7 +73,7 @@ func (a *chatAnswer) endTalk(note string, cited ...search.Result) (*search.Respo
 		sources = append(sources, source{i + 1, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place})
 	}
 	a.sources(sources)
-	return &search.Response{Results: cited}, a.failed
+	return &reply.Response{Results: cited}, a.failed
 }
 
 // lastMessage returns what the user wrote last, and whether there are messages of the user before it.
@@ -226,7 +227,7 @@ func (a *chatAnswer) talkAboutOne(
 	e handlers.Engine,
 	r *search.Request,
 	message string,
-) (*search.Response, error) {
+) (*reply.Response, error) {
 	for _, mention := range talk.Mentions(message) {
 		named, err := documentsNamed(ctx, e, mention.Name)
 		if err != nil {
@@ -279,7 +280,7 @@ func documentsNamed(ctx context.Context, e handlers.Engine, name string) (named 
 }
 
 // describe writes what a document is: its size, its headings, and how it begins.
-func (a *chatAnswer) describe(ctx context.Context, e handlers.Engine, d *corpus.Document) (*search.Response, error) {
+func (a *chatAnswer) describe(ctx context.Context, e handlers.Engine, d *corpus.Document) (*reply.Response, error) {
 	text, err := e.DocumentText(ctx, search.Caller{}, d.ID, 1, chatSnippet*4)
 	if err != nil {
 		return nil, err
@@ -303,8 +304,8 @@ func (a *chatAnswer) describe(ctx context.Context, e handlers.Engine, d *corpus.
 		}
 	}
 	a.say("\n\nIt begins:\n\n> %s [1]", firstOf(strings.Join(strings.Fields(text.Text), " "), chatSnippet))
-	return a.endTalk(talkNote, search.Result{ID: corpus.PassageID(d.ID, 1), Title: d.Title, Place: search.Place{
-		Document: &search.DocumentReference{ID: d.ID, Title: d.Title, Source: d.Source},
+	return a.endTalk(talkNote, reply.Result{ID: corpus.PassageID(d.ID, 1), Title: d.Title, Place: reply.Place{
+		Document: &reply.DocumentReference{ID: d.ID, Title: d.Title, Source: d.Source},
 	}})
 }
 

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // storeRequest is OpenAI's search of a vector store; here the store is the collection.
@@ -139,7 +140,7 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 
 // filenameOf returns what the file of a passage is called: the last part of where its document
 // is from, or else the passage's title or id.
-func filenameOf(x search.Result) string {
+func filenameOf(x reply.Result) string {
 	if x.Document == nil {
 		return titleOf(x.Title, x.ID)
 	}
@@ -151,7 +152,7 @@ func filenameOf(x search.Result) string {
 }
 
 // attributesOf returns a passage's metadata, and where it stands in its document.
-func attributesOf(x search.Result) map[string]any {
+func attributesOf(x reply.Result) map[string]any {
 	all := map[string]any{}
 	maps.Copy(all, x.Metadata)
 	if x.Document != nil {
@@ -162,7 +163,7 @@ func attributesOf(x search.Result) map[string]any {
 }
 
 // contentOf returns what a passage says: its text, or its title where it has that alone.
-func contentOf(x search.Result) string {
+func contentOf(x reply.Result) string {
 	if strings.TrimSpace(x.Text) == "" {
 		return x.Title
 	}

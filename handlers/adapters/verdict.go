@@ -1,14 +1,16 @@
 package adapters
 
-import "example.org/conclave/search"
+import (
+	"example.org/conclave/search/reply"
+)
 
 // doubt says plainly, to a model, that what was searched may not answer, or does not; "" where it
 // does, or where that is not known and the answer's notes say why.
-func doubt(r search.Response) string {
+func doubt(r reply.Response) string {
 	switch r.Verdict {
-	case search.VerdictDoubtful:
+	case reply.VerdictDoubtful:
 		return "Doubtful: these passages may not answer. Unless one plainly does, say that you do not know."
-	case search.VerdictNotFound:
+	case reply.VerdictNotFound:
 		return "Not found: what was searched does not answer this. Say that you do not know."
 	}
 	return ""
@@ -18,7 +20,7 @@ func doubt(r search.Response) string {
 const verdictKey = "verdict"
 
 // judged adds the verdict of the whole answer to what is said of one of its passages.
-func judged(about map[string]any, r search.Response) {
+func judged(about map[string]any, r reply.Response) {
 	if r.Verdict != "" {
 		about[verdictKey] = r.Verdict
 	}

@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
 )
 
 // written serves the three passages with a generator, called local, behind a scripted model.
@@ -38,7 +39,7 @@ const whereIsTheLamp = "who hid the lamp of the lighthouse?"
 func TestWritten(t *testing.T) {
 	model := realclients.NewModel(t)
 	s := written(t, model, time.Minute)
-	request := search.Request{Question: whereIsTheLamp, Answer: search.AnswerOptions{Wanted: true, Reader: "local"}}
+	request := search.Request{Question: whereIsTheLamp, Answer: ask.AnswerOptions{Wanted: true, Reader: "local"}}
 	model.Say("The keeper of the", " lighthouse hid the lamp [1].", " He lives in Oslo [1].")
 	r := s.search(request)
 	g := r.Generated
@@ -93,7 +94,7 @@ func TestWritten(t *testing.T) {
 func TestWritingFails(t *testing.T) {
 	model := realclients.NewModel(t)
 	s := written(t, model, 300*time.Millisecond)
-	request := search.Request{Question: whereIsTheLamp, Answer: search.AnswerOptions{Wanted: true, Reader: "local"}}
+	request := search.Request{Question: whereIsTheLamp, Answer: ask.AnswerOptions{Wanted: true, Reader: "local"}}
 	status := func(code int) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "with "+r.Header.Get("Authorization"), code)

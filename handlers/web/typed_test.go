@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/testing/realclients"
-	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
 )
 
-// TestTypedAsInAddresses: what the page reads from quotes and -words is what search.Typed reads
+// TestTypedAsInAddresses: what the page reads from quotes and -words is what ask.Typed reads
 // from them: of cases that people type, and of pieces that mean something put together at
 // random.
 func TestTypedAsInAddresses(t *testing.T) {
@@ -98,7 +98,7 @@ func TestTypedAsInAddresses(t *testing.T) {
 	}
 	read := 0
 	for i, text := range cases {
-		question, must, mustNot := search.Typed(text)
+		question, must, mustNot := ask.Typed(text)
 		read += len(must) + len(mustNot)
 		if got[i].Question != question || !slices.Equal(got[i].Must, must) || !slices.Equal(got[i].MustNot, mustNot) {
 			t.Errorf("%q: the page reads %+q, and an address %q, must %q, not %q", text, got[i], question, must, mustNot)

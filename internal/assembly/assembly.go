@@ -19,6 +19,8 @@ import (
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/turn"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
@@ -205,8 +207,8 @@ func (a *Assembly) Renew() error {
 
 // Dense describes the experts that find passages, in their order: all but late
 // interaction.
-func (a *Assembly) Dense() []search.ExpertInfo {
-	return slices.DeleteFunc(a.Engine.Experts(), func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
+func (a *Assembly) Dense() []learned.ExpertInfo {
+	return slices.DeleteFunc(a.Engine.Experts(), func(x learned.ExpertInfo) bool { return x.Kind == reply.KindLate })
 }
 
 // Drained returns what is closed when no search uses an earlier line-up; nil: there was none.

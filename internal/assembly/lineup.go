@@ -14,6 +14,8 @@ import (
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/models"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/shipped"
 )
 
@@ -78,7 +80,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		if x.Silent {
 			continue
 		}
-		made.Absent = append(made.Absent, search.Missing{Source: x.Name, Reason: "its bundle cannot be used"})
+		made.Absent = append(made.Absent, reply.Missing{Source: x.Name, Reason: "its bundle cannot be used"})
 	}
 	if record == nil {
 		err = a.shippedGate(&made)
@@ -119,7 +121,7 @@ func (a *Assembly) addReaders(made *search.LineUp, record *calibration.Record) e
 		read := verdict.For(own.Info.Fingerprint)
 		if read != nil {
 			own.Confidence = &read.First.Chance
-			own.Answerability = &search.Answerability{Chance: &read.Answerable.Chance, Thresholds: read.Answerable.Thresholds}
+			own.Answerability = &learned.Answerability{Chance: &read.Answerable.Chance, Thresholds: read.Answerable.Thresholds}
 		}
 		if record != nil && record.Reading.Of(own.Info.Fingerprint) {
 			fit = record.Reading
@@ -155,7 +157,7 @@ func (e *TwoLateError) Error() string {
 
 // familiar gives an expert the representatives of its training questions, where the
 // encoder that made them, one for all experts, is loaded.
-func (a *Assembly) familiar(made *search.LineUp, x *search.Expert, e *experts.Expert) error {
+func (a *Assembly) familiar(made *search.LineUp, x *learned.Expert, e *experts.Expert) error {
 	r, err := e.Bundle.Representatives()
 	if err != nil || r == nil {
 		return err
@@ -183,10 +185,10 @@ func (a *Assembly) referenceFor(r *models.Representatives) string {
 
 // calibrate gives an expert the temperature and the chance that were fitted for it:
 // for this very encoder.
-func calibrate(x *search.Expert, record *calibration.Record) {
+func calibrate(x *learned.Expert, record *calibration.Record) {
 	question := x.Info.Fingerprints["question"]
 	if own := record.Expert(x.Name, question); own != nil {
-		x.Info.Calibration = &search.CalibrationInfo{Temperature: own.Temperature, Depth: own.Depth,
+		x.Info.Calibration = &learned.CalibrationInfo{Temperature: own.Temperature, Depth: own.Depth,
 			ECEBefore: own.Before, ECEAfter: own.After, Questions: questionsOf(record)}
 	}
 	for i := range record.Sources {
@@ -197,9 +199,9 @@ func calibrate(x *search.Expert, record *calibration.Record) {
 	}
 }
 
-func binsOf(reliability []calibration.Bin) (bins []search.ReliabilityBin) {
+func binsOf(reliability []calibration.Bin) (bins []learned.ReliabilityBin) {
 	for _, b := range reliability {
-		bins = append(bins, search.ReliabilityBin(b))
+		bins = append(bins, learned.ReliabilityBin(b))
 	}
 	return bins
 }
@@ -233,7 +235,7 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 	if len(r.Chances) > 0 {
 		d.Reliability = binsOf(r.Reliability)
 		d.Chances = r.Chances
-		d.ChancesBasis = search.BasisCalibrated
+		d.ChancesBasis = reply.BasisCalibrated
 	}
 	d.ConfidenceAUROC = r.ConfidenceAUROC
 	d.Sharpness = r.Sharpness
@@ -263,19 +265,19 @@ func (a *Assembly) shippedGate(made *search.LineUp) error {
 	gateOf(&made.Defaults, record)
 	prior, err := shippedPrior()
 	if prior != nil && made.Late != nil {
-		made.Defaults.Chances, made.Defaults.ChancesBasis = prior.Chances, search.BasisShipped
+		made.Defaults.Chances, made.Defaults.ChancesBasis = prior.Chances, reply.BasisShipped
 	}
 	return err
 }
 
 // answerabilityOf returns how verdicts are reached: by what is shipped, and by the thresholds of
 // a record that has some; nil where nothing is shipped. record may be nil.
-func answerabilityOf(record *calibration.Record) (*search.Answerability, error) {
+func answerabilityOf(record *calibration.Record) (*learned.Answerability, error) {
 	verdict, err := shippedVerdict()
 	if verdict == nil || err != nil {
 		return nil, err
 	}
-	out := &search.Answerability{Chance: &verdict.Answerable.Chance, Thresholds: verdict.Answerable.Thresholds}
+	out := &learned.Answerability{Chance: &verdict.Answerable.Chance, Thresholds: verdict.Answerable.Thresholds}
 	if record != nil {
 		out.Thresholds = record.Verdict.For(&verdict.Answerable)
 	}

@@ -3,7 +3,8 @@ package assembly
 import (
 	"slices"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/shipped"
 )
 
@@ -16,8 +17,8 @@ type Improvement struct {
 // Improvements returns what a collection lacks, what helps most first.
 func (a *Assembly) Improvements() []Improvement {
 	experts := a.Engine.Experts()
-	late := slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
-	base := slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Name == shipped.Base })
+	late := slices.ContainsFunc(experts, func(x learned.ExpertInfo) bool { return x.Kind == reply.KindLate })
+	base := slices.ContainsFunc(experts, func(x learned.ExpertInfo) bool { return x.Name == shipped.Base })
 	switch {
 	case len(experts) == 0:
 		return []Improvement{{"meaning beside words", []string{shipped.Base}}}

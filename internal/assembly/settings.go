@@ -6,6 +6,7 @@ import (
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/store"
 )
 
@@ -24,7 +25,7 @@ func (a *Assembly) addSettings(d *search.Defaults) error {
 			return fmt.Errorf("the settings of the collection: %w", err)
 		}
 		for _, x := range s.Synonyms {
-			d.Synonyms = append(d.Synonyms, search.Synonyms(x))
+			d.Synonyms = append(d.Synonyms, ask.Synonyms(x))
 		}
 		types, err := conditions.ParseTypes(s.Fields)
 		if err != nil {
@@ -67,7 +68,7 @@ func ParseSettings(text []byte) (collections.Settings, error) {
 // CheckSettings returns an error where settings have synonyms or types of fields that cannot be.
 func CheckSettings(s *collections.Settings) error {
 	for i := range s.Synonyms {
-		x := search.Synonyms(s.Synonyms[i])
+		x := ask.Synonyms(s.Synonyms[i])
 		if wrong := x.Check(); wrong != "" {
 			return fmt.Errorf("synonyms, entry %d: %s", i+1, wrong)
 		}

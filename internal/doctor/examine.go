@@ -21,6 +21,7 @@ import (
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/models"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 )
@@ -234,14 +235,14 @@ func examineEndpoints(ctx context.Context, config configs.Config) (out []Finding
 }
 
 func examineGenerator(name string, g *models.Generator, allowed, machine int64) Finding {
-	usual := g.AnswerBytes(search.UsuallyFused*g.PassageTokens, search.UsuallyGenerated)
-	most := g.AnswerBytes(search.MostRead*g.PassageTokens, search.UsuallyGenerated)
+	usual := g.AnswerBytes(learned.UsuallyFused*g.PassageTokens, learned.UsuallyGenerated)
+	most := g.AnswerBytes(search.MostRead*g.PassageTokens, learned.UsuallyGenerated)
 	f := Finding{
 		What:   "generator " + name,
 		Status: StatusOK,
 		Detail: fmt.Sprintf(
 			"an answer from %d passages of %d tokens takes %s of memory beside the model, and from %d, the most, %s; %s are allowed (limits.memory), and the machine has %s",
-			search.UsuallyFused,
+			learned.UsuallyFused,
 			g.PassageTokens,
 			mebibytes(usual),
 			search.MostRead,

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models/convert/tiny"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestAnswersInABatch: searches of a batch get the answers that each gets alone, beside
@@ -71,7 +71,7 @@ func TestAnswersInABatch(t *testing.T) {
 			}
 			continue
 		}
-		var alone, got search.Response
+		var alone, got reply.Response
 		p.get(http.MethodPost, "/v1/search", c.body, http.StatusOK, &alone)
 		if err := json.Unmarshal(batch.Answers[i], &got); err != nil || len(got.Degraded) > 0 || len(alone.Degraded) > 0 {
 			t.Fatalf("search %d: %v %s, alone degraded %+v", i, err, batch.Answers[i], alone.Degraded)
@@ -80,7 +80,7 @@ func TestAnswersInABatch(t *testing.T) {
 		if asks := strings.Contains(c.body, `"answer"`); asks != strings.Contains(string(batch.Answers[i]), `"answers":`) {
 			t.Errorf("search %d asks for answers: %v, and gets %s", i, asks, batch.Answers[i])
 		}
-		same := func(a, b search.Extract) bool {
+		same := func(a, b reply.Extract) bool {
 			return a.Text == b.Text && a.Passage == b.Passage && a.Start == b.Start && a.End == b.End &&
 				math.Abs(a.Score-b.Score) < 1e-6
 		}
@@ -88,7 +88,7 @@ func TestAnswersInABatch(t *testing.T) {
 			t.Errorf("search %d: %+v, and alone %+v", i, got.Answers, alone.Answers)
 		}
 		for _, a := range got.Answers {
-			at := slices.IndexFunc(got.Results, func(r search.Result) bool { return r.ID == a.Passage })
+			at := slices.IndexFunc(got.Results, func(r reply.Result) bool { return r.ID == a.Passage })
 			if at < 0 || got.Results[at].Text[a.Start:a.End] != a.Text {
 				t.Errorf("search %d: %+v is not in %+v", i, a, got.Results)
 			}
@@ -100,7 +100,7 @@ func TestAnswersInABatch(t *testing.T) {
 		t.Errorf("answers by search: %v", marked)
 	}
 
-	var long search.Response
+	var long reply.Response
 	p.get(
 		http.MethodPost,
 		"/v1/search",
@@ -122,7 +122,7 @@ func TestAnswersInABatch(t *testing.T) {
 		t.Fatalf("%d answers to eight searches", len(batch.Answers))
 	}
 	for i, answer := range batch.Answers {
-		var got search.Response
+		var got reply.Response
 		if err := json.Unmarshal(answer, &got); err != nil || len(got.Answers) != marked[0] {
 			t.Errorf("search %d of eight equal ones: %v %s", i, err, answer)
 		}

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/testing/cluster"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // clusterLines returns passages with words that few have and words that many have.
@@ -237,7 +237,7 @@ func (a *asking) ask(p *process, random *rand.Rand, ended *atomic.Bool) {
 		start := time.Now()
 		status, answer, err := p.send(http.MethodPost, "/v1/search", body)
 		took := time.Since(start)
-		var response search.Response
+		var response reply.Response
 		if err == nil && status == http.StatusOK {
 			err = json.Unmarshal(answer, &response)
 		}
@@ -380,7 +380,7 @@ func TestClusterLostShard(t *testing.T) {
 	address := storeAt(t, c, "lost-shard")
 	s.command("export", "--collection", "c", "--to", address, "--cluster-replicas", "0")
 	p := s.serve("", "--store", address, "--read-only")
-	ask := func() (r search.Response) {
+	ask := func() (r reply.Response) {
 		t.Helper()
 		p.get(
 			http.MethodPost,

@@ -12,7 +12,7 @@ import (
 
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/testing/cluster"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // tell sends a request to a node of a cluster.
@@ -63,7 +63,7 @@ func (p *process) listed() string {
 // foundIn returns the ids that a collection finds.
 func (p *process) foundIn(collection, question string) string {
 	p.t.Helper()
-	var r search.Response
+	var r reply.Response
 	p.get(http.MethodPost, "/v1/collections/"+collection+"/search", fmt.Sprintf(`{"question":%q}`, question),
 		http.StatusOK, &r)
 	var ids []string
@@ -133,7 +133,7 @@ func TestClusterCollections(t *testing.T) {
 	if got := one.foundIn("manual", "lighthouse"); !strings.HasPrefix(got, "m") || strings.Contains(got, "old") {
 		t.Errorf("manual: %q", got)
 	}
-	var together search.Response
+	var together reply.Response
 	one.get(http.MethodPost, "/v1/search", `{"question":"zebra","k":9,"collections":["a","manual"],"experts":[]}`,
 		http.StatusOK, &together)
 	from := map[string]int{}

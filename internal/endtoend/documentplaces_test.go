@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // manual is a document of several sections, with letters of two to four bytes, and a table
@@ -76,9 +77,9 @@ func postJSON(tb testing.TB, address string, body, into any) {
 // sliced cuts a text as a program does whose offsets count unit.
 func sliced(text, unit string, begin, end int) string {
 	switch unit {
-	case search.OffsetCodePoints:
+	case reply.OffsetCodePoints:
 		return string([]rune(text)[begin:end])
-	case search.OffsetUTF16:
+	case reply.OffsetUTF16:
 		return string(utf16.Decode(utf16.Encode([]rune(text))[begin:end]))
 	}
 	return text[begin:end]
@@ -96,8 +97,8 @@ func TestDocumentPlaces(t *testing.T) {
 	plain := corpus.Passage{ID: "plain", Text: "A passage of no document.", Metadata: map[string]any{"page": 7}}
 	lines := jsonLines(t, append(passages, plain))
 	server := realclients.Server(t, realclients.ServerOptions{Passages: lines, Change: realclients.Marker(t)})
-	for _, unit := range search.OffsetNames() {
-		var got search.Response
+	for _, unit := range reply.OffsetNames() {
+		var got reply.Response
 		request := map[string]any{
 			"question": "who may wash the red burrs of the mill", "k": 20, "offsets": unit, "fusion": "rrf",
 			"answer": map[string]any{"passages": 20, "min_chance": 0},
@@ -110,12 +111,12 @@ func TestDocumentPlaces(t *testing.T) {
 		for _, r := range got.Results {
 			headings[r.ID] = r.Heading
 			if r.ID == plain.ID {
-				if (r.Place != search.Place{} || r.Extent != search.Extent{}) {
+				if (r.Place != reply.Place{} || r.Extent != reply.Extent{}) {
 					t.Errorf("%+v", r)
 				}
 				continue
 			}
-			want := search.DocumentReference{ID: about.ID, Title: "Kaffeemühle 🦊", Source: about.Source}
+			want := reply.DocumentReference{ID: about.ID, Title: "Kaffeemühle 🦊", Source: about.Source}
 			if r.Document == nil || *r.Document != want || r.Page != 0 || r.Begin == nil || r.End == nil {
 				t.Fatalf("%+v", r)
 			}
@@ -148,7 +149,7 @@ func TestDocumentPlaces(t *testing.T) {
 			}
 		}
 	}
-	var without search.Response
+	var without reply.Response
 	postJSON(t, server+"/v1/search", map[string]any{"question": "burrs", "fields": []string{"text"}}, &without)
 	if without.Results[0].Document != nil || without.Results[0].Begin != nil {
 		t.Errorf("fields without document: %+v", without.Results[0])

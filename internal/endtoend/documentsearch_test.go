@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/cluster"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // libraryOf returns documents of a few sections each, by their ids, and all their passages. Some
@@ -61,7 +61,7 @@ func TestDocumentSearch(t *testing.T) {
 
 func checkDocumentSearch(t *testing.T, p *process, texts map[string]string, passages []corpus.Passage) {
 	t.Helper()
-	ask := func(more map[string]any) (got search.Response) {
+	ask := func(more map[string]any) (got reply.Response) {
 		t.Helper()
 		request := map[string]any{"question": "which zebra crossed the river for days", "k": 100, "fusion": "rrf"}
 		for name, value := range more {
@@ -142,7 +142,7 @@ func checkDocumentSearch(t *testing.T, p *process, texts map[string]string, pass
 
 	for _, page := range []struct{ offset, k, size int }{{0, 100, 20}, {0, 3, 2}, {2, 3, 1}, {6, 10, 3}} {
 		var order []string
-		members := map[string][]search.Result{}
+		members := map[string][]reply.Result{}
 		for _, r := range all.Results {
 			name := documentOf[r.ID]
 			if name == "" {
@@ -224,7 +224,7 @@ func checkDocumentSearch(t *testing.T, p *process, texts map[string]string, pass
 		}
 		p.get(http.MethodPost, "/v1/search", string(body), http.StatusUnprocessableEntity, nil)
 	}
-	var typed search.Response
+	var typed reply.Response
 	p.get(http.MethodGet, "/v1/search?q=zebra&documents=x,X&group_by=document&around=1", "", http.StatusOK, &typed)
 	if len(typed.Groups) != 2 || typed.Groups[0].Results[0].Before+typed.Groups[0].Results[0].After == "" {
 		t.Errorf("%+v", typed.Groups)

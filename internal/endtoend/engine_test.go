@@ -17,6 +17,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -36,7 +38,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-func ask(t *testing.T, l *library, r search.Request) search.Response {
+func ask(t *testing.T, l *library, r search.Request) reply.Response {
 	t.Helper()
 	if r.TimeoutMS == 0 {
 		r.TimeoutMS = 10000
@@ -52,7 +54,7 @@ func ask(t *testing.T, l *library, r search.Request) search.Response {
 // confidences within 1e-5, of the score where that is above 1. (A longer
 // neighbour in its batch moves a question's vector by some 1e-7, and z-scores
 // divide by the small deviation that scores of random weights have.)
-func same(t *testing.T, got, want search.Response) {
+func same(t *testing.T, got, want reply.Response) {
 	for n, ranking := range want.Rankings {
 		other := got.Rankings[n]
 		if len(other.Results) != len(ranking.Results) {
@@ -135,7 +137,7 @@ func TestSameForEveryone(t *testing.T) {
 	l := open(t, "flat")
 	all := questions(t, 16)
 	requests := make([]search.Request, len(all))
-	alone := make([]search.Response, len(all))
+	alone := make([]reply.Response, len(all))
 	for i, question := range all {
 		requests[i] = search.Request{Question: question, Fusion: everyMethod(), TimeoutMS: 10000}
 		alone[i] = ask(t, l, requests[i])
@@ -172,7 +174,7 @@ func TestExpertGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := ask(t, l, search.Request{Question: question, Fusion: everyMethod()})
-	if len(got.Degraded) != 1 || got.Degraded[0].Source != "south" || got.Sources[1].Status != search.StatusFailed {
+	if len(got.Degraded) != 1 || got.Degraded[0].Source != "south" || got.Sources[1].Status != reply.StatusFailed {
 		t.Errorf("degraded %+v, sources %+v", got.Degraded, got.Sources)
 	}
 	if !reflect.DeepEqual(got.Rankings, want.Rankings) {
@@ -183,7 +185,7 @@ func TestExpertGone(t *testing.T) {
 		context.Background(), search.Caller{},
 		search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, Experts: &south},
 	)
-	if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable {
+	if e, ok := errors.AsType[*fault.Error](err); !ok || e.Kind != fault.Unavailable {
 		t.Errorf("the expert alone: %v", err)
 	}
 }

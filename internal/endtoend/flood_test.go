@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestConnectionFlood: a server that may open 120 files is opened a hundred idle
@@ -75,7 +75,7 @@ func TestConnectionFlood(t *testing.T) {
 			t.Errorf("%d is there after it was deleted: %d %s", i, status, answer)
 		}
 	}
-	var found search.Response
+	var found reply.Response
 	p.get(http.MethodPost, "/v1/search", `{"question":"zebra","k":100,"experts":[]}`, http.StatusOK, &found)
 	ids := map[string]bool{}
 	for _, r := range found.Results {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // releaseFiles lists what a release left in testdata/formats/RELEASE, and what it answered.
@@ -73,7 +73,7 @@ func TestFormats(t *testing.T) {
 // formatAnswer sends a request as its calibration, or its collections' settings, answer it.
 func (p *process) formatAnswer(body string) (a formatAnswer) {
 	p.t.Helper()
-	var response search.Response
+	var response reply.Response
 	p.get(http.MethodPost, "/v1/search", body, http.StatusOK, &response)
 	if len(response.Degraded) > 0 {
 		p.t.Fatalf("left out: %+v\n%s", response.Degraded, p.log.String())

@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"example.org/conclave/internal/testing/testenv"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // asked is a case of encoder/testdata/fid: what transformers answers from passages.
@@ -90,9 +91,9 @@ func TestGeneratedAnswers(t *testing.T) {
 		c.Question,
 		len(c.Greedy),
 	)
-	var response search.Response
+	var response reply.Response
 	p.get(http.MethodPost, "/v1/search", body, http.StatusOK, &response)
-	compare := func(r search.Response) {
+	compare := func(r reply.Response) {
 		t.Helper()
 		g := r.Generated
 		if g == nil || len(r.Degraded) > 0 {
@@ -114,7 +115,7 @@ func TestGeneratedAnswers(t *testing.T) {
 		}
 	}
 	compare(response)
-	var batch struct{ Answers []search.Response }
+	var batch struct{ Answers []reply.Response }
 	p.get(http.MethodPost, "/v1/search/batch", `{"searches":[{"question":"bread"},`+body+`]}`, http.StatusOK, &batch)
 	if len(batch.Answers) != 2 || batch.Answers[0].Generated != nil {
 		t.Fatalf("%+v", batch)
@@ -125,7 +126,7 @@ func TestGeneratedAnswers(t *testing.T) {
 	if len(names) < 3 || names[0] != "passages" || names[len(names)-1] != "response" {
 		t.Fatalf("events %v", names)
 	}
-	var found search.Response
+	var found reply.Response
 	if err := json.Unmarshal([]byte(datas[0]), &found); err != nil || found.Generated != nil || len(found.Results) != 5 ||
 		found.Results[0].ID != response.Results[0].ID {
 		t.Errorf("%v in %s", err, datas[0])
@@ -141,7 +142,7 @@ func TestGeneratedAnswers(t *testing.T) {
 	if said != c.Text {
 		t.Errorf("the tokens say %q", said)
 	}
-	var last search.Response
+	var last reply.Response
 	if err := json.Unmarshal([]byte(datas[len(datas)-1]), &last); err != nil {
 		t.Fatal(err)
 	}
@@ -165,14 +166,14 @@ func TestGeneratedAnswers(t *testing.T) {
 		}
 	}
 	var experts struct {
-		Readers []search.ReaderInfo `json:"readers"`
+		Readers []learned.ReaderInfo `json:"readers"`
 	}
 	p.get(http.MethodGet, "/v1/experts", "", http.StatusOK, &experts)
 	if len(experts.Readers) != 1 || !experts.Readers[0].Generates || experts.Readers[0].MaxTokens["pair"] != 48 {
 		t.Errorf("%+v", experts.Readers)
 	}
 	// Of which nobody reads anything: there are no passages to answer from, and a note says why.
-	var unread search.Response
+	var unread reply.Response
 	p.get(http.MethodPost, "/v1/search", `{"question":"ποιος φύτεψε το δέντρο","answer":true}`, http.StatusOK, &unread)
 	if unread.Generated != nil || len(unread.Results) > 0 || len(unread.Notes) == 0 ||
 		!strings.Contains(unread.Notes[0], "none of the question's 4 words") {
@@ -183,7 +184,7 @@ func TestGeneratedAnswers(t *testing.T) {
 		"ποιος φύτεψε το δέντρο, the tree":          "other scripts",
 		strings.Repeat("who planted the tree ", 20): "ask a shorter one",
 	} {
-		var r search.Response
+		var r reply.Response
 		p.get(http.MethodPost, "/v1/search", fmt.Sprintf(`{"question":%q,"answer":true}`, question), http.StatusOK, &r)
 		if r.Generated != nil || len(r.Degraded) != 1 || !strings.Contains(r.Degraded[0].Reason, why) || len(r.Results) == 0 {
 			t.Errorf("%s: %+v", why, r)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // written is one question answered by MUF, written out from the paper: the
@@ -180,7 +181,7 @@ func TestMUF(t *testing.T) {
 
 // compare allows what float32 rounds, and no more: two passages may change
 // places where their scores are equal but for that.
-func (l *library) compare(t *testing.T, got search.Response, want written, missing string) {
+func (l *library) compare(t *testing.T, got reply.Response, want written, missing string) {
 	t.Helper()
 	const rounding = 1e-5
 	if len(got.Degraded) > 0 || len(got.Results) != len(want.order) {

@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/models/convert/tiny"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 )
 
 // eventually waits until a server that looks every second has seen something.
@@ -27,9 +27,9 @@ func (p *process) eventually(what string, seen func() bool) {
 	}
 }
 
-func (p *process) experts() []search.ExpertInfo {
+func (p *process) experts() []learned.ExpertInfo {
 	p.t.Helper()
-	var answer struct{ Experts []search.ExpertInfo }
+	var answer struct{ Experts []learned.ExpertInfo }
 	p.get(http.MethodGet, "/v1/experts", "", http.StatusOK, &answer)
 	return answer.Experts
 }

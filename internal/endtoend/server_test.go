@@ -19,7 +19,7 @@ import (
 
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/convert/tiny"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // The command is built once for all tests of this process.
@@ -281,7 +281,7 @@ func (p *process) search(question, expert string) map[string]string {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	var response search.Response
+	var response reply.Response
 	p.get(http.MethodPost, "/v1/search", string(body), http.StatusOK, &response)
 	if len(response.Degraded) > 0 {
 		p.t.Fatalf("left out: %+v\n%s", response.Degraded, p.log.String())

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/jobs"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 )
 
 // TestNoRoom gives the server files of a megabyte at the most, which a file of its
@@ -241,7 +241,7 @@ func TestRemovalKilled(t *testing.T) {
 		p = s.serve("")
 		job = p.job(job)
 		t.Logf("killed %v after the answer: begun %d times", delay, job.Attempts)
-		var experts struct{ Experts []search.ExpertInfo }
+		var experts struct{ Experts []learned.ExpertInfo }
 		p.get(http.MethodGet, "/v1/experts", "", http.StatusOK, &experts)
 		if len(experts.Experts) != 1 || experts.Experts[0].Name != "small" {
 			t.Errorf("round %d: experts %+v", round, experts)

@@ -16,6 +16,8 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/generators"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // endpoint is a model behind an interface as the engine uses it.
@@ -62,12 +64,12 @@ func keyOf(g configs.Generator) (string, error) {
 // Close ends nothing: a request that is under way ends with its question.
 func (e *endpoint) Close() error { return nil }
 
-// Generate implements search.Generator.
-func (e *endpoint) Generate(ctx context.Context, w search.Writing) (search.Generation, error) {
+// Generate implements learned.Generator.
+func (e *endpoint) Generate(ctx context.Context, w learned.Writing) (learned.Generation, error) {
 	asking := generators.Asking{Question: w.Question, Before: w.Before, MaxTokens: w.MaxTokens, Form: w.Form}
 	for i := range w.Passages {
 		p := &w.Passages[i]
-		at := search.PlaceOf(p)
+		at := reply.PlaceOf(p)
 		place := at.Heading
 		if at.Page > 0 {
 			place = strings.TrimPrefix(place+", page "+strconv.Itoa(at.Page), ", ")
@@ -80,7 +82,7 @@ func (e *endpoint) Generate(ctx context.Context, w search.Writing) (search.Gener
 		Text:     w.Each,
 		Sentence: func(s generators.Sentence) { w.Sentence(compared(s)) },
 	})
-	out := search.Generation{
+	out := learned.Generation{
 		Text: wrote.Text, Complete: wrote.Complete, Tokens: wrote.Tokens, Refused: wrote.Refused,
 		Sentences: allCompared(wrote.Sentences), Dropped: allCompared(wrote.Dropped),
 	}
@@ -111,7 +113,7 @@ func (e *endpoint) whyCut(cause error) string {
 }
 
 // titleOf returns the title of the document of a place; "" where it has none.
-func titleOf(at search.Place) string {
+func titleOf(at reply.Place) string {
 	if at.Document == nil {
 		return ""
 	}
@@ -119,8 +121,8 @@ func titleOf(at search.Place) string {
 }
 
 // compared returns a sentence as the engine has it.
-func compared(s generators.Sentence) search.WrittenSentence {
-	out := search.WrittenSentence{Text: s.Text, Citations: []int{}, Support: s.Support, Supported: s.Supported,
+func compared(s generators.Sentence) reply.WrittenSentence {
+	out := reply.WrittenSentence{Text: s.Text, Citations: []int{}, Support: s.Support, Supported: s.Supported,
 		Attributed: s.Attributed, Unchecked: string(s.Unchecked), Unfounded: s.Unfounded, Unknown: s.Unknown}
 	for _, at := range s.Passages {
 		out.Citations = append(out.Citations, at+1)
@@ -128,7 +130,7 @@ func compared(s generators.Sentence) search.WrittenSentence {
 	return out
 }
 
-func allCompared(sentences []generators.Sentence) (out []search.WrittenSentence) {
+func allCompared(sentences []generators.Sentence) (out []reply.WrittenSentence) {
 	for _, s := range sentences {
 		out = append(out, compared(s))
 	}
@@ -136,15 +138,15 @@ func allCompared(sentences []generators.Sentence) (out []search.WrittenSentence)
 }
 
 // loaded returns the generator in a line-up.
-func (e *endpoint) loaded() search.LoadedReader {
+func (e *endpoint) loaded() learned.LoadedReader {
 	sum := sha256.Sum256([]byte(e.config.Model))
-	var rewriter search.Rewriter
+	var rewriter learned.Rewriter
 	if e.config.Rewrites {
 		rewriter = e
 	}
-	return search.LoadedReader{Generator: e, Rewriter: rewriter,
+	return learned.LoadedReader{Generator: e, Rewriter: rewriter,
 		Name: e.config.Name, Passages: e.config.Passages, Tokens: e.config.MaxTokens,
-		Info: search.ReaderInfo{
+		Info: learned.ReaderInfo{
 			Name: e.config.Name, Fingerprint: hex.EncodeToString(sum[:]), Provider: "endpoint", Precision: "unknown",
 			Generates: true, TimeoutMS: int(e.config.Timeout / time.Millisecond), MaxTokens: map[string]int{},
 		}}

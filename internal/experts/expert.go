@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/internal/granules"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/models"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 )
 
 // Expert is one loaded bundle.
@@ -47,11 +47,11 @@ func (e *Expert) Owner() string {
 }
 
 // PassageWords says which word each token of a passage is of.
-func (e *Expert) PassageWords(p corpus.Passage) ([]search.Word, error) {
+func (e *Expert) PassageWords(p corpus.Passage) ([]learned.Word, error) {
 	places, err := e.Encoder.Places(encoder.Text{Title: p.Title, Text: p.Text})
-	words := make([]search.Word, len(places))
+	words := make([]learned.Word, len(places))
 	for i, place := range places {
-		words[i] = search.Word(place)
+		words[i] = learned.Word(place)
 	}
 	return words, err
 }

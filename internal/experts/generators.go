@@ -6,7 +6,7 @@ import (
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/capacity"
 	"example.org/conclave/models"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 )
 
 // generator is a loaded generator as the engine uses it.
@@ -34,22 +34,22 @@ func (x *Set) openGenerator(name string, opening encoder.Opening) (opened, error
 	return &generator{g, name, opening.Bundle, memory}, nil
 }
 
-// Generate implements search.Generator.
-func (g *generator) Generate(ctx context.Context, w search.Writing) (search.Generation, error) {
+// Generate implements learned.Generator.
+func (g *generator) Generate(ctx context.Context, w learned.Writing) (learned.Generation, error) {
 	a := encoder.Asking{
 		Question: w.Question, Passages: texts(w.Passages), MaxTokens: w.MaxTokens, Memory: g.memory, Each: w.Each,
 	}
 	wrote, err := g.Answer(ctx, a)
-	return search.Generation{
+	return learned.Generation{
 		Text: wrote.Text, Complete: wrote.Complete, Tokens: wrote.Tokens, LogProbability: &wrote.LogProbability,
 		Shares: wrote.Shares,
 	}, err
 }
 
 // loaded returns the generator in a line-up.
-func (g *generator) loaded() search.LoadedReader {
+func (g *generator) loaded() learned.LoadedReader {
 	m := &g.bundle.Manifest
-	return search.LoadedReader{Generator: g, Name: g.name, Info: search.ReaderInfo{
+	return learned.LoadedReader{Generator: g, Name: g.name, Info: learned.ReaderInfo{
 		Name: g.name, Fingerprint: g.bundle.Fingerprint(models.Passage), Provider: g.Provider(), Precision: m.Precision,
 		Generates: true,
 		MaxTokens: map[string]int{"pair": m.Generator.PassageTokens},

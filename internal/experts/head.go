@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 )
@@ -127,13 +127,13 @@ func (e *Expert) close() error {
 	return e.Encoder.Close()
 }
 
-// Fingerprints returns those of the expert's vectors; see search.ExpertInfo.
+// Fingerprints returns those of the expert's vectors; see learned.ExpertInfo.
 func (e *Expert) Fingerprints() map[string]string {
 	run := e.Encoder.Fingerprint(models.Question)
 	out := map[string]string{"question": run, "passage": e.Fingerprint()}
 	if e.head != nil {
 		out["question"] = e.head.Fingerprint(run)
-		out[search.FingerprintRun] = run
+		out[learned.FingerprintRun] = run
 	}
 	return out
 }

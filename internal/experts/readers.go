@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/models"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/shipped"
 )
 
@@ -23,7 +23,7 @@ type reader struct {
 
 // opened is a reader or a generator.
 type opened interface {
-	loaded() search.LoadedReader
+	loaded() learned.LoadedReader
 	Close() error
 }
 
@@ -93,29 +93,29 @@ func (x *Set) openReader(name string) (opened, error) {
 	return &reader{r, name, found.Bundle}, nil
 }
 
-// Read implements search.Reader.
-func (r *reader) Read(ctx context.Context, question string, passages []corpus.Passage) ([]search.Reading, error) {
+// Read implements learned.Reader.
+func (r *reader) Read(ctx context.Context, question string, passages []corpus.Passage) ([]learned.Reading, error) {
 	said, err := r.Reader.Read(ctx, question, texts(passages))
-	out := make([]search.Reading, len(said))
+	out := make([]learned.Reading, len(said))
 	for i, s := range said {
-		out[i] = search.Reading{
+		out[i] = learned.Reading{
 			Select: s.Select,
 			Starts: s.Starts,
 			Ends:   s.Ends,
 			Cut:    s.Cut,
-			Spans:  make([]search.Span, len(s.Spans)),
+			Spans:  make([]learned.Span, len(s.Spans)),
 		}
 		for j, span := range s.Spans {
-			out[i].Spans[j] = search.Span{Start: span.Begin, End: span.End, Score: span.Score}
+			out[i].Spans[j] = learned.Span{Start: span.Begin, End: span.End, Score: span.Score}
 		}
 	}
 	return out, err
 }
 
 // loaded returns the reader in a line-up.
-func (r *reader) loaded() search.LoadedReader {
+func (r *reader) loaded() learned.LoadedReader {
 	m := &r.bundle.Manifest
-	return search.LoadedReader{Reader: r, Name: r.name, Info: search.ReaderInfo{
+	return learned.LoadedReader{Reader: r, Name: r.name, Info: learned.ReaderInfo{
 		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
 		LongestSpan: m.Reader.LongestSpan,
 		MaxTokens: map[string]int{

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/models"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 )
 
 // reranker is a loaded reranker as the engine uses it.
@@ -20,7 +20,7 @@ type reranker struct {
 
 // scorer is a reranker, or a reader that reranks.
 type scorer interface {
-	loaded() search.LoadedReranker
+	loaded() learned.LoadedReranker
 	Close() error
 }
 
@@ -77,28 +77,28 @@ func (x *Set) openReranker(name string) (scorer, error) {
 	return &reranker{r, name, found.Bundle}, nil
 }
 
-// Score implements search.Reranker.
+// Score implements learned.Reranker.
 func (r *reranker) Score(
 	ctx context.Context,
 	question string,
 	passages []corpus.Passage,
-) (out []search.Relevance, err error) {
+) (out []learned.Relevance, err error) {
 	said, err := r.Reranker.Score(ctx, question, texts(passages))
 	for _, s := range said {
-		out = append(out, search.Relevance{Score: s.Score, Cut: s.Cut})
+		out = append(out, learned.Relevance{Score: s.Score, Cut: s.Cut})
 	}
 	return out, err
 }
 
-// Score implements search.Reranker.
+// Score implements learned.Reranker.
 func (r *selecting) Score(
 	ctx context.Context,
 	question string,
 	passages []corpus.Passage,
-) (out []search.Relevance, err error) {
+) (out []learned.Relevance, err error) {
 	said, err := r.Reader.Read(ctx, question, texts(passages))
 	for _, s := range said {
-		out = append(out, search.Relevance{Score: s.Select, Cut: s.Cut})
+		out = append(out, learned.Relevance{Score: s.Select, Cut: s.Cut})
 	}
 	return out, err
 }
@@ -112,18 +112,18 @@ func (r *selecting) Close() error {
 }
 
 // loaded returns the reader as a reranker in a line-up.
-func (r *selecting) loaded() search.LoadedReranker {
+func (r *selecting) loaded() learned.LoadedReranker {
 	m := &r.bundle.Manifest
-	return search.LoadedReranker{Reranker: r, Name: r.name, Reads: true, Info: search.RerankerInfo{
+	return learned.LoadedReranker{Reranker: r, Name: r.name, Reads: true, Info: learned.RerankerInfo{
 		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
 		MaxTokens: m.Reader.MaxTokens.Pair,
 	}}
 }
 
 // loaded returns the reranker in a line-up.
-func (r *reranker) loaded() search.LoadedReranker {
+func (r *reranker) loaded() learned.LoadedReranker {
 	m := &r.bundle.Manifest
-	return search.LoadedReranker{Reranker: r, Name: r.name, Info: search.RerankerInfo{
+	return learned.LoadedReranker{Reranker: r, Name: r.name, Info: learned.RerankerInfo{
 		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
 		MaxTokens: m.Reranker.Tokens,
 	}}

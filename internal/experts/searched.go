@@ -5,20 +5,21 @@ import (
 	"fmt"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // SearchedAmong returns one of all experts as the engine uses it, without what is fitted for its
 // collection.
-func (e *Expert) SearchedAmong(all []*Expert) search.Expert {
+func (e *Expert) SearchedAmong(all []*Expert) learned.Expert {
 	m := e.encoding()
 	fingerprints := e.Fingerprints()
-	x := search.Expert{
+	x := learned.Expert{
 		Name:        e.name,
 		Encoder:     e.Encoder,
 		Passages:    embedder{e},
 		Granularity: e.granularityIn(all),
-		Info: search.ExpertInfo{
+		Info: learned.ExpertInfo{
 			Dimension:    m.Dimension(),
 			Fingerprints: fingerprints,
 			Provider:     e.Encoder.Provider(),
@@ -27,7 +28,7 @@ func (e *Expert) SearchedAmong(all []*Expert) search.Expert {
 		},
 	}
 	if e.Sparse() {
-		x.Info.Kind = search.KindSparse
+		x.Info.Kind = reply.KindSparse
 	}
 	if why := e.Encoder.Fallback(); why != nil {
 		x.Info.Warnings = append(x.Info.Warnings, fmt.Sprintf("runs on the processor: %v", why))
@@ -43,7 +44,7 @@ func (e *Expert) SearchedAmong(all []*Expert) search.Expert {
 			"its calibration was fitted for another encoder and is left aside: calibrate it again",
 		)
 	default:
-		x.Info.Calibration = &search.CalibrationInfo{
+		x.Info.Calibration = &learned.CalibrationInfo{
 			Temperature: c.Temperature, Depth: c.Depth, ECEBefore: c.ECEBefore, ECEAfter: c.ECEAfter, Questions: c.Questions,
 		}
 	}
@@ -66,7 +67,7 @@ func (e embedder) EncodePassages(ctx context.Context, passages []corpus.Passage)
 
 // InWindows returns what encodes passages of a searched expert, for a store that has vectors of the windows of long
 // passages (store.WindowReader): Reads then calls a passage cut only if it has text behind its windows.
-func InWindows(of search.PassageEncoder) search.PassageEncoder {
+func InWindows(of learned.PassageEncoder) learned.PassageEncoder {
 	if e, ok := of.(embedder); ok {
 		return windowed{e}
 	}

@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/provision"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/store"
 
 	"golang.org/x/sync/errgroup"
@@ -384,7 +384,7 @@ func (x *Set) Hold(stored []store.Expert) {
 func (x *Set) OwnerOf(name string) string { return x.owners[name] }
 
 // Readers returns the loaded readers and generators, as a line-up has them.
-func (x *Set) Readers() (out []search.LoadedReader) {
+func (x *Set) Readers() (out []learned.LoadedReader) {
 	for _, r := range x.readers {
 		out = append(out, r.loaded())
 	}
@@ -392,7 +392,7 @@ func (x *Set) Readers() (out []search.LoadedReader) {
 }
 
 // Rerankers returns the loaded rerankers, as a line-up has them.
-func (x *Set) Rerankers() (out []search.LoadedReranker) {
+func (x *Set) Rerankers() (out []learned.LoadedReranker) {
 	for _, r := range x.rerankers {
 		out = append(out, r.loaded())
 	}

@@ -3,7 +3,7 @@ package experts
 import (
 	"slices"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 )
 
@@ -21,7 +21,7 @@ func (x *Set) share(opened []*Expert) {
 			continue
 		}
 		for _, s := range x.stored {
-			if s.Owner == "" && !s.Parts && s.Index.Kind != search.KindLate && s.Fingerprint == e.Fingerprint() {
+			if s.Owner == "" && !s.Parts && s.Index.Kind != reply.KindLate && s.Fingerprint == e.Fingerprint() {
 				e.shares = s.Name
 				break
 			}

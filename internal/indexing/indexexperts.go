@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"example.org/conclave/internal/experts"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
@@ -91,7 +91,7 @@ func (o *Options) granular(stored []store.Expert, asked []string) (names []strin
 	has := map[string]bool{}
 	for _, e := range stored {
 		has[e.Name] = true
-		if bundle == "" && e.Index.Kind != search.KindLate {
+		if bundle == "" && e.Index.Kind != reply.KindLate {
 			bundle = e.Name
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/experts"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // TestGranularities: an expert that has a vector for each sentence is asked beside that of
@@ -49,9 +50,9 @@ func TestGranularities(t *testing.T) {
 	if len(all) != 2 || all[0].Encoder != all[1].Encoder || all[0].Fingerprint() == all[1].Fingerprint() {
 		t.Fatalf("%d experts, of which two share an encoder and not their vectors", len(all))
 	}
-	infos := map[string]search.ExpertInfo{}
+	infos := map[string]learned.ExpertInfo{}
 	for _, name := range names {
-		var info search.ExpertInfo
+		var info learned.ExpertInfo
 		s.call(http.MethodGet, "/v1/experts/"+name, "", http.StatusOK, &info)
 		infos[name] = info
 	}
@@ -66,7 +67,7 @@ func TestGranularities(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var r search.Response
+		var r reply.Response
 		s.call(
 			http.MethodPost,
 			"/v1/search",
@@ -132,7 +133,7 @@ func TestGranularities(t *testing.T) {
 	}
 	// Granularities join and leave a collection that is served.
 	s.done(s.call(http.MethodPost, "/v1/admin/experts", `{"name":"base@2"}`, http.StatusAccepted, nil))
-	var joined search.ExpertInfo
+	var joined learned.ExpertInfo
 	if s.call(http.MethodGet, "/v1/experts/base@2", "", http.StatusOK, &joined); joined.Rows != 3+2*2 || !joined.Parts {
 		t.Errorf("%+v", joined)
 	}

@@ -19,6 +19,7 @@ import (
 	"example.org/conclave/internal/testing/tinyexperts"
 	"example.org/conclave/models/convert"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -82,7 +83,7 @@ func TestAHeadSearchesItsOwnersVectors(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	prints := a.Experts.Fingerprints()
-	if prints["base"] == prints["desire-me"] || all[1].Fingerprints()[search.FingerprintRun] != prints["base"] {
+	if prints["base"] == prints["desire-me"] || all[1].Fingerprints()[learned.FingerprintRun] != prints["base"] {
 		t.Errorf("fingerprints %v", prints)
 	}
 	const question = "what keeps rice"

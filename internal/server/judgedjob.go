@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // From so many judgments, of so many questions with a passage that answers, something is learned.
@@ -112,7 +113,7 @@ func (s *collection) ask(ctx context.Context, of questions.Domain, t jobs.Task) 
 }
 
 // firstOf returns the rank of the first result that answers a question, or for which a copy does; 0 for none.
-func firstOf(results []search.Result, q *questions.Question) int {
+func firstOf(results []reply.Result, q *questions.Question) int {
 	grades := q.Judgements()
 	for _, r := range results {
 		if grades[r.ID] > 0 {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"example.org/conclave/configs"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/store/folder"
 )
 
@@ -140,7 +140,7 @@ func TestReaderLetsExpertsGo(t *testing.T) {
 		}
 	}
 	s.until("the reader does not let experts go", func() bool {
-		var r search.Response
+		var r reply.Response
 		s.call(http.MethodPost, "/v1/search", `{"question":"who hid the lamp"}`, http.StatusOK, &r)
 		return len(r.Degraded) == 0 && slices.Equal(s.experts(), []string{"base"})
 	})

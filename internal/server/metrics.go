@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/experts"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/store"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -176,7 +176,7 @@ func (e encoderMetrics) Collect(out chan<- prometheus.Metric) {
 }
 
 // recallMetric shows how much of the exact search each expert's index finds.
-type recallMetric struct{ experts func() []search.ExpertInfo }
+type recallMetric struct{ experts func() []learned.ExpertInfo }
 
 var recallDescription = prometheus.NewDesc(
 	"conclave_expert_recall",

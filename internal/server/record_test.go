@@ -8,7 +8,7 @@ import (
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/fusion"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestUnanswerableCalibration: a record whose method the collection cannot answer by
@@ -20,7 +20,7 @@ func TestUnanswerableCalibration(t *testing.T) {
 		site.write(path, "format: 3\nwritten: 2026-01-01T00:00:00Z\nquestions: []\nalpha: 0.5\nauto: "+auto+"\n")
 	}
 	auto := func(s *served) string {
-		var r search.Response
+		var r reply.Response
 		s.call(http.MethodPost, "/v1/search", `{"question": "who hid the lamp"}`, http.StatusOK, &r)
 		return r.Fusion
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/collections"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestSettingsAreFollowed: synonyms and types of fields of a changed file count without indexing; a file
@@ -16,8 +16,8 @@ func TestSettingsAreFollowed(t *testing.T) {
 	site := newSite(t, named("small"), "small")
 	s := site.serve()
 	path := filepath.Join("c", collections.SettingsFile)
-	found := func(question string) (n int, used []search.Used) {
-		var r search.Response
+	found := func(question string) (n int, used []reply.Expansion) {
+		var r reply.Response
 		body := `{"question": "` + question + `", "experts": [], "fusion": "sum"}`
 		s.call(http.MethodPost, "/v1/search", body, http.StatusOK, &r)
 		return len(r.Results), r.Synonyms

@@ -20,7 +20,8 @@ import (
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/convert/tiny"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 
@@ -219,7 +220,7 @@ func (s *served) find(question string, experts ...string) (ids []string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var response search.Response
+	var response reply.Response
 	s.call(http.MethodPost, "/v1/search", string(body), http.StatusOK, &response)
 	if len(response.Degraded) > 0 {
 		s.t.Errorf("%q by %v: left out: %+v", question, experts, response.Degraded)
@@ -271,7 +272,7 @@ func (s *served) warnings(component string) string {
 // experts returns the names of the experts that the server tells of.
 func (s *served) experts() (names []string) {
 	s.t.Helper()
-	var infos struct{ Experts []search.ExpertInfo }
+	var infos struct{ Experts []learned.ExpertInfo }
 	s.call(http.MethodGet, "/v1/experts", "", http.StatusOK, &infos)
 	for _, x := range infos.Experts {
 		names = append(names, x.Name)

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"example.org/conclave/internal/assembly"
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // foundAmong returns collection and id of each passage that a search over several collections finds by words, sorted.
 func (s *served) foundAmong(question string, names ...string) string {
 	s.t.Helper()
-	var answer search.Response
+	var answer reply.Response
 	s.call(
 		http.MethodPost,
 		"/v1/search",

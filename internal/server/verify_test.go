@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // TestDamagedVectors: a server over a file with a flipped bit says so before anybody
@@ -20,7 +20,7 @@ func TestDamagedVectors(t *testing.T) {
 	if !strings.Contains(s.warnings("vectors"), name) || !strings.Contains(s.log.String(), name) {
 		t.Errorf("%s is not named: %s", name, s.warnings("vectors"))
 	}
-	var r search.Response
+	var r reply.Response
 	s.call(http.MethodPost, "/v1/search", `{"question":"who keeps the light","fusion":"rrf"}`, http.StatusOK, &r)
 	if len(r.Degraded) != 1 || r.Degraded[0].Source != "tales" || len(r.Results) == 0 {
 		t.Errorf("left out %+v, %d results", r.Degraded, len(r.Results))

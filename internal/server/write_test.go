@@ -12,7 +12,8 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers"
 	"example.org/conclave/models/convert/tiny"
-	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -52,7 +53,7 @@ func TestWriteWhileServing(t *testing.T) {
 		if ids := s.find("rice"); len(ids) > 0 {
 			t.Errorf("the text before is found: %v", ids)
 		}
-		var info search.ExpertInfo
+		var info learned.ExpertInfo
 		if s.call(http.MethodGet, "/v1/experts/small", "", http.StatusOK, &info); info.Passages != 33 { // 3 − 1 + 1 + 30
 			t.Errorf("%+v", info)
 		}
@@ -76,7 +77,7 @@ func TestLateFollowsGenerations(t *testing.T) {
 			http.StatusCreated,
 			nil,
 		)
-		var base, late search.ExpertInfo
+		var base, late learned.ExpertInfo
 		s.call(http.MethodGet, "/v1/experts/base", "", http.StatusOK, &base)
 		s.call(http.MethodGet, "/v1/experts/tokens", "", http.StatusOK, &late)
 		if base.Passages != 4+i || late.Passages != 4+i {
@@ -130,7 +131,7 @@ func TestDamagedBundle(t *testing.T) {
 			strings.Contains(reported, site.dir) {
 			t.Errorf("/readyz says %q", reported)
 		}
-		var r search.Response
+		var r reply.Response
 		s.call(http.MethodPost, "/v1/search", `{"question":"who keeps the light"}`, http.StatusOK, &r)
 		if len(r.Degraded) != 1 || r.Degraded[0].Source != "tales" || len(r.Results) == 0 {
 			t.Errorf("left out %+v, %d results", r.Degraded, len(r.Results))
@@ -188,7 +189,7 @@ func TestSilentDamagedBundle(t *testing.T) {
 	site.config.Experts = []configs.Expert{{Name: "base"}}
 	s := site.serve()
 	s.find("who keeps the light", "base")
-	var r search.Response
+	var r reply.Response
 	s.call(http.MethodPost, "/v1/search", `{"question":"who keeps the light"}`, http.StatusOK, &r)
 	if len(r.Degraded) != 0 {
 		t.Errorf("left out %+v", r.Degraded)

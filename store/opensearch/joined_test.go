@@ -13,6 +13,8 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
@@ -82,7 +84,7 @@ func TestJoinedAsEmbedded(t *testing.T) {
 	}
 	engines := [2]*search.Engine{engineOver(t, far), engineOver(t, near)}
 	dear := conditions.Condition{Field: "price", Gte: new(conditions.Number(4)), Lt: new(conditions.Number(13))}
-	facets := []search.FacetRequest{{Field: "shelf"}, {Field: "price"}}
+	facets := []ask.FacetRequest{{Field: "shelf"}, {Field: "price"}}
 	compared, both := 0, 0
 	for _, question := range []string{
 		"windmill by the lake", "when are refunds paid", "to be or not to be paid", "jose nunez", "a windmlil at the lkae",
@@ -99,14 +101,14 @@ func TestJoinedAsEmbedded(t *testing.T) {
 			r.Question = question
 			r.Around = 1
 			r.K = 20
-			var said [2]search.Response
+			var said [2]reply.Response
 			for i, e := range engines {
 				said[i], err = e.Search(t.Context(), search.Caller{}, r)
 				if err != nil || len(said[i].Degraded) > 0 {
 					t.Fatalf("%s, %s: %v, %+v", question, name, err, said[i].Degraded)
 				}
 			}
-			shows := func(of search.Response) (out []string, scores map[string]float64) {
+			shows := func(of reply.Response) (out []string, scores map[string]float64) {
 				scores = map[string]float64{}
 				for _, x := range of.Results {
 					terms := []string{}

@@ -11,6 +11,8 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 )
@@ -66,7 +68,7 @@ func (v brokenView) Phrases() storage.WordIndex {
 
 func (v brokenView) Vectors(expert string) (storage.VectorIndex, bool) {
 	index, ok := v.View.Vectors(expert)
-	if info, _ := v.Index(expert); info.Kind == search.KindLate {
+	if info, _ := v.Index(expert); info.Kind == reply.KindLate {
 		return index, ok
 	}
 	return brokenVectors{index, v}, ok
@@ -84,13 +86,13 @@ func TestNothingAnswers(t *testing.T) {
 		Experts: []store.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}}
 	far, near := built(t, index, tagged(7, 60), 3, options)
 	r := search.Request{Question: "w1 w2 w3", MinConfidence: .01}
-	fails := func(what string, of storage.Corpus, want ...search.ErrorKind) {
+	fails := func(what string, of storage.Corpus, want ...fault.ErrorKind) {
 		t.Helper()
 		began := time.Now()
 		r := r
 		r.TimeoutMS = 2000
 		answer, err := confident(t, of).Search(t.Context(), search.Caller{}, r)
-		var problem *search.Error
+		var problem *fault.Error
 		if !errors.As(err, &problem) || problem.Kind != want[0] && problem.Kind != want[len(want)-1] {
 			t.Errorf("%s: after %v %+v, %v", what, time.Since(began), answer, err)
 		}
@@ -104,8 +106,8 @@ func TestNothingAnswers(t *testing.T) {
 	}
 	for what, of := range map[string]storage.Corpus{"store": far, "folder": near} {
 		answers(what, of)
-		fails(what+" fails", broken{of, io.ErrUnexpectedEOF}, search.Unavailable)
-		fails(what+" hangs", broken{of, nil}, search.Deadline)
+		fails(what+" fails", broken{of, io.ErrUnexpectedEOF}, fault.Unavailable)
+		fails(what+" hangs", broken{of, nil}, fault.Deadline)
 	}
 	proxy := &silence{to: client, path: "/_msearch"}
 	slow := behind(t, proxy)
@@ -118,13 +120,13 @@ func TestNothingAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	proxy.on.Store(true)
-	fails("searches that hang", shown, search.Deadline)
+	fails("searches that hang", shown, fault.Deadline)
 	for i := range nodes.URLs {
 		if err := nodes.Stop(i); err != nil {
 			t.Fatal(err)
 		}
 	}
-	fails("all nodes hang", far, search.Deadline, search.Unavailable)
+	fails("all nodes hang", far, fault.Deadline, fault.Unavailable)
 	if err := nodes.Mend(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func TestNothingAnswers(t *testing.T) {
 	if _, err := client.Do(t.Context(), "DELETE", "/"+index, nil); err != nil {
 		t.Fatal(err)
 	}
-	fails("the index is deleted", far, search.Unavailable)
+	fails("the index is deleted", far, fault.Unavailable)
 	if found := indexesLike(t, client, index); len(found) > 2 { // the registers, and their alias
 		t.Errorf("there are %q", found)
 	}

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
@@ -227,11 +228,11 @@ func confident(t *testing.T, of storage.Corpus) *search.Engine {
 		Limits: search.Limits{K: 100, Candidates: 400, QuestionBytes: 1000, Timeout: 20 * time.Second,
 			Batch: 1, BatchParallel: 1, EmbedInputs: 1, EmbedBytes: 1, AnswerBytes: 32 << 20},
 		LineUp: search.LineUp{
-			Experts: []search.Expert{
-				{Name: "base", Encoder: asking{hashed{name: "base"}}, Info: search.ExpertInfo{Dimension: hashedDimension}},
+			Experts: []learned.Expert{
+				{Name: "base", Encoder: asking{hashed{name: "base"}}, Info: learned.ExpertInfo{Dimension: hashedDimension}},
 			},
-			Late: &search.Expert{Name: "tokens", Encoder: asking{hashed{name: "tokens", late: true}},
-				Info: search.ExpertInfo{Dimension: hashedDimension}},
+			Late: &learned.Expert{Name: "tokens", Encoder: asking{hashed{name: "tokens", late: true}},
+				Info: learned.ExpertInfo{Dimension: hashedDimension}},
 			Defaults: search.Defaults{
 				K: 10, Candidates: 300, Timeout: 20 * time.Second, Fusion: fusion.MethodGate,
 				Missing: fusion.Exact, Chances: closeness{},

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 )
@@ -56,8 +57,8 @@ func engineOver(t *testing.T, of storage.Corpus) *search.Engine {
 			AnswerBytes:   32 << 20,
 		},
 		LineUp: search.LineUp{
-			Experts: []search.Expert{
-				{Name: "base", Encoder: asking{hashed{name: "base"}}, Info: search.ExpertInfo{Dimension: hashedDimension}},
+			Experts: []learned.Expert{
+				{Name: "base", Encoder: asking{hashed{name: "base"}}, Info: learned.ExpertInfo{Dimension: hashedDimension}},
 			},
 			Defaults: search.Defaults{
 				K:          10,

@@ -20,7 +20,7 @@ import (
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert"
-	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
@@ -115,7 +115,7 @@ func hint(err error) string {
 		return "import both anew from one checkpoint; or index anew with encoder.precision: fp32 and an expert of that bundle"
 	case *encoder.RuntimeError:
 		return "conclave setup installs it; where the configuration names a library of its own, leave runtime out and conclave setup"
-	case *search.Error:
+	case *fault.Error:
 		switch e.Code {
 		case "needs_calibration":
 			return "conclave calibrate fits what is missing"
@@ -142,7 +142,7 @@ func hint(err error) string {
 	switch err {
 	case folder.ErrLocked:
 		return "conclave index --url ADDRESS --in DIR --sync follows documents through a server that has it"
-	case disk.ErrFault, search.ErrFault:
+	case disk.ErrFault, fault.ErrUnreadable:
 		return "conclave verify names the file"
 	case opensearch.ErrNoIndex, opensearch.ErrUnfinished:
 		return "conclave index --store ADDRESS --in FILE"

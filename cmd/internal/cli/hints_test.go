@@ -11,7 +11,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
-	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
 	"example.org/conclave/store/folder"
 )
 
@@ -31,9 +31,9 @@ func TestHints(t *testing.T) {
 		}
 	}
 	for want, err := range map[string]error{
-		"conclave verify":             fmt.Errorf("%w: fault at 0x10", search.ErrFault),
-		"conclave calibrate":          &search.Error{Code: "needs_calibration", Detail: "nothing was fitted"},
-		"conclave index --add-expert": &search.Error{Code: "needs_experts", Detail: "none has an ensemble"},
+		"conclave verify":             fmt.Errorf("%w: fault at 0x10", fault.ErrUnreadable),
+		"conclave calibrate":          &fault.Error{Code: "needs_calibration", Detail: "nothing was fitted"},
+		"conclave index --add-expert": &fault.Error{Code: "needs_experts", Detail: "none has an ensemble"},
 		"conclave setup":              &encoder.RuntimeError{Path: "nowhere.so", Err: fs.ErrNotExist},
 	} {
 		if hints := Hints(err); len(hints) != 1 || !strings.HasPrefix(hints[0], want) {

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
 )
 
 // OpenCollection opens a collection for do, without its calibration if that is wanted. An expert
@@ -37,7 +38,7 @@ type Complaining struct {
 
 // Source implements search.Observer.
 func (c Complaining) Source(_ context.Context, source, status string, cause error) {
-	if cause != nil && status == search.StatusFailed {
+	if cause != nil && status == reply.StatusFailed {
 		_, _ = fmt.Fprintf(c.Out, "%s failed: %v\n", source, cause)
 	}
 }

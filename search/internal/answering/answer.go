@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -32,19 +33,19 @@ type Answer struct {
 	byReader bool               // the reader said whether there is an answer
 	Keyless  error              // what the first passage holds of the question's keys could not be read
 	untied   error              // an id could not be read that decides between equal scores
-	Degraded []plan.Missing
-	ToRead   []fusion.Item               // what a reader reads
-	Extracts []Extract                   // what it marked
-	read     []corpus.Passage            // passages that it read
-	Misnamed bool                        // the question names what the first passages do not
-	Unread   int                         // passages that it read the beginning of alone
-	Notes    []string                    // of a reranker
-	Asked    string                      // the question as models that read passages get it
-	gone     func(rank.Ordinal) bool     // which passages the request goes without; nil: none
-	others   []rank.Ordinal              // candidates of the same question asked otherwise
-	Credits  map[Credited][]Contribution // what is no source's contribution to the rankings
-	bytes    int                         // of the response, about
-	Room     int                         // that it takes in memory while it is made
+	Degraded []reply.Missing
+	ToRead   []fusion.Item                     // what a reader reads
+	Extracts []reply.Extract                   // what it marked
+	read     []corpus.Passage                  // passages that it read
+	Misnamed bool                              // the question names what the first passages do not
+	Unread   int                               // passages that it read the beginning of alone
+	Notes    []string                          // of a reranker
+	Asked    string                            // the question as models that read passages get it
+	gone     func(rank.Ordinal) bool           // which passages the request goes without; nil: none
+	others   []rank.Ordinal                    // candidates of the same question asked otherwise
+	Credits  map[Credited][]reply.Contribution // what is no source's contribution to the rankings
+	bytes    int                               // of the response, about
+	Room     int                               // that it takes in memory while it is made
 }
 
 // New returns an answer of the findings of a plan's sources, without candidates yet. found is what they are a part of.

@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/talk"
 	"example.org/conclave/search/internal/content"
-	"example.org/conclave/search/internal/place"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // commonWord is the rarity (Key.Rarity) below which a word alone does not say which of the passages that have it is
@@ -47,7 +47,7 @@ func (a *Answer) asksNothing(ctx context.Context, first []fusion.Item) string {
 	}
 	at := slices.IndexFunc(
 		a.Findings,
-		func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Keys != nil },
+		func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Keys != nil },
 	)
 	if at < 0 || len(a.Findings[at].Keys.List) != 1 {
 		return ""
@@ -61,7 +61,7 @@ func (a *Answer) asksNothing(ctx context.Context, first []fusion.Item) string {
 	if err != nil || len(passages) == 0 {
 		return ""
 	}
-	place := place.PlaceOf(&passages[0])
+	place := reply.PlaceOf(&passages[0])
 	switch {
 	case Heads(word, passages[0].Title+" "+place.Heading+" "+titleOf(place)):
 		return ""
@@ -89,7 +89,7 @@ func IsNumber(word string) bool {
 }
 
 // titleOf returns the title of the document of a place; "" where it has none.
-func titleOf(p place.Place) string {
+func titleOf(p reply.Place) string {
 	if p.Document == nil {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // Complete makes the table of candidates, lets sources that follow score them, and
@@ -18,8 +19,8 @@ import (
 // which the origin of its contributions and a note under Degraded say.
 func (a *Answer) Complete(ctx context.Context) error {
 	for _, f := range a.Findings {
-		if f.Status == sources.StatusOK && f.Lacks != nil {
-			a.Degraded = append(a.Degraded, plan.Missing{Source: f.Source.Name(), Reason: f.Lacks.Reason})
+		if f.Status == reply.StatusOK && f.Lacks != nil {
+			a.Degraded = append(a.Degraded, reply.Missing{Source: f.Source.Name(), Reason: f.Lacks.Reason})
 		}
 	}
 	if err := a.tabulate(); err != nil {
@@ -30,7 +31,7 @@ func (a *Answer) Complete(ctx context.Context) error {
 	if exact ||
 		slices.ContainsFunc(
 			a.Findings,
-			func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Follows },
+			func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Follows },
 		) {
 		deletedSince, err := a.Found.View.Narrowed.Prefetch(ctx, a.Table.Ordinals())
 		if err != nil {
@@ -53,7 +54,7 @@ func (a *Answer) Complete(ctx context.Context) error {
 	var scores []float32
 	for i := range a.Findings {
 		f := &a.Findings[i]
-		if f.Status != sources.StatusOK || !f.Follows && !exact {
+		if f.Status != reply.StatusOK || !f.Follows && !exact {
 			continue
 		}
 		passages = a.Table.Missing(i, passages[:0])
@@ -78,10 +79,10 @@ func (a *Answer) Complete(ctx context.Context) error {
 			a.Found.Panel.Run.Report.Source(
 				ctx,
 				f.Source.Name(),
-				sources.StatusFailed,
+				reply.StatusFailed,
 				fmt.Errorf("exact scores: %w", err),
 			)
-			a.Degraded = append(a.Degraded, plan.Missing{Source: f.Source.Name(),
+			a.Degraded = append(a.Degraded, reply.Missing{Source: f.Source.Name(),
 				Reason: "its true scores for the others' passages could not be read; its lowest score stands in for them"})
 		}
 	}
@@ -119,7 +120,7 @@ func (a *Answer) follow(ctx context.Context, column int, candidates []rank.Ordin
 		})
 	})
 	if f.Cause != nil {
-		f.Status = sources.StatusFailed
+		f.Status = reply.StatusFailed
 		f.Reason = "it failed; the server's log says why"
 		a.Found.Panel.Run.Report.Source(ctx, f.Source.Name(), f.Status, f.Cause)
 	}

@@ -6,24 +6,13 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/reply"
 )
-
-// Contribution says what one source added to a result's score.
-type Contribution struct {
-	Source string   `json:"source"`
-	Score  *float64 `json:"score"` // the source's own score; null where it has none
-	Rank   *int     `json:"rank"`  // in the source's own list; null when it was not among its hits
-	// of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none", OriginRead, OriginRerank, OriginEarlier,
-	// OriginBoost
-	Origin       string  `json:"origin"`
-	Weight       float64 `json:"weight"`
-	Contribution float64 `json:"contribution"`
-}
 
 // ContributionOf returns the contribution of a source to a fused score. It points into part, and rounds the score
 // there.
-func ContributionOf(source string, part *fusion.Part) Contribution {
-	c := Contribution{
+func ContributionOf(source string, part *fusion.Part) reply.Contribution {
+	c := reply.Contribution{
 		Source: source, Origin: part.Origin.String(),
 		Weight: run.Printed(part.Weight), Contribution: run.Printed(part.Contribution),
 	}
@@ -37,12 +26,6 @@ func ContributionOf(source string, part *fusion.Part) Contribution {
 	return c
 }
 
-// OriginRead is the origin of a contribution that a reader made.
-const OriginRead = "read"
-
-// OriginRerank is the origin of a contribution that a reranker made.
-const OriginRerank = "rerank"
-
 // Credited identifies a passage of one of the answer's rankings.
 type Credited struct {
 	Ranking int
@@ -50,9 +33,9 @@ type Credited struct {
 }
 
 // Credit adds a contribution that is not a source's, such as a reader's, to those of a passage in a ranking.
-func (a *Answer) Credit(ranking int, passage rank.Ordinal, c Contribution) {
+func (a *Answer) Credit(ranking int, passage rank.Ordinal, c reply.Contribution) {
 	if a.Credits == nil {
-		a.Credits = map[Credited][]Contribution{}
+		a.Credits = map[Credited][]reply.Contribution{}
 	}
 	at := Credited{ranking, passage}
 	a.Credits[at] = append(a.Credits[at], c)
@@ -67,7 +50,7 @@ func (a *Answer) raise(items []fusion.Item, said []float64, weight float64, sour
 	for i := range raised {
 		above := said[i] - least
 		raised[i].Score += weight * above
-		a.Credit(0, raised[i].Ordinal, Contribution{
+		a.Credit(0, raised[i].Ordinal, reply.Contribution{
 			Source:       source,
 			Score:        run.Ptr(run.Printed(above)),
 			Origin:       origin,

@@ -8,9 +8,9 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 const earlierWords = 4 // for so many words of the message, both scores count alike
@@ -19,8 +19,6 @@ const earlierWords = 4 // for so many words of the message, both scores count al
 func earlierWeight(message string) float64 {
 	return min(earlierMost, earlierWords/float64(max(len(strings.Fields(message)), 1)))
 }
-
-const OriginEarlier = "earlier"
 
 // BehindEarlier returns the answer to the question asked together with the messages before it, which is to be
 // completed and fused too. Each of the two answers gets the passages of the other as candidates. It returns nil if
@@ -31,8 +29,8 @@ func (a *Answer) BehindEarlier(ctx context.Context, earlier *sources.Findings) *
 	}
 	findings := earlier.FindingsOf(&a.Plan.Inquiry)
 	if err := earlier.CheckAnswered(findings); err != nil {
-		a.Degraded = append(a.Degraded, plan.Missing{
-			Source: EarlierSource,
+		a.Degraded = append(a.Degraded, reply.Missing{
+			Source: reply.EarlierSource,
 			Reason: "the question was asked without the messages before it: behind them no source answered in time",
 		})
 		return nil
@@ -80,10 +78,10 @@ func (a *Answer) AddEarlier(behind *Answer) {
 				score = least
 			}
 			item.Score += weight * (score - least)
-			a.Credit(i, item.Ordinal, Contribution{
-				Source:       EarlierSource,
+			a.Credit(i, item.Ordinal, reply.Contribution{
+				Source:       reply.EarlierSource,
 				Score:        run.Ptr(run.Printed(score - least)),
-				Origin:       OriginEarlier,
+				Origin:       reply.OriginEarlier,
 				Weight:       run.Printed(weight),
 				Contribution: run.Printed(weight * (score - least)),
 			})
@@ -153,10 +151,4 @@ const (
 	// earlierAnswerable is how much the log-odds behind the earlier messages count beside the
 	// message's own for whether the collection answers it.
 	earlierAnswerable = .25
-)
-
-// OriginEarlier is the origin of the contribution of a question's earlier messages, and
-// EarlierSource its source.
-const (
-	EarlierSource = "messages"
 )

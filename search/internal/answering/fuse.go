@@ -8,8 +8,9 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/internal/content"
-	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // fuse ranks the candidates by every method.
@@ -51,15 +52,15 @@ func (a *Answer) fuse(ctx context.Context) error {
 		a.Rankings = append(a.Rankings, ranking)
 	}
 	if a.Keyless != nil {
-		a.Found.Panel.Run.Report.Source(ctx, sources.WordSource, sources.StatusFailed, fmt.Errorf("looking up the question's keys: %w", a.Keyless))
+		a.Found.Panel.Run.Report.Source(ctx, reply.WordSource, reply.StatusFailed, fmt.Errorf("looking up the question's keys: %w", a.Keyless))
 	}
 	return a.untied
 }
 
 // CapByVerdict lowers the confidences of a ranking to its chance that the collection answers, if that means
 // VerdictNotFound. It does nothing if the ranking has no such chance or by is nil.
-func CapByVerdict(r *fusion.Ranking, by *plan.Answerability) {
-	if r.Answerable == nil || by == nil || by.Of(*r.Answerable) != plan.VerdictNotFound {
+func CapByVerdict(r *fusion.Ranking, by *learned.Answerability) {
+	if r.Answerable == nil || by == nil || by.Of(*r.Answerable) != reply.VerdictNotFound {
 		return
 	}
 	for _, chance := range []*float64{r.Confidence, r.Any} {
@@ -76,7 +77,7 @@ func (a *Answer) settings() fusion.Settings {
 		Missing: a.Plan.Missing, Normalisation: a.Plan.Normalise, Alpha: d.Alpha,
 		Sharpness: cmp.Or(a.Plan.Sharpness, d.Sharpness),
 		CCE:       d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: a.Plan.Inquiry.Most,
-		Chances: d.Chances, CloseOnly: d.ChancesBasis == BasisShipped,
+		Chances: d.Chances, CloseOnly: d.ChancesBasis == reply.BasisShipped,
 	}
 	s.CCE.Sharpness = a.Plan.Sharpness
 	if d.Answerability != nil {
@@ -108,7 +109,7 @@ func (a *Answer) Observed(ctx context.Context, q *sources.Familiarities, random 
 	words := false
 	for i := range a.Findings {
 		f := &a.Findings[i]
-		if f.Status != sources.StatusOK {
+		if f.Status != reply.StatusOK {
 			continue
 		}
 		o := f.Source.Observe(f, q)
@@ -137,8 +138,8 @@ func (a *Answer) EncodeReference(ctx context.Context) {
 		return
 	}
 	if err := a.Found.EncodeNow(ctx, a.Found.Panel.Reference); err != nil {
-		a.Found.Panel.Run.Report.Source(ctx, a.Found.Panel.Reference.Name(), sources.StatusFailed, fmt.Errorf("encoding the question for familiarity: %w", err))
-		a.Degraded = append(a.Degraded, plan.Missing{Source: a.Found.Panel.Reference.Name(),
+		a.Found.Panel.Run.Report.Source(ctx, a.Found.Panel.Reference.Name(), reply.StatusFailed, fmt.Errorf("encoding the question for familiarity: %w", err))
+		a.Degraded = append(a.Degraded, reply.Missing{Source: a.Found.Panel.Reference.Name(),
 			Reason: "it could not encode the question, so how familiar the experts are with it is not known"})
 		return
 	}

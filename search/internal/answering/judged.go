@@ -4,29 +4,19 @@ import (
 	"fmt"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/reply"
 )
 
-// Judged are the verdict of an answer and the numbers that it was reached by.
-type Judged struct {
-	// Verdict is "" where the chance is not known, and a note then says why.
-	Verdict plan.Verdict `json:"verdict,omitempty"`
-	// Answerable is the chance that was compared with the thresholds; nil where nothing was
-	// found at all, which needs no chance.
-	Answerable *float64         `json:"answerable,omitempty"`
-	Thresholds *plan.Thresholds `json:"verdict_thresholds,omitempty"`
-}
-
 // Judged returns the verdict for a chance that the collection answers; nil: it is not known.
-func (a *Answer) Judged(chance *float64) (j Judged) {
+func (a *Answer) Judged(chance *float64) (j reply.Judged) {
 	by := a.Rules.Answerability
 	if a.byReader {
 		by = a.Plan.Reader.Answerability
 	}
 	switch {
 	case a.Table.Len() == 0:
-		j.Verdict = plan.VerdictNotFound
+		j.Verdict = reply.VerdictNotFound
 	case by != nil && chance != nil:
 		j.Answerable = run.PrintedOf(chance)
 		j.Thresholds = &by.Thresholds
@@ -46,11 +36,3 @@ func (a *Answer) Undecided() string {
 	}
 	return "there is no verdict: it is read from the base, words and late interaction, and one of them took no part"
 }
-
-// Where a confidence comes from.
-const (
-	BasisCalibrated = "calibrated" // from questions of this collection
-	BasisShipped    = "shipped"    // from those of other collections
-	// how far the members of the experts' ensembles agree, on the mean: no probability
-	BasisEnsembles = "ensembles"
-)

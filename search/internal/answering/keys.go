@@ -5,7 +5,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // Keys returns the keys of the question and a function that looks up which of them a passage has; the zero value if
@@ -14,7 +14,7 @@ func (a *Answer) Keys(ctx context.Context) fusion.Keys {
 	var out fusion.Keys
 	for i := range a.Findings {
 		f := &a.Findings[i]
-		if f.Status != sources.StatusOK || f.Keys == nil {
+		if f.Status != reply.StatusOK || f.Keys == nil {
 			continue
 		}
 		for _, k := range f.Keys.List {

@@ -1,27 +1,25 @@
 package answering
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search/internal/place"
-	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/extract"
 	"example.org/conclave/search/internal/run"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // MarkAnswers lets the reader mark answers in the first passages. If the reader fails or runs
 // out of time, the response has passages without answers and a note under Degraded. The
 // error is for a passage that cannot be read from the corpus.
 func (a *Answer) MarkAnswers(ctx context.Context) error {
-	a.Extracts = []Extract{}
+	a.Extracts = []reply.Extract{}
 	reader := a.Plan.Reader
 	// Behind the messages before it, it would find the answer to these again.
 	if words, _, unknown := reader.KnownWords(a.Found.Inquiry.Question); words < 2 || 2*unknown > words ||
@@ -39,7 +37,7 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 	}
 	within, cancel := leaveTimeToFetch(ctx)
 	defer cancel()
-	var readings []plan.Reading
+	var readings []learned.Reading
 	err = run.Guard(func() (err error) {
 		readings, err = reader.Read(within, a.Found.Inquiry.Question, passages)
 		if err == nil && len(readings) != len(passages) {
@@ -56,13 +54,13 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 			a.Unread++
 		}
 	}
-	read := Read{Passages: passages, Readings: readings}
+	read := extract.Read{Passages: passages, Readings: readings}
 	if a.ranksByReader() {
 		a.rankBy(&read, first)
 	}
 	a.Extracts = a.extract(&read)
 	if most := a.Plan.MostMarked; most > 0 { // words of passages that are not returned would have no place
-		a.Extracts = slices.DeleteFunc(a.Extracts, func(x Extract) bool { return x.Reading >= most })
+		a.Extracts = slices.DeleteFunc(a.Extracts, func(x reply.Extract) bool { return x.Reading >= most })
 	}
 	a.read = read.Passages
 	if len(a.Rankings[0].Items) > 0 && a.Plan.Offset == 0 && a.Plan.Methods[0].WeighsByQuestion() {
@@ -73,12 +71,12 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 
 // readChances puts the chances with the reader in the place of those without it. An error of a
 // chance says that it was calibrated otherwise.
-func (a *Answer) readChances(read *Read) {
+func (a *Answer) readChances(read *extract.Read) {
 	reader := a.Plan.Reader
 	r := &a.Rankings[0]
 	if by := reader.Answerability; by != nil && r.Answerable != nil {
 		if chance, err := by.Chance.Of(read.Signals(*r.Answerable)); err == nil {
-			if a.mayAnswerEarlier(*r.Answerable) && by.Of(chance) == plan.VerdictFound {
+			if a.mayAnswerEarlier(*r.Answerable) && by.Of(chance) == reply.VerdictFound {
 				chance = by.Doubtful
 				a.Notes = append(a.Notes, "this may answer what was asked before, and not the last question")
 			}
@@ -102,7 +100,7 @@ func (a *Answer) readChances(read *Read) {
 // it reads with the last one: without it, that is not found. chance is that without the reader.
 func (a *Answer) mayAnswerEarlier(chance float64) bool {
 	by := a.Rules.Answerability
-	return len(a.Found.Inquiry.Before) > 0 && by != nil && by.Of(chance) != plan.VerdictFound
+	return len(a.Found.Inquiry.Before) > 0 && by != nil && by.Of(chance) != reply.VerdictFound
 }
 
 // ranksByReader reports whether the first passages are ranked by what the reader says of
@@ -124,13 +122,13 @@ func (a *Answer) readsForConfidence() bool {
 // rankBy ranks the passages by the gate and the reader, whose contribution to a
 // passage's score is how far its selection is above the least. They take the place of the
 // first so many, of which some may have been deleted.
-func (a *Answer) rankBy(read *Read, first int) {
+func (a *Answer) rankBy(read *extract.Read, first int) {
 	scores, selections := make([]float64, len(a.ToRead)), make([]float64, len(a.ToRead))
 	for i, item := range a.ToRead {
 		scores[i], selections[i] = item.Score, read.Readings[i].Select
 	}
 	x := a.Plan.Reader
-	raised := a.raise(a.ToRead, selections, 1/x.Ranking, x.Name, OriginRead)
+	raised := a.raise(a.ToRead, selections, 1/x.Ranking, x.Name, reply.OriginRead)
 	ranked := make([]fusion.Item, len(a.ToRead))
 	for n, at := range read.Weigh(scores, x.Ranking) { // the readings, and in their order the passages
 		ranked[n] = raised[at]
@@ -159,7 +157,7 @@ func (a *Answer) noteUnanswered(ctx context.Context, cause error) {
 // noteLate notes that a model which works on what was found has failed or was too late: what it
 // had not done, and what follows.
 func (a *Answer) noteLate(ctx context.Context, name string, cause error, done, so string) {
-	status := sources.StatusFailed
+	status := reply.StatusFailed
 	reason := "it failed, so " + so + "; the server's log says why"
 	switch advice := run.AdviceOf(cause); {
 	case advice != "":
@@ -171,27 +169,33 @@ func (a *Answer) noteLate(ctx context.Context, name string, cause error, done, s
 			so,
 			a.Found.Inquiry.Timeout.Milliseconds(),
 		)
-		status = sources.StatusDeadline
+		status = reply.StatusDeadline
 	case run.Overloaded(cause):
-		status = sources.StatusOverloaded
+		status = reply.StatusOverloaded
 		reason = "its queue is full, so " + so + "; try again in a moment"
 	}
 	a.Found.Panel.Run.Report.Source(ctx, name, status, cause)
-	a.Degraded = append(a.Degraded, plan.Missing{Source: name, Reason: reason})
+	a.Degraded = append(a.Degraded, reply.Missing{Source: name, Reason: reason})
 }
 
 // extract returns the answers that are sure enough. It returns all of them if chances
 // are not known and the request sets no minimum.
-func (a *Answer) extract(read *Read) []Extract {
-	all := extracts(read.Passages, read.Readings, a.Plan.Answer.Combine, a.Rankings[0].Confidence, a.Plan.Reader.Chance)
-	all = slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
+func (a *Answer) extract(read *extract.Read) []reply.Extract {
+	all := extract.Extracts(
+		read.Passages,
+		read.Readings,
+		a.Plan.Answer.Combine,
+		a.Rankings[0].Confidence,
+		a.Plan.Reader.Chance,
+	)
+	all = slices.DeleteFunc(all, func(e reply.Extract) bool { return !a.sureEnough(e.Chance) })
 	for i := range all {
 		p := &read.Passages[all[i].Reading]
 		all[i].Collection = a.Found.View.CollectionOf(a.ToRead[all[i].Reading].Ordinal)
-		all[i].Place = place.PlaceOf(p)
-		all[i].At = place.PlaceOfByte(p, all[i].Start, a.Plan.Offsets)
+		all[i].Place = reply.PlaceOf(p)
+		all[i].At = reply.PlaceOfByte(p, all[i].Start, a.Plan.Offsets)
 	}
-	countExtracts(a.Plan.Offsets, all, read.Passages)
+	extract.CountExtracts(a.Plan.Offsets, all, read.Passages)
 	return all
 }
 
@@ -204,132 +208,4 @@ func (a *Answer) sureEnough(chance *float64) bool {
 		return *chance >= usualChance
 	}
 	return *chance >= *least
-}
-
-// AnswerSignals names what is known of an answer, in the order of Extract.Signals. Its
-// chance is a function of these.
-func AnswerSignals() []string {
-	return []string{"select", "within", "passage", "total", "lead", "rank", "position", "confidence"}
-}
-
-// signalsOf returns the signals of the answer at among those found.
-func signalsOf(found []candidate, at int, readings []plan.Reading, confidence *float64) []float64 {
-	log := func(p float64) float64 { return max(math.Log(p), leastLog) }
-	c := found[at]
-	next := 0.0
-	for i, other := range found {
-		if i != at {
-			next = max(next, other.total)
-		}
-	}
-	sure := 0.0 // as likely as not, where it is not known
-	if confidence != nil {
-		sure = run.LogOdds(*confidence)
-	}
-	return []float64{
-		readings[c.passage].Select, log(c.within), log(c.joint) - log(c.within), log(c.total), log(c.total) - log(next),
-		math.Log1p(float64(at)), math.Log1p(float64(c.passage)), sure,
-	}
-}
-
-// ReadSignals names what a reader that has read the first passages says of whether the
-// first one answers. The confidence with it is a function of these.
-func ReadSignals() []string {
-	return []string{"confidence", "select", "lead", "within"}
-}
-
-// readSignals returns the signals of a ranking that was read, with its confidence without
-// the reader. There is at least one reading.
-func readSignals(readings []plan.Reading, confidence float64) []float64 {
-	first := readings[0]
-	others := math.Inf(-1)
-	for _, r := range readings[1:] {
-		others = max(others, r.Select)
-	}
-	lead := 0.0
-	if len(readings) > 1 {
-		lead = first.Select - others
-	}
-	within := leastLog
-	if len(first.Spans) > 0 {
-		within = max(first.Spans[0].Score-first.Starts-first.Ends, leastLog)
-	}
-	return []float64{run.LogOdds(confidence), first.Select, lead, within}
-}
-
-// WithConfidence returns a copy of ReadSignals with the probability p instead of the confidence.
-func WithConfidence(signals []float64, p float64) []float64 {
-	out := slices.Clone(signals)
-	out[0] = run.LogOdds(p)
-	return out
-}
-
-// leastLog is the least logarithm of a probability that is a signal.
-var leastLog = math.Log(1e-6)
-
-// Read is what a reader said of passages for a question. It is for measuring.
-type Read struct {
-	Passages []corpus.Passage
-	Readings []plan.Reading // of each passage
-	// Ranking is LoadedReader's.
-	Ranking float64
-}
-
-// Weigh adds to the selection of each passage its score in the ranking, times a weight, so that both are log-odds of
-// which passage answers, and sorts passages and readings by the sums. It returns the old indexes in the new order, the
-// most likely first.
-func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
-	for i := range r.Readings {
-		r.Readings[i].Select += weight * scores[i]
-		order = append(order, i)
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.Readings[b].Select, r.Readings[a].Select) })
-	sorted := Read{Ranking: r.Ranking}
-	for _, i := range order {
-		sorted.Passages, sorted.Readings = append(
-			sorted.Passages,
-			r.Passages[i],
-		), append(
-			sorted.Readings,
-			r.Readings[i],
-		)
-	}
-	*r = sorted
-	return order
-}
-
-// Of returns the readings of the passages with these ids, in this order. Ids that were not read are left out.
-func (r *Read) Of(ids []string) (out Read) {
-	for _, id := range ids {
-		for i := range r.Passages {
-			if r.Passages[i].ID == id {
-				out.Passages, out.Readings = append(out.Passages, r.Passages[i]), append(out.Readings, r.Readings[i])
-			}
-		}
-	}
-	return out
-}
-
-// First returns the likeliest answer of passages in the order of their ranking, whose
-// confidence without the reader is given; nil: it is not known. ok is false where
-// there is none.
-func (r *Read) First(combine string, confidence *float64) (first Extract, ok bool) {
-	if all := extracts(r.Passages, r.Readings, combine, confidence, nil); len(all) > 0 {
-		return all[0], true
-	}
-	return first, false
-}
-
-// Signals returns the ReadSignals of passages in the order of their ranking; nil of none.
-func (r *Read) Signals(confidence float64) []float64 {
-	if len(r.Readings) == 0 {
-		return nil
-	}
-	rivals := r.Readings[:1:1]
-	for i := 1; i < len(r.Readings); i++ {
-		if !Repeats(Shingles(r.Passages[0].Text), Shingles(r.Passages[i].Text)) {
-			rivals = append(rivals, r.Readings[i])
-		}
-	}
-	return readSignals(rivals, confidence)
 }

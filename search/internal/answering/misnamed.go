@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/internal/answering/naming"
-	"example.org/conclave/search/internal/place"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // misnaming is a name in the question that the passages behind the answer lack: they may be about something else of
@@ -55,7 +55,7 @@ func (a *Answer) namesIn(ctx context.Context) naming.Language {
 func (a *Answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misnaming, error) {
 	at := slices.IndexFunc(
 		a.Findings,
-		func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Keys != nil },
+		func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Keys != nil },
 	)
 	if at < 0 || len(first) == 0 ||
 		len(naming.Mentions(a.Found.Inquiry.Question, naming.Language{Capitals: true})) == 0 {
@@ -96,11 +96,11 @@ const comparedNames = 10
 // in its title or heading, or one of the first untitledNames has it in its text. It is false if another passage of the
 // first one's document has the name in its text only: then that document is about the name.
 func namesAnother(passages []corpus.Passage, m naming.Mention) bool {
-	first := place.PlaceOf(&passages[0])
+	first := reply.PlaceOf(&passages[0])
 	another := false
 	for i := range passages[1:] {
 		p := &passages[i+1]
-		at := place.PlaceOf(p)
+		at := reply.PlaceOf(p)
 		titled := len(naming.Read(p.Title+". "+at.Heading).Find(m).Missing) == 0
 		has := titled || len(naming.Read(p.Text).Find(m).Missing) == 0
 		same := first.Document != nil && at.Document != nil && first.Document.ID == at.Document.ID
@@ -119,7 +119,7 @@ const untitledNames = 5
 // passage of the first extract if that is another one.
 func (a *Answer) restsOn(first *corpus.Passage) string {
 	parts := []string{first.Title, first.Text}
-	if at := place.PlaceOf(first); at.Document != nil {
+	if at := reply.PlaceOf(first); at.Document != nil {
 		parts = append(parts, at.Heading, at.Document.Title, at.Document.ID, at.Document.Source)
 	}
 	if len(a.Extracts) > 0 && a.Extracts[0].Passage != first.ID {

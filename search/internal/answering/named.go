@@ -11,9 +11,9 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/internal/content"
-	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // A question with a name that no passage has ("who built the mill of Lund?") finds passages about its other words, and
@@ -39,7 +39,7 @@ const (
 func (a *Answer) namedNowhere(ctx context.Context, first []fusion.Item) (names []string, share float64, err error) {
 	at := slices.IndexFunc(
 		a.Findings,
-		func(f sources.Finding) bool { return f.Status == sources.StatusOK && f.Keys != nil },
+		func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Keys != nil },
 	)
 	if at < 0 || len(first) == 0 {
 		return nil, 0, nil
@@ -111,7 +111,7 @@ func SaidNowhere(names []string, p *corpus.Passage) []string {
 type Estimates struct {
 	Confidence *float64 // that the first passage answers; nil: it is not known
 	Any        *float64 // that any of the passages answers; nil: it is not known
-	Judged     Judged
+	Judged     reply.Judged
 }
 
 // Doubt lowers r's chance that the collection answers, and with it the verdict, in three cases. A note says why, if the
@@ -150,11 +150,11 @@ func (a *Answer) Doubt(ctx context.Context, r *Estimates, first []fusion.Item) (
 		}
 		note = "no passage has " + strings.Join(quoted, ", ") + ", which the question names"
 	}
-	if chance := sigmoid(run.LogOdds(*j.Answerable) - namedWeight*share); j.Verdict == plan.VerdictFound {
+	if chance := sigmoid(run.LogOdds(*j.Answerable) - namedWeight*share); j.Verdict == reply.VerdictFound {
 		j.Answerable = run.PrintedOf(run.Ptr(max(chance, j.Thresholds.Doubtful)))
 		j.Verdict = j.Thresholds.Of(*j.Answerable)
 	}
-	if j.Verdict == plan.VerdictFound {
+	if j.Verdict == reply.VerdictFound {
 		return ""
 	}
 	if nothing {
@@ -171,7 +171,7 @@ func (a *Answer) Doubt(ctx context.Context, r *Estimates, first []fusion.Item) (
 // and r's confidences to at most that chance. r must have thresholds and a chance.
 func (r *Estimates) capAtDoubtful() {
 	j := &r.Judged
-	if j.Verdict == plan.VerdictFound {
+	if j.Verdict == reply.VerdictFound {
 		j.Answerable = run.PrintedOf(run.Ptr(max(j.Thresholds.Doubtful, doubtfulShare*j.Thresholds.Found)))
 		j.Verdict = j.Thresholds.Of(*j.Answerable)
 	}

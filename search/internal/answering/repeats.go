@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/extract"
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/storage"
 )
@@ -20,10 +19,6 @@ import (
 const (
 	// mostRepeats is how many passages behind the first are compared with it.
 	mostRepeats = 5
-	// shingle is of how many words the pieces are by which texts are compared, and repeated the share of
-	// the shorter text's pieces that the other has to have. Texts on one subject share few runs of four words.
-	shingle  = 4
-	repeated = 0.5
 )
 
 // surely replaces the confidence of a ranking of k passages by the one it would have without the passages that repeat
@@ -72,42 +67,11 @@ func (a *Answer) repeatsOfFirst(ctx context.Context, items []fusion.Item, k int)
 	if err != nil {
 		return nil, fmt.Errorf("comparing the first passages: %w", err)
 	}
-	first := Shingles(passages[0].Text)
+	first := extract.Shingles(passages[0].Text)
 	for i := range passages[1:min(len(passages), 1+mostRepeats)] {
-		if Repeats(first, Shingles(passages[i+1].Text)) {
+		if extract.Repeats(first, extract.Shingles(passages[i+1].Text)) {
 			again = append(again, ordinals[i+1])
 		}
 	}
 	return again, nil
-}
-
-// Repeats reports whether the longer of two texts, given as shingles, has at least the share repeated of the shorter
-// one.
-func Repeats(a, b map[string]bool) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	shared := 0
-	for piece := range a {
-		if b[piece] {
-			shared++
-		}
-	}
-	return len(a) > 0 && float64(shared) >= repeated*float64(len(a))
-}
-
-// Shingles returns the set of all runs of shingle consecutive words of a text, in lower case and without punctuation.
-// A shorter text is one run; an empty one gives none.
-func Shingles(text string) map[string]bool {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
-	out := make(map[string]bool, len(words))
-	if len(words) > 0 && len(words) < shingle {
-		out[strings.Join(words, " ")] = true
-	}
-	for i := shingle; i <= len(words); i++ {
-		out[strings.Join(words[i-shingle:i], " ")] = true
-	}
-	return out
 }

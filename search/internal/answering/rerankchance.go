@@ -4,45 +4,10 @@ import (
 	"math"
 	"slices"
 
-	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/extract"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
 )
-
-// RerankSignals names what a reranker that has scored the first passages says of whether the one that it and the
-// ranking put first answers. The confidence with it is a function of these.
-func RerankSignals() []string { return []string{"confidence", "score", "lead", "same"} }
-
-// RerankedSignals returns the RerankSignals of passages in the order of their ranking, by its scores and what a
-// reranker said of them, times a weight, with the confidence without the reranker. top is which of them is the first
-// by both. There is at least one passage.
-func RerankedSignals(scores, said []float64, weight, confidence float64) (top int, signals []float64) {
-	top = firstByBoth(scores, said, weight)
-	others := math.Inf(-1)
-	for i, x := range said {
-		if i != top {
-			others = max(others, x)
-		}
-	}
-	lead := 0.0
-	if len(said) > 1 {
-		lead = said[top] - others
-	}
-	same := 0.0
-	if top == 0 {
-		same = 1
-	}
-	return top, []float64{run.LogOdds(confidence), said[top], lead, same}
-}
-
-// firstByBoth returns the place of the largest sum, and of equal ones the first.
-func firstByBoth(scores, said []float64, weight float64) (top int) {
-	for i := range scores {
-		if scores[i]+weight*said[i] > scores[top]+weight*said[top] {
-			top = i
-		}
-	}
-	return top
-}
 
 // RerankChance returns the probability that the passage that a ranking and a reranker put first answers, where
 // nobody fitted it. Before, the first passage answered with the probability first, and any of those that are answered
@@ -82,19 +47,20 @@ func RerankChance(scores, said []float64, weight, first, any float64) float64 {
 
 // rerankedChance puts the confidence of the passage that is the first with the reranker in the place of that without
 // it. Of a method whose confidence is no probability by the gate's signals it is not known of another passage.
-func (a *Answer) rerankedChance(x *plan.LoadedReranker, scores, said []float64, weight float64) {
+func (a *Answer) rerankedChance(x *learned.LoadedReranker, scores, said []float64, weight float64) {
 	r := &a.Rankings[0]
 	if r.Confidence == nil || a.Plan.ReadTwice() && a.readsForConfidence() {
 		return // the reader says it, of the passage that is first then
 	}
 	if !a.Plan.Methods[0].WeighsByQuestion() {
-		if firstByBoth(scores, said, weight) != 0 {
+		if extract.FirstByBoth(scores, said, weight) != 0 {
 			r.Confidence, r.Any = nil, nil
 		}
 		return
 	}
 	var sure float64
-	if _, signals := RerankedSignals(scores, said, weight, *r.Confidence); x.Confidence != nil && a.Plan.Weighs(x) {
+	if _, signals := extract.RerankedSignals(scores, said, weight, *r.Confidence); x.Confidence != nil &&
+		a.Plan.Weighs(x) {
 		of, err := x.Confidence.Of(signals)
 		if err != nil {
 			return // it was calibrated otherwise

@@ -12,6 +12,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // Rerank lets the reranker score the first passages, and ranks them by both. If it fails or runs
@@ -41,7 +43,7 @@ func (a *Answer) Rerank(ctx context.Context) error {
 				scores[i] = item.Score
 			}
 			a.rerankedChance(x, scores, said, weight)
-			raised := a.raise(first, said, weight, x.Name, OriginRerank)
+			raised := a.raise(first, said, weight, x.Name, reply.OriginRerank)
 			slices.SortStableFunc(raised, func(x, y fusion.Item) int { return cmp.Compare(y.Score, x.Score) })
 			r.Items = append(raised, rest...)
 		}
@@ -53,12 +55,12 @@ func (a *Answer) Rerank(ctx context.Context) error {
 // end.
 func (a *Answer) scored(
 	ctx context.Context,
-	x *plan.LoadedReranker,
+	x *learned.LoadedReranker,
 	passages []corpus.Passage,
 ) (scores []float64, err error) {
 	within, cancel := a.timeToRerank(ctx)
 	defer cancel()
-	var said []plan.Relevance
+	var said []learned.Relevance
 	err = run.Guard(func() (err error) {
 		said, err = x.Score(within, a.Asked, passages)
 		if err == nil && len(said) != len(passages) {
@@ -104,7 +106,7 @@ func (a *Answer) timeToRerank(ctx context.Context) (context.Context, context.Can
 
 // weightOf returns what a reranker's scores are multiplied by: what was fitted for the gate, and
 // else what makes both scores of the passages vary equally.
-func weightOf(p *plan.Plan, x *plan.LoadedReranker, items []fusion.Item, said []float64) float64 {
+func weightOf(p *plan.Plan, x *learned.LoadedReranker, items []fusion.Item, said []float64) float64 {
 	if p.Weighs(x) {
 		return *x.Weight
 	}

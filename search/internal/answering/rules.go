@@ -5,7 +5,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/internal/content"
-	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/learned"
 )
 
 // Rules say how the findings of any question are made an answer: what was fitted for the collection, and the limits.
@@ -17,10 +17,10 @@ type Rules struct {
 	GateWithoutLate *fusion.Gate   // in place of gate where late interaction takes no part; nil: gate
 	Chances         fusion.Chances // nil: confidences are not calibrated
 	ChancesBasis    string
-	Answerability   *plan.Answerability // nil: there are no verdicts
-	AnswerBytes     int                 // of an answer at most
-	Words           *content.Words      // of the corpus
-	Tables          *sync.Pool          // of *fusion.Candidates
+	Answerability   *learned.Answerability // nil: there are no verdicts
+	AnswerBytes     int                    // of an answer at most
+	Words           *content.Words         // of the corpus
+	Tables          *sync.Pool             // of *fusion.Candidates
 }
 
 // judges reports whether something was fitted that says how good the gate's answers are.

@@ -8,36 +8,36 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search/internal/place"
-	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // written is what asking a generator gave.
 type written struct {
-	Answer   *Generated // nil: there is none
+	Answer   *reply.Generated // nil: there is none
 	Notes    []string
-	Degraded []plan.Missing
+	Degraded []reply.Missing
 }
 
 // Following is told how an answer is written. All of its functions are set.
 type Following struct {
-	Written  func(text string)            // is told the text so far, whenever it is longer
-	Sentence func(s plan.WrittenSentence) // is told each sentence once it is whole and compared with what it cites
+	Written  func(text string)             // is told the text so far, whenever it is longer
+	Sentence func(s reply.WrittenSentence) // is told each sentence once it is whole and compared with what it cites
 	// Idle is called when a model on another machine begins to write, and what it returns when that has ended.
 	Idle func() (goOn func())
 }
 
 // Generate lets a generator answer from the passages that were found, unless the verdict on them is that they do not
 // answer. If the generator fails or runs out of time, a note under degraded says so.
-func (a *Answer) Generate(ctx context.Context, verdict plan.Verdict, follow Following) (out written, err error) {
+func (a *Answer) Generate(ctx context.Context, verdict reply.Verdict, follow Following) (out written, err error) {
 	writer := a.Plan.Writer
 	if writer == nil || len(a.ToRead) == 0 {
 		return out, nil
 	}
-	if verdict == plan.VerdictNotFound {
+	if verdict == reply.VerdictNotFound {
 		out.Notes = append(out.Notes, fmt.Sprintf(
-			"%s was not asked for an answer: the passages do not answer the question (verdict %s)", writer.Name, plan.VerdictNotFound))
+			"%s was not asked for an answer: the passages do not answer the question (verdict %s)", writer.Name, reply.VerdictNotFound))
 		return out, nil
 	}
 	items, passages, err := a.Texts(ctx, a.ToRead[:min(a.Plan.Answer.Passages, len(a.ToRead))])
@@ -46,13 +46,13 @@ func (a *Answer) Generate(ctx context.Context, verdict plan.Verdict, follow Foll
 	}
 	within, cancel := leaveTimeToFetch(ctx)
 	defer cancel()
-	w := plan.Writing{Question: a.Asked, Passages: passages, MaxTokens: a.Plan.Answer.MaxTokens,
+	w := learned.Writing{Question: a.Asked, Passages: passages, MaxTokens: a.Plan.Answer.MaxTokens,
 		Form: a.Plan.Answer.Form, Each: follow.Written, Sentence: follow.Sentence}
 	if a.Plan.Inquiry.Writing > 0 { // a model that reads a conversation as one
 		w.Question, w.Before = a.Found.Inquiry.Question, a.Found.Inquiry.Before
 		defer follow.Idle()()
 	}
-	var wrote plan.Generation
+	var wrote learned.Generation
 	err = run.Guard(func() (err error) {
 		wrote, err = writer.Generator.Generate(within, w)
 		if err == nil && wrote.Shares != nil && len(wrote.Shares) != len(passages) {
@@ -73,7 +73,7 @@ func (a *Answer) Generate(ctx context.Context, verdict plan.Verdict, follow Foll
 		return out, err
 	}
 	if wrote.Cut != "" {
-		out.Degraded = append(out.Degraded, plan.Missing{Source: writer.Name, Reason: wrote.Cut})
+		out.Degraded = append(out.Degraded, reply.Missing{Source: writer.Name, Reason: wrote.Cut})
 	}
 	of := make([]string, len(items))
 	for i, item := range items {
@@ -84,14 +84,14 @@ func (a *Answer) Generate(ctx context.Context, verdict plan.Verdict, follow Foll
 }
 
 // generated returns what was written from passages, which are of these collections.
-func generated(name string, passages []corpus.Passage, of []string, g plan.Generation) *Generated {
-	out := &Generated{
+func generated(name string, passages []corpus.Passage, of []string, g learned.Generation) *reply.Generated {
+	out := &reply.Generated{
 		Text:      g.Text,
 		Generated: true,
 		Reader:    name,
 		Complete:  g.Complete,
 		Tokens:    g.Tokens,
-		Support:   []Support{},
+		Support:   []reply.Support{},
 		Refused:   g.Refused,
 		Sentences: g.Sentences,
 		Dropped:   g.Dropped,
@@ -106,7 +106,7 @@ func generated(name string, passages []corpus.Passage, of []string, g plan.Gener
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Shares[b], g.Shares[a]) })
 	for _, i := range order[:min(mostSupport, len(order))] {
 		p := &passages[i]
-		s := Support{Passage: p.ID, Collection: of[i], Share: run.Printed(g.Shares[i]), Place: place.PlaceOf(p)}
+		s := reply.Support{Passage: p.ID, Collection: of[i], Share: run.Printed(g.Shares[i]), Place: reply.PlaceOf(p)}
 		out.Support = append(out.Support, s)
 	}
 	var cited []int
@@ -116,50 +116,10 @@ func generated(name string, passages []corpus.Passage, of []string, g plan.Gener
 	slices.Sort(cited)
 	for _, n := range slices.Compact(cited) {
 		p := &passages[n-1]
-		c := Citation{Number: n, Passage: p.ID, Collection: of[n-1], Title: p.Title, Place: place.PlaceOf(p)}
+		c := reply.Citation{Number: n, Passage: p.ID, Collection: of[n-1], Title: p.Title, Place: reply.PlaceOf(p)}
 		out.Citations = append(out.Citations, c)
 	}
 	return out
-}
-
-// Generated is an answer in a generator's words.
-type Generated struct {
-	Text string `json:"text"`
-	// Generated is true: it says to whoever shows the answer that a model wrote it.
-	Generated bool   `json:"generated"`
-	Reader    string `json:"reader"`
-	Complete  bool   `json:"complete"` // it ended by itself, and not at max_tokens
-	Tokens    int    `json:"tokens"`
-	// Score is the probability of these tokens by the model alone; 0: it does not say.
-	Score float64 `json:"score"`
-	// Support are the passages that have the most of the model's attention; none where that is
-	// not known.
-	Support []Support `json:"support"`
-	// Refused says that the model found no answer in the passages, which Text says too.
-	Refused bool `json:"refused,omitempty"`
-	// Sentences, Dropped and Citations are of a model that cites passages.
-	Sentences []plan.WrittenSentence `json:"sentences,omitempty"`
-	Dropped   []plan.WrittenSentence `json:"dropped,omitempty"`
-	Citations []Citation             `json:"citations,omitempty"`
-}
-
-// Support is a passage that a generated answer attends to, and how much of its
-// attention that has, 0 to 1, among the passages that were read.
-type Support struct {
-	Passage string `json:"passage"` // its id
-	// Collection is what the passage is of, where several were searched.
-	Collection string  `json:"collection,omitempty"`
-	Share      float64 `json:"share"`
-	place.Place
-}
-
-// Citation is a passage that a generated answer cites.
-type Citation struct {
-	Number     int    `json:"number"` // in the text, [2]
-	Passage    string `json:"passage"`
-	Collection string `json:"collection,omitempty"` // where several were searched
-	Title      string `json:"title,omitempty"`
-	place.Place
 }
 
 const mostSupport = 3

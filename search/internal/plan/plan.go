@@ -1,5 +1,4 @@
-// Package plan declares a Plan, which is a request after it was checked, and the models that work on what was found:
-// readers mark words, rerankers score passages, generators write.
+// Package plan declares a Plan, which is a request after it was checked.
 package plan
 
 import (
@@ -7,16 +6,19 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // Plan is a request after validation: every default filled in, every name
 // resolved. It does not change.
 type Plan struct {
 	Inquiry       sources.Inquiry
-	Experts       []int     // of the sources, those that are experts
-	Named         bool      // the request says which experts
-	Absent        []Missing // experts that cannot be asked, if the request names none
+	Experts       []int           // of the sources, those that are experts
+	Named         bool            // the request says which experts
+	Absent        []reply.Missing // experts that cannot be asked, if the request names none
 	Methods       []Method
 	Offer         fusion.Offer // to them
 	Listed        bool         // a list of methods was asked for
@@ -34,19 +36,19 @@ type Plan struct {
 	GroupBy       string   // "" or GroupByDocument
 	GroupSize     int      // passages of a group
 	Without       []string // ids of passages that are not fused
-	Facets        []FacetRequest
-	Sort          Sort
-	Boost         Boost
-	HalfLife      time.Duration   // of boost
-	Answer        AnswerOptions   // with the defaults filled in
-	Reader        *LoadedReader   // that marks answers; nil: none are wanted
-	Marked        int             // passages that it reads
-	MostMarked    int             // extracts are returned of only the first so many of them; 0: of all
-	Writer        *LoadedReader   // that writes an answer; nil: none is wanted
-	Unwritten     *Missing        // why the writer made no question of the messages; nil: it did, or nobody asked
-	Reranker      *LoadedReranker // that scores the first passages; nil: none is wanted
-	Reranked      int             // how many of them
-	Useless       *LoadedReranker // the one that was wanted and is known to make the ranking worse
+	Facets        []ask.FacetRequest
+	Sort          ask.Sort
+	Boost         ask.Boost
+	HalfLife      time.Duration           // of boost
+	Answer        ask.AnswerOptions       // with the defaults filled in
+	Reader        *learned.LoadedReader   // that marks answers; nil: none are wanted
+	Marked        int                     // passages that it reads
+	MostMarked    int                     // extracts are returned of only the first so many of them; 0: of all
+	Writer        *learned.LoadedReader   // that writes an answer; nil: none is wanted
+	Unwritten     *reply.Missing          // why the writer made no question of the messages; nil: it did, or nobody asked
+	Reranker      *learned.LoadedReranker // that scores the first passages; nil: none is wanted
+	Reranked      int                     // how many of them
+	Useless       *learned.LoadedReranker // the one that was wanted and is known to make the ranking worse
 }
 
 // Method is a method and its name in the request: "auto" is resolved.
@@ -64,7 +66,7 @@ func (p *Plan) WeighsByQuestion() bool {
 }
 
 // Weighs reports whether what was fitted for a reranker belongs to the ranking.
-func (p *Plan) Weighs(x *LoadedReranker) bool {
+func (p *Plan) Weighs(x *learned.LoadedReranker) bool {
 	return x.Weight != nil && len(p.Methods) > 0 && p.Methods[0].WeighsByQuestion()
 }
 

@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
 // nameCopies gives the results the ids of their copies.
-func (a *Page) nameCopies(ctx context.Context, results []Result, of []rank.Ordinal) error {
+func (a *Page) nameCopies(ctx context.Context, results []reply.Result, of []rank.Ordinal) error {
 	var all []rank.Ordinal
 	ends := make([]int, len(results))
 	for i, o := range of {

@@ -10,10 +10,10 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/content"
-	"example.org/conclave/search/internal/place"
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -28,15 +28,15 @@ func (a *Page) Fetch(ctx context.Context) error {
 	if a.answer.Asked != a.answer.Found.Inquiry.Question || a.answer.Found.Inquiry.Message != "" {
 		part = a.answer.Asked
 	}
-	a.Response = Response{
+	a.Response = reply.Response{
 		Question: cmp.Or(
 			p.Inquiry.Message,
 			p.Inquiry.Question,
 		), Asked: part, Corrected: a.asked.Corrections, Synonyms: a.asked.Synonyms,
 		Generation: a.answer.Found.View.Generation(),
-		Degraded:   make([]plan.Missing, 0, len(a.answer.Degraded)), Answers: a.answer.Extracts,
+		Degraded:   make([]reply.Missing, 0, len(a.answer.Degraded)), Answers: a.answer.Extracts,
 	}
-	if p.Offsets != place.OffsetBytes {
+	if p.Offsets != reply.OffsetBytes {
 		a.Response.Offsets = p.Offsets
 	}
 	if a.answer.Found.View.Selected != nil {
@@ -57,13 +57,13 @@ func (a *Page) Fetch(ctx context.Context) error {
 		a.Response.Sources = a.describeSources(ctx)
 	}
 	for _, f := range a.answer.Findings {
-		if f.Status != sources.StatusOK && f.Status != sources.StatusSkipped {
-			a.Response.Degraded = append(a.Response.Degraded, plan.Missing{Source: f.Source.Name(), Reason: f.Reason})
+		if f.Status != reply.StatusOK && f.Status != reply.StatusSkipped {
+			a.Response.Degraded = append(a.Response.Degraded, reply.Missing{Source: f.Source.Name(), Reason: f.Reason})
 		}
 	}
 	a.Response.Degraded = append(a.Response.Degraded, a.answer.Degraded...)
 	if a.asked.Doubt != "" {
-		a.Response.Degraded = append(a.Response.Degraded, plan.Missing{Source: sources.WordSource, Reason: a.asked.Doubt})
+		a.Response.Degraded = append(a.Response.Degraded, reply.Missing{Source: reply.WordSource, Reason: a.asked.Doubt})
 	}
 	if p.Unwritten != nil {
 		a.Response.Degraded = append(a.Response.Degraded, *p.Unwritten)
@@ -106,8 +106,8 @@ func (a *Page) Fetch(ctx context.Context) error {
 		a.Response.Fusion, a.Response.Confidence, a.Response.Any = m.Name, ranking.Confidence, ranking.Any
 		a.Response.Judged = ranking.Judged
 		if a.answer.Extracts != nil &&
-			(ranking.Abstained || ranking.Verdict == plan.VerdictNotFound || a.answer.Misnamed) {
-			a.Response.Answers = []answering.Extract{}
+			(ranking.Abstained || ranking.Verdict == reply.VerdictNotFound || a.answer.Misnamed) {
+			a.Response.Answers = []reply.Extract{}
 		}
 		a.Response.Basis, a.Response.Abstained, a.Response.Results = ranking.Basis, ranking.Abstained, ranking.Results
 		if p.GroupBy != "" {
@@ -118,9 +118,9 @@ func (a *Page) Fetch(ctx context.Context) error {
 }
 
 // ranking returns a method's fused ranking as answers have it.
-func (a *Page) ranking(ctx context.Context, m plan.Method, at int) (Ranking, error) {
+func (a *Page) ranking(ctx context.Context, m plan.Method, at int) (reply.Ranking, error) {
 	r := &a.answer.Rankings[at]
-	out := Ranking{
+	out := reply.Ranking{
 		Fusion: m.Asked, Confidence: run.PrintedOf(r.Confidence), Any: run.PrintedOf(r.Any),
 		Judged: a.answer.Judged(r.Answerable),
 	}
@@ -136,12 +136,12 @@ func (a *Page) ranking(ctx context.Context, m plan.Method, at int) (Ranking, err
 	}
 	out.Abstained = a.answer.Plan.Abstains(out.Confidence)
 	if out.Confidence != nil {
-		out.Basis = answering.BasisCalibrated
+		out.Basis = reply.BasisCalibrated
 		switch {
 		case m.Basis() == fusion.FromChances:
 			out.Basis = a.answer.Rules.ChancesBasis
 		case m.Basis() == fusion.FromEnsembles:
-			out.Basis = answering.BasisEnsembles
+			out.Basis = reply.BasisEnsembles
 		case m.Basis() == fusion.FromSurest && !m.Confident(a.answer.Plan.Offer):
 			out.Basis = "" // nobody fitted it
 		}
@@ -184,10 +184,10 @@ func (a *Page) incomparable(ctx context.Context) string {
 
 // describeSources returns the status of every source. With one method it has that method's weights.
 // In a list of methods the weights differ by ranking and are in the contributions.
-func (a *Page) describeSources(ctx context.Context) []Source {
-	all := make([]Source, len(a.answer.Findings))
+func (a *Page) describeSources(ctx context.Context) []reply.Source {
+	all := make([]reply.Source, len(a.answer.Findings))
 	for i, f := range a.answer.Findings {
-		s := Source{
+		s := reply.Source{
 			Name:      f.Source.Name(),
 			Kind:      f.Source.Kind(),
 			Status:    f.Status,
@@ -208,7 +208,7 @@ func (a *Page) describeSources(ctx context.Context) []Source {
 				run.Printed(f.Sure.MutualInformation),
 			)
 		}
-		if !a.answer.Plan.Listed && f.Status == sources.StatusOK {
+		if !a.answer.Plan.Listed && f.Status == reply.StatusOK {
 			s.Weight = run.Ptr(run.Printed(a.answer.Rankings[0].Weights[i]))
 		}
 		all[i] = s
@@ -225,7 +225,7 @@ func (a *Page) describeSources(ctx context.Context) []Source {
 // giveChances fills in the chances that the sources' own first hits answer, where they
 // are calibrated and what they are read from was asked for: words, and how familiar the
 // question is.
-func (a *Page) giveChances(ctx context.Context, all []Source) {
+func (a *Page) giveChances(ctx context.Context, all []reply.Source) {
 	calibrated := slices.ContainsFunc(
 		a.answer.Findings,
 		func(f sources.Finding) bool { return f.Source.Chance() != nil },
@@ -251,7 +251,7 @@ func (a *Page) giveChances(ctx context.Context, all []Source) {
 }
 
 // results makes the results of a fused ranking.
-func (a *Page) results(ctx context.Context, ranking int) ([]Result, error) {
+func (a *Page) results(ctx context.Context, ranking int) ([]reply.Result, error) {
 	items, passages, err := a.answer.Texts(ctx, a.answer.Rankings[ranking].Items)
 	if err != nil {
 		return nil, err
@@ -259,13 +259,13 @@ func (a *Page) results(ctx context.Context, ranking int) ([]Result, error) {
 	if a.answer.Plan.Fields.Highlights {
 		a.fetchVectors(ctx, items)
 	}
-	results := make([]Result, len(items))
+	results := make([]reply.Result, len(items))
 	for n, item := range items {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		passage := passages[n]
-		result := Result{
+		result := reply.Result{
 			Rank: a.answer.Plan.Offset + n + 1, ID: passage.ID, Score: run.Printed(item.Score),
 			Collection: a.answer.Found.View.CollectionOf(item.Ordinal),
 		}
@@ -282,14 +282,14 @@ func (a *Page) results(ctx context.Context, ranking int) ([]Result, error) {
 			result.Metadata = passage.Metadata
 		}
 		if a.answer.Plan.Fields.Document {
-			result.Place = place.PlaceOf(&passage)
-			result.Extent = place.ExtentOf(&passage, a.answer.Plan.Offsets)
+			result.Place = reply.PlaceOf(&passage)
+			result.Extent = reply.ExtentOf(&passage, a.answer.Plan.Offsets)
 			if err := a.answer.Grow(result.Place.Bytes()); err != nil {
 				return nil, err
 			}
 		}
 		if a.answer.Plan.Fields.Contributions {
-			result.Contributions = make([]answering.Contribution, len(item.Parts))
+			result.Contributions = make([]reply.Contribution, len(item.Parts))
 			for i := range item.Parts {
 				result.Contributions[i] = answering.ContributionOf(
 					a.answer.Findings[item.Parts[i].Column].Source.Name(),
@@ -343,7 +343,7 @@ func (a *Page) explain(ctx context.Context, item fusion.Item) []storage.TermScor
 			a.answer.Found.Panel.Run.Report.Source(
 				ctx,
 				f.Source.Name(),
-				sources.StatusFailed,
+				reply.StatusFailed,
 				fmt.Errorf("explaining: %w", err),
 			)
 			return nil

@@ -5,21 +5,12 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/place"
+	"example.org/conclave/search/reply"
 )
 
-// Group is a document that was found, with its best passages. A passage of no document is a
-// group by itself.
-type Group struct {
-	Rank     int                      `json:"rank"` // from 1
-	Document *place.DocumentReference `json:"document,omitempty"`
-	Score    float64                  `json:"score"`   // that of its best passage
-	Results  []Result                 `json:"results"` // ranked within the group
-}
-
 // group makes groups of ranked results.
-func (a *Page) group(results []Result) []Group {
-	groups := []Group{}
+func (a *Page) group(results []reply.Result) []reply.Group {
+	groups := []reply.Group{}
 	at := map[string]int{}
 	for _, r := range results {
 		name := answering.GroupOf(r.Collection, r.ID)
@@ -27,14 +18,14 @@ func (a *Page) group(results []Result) []Group {
 		if !known {
 			i = len(groups)
 			at[name] = i
-			groups = append(groups, Group{Rank: a.answer.Plan.Offset + i + 1, Score: r.Score})
+			groups = append(groups, reply.Group{Rank: a.answer.Plan.Offset + i + 1, Score: r.Score})
 		}
 		g := &groups[i]
 		if g.Document == nil {
 			g.Document = r.Document
 		}
 		if document, _, ok := corpus.SplitPassageID(r.ID); ok && g.Document == nil {
-			g.Document = &place.DocumentReference{ID: document, Source: document}
+			g.Document = &reply.DocumentReference{ID: document, Source: document}
 		}
 		g.Results = append(g.Results, r)
 		g.Results[len(g.Results)-1].Rank = len(g.Results)

@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/run"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // FetchVectors fetches what highlights are read from. Where that fails, there are none.
@@ -20,14 +20,14 @@ func (a *Page) fetchVectors(ctx context.Context, items []fusion.Item) {
 	}
 	for i := range a.answer.Findings {
 		f := &a.answer.Findings[i]
-		if f.FetchVectors == nil || f.Status != sources.StatusOK || len(passages) == 0 {
+		if f.FetchVectors == nil || f.Status != reply.StatusOK || len(passages) == 0 {
 			continue
 		}
 		if err := run.Guard(func() error { return f.FetchVectors(ctx, passages) }); err != nil {
 			a.answer.Found.Panel.Run.Report.Source(
 				ctx,
 				f.Source.Name(),
-				sources.StatusFailed,
+				reply.StatusFailed,
 				fmt.Errorf("fetching vectors to highlight by: %w", err),
 			)
 		}
@@ -42,14 +42,14 @@ func (a *Page) highlight(
 	ctx context.Context,
 	item *fusion.Item,
 	p corpus.Passage,
-) (words []sources.Highlight, phrase *sources.Highlight) {
+) (words []reply.Highlight, phrase *reply.Highlight) {
 	weighs := false // the granularity of phrase
 	for i := range a.answer.Findings {
 		f := &a.answer.Findings[i]
-		if f.Highlight == nil || f.Status != sources.StatusOK {
+		if f.Highlight == nil || f.Status != reply.StatusOK {
 			continue
 		}
-		var found []sources.Highlight
+		var found []reply.Highlight
 		if err := run.Guard(func() (err error) {
 			found, err = f.Highlight(item.Ordinal, p)
 			return err
@@ -57,12 +57,12 @@ func (a *Page) highlight(
 			a.answer.Found.Panel.Run.Report.Source(
 				ctx,
 				f.Source.Name(),
-				sources.StatusFailed,
+				reply.StatusFailed,
 				fmt.Errorf("highlighting: %w", err),
 			)
 			continue
 		}
-		if f.Source.Kind() != sources.KindDense {
+		if f.Source.Kind() != reply.KindDense {
 			words = found
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -25,7 +26,7 @@ type neighbour struct {
 // addNeighbours gives results the texts of the passages around them in their documents: as many
 // as the plan says, up to the first that is not there, that the filter does not let through, or
 // that is of another version of the document.
-func (a *Page) addNeighbours(ctx context.Context, results []Result, passages []corpus.Passage) error {
+func (a *Page) addNeighbours(ctx context.Context, results []reply.Result, passages []corpus.Passage) error {
 	around := a.answer.Plan.Around
 	if around == 0 {
 		return nil

@@ -1,17 +1,16 @@
 package presenting
 
 import (
-	"example.org/conclave/search/internal/place"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // countHighlights gives highlights of a passage the wanted count.
-func countHighlights(unit string, title, text string, all []sources.Highlight, one *sources.Highlight) {
-	if unit == place.OffsetBytes {
+func countHighlights(unit string, title, text string, all []reply.Highlight, one *reply.Highlight) {
+	if unit == reply.OffsetBytes {
 		return
 	}
-	titles, texts := place.Counter{Text: title, Unit: unit}, place.Counter{Text: text, Unit: unit}
-	count := func(h *sources.Highlight) {
+	titles, texts := reply.Counter{Text: title, Unit: unit}, reply.Counter{Text: text, Unit: unit}
+	count := func(h *reply.Highlight) {
 		of := &texts
 		if h.Field == "title" {
 			of = &titles

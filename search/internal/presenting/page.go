@@ -6,12 +6,12 @@ import (
 	"context"
 
 	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/question"
+	"example.org/conclave/search/reply"
 )
 
 // Page is a response in the making.
 type Page struct {
-	Response Response
+	Response reply.Response
 
 	answer   *answering.Answer
 	asked    Asked
@@ -21,9 +21,9 @@ type Page struct {
 // Asked says how the question was changed before it was searched.
 type Asked struct {
 	Part        string // of a long question; "": all of it was asked
-	Corrections []question.Correction
+	Corrections []reply.Correction
 	Doubt       string // what keeps these from being those of the whole collection, for the user; "": nothing does
-	Synonyms    []question.Expansion
+	Synonyms    []reply.Expansion
 }
 
 // Room waits until there is memory for so many bytes. Its error ends the request.

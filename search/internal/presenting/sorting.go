@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -108,10 +109,10 @@ func (a *Page) addFreshness(ranking int, dates map[rank.Ordinal]time.Time, now t
 		fresh := math.Exp2(-max(0, now.Sub(date).Seconds()) / a.answer.Plan.HalfLife.Seconds())
 		gain := a.answer.Plan.Boost.Weight * spread * fresh
 		items[i].Score += gain
-		a.answer.Credit(ranking, items[i].Ordinal, answering.Contribution{
-			Source:       BoostSource,
+		a.answer.Credit(ranking, items[i].Ordinal, reply.Contribution{
+			Source:       reply.BoostSource,
 			Score:        run.Ptr(run.Printed(fresh)),
-			Origin:       OriginBoost,
+			Origin:       reply.OriginBoost,
 			Weight:       run.Printed(a.answer.Plan.Boost.Weight * spread),
 			Contribution: run.Printed(gain),
 		})
@@ -141,10 +142,3 @@ func b2i(yes bool) int {
 	}
 	return 0
 }
-
-const OriginBoost = "boost"
-
-// OriginBoost is the origin of the contribution of a Boost, and BoostSource its source.
-const (
-	BoostSource = "freshness"
-)

@@ -14,16 +14,10 @@ import (
 	"example.org/conclave/internal/spelling"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
-
-// Correction is a word of a question that was taken for mistyped, and the word that was
-// asked for in its place.
-type Correction struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-}
 
 const (
 	mostSuspects  = 16 // words of a question that are looked up
@@ -57,7 +51,7 @@ func (c Speller) Correct(
 	ctx context.Context,
 	view *snapshot.Pinned,
 	question string,
-) (out string, corrections []Correction, doubt string) {
+) (out string, corrections []reply.Correction, doubt string) {
 	err := c.Run.Compute(ctx, func(ctx context.Context) error {
 		return run.Guard(func() (err error) {
 			out, corrections, err = correctWords(ctx, view, c.Language, question)
@@ -69,7 +63,7 @@ func (c Speller) Correct(
 	case errors.As(err, &partial):
 		return out, corrections, "for the correction of misspelt words " + partial.Reason
 	case err != nil:
-		c.Run.Report.Source(ctx, sources.WordSource, sources.StatusFailed, fmt.Errorf("looking for mistyped words: %w", err))
+		c.Run.Report.Source(ctx, reply.WordSource, reply.StatusFailed, fmt.Errorf("looking for mistyped words: %w", err))
 		return question, nil, "misspelt words were not looked for, since that failed or took too long"
 	}
 	return out, corrections, ""
@@ -84,7 +78,7 @@ func correctWords(
 	view *snapshot.Pinned,
 	known func() *spelling.Language,
 	question string,
-) (string, []Correction, error) {
+) (string, []reply.Correction, error) {
 	v := view.Vocabulary()
 	if v == nil {
 		return question, nil, nil
@@ -106,7 +100,7 @@ func correctWords(
 		return question, nil, err
 	}
 	passages := float64(max(view.Passages().Len(), leastPassages))
-	var corrections []Correction
+	var corrections []reply.Correction
 	out := strings.Builder{}
 	last := 0
 	unknown := 0
@@ -130,7 +124,7 @@ func correctWords(
 		to := inCaseOf(from, meant)
 		out.WriteString(question[last:s.begin] + to)
 		last = s.end
-		corrections = append(corrections, Correction{From: from, To: to})
+		corrections = append(corrections, reply.Correction{From: from, To: to})
 	}
 	if len(corrections) == 0 || float64(unknown-len(corrections)) > mostUnknown*float64(len(strings.Fields(question))) {
 		return question, nil, lacks
@@ -141,7 +135,7 @@ func correctWords(
 
 // LanguageOf returns what the vocabulary of an expert's encoder says of its language; nil where it
 // says nothing.
-func LanguageOf(x *sources.Expert) *spelling.Language {
+func LanguageOf(x *learned.Expert) *spelling.Language {
 	if x == nil {
 		return nil
 	}

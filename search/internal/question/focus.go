@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
 )
 
 // A question that is longer than the encoders read is mostly something else: the talk
@@ -171,7 +172,7 @@ func (c Focuser) nearness(ctx context.Context, q *sources.Inquiry, view *snapsho
 	_ = c.Panel.Run.Compute(ctx, func(ctx context.Context) error {
 		return run.Guard(func() error {
 			for i, vector := range vectors {
-				if vector == nil || sources.CheckVector(vector, x.Info.Dimension) != nil {
+				if vector == nil || learned.CheckVector(vector, x.Info.Dimension) != nil {
 					continue
 				}
 				var hits []rank.Hit

@@ -8,13 +8,8 @@ import (
 	"time"
 
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
 )
-
-// Rewriter makes a question that stands alone of the last message of a conversation.
-type Rewriter interface {
-	// Rewrite returns the question, by those before it, the last one last.
-	Rewrite(ctx context.Context, before []string, question string) (string, error)
-}
 
 // ShareOfRewriting is which part of a generator's time it may take to rewrite.
 const ShareOfRewriting = 4
@@ -23,7 +18,7 @@ const ShareOfRewriting = 4
 // question has at most so many bytes, and the model as long as within.
 func Rewrite(
 	ctx context.Context,
-	model Rewriter,
+	model learned.Rewriter,
 	before []string,
 	message string,
 	bytes int,

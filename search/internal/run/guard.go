@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
-)
 
-// ErrFault is the error of a source one of whose mapped files cannot be read.
-var ErrFault = errors.New("a file that is mapped into memory cannot be read: it was cut, or its disk fails")
+	"example.org/conclave/search/fault"
+)
 
 // Guard runs step and turns a panic into an error. An expert may be a remote engine, a
 // foreign model or a third party's index: if one breaks, it is left out, and the server
@@ -21,7 +20,7 @@ func Guard(step func() error) (err error) {
 		switch r := recover().(type) {
 		case nil:
 		case interface{ Addr() uintptr }: // a runtime.Error of a fault
-			err = fmt.Errorf("%w: fault at %#x\n%s", ErrFault, r.Addr(), debug.Stack())
+			err = fmt.Errorf("%w: fault at %#x\n%s", fault.ErrUnreadable, r.Addr(), debug.Stack())
 		default:
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -63,7 +64,7 @@ func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.Pinned) *Find
 	for _, at := range q.Wanted {
 		if source := p.Sources[at]; source.available(view.Narrowed) {
 			found.asked = append(found.asked, at)
-			found.All = append(found.All, Finding{Source: source, At: at, Status: StatusDeadline})
+			found.All = append(found.All, Finding{Source: source, At: at, Status: reply.StatusDeadline})
 		}
 	}
 	if err != nil {
@@ -80,7 +81,8 @@ func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.Pinned) *Find
 	waiting := 0
 	for i, at := range found.asked {
 		if reason := found.Inquiry.Unused[at]; reason != "" {
-			found.All[i].Status, found.All[i].Reason = StatusSkipped, reason
+			found.All[i].Status = reply.StatusSkipped
+			found.All[i].Reason = reason
 			continue
 		}
 		waiting++
@@ -113,7 +115,7 @@ func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.Pinned) *Find
 		found.setStatus(ctx, &found.All[i])
 	}
 	if err := found.mergeCopies(); err != nil {
-		found.Panel.Run.Report.Source(ctx, "", StatusFailed, fmt.Errorf("telling copies: %w", err))
+		found.Panel.Run.Report.Source(ctx, "", reply.StatusFailed, fmt.Errorf("telling copies: %w", err))
 	}
 	return found
 }
@@ -136,7 +138,7 @@ func (p *Findings) gather(specialists []int) {
 	}
 	n := 0
 	for _, at := range p.asked {
-		if p.Inquiry.Unused[at] == "" && !slices.Contains(specialists, at) && p.Panel.Sources[at].Kind() != KindLate {
+		if p.Inquiry.Unused[at] == "" && !slices.Contains(specialists, at) && p.Panel.Sources[at].Kind() != reply.KindLate {
 			n++
 		}
 	}
@@ -150,7 +152,7 @@ func (p *Findings) start(ctx context.Context, at int) {
 		defer p.end()
 		f := Finding{Source: p.Panel.Sources[at], At: at}
 		f.Cause = run.Guard(func() error { return f.Source.ask(ctx, p, &f) })
-		if f.Source.Kind() != KindLate {
+		if f.Source.Kind() != reply.KindLate {
 			p.left()
 		}
 		p.answers <- f
@@ -167,29 +169,29 @@ func (p *Findings) end() { p.View.Release(); p.Panel.Users.Leave() }
 // status is still "deadline" never arrived.
 func (p *Findings) setStatus(ctx context.Context, f *Finding) {
 	switch {
-	case f.Status == StatusSkipped:
+	case f.Status == reply.StatusSkipped:
 		return
-	case f.Status == StatusDeadline:
+	case f.Status == reply.StatusDeadline:
 		f.Cause = context.DeadlineExceeded
 	case f.Cause == nil:
-		f.Status = StatusOK
+		f.Status = reply.StatusOK
 	case errors.Is(f.Cause, context.DeadlineExceeded), ctx.Err() != nil && errors.Is(f.Cause, context.Canceled):
-		f.Status = StatusDeadline
+		f.Status = reply.StatusDeadline
 	case run.Overloaded(f.Cause):
-		f.Status = StatusOverloaded
+		f.Status = reply.StatusOverloaded
 	default:
-		f.Status = StatusFailed
+		f.Status = reply.StatusFailed
 	}
-	if f.Status != StatusOK {
+	if f.Status != reply.StatusOK {
 		f.Hits, f.Sure = nil, nil
 	}
 	if f.Reason == "" {
 		switch f.Status {
-		case StatusDeadline:
+		case reply.StatusDeadline:
 			f.Reason = fmt.Sprintf("it did not answer within %g ms", run.Milliseconds(p.Inquiry.Timeout))
-		case StatusOverloaded:
+		case reply.StatusOverloaded:
 			f.Reason = "its queue is full; try again in a moment"
-		case StatusFailed:
+		case reply.StatusFailed:
 			f.Reason = "it failed; the server's log says why"
 		}
 	}
@@ -202,7 +204,7 @@ func (p *Findings) failAll(ctx context.Context, cause error) {
 		f := &p.All[i]
 		f.Status, f.Cause = "", cause
 		p.setStatus(ctx, f)
-		if f.Status == StatusFailed {
+		if f.Status == reply.StatusFailed {
 			f.Reason = "the passages that the filter lets through could not be selected; the server's log says why"
 		}
 	}
@@ -238,7 +240,7 @@ func (p *Findings) FindingsOf(by *Inquiry) []Finding {
 			continue
 		}
 		if reason := by.Unused[f.At]; reason != "" {
-			f = Finding{Source: f.Source, At: f.At, Status: StatusSkipped, Reason: reason}
+			f = Finding{Source: f.Source, At: f.At, Status: reply.StatusSkipped, Reason: reason}
 		}
 		own = append(own, f)
 	}
@@ -253,16 +255,16 @@ func (p *Findings) CheckAnswered(findings []Finding) error {
 	reasons := ""
 	for _, f := range findings {
 		switch f.Status {
-		case StatusOK:
+		case reply.StatusOK:
 			if !f.Follows {
 				return nil
 			}
 			continue
-		case StatusSkipped:
+		case reply.StatusSkipped:
 			continue
-		case StatusDeadline:
+		case reply.StatusDeadline:
 			deadline++
-		case StatusOverloaded:
+		case reply.StatusOverloaded:
 			full++
 		default:
 			other++
@@ -293,7 +295,7 @@ func (p *Findings) CheckAnswered(findings []Finding) error {
 func (p *Findings) RestrictTo(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordinal, error)) error {
 	var words []rank.Hit
 	for i := range p.All {
-		if f := &p.All[i]; f.Source.Name() == WordSource {
+		if f := &p.All[i]; f.Source.Name() == reply.WordSource {
 			words = f.Hits
 		}
 	}
@@ -304,7 +306,7 @@ func (p *Findings) RestrictTo(ctx context.Context, choose func([]rank.Hit) ([]ra
 	scores := make([]float32, len(chosen))
 	for i := range p.All {
 		f := &p.All[i]
-		if f.Status != StatusOK {
+		if f.Status != reply.StatusOK {
 			continue // for evidence to say
 		}
 		if err := run.Guard(func() error { return f.Score(ctx, chosen, scores) }); err != nil {

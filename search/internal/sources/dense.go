@@ -8,13 +8,15 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
 // Dense is the source of an expert that gives a text one vector, or weights of word pieces.
 type Dense struct {
 	label
-	Model   *Expert
+	Model   *learned.Expert
 	number  int // among the experts
 	encoder int // equal for experts that share one
 	Base    bool
@@ -50,9 +52,9 @@ func (x *Dense) ask(ctx context.Context, p *Findings, f *Finding) error {
 		return err
 	}
 	if parts, ok := vectors.(storage.PartIndex); ok {
-		f.Highlight = func(o rank.Ordinal, _ corpus.Passage) ([]Highlight, error) {
+		f.Highlight = func(o rank.Ordinal, _ corpus.Passage) ([]reply.Highlight, error) {
 			part, score, err := parts.Best(question, o)
-			return []Highlight{
+			return []reply.Highlight{
 				{Field: "text", Start: int(part.Begin), End: int(part.End), Score: run.Printed(float64(score))},
 			}, err
 		}
@@ -67,7 +69,7 @@ func (x *Dense) ask(ctx context.Context, p *Findings, f *Finding) error {
 	// The mutual information looks at the depth that was calibrated, so that
 	// it does not change with the number of candidates.
 	k := p.Inquiry.Candidates
-	asked := p.Inquiry.Confidence && x.Model.calibrated()
+	asked := p.Inquiry.Confidence && x.Model.IsCalibrated()
 	if asked {
 		k = max(k, x.Model.Info.Calibration.Depth)
 	}
@@ -98,7 +100,7 @@ func (x *Dense) ask(ctx context.Context, p *Findings, f *Finding) error {
 func (x *Dense) fillUnreadable(p *Findings, f *Finding) {
 	f.Close = len(x.Model.Representatives) == 0
 	f.Score = scoreZero
-	if p.Inquiry.Confidence && x.Model.calibrated() {
+	if p.Inquiry.Confidence && x.Model.IsCalibrated() {
 		f.Sure = &certainty{}
 	}
 }
@@ -120,14 +122,6 @@ func (x *Dense) Observe(f *Finding, q *Familiarities) fusion.Observed {
 	}
 	return o
 }
-
-// calibrated reports whether the expert can say how sure it is.
-func (x *Expert) calibrated() bool {
-	return x.HasEnsemble() && x.Info.Calibration != nil
-}
-
-// HasEnsemble reports whether the expert has members that can disagree.
-func (x *Expert) HasEnsemble() bool { return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 }
 
 // measureConfidence returns MUF's confidence of an expert: how far the members of its
 // ensemble agree on its first hits. It is nil for a single hit, on which they
@@ -155,7 +149,7 @@ func (x *Dense) measureConfidence(ctx context.Context, f *Finding) (*certainty, 
 // with the stored vectors of its hits: Members × hits, member by member.
 func memberScores(
 	ctx context.Context,
-	ensemble Ensemble,
+	ensemble learned.Ensemble,
 	vectors storage.VectorIndex,
 	question []float32,
 	hits []rank.Hit,

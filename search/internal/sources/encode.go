@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
 // encoding is a question as an encoder encodes it, once for all experts that share it.
@@ -35,8 +37,8 @@ func (p *Findings) encode(ctx context.Context, x *Dense) *encoding {
 			}
 		}
 		e.err = run.Guard(func() (err error) {
-			check := CheckVector
-			if x.Model.Info.Kind == KindSparse {
+			check := learned.CheckVector
+			if x.Model.Info.Kind == reply.KindSparse {
 				check = checkPairs
 			}
 			e.vector, err = p.encodeBy(ctx, x.Model, check, &e.took)
@@ -45,7 +47,7 @@ func (p *Findings) encode(ctx context.Context, x *Dense) *encoding {
 			}
 			_, e.cut = x.Model.Encoder.QuestionTokens(p.Inquiry.Question)
 			e.readable = x.Model.Encoder.Readable(p.Inquiry.Question)
-			if e.readable < 1 && x.Model.Info.Kind != KindSparse { // which has no word pieces of the others
+			if e.readable < 1 && x.Model.Info.Kind != reply.KindSparse { // which has no word pieces of the others
 				for i := range e.vector {
 					e.vector[i] *= float32(e.readable)
 				}
@@ -68,7 +70,7 @@ func (p *Findings) EncodeNow(ctx context.Context, x *Dense) error {
 // encodeBy runs an expert's encoder. On an error there is no vector.
 func (p *Findings) encodeBy(
 	ctx context.Context,
-	x *Expert,
+	x *learned.Expert,
 	check func(vector []float32, dimension int) error,
 	took *float64,
 ) (vector []float32, err error) {
@@ -101,19 +103,5 @@ func checkPairs(vector []float32, pair int) error {
 	if pair > 0 && len(vector)%pair != 0 {
 		return fmt.Errorf("the encoder gave %d numbers, which are no pairs", len(vector))
 	}
-	return CheckVector(vector, 0)
-}
-
-// CheckVector returns an error if an encoder gave a vector of another dimension, or one with a number that is not
-// finite. Dimension 0 allows any.
-func CheckVector(vector []float32, dimension int) error {
-	if dimension > 0 && len(vector) != dimension {
-		return fmt.Errorf("the encoder gave %d numbers, not %d", len(vector), dimension)
-	}
-	for i, x := range vector {
-		if x-x != 0 { // NaN or infinite
-			return fmt.Errorf("the encoder gave %v at %d", x, i)
-		}
-	}
-	return nil
+	return learned.CheckVector(vector, 0)
 }

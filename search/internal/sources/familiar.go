@@ -7,6 +7,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/reply"
 )
 
 // nearestQuestions is how many representatives of an expert a question is
@@ -99,7 +100,7 @@ func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 		p.Panel.Run.Report.Source(
 			ctx,
 			p.Panel.Reference.Name(),
-			StatusFailed,
+			reply.StatusFailed,
 			fmt.Errorf("encoding the question for familiarity: %w", encoded.err),
 		)
 	}
@@ -127,7 +128,7 @@ func (p *Findings) chooseFamiliar(question []float32, specialists []int) []int {
 	}
 	for _, o := range observed {
 		if !slices.Contains(asked, o.Column) {
-			p.answers <- Finding{Source: p.Panel.Sources[o.Column], At: o.Column, Status: StatusSkipped,
+			p.answers <- Finding{Source: p.Panel.Sources[o.Column], At: o.Column, Status: reply.StatusSkipped,
 				Familiarity: run.Ptr(o.Familiarity)}
 		}
 	}

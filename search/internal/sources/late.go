@@ -7,6 +7,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/content"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/search/storage"
 )
 
@@ -16,7 +17,7 @@ import (
 // scores what the other sources found, and it is part of the gate alone.
 type late struct {
 	label
-	Model        *Expert
+	Model        *learned.Expert
 	contentWords *content.Words
 }
 
@@ -33,7 +34,7 @@ func (x *late) ask(ctx context.Context, p *Findings, f *Finding) error {
 		f.Score = scoreZero
 		return nil
 	}
-	tokens, err := p.encodeBy(ctx, x.Model, CheckTokens, &f.Took.Encode)
+	tokens, err := p.encodeBy(ctx, x.Model, learned.CheckTokens, &f.Took.Encode)
 	if err != nil {
 		return err
 	}
@@ -55,16 +56,8 @@ func (x *late) Observe(*Finding, *Familiarities) fusion.Observed {
 	return fusion.Observed{Kind: fusion.Late}
 }
 
-// CheckTokens returns an error unless a list of numbers is one or more vectors of a dimension, with finite numbers.
-func CheckTokens(vector []float32, dimension int) error {
-	if len(vector) == 0 || dimension > 0 && len(vector)%dimension != 0 {
-		return fmt.Errorf("the encoder gave %d numbers, which are no vectors of %d", len(vector), dimension)
-	}
-	return CheckVector(vector, 0)
-}
-
 // vectors returns the index of an expert, by which the finding scores passages.
-func (p *Findings) vectors(x *Expert, f *Finding, question []float32) (storage.VectorIndex, error) {
+func (p *Findings) vectors(x *learned.Expert, f *Finding, question []float32) (storage.VectorIndex, error) {
 	vectors, ok := p.View.Narrowed.Vectors(x.Name)
 	if !ok {
 		f.Reason = "this collection has no vectors of the expert"

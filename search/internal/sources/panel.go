@@ -4,6 +4,8 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -16,7 +18,7 @@ type Panel struct {
 	// reference is the expert by whose vectors familiarity is measured; nil: it is not known.
 	Reference *Dense
 	// generalist is the expert that tells how much of a question can be read; nil: there is none.
-	Generalist *Expert
+	Generalist *learned.Expert
 	// symbols says that the share of symbols in the passages is wanted with the words.
 	symbols bool
 	Users   *usage
@@ -24,11 +26,11 @@ type Panel struct {
 
 // PanelOptions is what a panel is made of.
 type PanelOptions struct {
-	Experts       []Expert
-	Late          *Expert  // nil: there is none
-	Reference     string   // the name of the expert by whose vectors familiarity is measured; "": there is none
-	Granularities []string // the experts that cce ranks by, of those that have one; none: all
-	WordsChance   Chance
+	Experts       []learned.Expert
+	Late          *learned.Expert // nil: there is none
+	Reference     string          // the name of the expert by whose vectors familiarity is measured; "": there is none
+	Granularities []string        // the experts that cce ranks by, of those that have one; none: all
+	WordsChance   learned.Chance
 	Symbols       bool
 	Run           run.Runner
 	Words         *content.Words
@@ -48,24 +50,24 @@ func NewPanel(of PanelOptions) *Panel {
 			(len(of.Granularities) == 0 || slices.Contains(of.Granularities, x.Model.Name))
 	}
 	p.Sources = append(p.Sources,
-		&wordSource{label: label{WordSource, KindLexical, of.WordsChance}},
-		&phraseSource{label{PhraseSource, KindLexical, nil}})
+		&wordSource{label: label{reply.WordSource, reply.KindLexical, of.WordsChance}},
+		&phraseSource{label{reply.PhraseSource, reply.KindLexical, nil}})
 	if of.Late != nil {
-		p.Late = &late{label: label{of.Late.Name, KindLate, nil}, Model: of.Late, contentWords: of.Words}
+		p.Late = &late{label: label{of.Late.Name, reply.KindLate, nil}, Model: of.Late, contentWords: of.Words}
 		p.Sources = append(p.Sources, p.Late)
 	}
 	return p
 }
 
 // addExpert adds an expert. Experts that one run of an encoder serves get the same number of an encoder.
-func (p *Panel) addExpert(x *Expert, reference string) {
+func (p *Panel) addExpert(x *learned.Expert, reference string) {
 	own := &Dense{
 		label:   label{x.Name, x.Info.Kind, x.Chance},
 		Model:   x,
 		number:  len(p.Experts),
 		encoder: len(p.Experts),
 	}
-	same := slices.IndexFunc(p.Experts, func(other *Dense) bool { return sameEncoder(x, other.Model) })
+	same := slices.IndexFunc(p.Experts, func(other *Dense) bool { return learned.SameEncoder(x, other.Model) })
 	if same >= 0 {
 		own.encoder = p.Experts[same].encoder
 	}
@@ -134,7 +136,7 @@ func (p *Panel) Excluded(offer fusion.Offer, m *fusion.Method, at int) string {
 
 // Ability returns what a method has to know of an expert.
 func (x *Dense) Ability() fusion.Ability {
-	return fusion.Ability{Sure: x.Model.calibrated(), Granular: x.Granular}
+	return fusion.Ability{Sure: x.Model.IsCalibrated(), Granular: x.Granular}
 }
 
 // IsUnusual reports whether the encoder's vocabulary lacks one of these words. It lacks most names of companies,
@@ -150,7 +152,7 @@ func (p *Panel) IsUnusual(words []string) bool {
 }
 
 // ExpertOf returns the expert of the source at an index of Sources; nil if that is BM25.
-func (p *Panel) ExpertOf(at int) *Expert {
+func (p *Panel) ExpertOf(at int) *learned.Expert {
 	switch x := p.Sources[at].(type) {
 	case *Dense:
 		return x.Model

@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/learned"
 )
 
 // firstGeneralist returns the first expert that is no specialist; nil where there is none.
-func firstGeneralist(experts []Expert) *Expert {
+func firstGeneralist(experts []learned.Expert) *learned.Expert {
 	for i := range experts {
 		if len(experts[i].Representatives) == 0 {
 			return &experts[i]
@@ -48,22 +48,4 @@ func (p *Panel) Wording(question string) (w fusion.Wording, note string) {
 		)
 	}
 	return w, note
-}
-
-// CountTokens returns how many tokens an expert reads of texts, and the positions of those of
-// which it reads only the beginning.
-func (x *Expert) CountTokens(kind string, texts []string) (tokens int, truncated []int) {
-	for i, text := range texts {
-		n, cut := 0, false
-		if kind == KindPassage {
-			n, cut = x.Passages.PassageTokens(corpus.Passage{Text: text})
-		} else {
-			n, cut = x.Encoder.QuestionTokens(text)
-		}
-		tokens += n
-		if cut {
-			truncated = append(truncated, i)
-		}
-	}
-	return tokens, truncated
 }

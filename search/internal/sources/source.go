@@ -8,6 +8,8 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
 
@@ -31,7 +33,7 @@ type Source interface {
 	Observe(f *Finding, q *Familiarities) fusion.Observed
 	// chance is the calibrated chance that the source's own first hit answers; nil
 	// where nobody calibrated it.
-	Chance() Chance
+	Chance() learned.Chance
 }
 
 // Selection says which sources a request wants beside its experts.
@@ -45,13 +47,13 @@ type Selection struct {
 // label is the name, the kind and the chance that every source has.
 type label struct {
 	called, sort string
-	own          Chance
+	own          learned.Chance
 }
 
 func (x *label) Name() string                   { return x.called }
 func (x *label) Kind() string                   { return x.sort }
 func (x *label) available(storage.Indexes) bool { return true }
-func (x *label) Chance() Chance                 { return x.own }
+func (x *label) Chance() learned.Chance         { return x.own }
 
 // Finding is the result of one source.
 type Finding struct {
@@ -60,7 +62,7 @@ type Finding struct {
 	Status string
 	Reason string // for the user, when the status is not ok
 	Cause  error  // for the log, likewise
-	Took   Took
+	Took   reply.Took
 	Cut    bool                  // only the beginning of the question was read
 	Lacks  *storage.PartialError // of hits, or counts of words, that are not of all passages
 
@@ -73,7 +75,7 @@ type Finding struct {
 	Explain func(ctx context.Context, passage rank.Ordinal) ([]storage.TermScore, error)
 	// highlight finds the words or the part by which a passage was scored; nil: the source
 	// cannot tell.
-	Highlight func(passage rank.Ordinal, text corpus.Passage) ([]Highlight, error)
+	Highlight func(passage rank.Ordinal, text corpus.Passage) ([]reply.Highlight, error)
 	// FetchVectors is called before that for all passages; nil: nothing has to be fetched.
 	FetchVectors func(ctx context.Context, passages []rank.Ordinal) error
 	// upperBound is what no score exceeds; 0: not known.
@@ -106,32 +108,6 @@ func (f *Finding) keepPartial(err error) error {
 // certainty is how certain an expert is of its hits for this question.
 type certainty struct{ Confidence, MutualInformation float64 }
 
-// Statuses of a source in an answer.
-const (
-	StatusOK         = "ok"
-	StatusFailed     = "failed"
-	StatusDeadline   = "deadline"
-	StatusOverloaded = "overloaded"
-	// StatusSkipped: others are more familiar with the question, or no method has a
-	// use for the expert.
-	StatusSkipped = "skipped"
-)
-
-// The kinds of sources, as answers and ExpertInfo name them.
-const (
-	KindDense   = "dense"   // one vector a text
-	KindLexical = "lexical" // words, or phrases
-	KindLate    = "late"    // a vector for each token
-	KindSparse  = "sparse"  // a weight for each of some word pieces
-)
-
-// The names of BM25 among the sources, and of BM25 over phrases. No expert may
-// have them.
-const (
-	WordSource   = "bm25"
-	PhraseSource = "phrases"
-)
-
 // scoredAtOnce is how many passages are scored between two looks at the deadline.
 const scoredAtOnce = 512
 
@@ -152,10 +128,4 @@ func inParts(
 		}
 	}
 	return nil
-}
-
-// Chance turns what is known of one source's hits (fusion.SourceSignals) into the
-// calibrated probability that the first of them answers.
-type Chance interface {
-	Of(signals []float64) (float64, error)
 }

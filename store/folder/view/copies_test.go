@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -78,13 +79,13 @@ func TestCopiesCountOnce(t *testing.T) {
 		config := engineOf(c)
 		config.Defaults.Gate = gateOf(rand.New(rand.NewPCG(3, 3)))
 		config.Reference = "base"
-		config.Experts = []search.Expert{
-			{Name: "base", Encoder: hashed{name: "base"}, Info: search.ExpertInfo{Dimension: hashedDimension}},
+		config.Experts = []learned.Expert{
+			{Name: "base", Encoder: hashed{name: "base"}, Info: learned.ExpertInfo{Dimension: hashedDimension}},
 		}
-		config.Late = &search.Expert{
+		config.Late = &learned.Expert{
 			Name:    "tokens",
 			Encoder: hashed{name: "tokens", late: true},
-			Info:    search.ExpertInfo{Dimension: hashedDimension},
+			Info:    learned.ExpertInfo{Dimension: hashedDimension},
 		}
 		engine, err := search.NewEngine(config)
 		if err != nil {

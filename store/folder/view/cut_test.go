@@ -14,6 +14,9 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
@@ -38,7 +41,11 @@ func TestCutWhileServed(t *testing.T) {
 		}
 		source.passages = append(
 			source.passages,
-			corpus.Passage{ID: fmt.Sprintf("p%04d", i), Text: strings.Join(text, " "), Tags: []string{fmt.Sprint("by", i%3)}},
+			corpus.Passage{
+				ID:   fmt.Sprintf("p%04d", i),
+				Text: strings.Join(text, " "),
+				Tags: []string{fmt.Sprint("by", i%3)},
+			},
 		)
 	}
 	experts := []hashed{{name: "flat"}, {name: "tokens", late: true}}
@@ -64,11 +71,19 @@ func TestCutWhileServed(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	config := engineOf(c)
 	config.Defaults.Gate = gateOf(random)
-	config.Late = &search.Expert{Name: "tokens", Encoder: experts[1], Info: search.ExpertInfo{Dimension: hashedDimension}}
+	config.Late = &learned.Expert{
+		Name:    "tokens",
+		Encoder: experts[1],
+		Info:    learned.ExpertInfo{Dimension: hashedDimension},
+	}
 	for _, name := range []string{"flat", "graph"} {
 		config.Experts = append(
 			config.Experts,
-			search.Expert{Name: name, Encoder: hashed{name: name}, Info: search.ExpertInfo{Dimension: hashedDimension}},
+			learned.Expert{
+				Name:    name,
+				Encoder: hashed{name: name},
+				Info:    learned.ExpertInfo{Dimension: hashedDimension},
+			},
 		)
 	}
 	engine, err := search.NewEngine(config)
@@ -91,7 +106,8 @@ func TestCutWhileServed(t *testing.T) {
 		request         search.Request
 	}{
 		{"flat-*.vectors", "flat", request}, {"graph-*.vectors", "graph", request}, {"graph-*.hnsw", "graph", request},
-		{"tokens-*.vectors", "tokens", request}, {"words*", search.WordSource, request}, {"passages", "", request}, {"tags", "", narrow},
+		{"tokens-*.vectors", "tokens", request}, {"words*", reply.WordSource, request},
+		{"passages", "", request}, {"tags", "", narrow},
 	} {
 		paths, err := filepath.Glob(filepath.Join(dir, "seg-*", file.pattern))
 		if err != nil || len(paths) != 1 {
@@ -109,18 +125,22 @@ func TestCutWhileServed(t *testing.T) {
 			response, err := engine.Search(t.Context(), search.Caller{}, file.request)
 			switch {
 			case file.source == "":
-				if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable ||
+				if e, ok := errors.AsType[*fault.Error](err); !ok || e.Kind != fault.Unavailable ||
 					!strings.Contains(err.Error(), "mapped into memory") {
 					t.Errorf("%s was cut: %v", file.pattern, err)
 				}
 				_, _, err = engine.Passage(t.Context(), search.Caller{}, "p2999")
-				if e, ok := errors.AsType[*search.Error](err); file.pattern == "passages" && (!ok || e.Kind != search.Unavailable) {
+				if e, ok := errors.AsType[*fault.Error](err); file.pattern == "passages" &&
+					(!ok || e.Kind != fault.Unavailable) {
 					t.Errorf("%s was cut: a passage: %v", file.pattern, err)
 				}
 			case err != nil || len(response.Results) == 0:
 				t.Errorf("%s was cut: %v", file.pattern, err)
 			default:
-				if !slices.ContainsFunc(response.Degraded, func(m search.Missing) bool { return m.Source == file.source }) {
+				if !slices.ContainsFunc(
+					response.Degraded,
+					func(m reply.Missing) bool { return m.Source == file.source },
+				) {
 					t.Errorf("%s was cut: degraded are %+v", file.pattern, response.Degraded)
 				}
 			}

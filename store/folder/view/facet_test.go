@@ -15,6 +15,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/anycondition"
 	"example.org/conclave/search"
+	"example.org/conclave/search/ask"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -81,7 +83,7 @@ func TestFacets(t *testing.T) {
 		}
 		for _, field := range []string{"colour", "cell", "sold", "any", "price", "born", "day", "nobody"} {
 			for _, size := range []int{3, 1000} {
-				r.Facets = []search.FacetRequest{{Field: field, Size: size}}
+				r.Facets = []ask.FacetRequest{{Field: field, Size: size}}
 				response, err := engine.Search(t.Context(), search.Caller{}, r)
 				if err != nil || len(response.Facets) != 1 {
 					t.Fatal(err, response.Facets)
@@ -125,19 +127,19 @@ func TestSortAndBoost(t *testing.T) {
 	r := search.Request{Question: "ferry storm", K: 100, Candidates: 100, TimeoutMS: 10_000, Collapse: new(false),
 		Fusion: search.Methods{Names: []string{"sum"}}, Fields: []string{"contributions", "metadata"}}
 	plain := asked(t, engine, r)
-	r.Sort = search.Sort{Field: "born", Order: "desc"}
+	r.Sort = ask.Sort{Field: "born", Order: "desc"}
 	sorted := asked(t, engine, r)
 	if len(sorted) != len(plain) || len(plain) != len(passages) {
 		t.Fatalf("%d sorted, %d plain", len(sorted), len(plain))
 	}
-	year := func(x search.Result) float64 {
+	year := func(x reply.Result) float64 {
 		v, ok := conditions.ValueOf(byID[x.ID].Metadata["born"])
 		if !ok {
 			return math.Inf(-1)
 		}
 		return v.Any().(float64)
 	}
-	if !slices.IsSortedFunc(sorted, func(x, y search.Result) int { return cmp.Compare(year(y), year(x)) }) {
+	if !slices.IsSortedFunc(sorted, func(x, y reply.Result) int { return cmp.Compare(year(y), year(x)) }) {
 		for _, x := range sorted {
 			t.Log(x.ID, year(x))
 		}
@@ -148,13 +150,13 @@ func TestSortAndBoost(t *testing.T) {
 		scores[x.ID] = x.Score
 	}
 	spread := plain[0].Score - plain[len(plain)-1].Score
-	r.Sort = search.Sort{}
-	r.Boost = search.Boost{Field: "day", HalfLife: "365d", Weight: 0.5}
+	r.Sort = ask.Sort{}
+	r.Boost = ask.Boost{Field: "day", HalfLife: "365d", Weight: 0.5}
 	for i, x := range asked(t, engine, r) {
 		sum, gain := 0.0, 0.0
 		for _, c := range x.Contributions {
 			sum += c.Contribution
-			if c.Origin == search.OriginBoost {
+			if c.Origin == reply.OriginBoost {
 				gain = c.Contribution
 			}
 		}
@@ -171,12 +173,12 @@ func TestSortAndBoost(t *testing.T) {
 		}
 	}
 	for _, wrong := range []search.Request{
-		{Question: "a", Sort: search.Sort{Field: "born", Order: "up"}},
-		{Question: "a", Sort: search.Sort{Order: "desc"}},
-		{Question: "a", Sort: search.Sort{Field: "born"}, GroupBy: "document"},
-		{Question: "a", Boost: search.Boost{Field: "day", HalfLife: "ninety"}},
-		{Question: "a", Boost: search.Boost{Field: "day", HalfLife: "9d", Weight: -1}},
-		{Question: "a", Facets: []search.FacetRequest{{Field: "day", Size: 5000}}},
+		{Question: "a", Sort: ask.Sort{Field: "born", Order: "up"}},
+		{Question: "a", Sort: ask.Sort{Order: "desc"}},
+		{Question: "a", Sort: ask.Sort{Field: "born"}, GroupBy: "document"},
+		{Question: "a", Boost: ask.Boost{Field: "day", HalfLife: "ninety"}},
+		{Question: "a", Boost: ask.Boost{Field: "day", HalfLife: "9d", Weight: -1}},
+		{Question: "a", Facets: []ask.FacetRequest{{Field: "day", Size: 5000}}},
 	} {
 		if _, err := engine.Search(t.Context(), search.Caller{}, wrong); err == nil {
 			t.Errorf("%+v is taken", wrong)

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/anycondition"
 	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -84,8 +85,8 @@ func TestConditionsOnFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = engine.Search(t.Context(), search.Caller{}, r)
-	var refused *search.Error
-	if !errors.As(err, &refused) || refused.Kind != search.Invalid || len(refused.Fields) != 1 ||
+	var refused *fault.Error
+	if !errors.As(err, &refused) || refused.Kind != fault.Invalid || len(refused.Fields) != 1 ||
 		refused.Fields[0].Pointer != "/filter/or/1/eq" {
 		t.Errorf("%+v", err)
 	}

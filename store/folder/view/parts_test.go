@@ -10,6 +10,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -31,10 +32,10 @@ func (reversing) Domains() []string { return nil }
 func TestPartsAreHighlighted(t *testing.T) {
 	experts := []hashed{{name: "plain"}, {name: "parts", parts: true}, {name: "head", owner: "parts"}}
 	options := store.BuildOptions{Index: store.Index{Kind: "flat"}}
-	var searched []search.Expert
+	var searched []learned.Expert
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
-		e := search.Expert{Name: x.name, Encoder: x, Info: search.ExpertInfo{Dimension: hashedDimension}}
+		e := learned.Expert{Name: x.name, Encoder: x, Info: learned.ExpertInfo{Dimension: hashedDimension}}
 		if x.owner != "" {
 			e.Head = reversing{}
 		}

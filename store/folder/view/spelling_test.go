@@ -9,6 +9,8 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -69,8 +71,8 @@ func engineIn(t *testing.T, dir string) *search.Engine {
 	t.Cleanup(func() { _ = c.Close() })
 	config := engineOf(c)
 	config.Defaults.Correct = true
-	config.Experts = []search.Expert{
-		{Name: "base", Encoder: reading{hashed{name: "base"}}, Info: search.ExpertInfo{Dimension: hashedDimension}},
+	config.Experts = []learned.Expert{
+		{Name: "base", Encoder: reading{hashed{name: "base"}}, Info: learned.ExpertInfo{Dimension: hashedDimension}},
 	}
 	engine, err := search.NewEngine(config)
 	if err != nil {
@@ -122,7 +124,7 @@ func TestMistypedQuestions(t *testing.T) {
 		}
 		for name, engine := range map[string]*search.Engine{"one segment": one, "four segments": several,
 			"with a deletion": without} {
-			ask := func(question string, correct *bool) search.Response {
+			ask := func(question string, correct *bool) reply.Response {
 				r, err := engine.Search(
 					t.Context(), search.Caller{},
 					search.Request{

@@ -20,6 +20,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -203,7 +205,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 		config := engineOf(c)
 		config.Reference, config.Defaults.Gate = "base", gate
 		for _, x := range experts {
-			e := search.Expert{Name: x.name, Encoder: x, Info: search.ExpertInfo{Dimension: hashedDimension}}
+			e := learned.Expert{Name: x.name, Encoder: x, Info: learned.ExpertInfo{Dimension: hashedDimension}}
 			if x.late {
 				config.Late = &e
 				continue
@@ -212,7 +214,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 				e.Granularity = "1"
 			}
 			e.Ensemble = x
-			e.Info.Calibration = &search.CalibrationInfo{Temperature: .1, Depth: 20}
+			e.Info.Calibration = &learned.CalibrationInfo{Temperature: .1, Depth: 20}
 			if x.name == "health" {
 				e.Representatives = slices.Concat(x.vector("winter"), x.vector("river"))
 			}
@@ -308,7 +310,7 @@ func added(t *testing.T, dir string, source store.Stream, o store.BuildOptions) 
 	return folder.Add(t.Context(), dir, source, o)
 }
 
-func asked(t *testing.T, e *search.Engine, r search.Request) []search.Result {
+func asked(t *testing.T, e *search.Engine, r search.Request) []reply.Result {
 	t.Helper()
 	response, err := e.Search(t.Context(), search.Caller{}, r)
 	if err != nil || len(response.Degraded) > 0 {
@@ -317,7 +319,7 @@ func asked(t *testing.T, e *search.Engine, r search.Request) []search.Result {
 	return response.Results
 }
 
-func show(results []search.Result) (out string) {
+func show(results []reply.Result) (out string) {
 	for _, r := range results {
 		out += fmt.Sprintf("%s %v, ", r.ID, r.Score)
 	}

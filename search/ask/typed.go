@@ -1,4 +1,4 @@
-package question
+package ask
 
 import (
 	"strings"

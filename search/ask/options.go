@@ -1,4 +1,6 @@
-package plan
+// Package ask declares what a request may ask for beside its question: options of an answer and of reranking, sorting,
+// facets, synonyms. Typed reads a request as it is typed into a box.
+package ask
 
 import (
 	"encoding/json"
@@ -124,12 +126,6 @@ type Boost struct {
 type FacetRequest struct {
 	Field string `json:"field"`
 	Size  int    `json:"size,omitempty"` // values that are listed; 0: 10
-}
-
-// Missing names a source that was left out of the fusion, and why.
-type Missing struct {
-	Source string `json:"source"`
-	Reason string `json:"reason"`
 }
 
 // How answers of several passages are combined.

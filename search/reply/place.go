@@ -1,5 +1,4 @@
-// Package place says where a passage stands in its document.
-package place
+package reply
 
 import (
 	"unicode/utf8"

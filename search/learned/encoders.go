@@ -1,4 +1,4 @@
-package sources
+package learned
 
 import (
 	"context"
@@ -38,6 +38,16 @@ type Ensemble interface {
 	EnsembleMembers() int
 }
 
+// Head changes the vector that an expert's encoder gives a question, and says how
+// likely the question is of each of its domains (DESIRE-ME, section 3.2). Experts
+// with other heads, or none, share the encoder's run.
+type Head interface {
+	// Apply is the question's vector behind the head and the probability of each of
+	// Domains.
+	Apply(ctx context.Context, question []float32) (vector, gate []float32, err error)
+	Domains() []string
+}
+
 // PassageWords is what a PassageEncoder of late interaction can say, too: the word that
 // each token of a passage is of, in the order of its vectors; none where it does not know.
 type PassageWords interface {
@@ -48,4 +58,10 @@ type PassageWords interface {
 type Word struct {
 	InTitle    bool
 	Begin, End int
+}
+
+// Chance turns what is known of one source's hits (fusion.SourceSignals) into the
+// calibrated probability that the first of them answers.
+type Chance interface {
+	Of(signals []float64) (float64, error)
 }

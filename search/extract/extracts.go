@@ -1,4 +1,4 @@
-package answering
+package extract
 
 import (
 	"cmp"
@@ -8,54 +8,27 @@ import (
 	"unicode"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search/internal/place"
-	"example.org/conclave/search/internal/plan"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/internal/run"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/learned"
+	"example.org/conclave/search/reply"
 )
 
-// countExtracts gives answers in passages the wanted count.
-func countExtracts(unit string, all []Extract, passages []corpus.Passage) {
-	if unit == place.OffsetBytes {
+// CountExtracts gives answers in passages the wanted count.
+func CountExtracts(unit string, all []reply.Extract, passages []corpus.Passage) {
+	if unit == reply.OffsetBytes {
 		return
 	}
 	for i := range all {
-		c := place.Counter{Text: passages[all[i].Reading].Text, Unit: unit}
+		c := reply.Counter{Text: passages[all[i].Reading].Text, Unit: unit}
 		all[i].Start, all[i].End = c.CountTo(all[i].Start), c.CountTo(all[i].End)
 	}
-}
-
-// An Extract is a run of words of a passage that answers the question.
-type Extract struct {
-	Text    string `json:"text"`
-	Passage string `json:"passage"` // its id
-	// Collection is what the passage is of, where several were searched.
-	Collection string `json:"collection,omitempty"`
-	// Start and End are where the words lie in the passage's text, in what Request.Offsets
-	// counts: bytes of UTF-8, unless it says otherwise.
-	Start int `json:"start"`
-	End   int `json:"end"`
-	// Score is the probability of passage and words by the reader alone, over all that
-	// it read. With CombineSum it is the sum over all equal words.
-	Score float64 `json:"score"`
-	// Chance is the calibrated probability that these words are right; null if it is not
-	// known.
-	Chance *float64 `json:"chance"`
-	place.Place
-	// At is where the words begin in the document's text, counted as Start; nil where that is
-	// not known.
-	At *int `json:"at,omitempty"`
-
-	// Signals are the inputs of Chance, which calibration reads; see AnswerSignals.
-	Signals []float64 `json:"-"`
-	// Reading is the place of the passage among those that were read.
-	Reading int `json:"-"`
 }
 
 // candidate is a run of words of a passage that may be the answer.
 type candidate struct {
 	passage int // into those that were read
-	plan.Span
+	learned.Span
 	words string // normalised
 	// within is the probability of the words in their passage, P_start·P_end, and
 	// joint that times the probability of the passage, P_select (Karpukhin et al. 2020,
@@ -65,7 +38,7 @@ type candidate struct {
 }
 
 // spansOf returns all spans of all passages, with their probabilities.
-func spansOf(passages []corpus.Passage, readings []plan.Reading) []candidate {
+func spansOf(passages []corpus.Passage, readings []learned.Reading) []candidate {
 	largest := math.Inf(-1)
 	sum := 0.0
 	for _, r := range readings {
@@ -101,10 +74,10 @@ func spansOf(passages []corpus.Passage, readings []plan.Reading) []candidate {
 // chooseAnswers returns the likeliest answers with different words, in descending probability.
 // CombineBest takes the best words of each passage. CombineSum adds up equal words of
 // several passages; the answer's place is that of the likeliest of them.
-func chooseAnswers(passages []corpus.Passage, readings []plan.Reading, combine string) []candidate {
+func chooseAnswers(passages []corpus.Passage, readings []learned.Reading, combine string) []candidate {
 	all := spansOf(passages, readings)
 	score := func(c candidate) float64 { return c.joint }
-	if combine == plan.CombineSum {
+	if combine == ask.CombineSum {
 		score = func(c candidate) float64 { return c.total }
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int {
@@ -116,7 +89,7 @@ func chooseAnswers(passages []corpus.Passage, readings []plan.Reading, combine s
 			!slices.ContainsFunc(
 				out,
 				func(o candidate) bool {
-					return o.words == c.words || combine == plan.CombineBest && o.passage == c.passage
+					return o.words == c.words || combine == ask.CombineBest && o.passage == c.passage
 				},
 			) {
 			out = append(out, c)
@@ -156,20 +129,20 @@ func NormaliseAnswer(text string) string {
 // isWord reports whether a character is part of a word to a regular expression.
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// extracts returns the answers in the readings of passages, which are in the order of
+// Extracts returns the answers in the readings of passages, which are in the order of
 // their ranking. confidence is that of the ranking, nil if not known; chance may be nil.
-func extracts(
+func Extracts(
 	passages []corpus.Passage,
-	readings []plan.Reading,
+	readings []learned.Reading,
 	combine string,
 	confidence *float64,
-	chance sources.Chance,
-) []Extract {
+	chance learned.Chance,
+) []reply.Extract {
 	found := chooseAnswers(passages, readings, combine)
-	out := make([]Extract, len(found))
+	out := make([]reply.Extract, len(found))
 	for i, c := range found {
 		p := &passages[c.passage]
-		e := Extract{
+		e := reply.Extract{
 			Text:    p.Text[c.Start:c.End],
 			Passage: p.ID,
 			Start:   c.Start,
@@ -178,7 +151,7 @@ func extracts(
 			Signals: signalsOf(found, i, readings, confidence),
 			Reading: c.passage,
 		}
-		if combine == plan.CombineSum {
+		if combine == ask.CombineSum {
 			e.Score = run.Printed(c.total)
 		}
 		if chance != nil {

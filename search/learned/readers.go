@@ -1,11 +1,10 @@
-package plan
+package learned
 
 import (
 	"context"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search/internal/question"
-	"example.org/conclave/search/internal/sources"
+	"example.org/conclave/search/reply"
 )
 
 // Reader marks the words of passages that answer a question.
@@ -37,7 +36,7 @@ type Span struct {
 type LoadedReader struct {
 	Reader    // nil: a generator
 	Generator Generator
-	Rewriter  question.Rewriter // nil: messages are asked as they are
+	Rewriter  Rewriter // nil: messages are asked as they are
 	// Passages and Tokens are how many a generator reads and writes where a request does not
 	// say; 0: UsuallyFused and UsuallyGenerated.
 	Passages, Tokens int
@@ -46,7 +45,7 @@ type LoadedReader struct {
 	// Chance is calibrated for this reader; nil: there is no calibration. Confidence
 	// turns ReadSignals into the probability that the first passage answers, where the
 	// gate ranks; nil: it is what it is without the reader.
-	Chance, Confidence sources.Chance
+	Chance, Confidence Chance
 	// Answerability turns ReadSignals, with the chance without the reader in the place of the
 	// confidence, into a verdict, where the gate ranks; nil: it is what it is without the reader.
 	Answerability *Answerability
@@ -97,7 +96,7 @@ type LoadedReranker struct {
 	Weight *float64
 	// Confidence turns RerankSignals into the probability that the first passage answers, where the gate ranks
 	// and Weight was fitted; nil: it is estimated (RerankChance).
-	Confidence sources.Chance
+	Confidence Chance
 }
 
 // RerankerInfo describes a loaded reranker.
@@ -131,7 +130,7 @@ type Writing struct {
 	Each func(text string)
 	// Sentence is told each sentence once it is whole and compared with what it cites, before
 	// Each is told more than it. A generator that compares nothing does not call it.
-	Sentence func(s WrittenSentence)
+	Sentence func(s reply.WrittenSentence)
 }
 
 // Generation is what a generator wrote.
@@ -145,34 +144,13 @@ type Generation struct {
 	// order; they add up to 1. nil: the model does not say.
 	Shares []float64
 	// Sentences are what was written, compared with the passages; nil: it cites none.
-	Sentences []WrittenSentence
+	Sentences []reply.WrittenSentence
 	// Dropped are the sentences that were left out of Text, since no passage supports them.
-	Dropped []WrittenSentence
+	Dropped []reply.WrittenSentence
 	// Refused says that the model found no answer in the passages.
 	Refused bool
 	// Cut says why the text ends early, for people; "": it does not.
 	Cut string
-}
-
-// WrittenSentence is a sentence that a generator wrote, and what the passages say to it.
-type WrittenSentence struct {
-	Text string `json:"text"` // without its citations at the end
-	// Citations are the numbers of the passages that it cites, from 1; Generated.Citations has them. If it is
-	// attributed, they are those of the passages that support it.
-	Citations []int `json:"citations"`
-	// Support is the share of its words that stand in these passages, 0 to 1.
-	Support   float64 `json:"support"`
-	Supported bool    `json:"supported"` // they say it, as far as words, numbers and names tell
-	// Attributed: the generator cited no passage or others than the one that supports it. Its citation was put in.
-	Attributed bool `json:"attributed,omitempty"`
-	// Unchecked says why it is not compared with passages: "unfinished" (the text ends in it), "other_language" (than
-	// the passages'), "introduction" (to a list or a table) or "no_answer" (it says that there is none). "": it is
-	// compared.
-	Unchecked string `json:"unchecked,omitempty"`
-	// Unfounded are numbers and names that stand in none of the passages.
-	Unfounded []string `json:"unfounded,omitempty"`
-	// Unknown are numbers that it cites and no passage has.
-	Unknown []string `json:"unknown,omitempty"`
 }
 
 // What a generator reads and writes where a request does not say.

@@ -1,4 +1,16 @@
-package sources
+// Package learned declares the models that an Engine works with, as its caller loads them: experts with their encoders,
+// readers that mark words, rerankers that score passages, generators that write, and what was fitted to their scores.
+package learned
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"example.org/conclave/internal/corpus"
+)
 
 // Expert is a way from a question to a ranking, as loaded.
 type Expert struct {
@@ -30,6 +42,70 @@ type Expert struct {
 	// Info is what Engine.Expert answers, but for its Name and EnsembleMembers, and
 	// for what depends on the generation: that comes from the View.
 	Info ExpertInfo
+}
+
+func (x *Expert) RunFingerprint() string {
+	return cmp.Or(x.Info.Fingerprints[FingerprintRun], x.Info.Fingerprints["question"])
+}
+
+// IsCalibrated reports whether the expert can say how sure it is.
+func (x *Expert) IsCalibrated() bool {
+	return x.HasEnsemble() && x.Info.Calibration != nil
+}
+
+// HasEnsemble reports whether the expert has members that can disagree.
+func (x *Expert) HasEnsemble() bool { return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 }
+
+// ApplyHead returns the head's output for the vector of a run, and the gate. For an expert
+// without a head it returns the run's vector.
+func (x *Expert) ApplyHead(ctx context.Context, run []float32) (vector, gate []float32, err error) {
+	if x.Head == nil {
+		return run, nil, nil
+	}
+	vector, gate, err = x.Head.Apply(ctx, run)
+	if err != nil {
+		return nil, nil, fmt.Errorf("changing the question's vector: %w", err)
+	}
+	if domains := x.Head.Domains(); len(gate) != len(domains) {
+		return nil, nil, fmt.Errorf("the head gave %d probabilities for %d domains", len(gate), len(domains))
+	}
+	for _, p := range gate {
+		if !(p >= 0 && p <= 1) {
+			return nil, nil, fmt.Errorf("the head gave the probability %v", p)
+		}
+	}
+	return vector, slices.Clone(gate), CheckVector(vector, x.Info.Dimension)
+}
+
+// CountTokens returns how many tokens an expert reads of texts, and the positions of those of
+// which it reads only the beginning.
+func (x *Expert) CountTokens(kind string, texts []string) (tokens int, truncated []int) {
+	for i, text := range texts {
+		n, cut := 0, false
+		if kind == KindPassage {
+			n, cut = x.Passages.PassageTokens(corpus.Passage{Text: text})
+		} else {
+			n, cut = x.Encoder.QuestionTokens(text)
+		}
+		tokens += n
+		if cut {
+			truncated = append(truncated, i)
+		}
+	}
+	return tokens, truncated
+}
+
+// FingerprintRun is the key, in ExpertInfo.Fingerprints, of the fingerprint of an
+// encoder's run. An expert without a head has no such entry: the fingerprint of its run
+// is that of its question vectors.
+const FingerprintRun = "run"
+
+// SameEncoder reports whether one run of an encoder serves the questions of two experts.
+func SameEncoder(a, b *Expert) bool {
+	if run := a.RunFingerprint(); run != "" && run == b.RunFingerprint() {
+		return true
+	}
+	return reflect.TypeOf(a.Encoder).Comparable() && reflect.TypeOf(b.Encoder).Comparable() && a.Encoder == b.Encoder
 }
 
 // ExpertInfo describes a loaded expert.
@@ -71,14 +147,6 @@ type ReliabilityBin struct {
 	Questions  int     `json:"questions"`
 	Confidence float64 `json:"confidence"` // their mean
 	Accuracy   float64 `json:"accuracy"`   // the share that was answered
-}
-
-// Took holds the milliseconds that each stage of a source took.
-type Took struct {
-	Encode     float64 `json:"encode,omitempty"`
-	Head       float64 `json:"head,omitempty"`
-	Search     float64 `json:"search,omitempty"`
-	Confidence float64 `json:"confidence,omitempty"`
 }
 
 // The kinds of text that Embed takes.

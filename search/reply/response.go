@@ -1,15 +1,10 @@
-package presenting
+// Package reply declares the Response to a request, and what it consists of: results and their places in documents,
+// contributions of sources, extracts, written answers, verdicts.
+package reply
 
 import (
-	"example.org/conclave/search/internal/answering"
-	"example.org/conclave/search/internal/place"
-	"example.org/conclave/search/internal/plan"
-	"example.org/conclave/search/internal/question"
-	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/storage"
-)
-
-// Response is the answer to one Request: Results for one fusion method (an
+) // Response is the answer to one Request: Results for one fusion method (an
 // empty array when nothing was found), Rankings for a list of them. Fusion is
 // the method that was used: for "auto", what it stands for.
 type Response struct {
@@ -18,33 +13,33 @@ type Response struct {
 	// Asked is the part of a long question, or what was made of messages, that was answered.
 	Asked string `json:"asked,omitempty"`
 	// Corrected are the words of the question that others were asked for in their place.
-	Corrected []question.Correction `json:"corrected,omitempty"`
+	Corrected []Correction `json:"corrected,omitempty"`
 	// Synonyms are what was searched for beside words of the question.
-	Synonyms   []question.Expansion `json:"synonyms,omitempty"`
-	Fusion     string               `json:"fusion,omitempty"`
-	Generation uint64               `json:"generation"`
-	Selected   *int                 `json:"selected,omitempty"` // passages that the filter lets through; nil without one
-	TookMS     float64              `json:"took_ms"`
-	Confidence *float64             `json:"confidence"` // 0…1; null where it is not known
+	Synonyms   []Expansion `json:"synonyms,omitempty"`
+	Fusion     string      `json:"fusion,omitempty"`
+	Generation uint64      `json:"generation"`
+	Selected   *int        `json:"selected,omitempty"` // passages that the filter lets through; nil without one
+	TookMS     float64     `json:"took_ms"`
+	Confidence *float64    `json:"confidence"` // 0…1; null where it is not known
 	// where the confidence comes from: BasisCalibrated, BasisShipped, answering.BasisEnsembles
 	Basis string   `json:"confidence_basis,omitempty"`
 	Any   *float64 `json:"confidence_any,omitempty"` // the probability that any of the results answers
-	answering.Judged
+	Judged
 	Abstained bool     `json:"abstained,omitempty"`
 	Results   []Result `json:"results,omitzero"`
 	// Groups are in the place of Results, with Request.GroupBy.
 	Groups   []Group   `json:"groups,omitzero"`
 	Rankings []Ranking `json:"rankings,omitzero"`
 	// the likeliest first; empty when none is sure enough, nil when not asked for
-	Answers   []answering.Extract  `json:"answers,omitzero"`
-	Generated *answering.Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
+	Answers   []Extract  `json:"answers,omitzero"`
+	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
 	// FunctionWords are the words of the question that carry nothing, such as who and the, in lower case, with
 	// Request.Explain; nil where the language is not known.
 	FunctionWords []string        `json:"function_words,omitzero"`
 	Facets        []storage.Facet `json:"facets,omitempty"` // in the order of the request's
 	Sources       []Source        `json:"sources,omitzero"`
 	Offsets       string          `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
-	Degraded      []plan.Missing  `json:"degraded"`
+	Degraded      []Missing       `json:"degraded"`
 	Notes         []string        `json:"notes,omitempty"` // what to know about the question
 }
 
@@ -55,7 +50,7 @@ type Ranking struct {
 	Confidence *float64 `json:"confidence"`
 	Basis      string   `json:"confidence_basis,omitempty"`
 	Any        *float64 `json:"confidence_any,omitempty"`
-	answering.Judged
+	Judged
 	Abstained bool     `json:"abstained,omitempty"`
 	Results   []Result `json:"results"`
 }
@@ -71,21 +66,21 @@ type Result struct {
 	Text       string         `json:"text,omitempty"`
 	Tags       []string       `json:"tags,omitempty"`
 	Metadata   map[string]any `json:"metadata,omitempty"`
-	place.Place
-	place.Extent
+	Place
+	Extent
 	// Before and After are what stands around the passage in its document, with Request.Around.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 	// ids of others with this title and text, of those that were found
 	Copies []string `json:"copies,omitempty"`
 	// CopiesIn are their collections, in the same order, where several were searched.
-	CopiesIn      []string                 `json:"copies_in,omitempty"`
-	Score         float64                  `json:"score"`
-	Contributions []answering.Contribution `json:"contributions,omitzero"`
+	CopiesIn      []string       `json:"copies_in,omitempty"`
+	Score         float64        `json:"score"`
+	Contributions []Contribution `json:"contributions,omitzero"`
 	// the part that is most similar to the question, where a granularity took part
-	Highlight *sources.Highlight `json:"highlight,omitempty"`
+	Highlight *Highlight `json:"highlight,omitempty"`
 	// where late interaction matched, in the order of the passage
-	Highlights []sources.Highlight `json:"highlights,omitempty"`
+	Highlights []Highlight `json:"highlights,omitempty"`
 	// Explanation has BM25's terms and those of phrases, with Request.Explain.
 	Explanation []storage.TermScore `json:"explanation,omitempty"`
 }
@@ -108,5 +103,14 @@ type Source struct {
 	Hits        int                `json:"hits"`
 	Truncated   bool               `json:"truncated,omitempty"`          // the question is longer than the source reads
 	Uncertainty *float64           `json:"mutual_information,omitempty"` // nats
-	Took        sources.Took       `json:"took_ms"`
+	Took        Took               `json:"took_ms"`
+}
+
+// Group is a document that was found, with its best passages. A passage of no document is a
+// group by itself.
+type Group struct {
+	Rank     int                `json:"rank"` // from 1
+	Document *DocumentReference `json:"document,omitempty"`
+	Score    float64            `json:"score"`   // that of its best passage
+	Results  []Result           `json:"results"` // ranked within the group
 }

@@ -1,0 +1,35 @@
+package reply
+
+// Took holds the milliseconds that each stage of a source took.
+type Took struct {
+	Encode     float64 `json:"encode,omitempty"`
+	Head       float64 `json:"head,omitempty"`
+	Search     float64 `json:"search,omitempty"`
+	Confidence float64 `json:"confidence,omitempty"`
+}
+
+// Statuses of a source in an answer.
+const (
+	StatusOK         = "ok"
+	StatusFailed     = "failed"
+	StatusDeadline   = "deadline"
+	StatusOverloaded = "overloaded"
+	// StatusSkipped: others are more familiar with the question, or no method has a
+	// use for the expert.
+	StatusSkipped = "skipped"
+)
+
+// The kinds of sources, as answers and ExpertInfo name them.
+const (
+	KindDense   = "dense"   // one vector a text
+	KindLexical = "lexical" // words, or phrases
+	KindLate    = "late"    // a vector for each token
+	KindSparse  = "sparse"  // a weight for each of some word pieces
+)
+
+// The names of BM25 among the sources, and of BM25 over phrases. No expert may
+// have them.
+const (
+	WordSource   = "bm25"
+	PhraseSource = "phrases"
+)
