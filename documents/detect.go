@@ -2,6 +2,7 @@ package documents
 
 import (
 	"bytes"
+	"encoding/binary"
 	"mime"
 	"path"
 	"regexp"
@@ -28,22 +29,25 @@ const (
 	EPUB     = "application/epub+zip"
 	Mail     = "message/rfc822"
 	Mailbox  = "application/mbox"
+	Outlook  = "application/vnd.ms-outlook"
 	Zip      = "application/zip"
 	Tar      = "application/x-tar"
 	Gzip     = "application/gzip"
 )
 
 // Formats names what is read, for messages.
-const Formats = "PDF, HTML, Markdown, plain text, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, RTF, EML, MBOX, CSV, JSON, XML, " +
+const Formats = "PDF, HTML, Markdown, plain text, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, RTF, EML, MSG, MBOX, CSV, JSON, XML, " +
 	"reStructuredText, AsciiDoc, Org, LaTeX, man pages, Jupyter notebooks, iCalendar, vCard, RSS, Atom, SRT, WebVTT, zip and tar.gz"
 
 // readTypes are the media types that are read, but for archives.
-var readTypes = []string{PDF, HTML, Markdown, Text, CSV, TSV, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, Mail, Mailbox}
+var readTypes = []string{
+	PDF, HTML, Markdown, Text, CSV, TSV, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, Mail, Mailbox, Outlook,
+}
 
 // byEnding are the types of names where the content does not tell.
 var byEnding = map[string]string{
 	".md": Markdown, ".markdown": Markdown, ".mdx": Markdown, ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".csv": CSV, ".tsv": TSV, ".tab": TSV,
-	".eml": Mail, ".mbox": Mailbox, ".txt": Text, ".text": Text, ".log": Text,
+	".eml": Mail, ".mbox": Mailbox, ".msg": Outlook, ".txt": Text, ".text": Text, ".log": Text,
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".odt": ODT, ".ods": ODS, ".odp": ODP, ".epub": EPUB,
 }
 
@@ -77,7 +81,7 @@ func Detect(data []byte, name, declared string) string {
 	case bytes.HasPrefix(head, []byte(`{\rtf`)):
 		return RTF
 	case bytes.HasPrefix(head, []byte{0xD0, 0xCF, 0x11, 0xE0}):
-		return "application/x-ole-storage"
+		return inCompound(data)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		if t := insideZip(data); t != "" {
 			return t
@@ -141,6 +145,33 @@ func pictureOrSound(head []byte, name string) string {
 		}
 	}
 	return ""
+}
+
+// oldOffice is the media type of compound files that are no mail, such as DOC and XLS.
+const oldOffice = "application/x-ole-storage"
+
+// inCompound returns Outlook for a compound file that is a mail, and oldOffice for others. It looks at the first names
+// in the file's directory.
+func inCompound(data []byte) string {
+	const (
+		headBytes  = 512
+		entryBytes = 128
+		nameBytes  = 64
+	)
+	if len(data) < headBytes {
+		return oldOffice
+	}
+	shift := min(binary.LittleEndian.Uint16(data[30:]), 12) // 9 or 12
+	begin := (uint64(binary.LittleEndian.Uint32(data[48:])) + 1) << shift
+	end := min(begin+1<<shift, uint64(len(data)))
+	for at := begin; at+entryBytes <= end; at += entryBytes {
+		name := strings.ReplaceAll(string(data[at:at+nameBytes]), "\x00", "")
+		if strings.HasPrefix(name, "__substg1.0_") || strings.HasPrefix(name, "__properties_version1.0") ||
+			strings.HasPrefix(name, "__nameid_version1.0") {
+			return Outlook
+		}
+	}
+	return oldOffice
 }
 
 // insideZip returns the media type of a document that is a zip archive, such as DOCX or EPUB; "" for other zip archives

@@ -92,7 +92,8 @@ func (r *Extractor) readSmall(ctx context.Context, files []Input) map[string]*Do
 		mediaType := Detect(in.Data, in.Name, in.Type)
 		_, converted := r.converter(in.Name)
 		if len(in.Data) == 0 || len(in.Data) > smallFile || packed(in.Data, in.Name) || converted ||
-			mediaType == PDF || mediaType == Mail || strings.HasPrefix(mediaType, "image/") {
+			mediaType == PDF || mediaType == Mail || mediaType == Outlook ||
+			strings.HasPrefix(mediaType, "image/") {
 			continue
 		}
 		if in.Encoding == "" {

@@ -138,7 +138,9 @@ func parse(in Input, mediaType string, limits Limits) (d *Document, attached []M
 		title, err = readEPUB(w, in.Data)
 	case Mail:
 		title, attached, warnings, err = readMail(w, in.Data, limits)
-	case "application/x-ole-storage":
+	case Outlook:
+		title, attached, warnings, err = readOutlook(w, in.Data, limits)
+	case oldOffice:
 		return nil, nil, unreadable(
 			Encrypted,
 			nil,

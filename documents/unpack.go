@@ -23,7 +23,11 @@ func packed(data []byte, name string) bool {
 
 // IsMail reports whether a file is a single mail, by its content, name and declared media type (Detect).
 func IsMail(data []byte, name, declared string) bool {
-	return !packed(data, name) && Detect(data, name, declared) == Mail
+	if packed(data, name) {
+		return false
+	}
+	mediaType := Detect(data, name, declared)
+	return mediaType == Mail || mediaType == Outlook
 }
 
 var errEnough = errors.New("documents: enough is unpacked")

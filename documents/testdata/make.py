@@ -4,11 +4,13 @@
 
 What each file holds is stated once more in the tests (made_test.go).
 """
-import io, mailbox, pathlib, zipfile
+import io, mailbox, pathlib, struct, zipfile
 from datetime import datetime
 from email.message import EmailMessage
 
+import compressed_rtf
 import docx
+import extract_msg
 import openpyxl
 import pymupdf
 from docx.oxml import OxmlElement
@@ -347,5 +349,62 @@ def pdf_tables():
     p.output(here / "tables.pdf")
 
 
-for make in (pdf_handbook, pdf_columns, pdf_form, pdf_tables, pdf_others, word, slides, sheets, opendocument, book, mails):
+def outlook():
+    """Mails of Outlook: one with two forms of its text, recipients, files and a mail in it; one in RTF and a code page."""
+    def properties(header, **values):
+        return bytes(header) + b"".join(struct.pack("<IIQ", tag, 6, value) for tag, value in values.values())
+
+    def text(file, at, number, value, encoding="utf-16-le"):
+        kind = "001F" if encoding == "utf-16-le" else "001E"
+        file.addEntry([*at, f"__substg1.0_{number:04X}{kind}"], value.encode(encoding))
+
+    def message(file, at, header, subject, body, cpid=65001):
+        sent = int((WHEN - datetime(1601, 1, 1)).total_seconds()) * 10**7
+        file.addEntry([*at, "__properties_version1.0"], properties(
+            header, sent=(0x00390040, sent), page=(0x3FFD0003, cpid), internet=(0x3FDE0003, 65001)))
+        text(file, at, 0x001A, "IPM.Note")
+        text(file, at, 0x0037, subject)
+        text(file, at, 0x0C1A, "Ann Bell")
+        text(file, at, 0x5D01, "ann@example.org")
+        if body:
+            text(file, at, 0x1000, body)
+
+    file = extract_msg.OleWriter()
+    message(file, [], 32, "Lieferung für März", "Use a reader for HTML.")
+    file.addEntry("__substg1.0_10130102", ("<html><body><p>The parcels leave Hull on Monday, at 10<sup>3</sup> a day.</p>"
+                                           "<img src='cid:logo1'></body></html>").encode())
+    for n, (kind, name, address) in enumerate([(1, "Bob", "bob@example.org"), (2, "Cy", "/o=exchange"), (1, "Dee", "")]):
+        at = [f"__recip_version1.0_#{n:08X}"]
+        file.addEntry(at, storage=True)
+        file.addEntry([*at, "__properties_version1.0"], properties(8, kind=(0x0C150003, kind)))
+        text(file, at, 0x3001, name)
+        text(file, at, 0x39FE, address)
+    for n, (name, data, cid, kind) in enumerate([
+        ("list.csv", b"Part,Price\nbolt,1.20\n", "", "text/csv"), ("logo.png", b"\x89PNG\r\n\x1a\n", "logo1", "image/png"),
+    ]):
+        at = [f"__attach_version1.0_#{n:08X}"]
+        file.addEntry(at, storage=True)
+        file.addEntry([*at, "__properties_version1.0"], properties(8, method=(0x37050003, 1)))
+        text(file, at, 0x3707, name)
+        text(file, at, 0x370E, kind)
+        if cid:
+            text(file, at, 0x3712, cid)
+        file.addEntry([*at, "__substg1.0_37010102"], data)
+    at = ["__attach_version1.0_#00000002"]
+    file.addEntry(at, storage=True)
+    file.addEntry([*at, "__properties_version1.0"], properties(8, method=(0x37050003, 5)))
+    text(file, at, 0x3001, "Older mail")
+    file.addEntry([*at, "__substg1.0_3701000D"], storage=True)
+    message(file, [*at, "__substg1.0_3701000D"], 24, "Older mail", "The valve was closed in May.")
+    file.write(here / "outlook.msg")
+
+    file = extract_msg.OleWriter()
+    message(file, [], 32, "Насос", "", cpid=1251)
+    text(file, [], 0x0E04, "Отдел", "cp1251")
+    rtf = rb"{\rtf1\ansi\ansicpg1251\pard \'cd\'e0\'f1\'ee\'f1 \'e7\'e0\'ea\'f0\'fb\'f2. " + b"The pump is closed. " * 9 + rb"\par}"
+    file.addEntry("__substg1.0_10090102", compressed_rtf.compress(rtf, compressed=True))
+    file.write(here / "outlook-rtf.msg")
+
+
+for make in (pdf_handbook, pdf_columns, pdf_form, pdf_tables, pdf_others, word, slides, sheets, opendocument, book, mails, outlook):
     make()
