@@ -21,6 +21,7 @@ import (
 	"example.org/conclave/search"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
@@ -151,7 +152,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		if len(got.Degraded) != 1 || got.Degraded[0].Source != "broken" || !slices.Equal(idsOf(got), idsOf(want)) {
 			t.Errorf("%s: degraded %+v, results %v, without the expert %v", name, got.Degraded, idsOf(got), idsOf(want))
 		}
-		_, err := engine.Embed(t.Context(), search.Caller{}, search.EmbedRequest{Expert: "broken", Input: []string{question}})
+		_, err := engine.Embed(t.Context(), search.Caller{}, lookup.EmbedRequest{Expert: "broken", Input: []string{question}})
 		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Kind != fault.Unavailable {
 			t.Errorf("%s: embedding: %v", name, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/lookup"
 )
 
 // echoing answers with its body and what a search of it finds, and has errors of its
@@ -141,11 +142,11 @@ func TestAdmitting(t *testing.T) {
 			return err
 		},
 		"embed": func(e Admitted) error {
-			_, err := e.Embed(t.Context(), search.Caller{}, search.EmbedRequest{Expert: "wiki", Input: []string{"bees"}})
+			_, err := e.Embed(t.Context(), search.Caller{}, lookup.EmbedRequest{Expert: "wiki", Input: []string{"bees"}})
 			return err
 		},
 		"rerank": func(e Admitted) error {
-			_, err := e.Rerank(t.Context(), search.Caller{}, search.RerankRequest{Question: "bees", Texts: []string{"bees"}})
+			_, err := e.Rerank(t.Context(), search.Caller{}, lookup.RerankRequest{Question: "bees", Texts: []string{"bees"}})
 			return err
 		},
 		"passage": func(e Admitted) error {

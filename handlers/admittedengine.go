@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
@@ -142,10 +143,10 @@ func (e *admittedEngine) Batch(
 func (e *admittedEngine) Embed(
 	ctx context.Context,
 	by search.Caller,
-	r search.EmbedRequest,
-) (search.EmbedResponse, error) {
+	r lookup.EmbedRequest,
+) (lookup.EmbedResponse, error) {
 	if p := e.hold(costOfTexts(len(r.Input))); p != nil {
-		return search.EmbedResponse{}, p
+		return lookup.EmbedResponse{}, p
 	}
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
@@ -155,10 +156,10 @@ func (e *admittedEngine) Embed(
 func (e *admittedEngine) Rerank(
 	ctx context.Context,
 	by search.Caller,
-	r search.RerankRequest,
-) (search.RerankResponse, error) {
+	r lookup.RerankRequest,
+) (lookup.RerankResponse, error) {
 	if p := e.hold(costOfTexts(len(r.Texts))); p != nil {
-		return search.RerankResponse{}, p
+		return lookup.RerankResponse{}, p
 	}
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
@@ -222,10 +223,10 @@ func (e *admittedEngine) Count(ctx context.Context, f storage.Filter) (int, erro
 	return out, err
 }
 
-func (e *admittedEngine) Misfits(ctx context.Context) ([]search.Misfits, error) {
+func (e *admittedEngine) Misfits(ctx context.Context) ([]lookup.Misfits, error) {
 	ctx, _, done := e.enterEngine(ctx, search.Caller{}, time.Time{})
 	defer done()
-	var out []search.Misfits
+	var out []lookup.Misfits
 	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
 		out, err = e.engine.Misfits(ctx)
 		return err
@@ -235,7 +236,7 @@ func (e *admittedEngine) Misfits(ctx context.Context) ([]search.Misfits, error) 
 
 func (e *admittedEngine) Documents(
 	ctx context.Context, by search.Caller,
-	r search.DocumentsRequest,
+	r lookup.DocumentsRequest,
 ) ([]corpus.Document, string, error) {
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
@@ -252,10 +253,10 @@ func (e *admittedEngine) DocumentText(
 	ctx context.Context, by search.Caller,
 	id string,
 	from, most int,
-) (search.DocumentText, error) {
+) (lookup.DocumentText, error) {
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
-	var out search.DocumentText
+	var out lookup.DocumentText
 	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
 		out, err = e.engine.DocumentText(ctx, by, id, from, most)
 		return err

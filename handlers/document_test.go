@@ -20,6 +20,7 @@ import (
 	"example.org/conclave/search"
 	"example.org/conclave/search/ask"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
@@ -27,7 +28,7 @@ import (
 // typesOfDocument returns the Go types that the document describes, by its names.
 func typesOfDocument() map[string]reflect.Type {
 	return map[string]reflect.Type{
-		"SearchRequest": reflect.TypeFor[search.Request](), "EmbedRequest": reflect.TypeFor[search.EmbedRequest](),
+		"SearchRequest": reflect.TypeFor[search.Request](), "EmbedRequest": reflect.TypeFor[lookup.EmbedRequest](),
 		"PassageRequest": reflect.TypeFor[corpus.Passage](), "SnapshotRequest": reflect.TypeFor[snapshotBody](), "ExpertRequest": reflect.TypeFor[expertBody](),
 		"DocumentReference": reflect.TypeFor[reply.DocumentReference](),
 		"Group":             reflect.TypeFor[reply.Group](),
@@ -37,7 +38,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"FacetValue":        reflect.TypeFor[storage.FacetValue](),
 		"Condition":         reflect.TypeFor[conditions.Condition](),
 		"DryRun":            reflect.TypeFor[DryRun](),
-		"Misfits":           reflect.TypeFor[search.Misfits](),
+		"Misfits":           reflect.TypeFor[lookup.Misfits](),
 		"ServedSettings":    reflect.TypeFor[ServedSettings](),
 		"SettingsAnswer":    reflect.TypeFor[SettingsAnswer](),
 		"FuseRequest":       reflect.TypeFor[search.FuseRequest](), "Highlight": reflect.TypeFor[reply.Highlight](), "Candidate": reflect.TypeFor[search.Candidate](), "CandidateScore": reflect.TypeFor[search.Said](), "FuseResponse": reflect.TypeFor[search.FuseResponse](),
@@ -50,7 +51,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"Generated":       reflect.TypeFor[reply.Generated](),
 		"Support":         reflect.TypeFor[reply.Support](),
 		"WrittenSentence": reflect.TypeFor[reply.WrittenSentence](), "Citation": reflect.TypeFor[reply.Citation](),
-		"Reader": reflect.TypeFor[learned.ReaderInfo](), "Reranker": reflect.TypeFor[learned.RerankerInfo](), "Took": reflect.TypeFor[reply.Took](), "Degradation": reflect.TypeFor[reply.Missing](), "EmbedResponse": reflect.TypeFor[search.EmbedResponse](),
+		"Reader": reflect.TypeFor[learned.ReaderInfo](), "Reranker": reflect.TypeFor[learned.RerankerInfo](), "Took": reflect.TypeFor[reply.Took](), "Degradation": reflect.TypeFor[reply.Missing](), "EmbedResponse": reflect.TypeFor[lookup.EmbedResponse](),
 		"Passage": reflect.TypeFor[PlacedPassage](), "PassageList": reflect.TypeFor[PassageList](),
 		"ExpertList": reflect.TypeFor[ExpertList](),
 		"Expert":     reflect.TypeFor[learned.ExpertInfo](), "Calibration": reflect.TypeFor[learned.CalibrationInfo](), "ReliabilityBin": reflect.TypeFor[learned.ReliabilityBin](), "Limits": reflect.TypeFor[Limits](),

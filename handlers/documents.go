@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/lookup"
 )
 
 // DocumentList is the answer of GET /v1/documents.
@@ -48,7 +49,7 @@ func (a *API) getDocuments(c *call) error {
 	if err != nil {
 		return err
 	}
-	found, next, err := engine.Documents(ctx, search.Caller{}, search.DocumentsRequest{
+	found, next, err := engine.Documents(ctx, search.Caller{}, lookup.DocumentsRequest{
 		After: text("after"), Prefix: text("prefix"), Match: text("q"), Limit: limit,
 	})
 	if err != nil {
@@ -128,7 +129,7 @@ func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 			p, version, ok, err := writer.Passage(
 				ctx,
 				id,
-				func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) },
+				func(bytes int) error { return take(ctx, lookup.PassageRoom(bytes)) },
 			)
 			if ok && err == nil {
 				ok, err = c.sees(&p)

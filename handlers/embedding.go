@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 )
 
 // postEmbed answers POST /v1/embed, with JSON unless the caller prefers npy.
 func (a *API) postEmbed(c *call) error {
-	var request search.EmbedRequest
+	var request lookup.EmbedRequest
 	if err := c.decodeBody(&request); err != nil {
 		return err
 	}

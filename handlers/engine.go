@@ -6,6 +6,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
@@ -14,8 +15,8 @@ import (
 type Engine interface {
 	Search(ctx context.Context, by search.Caller, r search.Request) (reply.Response, error)
 	Batch(ctx context.Context, by search.Caller, requests []search.Request, deliver func(search.Answer) error) error
-	Embed(ctx context.Context, by search.Caller, r search.EmbedRequest) (search.EmbedResponse, error)
-	Rerank(ctx context.Context, by search.Caller, r search.RerankRequest) (search.RerankResponse, error)
+	Embed(ctx context.Context, by search.Caller, r lookup.EmbedRequest) (lookup.EmbedResponse, error)
+	Rerank(ctx context.Context, by search.Caller, r lookup.RerankRequest) (lookup.RerankResponse, error)
 	Experts() []learned.ExpertInfo
 	Expert(name string) (learned.ExpertInfo, error)
 	Readers() []learned.ReaderInfo
@@ -38,14 +39,14 @@ type Engine interface {
 	Documents(
 		ctx context.Context,
 		by search.Caller,
-		r search.DocumentsRequest,
+		r lookup.DocumentsRequest,
 	) (found []corpus.Document, next string, err error)
 	// DocumentText returns the text of a document from a passage on, of at most so many bytes.
-	DocumentText(ctx context.Context, by search.Caller, id string, from, most int) (search.DocumentText, error)
+	DocumentText(ctx context.Context, by search.Caller, id string, from, most int) (lookup.DocumentText, error)
 	// Count returns how many passages a filter lets through.
 	Count(ctx context.Context, f storage.Filter) (int, error)
 	// Misfits returns the values of fields that do not have the declared types.
-	Misfits(ctx context.Context) ([]search.Misfits, error)
+	Misfits(ctx context.Context) ([]lookup.Misfits, error)
 	// Generation is the newest generation of the collection, and its passages.
 	Generation() (number uint64, passages int)
 	Limits() search.Limits

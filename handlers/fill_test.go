@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 )
 
 // TestFillIsEncodingJSON compares what fill makes of parsed JSON with what encoding/json makes
@@ -57,7 +58,7 @@ func TestFillIsEncodingJSON(t *testing.T) {
 	}{
 		{`{"question":"x","messages":[{"role":"user","content":"y"}],"k":3,"fusion":["rrf","sum"],"experts":["a"],"bm25":true,"weights":{"bm25":0.5},"fields":["title"],"filter":{"tags_any":["a"],"tags_all":[]},"answer":{"passages":3},"collapse":false}`, func() any { return new(search.Request) }},
 		{`{"question":"x","fusion":"auto","answer":true,"experts":[],"late":null}`, func() any { return new(search.Request) }},
-		{`{"expert":"a","input":["x"],"kind":"passage"}`, func() any { return new(search.EmbedRequest) }},
+		{`{"expert":"a","input":["x"],"kind":"passage"}`, func() any { return new(lookup.EmbedRequest) }},
 		{`{"fusion":"rrf","candidates":[{"id":"a","metadata":{"year":1e3,"deep":[1,{"a":2.50}]},"contributions":[{"source":"b","score":0.5,"rank":null,"origin":"hit"}],"rank":1}],"weights":{"b":2}}`, func() any { return new(search.FuseRequest) }},
 		{`{"name":"n","any":{"a":[1,2]},"pointer":{"name":"p"},"list":[{"name":"q"}],"strings":{"a":"b"},"Numbers":{"a":1e-3},"many":{"a":[1]},"small":-5,"count":7,"share":0.1,"-":"no","Unsaid":"no"}`, func() any { return new(all) }},
 	} {
@@ -93,7 +94,7 @@ func TestFillIsEncodingJSON(t *testing.T) {
 	if filled < 1000 || refused < 1000 {
 		t.Errorf("%d were filled, %d refused", filled, refused)
 	}
-	if err := fill(map[string]any{"expert": []any{}}, new(search.EmbedRequest)); err == nil ||
+	if err := fill(map[string]any{"expert": []any{}}, new(lookup.EmbedRequest)); err == nil ||
 		!strings.Contains(err.Error(), "expert") {
 		t.Errorf("an error that names no field: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/search"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 )
@@ -54,8 +55,8 @@ func (s *halted) Batch(
 func (s *halted) Embed(
 	ctx context.Context,
 	_ search.Caller,
-	r search.EmbedRequest,
-) (out search.EmbedResponse, err error) {
+	r lookup.EmbedRequest,
+) (out lookup.EmbedResponse, err error) {
 	if err := s.wait(ctx); err != nil {
 		return out, err
 	}
@@ -65,9 +66,9 @@ func (s *halted) Embed(
 func (s *halted) Rerank(
 	ctx context.Context,
 	_ search.Caller,
-	r search.RerankRequest,
-) (out search.RerankResponse, err error) {
-	return search.RerankResponse{Scores: make([]float32, len(r.Texts))}, s.wait(ctx)
+	r lookup.RerankRequest,
+) (out lookup.RerankResponse, err error) {
+	return lookup.RerankResponse{Scores: make([]float32, len(r.Texts))}, s.wait(ctx)
 }
 
 func (s *halted) Passage(

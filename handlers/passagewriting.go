@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/store"
 )
 
@@ -161,7 +162,7 @@ func (a *API) storedPassage(c *call) (corpus.Passage, string, error) {
 		passage, version, ok, err := writer.Passage(
 			ctx,
 			c.name,
-			func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) },
+			func(bytes int) error { return take(ctx, lookup.PassageRoom(bytes)) },
 		)
 		if err == nil && ok {
 			ok, err = c.sees(&passage)

@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
@@ -172,7 +173,7 @@ func TestLookups(t *testing.T) {
 		limits.Defaults.Auto != "rrf" {
 		t.Errorf("%+v, %v", limits, err)
 	}
-	var vectors search.EmbedResponse
+	var vectors lookup.EmbedResponse
 	if err := json.Unmarshal(s.post("/v1/embed", `{"expert":"wiki","input":["one","two"],"kind":"passage"}`).body,
 		&vectors); err != nil ||
 		len(vectors.Embeddings) != 2 ||

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"example.org/conclave/internal/collections"
-	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 )
 
 // Settings are those of a collection that change while it is served.
@@ -27,7 +27,7 @@ type SettingsAnswer struct {
 	Synonyms []collections.Synonyms `json:"synonyms"`
 	Fields   map[string]string      `json:"fields"` // types of fields
 	// Misfits are values that are there and do not have the declared type of their field.
-	Misfits []search.Misfits `json:"misfits"`
+	Misfits []lookup.Misfits `json:"misfits"`
 }
 
 // getSettings answers GET /v1/admin/settings.

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 )
 
@@ -42,8 +43,8 @@ func (idleEngine) Batch(
 	return nil
 }
 
-func (idleEngine) Embed(context.Context, search.Caller, search.EmbedRequest) (search.EmbedResponse, error) {
-	return search.EmbedResponse{}, nil
+func (idleEngine) Embed(context.Context, search.Caller, lookup.EmbedRequest) (lookup.EmbedResponse, error) {
+	return lookup.EmbedResponse{}, nil
 }
 
 // costly returns bodies made to cost more than they weigh. Each has about n bytes.

@@ -2,6 +2,9 @@ package search
 
 import (
 	"context"
+	"sync"
+	"time"
+
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/question"
@@ -9,8 +12,6 @@ import (
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/reply"
-	"sync"
-	"time"
 ) // askInConversation puts an inquiry to its sources, and at the same time the same question behind those before it
 // where there are any; behind "" is none.
 func (l *lineUp) askInConversation(

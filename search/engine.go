@@ -194,7 +194,8 @@ func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *sn
 	return o, nil
 }
 
-// rank completes and fuses. What it returns is done with once.
+// rank makes candidates of findings, a ranking of these and an answer of that, which no model has read yet. Call the
+// answer's Done at its end.
 func (l *lineUp) rank(
 	ctx context.Context,
 	by Caller,
@@ -205,29 +206,35 @@ func (l *lineUp) rank(
 	if err := o.found.CheckAnswered(findings); err != nil {
 		return nil, err
 	}
-	a := answering.New(&l.rules, p, o.found, findings)
-	a.EncodeReference(ctx)
-	behind := a.BehindEarlier(ctx, o.earlier)
+	candidates := answering.NewCandidates(&l.rules, p, o.found, findings)
+	candidates.EncodeReference(ctx)
+	behind := candidates.BehindEarlier(ctx, o.earlier)
 	if behind != nil {
 		defer behind.Done()
 	}
+	var a *answering.Answer
 	err := l.panel.Run.Compute(ctx, func(ctx context.Context) error {
-		if err := a.CompleteAndFuse(ctx); err != nil {
+		ranking, err := candidates.Rank(ctx)
+		if err != nil {
 			return err
 		}
 		if behind != nil {
-			if err := behind.CompleteAndFuse(ctx); err != nil {
+			earlier, err := behind.Rank(ctx)
+			if err != nil {
 				return err
 			}
-			a.AddEarlier(behind)
+			ranking.AddEarlier(earlier)
 		}
-		if err := presenting.NewPage(a, presenting.Asked{}, by.takeRoom).OrderByFields(ctx); err != nil {
+		if err := presenting.OrderByFields(ctx, ranking, by.takeRoom); err != nil {
 			return err
 		}
-		return run.Guard(a.CutToLimits)
+		return run.Guard(func() error {
+			a, err = answering.NewAnswer(ranking)
+			return err
+		})
 	})
 	if err != nil {
-		a.Done()
+		candidates.Done()
 		return nil, explainFailure(ctx, o.found.Inquiry.Timeout, err)
 	}
 	return a, nil

@@ -125,7 +125,9 @@ func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan.Pla
 		s.Hits = f.Hits
 		found.Sources = append(found.Sources, s)
 	}
-	a := answering.Answer{Found: p, Rules: &l.rules, Plan: by, Findings: p.All, Table: found.Table, Known: p.Encoded()}
+	a := answering.Ranking{Candidates: &answering.Candidates{
+		Found: p, Rules: &l.rules, Plan: by, Findings: p.All, Table: found.Table, Known: p.Encoded(),
+	}}
 	err := run.Guard(func() error {
 		if err := a.Complete(ctx); err != nil {
 			return err

@@ -3,10 +3,11 @@ package search
 import (
 	"context"
 	"errors"
-	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/run"
 	"fmt"
 	"time"
+
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
 )
 
 // explainFailure returns the error of a request whose sources answered and that has no

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 )
 
@@ -148,7 +149,7 @@ func TestAHeadThatFails(t *testing.T) {
 func TestEmbeddingBehindAHead(t *testing.T) {
 	s, head := headed()
 	e := s.engine(t)
-	got, err := e.Embed(t.Context(), Caller{}, EmbedRequest{Expert: "H", Input: []string{askedOften}})
+	got, err := e.Embed(t.Context(), Caller{}, lookup.EmbedRequest{Expert: "H", Input: []string{askedOften}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 )
 
@@ -166,7 +167,7 @@ func TestLateIsTheGates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := EmbedRequest{Expert: "tokens", Input: []string{"a"}}
+	request := lookup.EmbedRequest{Expert: "tokens", Input: []string{"a"}}
 	if _, err := e.Embed(context.Background(), Caller{}, request); err == nil ||
 		!strings.Contains(err.Error(), "every token") {
 		t.Errorf("a vector of a text: %v", err)

@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 )
 
@@ -89,7 +90,7 @@ func TestEmbed(t *testing.T) {
 		texts[i] = fmt.Sprint("text ", i)
 	}
 	for _, kind := range []string{"", "question", "passage"} {
-		got, err := e.Embed(context.Background(), Caller{}, EmbedRequest{Expert: "B", Kind: kind, Input: texts})
+		got, err := e.Embed(context.Background(), Caller{}, lookup.EmbedRequest{Expert: "B", Kind: kind, Input: texts})
 		if err != nil || got.Expert != "B" || got.Dimension != dimension || len(got.Embeddings) != 100 {
 			t.Fatalf("%q: %v, %d vectors of %d", kind, err, len(got.Embeddings), got.Dimension)
 		}
@@ -102,18 +103,18 @@ func TestEmbed(t *testing.T) {
 	s.config.Experts[0].Passages = nil
 	e = s.engine(t)
 	for _, c := range []struct {
-		request EmbedRequest
+		request lookup.EmbedRequest
 		kind    fault.ErrorKind
 		says    string
 	}{
-		{EmbedRequest{Expert: "x", Input: texts}, fault.Invalid, `no expert "x": the experts are A, B`},
-		{EmbedRequest{Expert: "B"}, fault.Invalid, "there are 0 texts: there have to be from 1 to 256"},
-		{EmbedRequest{Expert: "B", Input: make([]string, 257)}, fault.Invalid, "there are 257 texts"},
-		{EmbedRequest{Expert: "B", Input: []string{"a", " "}}, fault.Invalid, "the text is empty"},
-		{EmbedRequest{Expert: "B", Input: []string{"\xff"}}, fault.Invalid, "not valid UTF-8"},
-		{EmbedRequest{Expert: "B", Input: []string{strings.Repeat("x", 65537)}}, fault.Invalid, "has 65537 bytes"},
-		{EmbedRequest{Expert: "B", Input: texts, Kind: "document"}, fault.Invalid, "one of question, passage"},
-		{EmbedRequest{Expert: "A", Input: texts, Kind: "passage"}, fault.Invalid, "no passage encoder"},
+		{lookup.EmbedRequest{Expert: "x", Input: texts}, fault.Invalid, `no expert "x": the experts are A, B`},
+		{lookup.EmbedRequest{Expert: "B"}, fault.Invalid, "there are 0 texts: there have to be from 1 to 256"},
+		{lookup.EmbedRequest{Expert: "B", Input: make([]string, 257)}, fault.Invalid, "there are 257 texts"},
+		{lookup.EmbedRequest{Expert: "B", Input: []string{"a", " "}}, fault.Invalid, "the text is empty"},
+		{lookup.EmbedRequest{Expert: "B", Input: []string{"\xff"}}, fault.Invalid, "not valid UTF-8"},
+		{lookup.EmbedRequest{Expert: "B", Input: []string{strings.Repeat("x", 65537)}}, fault.Invalid, "has 65537 bytes"},
+		{lookup.EmbedRequest{Expert: "B", Input: texts, Kind: "document"}, fault.Invalid, "one of question, passage"},
+		{lookup.EmbedRequest{Expert: "A", Input: texts, Kind: "passage"}, fault.Invalid, "no passage encoder"},
 	} {
 		_, err := e.Embed(context.Background(), Caller{}, c.request)
 		if kindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) {
@@ -127,7 +128,7 @@ func TestEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = withNaN.Embed(context.Background(), Caller{}, EmbedRequest{Expert: "B", Input: texts})
+	_, err = withNaN.Embed(context.Background(), Caller{}, lookup.EmbedRequest{Expert: "B", Input: texts})
 	if kindOf(err) != fault.Unavailable ||
 		!strings.Contains(err.Error(), "the encoder gave NaN at 7") {
 		t.Errorf("a vector with NaN: %v", err)
@@ -143,7 +144,7 @@ func TestEmbed(t *testing.T) {
 	} {
 		s.encoders["B"].hook = c.hook
 		for _, kind := range []string{"question", "passage"} {
-			_, err := e.Embed(context.Background(), Caller{}, EmbedRequest{Expert: "B", Kind: kind, Input: texts})
+			_, err := e.Embed(context.Background(), Caller{}, lookup.EmbedRequest{Expert: "B", Kind: kind, Input: texts})
 			var refused *fault.Error
 			if !errors.As(err, &refused) || refused.Kind != c.kind || strings.Contains(refused.Detail, "secret") {
 				t.Errorf("%s, %s: kind %d, %v", name, kind, kindOf(err), err)
@@ -308,7 +309,7 @@ func TestClose(t *testing.T) {
 		}
 		for name, err := range map[string]error{
 			"search":  second(e.Search(context.Background(), Caller{}, Request{Question: askedOften})),
-			"embed":   second(e.Embed(context.Background(), Caller{}, EmbedRequest{Expert: "A", Input: []string{"x"}})),
+			"embed":   second(e.Embed(context.Background(), Caller{}, lookup.EmbedRequest{Expert: "A", Input: []string{"x"}})),
 			"passage": func() error { _, _, err := e.Passage(t.Context(), Caller{}, "p001"); return err }(),
 		} {
 			if kindOf(err) != fault.Unavailable {

@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 )
 
@@ -45,7 +46,7 @@ func TestTruncatedQuestions(t *testing.T) {
 	texts := []string{"a b c d e f", "a", "a b c d e", "f e d c b a"}
 	for name, want := range map[string][]int{"A": nil, "B": {0, 3}} {
 		for _, kind := range []string{learned.KindQuestion, learned.KindPassage} {
-			got, err := e.Embed(context.Background(), Caller{}, EmbedRequest{Expert: name, Kind: kind, Input: texts})
+			got, err := e.Embed(context.Background(), Caller{}, lookup.EmbedRequest{Expert: name, Kind: kind, Input: texts})
 			tokens := map[string]int{"A": 0, "B": 16}[name]
 			if err != nil || !slices.Equal(got.Truncated, want) || got.Tokens != tokens {
 				t.Errorf(

@@ -6,35 +6,17 @@ import (
 	"fmt"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 )
-
-// RerankRequest asks how well texts answer a question.
-type RerankRequest struct {
-	// Model is the name of a reranker or of the expert of late interaction. Any other name
-	// stands for the first reranker, or for late interaction where there is none.
-	Model    string
-	Question string
-	Texts    []string
-}
-
-// RerankResponse holds a score for each text, in their order: a reranker's logit, or what late
-// interaction would score it as a passage, which is at most 1 but for rounding, and can be below 0.
-type RerankResponse struct {
-	Expert    string // or reranker
-	Logits    bool   // the scores are a reranker's
-	Scores    []float32
-	Truncated []int // the texts of which the expert reads only the beginning, by position
-}
 
 // Rerank scores texts, which need not be stored, by a reranker or by late interaction. It has
 // Limits.Timeout, Limits.EmbedInputs texts of at most Limits.EmbedBytes each, and takes room
 // for the vectors of their tokens (Caller.TakeRoom); errors are *Error as for Search, with pointers
 // to /question and /texts.
-func (e *Engine) Rerank(ctx context.Context, by Caller, r RerankRequest) (out RerankResponse, err error) {
+func (e *Engine) Rerank(ctx context.Context, by Caller, r lookup.RerankRequest) (out lookup.RerankResponse, err error) {
 	l, err := e.begin()
 	if err != nil {
 		return out, err
@@ -48,7 +30,7 @@ func (e *Engine) Rerank(ctx context.Context, by Caller, r RerankRequest) (out Re
 		return out, wrong.Err()
 	}
 	wrong.Text("/question", "question", "empty_question", r.Question, l.limits.QuestionBytes)
-	checkTexts(&wrong, "/texts", r.Texts, l.limits)
+	lookup.CheckTexts(&wrong, "/texts", r.Texts, l.limits.EmbedInputs, l.limits.EmbedBytes)
 	if err := wrong.Err(); err != nil {
 		return out, err
 	}
@@ -61,22 +43,22 @@ func (e *Engine) Rerank(ctx context.Context, by Caller, r RerankRequest) (out Re
 	room := 0
 	for _, text := range r.Texts { // a vector for each token, of which there are fewer than bytes
 		room += 4 * x.Info.Dimension * min(
-			len(text)+specialTokens,
-			cmp.Or(x.Info.MaxTokens[learned.KindPassage], len(text)+specialTokens),
+			len(text)+lookup.SpecialTokens,
+			cmp.Or(x.Info.MaxTokens[learned.KindPassage], len(text)+lookup.SpecialTokens),
 		)
 	}
 	if err := by.takeRoom(ctx, room); err != nil {
 		return out, err
 	}
-	questions, err := embedQuestions(ctx, x, []string{r.Question}, learned.CheckTokens)
+	questions, err := lookup.EncodeQuestions(ctx, x, []string{r.Question}, learned.CheckTokens)
 	if err != nil {
 		return out, l.embedError(ctx, x, err)
 	}
-	vectors, err := embedPassages(ctx, x, r.Texts, learned.CheckTokens)
+	vectors, err := lookup.EncodePassages(ctx, x, r.Texts, learned.CheckTokens)
 	if err != nil {
 		return out, l.embedError(ctx, x, err)
 	}
-	out = RerankResponse{Expert: x.Name, Scores: make([]float32, len(vectors))}
+	out = lookup.RerankResponse{Expert: x.Name, Scores: make([]float32, len(vectors))}
 	_, out.Truncated = x.CountTokens(learned.KindPassage, r.Texts)
 	err = l.panel.Run.Compute(ctx, func(context.Context) error {
 		for i, v := range vectors {
@@ -88,7 +70,7 @@ func (e *Engine) Rerank(ctx context.Context, by Caller, r RerankRequest) (out Re
 		return nil
 	})
 	if err != nil {
-		return RerankResponse{}, l.embedError(ctx, x, err)
+		return lookup.RerankResponse{}, l.embedError(ctx, x, err)
 	}
 	return out, nil
 }
@@ -110,16 +92,16 @@ func (l *lineUp) rerankBy(
 	ctx context.Context,
 	by Caller,
 	x *learned.LoadedReranker,
-	r RerankRequest,
-) (RerankResponse, error) {
-	out := RerankResponse{Expert: x.Name, Logits: true}
+	r lookup.RerankRequest,
+) (lookup.RerankResponse, error) {
+	out := lookup.RerankResponse{Expert: x.Name, Logits: true}
 	passages := make([]corpus.Passage, len(r.Texts))
 	bytes := 0
 	for i, text := range r.Texts {
 		passages[i].Text = text
 		bytes += len(r.Question) + len(text)
 	}
-	if err := by.takeRoom(ctx, tokenRoom*bytes); err != nil {
+	if err := by.takeRoom(ctx, lookup.TokenRoom*bytes); err != nil {
 		return out, err
 	}
 	var said []learned.Relevance
@@ -131,7 +113,7 @@ func (l *lineUp) rerankBy(
 		return err
 	})
 	if err != nil {
-		return RerankResponse{}, l.modelError(ctx, fmt.Sprintf("reranker %q", x.Name), err)
+		return lookup.RerankResponse{}, lookup.ModelError(ctx, fmt.Sprintf("reranker %q", x.Name), l.limits.Timeout, err)
 	}
 	for i, s := range said {
 		out.Scores = append(out.Scores, float32(s.Score))
@@ -140,28 +122,4 @@ func (l *lineUp) rerankBy(
 		}
 	}
 	return out, nil
-}
-
-// tokenRoom is what a byte of a text takes at most as a token: its id, and what goes into the
-// graph.
-const tokenRoom = 4 + 3*8
-
-// specialTokens are at most added to a text.
-const specialTokens = 4
-
-// checkTexts checks a list of texts to encode.
-func checkTexts(w *fault.Problems, pointer string, texts []string, limits Limits) {
-	switch n := len(texts); {
-	case n == 0:
-		w.Add("out_of_range", pointer, "there are 0 texts: there have to be from 1 to %d", limits.EmbedInputs)
-	case n > limits.EmbedInputs:
-		w.Add("too_many_inputs", pointer, "there are %d texts: there have to be from 1 to %d", n, limits.EmbedInputs)
-	default:
-		for i, text := range texts {
-			if len(*w) > fault.MaxProblems {
-				break
-			}
-			w.Text(wording.Pointer(pointer, i), "text", "empty_text", text, limits.EmbedBytes)
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/lookup"
 )
 
 // EncodePassages encodes a passage as a vector for each of its words.
@@ -40,7 +41,7 @@ func TestRerank(t *testing.T) {
 	}
 	e := s.engine(t)
 	texts := []string{"red green", "blue", "red"}
-	got, err := e.Rerank(t.Context(), Caller{}, RerankRequest{Question: "red blue", Texts: texts})
+	got, err := e.Rerank(t.Context(), Caller{}, lookup.RerankRequest{Question: "red blue", Texts: texts})
 	if err != nil || len(got.Scores) != 3 || got.Expert != "tokens" {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -57,7 +58,7 @@ func TestRerank(t *testing.T) {
 			t.Errorf("%s: %v, want %v", text, got.Scores[i], sum)
 		}
 	}
-	for code, r := range map[string]RerankRequest{
+	for code, r := range map[string]lookup.RerankRequest{
 		"empty_question":  {Question: " ", Texts: texts},
 		"out_of_range":    {Question: "red"},
 		"too_many_inputs": {Question: "red", Texts: make([]string, 257)},
@@ -70,13 +71,13 @@ func TestRerank(t *testing.T) {
 		}
 	}
 	encoder.hook = func() error { return errors.New("as asked") }
-	if _, err := e.Rerank(t.Context(), Caller{}, RerankRequest{Question: "red", Texts: texts}); kindOf(
+	if _, err := e.Rerank(t.Context(), Caller{}, lookup.RerankRequest{Question: "red", Texts: texts}); kindOf(
 		err,
 	) != fault.Unavailable {
 		t.Errorf("an encoder that fails: %v", err)
 	}
 	s.config.Late = nil
-	_, err = s.engine(t).Rerank(t.Context(), Caller{}, RerankRequest{Question: "red", Texts: texts})
+	_, err = s.engine(t).Rerank(t.Context(), Caller{}, lookup.RerankRequest{Question: "red", Texts: texts})
 	if kindOf(err) != fault.Invalid ||
 		!strings.Contains(err.Error(), "late interaction") {
 		t.Errorf("without late interaction: %v", err)

@@ -10,14 +10,6 @@ import (
 // RoomBytes returns the most room that an answer takes (Caller.TakeRoom).
 func (l Limits) RoomBytes() int { return answering.Copies * l.AnswerBytes }
 
-// numberRoom is what a number of a vector takes: itself, and with its comma as JSON.
-const numberRoom = 4 + 13*answering.Copies
-
-// PassageRoom returns the room that a passage takes which has so many bytes as it is stored.
-func PassageRoom(bytes int) int {
-	return answering.Copies * (bytes + answering.ResultBytes + answering.MetadataGrows*min(bytes, answering.MetadataSmall))
-}
-
 // waitForEarlier waits until the answers before this one are delivered. That time does not count:
 // the context that it returns has as much time left as before.
 func waitForEarlier(

@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 )
 
@@ -67,7 +68,7 @@ func TestSparseExpert(t *testing.T) {
 	if at < 0 || r.Sources[at].Kind != reply.KindSparse || r.Sources[at].Hits == 0 || len(scores) == 0 {
 		t.Fatalf("%+v, %d scores", r.Sources, len(scores))
 	}
-	request := search.EmbedRequest{Expert: "splade", Input: []string{"x"}}
+	request := lookup.EmbedRequest{Expert: "splade", Input: []string{"x"}}
 	if _, err := a.Engine.Embed(t.Context(), search.Caller{}, request); err == nil ||
 		!strings.Contains(err.Error(), "weighs word pieces") {
 		t.Errorf("a vector of it: %v", err)

@@ -7,6 +7,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 )
 
 // fileTotals is the number of files of a collection and their total size in bytes.
@@ -44,7 +45,7 @@ func (c *countedFiles) countFor(ctx context.Context, e handlers.DocumentKeeper) 
 	if known && kept.number == generation && kept.passages == passages {
 		return kept.totals, nil
 	}
-	request := search.DocumentsRequest{Limit: e.Limits().K}
+	request := lookup.DocumentsRequest{Limit: e.Limits().K}
 	for {
 		found, next, err := e.Documents(ctx, search.Caller{}, request)
 		if err != nil {

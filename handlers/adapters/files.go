@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/lookup"
 )
 
 // OpenAI's files and those of a vector store are the documents of the collection: what is
@@ -275,7 +276,7 @@ const (
 // listFiles lists documents in the order of their ids.
 func listFiles(r *http.Request, e handlers.DocumentKeeper, show func(handlers.KeptDocument) any) (any, error) {
 	query := r.URL.Query()
-	request := search.DocumentsRequest{Limit: defaultFiles}
+	request := lookup.DocumentsRequest{Limit: defaultFiles}
 	if given := query.Get("limit"); given != "" {
 		n, err := strconv.Atoi(given)
 		if err != nil || n < 1 || n > mostFiles {

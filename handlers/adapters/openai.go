@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 )
 
@@ -137,12 +138,12 @@ func embed(
 	expert string,
 	input []string,
 	asQuestions, truncate bool,
-) (out search.EmbedResponse, err error) {
+) (out lookup.EmbedResponse, err error) {
 	kind := learned.KindPassage
 	if asQuestions {
 		kind = learned.KindQuestion
 	}
-	out, err = e.Embed(ctx, search.Caller{}, search.EmbedRequest{Expert: expert, Input: input, Kind: kind})
+	out, err = e.Embed(ctx, search.Caller{}, lookup.EmbedRequest{Expert: expert, Input: input, Kind: kind})
 	if err == nil && len(out.Truncated) > 0 && !truncate {
 		info, err := e.Expert(expert)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 
 	"github.com/go-json-experiment/json"
@@ -16,7 +17,7 @@ import (
 
 // rerankers returns the interfaces of Text Embeddings Inference, whose model is the first
 // expert, and of Cohere's rerank. Texts are scored by a reranker, where one is loaded, or by
-// late interaction: see search.RerankRequest.Model.
+// late interaction: see lookup.RerankRequest.Model.
 func rerankers() []handlers.Adapter {
 	adapters := []handlers.Adapter{
 		{
@@ -130,7 +131,7 @@ func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	ranked, truncated, err := ranks(ctx, e, search.RerankRequest{Question: in.Query, Texts: in.Texts}, in.RawScores)
+	ranked, truncated, err := ranks(ctx, e, lookup.RerankRequest{Question: in.Query, Texts: in.Texts}, in.RawScores)
 	if err == nil && len(truncated) > 0 && !in.Truncate {
 		err = invalid(
 			"too_long",
@@ -155,7 +156,7 @@ func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]
 func ranks(
 	ctx context.Context,
 	e handlers.Engine,
-	r search.RerankRequest,
+	r lookup.RerankRequest,
 	raw bool,
 ) (out []inferRank, truncated []int, err error) {
 	scored, err := e.Rerank(ctx, search.Caller{}, r)
@@ -196,7 +197,7 @@ func inferenceError(p *handlers.Problem) (int, any) {
 }
 
 type rerankRequest struct {
-	Model           string     `json:"model"` // see search.RerankRequest
+	Model           string     `json:"model"` // see lookup.RerankRequest
 	Query           string     `json:"query"`
 	Documents       []document `json:"documents"`
 	TopN            *int       `json:"top_n"`
@@ -253,7 +254,7 @@ func rerank(ctx context.Context, e handlers.Engine, in rerankRequest) (out reran
 	for i, d := range in.Documents {
 		given[i] = d.Text
 	}
-	ranked, _, err := ranks(ctx, e, search.RerankRequest{Model: in.Model, Question: in.Query, Texts: given}, false)
+	ranked, _, err := ranks(ctx, e, lookup.RerankRequest{Model: in.Model, Question: in.Query, Texts: given}, false)
 	if err != nil {
 		return out, err
 	}

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/search"
 	"example.org/conclave/search/ask"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 )
 
@@ -30,7 +31,7 @@ func TestEmbeddings(t *testing.T) {
 	s := serve(t, realclients.ServerOptions{})
 	texts := []string{"a lamp", "the moon and the fox"}
 	for model, kind := range map[string]string{"base": "passage", "base:question": "question"} {
-		var want search.EmbedResponse
+		var want lookup.EmbedResponse
 		s.ask(http.MethodPost, "/v1/embed", object{"expert": "base", "kind": kind, "input": texts}, &want)
 		for _, format := range []string{"float", "base64", ""} {
 			body := object{"model": model, "input": texts}
@@ -74,7 +75,7 @@ func TestEmbeddings(t *testing.T) {
 	}
 	var inferred [][]float32
 	s.ask(http.MethodPost, "/embed", object{"inputs": texts, "normalize": false, "prompt_name": nil}, &inferred)
-	var want search.EmbedResponse
+	var want lookup.EmbedResponse
 	s.ask(http.MethodPost, "/v1/embed", object{"expert": "base", "kind": "passage", "input": texts}, &want)
 	if !slices.EqualFunc(inferred, want.Embeddings, slices.Equal) {
 		t.Errorf("%v, want %v", inferred, want.Embeddings)

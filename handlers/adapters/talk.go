@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/talk"
 	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 )
 
@@ -100,7 +101,7 @@ func listDocuments(ctx context.Context, e handlers.Engine) (all overview, err er
 	_, all.passages = e.Generation()
 	after := ""
 	for len(all.documents) < mostListed {
-		found, next, err := e.Documents(ctx, search.Caller{}, search.DocumentsRequest{After: after, Limit: listedAtOnce})
+		found, next, err := e.Documents(ctx, search.Caller{}, lookup.DocumentsRequest{After: after, Limit: listedAtOnce})
 		if err != nil {
 			return all, err
 		}
@@ -259,7 +260,7 @@ func (a *chatAnswer) talkAboutOne(
 func documentsNamed(ctx context.Context, e handlers.Engine, name string) (named []corpus.Document, err error) {
 	after := ""
 	for looked := 0; looked < mostListed; looked += listedAtOnce {
-		r := search.DocumentsRequest{Match: name, After: after, Limit: listedAtOnce}
+		r := lookup.DocumentsRequest{Match: name, After: after, Limit: listedAtOnce}
 		found, next, err := e.Documents(ctx, search.Caller{}, r)
 		if err != nil {
 			return nil, err

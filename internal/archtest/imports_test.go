@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 		"internal/wording", "search/ask", "search/extract", "search/fault", "search/internal/answering",
 		"search/internal/content", "search/internal/plan", "search/internal/presenting", "search/internal/question",
 		"search/internal/run", "search/internal/snapshot", "search/internal/sources", "search/learned",
-		"search/reply", "search/storage", "search/turn",
+		"search/lookup", "search/reply", "search/storage", "search/turn",
 	},
 	"search/fault":                     {"internal/wording"},
 	"search/internal/answering/naming": {},
@@ -80,6 +80,11 @@ var allowed = map[string][]string{
 	"search/extract":    {"internal/corpus", "search/ask", "search/internal/run", "search/learned", "search/reply"},
 	"search/learned":    {"internal/corpus", "search/reply"},
 	"search/reply":      {"internal/corpus", "search/internal/run", "search/storage"},
+	"search/lookup": {
+		"internal/conditions", "internal/corpus", "internal/identity", "internal/rank", "internal/wording",
+		"search/fault", "search/internal/answering", "search/internal/presenting", "search/internal/run",
+		"search/internal/snapshot", "search/learned", "search/reply", "search/storage", "search/turn",
+	},
 	"calibration": {
 		"fusion", "internal/disk", "internal/questions", "internal/rank", "search", "search/extract", "search/reply",
 	},
@@ -132,11 +137,12 @@ var allowed = map[string][]string{
 		"documents", "handlers/web", "internal/collections", "internal/conditions", "internal/corpus",
 		"internal/identity", "internal/jobs", "internal/judgments", "internal/keeping", "internal/languages",
 		"internal/originals", "internal/overload", "internal/plaintext", "internal/wording", "search", "search/ask",
-		"search/fault", "search/learned", "search/reply", "search/storage", "search/turn", "store",
+		"search/fault", "search/learned", "search/lookup", "search/reply", "search/storage", "search/turn", "store",
 	},
 	"handlers/adapters": {
 		"handlers", "internal/collections", "internal/conditions", "internal/corpus", "internal/identity",
-		"internal/talk", "search", "search/ask", "search/fault", "search/learned", "search/reply", "search/storage",
+		"internal/talk", "search", "search/ask", "search/fault", "search/learned", "search/lookup", "search/reply",
+		"search/storage",
 	},
 	"handlers/web": {"docs"},
 
@@ -193,7 +199,8 @@ var allowed = map[string][]string{
 		"internal/assembly", "internal/capacity", "internal/collections", "internal/conditions", "internal/corpus",
 		"internal/disk", "internal/experts", "internal/guide", "internal/jobs", "internal/judgments",
 		"internal/keeping", "internal/originals", "internal/overload", "internal/provision", "internal/questions",
-		"internal/stores", "models", "search", "search/learned", "search/reply", "search/storage", "shipped", "store",
+		"internal/stores", "models", "search", "search/learned", "search/lookup", "search/reply", "search/storage",
+		"shipped", "store",
 	},
 
 	"cmd": {"*"},

@@ -18,6 +18,7 @@ import (
 	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
@@ -253,7 +254,7 @@ func TestEmbed(t *testing.T) {
 		}
 		got, err := l.Engine.Embed(
 			context.Background(), search.Caller{},
-			search.EmbedRequest{Expert: name, Kind: "passage", Input: []string{text}},
+			lookup.EmbedRequest{Expert: name, Kind: "passage", Input: []string{text}},
 		)
 		if err != nil || got.Dimension != x.Dimension() || !reflect.DeepEqual(got.Embeddings, want) {
 			t.Errorf("%s: passage %v, %v", name, got.Embeddings, err)
@@ -262,7 +263,7 @@ func TestEmbed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err = l.Engine.Embed(context.Background(), search.Caller{}, search.EmbedRequest{Expert: name, Input: []string{text, "another"}})
+		got, err = l.Engine.Embed(context.Background(), search.Caller{}, lookup.EmbedRequest{Expert: name, Input: []string{text, "another"}})
 		if err != nil || len(got.Embeddings) != 2 || !reflect.DeepEqual(got.Embeddings[0], question) {
 			t.Errorf("%s: question %v, %v", name, got.Embeddings, err)
 		}

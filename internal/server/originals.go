@@ -8,6 +8,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/originals"
 	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 	"example.org/conclave/store"
 )
 
@@ -103,7 +104,7 @@ func (s *collection) usedOriginals(ctx context.Context) (map[string]bool, error)
 		found, next, err := s.assembly.Engine.Documents(
 			ctx,
 			search.Caller{},
-			search.DocumentsRequest{After: after, Limit: 500},
+			lookup.DocumentsRequest{After: after, Limit: 500},
 		)
 		if err != nil {
 			return nil, err

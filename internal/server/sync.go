@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 )
 
 // SyncRequest says which collection Sync makes equal to which files.
@@ -84,5 +85,5 @@ func (t target) Delete(ctx context.Context, id string) (keeping.Result, error) {
 
 // Documents implements keeping.Target.
 func (t target) Documents(ctx context.Context, after string, limit int) ([]corpus.Document, string, error) {
-	return t.engine.Documents(ctx, search.Caller{}, search.DocumentsRequest{After: after, Limit: limit})
+	return t.engine.Documents(ctx, search.Caller{}, lookup.DocumentsRequest{After: after, Limit: limit})
 }

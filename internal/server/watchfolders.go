@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/search"
+	"example.org/conclave/search/lookup"
 )
 
 // tryFilesAgain is the time after which an unchanged file that could not be read is tried again.
@@ -278,7 +279,7 @@ func (s *collection) followsRoot(ctx context.Context, root string) (bool, error)
 		found, next, err := s.assembly.Engine.Documents(
 			ctx,
 			search.Caller{},
-			search.DocumentsRequest{After: after, Limit: 500},
+			lookup.DocumentsRequest{After: after, Limit: 500},
 		)
 		if err != nil {
 			return false, err

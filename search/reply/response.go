@@ -2,9 +2,9 @@
 // contributions of sources, extracts, written answers, verdicts.
 package reply
 
-import (
-	"example.org/conclave/search/storage"
-) // Response is the answer to one Request: Results for one fusion method (an
+import "example.org/conclave/search/storage"
+
+// Response is the answer to one Request: Results for one fusion method (an
 // empty array when nothing was found), Rankings for a list of them. Fusion is
 // the method that was used: for "auto", what it stands for.
 type Response struct {

@@ -17,50 +17,50 @@ import (
 // fills in the true scores of what a source did not return where a method will use
 // them. A source whose true scores cannot be had is completed by its lowest score,
 // which the origin of its contributions and a note under Degraded say.
-func (a *Answer) Complete(ctx context.Context) error {
-	for _, f := range a.Findings {
+func (c *Candidates) Complete(ctx context.Context) error {
+	for _, f := range c.Findings {
 		if f.Status == reply.StatusOK && f.Lacks != nil {
-			a.Degraded = append(a.Degraded, reply.Missing{Source: f.Source.Name(), Reason: f.Lacks.Reason})
+			c.Degraded = append(c.Degraded, reply.Missing{Source: f.Source.Name(), Reason: f.Lacks.Reason})
 		}
 	}
-	if err := a.tabulate(); err != nil {
+	if err := c.tabulate(); err != nil {
 		return err
 	}
-	exact := a.Plan.Missing == fusion.Exact &&
-		slices.ContainsFunc(a.Plan.Methods, func(m plan.Method) bool { return m.Takes(fusion.OptionMissing) })
+	exact := c.Plan.Missing == fusion.Exact &&
+		slices.ContainsFunc(c.Plan.Methods, func(m plan.Method) bool { return m.Takes(fusion.OptionMissing) })
 	if exact ||
 		slices.ContainsFunc(
-			a.Findings,
+			c.Findings,
 			func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Follows },
 		) {
-		deletedSince, err := a.Found.View.Narrowed.Prefetch(ctx, a.Table.Ordinals())
+		deletedSince, err := c.Found.View.Narrowed.Prefetch(ctx, c.Table.Ordinals())
 		if err != nil {
-			return fmt.Errorf("fetching the scores of %d passages: %w", a.Table.Len(), err)
+			return fmt.Errorf("fetching the scores of %d passages: %w", c.Table.Len(), err)
 		}
 		if len(deletedSince) > 0 {
-			for i := range a.Findings {
-				f := &a.Findings[i]
+			for i := range c.Findings {
+				f := &c.Findings[i]
 				f.Hits = slices.DeleteFunc(
 					f.Hits,
 					func(h rank.Hit) bool { return slices.Contains(deletedSince, h.Ordinal) },
 				)
 			}
-			if err := a.tabulate(); err != nil {
+			if err := c.tabulate(); err != nil {
 				return err
 			}
 		}
 	}
 	var passages []rank.Ordinal
 	var scores []float32
-	for i := range a.Findings {
-		f := &a.Findings[i]
+	for i := range c.Findings {
+		f := &c.Findings[i]
 		if f.Status != reply.StatusOK || !f.Follows && !exact {
 			continue
 		}
-		passages = a.Table.Missing(i, passages[:0])
+		passages = c.Table.Missing(i, passages[:0])
 		scores = append(scores[:0], make([]float32, len(passages))...)
 		if f.Follows {
-			a.follow(ctx, i, passages, scores)
+			c.follow(ctx, i, passages, scores)
 			continue
 		}
 		if len(passages) == 0 {
@@ -70,19 +70,19 @@ func (a *Answer) Complete(ctx context.Context) error {
 			if err := f.Score(ctx, passages, scores); err != nil {
 				return err
 			}
-			return a.Table.Complete(i, scores)
+			return c.Table.Complete(i, scores)
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			a.Found.Panel.Run.Report.Source(
+			c.Found.Panel.Run.Report.Source(
 				ctx,
 				f.Source.Name(),
 				reply.StatusFailed,
 				fmt.Errorf("exact scores: %w", err),
 			)
-			a.Degraded = append(a.Degraded, reply.Missing{Source: f.Source.Name(),
+			c.Degraded = append(c.Degraded, reply.Missing{Source: f.Source.Name(),
 				Reason: "its true scores for the others' passages could not be read; its lowest score stands in for them"})
 		}
 	}
@@ -90,18 +90,18 @@ func (a *Answer) Complete(ctx context.Context) error {
 }
 
 // tabulate makes the table of candidates of what was found.
-func (a *Answer) tabulate() error {
-	lists := make([][]rank.Hit, len(a.Findings))
-	for i, f := range a.Findings {
+func (c *Candidates) tabulate() error {
+	lists := make([][]rank.Hit, len(c.Findings))
+	for i, f := range c.Findings {
 		lists[i] = f.Hits
 	}
-	if err := a.Table.Reset(lists); err != nil {
+	if err := c.Table.Reset(lists); err != nil {
 		return err
 	}
-	a.Table.Admit(a.others)
-	a.Table.OrderTies(func(passages []rank.Ordinal) {
-		if err := a.Found.View.Passages().SortByID(passages); err != nil {
-			a.untied = fmt.Errorf("ordering passages with equal scores: %w", err)
+	c.Table.Admit(c.others)
+	c.Table.OrderTies(func(passages []rank.Ordinal) {
+		if err := c.Found.View.Passages().SortByID(passages); err != nil {
+			c.untied = fmt.Errorf("ordering passages with equal scores: %w", err)
 		}
 	})
 	return nil
@@ -109,19 +109,19 @@ func (a *Answer) tabulate() error {
 
 // follow lets a source score all candidates. When it fails, it is left out like one
 // that did not answer.
-func (a *Answer) follow(ctx context.Context, column int, candidates []rank.Ordinal, scores []float32) {
-	f := &a.Findings[column]
+func (c *Candidates) follow(ctx context.Context, column int, candidates []rank.Ordinal, scores []float32) {
+	f := &c.Findings[column]
 	f.Cause = run.Guard(func() error {
-		return a.Found.Panel.Run.Stage(ctx, f.Source.Name(), run.StageSearch, &f.Took.Search, func() error {
+		return c.Found.Panel.Run.Stage(ctx, f.Source.Name(), run.StageSearch, &f.Took.Search, func() error {
 			if err := f.Score(ctx, candidates, scores); err != nil {
 				return err
 			}
-			return a.Table.Follow(column, scores)
+			return c.Table.Follow(column, scores)
 		})
 	})
 	if f.Cause != nil {
 		f.Status = reply.StatusFailed
 		f.Reason = "it failed; the server's log says why"
-		a.Found.Panel.Run.Report.Source(ctx, f.Source.Name(), f.Status, f.Cause)
+		c.Found.Panel.Run.Report.Source(ctx, f.Source.Name(), f.Status, f.Cause)
 	}
 }

@@ -33,24 +33,24 @@ type Credited struct {
 }
 
 // Credit adds a contribution that is not a source's, such as a reader's, to those of a passage in a ranking.
-func (a *Answer) Credit(ranking int, passage rank.Ordinal, c reply.Contribution) {
-	if a.Credits == nil {
-		a.Credits = map[Credited][]reply.Contribution{}
+func (r *Ranking) Credit(ranking int, passage rank.Ordinal, c reply.Contribution) {
+	if r.Credits == nil {
+		r.Credits = map[Credited][]reply.Contribution{}
 	}
 	at := Credited{ranking, passage}
-	a.Credits[at] = append(a.Credits[at], c)
+	r.Credits[at] = append(r.Credits[at], c)
 }
 
 // raise returns items, in their order, with what a model said of each added to their scores, times
 // a weight. A contribution is how far what is said lies above the least, so that none
 // falls behind what was not scored.
-func (a *Answer) raise(items []fusion.Item, said []float64, weight float64, source, origin string) []fusion.Item {
+func (r *Ranking) raise(items []fusion.Item, said []float64, weight float64, source, origin string) []fusion.Item {
 	raised := slices.Clone(items)
 	least := slices.Min(said)
 	for i := range raised {
 		above := said[i] - least
 		raised[i].Score += weight * above
-		a.Credit(0, raised[i].Ordinal, reply.Contribution{
+		r.Credit(0, raised[i].Ordinal, reply.Contribution{
 			Source:       source,
 			Score:        run.Ptr(run.Printed(above)),
 			Origin:       origin,

@@ -20,25 +20,25 @@ func earlierWeight(message string) float64 {
 	return min(earlierMost, earlierWords/float64(max(len(strings.Fields(message)), 1)))
 }
 
-// BehindEarlier returns the answer to the question asked together with the messages before it, which is to be
-// completed and fused too. Each of the two answers gets the passages of the other as candidates. It returns nil if
+// BehindEarlier returns the candidates of the question asked together with the messages before it, which are to be
+// ranked too. Each of the two gets the passages that the other's sources found. It returns nil if
 // earlier is nil, or if no source answered; then a note under Degraded says so.
-func (a *Answer) BehindEarlier(ctx context.Context, earlier *sources.Findings) *Answer {
+func (c *Candidates) BehindEarlier(ctx context.Context, earlier *sources.Findings) *Candidates {
 	if earlier == nil {
 		return nil
 	}
-	findings := earlier.FindingsOf(&a.Plan.Inquiry)
+	findings := earlier.FindingsOf(&c.Plan.Inquiry)
 	if err := earlier.CheckAnswered(findings); err != nil {
-		a.Degraded = append(a.Degraded, reply.Missing{
+		c.Degraded = append(c.Degraded, reply.Missing{
 			Source: reply.EarlierSource,
 			Reason: "the question was asked without the messages before it: behind them no source answered in time",
 		})
 		return nil
 	}
-	behind := New(a.Rules, a.Plan, earlier, findings)
+	behind := NewCandidates(c.Rules, c.Plan, earlier, findings)
 	behind.EncodeReference(ctx)
-	behind.others = foundBy(a.Findings)
-	a.others = foundBy(behind.Findings)
+	behind.others = foundBy(c.Findings)
+	c.others = foundBy(behind.Findings)
 	return behind
 }
 
@@ -57,10 +57,10 @@ func foundBy(findings []sources.Finding) []rank.Ordinal {
 // AddEarlier adds to the score of each passage how far its score in behind lies above the lowest one there, times a
 // weight. The confidence becomes that of the question that ranks the first passage first: if both do, the higher one,
 // if neither does, the lower one. A reranker gets the question whose confidence it is.
-func (a *Answer) AddEarlier(behind *Answer) {
-	weight := earlierWeight(a.Found.Inquiry.Question)
-	for i := range a.Rankings {
-		own := &a.Rankings[i]
+func (r *Ranking) AddEarlier(behind *Ranking) {
+	weight := earlierWeight(r.Found.Inquiry.Question)
+	for i := range r.Rankings {
+		own := &r.Rankings[i]
 		other := &behind.Rankings[i]
 		if len(own.Items) == 0 || len(other.Items) == 0 {
 			continue
@@ -78,7 +78,7 @@ func (a *Answer) AddEarlier(behind *Answer) {
 				score = least
 			}
 			item.Score += weight * (score - least)
-			a.Credit(i, item.Ordinal, reply.Contribution{
+			r.Credit(i, item.Ordinal, reply.Contribution{
 				Source:       reply.EarlierSource,
 				Score:        run.Ptr(run.Printed(score - least)),
 				Origin:       reply.OriginEarlier,
@@ -100,13 +100,13 @@ func (a *Answer) AddEarlier(behind *Answer) {
 		if FollowsEarlier(first == alone, first == other.Items[0].Ordinal, own.Confidence, other.Confidence) {
 			own.Confidence, own.Any = other.Confidence, other.Any
 			if i == 0 {
-				a.Asked = behind.Found.Inquiry.Question
+				r.Asked = behind.Found.Inquiry.Question
 			}
 		}
 	}
 	for _, m := range behind.Degraded {
-		if !slices.Contains(a.Degraded, m) {
-			a.Degraded = append(a.Degraded, m)
+		if !slices.Contains(r.Degraded, m) {
+			r.Degraded = append(r.Degraded, m)
 		}
 	}
 }

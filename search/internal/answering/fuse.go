@@ -14,47 +14,47 @@ import (
 )
 
 // fuse ranks the candidates by every method.
-func (a *Answer) fuse(ctx context.Context) error {
-	for _, m := range a.Plan.Methods {
+func (r *Ranking) fuse(ctx context.Context) error {
+	for _, m := range r.Plan.Methods {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		in := fusion.Input{Table: a.Table}
+		in := fusion.Input{Table: r.Table}
 		if m.WeighsByQuestion() {
-			in.Sources = a.Observe(ctx)
-			if a.Rules.judges() {
-				in.Wording, _ = a.Found.Panel.Wording(a.Found.Inquiry.Question)
-				in.Wording.Keys = a.Keys(ctx)
+			in.Sources = r.Observe(ctx)
+			if r.Rules.judges() {
+				in.Wording, _ = r.Found.Panel.Wording(r.Found.Inquiry.Question)
+				in.Wording.Keys = r.Keys(ctx)
 			}
 		} else {
-			in.Sources = slices.DeleteFunc(a.Observed(ctx, new(sources.Familiarities), false), func(o fusion.Observed) bool {
-				return a.Found.Panel.Excluded(a.Plan.Offer, m.Method, a.Findings[o.Column].At) != ""
+			in.Sources = slices.DeleteFunc(r.Observed(ctx, new(sources.Familiarities), false), func(o fusion.Observed) bool {
+				return r.Found.Panel.Excluded(r.Plan.Offer, m.Method, r.Findings[o.Column].At) != ""
 			})
 		}
-		k := max(a.Plan.K, a.Plan.Offset+a.Plan.Answer.Passages, a.Plan.Reranked)
-		if a.Plan.GroupBy != "" || a.others != nil || a.Plan.ReadsFields() { // any of the candidates may come to be answered
-			k = max(k, a.Table.Len())
+		k := max(r.Plan.K, r.Plan.Offset+r.Plan.Answer.Passages, r.Plan.Reranked)
+		if r.Plan.GroupBy != "" || r.others != nil || r.Plan.ReadsFields() { // any of the candidates may come to be answered
+			k = max(k, r.Table.Len())
 		}
-		ranking, err := m.Fuse(in, a.settings(), k)
+		ranking, err := m.Fuse(in, r.settings(), k)
 		if err != nil {
 			return fmt.Errorf("fusing by %s: %w", m.Name, err)
 		}
-		if err := a.surely(ctx, m, in, &ranking, k); err != nil {
+		if err := r.surely(ctx, m, in, &ranking, k); err != nil {
 			return err
 		}
-		CapByVerdict(&ranking, a.Rules.Answerability)
-		if a.Plan.GroupBy != "" {
+		CapByVerdict(&ranking, r.Rules.Answerability)
+		if r.Plan.GroupBy != "" {
 			ranking.Any = nil // it is not known of other passages than the first
 		}
-		if a.Keyless != nil && m.WeighsByQuestion() { // it was read from what nobody knows
+		if r.Keyless != nil && m.WeighsByQuestion() { // it was read from what nobody knows
 			ranking.Confidence, ranking.Any, ranking.Answerable = nil, nil, nil
 		}
-		a.Rankings = append(a.Rankings, ranking)
+		r.Rankings = append(r.Rankings, ranking)
 	}
-	if a.Keyless != nil {
-		a.Found.Panel.Run.Report.Source(ctx, reply.WordSource, reply.StatusFailed, fmt.Errorf("looking up the question's keys: %w", a.Keyless))
+	if r.Keyless != nil {
+		r.Found.Panel.Run.Report.Source(ctx, reply.WordSource, reply.StatusFailed, fmt.Errorf("looking up the question's keys: %w", r.Keyless))
 	}
-	return a.untied
+	return r.untied
 }
 
 // CapByVerdict lowers the confidences of a ranking to its chance that the collection answers, if that means
@@ -71,22 +71,22 @@ func CapByVerdict(r *fusion.Ranking, by *learned.Answerability) {
 }
 
 // settings returns what the line-up and the request decide.
-func (a *Answer) settings() fusion.Settings {
-	d := a.Rules
+func (c *Candidates) settings() fusion.Settings {
+	d := c.Rules
 	s := fusion.Settings{
-		Missing: a.Plan.Missing, Normalisation: a.Plan.Normalise, Alpha: d.Alpha,
-		Sharpness: cmp.Or(a.Plan.Sharpness, d.Sharpness),
-		CCE:       d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: a.Plan.Inquiry.Most,
+		Missing: c.Plan.Missing, Normalisation: c.Plan.Normalise, Alpha: d.Alpha,
+		Sharpness: cmp.Or(c.Plan.Sharpness, d.Sharpness),
+		CCE:       d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: c.Plan.Inquiry.Most,
 		Chances: d.Chances, CloseOnly: d.ChancesBasis == reply.BasisShipped,
 	}
-	s.CCE.Sharpness = a.Plan.Sharpness
+	s.CCE.Sharpness = c.Plan.Sharpness
 	if d.Answerability != nil {
 		s.Answerable = d.Answerability.Chance
 	}
-	if len(a.Plan.Weights) > 0 {
-		s.Weights = make(map[int]float64, len(a.Plan.Weights))
-		for i := range a.Findings {
-			if w, ok := a.Plan.Weights[a.Findings[i].Source.Name()]; ok {
+	if len(c.Plan.Weights) > 0 {
+		s.Weights = make(map[int]float64, len(c.Plan.Weights))
+		for i := range c.Findings {
+			if w, ok := c.Plan.Weights[c.Findings[i].Source.Name()]; ok {
 				s.Weights[i] = w
 			}
 		}
@@ -95,20 +95,20 @@ func (a *Answer) settings() fusion.Settings {
 }
 
 // Observe returns what the gate reads of each source that answered. It is computed once for an answer.
-func (a *Answer) Observe(ctx context.Context) []fusion.Observed {
-	if a.seen == nil {
-		a.seen = a.Observed(ctx, a.Found.Panel.Familiarities(a.Known), a.Rules.judges())
+func (c *Candidates) Observe(ctx context.Context) []fusion.Observed {
+	if c.seen == nil {
+		c.seen = c.Observed(ctx, c.Found.Panel.Familiarities(c.Known), c.Rules.judges())
 	}
-	return a.seen
+	return c.seen
 }
 
 // Observed returns what methods read of each source that answered; phrases only beside words. random says whether the
 // sources' scores of a sample of passages are added.
-func (a *Answer) Observed(ctx context.Context, q *sources.Familiarities, random bool) []fusion.Observed {
-	all := make([]fusion.Observed, 0, len(a.Findings))
+func (c *Candidates) Observed(ctx context.Context, q *sources.Familiarities, random bool) []fusion.Observed {
+	all := make([]fusion.Observed, 0, len(c.Findings))
 	words := false
-	for i := range a.Findings {
-		f := &a.Findings[i]
+	for i := range c.Findings {
+		f := &c.Findings[i]
 		if f.Status != reply.StatusOK {
 			continue
 		}
@@ -123,7 +123,7 @@ func (a *Answer) Observed(ctx context.Context, q *sources.Familiarities, random 
 			o.Confidence = f.Sure.Confidence
 		}
 		if random && f.Close {
-			o.Random = f.ScoresOf(ctx, a.kept(a.Found.View.Passages().Sample(content.RandomPassages)))
+			o.Random = f.ScoresOf(ctx, c.kept(c.Found.View.Passages().Sample(content.RandomPassages)))
 		}
 		all = append(all, o)
 	}
@@ -132,16 +132,16 @@ func (a *Answer) Observed(ctx context.Context, q *sources.Familiarities, random 
 
 // EncodeReference encodes the question by the panel's reference if a method weighs by familiarity and no source has
 // done so. If that fails, every expert counts as a generalist, and a note under Degraded says so.
-func (a *Answer) EncodeReference(ctx context.Context) {
-	a.Known = a.Found.Encoded()
-	if a.Known != nil || a.Found.Panel.Reference == nil || !a.Plan.WeighsByQuestion() {
+func (c *Candidates) EncodeReference(ctx context.Context) {
+	c.Known = c.Found.Encoded()
+	if c.Known != nil || c.Found.Panel.Reference == nil || !c.Plan.WeighsByQuestion() {
 		return
 	}
-	if err := a.Found.EncodeNow(ctx, a.Found.Panel.Reference); err != nil {
-		a.Found.Panel.Run.Report.Source(ctx, a.Found.Panel.Reference.Name(), reply.StatusFailed, fmt.Errorf("encoding the question for familiarity: %w", err))
-		a.Degraded = append(a.Degraded, reply.Missing{Source: a.Found.Panel.Reference.Name(),
+	if err := c.Found.EncodeNow(ctx, c.Found.Panel.Reference); err != nil {
+		c.Found.Panel.Run.Report.Source(ctx, c.Found.Panel.Reference.Name(), reply.StatusFailed, fmt.Errorf("encoding the question for familiarity: %w", err))
+		c.Degraded = append(c.Degraded, reply.Missing{Source: c.Found.Panel.Reference.Name(),
 			Reason: "it could not encode the question, so how familiar the experts are with it is not known"})
 		return
 	}
-	a.Known = a.Found.Encoded()
+	c.Known = c.Found.Encoded()
 }

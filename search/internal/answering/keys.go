@@ -10,21 +10,21 @@ import (
 
 // Keys returns the keys of the question and a function that looks up which of them a passage has; the zero value if
 // BM25 did not answer. A failed lookup is kept in a.keyless.
-func (a *Answer) Keys(ctx context.Context) fusion.Keys {
+func (r *Ranking) Keys(ctx context.Context) fusion.Keys {
 	var out fusion.Keys
-	for i := range a.Findings {
-		f := &a.Findings[i]
+	for i := range r.Findings {
+		f := &r.Findings[i]
 		if f.Status != reply.StatusOK || f.Keys == nil {
 			continue
 		}
 		for _, k := range f.Keys.List {
 			out.List = append(out.List, k.Key)
 		}
-		in := a.Found.View.Narrowed
+		in := r.Found.View.Narrowed
 		out.Held = func(o rank.Ordinal) uint64 {
-			set, err := f.Keys.Held(ctx, a.Found.Inquiry.Question, in.Words(), in.Phrases(), o)
+			set, err := f.Keys.Held(ctx, r.Found.Inquiry.Question, in.Words(), in.Phrases(), o)
 			if err != nil {
-				a.Keyless = err // a confidence is no reason to fail
+				r.Keyless = err // a confidence is no reason to fail
 				return 0
 			}
 			return set

@@ -25,24 +25,24 @@ const (
 // the text of the first. It looks for them among the first 1+mostRepeats passages, whatever k is. It changes nothing
 // if there are none, the ranking has no confidence, or the request does not collapse copies. It fails if passages
 // cannot be read.
-func (a *Answer) surely(ctx context.Context, m plan.Method, in fusion.Input, ranking *fusion.Ranking, k int) error {
-	if ranking.Confidence == nil || !m.WeighsByQuestion() || !a.Found.Inquiry.Collapse || a.Table.Len() < 2 {
+func (r *Ranking) surely(ctx context.Context, m plan.Method, in fusion.Input, ranking *fusion.Ranking, k int) error {
+	if ranking.Confidence == nil || !m.WeighsByQuestion() || !r.Found.Inquiry.Collapse || r.Table.Len() < 2 {
 		return nil
 	}
 	items := ranking.Items
 	if len(items) < 1+mostRepeats { // copies count whether they are returned or not
-		deeper, err := m.Fuse(in, a.settings(), 1+mostRepeats)
+		deeper, err := m.Fuse(in, r.settings(), 1+mostRepeats)
 		if err != nil {
 			return err
 		}
 		items = deeper.Items
 	}
-	again, err := a.repeatsOfFirst(ctx, items, k)
+	again, err := r.repeatsOfFirst(ctx, items, k)
 	if err != nil || len(again) == 0 {
 		return err
 	}
-	in.Table = a.Table.Without(func(o rank.Ordinal) bool { return slices.Contains(again, o) })
-	alone, err := m.Fuse(in, a.settings(), k)
+	in.Table = r.Table.Without(func(o rank.Ordinal) bool { return slices.Contains(again, o) })
+	alone, err := m.Fuse(in, r.settings(), k)
 	if err != nil || len(alone.Items) == 0 || alone.Items[0].Ordinal != ranking.Items[0].Ordinal {
 		return err
 	}
@@ -53,9 +53,9 @@ func (a *Answer) surely(ctx context.Context, m plan.Method, in fusion.Input, ran
 // repeatsOfFirst returns which of the items after the first, at most mostRepeats, repeat its text (repeats). Of
 // passages that are slow to read (AtHand) it reads the k that are returned, too, which are then not read again. items
 // must not be empty.
-func (a *Answer) repeatsOfFirst(ctx context.Context, items []fusion.Item, k int) (again []rank.Ordinal, err error) {
+func (r *Ranking) repeatsOfFirst(ctx context.Context, items []fusion.Item, k int) (again []rank.Ordinal, err error) {
 	most := 1 + mostRepeats
-	if _, quick := a.Found.View.Passages().(storage.AtHand); !quick {
+	if _, quick := r.Found.View.Passages().(storage.AtHand); !quick {
 		most = max(most, k)
 	}
 	items = items[:min(len(items), most)]
@@ -63,7 +63,7 @@ func (a *Answer) repeatsOfFirst(ctx context.Context, items []fusion.Item, k int)
 	for i, x := range items {
 		ordinals[i] = x.Ordinal
 	}
-	passages, err := a.Found.View.Passages().Read(ctx, ordinals)
+	passages, err := r.Found.View.Passages().Read(ctx, ordinals)
 	if err != nil {
 		return nil, fmt.Errorf("comparing the first passages: %w", err)
 	}

@@ -9,11 +9,11 @@ import (
 )
 
 // withhold takes the passages that the request goes without, and their copies, out of the candidates.
-func (a *Answer) withhold(ctx context.Context) error {
-	if len(a.Plan.Without) == 0 {
+func (c *Candidates) withhold(ctx context.Context) error {
+	if len(c.Plan.Without) == 0 {
 		return nil
 	}
-	found, err := a.Found.View.Passages().Lookup(ctx, a.Plan.Without)
+	found, err := c.Found.View.Passages().Lookup(ctx, c.Plan.Without)
 	if err != nil {
 		return fmt.Errorf("looking up the passages that are left out: %w", err)
 	}
@@ -23,18 +23,18 @@ func (a *Answer) withhold(ctx context.Context) error {
 			named[f.Ordinal] = true
 		}
 	}
-	a.gone = func(o rank.Ordinal) bool {
+	c.gone = func(o rank.Ordinal) bool {
 		return named[o] ||
-			slices.ContainsFunc(a.Found.CopiesOf(o), func(other rank.Ordinal) bool { return named[other] })
+			slices.ContainsFunc(c.Found.CopiesOf(o), func(other rank.Ordinal) bool { return named[other] })
 	}
-	a.Table = a.Table.Without(a.gone)
+	c.Table = c.Table.Without(c.gone)
 	return nil
 }
 
 // kept returns passages without those that the answer goes without.
-func (a *Answer) kept(passages []rank.Ordinal) []rank.Ordinal {
-	if a.gone == nil {
+func (c *Candidates) kept(passages []rank.Ordinal) []rank.Ordinal {
+	if c.gone == nil {
 		return passages
 	}
-	return slices.DeleteFunc(slices.Clone(passages), a.gone)
+	return slices.DeleteFunc(slices.Clone(passages), c.gone)
 }

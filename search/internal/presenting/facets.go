@@ -27,7 +27,7 @@ func (a *Page) AddFacets(ctx context.Context) error {
 		found[i] = map[conditions.Value]int{}
 	}
 	candidates := slices.Sorted(slices.Values(a.answer.Table.Ordinals()))
-	err := a.candidateFields(ctx, slices.Compact(candidates), func(_ int, p *corpus.Passage) {
+	err := candidateFields(ctx, a.answer.Ranking, a.takeRoom, slices.Compact(candidates), func(_ int, p *corpus.Passage) {
 		for i, f := range a.answer.Plan.Facets {
 			if v, ok := conditions.ValueOf(p.Metadata[f.Field]); ok {
 				found[i][v]++

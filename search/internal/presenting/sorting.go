@@ -19,8 +19,10 @@ import (
 )
 
 // candidateFields reads the values of fields of passages, a few passages at a time.
-func (a *Page) candidateFields(
+func candidateFields(
 	ctx context.Context,
+	r *answering.Ranking,
+	takeRoom Room,
 	passages []rank.Ordinal,
 	read func(i int, p *corpus.Passage),
 ) error {
@@ -30,19 +32,19 @@ func (a *Page) candidateFields(
 		some := passages[from:min(from+together, len(passages))]
 		bytes := 0
 		for _, o := range some {
-			n, err := a.answer.Found.View.Passages().Size(o)
+			n, err := r.Found.View.Passages().Size(o)
 			if err != nil {
 				return fmt.Errorf("passage %d: %w", o, err)
 			}
 			bytes += n
 		}
-		if room := min(answering.Copies*bytes, answering.Copies*a.answer.Rules.AnswerBytes); room > taken {
-			if err := a.takeRoom(ctx, room-taken); err != nil {
+		if room := min(answering.Copies*bytes, answering.Copies*r.Rules.AnswerBytes); room > taken {
+			if err := takeRoom(ctx, room-taken); err != nil {
 				return err
 			}
 			taken = room
 		}
-		of, err := a.answer.Found.View.Passages().Read(ctx, some)
+		of, err := r.Found.View.Passages().Read(ctx, some)
 		if err != nil {
 			return fmt.Errorf("reading fields of the candidates: %w", err)
 		}
@@ -55,41 +57,41 @@ func (a *Page) candidateFields(
 
 // OrderByFields adds what the plan's boost gives each candidate to its score, and sorts by the plan's field. It does
 // nothing if the plan has neither.
-func (a *Page) OrderByFields(ctx context.Context) error {
-	if !a.answer.Plan.ReadsFields() {
+func OrderByFields(ctx context.Context, r *answering.Ranking, takeRoom Room) error {
+	if !r.Plan.ReadsFields() {
 		return nil
 	}
 	dates := map[rank.Ordinal]time.Time{}
 	keys := map[rank.Ordinal]any{}
-	candidates := a.answer.Table.Ordinals()
-	err := a.candidateFields(ctx, candidates, func(i int, p *corpus.Passage) {
-		if text, is := p.Metadata[a.answer.Plan.Boost.Field].(string); is {
+	candidates := r.Table.Ordinals()
+	err := candidateFields(ctx, r, takeRoom, candidates, func(i int, p *corpus.Passage) {
+		if text, is := p.Metadata[r.Plan.Boost.Field].(string); is {
 			if from, _, ok := conditions.ParseDate(text); ok {
 				dates[candidates[i]] = from
 			}
 		}
-		if v, there := p.Metadata[a.answer.Plan.Sort.Field]; there {
+		if v, there := p.Metadata[r.Plan.Sort.Field]; there {
 			keys[candidates[i]] = v
 		}
 	})
 	if err != nil {
 		return err
 	}
-	for i := range a.answer.Rankings {
-		r := &a.answer.Rankings[i]
-		if len(r.Items) == 0 {
+	for i := range r.Rankings {
+		by := &r.Rankings[i]
+		if len(by.Items) == 0 {
 			continue
 		}
-		first := r.Items[0].Ordinal
-		if a.answer.Plan.Boost.Field != "" {
-			a.addFreshness(i, dates, time.Now())
+		first := by.Items[0].Ordinal
+		if r.Plan.Boost.Field != "" {
+			addFreshness(r, i, dates, time.Now())
 		}
-		if a.answer.Plan.Sort.Field != "" {
-			sortBy(r.Items, keys, a.answer.Plan.Sort.Order == "desc")
-			r.Any = nil
+		if r.Plan.Sort.Field != "" {
+			sortBy(by.Items, keys, r.Plan.Sort.Order == "desc")
+			by.Any = nil
 		}
-		if r.Items[0].Ordinal != first { // it is of the passage that was first
-			r.Confidence, r.Any = nil, nil
+		if by.Items[0].Ordinal != first { // it is of the passage that was first
+			by.Confidence, by.Any = nil, nil
 		}
 	}
 	return nil
@@ -97,23 +99,23 @@ func (a *Page) OrderByFields(ctx context.Context) error {
 
 // addFreshness adds to the scores of a ranking what the dates of its passages give them. Time passes in
 // steps of a thousandth of the half-life, so that pages of one ranking belong together.
-func (a *Page) addFreshness(ranking int, dates map[rank.Ordinal]time.Time, now time.Time) {
-	items := a.answer.Rankings[ranking].Items
+func addFreshness(ranked *answering.Ranking, ranking int, dates map[rank.Ordinal]time.Time, now time.Time) {
+	items := ranked.Rankings[ranking].Items
 	spread := items[0].Score - items[len(items)-1].Score
-	now = now.Truncate(a.answer.Plan.HalfLife / 1000)
+	now = now.Truncate(ranked.Plan.HalfLife / 1000)
 	for i := range items {
 		date, dated := dates[items[i].Ordinal]
 		if !dated {
 			continue
 		}
-		fresh := math.Exp2(-max(0, now.Sub(date).Seconds()) / a.answer.Plan.HalfLife.Seconds())
-		gain := a.answer.Plan.Boost.Weight * spread * fresh
+		fresh := math.Exp2(-max(0, now.Sub(date).Seconds()) / ranked.Plan.HalfLife.Seconds())
+		gain := ranked.Plan.Boost.Weight * spread * fresh
 		items[i].Score += gain
-		a.answer.Credit(ranking, items[i].Ordinal, reply.Contribution{
+		ranked.Credit(ranking, items[i].Ordinal, reply.Contribution{
 			Source:       reply.BoostSource,
 			Score:        run.Ptr(run.Printed(fresh)),
 			Origin:       reply.OriginBoost,
-			Weight:       run.Printed(a.answer.Plan.Boost.Weight * spread),
+			Weight:       run.Printed(ranked.Plan.Boost.Weight * spread),
 			Contribution: run.Printed(gain),
 		})
 	}

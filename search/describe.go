@@ -1,15 +1,10 @@
 package search
 
 import (
-	"context"
 	"fmt"
-	"slices"
 
-	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search/fault"
-	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/learned"
 	"example.org/conclave/search/storage"
 )
@@ -105,93 +100,4 @@ func (e *Engine) Generation() (number uint64, passages int) {
 	view := e.pin()
 	defer view.Release()
 	return view.Generation(), view.Passages().Len()
-}
-
-// Sample reads at most n passages that were chosen without a question, of those that the requests of
-// the context may see. It takes room before it reads the texts (Caller.TakeRoom).
-func (e *Engine) Sample(ctx context.Context, by Caller, n int) (sample []corpus.Passage, err error) {
-	l, err := e.begin()
-	if err != nil {
-		return nil, err
-	}
-	defer l.panel.Users.Leave()
-	view := e.pin()
-	defer view.Release()
-	chosen := view.Passages().Sample(n)
-	room := 0
-	err = run.Guard(func() error {
-		for _, ordinal := range chosen {
-			size, err := view.Passages().Size(ordinal)
-			if err != nil {
-				return err
-			}
-			room += PassageRoom(size)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := by.takeRoom(ctx, room); err != nil {
-		return nil, err
-	}
-	err = run.Guard(func() error {
-		sample, err = view.Passages().Read(ctx, chosen)
-		return err
-	})
-	sample = slices.DeleteFunc(sample, func(p corpus.Passage) bool {
-		return storage.IsDeleted(p) || !view.Visible(ctx, &p)
-	})
-	return sample, err
-}
-
-// Passage returns a passage and its version; an unknown id is an *Error of
-// kind NotFound. It takes room before it reads the text (Caller.TakeRoom).
-func (e *Engine) Passage(ctx context.Context, by Caller, id string) (corpus.Passage, string, error) {
-	l, err := e.begin()
-	if err != nil {
-		return corpus.Passage{}, "", err
-	}
-	defer l.panel.Users.Leave()
-	view := e.pin()
-	defer view.Release()
-	var passage corpus.Passage
-	var ordinal rank.Ordinal
-	var ok bool
-	var size int
-	err = run.Guard(func() (err error) {
-		ordinal, ok, err = view.Passages().Ordinal(ctx, id)
-		if err == nil && ok {
-			size, err = view.Passages().Size(ordinal)
-		}
-		return err
-	})
-	if err == nil && ok {
-		if err := by.takeRoom(ctx, PassageRoom(size)); err != nil {
-			return corpus.Passage{}, "", err
-		}
-		err = run.Guard(func() error {
-			read, err := view.Passages().Read(ctx, []rank.Ordinal{ordinal})
-			if err == nil {
-				passage = read[0]
-				ok = !storage.IsDeleted(passage) && view.Visible(ctx, &passage)
-			}
-			return err
-		})
-	}
-	if err == nil && !ok {
-		return corpus.Passage{}, "", &fault.Error{
-			Kind:   fault.NotFound,
-			Code:   "unknown_passage",
-			Detail: fmt.Sprintf("there is no passage %s", wording.Quote(id)),
-		}
-	}
-	if err != nil {
-		return corpus.Passage{}, "", &fault.Error{Kind: fault.Unavailable, Code: "unavailable",
-			Detail: fmt.Sprintf(
-				"passage %s could not be read; the server's log says why",
-				wording.Quote(id),
-			), Err: fmt.Errorf("reading passage %s: %w", wording.Quote(id), err)}
-	}
-	return passage, passage.Version(), nil
 }

@@ -1,4 +1,4 @@
-package search
+package lookup
 
 import (
 	"context"
@@ -27,14 +27,8 @@ const mostMisfits = 10
 
 // Misfits returns, for each field with a declared type, the values that do not have it; fields without such
 // values are left out.
-func (e *Engine) Misfits(ctx context.Context) ([]Misfits, error) {
-	l, err := e.begin()
-	if err != nil {
-		return nil, err
-	}
-	defer l.panel.Users.Leave()
-	view := e.pin()
-	defer view.Release()
+func (r Reader) Misfits(ctx context.Context) ([]Misfits, error) {
+	view := r.View
 	out := []Misfits{}
 	for _, field := range slices.Sorted(maps.Keys(view.Types)) {
 		m := Misfits{Field: field, Type: view.Types[field]}

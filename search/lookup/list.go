@@ -1,4 +1,4 @@
-package search
+package lookup
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/storage"
@@ -18,22 +19,16 @@ import (
 // List returns passages in the order of their ids' bytes, those after an id
 // ("": from the first), at most limit, and fewer where they would have more than
 // Limits.AnswerBytes. next is the id after which others follow, "" where none do. Before it
-// reads a text it takes room (Caller.TakeRoom).
-func (e *Engine) List(
-	ctx context.Context, by Caller,
+// reads a text it takes room (Reader.TakeRoom).
+func (r Reader) List(
+	ctx context.Context,
 	after string,
 	limit int,
 ) (passages []corpus.Passage, next string, err error) {
-	l, err := e.begin()
-	if err != nil {
-		return nil, "", err
-	}
-	defer l.panel.Users.Leave()
-	view := e.pin()
-	defer view.Release()
+	view := r.View
 	taken := 0
 	for more := true; more && len(passages) == 0; more = more && identity.IsRestricted(ctx) {
-		passages, more, err = e.listed(ctx, by, view, after, limit, &taken)
+		passages, more, err = r.listed(ctx, view, after, limit, &taken)
 		if err == nil {
 			err = turn.Yield(ctx)
 		}
@@ -58,9 +53,8 @@ func (e *Engine) List(
 }
 
 // listed reads the passages of a list, when there is room for what was not taken before.
-func (e *Engine) listed(
+func (r Reader) listed(
 	ctx context.Context,
-	by Caller,
 	view *snapshot.Pinned,
 	after string,
 	limit int,
@@ -77,14 +71,14 @@ func (e *Engine) listed(
 	var ordinals []rank.Ordinal
 	var room int
 	err = run.Guard(func() (err error) {
-		ordinals, more, room, err = e.list(ctx, view.Passages(), after, limit)
+		ordinals, more, room, err = r.list(ctx, view.Passages(), after, limit)
 		return err
 	})
 	if err != nil {
 		return nil, false, unreadable(err)
 	}
 	if room > *taken {
-		if err := by.takeRoom(ctx, room-*taken); err != nil {
+		if err := r.takeRoom(ctx, room-*taken); err != nil {
 			return nil, false, err
 		}
 		*taken = room
@@ -100,7 +94,7 @@ func (e *Engine) listed(
 }
 
 // list returns which passages are listed, and the room that they take.
-func (e *Engine) list(
+func (r Reader) list(
 	ctx context.Context,
 	from storage.Passages,
 	after string,
@@ -116,11 +110,11 @@ func (e *Engine) list(
 		if err != nil {
 			return nil, false, 0, err
 		}
-		if n == limit || n > 0 && bytes+size > e.limits.AnswerBytes {
-			return ordinals[:n], true, min(room, e.limits.RoomBytes()), nil
+		if n == limit || n > 0 && bytes+size > r.AnswerBytes {
+			return ordinals[:n], true, min(room, answering.Copies*r.AnswerBytes), nil
 		}
 		bytes += size
 		room += PassageRoom(size)
 	}
-	return ordinals, false, min(room, e.limits.RoomBytes()), nil
+	return ordinals, false, min(room, answering.Copies*r.AnswerBytes), nil
 }

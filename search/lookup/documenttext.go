@@ -1,4 +1,4 @@
-package search
+package lookup
 
 import (
 	"context"
@@ -29,18 +29,12 @@ const documentChunk = 64
 // DocumentText returns the text of a document as searches see it, from a passage on, by its number
 // from 1: of so many passages that they have at most so many bytes as they are stored, and of one
 // at least. What no document has is an *Error of kind NotFound. It takes room before it reads
-// (Caller.TakeRoom).
-func (e *Engine) DocumentText(ctx context.Context, by Caller, id string, from, most int) (out DocumentText, err error) {
-	l, err := e.begin()
-	if err != nil {
-		return out, err
-	}
-	defer l.panel.Users.Leave()
-	view := e.pin()
-	defer view.Release()
+// (Reader.TakeRoom).
+func (r Reader) DocumentText(ctx context.Context, id string, from, most int) (out DocumentText, err error) {
+	view := r.View
 	var passages []corpus.Passage
 	err = run.Guard(func() (err error) {
-		passages, out.Next, err = documentPart(ctx, by, view.Passages(), id, from, most)
+		passages, out.Next, err = r.documentPart(ctx, view.Passages(), id, from, most)
 		for i := range passages {
 			if !view.Visible(ctx, &passages[i]) {
 				passages = nil
@@ -73,9 +67,8 @@ func (e *Engine) DocumentText(ctx context.Context, by Caller, id string, from, m
 }
 
 // documentPart reads passages of one version of a document. next is 0 behind the last.
-func documentPart(
+func (r Reader) documentPart(
 	ctx context.Context,
-	by Caller,
 	all storage.Passages,
 	id string,
 	from, most int,
@@ -110,7 +103,7 @@ search:
 			next++
 		}
 	}
-	if err := by.takeRoom(ctx, PassageRoom(bytes)); err != nil {
+	if err := r.takeRoom(ctx, PassageRoom(bytes)); err != nil {
 		return nil, 0, err
 	}
 	read, err := all.Read(ctx, ordinals)

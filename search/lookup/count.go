@@ -1,4 +1,4 @@
-package search
+package lookup
 
 import (
 	"context"
@@ -11,17 +11,11 @@ import (
 
 // Count returns how many passages a filter lets through, as searches see them. The error is an *Error where the
 // filter cannot be followed.
-func (e *Engine) Count(ctx context.Context, f storage.Filter) (n int, err error) {
+func (r Reader) Count(ctx context.Context, f storage.Filter) (n int, err error) {
 	if err := f.Check(); err != nil {
 		return 0, err
 	}
-	l, err := e.begin()
-	if err != nil {
-		return 0, err
-	}
-	defer l.panel.Users.Leave()
-	view := e.pin()
-	defer view.Release()
+	view := r.View
 	err = view.Narrow(ctx, f)
 	if refused := storage.Refusal(err); refused != nil {
 		return 0, refused

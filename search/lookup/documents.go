@@ -1,4 +1,4 @@
-package search
+package lookup
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/storage"
@@ -27,20 +28,14 @@ const documentsLooked = 2000
 
 // Documents returns documents as searches see them. next is the id after which others may
 // follow, "" where none do: a request that looks for a few of many ends early, maybe with
-// none. Before it reads their passages it takes room (Caller.TakeRoom).
-func (e *Engine) Documents(
-	ctx context.Context, by Caller,
-	r DocumentsRequest,
+// none. Before it reads their passages it takes room (Reader.TakeRoom).
+func (r Reader) Documents(
+	ctx context.Context,
+	q DocumentsRequest,
 ) (found []corpus.Document, next string, err error) {
-	l, err := e.begin()
-	if err != nil {
-		return nil, "", err
-	}
-	defer l.panel.Users.Leave()
-	view := e.pin()
-	defer view.Release()
+	view := r.View
 	err = run.Guard(func() (err error) {
-		found, next, err = e.documents(ctx, by, view, r)
+		found, next, err = r.documents(ctx, view, q)
 		return err
 	})
 	if err != nil {
@@ -54,39 +49,38 @@ func (e *Engine) Documents(
 	return found, next, nil
 }
 
-func (e *Engine) documents(
+func (r Reader) documents(
 	ctx context.Context,
-	by Caller,
 	view *snapshot.Pinned,
-	r DocumentsRequest,
+	q DocumentsRequest,
 ) (found []corpus.Document, next string, err error) {
 	from := view.Passages()
-	after := r.Prefix // the ids that begin with it come after it
-	if r.After != "" {
-		after = max(after, corpus.PassageID(r.After, 1))
+	after := q.Prefix // the ids that begin with it come after it
+	if q.After != "" {
+		after = max(after, corpus.PassageID(q.After, 1))
 	}
-	match := strings.ToLower(r.Match)
+	match := strings.ToLower(q.Match)
 	taken := 0
 	for looked := 0; ; {
 		if err := turn.Yield(ctx); err != nil {
 			return nil, "", err
 		}
-		firsts, err := from.DocumentsAfter(ctx, after, r.Limit+1)
+		firsts, err := from.DocumentsAfter(ctx, after, q.Limit+1)
 		if err != nil {
 			return nil, "", err
 		}
-		passages, err := e.readFirsts(ctx, by, from, firsts, &taken)
+		passages, err := r.readFirsts(ctx, from, firsts, &taken)
 		if err != nil {
 			return nil, "", err
 		}
 		for i := range passages {
 			d, _, ok := corpus.DocumentOf(&passages[i])
 			switch {
-			case !strings.HasPrefix(passages[i].ID, r.Prefix):
+			case !strings.HasPrefix(passages[i].ID, q.Prefix):
 				return found, "", nil
 			case !ok || !view.Visible(ctx, &passages[i]): // or deleted in between
 				continue
-			case len(found) == r.Limit || looked >= documentsLooked:
+			case len(found) == q.Limit || looked >= documentsLooked:
 				return found, next, nil
 			}
 			looked++
@@ -95,7 +89,7 @@ func (e *Engine) documents(
 				found = append(found, d)
 			}
 		}
-		if len(firsts) <= r.Limit {
+		if len(firsts) <= q.Limit {
 			return found, "", nil
 		}
 		after = passages[len(passages)-1].ID
@@ -103,9 +97,8 @@ func (e *Engine) documents(
 }
 
 // readFirsts reads passages, for which it takes the room that was not taken before.
-func (e *Engine) readFirsts(
+func (r Reader) readFirsts(
 	ctx context.Context,
-	by Caller,
 	from storage.Passages,
 	firsts []rank.Ordinal,
 	taken *int,
@@ -118,9 +111,9 @@ func (e *Engine) readFirsts(
 		}
 		room += PassageRoom(size)
 	}
-	room = min(room, e.limits.RoomBytes())
+	room = min(room, answering.Copies*r.AnswerBytes)
 	if room > *taken {
-		if err := by.takeRoom(ctx, room-*taken); err != nil {
+		if err := r.takeRoom(ctx, room-*taken); err != nil {
 			return nil, err
 		}
 		*taken = room

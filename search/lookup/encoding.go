@@ -1,0 +1,176 @@
+package lookup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/answering"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/learned"
+)
+
+// EmbedRequest asks for the vectors of texts.
+type EmbedRequest struct {
+	Expert string   `json:"expert"`
+	Input  []string `json:"input"`
+	Kind   string   `json:"kind,omitempty"` // "question" (the default) or "passage"
+}
+
+// EmbedResponse holds a vector for each text.
+type EmbedResponse struct {
+	Expert     string      `json:"expert"`
+	Dimension  int         `json:"dimension"`
+	Embeddings [][]float32 `json:"embeddings"`
+	// the texts of which the expert reads only the beginning, by position
+	Truncated []int `json:"truncated,omitempty"`
+	Tokens    int   `json:"-"` // that the expert read of all texts; 0: its encoder does not say
+}
+
+// embedParallel is how many questions of one Embed wait in the encoder's queue
+// at once: enough for it to form batches, not enough to crowd others out.
+const embedParallel = 32
+
+// RerankRequest asks how well texts answer a question.
+type RerankRequest struct {
+	// Model is the name of a reranker or of the expert of late interaction. Any other name
+	// stands for the first reranker, or for late interaction where there is none.
+	Model    string
+	Question string
+	Texts    []string
+}
+
+// RerankResponse holds a score for each text, in their order: a reranker's logit, or what late
+// interaction would score it as a passage, which is at most 1 but for rounding, and can be below 0.
+type RerankResponse struct {
+	Expert    string // or reranker
+	Logits    bool   // the scores are a reranker's
+	Scores    []float32
+	Truncated []int // the texts of which the expert reads only the beginning, by position
+}
+
+// EncodeQuestions returns a vector for each text, as an expert encodes questions, several at a time. check returns an
+// error for what is no vector of the expert's dimension. The first error ends the others.
+func EncodeQuestions(
+	ctx context.Context,
+	x *learned.Expert,
+	texts []string,
+	check func([]float32, int) error,
+) ([][]float32, error) {
+	group, ctx := errgroup.WithContext(ctx) // the first error stops the rest
+	group.SetLimit(embedParallel)
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		group.Go(func() error {
+			err := run.Guard(func() (err error) {
+				vectors[i], err = x.Encoder.EncodeQuestion(ctx, text)
+				if err != nil {
+					return err
+				}
+				err = check(vectors[i], x.Info.Dimension)
+				if err == nil {
+					vectors[i], _, err = x.ApplyHead(ctx, vectors[i])
+				}
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("text %d: %w", i, err)
+			}
+			return nil
+		})
+	}
+	return vectors, group.Wait()
+}
+
+// EncodePassages returns a vector for each text, as an expert encodes passages without a title. check returns an error
+// for what is no vector of the expert's dimension.
+func EncodePassages(
+	ctx context.Context,
+	x *learned.Expert,
+	texts []string,
+	check func([]float32, int) error,
+) (vectors [][]float32, err error) {
+	passages := make([]corpus.Passage, len(texts))
+	for i, text := range texts {
+		passages[i].Text = text
+	}
+	err = run.Guard(func() (err error) {
+		vectors, err = x.Passages.EncodePassages(ctx, passages)
+		if err != nil {
+			return err
+		}
+		if len(vectors) != len(texts) {
+			return fmt.Errorf("the encoder gave %d vectors for %d texts", len(vectors), len(texts))
+		}
+		for i, v := range vectors {
+			if err := check(v, x.Info.Dimension); err != nil {
+				return fmt.Errorf("text %d: %w", i, err)
+			}
+		}
+		return nil
+	})
+	return vectors, err
+}
+
+// ModelError returns the error of a request whose texts a model could not encode within timeout. who names the model.
+// If the caller has gone it is the context's, else a *fault.Error of kind Deadline, Overloaded or Unavailable.
+func ModelError(ctx context.Context, who string, timeout time.Duration, err error) error {
+	switch {
+	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):
+		return fmt.Errorf("the caller has gone: %w", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return &fault.Error{
+			Kind:   fault.Deadline,
+			Code:   "deadline",
+			Detail: fmt.Sprintf("%s did not encode all texts in %v", who, timeout),
+			Err:    err,
+		}
+	case run.Overloaded(err):
+		return &fault.Error{
+			Kind:   fault.Overloaded,
+			Code:   "overloaded",
+			Detail: fmt.Sprintf("the queue of %s is full; try again in a moment, or with fewer texts", who),
+			Err:    err,
+		}
+	}
+	return &fault.Error{
+		Kind:   fault.Unavailable,
+		Code:   "unavailable",
+		Detail: who + " failed; the server's log says why",
+		Err:    err,
+	}
+}
+
+// NumberRoom is what a number of a vector takes: itself, and with its comma as JSON.
+const NumberRoom = 4 + 13*answering.Copies
+
+// TokenRoom is what a byte of a text takes at most as a token: its id, and what goes into the
+// graph.
+const TokenRoom = 4 + 3*8
+
+// SpecialTokens are at most added to a text.
+const SpecialTokens = 4
+
+// CheckTexts adds to w what is wrong with a list of texts to encode: there have to be from 1 to most, each of at most
+// so many bytes.
+func CheckTexts(w *fault.Problems, pointer string, texts []string, most, bytes int) {
+	switch n := len(texts); {
+	case n == 0:
+		w.Add("out_of_range", pointer, "there are 0 texts: there have to be from 1 to %d", most)
+	case n > most:
+		w.Add("too_many_inputs", pointer, "there are %d texts: there have to be from 1 to %d", n, most)
+	default:
+		for i, text := range texts {
+			if len(*w) > fault.MaxProblems {
+				break
+			}
+			w.Text(wording.Pointer(pointer, i), "text", "empty_text", text, bytes)
+		}
+	}
+}
