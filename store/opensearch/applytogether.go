@@ -13,9 +13,9 @@ import (
 )
 
 // ApplyTogether makes changes of different passages, all or none: those behind the first,
-// in one request, and then the first, which is the record of a document and says which
+// and then the first, which is the record of a document and says which
 // version of the others counts (Store.ofOneVersion). So until then searches see the version
-// before, in part, and none sees two. What is to be done is written down before (intent): where
+// before, by stand-ins (standInSuffix), and none sees two. What is to be done is written down before (intent): where
 // this process ends in between, the next writer of the document, or Mend, does the rest. With an
 // error in the first result nothing was changed; with one of ApplyTogether itself it is unknown
 // whether all of it was, or will be. The conditions of the others do not count.

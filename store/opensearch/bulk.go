@@ -68,6 +68,9 @@ func (o *operation) appendTo(b []byte) []byte {
 	b = append(b, o.verb...)
 	b = append(b, `":{`...)
 	b = appendField(b, "_id", o.id)
+	if isStandIn(o.id) {
+		b = appendField(append(b, ','), "routing", shownID(o.id))
+	}
 	if o.absent() {
 		b = fmt.Appendf(b, `,"version":%d,"version_type":"external"`, o.last+1)
 	} else {
@@ -329,15 +332,25 @@ func (s *Store) getFor(ctx context.Context, patience time.Duration, ids []string
 // getting returns the request that reads fields of passages.
 func (s *Store) getting(ids []string, fields ...string) (path string, body []byte, err error) {
 	of := "/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, fieldVersion, fieldExperts), ","))
-	if s.members == nil {
+	if s.members == nil && !slices.ContainsFunc(ids, isStandIn) {
 		body, err = json.Marshal(object{"ids": ids})
 		return s.path(of), body, err
 	}
 	var docs []object
 	for _, id := range ids {
-		docs = append(docs, object{"_index": s.members[memberOf(id)].concrete, "_id": plainID(id)})
+		one := object{"_id": plainID(id)}
+		if isStandIn(id) {
+			one["routing"] = shownID(id)
+		}
+		if s.members != nil {
+			one["_index"] = s.members[memberOf(id)].concrete
+		}
+		docs = append(docs, one)
 	}
 	body, err = json.Marshal(object{"docs": docs})
+	if s.members == nil {
+		of = s.path(of)
+	}
 	return of, body, err
 }
 

@@ -158,6 +158,19 @@ func (t *table) ordinal(id string, bytes int, print uint64) rank.Ordinal {
 	return o
 }
 
+// known returns the ordinal of an id; nowhere where it was not seen.
+func (t *table) known(id string) rank.Ordinal {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if o, ok := t.at[id]; ok {
+		return o
+	}
+	return nowhere
+}
+
+// nowhere is the ordinal of no passage.
+const nowhere = math.MaxInt32
+
 // idsOf returns the ids of ordinals.
 func (t *table) idsOf(ordinals []rank.Ordinal) []string {
 	t.mu.RLock()
@@ -226,7 +239,7 @@ func (v *view) Among(
 		defer close(counted)
 		answers, err := v.store.multiPartly(
 			beside,
-			[]object{{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": narrowed.filter}}}},
+			[]object{{"size": 0, "track_total_hits": true, "query": withoutStandIns(narrowed.filter...)}},
 		)
 		failed = err
 		if err == nil {
@@ -297,22 +310,39 @@ func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Pass
 		return out, nil
 	}
 	ids := p.table.idsOf(missing)
-	read, err := p.store.readPassages(ctx, ids)
-	if err == nil {
-		read, err = p.store.ofOneVersion(ctx, ids, read)
-	}
+	read, err := p.store.readWhole(ctx, ids)
 	if err != nil {
 		return nil, err
+	}
+	others := make([]rank.Ordinal, len(ids)) // of their counterparts
+	for n, id := range ids {
+		others[n] = p.table.known(p.store.counterpart(id))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for n, i := range places {
+		if p.given[others[n]] && p.isHit(missing[n]) {
+			read[n] = corpus.Passage{ID: read[n].ID} // it is in the answer already
+		}
+		if !storage.IsDeleted(read[n]) {
+			p.given[missing[n]] = true
+		}
 		out[i] = read[n]
 		if len(p.passages) < mostRead {
 			p.passages[missing[n]] = read[n]
 		}
 	}
 	return out, nil
+}
+
+// isHit reports whether a passage has the score of a search. mu is held.
+func (r *request) isHit(o rank.Ordinal) bool {
+	for _, scores := range r.scores {
+		if _, ok := scores[o]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 // mostRead is how many passages a question keeps that it has read.
@@ -357,7 +387,7 @@ func (p texts) DocumentsAfter(ctx context.Context, id string, limit int) ([]rank
 func (p texts) after(ctx context.Context, query object, id string, limit int) ([]rank.Ordinal, error) {
 	find := object{
 		"size":            limit,
-		"query":           query,
+		"query":           withoutStandIns(query),
 		"sort":            []any{object{fieldID: "asc"}},
 		"_source":         false,
 		"docvalue_fields": []string{fieldBytes},
@@ -380,7 +410,7 @@ func (p texts) after(ctx context.Context, query object, id string, limit int) ([
 func (p texts) IDs(ordinals []rank.Ordinal) ([]string, error) {
 	ids := p.table.idsOf(ordinals)
 	for i, id := range ids {
-		ids[i] = plainID(id)
+		ids[i] = shownID(id)
 	}
 	return ids, nil
 }

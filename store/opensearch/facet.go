@@ -31,7 +31,7 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out storag
 		fieldValues: kindTerm(field, byte(conditions.Words)),
 	}}}}
 	answers, err := r.store.multiPartly(ctx, []object{{
-		"size": 0, "track_total_hits": false, "query": object{"bool": object{"filter": append([]any{}, r.filter...)}},
+		"size": 0, "track_total_hits": false, "query": withoutStandIns(r.filter...),
 		"aggs": object{"words": terms(conditions.Words), "others": object{"filter": unworded, "aggs": object{
 			"numbers": terms(conditions.Numbers), "bools": terms(conditions.Bools),
 		}}},

@@ -115,6 +115,11 @@ func (i *intent) attempts() (all []*attempt, err error) {
 // another writer's is waited for, and finished where that is taken for dead. It returns the
 // version of the register.
 func (w *Writer) begin(ctx context.Context, r *Register, data []byte, waited *waited) (version string, err error) {
+	turn := w.turnAt(r)
+	defer func() { turn.end(ctx, err == nil) }()
+	if err := turn.await(ctx); err != nil {
+		return "", err
+	}
 	for {
 		done := false
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
@@ -124,6 +129,7 @@ func (w *Writer) begin(ctx context.Context, r *Register, data []byte, waited *wa
 		}); err != nil || done {
 			return version, err
 		}
+		turn.take(ctx)
 		left, err := w.await(ctx, r, waited)
 		if err != nil || left == "" {
 			if err != nil {
@@ -214,9 +220,8 @@ func (w *Writer) finish(ctx context.Context, r *Register, data []byte, version s
 	})
 }
 
-// carryOut makes the changes of an intent: those behind the first passage, and then the first. Each
-// is made on what was read while the intent was there; begun is when it was made, by whoever made
-// it, who need not look for a while.
+// carryOut makes the changes of an intent in the order of stagesOf. Each is made on what was read while the intent
+// was there; begun is when it was made, by whoever made it, who need not look for a while.
 func (w *Writer) carryOut(ctx context.Context, r *Register, i *intent, all []*attempt, begun time.Time) error {
 	still := func(ctx context.Context) error {
 		if time.Since(begun) < w.undisturbed/2 {
@@ -232,16 +237,29 @@ func (w *Writer) carryOut(ctx context.Context, r *Register, i *intent, all []*at
 		}
 		return err
 	}
-	for _, some := range [][]*attempt{all[1:], all[:1]} {
-		if len(some) == 0 {
-			continue
+	stages, err := w.stagesOf(ctx, all)
+	if err != nil {
+		return err
+	}
+	for _, s := range stages {
+		some := s.changes
+		if s.standIns {
+			some, err = w.standInsLeft(ctx, all)
+			if err != nil {
+				return err
+			}
 		}
-		err := w.apply(ctx, slices.Clone(some), still) // which takes out what is done
+		if len(some) > 0 {
+			err = w.apply(ctx, slices.Clone(some), still) // which takes out what is done
+		}
 		if errors.Is(err, errFinished) {
 			break
 		}
 		if err != nil {
 			return err
+		}
+		if s.shown {
+			w.show(ctx)
 		}
 	}
 	for _, a := range all {
@@ -254,6 +272,48 @@ func (w *Writer) carryOut(ctx context.Context, r *Register, i *intent, all []*at
 		}
 	}
 	return nil
+}
+
+// stage is a step of the change of a document.
+type stage struct {
+	changes  []*attempt
+	standIns bool // it deletes the stand-ins that are there, and has no changes
+	shown    bool // the next one begins when searches see it
+}
+
+// stagesOf returns the steps of the change of a document. One that is deleted loses its first passage first, so that no
+// other counts; one that is added gets it last; for one that is replaced see standInSuffix.
+func (w *Writer) stagesOf(ctx context.Context, all []*attempt) ([]stage, error) {
+	first, rest := stage{changes: all[:1]}, stage{changes: all[1:]}
+	if all[0].change.Put == nil {
+		return []stage{first, rest, {standIns: true}}, nil
+	}
+	var there []stored
+	if err := w.wait(ctx, &waited{}, func(patience time.Duration) (err error) {
+		there, err = w.store.getFor(ctx, patience, []string{all[0].result.ID}, fieldMetadata)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	record := &there[0]
+	if !record.found {
+		return []stage{rest, first}, nil
+	}
+	put, delete := stage{shown: true}, stage{}
+	for _, a := range all[1:] {
+		if a.change.Put != nil {
+			put.changes = append(put.changes, a)
+		} else {
+			delete.changes = append(delete.changes, a)
+		}
+	}
+	stages := []stage{put, first, delete, {standIns: true}}
+	if record.version == all[0].version { // it was begun before, or is the same
+		stages[0].shown = false
+		return stages, nil
+	}
+	made, err := w.standIns(ctx, all, record)
+	return slices.Insert(stages, 0, stage{changes: made}), err
 }
 
 // Mend finishes the changes of documents whose writers are gone: it returns after one look at

@@ -33,6 +33,7 @@ func documentIndex(t *testing.T, client *Client, index string) (open func(*Clien
 			t.Fatal(err)
 		}
 		w.undisturbed = 150 * time.Millisecond
+		w.inFlight = 0
 		return w
 	}
 }

@@ -17,7 +17,7 @@ func (s *Store) ofOneVersion(ctx context.Context, ids []string, passages []corpu
 	var ask []string
 	for i := range passages {
 		d, number, ok := corpus.DocumentOf(&passages[i])
-		if ok && number == 1 {
+		if ok && number == 1 && !isStandIn(ids[i]) {
 			versions[ids[i]] = versionOf(d)
 		}
 	}

@@ -33,6 +33,7 @@ type fetched struct {
 	scores      map[asked]map[rank.Ordinal]float32    // that were fetched
 	vectors     map[string]map[rank.Ordinal][]float32 // by expert
 	passages    map[rank.Ordinal]corpus.Passage       // whose texts were read
+	given       map[rank.Ordinal]bool                 // whose texts were found
 	codes       map[string]map[rank.Ordinal][]byte
 	wordQueries map[asked]*wordQuery
 	holding     bool                                       // it will be asked what candidates hold
@@ -50,6 +51,7 @@ func newFetched() *fetched {
 		vectors:     map[string]map[rank.Ordinal][]float32{},
 		codes:       map[string]map[rank.Ordinal][]byte{},
 		passages:    map[rank.Ordinal]corpus.Passage{},
+		given:       map[rank.Ordinal]bool{},
 		wordQueries: map[asked]*wordQuery{},
 		held:        map[asked]map[rank.Ordinal]map[string]bool{},
 		counting:    map[string]*counting{},
@@ -252,7 +254,7 @@ func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 			there[h.id] = true
 		}
 		for n, id := range r.table.idsOf(f.wanted) {
-			if o := f.wanted[n]; !there[id] && !told[o] {
+			if o := f.wanted[n]; !there[id] && !told[o] && !isStandIn(id) { // what that stands in for may be there
 				told[o] = true
 				gone = append(gone, o)
 			}
@@ -469,13 +471,14 @@ func (s *Store) readPassages(ctx context.Context, ids []string) ([]corpus.Passag
 	out := make([]corpus.Passage, len(ids))
 	for i, has := range stored {
 		if !has.found {
-			out[i].ID = plainID(ids[i])
+			out[i].ID = shownID(ids[i])
 			continue
 		}
 		out[i], err = has.source.passage(plainID(ids[i]))
 		if err != nil {
 			return nil, err
 		}
+		out[i].ID = shownID(ids[i])
 	}
 	return out, nil
 }

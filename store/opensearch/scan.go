@@ -55,7 +55,7 @@ func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 	if err := s.refresh(ctx); err != nil && !isStatus(err, http.StatusForbidden) {
 		return nil, err
 	}
-	scan := &Scan{ctx: ctx, store: s, query: query, total: -1}
+	scan := &Scan{ctx: ctx, store: s, query: withoutStandIns(query), total: -1}
 	return scan, scan.begin()
 }
 

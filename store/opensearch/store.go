@@ -356,7 +356,7 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 // Where shards have no copy they are those of the others, with an error.
 func (s *Store) found(ctx context.Context) (out Statistics, err error) {
 	count := func(clauses object) object {
-		return object{"size": 0, "track_total_hits": true, "query": object{"bool": clauses}}
+		return object{"size": 0, "track_total_hits": true, "query": withoutStandIns(object{"bool": clauses})}
 	}
 	marked := func(mark string) object { return count(object{"filter": object{"term": object{fieldExperts: mark}}}) }
 	counted, err := s.multiPartly(ctx, []object{count(object{}), marked(markCut), marked(markUnread),

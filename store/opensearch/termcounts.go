@@ -395,9 +395,13 @@ func (s *Store) anyIn(ctx context.Context, shard int) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	any, err := json.Marshal(withoutStandIns()) // which are in the shards of their passages
+	if err != nil {
+		return "", err
+	}
 	body := fmt.Appendf(nil, `{"index":%s,%s
-{"size":1,"query":{"match_all":{}},"track_total_hits":false,"_source":false}
-`, name, endOfShard(shard))
+{"size":1,"query":%s,"track_total_hits":false,"_source":false}
+`, name, endOfShard(shard), any)
 	answer, err := s.client.Do(ctx, "POST", "/_msearch", body)
 	if err != nil {
 		return "", err

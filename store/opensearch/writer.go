@@ -36,6 +36,10 @@ type Writer struct {
 	mending     sync.Mutex
 	seen        map[string]sighting // by the names of intents, at the last look
 
+	begun        recentChanges
+	inFlight     time.Duration // inFlight, but in tests
+	turnPatience time.Duration // turnPatience, but in tests
+
 	refreshing chan struct{} // one place, of who refreshes
 	visible    uint64        // changes up to this number are seen by searches
 }
@@ -51,7 +55,8 @@ const (
 
 // NewWriter writes to an index with the encoders of all its experts, and perhaps of others.
 func NewWriter(s *Store, encoders []store.PassageEncoder, shared []store.SharedPass) (*Writer, error) {
-	w := &Writer{store: s, encoders: encoders, shared: shared, patience: writePatience, undisturbed: undisturbed}
+	w := &Writer{store: s, encoders: encoders, shared: shared, patience: writePatience, undisturbed: undisturbed,
+		inFlight: inFlight, turnPatience: turnPatience}
 	w.turns = make(chan struct{}, encoding)
 	w.refreshing = make(chan struct{}, 1)
 	if s.about.Manifest == nil {

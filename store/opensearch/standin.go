@@ -1,0 +1,233 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/storage"
+	"example.org/conclave/store"
+)
+
+// An index has no change of several passages at once. While a document is replaced, its passages have stand-ins:
+// documents of their own, in the shard of the passage, with the text, the words and the vectors of the other version.
+//
+//  1. Stand-ins are written: of the old version for each passage behind the first, of the new one for the first.
+//  2. The new passages behind the first are written, and the index is refreshed.
+//  3. The first passage is written: from then on the new version counts (Store.ofOneVersion).
+//  4. What is left of the old version, and the stand-ins, are deleted.
+//
+// Searches of a shard see changes in their order, so at each moment a search finds every passage of the version that
+// counts, in its place or by its stand-in, and Store.readWhole leaves the others out.
+
+// standInSuffix is behind the id of a passage in that of its stand-in. No passage that is put has an id with it
+// (corpus.CheckID). Programs that do not know stand-ins take one for a passage of no document.
+const standInSuffix = "\u2060"
+
+// markStandIn marks stand-ins, among the marks of experts.
+const markStandIn = ":stand-in"
+
+// shownID returns the id of a passage, of an id as a table has it.
+func shownID(id string) string { return strings.TrimSuffix(plainID(id), standInSuffix) }
+
+func isStandIn(id string) bool { return strings.HasSuffix(plainID(id), standInSuffix) }
+
+// counterpart returns the id of a passage's stand-in, and of a stand-in that of its passage.
+func (s *Store) counterpart(id string) string {
+	if isStandIn(id) {
+		return s.alike(id, shownID(id))
+	}
+	return s.alike(id, plainID(id)+standInSuffix)
+}
+
+// withoutStandIns returns the query of what clauses find but stand-ins.
+func withoutStandIns(clauses ...any) object {
+	return object{"bool": object{
+		"filter": append([]any{}, clauses...), "must_not": object{"term": object{fieldExperts: markStandIn}},
+	}}
+}
+
+// readWhole reads passages and stand-ins by their ids, of the version of their document that counts: what is of
+// another version is read from its counterpart. All of a document are read again where some are not there, since it may
+// change meanwhile. A passage that is not there in that version has its id alone.
+func (s *Store) readWhole(ctx context.Context, ids []string) ([]corpus.Passage, error) {
+	read, err := s.readPassages(ctx, ids)
+	if err == nil {
+		read, err = s.ofOneVersion(ctx, ids, read)
+	}
+	for try := 0; err == nil && try < 3; try++ {
+		again := s.incomplete(ids, read)
+		if len(again) == 0 {
+			break
+		}
+		both := make([]string, 0, 2*len(again))
+		for _, i := range again {
+			both = append(both, ids[i], s.counterpart(ids[i]))
+		}
+		var found []corpus.Passage
+		found, err = s.readPassages(ctx, both)
+		if err == nil {
+			found, err = s.ofOneVersion(ctx, both, found)
+		}
+		if err != nil {
+			break
+		}
+		for n, i := range again {
+			read[i] = found[2*n]
+			if storage.IsDeleted(read[i]) {
+				read[i] = found[2*n+1]
+			}
+		}
+	}
+	return read, err
+}
+
+// incomplete returns the places of the passages of documents of which a passage was not found.
+func (s *Store) incomplete(ids []string, read []corpus.Passage) (places []int) {
+	documents := map[string]bool{}
+	documentOf := func(i int) (string, bool) {
+		d, _, ok := corpus.SplitPassageID(shownID(ids[i]))
+		return s.alike(ids[i], d), ok
+	}
+	for i := range ids {
+		if d, ok := documentOf(i); ok && storage.IsDeleted(read[i]) {
+			documents[d] = true
+		}
+	}
+	for i := range ids {
+		if d, ok := documentOf(i); ok && documents[d] {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// standIns returns the changes that make the stand-ins of a document that is replaced: record is its first passage as
+// it is there, with its metadata.
+func (w *Writer) standIns(ctx context.Context, all []*attempt, record *stored) ([]*attempt, error) {
+	waited := &waited{}
+	counts, err := record.source.version(all[0].result.ID)
+	if err != nil {
+		return nil, nil // it is of no document yet
+	}
+	var m *Manifest
+	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+		m, _, err = w.look(ctx, patience)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	var first documentSource
+	if err := json.Unmarshal(all[0].body, &first); err != nil {
+		return nil, err
+	}
+	out, err := w.appendStandIn(nil, m, *all[0].change.Put, first)
+	if err != nil {
+		return nil, err
+	}
+	fields := []string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata}
+	for _, x := range m.keepers() {
+		fields = append(fields, x.field())
+	}
+	var ids []string
+	versions := map[string]string{}
+	for _, a := range all[1:] {
+		if a.change.Put != nil {
+			ids = append(ids, a.result.ID)
+			versions[a.result.ID] = a.version
+		}
+	}
+	for some := range slices.Chunk(ids, batchPassages) {
+		var there []stored
+		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+			there, err = w.store.getFor(ctx, patience, some, fields...)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		for i, has := range there {
+			if !has.found || has.version == versions[some[i]] || !has.has(m.marks()) {
+				continue
+			}
+			p, err := has.source.passage(some[i])
+			if err != nil {
+				continue // another program wrote it
+			}
+			if d, _, ok := corpus.DocumentOf(&p); ok && sameVersion(versionOf(d), counts) {
+				out, err = w.appendStandIn(out, m, p, has.source)
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// appendStandIn appends the change that makes the stand-in of a passage, with the vectors of a document.
+func (w *Writer) appendStandIn(all []*attempt, m *Manifest, p corpus.Passage, from documentSource) ([]*attempt, error) {
+	p.ID += standInSuffix
+	if len(p.ID) > corpus.MaxIDBytes {
+		return all, nil
+	}
+	vectors := vectorsOf{}
+	for _, x := range m.keepers() {
+		vector, err := from.vector(x)
+		if err != nil {
+			return nil, err
+		}
+		vectors[x.Name] = vector
+	}
+	record, err := p.AppendBinary(nil)
+	if err != nil {
+		return nil, err
+	}
+	body, err := appendPassage(nil, m, beside{valued: w.store.valued.Load()}, &p, vectors, markStandIn)
+	return append(all, &attempt{change: &store.Change{Put: &p}, result: &store.ChangeResult{ID: p.ID},
+		version: corpus.VersionOf(record), body: body}), err
+}
+
+// standInsLeft returns the changes that delete the stand-ins of passages, of those that are there.
+func (w *Writer) standInsLeft(ctx context.Context, all []*attempt) (out []*attempt, err error) {
+	waited := &waited{}
+	for some := range slices.Chunk(all, batchPassages) {
+		var ids []string
+		for _, a := range some {
+			if id := w.store.counterpart(a.result.ID); len(id) <= corpus.MaxIDBytes {
+				ids = append(ids, id)
+			}
+		}
+		var there []stored
+		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+			there, err = w.store.getFor(ctx, patience, ids)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		for i, has := range there {
+			if has.found {
+				out = append(out, &attempt{change: &store.Change{Delete: ids[i]}, result: &store.ChangeResult{ID: ids[i]}})
+			}
+		}
+	}
+	return out, nil
+}
+
+// showWithin is how long a document that is replaced waits until searches see its new passages, and inFlight how long
+// at most for questions that were asked before.
+const (
+	showWithin = 5 * time.Second
+	inFlight   = time.Second
+)
+
+// show makes searches see what was written, or lets the index's own refreshes do so where that fails. It returns when
+// questions that were asked before will have read what they found, as a rule: four times what a search takes.
+func (w *Writer) show(ctx context.Context) {
+	waiting, cancel := context.WithTimeout(ctx, showWithin)
+	defer cancel()
+	_ = w.Wait(waiting, w.sequence.Add(1))
+	_ = sleep(ctx, min(w.inFlight, 4*w.store.client.searched.hedge()))
+}
