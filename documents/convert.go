@@ -120,10 +120,10 @@ func onlyFile(folder string, limits Limits) (Input, error) {
 }
 
 // convertible reports whether a file of this media type is given to the converter for its ending, if there is one. It
-// is false for pictures and for types that this program reads itself: readTypes and textFormats.
+// is false for pictures and for Formats, but true for archives: some formats of other programs are archives inside.
 func convertible(mediaType string) bool {
-	own := slices.ContainsFunc(textFormats(), func(f textFormat) bool { return f.mediaType == mediaType })
-	return !own && !slices.Contains(readTypes, mediaType) && !strings.HasPrefix(mediaType, "image/")
+	own := formatOfType(mediaType)
+	return (own.Name == "" || own.archive && own.MediaType != Mailbox) && !strings.HasPrefix(mediaType, "image/")
 }
 
 // readConverted converts a file and reads the result. The document keeps the media type of the original, and a warning

@@ -12,54 +12,6 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 )
 
-// Media types of what is read.
-const (
-	PDF      = "application/pdf"
-	HTML     = "text/html"
-	Markdown = "text/markdown"
-	Text     = "text/plain"
-	CSV      = "text/csv"
-	TSV      = "text/tab-separated-values"
-	DOCX     = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-	PPTX     = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-	XLSX     = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-	ODT      = "application/vnd.oasis.opendocument.text"
-	ODS      = "application/vnd.oasis.opendocument.spreadsheet"
-	ODP      = "application/vnd.oasis.opendocument.presentation"
-	EPUB     = "application/epub+zip"
-	Mail     = "message/rfc822"
-	Mailbox  = "application/mbox"
-	Outlook  = "application/vnd.ms-outlook"
-	Zip      = "application/zip"
-	Tar      = "application/x-tar"
-	Gzip     = "application/gzip"
-)
-
-// Formats names what is read, for messages.
-const Formats = "PDF, HTML, Markdown, plain text, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, RTF, EML, MSG, MBOX, CSV, JSON, XML, " +
-	"reStructuredText, AsciiDoc, Org, LaTeX, man pages, Jupyter notebooks, iCalendar, vCard, RSS, Atom, SRT, WebVTT, zip and tar.gz"
-
-// readTypes are the media types that are read, but for archives.
-var readTypes = []string{
-	PDF, HTML, Markdown, Text, CSV, TSV, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, Mail, Mailbox, Outlook,
-}
-
-// byEnding are the types of names where the content does not tell.
-var byEnding = map[string]string{
-	".md": Markdown, ".markdown": Markdown, ".mdx": Markdown, ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".csv": CSV, ".tsv": TSV, ".tab": TSV,
-	".eml": Mail, ".mbox": Mailbox, ".msg": Outlook, ".txt": Text, ".text": Text, ".log": Text,
-	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".odt": ODT, ".ods": ODS, ".odp": ODP, ".epub": EPUB,
-}
-
-// byDeclared are other names of the types.
-var byDeclared = map[string]string{
-	"application/xhtml+xml":        HTML,
-	"text/x-markdown":              Markdown,
-	"application/csv":              CSV,
-	"application/x-gzip":           Gzip,
-	"application/x-zip-compressed": Zip,
-}
-
 // mailHeader matches the lines that a mail begins with.
 var mailHeader = regexp.MustCompile(`(?i)^(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){2,}`)
 
@@ -70,10 +22,8 @@ var mailFields = regexp.MustCompile(`(?im)^(?:from|received|message-id|mime-vers
 // kind or an archive, also by what was declared and by the ending of its name.
 func Detect(data []byte, name, declared string) string {
 	declaredType, _, _ := mime.ParseMediaType(declared)
-	if t, ok := byDeclared[declaredType]; ok {
-		declaredType = t
-	}
-	ending := byEnding[strings.ToLower(path.Ext(name))]
+	ending := strings.ToLower(path.Ext(name))
+	named := formatOfEnding(ending).MediaType
 	head := data[:min(len(data), 64<<10)]
 	switch {
 	case bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-")):
@@ -86,8 +36,8 @@ func Detect(data []byte, name, declared string) string {
 		if t := insideZip(data); t != "" {
 			return t
 		}
-		if strings.Contains(ending, "openxml") || strings.Contains(ending, "oasis") || ending == EPUB {
-			return ending // damaged; its reader says how
+		if strings.Contains(named, "openxml") || strings.Contains(named, "oasis") || named == EPUB {
+			return named // damaged; its reader says how
 		}
 		return Zip
 	case bytes.HasPrefix(head, []byte{0x1F, 0x8B}):
@@ -105,21 +55,15 @@ func Detect(data []byte, name, declared string) string {
 		return t
 	}
 	switch {
-	case bytes.HasPrefix(head, []byte("From ")) && (ending == Mailbox || mailFields.Match(head)):
+	case bytes.HasPrefix(head, []byte("From ")) && (named == Mailbox || mailFields.Match(head)):
 		return Mailbox
-	case ending == Mail,
-		mailHeader.Match(head) && len(mailFields.FindAll(head[:min(len(head), 4096)], 3)) >= 2 && ending != Markdown &&
-			ending != CSV:
+	case named == Mail,
+		mailHeader.Match(head) && len(mailFields.FindAll(head[:min(len(head), 4096)], 3)) >= 2 && named != Markdown &&
+			named != CSV:
 		return Mail
-	case ending == Markdown, ending == CSV, ending == TSV, ending == HTML:
-		return ending
 	}
-	if t := detectTextFormat(head, name, declaredType); t != "" {
+	if t := textFormatOf(head, ending, declaredType); t != "" {
 		return t
-	}
-	switch declaredType {
-	case HTML, Markdown, CSV, TSV, Mail, Mailbox:
-		return declaredType
 	}
 	if t, _, _ := strings.Cut(mimetype.Detect(head).String(), ";"); t == HTML {
 		return HTML

@@ -115,61 +115,36 @@ func parse(in Input, mediaType string, limits Limits) (d *Document, attached []M
 	if mediaType == EPUB || mediaType == DOCX { // the texts in it are in UTF-8
 		w.encoding = ""
 	}
-	var title string
-	var warnings []string
-	switch mediaType {
-	case HTML:
-		title, err = readHTML(w, in.Data, in.Type)
-	case Markdown:
-		title, err = readMarkdown(w, in.Data)
-	case Text:
-		title, err = readText(w, in.Data, in.Type)
-	case CSV, TSV:
-		err = readCSV(w, in.Data, in.Type)
-	case DOCX:
-		title, warnings, err = readDOCX(w, in.Data)
-	case PPTX:
-		title, err = readPPTX(w, in.Data)
-	case XLSX:
-		title, warnings, err = readXLSX(w, in.Data)
-	case ODT, ODS, ODP:
-		title, err = readODF(w, in.Data, mediaType)
-	case EPUB:
-		title, err = readEPUB(w, in.Data)
-	case Mail:
-		title, attached, warnings, err = readMail(w, in.Data, limits)
-	case Outlook:
-		title, attached, warnings, err = readOutlook(w, in.Data, limits)
-	case oldOffice:
+	format := formatOfType(mediaType)
+	switch {
+	case mediaType == oldOffice:
 		return nil, nil, unreadable(
 			Encrypted,
 			nil,
-			"it is an Office file with a password, or of before 2007: save it without one, as DOCX, PPTX or XLSX, or install LibreOffice, which converts DOC, XLS and PPT",
+			"it is an Office file with a password, or of before 2007: save it without one, as DOCX, PPTX or XLSX, or "+
+				"install LibreOffice, which converts DOC, XLS and PPT",
 		)
-	default:
-		var known bool
-		title, known, err = readTextFormat(w, in.Data, mediaType, in.Type)
-		if known {
-			break
-		}
+	case format.read == nil:
 		return nil, nil, unreadable(
 			Unsupported,
 			nil,
 			"files of type %s are not read: what is read are %s",
 			mediaType,
-			Formats,
+			FormatNames(),
 		)
 	}
+	c, err := format.read(w, in)
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err = w.document(mediaType, title)
+	attached = c.attached
+	d, err = w.document(mediaType, c.title)
 	if err != nil {
 		if len(attached) > 0 {
 			return nil, attached, err
 		}
 		return nil, nil, err
 	}
-	d.Warnings = append(d.Warnings, warnings...)
+	d.Warnings = append(d.Warnings, c.warnings...)
 	return d, attached, nil
 }

@@ -48,7 +48,7 @@ func Holds(path string) (bool, error) {
 	case Gzip:
 		return strings.HasSuffix(lower, ".tgz") || strings.HasSuffix(lower, ".tar.gz"), nil
 	case Text:
-		return byEnding[filepath.Ext(lower)] == Text && !bytes.ContainsRune(bytes.SplitN(head, []byte("\n"), 2)[0], '\t'), nil
+		return formatOfEnding(filepath.Ext(lower)).MediaType == Text && !bytes.ContainsRune(bytes.SplitN(head, []byte("\n"), 2)[0], '\t'), nil
 	}
 	return true, nil
 }

@@ -14,9 +14,15 @@ import (
 // sheet.
 const mostRepeats = 100
 
-// readODF reads an OpenDocument text, presentation or spreadsheet, and returns its title. Slides and sheets are pages;
-// each sheet begins with a heading with its name.
-func readODF(w *writer, data []byte, mediaType string) (string, error) {
+// readODF reads an OpenDocument text or presentation, and returns its title. Slides and sheets are pages; each sheet
+// begins with a heading with its name.
+func readODF(w *writer, data []byte) (string, error) { return readOpenDocument(w, data, false) }
+
+// readODS reads an OpenDocument spreadsheet as readODF does.
+func readODS(w *writer, data []byte) (string, error) { return readOpenDocument(w, data, true) }
+
+// readOpenDocument does the work of readODF and readODS.
+func readOpenDocument(w *writer, data []byte, sheets bool) (string, error) {
 	p, err := openParts(data, w.limits)
 	if err != nil {
 		return "", err
@@ -34,7 +40,7 @@ func readODF(w *writer, data []byte, mediaType string) (string, error) {
 		return "", unreadable(Damaged, nil, "it has no part content.xml")
 	}
 	o := &odf{
-		w: w, parts: p, sheets: strings.Contains(mediaType, "spreadsheet"),
+		w: w, parts: p, sheets: sheets,
 		lists: odfLists{byID: map[string]*numberedList{}, byStyle: map[string]*numberedList{}},
 	}
 	if err := o.readStyles(content); err != nil {
@@ -102,8 +108,8 @@ type odfTable struct {
 	inHeader              bool
 }
 
-// read reads content.xml, of the file or of an object in it, and writes its blocks. The error is an *UnreadableError if
-// it is damaged or beyond the limits.
+// read reads the content part of the file or of an object in it, and writes its blocks. The error is an
+// *UnreadableError if the part is damaged or beyond the limits.
 func (o *odf) read(content []byte) error {
 	if err := newElements(content).each(o.start, o.characters, o.end); err != nil {
 		return err

@@ -23,15 +23,15 @@ type odfStyle struct {
 	hasList  bool // list is set; "" takes the number from headings
 }
 
-// readStyles reads the common styles in styles.xml and the styles of content.xml, and counts the headers and footers of
-// pages, which are not read.
+// readStyles reads the common styles of the file and the styles of the content part, and counts the headers and footers
+// of pages, which are not read.
 func (o *odf) readStyles(content []byte) error {
 	o.styles = odfStyles{text: map[string]odfStyle{}, lists: map[string]*[listLevels]numberLevel{}}
 	common, err := o.parts.read("styles.xml")
 	if err != nil {
 		return err
 	}
-	// Styles of headers and footers may have the names of styles in content.xml.
+	// Styles of headers and footers may have the names of styles in the content part.
 	if err := o.styles.read(common, "automatic-styles"); err != nil {
 		o.w.warn("its styles cannot be read: numbers of lists may be missing")
 		return nil

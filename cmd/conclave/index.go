@@ -57,7 +57,7 @@ func newIndex(term cli.Terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "index",
 		Short: "Build a collection, or add to it",
-		Long: `Reads documents (` + documents.Formats + `;
+		Long: `Reads documents (` + documents.FormatNames() + `;
 files, folders and archives) and cuts them into passages, or reads passages. Indexes their words, encodes them with every expert, and
 publishes the result in one step. Until then, and after an interruption or a
 failure, the collection is unchanged. With --store, passages are written to the store as

@@ -30,7 +30,7 @@ func newRead(term cli.Terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "read FILE|FOLDER...",
 		Short: "Show the passages that documents are cut into",
-		Long: `Reads documents as 'conclave index' does (` + documents.Formats + `), and prints the
+		Long: `Reads documents as 'conclave index' does (` + documents.FormatNames() + `), and prints the
 passages that they are cut into: with --json in the form that index takes.
 
 With --reference, the text of one file is compared with another text of it, such as that of another program: which share
