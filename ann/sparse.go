@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 )
@@ -36,7 +37,7 @@ func buildSparse(ctx context.Context, d disk.Disk, vectorsPath, graphPath string
 	if err := p.Verify(ctx); err != nil {
 		return err
 	}
-	b := bm25.NewBuilder(bm25.Params{Analysis: bm25.Weighted})
+	b := bm25.NewBuilder(bm25.Params{Analysis: forms.Weighted})
 	defer b.Discard()
 	b.SpillTo(d, filepath.Dir(graphPath), sparseMemory)
 	var ids []uint32
@@ -70,7 +71,7 @@ func openSparse(d disk.Disk, vectorsPath, graphPath string) (*sparse, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	x := &sparse{pairs: p, words: words}
-	if words.Docs() != p.count || words.Params().Analysis != bm25.Weighted {
+	if words.Docs() != p.count || words.Params().Analysis != forms.Weighted {
 		return nil, errors.Join(
 			fmt.Errorf("%s has %d lists and %s %d: rebuild it", vectorsPath, p.count, graphPath, words.Docs()),
 			x.Close(),

@@ -6,18 +6,19 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/disk"
 )
 
 // BenchmarkSearch measures top-100 searches of the union of eight domains with
 // its development questions, by both analyses.
 func BenchmarkSearch(b *testing.B) {
-	for _, analysis := range []Analysis{Lucene, Unicode} {
+	for _, analysis := range []forms.Analysis{forms.Lucene, forms.Unicode} {
 		b.Run(analysis.String(), func(b *testing.B) { benchmarkSearch(b, analysis) })
 	}
 }
 
-func benchmarkSearch(b *testing.B, analysis Analysis) {
+func benchmarkSearch(b *testing.B, analysis forms.Analysis) {
 	s := loadGolden(b, "union")
 	params := DefaultParams()
 	params.Analysis = analysis
@@ -94,7 +95,9 @@ func BenchmarkMergeOrdered(b *testing.B) {
 		order = append(order, Place{Segment: i % parts, Passage: uint32(len(dealt[i%parts]))})
 		dealt[i%parts] = append(dealt[i%parts], p)
 	}
-	for _, params := range []Params{{}, {Phrases: true}, {Analysis: Unicode}, {Analysis: Unicode, Phrases: true}} {
+	for _, params := range []Params{
+		{}, {Phrases: true}, {Analysis: forms.Unicode}, {Analysis: forms.Unicode, Phrases: true},
+	} {
 		b.Run(
 			params.Analysis.String()+map[bool]string{false: "-words", true: "-phrases"}[params.Phrases],
 			func(b *testing.B) {
@@ -119,7 +122,9 @@ func BenchmarkMergeOrdered(b *testing.B) {
 // their phrases, by both analyses.
 func BenchmarkBuild(b *testing.B) {
 	s := loadGolden(b, "union")
-	for _, params := range []Params{{}, {Phrases: true}, {Analysis: Unicode}, {Analysis: Unicode, Phrases: true}} {
+	for _, params := range []Params{
+		{}, {Phrases: true}, {Analysis: forms.Unicode}, {Analysis: forms.Unicode, Phrases: true},
+	} {
 		b.Run(
 			params.Analysis.String()+map[bool]string{false: "-words", true: "-phrases"}[params.Phrases],
 			func(b *testing.B) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/bm25/internal/words"
 	"example.org/conclave/internal/disk"
 )
@@ -37,7 +38,7 @@ const (
 // become segments of their own in temporary files, which Write merges.
 type Builder struct {
 	params   Params
-	analyser analyser
+	analyser forms.Analyser
 	err      error // nothing can be added after it
 
 	surfaces  map[string]uint32 // word as written → term, or otherForms and its place in sightings, or stopWord
@@ -74,7 +75,7 @@ func NewBuilder(params Params) *Builder {
 		err:       params.Check(),
 		surfaces:  make(map[string]uint32),
 		compounds: make(map[string]uint32),
-		analyser:  analyser{unicode: params.Analysis == Unicode},
+		analyser:  forms.Analyser{Unicode: params.Analysis == forms.Unicode},
 		ids:       make(map[string]uint32),
 	}
 	if params.Phrases {
@@ -134,7 +135,7 @@ func (b *Builder) post(t *builderTerm, passage, indexed uint32) {
 // addWords counts a text's terms into the passage being added, and keeps them in
 // their order if phrases are indexed. The length counts the terms.
 func (b *Builder) addWords(text string) (length uint32) {
-	if b.analyser.unicode {
+	if b.analyser.Unicode {
 		return b.addWordsAndForms(text)
 	}
 	scanner := words.Of(text)
@@ -169,9 +170,9 @@ func (b *Builder) learn(word string) uint32 {
 	b.forgetSurfaces(maxSurfaces)
 	id := stopWord
 	word = strings.Clone(word)
-	if term := b.analyser.term(word); len(term) > 0 {
+	if term := b.analyser.Term(word); len(term) > 0 {
 		id = b.number(term)
-		if b.analyser.unicode {
+		if b.analyser.Unicode {
 			id = b.withForms(word, id)
 		}
 	}

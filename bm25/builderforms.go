@@ -1,6 +1,10 @@
 package bm25
 
-import "strings"
+import (
+	"strings"
+
+	"example.org/conclave/bm25/forms"
+)
 
 // sighting is a word with other forms, or a compound.
 type sighting struct {
@@ -13,8 +17,8 @@ type sighting struct {
 // the words are counted into the passage beside the terms, and not into the length.
 func (b *Builder) addWordsAndForms(text string) (length uint32) {
 	before := sighting{term: stopWord}
-	for words := wordsOf(b.analyser.normalised(text)); ; {
-		word, signed, compound := words.next()
+	for words := forms.WordsOf(b.analyser.Normalised(text)); ; {
+		word, signed, compound := words.Next()
 		if signed != "" {
 			b.countCompound(signed)
 		}
@@ -83,16 +87,16 @@ func (b *Builder) addOtherPhrases(first, second sighting) {
 // withForms returns what surfaces keeps of a word whose term is known: the term, or, where
 // the word has other forms, otherForms and its place in sightings.
 func (b *Builder) withForms(word string, term uint32) uint32 {
-	plain, others := b.analyser.passageForms(word, b.terms[term].text)
+	plain, others := b.analyser.PassageForms(word, b.terms[term].text)
 	if len(others) == 0 {
 		return term
 	}
 	w := sighting{term, stopWord, uint32(len(b.otherIDs)), 0}
 	if plain != "" {
-		w.plain = b.number([]byte(formMark + plain))
+		w.plain = b.number([]byte(forms.FormMark + plain))
 	}
 	for _, other := range others {
-		b.otherIDs = append(b.otherIDs, b.number([]byte(formMark+other)))
+		b.otherIDs = append(b.otherIDs, b.number([]byte(forms.FormMark+other)))
 	}
 	return b.sight(w) | otherForms
 }
@@ -108,8 +112,8 @@ func (b *Builder) sight(w sighting) uint32 {
 func (b *Builder) learnCompound(compound string) uint32 {
 	b.forgetSurfaces(maxSurfaces)
 	w := sighting{stopWord, stopWord, uint32(len(b.otherIDs)), 0}
-	for _, j := range b.analyser.compoundForms(compound) {
-		b.otherIDs = append(b.otherIDs, b.number([]byte(formMark+j.form)))
+	for _, j := range b.analyser.CompoundForms(compound) {
+		b.otherIDs = append(b.otherIDs, b.number([]byte(forms.FormMark+j.Form)))
 	}
 	place := b.sight(w)
 	b.compounds[strings.Clone(compound)] = place

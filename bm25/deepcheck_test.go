@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"example.org/conclave/bm25/forms"
 )
 
 // check verifies the whole file: every checksum, and that what the file says
@@ -59,7 +61,7 @@ func (x *Index) checkTerms(lengths, found []uint32, counts []uint64) (blocks uin
 		if len(text) == 0 || id > 0 && bytes.Compare(before, text) >= 0 {
 			return 0, x.damaged("term %d (%q) does not follow %q", id, text, before)
 		}
-		if bytes.IndexByte(text, phraseGap) >= 0 {
+		if bytes.IndexByte(text, forms.PhraseGap) >= 0 {
 			return 0, x.damaged("term %d (%q) is two", id, text)
 		}
 		before = text

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/rank"
 )
 
@@ -144,7 +145,7 @@ func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (out []TermSco
 			out = append(out, TermScore{
 				Term: strings.TrimPrefix(
 					f.text,
-					formMark,
+					forms.FormMark,
 				), For: strings.Join(o.of.Of, " "), Count: o.of.Count, TF: tf, DF: int(f.df), IDF: f.idf, Score: float32(more),
 			})
 		}

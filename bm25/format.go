@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"example.org/conclave/bm25/forms"
+
 	"github.com/zeebo/xxh3"
 )
 
@@ -177,12 +179,12 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 		phrases:   longs(4),
 	}
 	var known bool
-	f.params.Analysis, known = analysisOf(f.analyser)
+	f.params.Analysis, known = forms.AnalysisOf(f.analyser)
 	if !known {
 		return nil, fmt.Errorf(
 			"its passages were analysed by version %d of the analyser, and this program has versions %d: build it again",
 			f.analyser,
-			analysisVersions,
+			forms.AnalysisVersions,
 		)
 	}
 	if err := f.params.Check(); err != nil {

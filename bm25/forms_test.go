@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/rank"
 )
 
 // unicodeParams returns the usual constants with the analysis Unicode.
 func unicodeParams() Params {
 	p := DefaultParams()
-	p.Analysis, p.Phrases = Unicode, true
+	p.Analysis = forms.Unicode
+	p.Phrases = true
 	return p
 }
 
@@ -68,7 +70,7 @@ func TestFormsMeet(t *testing.T) {
 			}
 			same, err := x.Search(t.Context(), "what of "+passage+"?", 3)
 			if err != nil || len(same) == 0 || same[0].Ordinal != 40 ||
-				same[0].Score < hits[0].Score && len(Unicode.Terms(passage)) >= len(Unicode.Terms(question)) {
+				same[0].Score < hits[0].Score && len(forms.Unicode.Terms(passage)) >= len(forms.Unicode.Terms(question)) {
 				t.Errorf("%+q asked for as it stands: %v, %v; as %+q: %v", passage, same, err, question, hits)
 			}
 			bound, err := x.alone().UpperBound("what of " + question + "?")
@@ -112,9 +114,9 @@ func TestApart(t *testing.T) {
 	for _, c := range [][2]string{
 		{"3.14", "314"}, {"car pet", "carpet"}, {"into", "in to"}, {"C", "C++ 17"}, {"क", "की"}, {"か", "が"}, {"the end. Next", "endNext"}, {"wi fi", "wi,fi2"},
 	} {
-		terms := Unicode.Terms(c[1])
+		terms := forms.Unicode.Terms(c[1])
 		x := build(t, unicodeParams(), []goldenPassage{{Text: c[0]}, {Text: "other words"}, {Text: "and more"}})
-		for _, v := range Unicode.Variants(c[1]) {
+		for _, v := range forms.Unicode.Variants(c[1]) {
 			for _, entry := range v.Entries {
 				r, err := x.lookup([]byte(entry))
 				if err != nil || r.df > 0 {
@@ -154,7 +156,7 @@ func TestASCIIAsLucene(t *testing.T) {
 				continue // all take half a minute
 			}
 			question := ascii(s.questions[run.ID].Question)
-			if !slices.Equal(Analyse(question), Unicode.Terms(question)) {
+			if !slices.Equal(forms.Analyse(question), forms.Unicode.Terms(question)) {
 				t.Fatalf("%q: other terms", question)
 			}
 			for _, at := range [][2]*Searcher{{a.alone(), b.alone()}, {a.Phrases(), b.Phrases()}} {
@@ -212,7 +214,7 @@ func TestASCIIAsLucene(t *testing.T) {
 					}
 				}
 				if bounds[0] != bounds[1] {
-					if len(Unicode.Variants(question)) == 0 || bounds[1] > bounds[0]+20 {
+					if len(forms.Unicode.Variants(question)) == 0 || bounds[1] > bounds[0]+20 {
 						t.Fatalf("%s: %q: upper bounds %v", name, question, bounds)
 					}
 				}

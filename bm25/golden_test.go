@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/testing/golden"
 )
@@ -142,7 +143,7 @@ func TestLucene(t *testing.T) {
 			worst, swapped := 0.0, 0
 			for _, run := range s.runs {
 				question := s.questions[run.ID].Question
-				if got := Analyse(question); !slices.Equal(got, run.Words) {
+				if got := forms.Analyse(question); !slices.Equal(got, run.Words) {
 					t.Fatalf("%s: terms are %q, Lucene's %q", run.ID, got, run.Words)
 				}
 				matched, err := x.alone().matched(t.Context(), question)

@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/normalise"
 )
 
@@ -30,7 +31,7 @@ func (s *Searcher) Having(segment int, text string) ([]uint64, error) {
 		return nil, err
 	}
 	if s.params.Phrases {
-		for _, phrase := range phrasesOf(terms) {
+		for _, phrase := range forms.PhrasesOf(terms) {
 			r, err := s.lookup(g.Index, []byte(phrase))
 			if err != nil {
 				return nil, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/rank"
 )
 
@@ -20,10 +21,10 @@ type naive struct {
 }
 
 func newNaive(params Params, passages []goldenPassage) *naive {
-	n := &naive{params: params, read: Analyse}
+	n := &naive{params: params, read: forms.Analyse}
 	for _, p := range passages {
 		tf := make(map[string]int)
-		terms := append(Analyse(p.Title), Analyse(p.Text)...)
+		terms := append(forms.Analyse(p.Title), forms.Analyse(p.Text)...)
 		for _, term := range terms {
 			tf[term]++
 		}

@@ -3,11 +3,13 @@ package bm25
 import (
 	"math/bits"
 	"slices"
+
+	"example.org/conclave/bm25/forms"
 )
 
 // otherTerms is a variant of which some passage has a form.
 type otherTerms struct {
-	Variant
+	forms.Variant
 	terms []questionTerm // those of the question that passages have
 	forms []questionTerm // the forms that passages have; weights are of the forms
 }
@@ -22,13 +24,13 @@ func (o *otherTerms) weight() (most float32) {
 
 // otherForms looks up the other forms of a question's terms, of which those are given that
 // passages have.
-func (s *Searcher) otherForms(r *reading, terms []questionTerm) (out []otherTerms, err error) {
-	if !r.analyser.unicode {
+func (s *Searcher) otherForms(r *forms.Reading, terms []questionTerm) (out []otherTerms, err error) {
+	if !r.Analyser.Unicode {
 		return nil, nil
 	}
-	find := r.variants
+	find := r.Variants
 	if s.phrases {
-		find = r.phraseVariants
+		find = r.PhraseVariants
 	}
 	var known []questionTerm // forms that passages have
 	variants, err := find(func(term string) (bool, error) {

@@ -3,6 +3,8 @@ package bm25
 import (
 	"fmt"
 	"math"
+
+	"example.org/conclave/bm25/forms"
 )
 
 // Params are the constants of the formula
@@ -25,7 +27,7 @@ type Params struct {
 	Phrases bool
 
 	// Analysis is how texts become terms.
-	Analysis Analysis
+	Analysis forms.Analysis
 }
 
 // DefaultParams returns the values of the DPR-BM25 literature: k1 0.9, b 0.4, with
@@ -43,7 +45,7 @@ func (p Params) Check() error {
 	if !(p.B >= 0 && p.B <= 1) {
 		return fmt.Errorf("b is %v: it must be between 0 and 1 (0.4 is usual)", p.B)
 	}
-	if int(p.Analysis) >= len(analyses) {
+	if int(p.Analysis) >= len(forms.Analyses) {
 		return fmt.Errorf("there is no %v", p.Analysis)
 	}
 	return nil
@@ -63,7 +65,7 @@ type impact struct{ tf, length uint32 }
 // strength returns tf / (k1·(1 − b + b·length/average)), rounded to 32 bits where
 // Lucene rounds. It grows with what the posting adds to a score.
 func (p Params) strength(i impact, average float32) float32 {
-	if p.Analysis == Weighted {
+	if p.Analysis == forms.Weighted {
 		return float32(i.tf)
 	}
 	k1, b := float32(p.K1), float32(p.B)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 )
@@ -28,7 +29,7 @@ func naivePhrases(texts ...string) []string {
 	var out []string
 	for _, text := range texts {
 		before := ""
-		for _, term := range Analyse(text) {
+		for _, term := range forms.Analyse(text) {
 			if before != "" {
 				out = append(out, before+" "+term)
 			}

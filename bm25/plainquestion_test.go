@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"example.org/conclave/bm25/forms"
 )
 
 // TestPlainWords: in a collection of plain words a question allocates as much memory with
@@ -22,7 +24,7 @@ func TestPlainWords(t *testing.T) {
 	var entries [2]int
 	for analysis := range allocations {
 		params := DefaultParams()
-		params.Analysis = Analysis(analysis)
+		params.Analysis = forms.Analysis(analysis)
 		x := build(t, params, passages)
 		entries[analysis] = x.Vocabulary()
 		s := x.alone()

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"example.org/conclave/bm25/forms"
 )
 
 // A questionTerm is a distinct term of a question that some passage has.
@@ -22,14 +24,11 @@ type questionTerm struct {
 // are sums in this order, and then of what other forms add, whatever way a passage was
 // found, so that they are the same to the last bit for any division into segments.
 func (s *Searcher) understand(question string) (u understood, err error) {
-	r := s.params.Analysis.readingOf(question)
-	asked := r.terms
-	if s.phrases {
-		asked = phrasesOf(r.terms)
-	}
-	r.distinct = distinct(asked)
-	u.terms = make([]questionTerm, 0, len(r.distinct))
-	for _, t := range r.distinct {
+	r := s.params.Analysis.ReadingOf(question)
+	r.CountTerms(s.phrases)
+	u.terms = make([]questionTerm, 0, len(r.Distinct))
+	for _, c := range r.Distinct {
+		t := questionTerm{text: c.Text, count: c.Count}
 		if err := s.weigh(&t); err != nil {
 			return u, err
 		}
@@ -70,7 +69,7 @@ func (s *Searcher) weigh(t *questionTerm) (err error) {
 // that have it. There are no records where none has.
 func (s *Searcher) lookupForm(term string) (f questionTerm, err error) {
 	var buffer [64]byte
-	entry := append(append(buffer[:0], formMark...), term...)
+	entry := append(append(buffer[:0], forms.FormMark...), term...)
 	for i, g := range s.segments {
 		r, err := g.Index.lookup(entry)
 		if err != nil {
@@ -114,7 +113,7 @@ func (s *Searcher) documents(t *questionTerm) (df uint64, err error) {
 
 // lookup finds a term of a question in a segment, or a phrase, or another form.
 func (s *Searcher) lookup(x *Index, text []byte) (termRecord, error) {
-	first, second, phrase := bytes.Cut(text, []byte{phraseGap})
+	first, second, phrase := bytes.Cut(text, []byte{forms.PhraseGap})
 	if !phrase {
 		return x.lookup(text)
 	}
@@ -123,23 +122,6 @@ func (s *Searcher) lookup(x *Index, text []byte) (termRecord, error) {
 	}
 	return x.lookupPhrase(first, second)
 }
-
-// distinct counts equal terms.
-func distinct(terms []string) []questionTerm {
-	slices.Sort(terms)
-	out := make([]questionTerm, 0, len(terms))
-	for i, text := range terms {
-		if i > 0 && text == terms[i-1] {
-			out[len(out)-1].count++
-		} else {
-			out = append(out, questionTerm{text: text, count: 1})
-		}
-	}
-	return out
-}
-
-// phraseGap separates the two terms of a phrase. No term holds it: it ends words.
-const phraseGap = ' '
 
 // Phrases returns another reading of the same segments, in which a question's terms
 // are its phrases: two terms that follow each other in what Analyse returns, within
@@ -157,14 +139,4 @@ func (s *Searcher) Phrases() *Searcher {
 		return nil
 	}
 	return &Searcher{params: s.params, statistics: s.statistics, segments: s.segments, ties: s.ties, phrases: true}
-}
-
-// phrasesOf lists the phrases of a question's terms, in order and with
-// repetitions.
-func phrasesOf(terms []string) []string {
-	var out []string
-	for i := 1; i < len(terms); i++ {
-		out = append(out, terms[i-1]+string(phraseGap)+terms[i])
-	}
-	return out
 }

@@ -1,11 +1,13 @@
 package bm25
 
+import "example.org/conclave/bm25/forms"
+
 // Frequency returns how many passages have a word, in this form or in another one with the same
 // term, or that a question with it finds (see Unicode), and whether it has a term at all:
 // stop words have none.
 func (s *Searcher) Frequency(word string) (passages int, term bool, err error) {
 	terms := s.params.Analysis.Terms(word)
-	for _, entry := range append(terms, s.params.Analysis.askedWords(word)...) {
+	for _, entry := range append(terms, s.params.Analysis.AskedWords(word)...) {
 		df, err := s.frequency(entry, s.lookup)
 		if err != nil {
 			return 0, true, err
@@ -25,13 +27,13 @@ func (s *Searcher) Beside(before, word, after string) (left, right float64, err 
 	}
 	if preceding := s.params.Analysis.Terms(before); len(preceding) > 0 {
 		neighbour := preceding[len(preceding)-1]
-		left, err = s.share(neighbour, phrasesOf([]string{neighbour, terms[0]})[0])
+		left, err = s.share(neighbour, forms.PhrasesOf([]string{neighbour, terms[0]})[0])
 		if err != nil {
 			return 0, 0, err
 		}
 	}
 	if following := s.params.Analysis.Terms(after); len(following) > 0 {
-		right, err = s.share(following[0], phrasesOf([]string{terms[len(terms)-1], following[0]})[0])
+		right, err = s.share(following[0], forms.PhrasesOf([]string{terms[len(terms)-1], following[0]})[0])
 	}
 	return left, right, err
 }

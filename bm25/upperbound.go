@@ -3,6 +3,8 @@ package bm25
 import (
 	"maps"
 	"slices"
+
+	"example.org/conclave/bm25/forms"
 )
 
 // UpperBound returns a value that the score of no passage exceeds for the question: the sum of the
@@ -63,7 +65,7 @@ func (s *strengths) score(weight, strength float32) float64 {
 // places, so a bound is the largest strength so far and not the rank's own.
 func newStrengths(x *Index, average float32) *strengths {
 	s := &strengths{ofRank: make([]float32, len(x.impacts)), most: make([]float32, len(x.impacts))}
-	s.linear = x.params.Analysis == Weighted
+	s.linear = x.params.Analysis == forms.Weighted
 	high := float32(0)
 	for rank, i := range x.impacts {
 		s.ofRank[rank] = x.params.strength(i, average)

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sort"
+
+	"example.org/conclave/bm25/forms"
 )
 
 // termRecord is what a segment knows of a term without reading its postings.
@@ -38,11 +40,11 @@ func blocksOf(df uint32) uint32 { return (df + blockPostings - 1) / blockPosting
 
 // lookup finds a term.
 func (x *Index) lookup(term []byte) (termRecord, error) {
-	forms := formRange{0, x.terms}
-	if IsForm(string(term)) {
+	within := formRange{0, x.terms}
+	if forms.IsForm(string(term)) {
 		var err error
-		forms, err = x.forms()
-		if err != nil || forms.first == forms.end {
+		within, err = x.forms()
+		if err != nil || within.first == within.end {
 			return termRecord{}, err
 		}
 	}
@@ -57,7 +59,7 @@ func (x *Index) lookup(term []byte) (termRecord, error) {
 		if id == 0 {
 			return termRecord{}, nil
 		}
-		if id-1 < forms.first || id-1 >= forms.end {
+		if id-1 < within.first || id-1 >= within.end {
 			slot = (slot + 1) & (n - 1)
 			continue
 		}
@@ -87,7 +89,7 @@ func (x *Index) findForms() (formRange, error) {
 			return string(text) >= mark
 		}))
 	}
-	forms := formRange{before(formMark), before(afterForms)}
+	forms := formRange{before(forms.FormMark), before(forms.AfterForms)}
 	return forms, failed
 }
 

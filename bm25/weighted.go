@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/rank"
 )
 
@@ -27,8 +28,8 @@ func (b *Builder) AddWeighted(ids []uint32, codes []uint8) error {
 	switch {
 	case b.err != nil:
 		return b.err
-	case b.params.Analysis != Weighted || b.params.Phrases:
-		return fmt.Errorf("terms with weights need the analysis %s, without phrases", Weighted)
+	case b.params.Analysis != forms.Weighted || b.params.Phrases:
+		return fmt.Errorf("terms with weights need the analysis %s, without phrases", forms.Weighted)
 	case len(ids) != len(codes):
 		return fmt.Errorf("%d terms with %d codes", len(ids), len(codes))
 	case len(b.lengths) >= maxPassages:
@@ -64,7 +65,7 @@ func (s *Searcher) SearchWeighted(
 	among Selection,
 ) ([]rank.Hit, error) {
 	switch {
-	case s.params.Analysis != Weighted && len(s.segments) > 0:
+	case s.params.Analysis != forms.Weighted && len(s.segments) > 0:
 		return nil, fmt.Errorf("the words were analysed as %s, and have no weights", s.params.Analysis)
 	case among != nil && len(among) != len(s.segments):
 		return nil, fmt.Errorf("the selection is of %d segments and there are %d", len(among), len(s.segments))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/disk"
 )
 
@@ -46,7 +47,11 @@ type segmentWriter struct {
 func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, error) {
 	w := &segmentWriter{sums: disk.NewChunkSums(chunkBits)}
 	w.out = bufio.NewWriterSize(io.MultiWriter(out, w.sums), 1<<18)
-	w.footer = footer{params: c.params, analyser: analysisVersions[c.params.Analysis], passages: uint32(len(c.lengths))}
+	w.footer = footer{
+		params:   c.params,
+		analyser: forms.AnalysisVersions[c.params.Analysis],
+		passages: uint32(len(c.lengths)),
+	}
 	for _, n := range c.lengths {
 		w.footer.tokens += uint64(n)
 		if n > 0 {

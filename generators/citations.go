@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/languages"
 )
 
@@ -78,7 +78,7 @@ func newComparison(question string, passages []Passage) *comparison {
 // wordSet returns the analysed words of a text.
 func wordSet(text string) map[string]bool {
 	words := map[string]bool{}
-	for _, w := range bm25.Analyse(text) {
+	for _, w := range forms.Analyse(text) {
 		words[w] = true
 	}
 	return words
@@ -103,7 +103,7 @@ func Check(question, text string, passages []Passage) (out []Sentence) {
 func (c *comparison) check(text string, at span, cut bool) Sentence {
 	s := Sentence{Text: text[at.begin:at.end]}
 	plain := c.readCitations(&s, text[at.begin:at.until])
-	terms := bm25.Analyse(plain)
+	terms := forms.Analyse(plain)
 	foreign := c.isForeign(text[:at.until])
 	s.Unfounded = c.missing(plain, c.all(), foreign)
 	s.Support = c.support(terms, s.Passages)
@@ -184,7 +184,7 @@ func (c *comparison) supporting(plain string, foreign bool) (best int, ok bool) 
 	for _, field := range strings.Fields(plain) {
 		field = strings.TrimFunc(field, func(r rune) bool { return !wordy(r) })
 		if !c.functionWords.Has(field) {
-			words = append(words, bm25.Analyse(field)...)
+			words = append(words, forms.Analyse(field)...)
 		}
 	}
 	most := 0.
@@ -211,7 +211,7 @@ func (c *comparison) isForeign(text string) bool {
 
 // inQuestion reports whether every one of these words stands in the question, in whatever inflection.
 func (c *comparison) inQuestion(words []string) bool {
-	return !slices.ContainsFunc(bm25.Analyse(strings.Join(words, " ")), func(w string) bool { return !c.asked[w] })
+	return !slices.ContainsFunc(forms.Analyse(strings.Join(words, " ")), func(w string) bool { return !c.asked[w] })
 }
 
 // denies reports whether a sentence has a negation and more words than those and the question's: "I do not know", but
@@ -224,7 +224,7 @@ func (c *comparison) denies(plain string) bool {
 			negated = true
 			continue
 		}
-		for _, w := range bm25.Analyse(field) {
+		for _, w := range forms.Analyse(field) {
 			more = more || !c.asked[w]
 		}
 	}
@@ -246,7 +246,7 @@ func (c *comparison) missing(sentence string, passages []int, foreign bool) (mis
 		if !strings.ContainsFunc(field, unicode.IsDigit) && (foreign || c.nouns || i == 0 || !unicode.IsUpper(first)) {
 			continue
 		}
-		if slices.ContainsFunc(bm25.Analyse(field), func(w string) bool { return !c.have(passages, w) }) &&
+		if slices.ContainsFunc(forms.Analyse(field), func(w string) bool { return !c.have(passages, w) }) &&
 			!slices.Contains(missing, field) {
 			missing = append(missing, field)
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 
 	"github.com/openai/openai-go/v3"
 )
@@ -68,8 +68,8 @@ func checkRewritten(line string, before []string, question string) error {
 	wrong := func(why string) error {
 		return &Error{Reason: "what the model made of it " + why, Err: fmt.Errorf("it made %q", cut(line, mostRepeated))}
 	}
-	words, last := bm25.Analyse(line), bm25.Analyse(question)
-	asked := bm25.Analyse(strings.Join(before, " "))
+	words, last := forms.Analyse(line), forms.Analyse(question)
+	asked := forms.Analyse(strings.Join(before, " "))
 	switch {
 	case shareIn(words, append(asked, last...)) < leastKnown:
 		return wrong("says what was not asked")

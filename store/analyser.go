@@ -3,7 +3,7 @@ package store
 import (
 	"strings"
 
-	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/disk"
 )
 
@@ -18,9 +18,9 @@ http://example.org/a?b=c 1,000,000 C++ C# rock'n'roll don’t ﬁne ½ 😀 ` + 
 
 // Analyser returns the fingerprint of this program's analysis of text into terms: a hash of the
 // analysed probe. It changes if the analyser behaves otherwise, and only then.
-func Analyser(a bm25.Analysis) string {
+func Analyser(a forms.Analysis) string {
 	terms := a.Terms(probe)
-	if a != bm25.Lucene {
+	if a != forms.Lucene {
 		terms = append(append(append(terms, a.Forms("", probe)...), a.Forms("", formsProbe)...), a.Asked(formsProbe)...)
 	}
 	return disk.Sum([]byte(strings.Join(terms, "\n")))
@@ -33,8 +33,8 @@ const beforePowers = "40f4e93662efbcafa8c006766252ceca"
 // CheckAnalyser reports whether this program can search words that were analysed with this fingerprint, by an analysis.
 // Words that differ from its own in powers and fractions alone can be searched: these are found once the words are
 // analysed anew.
-func CheckAnalyser(fingerprint string, a bm25.Analysis) (ok bool) {
-	return fingerprint == Analyser(a) || a == bm25.Unicode && fingerprint == beforePowers
+func CheckAnalyser(fingerprint string, a forms.Analysis) (ok bool) {
+	return fingerprint == Analyser(a) || a == forms.Unicode && fingerprint == beforePowers
 }
 
 // formsProbe has words with other forms, beside those of probe.

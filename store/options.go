@@ -5,6 +5,7 @@ import (
 
 	"example.org/conclave/ann"
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 )
 
 // Index is a kind of vector index and how it is built. Zero values are the
@@ -41,12 +42,12 @@ func (x Index) Unlike(stored Index) (property string, asked, has any) {
 type WordConstants = bm25.Params
 
 // NewWords returns the constants of BM25 for a new collection, with or without an index of
-// pairs of adjacent words, and with an analysis by its name (bm25.Analysis). An unknown
+// pairs of adjacent words, and with an analysis by its name (forms.Analysis). An unknown
 // name is an error.
 func NewWords(phrases bool, analysis string) (p bm25.Params, err error) {
 	p = bm25.DefaultParams()
 	p.Phrases = phrases
-	p.Analysis, err = bm25.ParseAnalysis(analysis)
+	p.Analysis, err = forms.ParseAnalysis(analysis)
 	return p, err
 }
 
@@ -55,7 +56,7 @@ func NewWords(phrases bool, analysis string) (p bm25.Params, err error) {
 func UnicodeWords() bm25.Params {
 	p := bm25.DefaultParams()
 	p.Phrases = true
-	p.Analysis = bm25.Unicode
+	p.Analysis = forms.Unicode
 	return p
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
 )
@@ -42,17 +43,17 @@ type wordsManifest struct {
 // params returns the constants. An analysis that this program does not know is checkAnalyser's
 // to refuse.
 func (w wordsManifest) params() bm25.Params {
-	analysis, _ := bm25.ParseAnalysis(w.analysis())
+	analysis, _ := forms.ParseAnalysis(w.analysis())
 	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
 }
 
 // analysis returns the name of the analysis.
-func (w wordsManifest) analysis() string { return cmp.Or(w.Analysis, bm25.Lucene.String()) }
+func (w wordsManifest) analysis() string { return cmp.Or(w.Analysis, forms.Lucene.String()) }
 
 // fingerprintNow returns what Analyser would be if this program analysed the words; "" where it
 // does not know the analysis.
 func (w wordsManifest) fingerprintNow() string {
-	analysis, err := bm25.ParseAnalysis(w.analysis())
+	analysis, err := forms.ParseAnalysis(w.analysis())
 	if err != nil {
 		return ""
 	}
@@ -61,7 +62,7 @@ func (w wordsManifest) fingerprintNow() string {
 
 // current reports whether this program can search the words.
 func (w wordsManifest) current() bool {
-	analysis, err := bm25.ParseAnalysis(w.analysis())
+	analysis, err := forms.ParseAnalysis(w.analysis())
 	return err == nil && store.CheckAnalyser(w.Analyser, analysis)
 }
 
@@ -77,7 +78,7 @@ func (w wordsManifest) comparable(other wordsManifest) bool {
 // wordsOf describes words that this program makes with the given parameters.
 func wordsOf(p bm25.Params) wordsManifest {
 	w := wordsManifest{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: store.Analyser(p.Analysis)}
-	if p.Analysis != bm25.Lucene {
+	if p.Analysis != forms.Lucene {
 		w.Analysis = p.Analysis.String()
 	}
 	return w

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/store"
 )
 
@@ -56,7 +56,7 @@ func (m *manifest) checkNext() error {
 			}
 		}
 	}
-	if _, err := bm25.ParseAnalysis(m.Words.analysis()); err == nil { // else reading refuses it
+	if _, err := forms.ParseAnalysis(m.Words.analysis()); err == nil { // else reading refuses it
 		if err := m.Words.params().Check(); err != nil {
 			errs = append(errs, fmt.Errorf("words: %w", err))
 		}

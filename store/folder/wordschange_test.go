@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
@@ -161,7 +162,7 @@ func TestRebuildWords(t *testing.T) {
 // TestRebuildWordsOfAnotherVersion: what no reader opens, since another version
 // analysed it or wrote its file of words, is of use again.
 func TestRebuildWordsOfAnotherVersion(t *testing.T) {
-	for _, analyser := range []string{"another", store.Analyser(bm25.Lucene)} {
+	for _, analyser := range []string{"another", store.Analyser(forms.Lucene)} {
 		dir := built(t, store.BuildOptions{}, randomPassages(1, 50))
 		m, err := readManifest(disk.OS{}, dir)
 		if err != nil {
@@ -201,7 +202,7 @@ func TestRebuildWordsOfAnotherVersion(t *testing.T) {
 // makes it what a new collection with the analysis Unicode is.
 func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
 	folded := phrased()
-	folded.Analysis = bm25.Unicode
+	folded.Analysis = forms.Unicode
 	passages := append(
 		randomPassages(1, 50),
 		corpus.Passage{ID: "nfd", Text: "Jose\u0301 Nu\u0301n\u0303ez fixed the wi-fi of part 03-893"},

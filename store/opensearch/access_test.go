@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/store"
@@ -147,7 +148,7 @@ func TestRefusedAtStart(t *testing.T) {
 		{name: "another encoder", encoder: hashed{name: "one", owner: "another"}, want: []string{"print of one", "print of another"}},
 		{name: "expert that it lacks", encoder: hashed{name: "two"}, want: []string{`no vectors of expert "two"`, "it has: [one]"}},
 		{name: "format", before: manifest(func(m *Manifest) { m.Format = 7 }), want: []string{"format is 7", "knows 1"}},
-		{name: "analyser", before: manifest(func(m *Manifest) { m.Words.Analyser = "other" }), want: []string{"analysed in another way (other)", store.Analyser(bm25.Lucene)[:16]}},
+		{name: "analyser", before: manifest(func(m *Manifest) { m.Words.Analyser = "other" }), want: []string{"analysed in another way (other)", store.Analyser(forms.Lucene)[:16]}},
 		{name: "k1", before: manifest(func(m *Manifest) { m.Words.K1 = 1.2 }), want: []string{`k1 is "0.9"`, "manifest says 1.2"}},
 		{name: "missing field of phrases", before: manifest(func(m *Manifest) { m.Words.Phrases = true }), want: []string{"no field pairs"}},
 		{name: "missing field of an expert", before: manifest(func(m *Manifest) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
@@ -19,7 +20,7 @@ import (
 func FuzzAnswers(f *testing.F) {
 	m := &Manifest{
 		Format: manifestFormat,
-		Words:  Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: store.Analyser(bm25.Lucene)},
+		Words:  Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: store.Analyser(forms.Lucene)},
 		Experts: []Expert{
 			{Name: "one", Fingerprint: "x", Dimension: 2},
 			{Name: "two", Fingerprint: "y", Dimension: 4, Late: true},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 )
 
 // TestCountingCost measures how long counting the words of a question takes in indexes of generated
@@ -28,7 +29,7 @@ func TestCountingCost(t *testing.T) {
 	}
 	client := testClient(t)
 	index := testIndex(t, client, "count-cost")
-	words := wordsOf(bm25.Params{K1: 0.9, B: 0.4, Analysis: bm25.Unicode})
+	words := wordsOf(bm25.Params{K1: 0.9, B: 0.4, Analysis: forms.Unicode})
 	m := &Manifest{Format: manifestFormat, ID: "cost", Words: words}
 	made := settings(words, Shape{Shards: 3})
 	made["index"].(object)["refresh_interval"] = "-1"

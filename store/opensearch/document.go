@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"example.org/conclave/ann"
-	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
 )
@@ -62,7 +62,7 @@ func appendPassage(
 	b = fmt.Appendf(b, `,"%s":%d`, fieldBytes, len(record))
 	analysis := m.Words.Params().Analysis
 	b = appendField(append(b, ','), fieldWords, strings.Join(analysis.Words(p.Title, p.Text), " "))
-	if analysis != bm25.Lucene {
+	if analysis != forms.Lucene {
 		b = appendField(append(b, ','), fieldForms, strings.Join(analysis.FormsLike(p.Title, p.Text), " "))
 	}
 	if m.Words.Phrases {

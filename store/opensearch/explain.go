@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
 )
@@ -169,10 +169,10 @@ func (q *wordQuery) explained(
 
 // shown returns an entry as people read it, and as a folder names it.
 func shown(entry string) string {
-	if bm25.IsForm(entry) {
+	if forms.IsForm(entry) {
 		return entry[1:] // a name may have the sign that is between the terms of a phrase
 	}
-	return strings.ReplaceAll(entry, bm25.PairGap, " ")
+	return strings.ReplaceAll(entry, forms.PairGap, " ")
 }
 
 // score returns what is said of a leaf; nil where the passage does not have it.

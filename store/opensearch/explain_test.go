@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/store"
 )
 
@@ -14,7 +15,7 @@ import (
 // and with other forms among them, and one search explains up to mostClauses of them.
 func TestExplainInParts(t *testing.T) {
 	t.Parallel()
-	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: forms.Unicode}}
 	given := tagged(12, 150)
 	for i := range given {
 		given[i].Text += []string{" wifi river", " wi-fi river", " José"}[i%3]

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
@@ -53,11 +54,11 @@ func TestFormsAsEmbedded(t *testing.T) {
 		}
 		p := corpus.Passage{ID: fmt.Sprintf("p%03d", len(given)), Text: strings.Join(text, " , ")}
 		// A passage with more forms than words has another length to the cluster.
-		if len(bm25.Unicode.Forms("", p.Text)) <= len(bm25.Unicode.Words("", p.Text)) {
+		if len(forms.Unicode.Forms("", p.Text)) <= len(forms.Unicode.Words("", p.Text)) {
 			given = append(given, p)
 		}
 	}
-	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: forms.Unicode}}
 	farCorpus, nearCorpus := built(t, "forms", given, 2, options)
 	far, near := farCorpus.Acquire(), nearCorpus.Acquire()
 	defer far.Release()

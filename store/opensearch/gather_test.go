@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
@@ -20,7 +21,7 @@ import (
 // that ends without searching keeps the others waiting no longer, nor does one that fails or is slow.
 func TestGathered(t *testing.T) {
 	t.Parallel()
-	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode},
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: forms.Unicode},
 		Index:   store.Index{Kind: "flat"},
 		Experts: []store.PassageEncoder{hashed{name: "plain"}, hashed{name: "tokens", late: true}}}
 	farCorpus, _ := built(t, "gathered", tagged(31, 300), 2, options)
@@ -100,7 +101,7 @@ func TestGathered(t *testing.T) {
 // and is what the explanation of a folder says.
 func TestHolds(t *testing.T) {
 	t.Parallel()
-	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: forms.Unicode}}
 	var given []corpus.Passage
 	texts := []string{"wifi river", "wi-fi river", "the fi of a wi river", "AX-77 lake", "ax77", "ax 77 lake of José",
 		"jose by the lake", "C++ river stone", "river lake stone fi", "wi fi wifi", "ax 77 ax77 stone"}

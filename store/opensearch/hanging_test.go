@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
@@ -42,7 +43,7 @@ func TestStoppedNode(t *testing.T) {
 	client := nodesOf(t, c)
 	index := testIndex(t, client, "stopped-node")
 	if _, err := Build(t.Context(), client, index, Shape{Shards: 3, Replicas: 1}, &list{passages: tagged(12, 200)},
-		store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Analysis: bm25.Unicode}}, ""); err != nil {
+		store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Analysis: forms.Unicode}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	target, err := Open(t.Context(), client, index)

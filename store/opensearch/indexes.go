@@ -10,6 +10,7 @@ import (
 
 	"example.org/conclave/ann"
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
@@ -31,7 +32,7 @@ type term struct {
 }
 
 // termsOf returns the terms of a question, each once, in the order in which they come.
-func termsOf(field string, analysis bm25.Analysis, question string) (out terms) {
+func termsOf(field string, analysis forms.Analysis, question string) (out terms) {
 	all := analysis.Terms(question)
 	if field == fieldPairs {
 		all = analysis.QuestionPairs(question)

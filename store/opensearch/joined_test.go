@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
@@ -29,7 +30,7 @@ func TestJoinedAsEmbedded(t *testing.T) {
 	client := testClient(t)
 	options := store.BuildOptions{Words: bm25.DefaultParams(), Index: store.Index{Kind: "flat"}, Threads: 1}
 	options.Words.Phrases = true
-	options.Words.Analysis = bm25.Unicode
+	options.Words.Analysis = forms.Unicode
 	options.Experts = []store.PassageEncoder{hashed{name: "base"}}
 	given := [2][]corpus.Passage{}
 	for i, text := range shop {

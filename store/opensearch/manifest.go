@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/store"
 )
 
@@ -57,14 +58,14 @@ func (w Words) comparable(other Words) bool {
 	return w == other
 }
 
-func (w Words) analysis() (bm25.Analysis, error) {
-	return bm25.ParseAnalysis(cmp.Or(w.Analysis, bm25.Lucene.String()))
+func (w Words) analysis() (forms.Analysis, error) {
+	return forms.ParseAnalysis(cmp.Or(w.Analysis, forms.Lucene.String()))
 }
 
 // wordsOf describes words that this program makes with the given parameters.
 func wordsOf(p bm25.Params) Words {
 	w := Words{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: store.Analyser(p.Analysis)}
-	if p.Analysis != bm25.Lucene {
+	if p.Analysis != forms.Lucene {
 		w.Analysis = p.Analysis.String()
 	}
 	return w

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
@@ -28,7 +29,7 @@ func TestRaritiesAsEmbedded(t *testing.T) {
 		}
 		given = append(given, corpus.Passage{ID: fmt.Sprintf("p%03d", i), Text: strings.Join(text, " ")})
 	}
-	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: forms.Unicode}}
 	farCorpus, nearCorpus := built(t, "rarities", given, 2, options)
 	far, near := farCorpus.Acquire(), nearCorpus.Acquire()
 	defer far.Release()

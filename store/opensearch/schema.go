@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 )
 
 // The fields of a passage, beside one for the vectors of each expert (Expert.field).
@@ -79,7 +79,7 @@ func properties(m *Manifest) object {
 	if m.Words.Phrases {
 		out[fieldPairs] = terms
 	}
-	if m.Words.Params().Analysis != bm25.Lucene {
+	if m.Words.Params().Analysis != forms.Lucene {
 		out[fieldForms] = terms
 	}
 	for _, x := range m.keepers() {

@@ -11,15 +11,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/spelling"
 )
 
 // spelledWords returns the words of a passage by their letters, and the other forms that words of
-// questions may have, as bm25.Analysis.Forms has them: each once, without those that have
+// questions may have, as forms.Analysis.Forms has them: each once, without those that have
 // digits or signs, which nobody takes for mistyped.
-func spelledWords(analysis bm25.Analysis, p *corpus.Passage) []string {
+func spelledWords(analysis forms.Analysis, p *corpus.Passage) []string {
 	out := append([]string{}, spelling.Distinct(p.Title, p.Text)...)
 	words := len(out)
 	for _, form := range analysis.Forms(p.Title, p.Text) {
@@ -99,7 +99,7 @@ func (c *Corpus) ReadWords(ctx context.Context) error {
 		}
 		x.whole = x.whole && whole
 		for _, w := range all {
-			if bm25.IsForm(w.Key) {
+			if forms.IsForm(w.Key) {
 				know(w.Key)
 				continue
 			}

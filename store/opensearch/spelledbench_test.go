@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/spelling"
 	"example.org/conclave/search/storage"
 )
@@ -18,7 +19,7 @@ func BenchmarkLook(b *testing.B) {
 	counts, known := map[string]uint32{}, map[uint64]struct{}{}
 	know := func(word string) {
 		counts[word] = 1
-		for _, term := range bm25.Unicode.Terms(word) {
+		for _, term := range forms.Unicode.Terms(word) {
 			known[maphash.String(hashSeed, term)] = struct{}{}
 		}
 	}
@@ -34,7 +35,7 @@ func BenchmarkLook(b *testing.B) {
 	c := &Corpus{}
 	c.store.Store(
 		&Store{
-			about: meta{Manifest: &Manifest{Words: wordsOf(bm25.Params{K1: .9, B: .4, Phrases: true, Analysis: bm25.Unicode})}},
+			about: meta{Manifest: &Manifest{Words: wordsOf(bm25.Params{K1: .9, B: .4, Phrases: true, Analysis: forms.Unicode})}},
 		},
 	)
 	c.shared.Store(&shared{table: newTable(mostKnown)})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
@@ -25,7 +26,7 @@ func TestInexactCounts(t *testing.T) {
 	client := nodesOf(t, c)
 	index := testIndex(t, client, "inexact-counts")
 	if _, err := Build(t.Context(), client, index, Shape{Shards: 3}, &list{passages: tagged(12, 200)},
-		store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}, ""); err != nil {
+		store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: forms.Unicode}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	to, err := url.Parse(c.URLs[0])

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
@@ -108,7 +109,7 @@ func inBoth(t *testing.T, name string, given []corpus.Passage) (far *Corpus, eng
 		Threads: 1,
 	}
 	options.Words.Phrases = true
-	options.Words.Analysis = bm25.Unicode
+	options.Words.Analysis = forms.Unicode
 	a, b := built(t, name, given, 3, options)
 	far = a.(*Corpus)
 	if err := far.ReadWords(t.Context()); err != nil {

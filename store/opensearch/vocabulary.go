@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/spelling"
 	"example.org/conclave/search/storage"
 )
@@ -133,10 +133,10 @@ func (v vocabulary) Beside(ctx context.Context, placed []storage.Placed) ([]stor
 		}
 		if before := w.Analysis.Terms(p.Before); len(before) > 0 {
 			last := before[len(before)-1]
-			share(last, last+bm25.PairGap+terms[0], &out[i].Before)
+			share(last, last+forms.PairGap+terms[0], &out[i].Before)
 		}
 		if after := w.Analysis.Terms(p.After); len(after) > 0 {
-			share(after[0], terms[len(terms)-1]+bm25.PairGap+after[0], &out[i].After)
+			share(after[0], terms[len(terms)-1]+forms.PairGap+after[0], &out[i].After)
 		}
 	}
 	if len(shares) == 0 {

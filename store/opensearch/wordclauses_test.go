@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/search/storage"
 )
 
@@ -12,8 +13,8 @@ import (
 // pairs too, and what must not be there is refused as a whole. Stop words ask for nothing until
 // passages were compared.
 func TestWordClauses(t *testing.T) {
-	with := bm25.Params{Phrases: true, Analysis: bm25.Lucene}
-	without := bm25.Params{Analysis: bm25.Lucene}
+	with := bm25.Params{Phrases: true, Analysis: forms.Lucene}
+	without := bm25.Params{Analysis: forms.Lucene}
 	for _, c := range []struct {
 		f    storage.Filter
 		w    bm25.Params

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
@@ -21,7 +22,7 @@ func TestManyWords(t *testing.T) {
 	t.Parallel()
 	const seed = 38
 	random := rand.New(rand.NewPCG(seed, 0))
-	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: forms.Unicode}}
 	farCorpus, nearCorpus := built(t, "many-words", tagged(seed, 600), 2, options)
 	far, near := farCorpus.Acquire(), nearCorpus.Acquire()
 	defer far.Release()
@@ -99,7 +100,7 @@ func differ(a, b float32) bool { return math.Abs(float64(a-b)) > 2e-6*math.Abs(f
 // index does not change, and anew when it did.
 func TestCountsAreKept(t *testing.T) {
 	t.Parallel()
-	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Analysis: bm25.Unicode}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Analysis: forms.Unicode}}
 	farCorpus, _ := built(t, "counts-kept", tagged(6, 200), 3, options)
 	far := farCorpus.(*Corpus)
 	var counts, searches atomic.Int64

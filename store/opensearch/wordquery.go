@@ -5,16 +5,17 @@ import (
 	"strings"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 )
 
 // wordQuery is a question to the words of an index, or to its phrases, and how many
-// passages have what it looks for, as soon as that was asked. See bm25.Variant for what
+// passages have what it looks for, as soon as that was asked. See forms.Variant for what
 // other forms of its terms add to a score.
 type wordQuery struct {
 	field    string
 	question string
 	terms    terms
-	variants []bm25.Variant
+	variants []forms.Variant
 	entries  []string // of the variants, each once
 
 	counted bool
@@ -22,7 +23,7 @@ type wordQuery struct {
 	all     uint64            // passages with terms
 }
 
-func newWordQuery(field string, analysis bm25.Analysis, question string) *wordQuery {
+func newWordQuery(field string, analysis forms.Analysis, question string) *wordQuery {
 	q := &wordQuery{field: field, question: question, terms: termsOf(field, analysis, question)}
 	if field != fieldWords {
 		return q
@@ -74,8 +75,8 @@ func entryAt(entry string) (field, value string) {
 	first, second, phrase := strings.Cut(entry, " ")
 	switch {
 	case phrase:
-		return fieldPairs, first + bm25.PairGap + second
-	case bm25.IsForm(entry):
+		return fieldPairs, first + forms.PairGap + second
+	case forms.IsForm(entry):
 		return fieldForms, entry
 	}
 	return fieldWords, entry
@@ -86,7 +87,7 @@ func (q *wordQuery) idf(text string) float32 { return bm25.IDF(q.df[text], q.all
 
 // known returns the entries of a variant that passages have, and what their rarities are
 // multiplied with.
-func (q *wordQuery) known(v *bm25.Variant) (entries []string, boosts []float32) {
+func (q *wordQuery) known(v *forms.Variant) (entries []string, boosts []float32) {
 	own := float32(0)
 	for _, text := range v.Of {
 		own += q.idf(text)
@@ -115,7 +116,7 @@ func sumOf(queries []any) object {
 }
 
 // forms returns the queries of the forms of a variant that passages have.
-func (q *wordQuery) forms(v *bm25.Variant) (queries []any) {
+func (q *wordQuery) forms(v *forms.Variant) (queries []any) {
 	entries, boosts := q.known(v)
 	for i, entry := range entries {
 		field, value := entryAt(entry)
@@ -133,8 +134,8 @@ func (q *wordQuery) queries() []any {
 		parts[i] = []any{termQuery(q.field, t.text, t.count)}
 	}
 	var out []any
-	joined := make([][]*bm25.Variant, len(q.terms)) // by the first term of a group
-	group := make([]int, len(q.terms))              // of each term
+	joined := make([][]*forms.Variant, len(q.terms)) // by the first term of a group
+	group := make([]int, len(q.terms))               // of each term
 	for i := range group {
 		group[i] = i
 	}
@@ -170,7 +171,7 @@ func (q *wordQuery) queries() []any {
 		}
 	}
 	for first := range q.terms {
-		sum := func(without *bm25.Variant) (queries []any) {
+		sum := func(without *forms.Variant) (queries []any) {
 			for i, t := range q.terms {
 				if group[i] == first && (without == nil || !slices.Contains(without.Of, t.text)) {
 					queries = append(queries, bestOf(parts[i]))

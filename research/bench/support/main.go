@@ -22,7 +22,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.org/conclave/bm25"
+	"example.org/conclave/bm25/forms"
 	"example.org/conclave/generators"
 )
 
@@ -71,7 +71,7 @@ func run(out io.Writer, pattern, asked string) error {
 	for i := range corpus {
 		p := &corpus[i]
 		places[p.ID] = i
-		p.terms = bm25.Analyse(p.Title + " " + p.Text)
+		p.terms = forms.Analyse(p.Title + " " + p.Text)
 		slices.Sort(p.terms)
 		p.terms = slices.Compact(p.terms)
 		for _, t := range p.terms {
@@ -124,7 +124,7 @@ func share(sentences []generators.Sentence, least float64) float64 {
 // rarity) of those that are not marked and hold no answer; -1: there is none.
 func rivalOf(q question, answers []string, corpus []passage, holding map[string][]int) int {
 	scores := map[int]float64{}
-	for _, t := range bm25.Analyse(q.Question) {
+	for _, t := range forms.Analyse(q.Question) {
 		for _, i := range holding[t] {
 			scores[i] += math.Log(float64(len(corpus)) / float64(len(holding[t])))
 		}

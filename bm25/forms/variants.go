@@ -1,4 +1,4 @@
-package bm25
+package forms
 
 import (
 	"slices"
@@ -21,18 +21,18 @@ type Variant struct {
 // Asked returns the entries of the vocabulary that a question is looked up by beside its
 // terms (see Unicode), in the order in which they come; none with the analysis Lucene.
 func (analysis Analysis) Asked(question string) (entries []string) {
-	entries = analysis.askedWords(question)
-	r := analysis.readingOf(question)
-	r.distinct = distinct(phrasesOf(r.terms))
-	phrases, _ := r.phraseVariants(anyForm) // which is no error
+	entries = analysis.AskedWords(question)
+	r := analysis.ReadingOf(question)
+	r.CountTerms(true)
+	phrases, _ := r.PhraseVariants(anyForm) // which is no error
 	for _, v := range phrases {
 		entries = append(entries, v.Entries...)
 	}
 	return entries
 }
 
-// askedWords returns those of Asked that stand for terms, and not for phrases.
-func (analysis Analysis) askedWords(question string) (entries []string) {
+// AskedWords returns those of Asked that stand for terms, and not for phrases.
+func (analysis Analysis) AskedWords(question string) (entries []string) {
 	for _, v := range analysis.Variants(question) {
 		entries = append(entries, v.Entries...)
 	}
@@ -60,6 +60,35 @@ const otherForm float32 = 0.9
 // alternate ("TA 729 AE 2").
 const longestRun = 6
 
+// CountedTerm is a distinct term, or phrase, of a question.
+type CountedTerm struct {
+	Text  string
+	Count int // how often the question has it
+}
+
+// countDistinct sorts terms and counts equal ones. It returns them in the order of their texts.
+func countDistinct(terms []string) []CountedTerm {
+	slices.Sort(terms)
+	out := make([]CountedTerm, 0, len(terms))
+	for i, text := range terms {
+		if i > 0 && text == terms[i-1] {
+			out[len(out)-1].Count++
+		} else {
+			out = append(out, CountedTerm{Text: text, Count: 1})
+		}
+	}
+	return out
+}
+
+// CountTerms sets the distinct terms of the question, or its distinct phrases.
+func (r *Reading) CountTerms(phrases bool) {
+	asked := r.terms
+	if phrases {
+		asked = PhrasesOf(r.terms)
+	}
+	r.Distinct = countDistinct(asked)
+}
+
 // questionWord is a word of a question.
 type questionWord struct {
 	text, term string // term is "" of a stop word
@@ -67,36 +96,36 @@ type questionWord struct {
 }
 
 // A reading is an analysed question.
-type reading struct {
-	analyser  analyser
+type Reading struct {
+	Analyser  Analyser
 	text      string // normalised
 	words     []questionWord
-	compounds []string       // none with the analysis Lucene
-	terms     []string       // in order and with repetitions
-	distinct  []questionTerm // terms or phrases, in the order of their texts
+	compounds []string      // none with the analysis Lucene
+	terms     []string      // in order and with repetitions
+	Distinct  []CountedTerm // terms or phrases, in the order of their texts
 }
 
 // find returns the place among the distinct terms, or phrases, of one of them.
-func (r *reading) find(text string) (at int, found bool) {
+func (r *Reading) find(text string) (at int, found bool) {
 	return slices.BinarySearchFunc(
-		r.distinct,
+		r.Distinct,
 		text,
-		func(t questionTerm, text string) int { return strings.Compare(t.text, text) },
+		func(t CountedTerm, text string) int { return strings.Compare(t.Text, text) },
 	)
 }
 
-// readingOf analyses a question.
-func (analysis Analysis) readingOf(question string) *reading {
-	r := &reading{analyser: analyser{unicode: analysis == Unicode}}
-	if !r.analyser.unicode {
+// ReadingOf analyses a question.
+func (analysis Analysis) ReadingOf(question string) *Reading {
+	r := &Reading{Analyser: Analyser{Unicode: analysis == Unicode}}
+	if !r.Analyser.Unicode {
 		r.terms = analysis.Terms(question)
 		return r
 	}
-	r.text = r.analyser.normalised(question)
+	r.text = r.Analyser.Normalised(question)
 	r.words = make([]questionWord, 0, len(r.text)/6+1)
 	r.terms = make([]string, 0, len(r.text)/6+1)
-	for t := wordsOf(r.text); ; {
-		w, signed, compound := t.next()
+	for t := WordsOf(r.text); ; {
+		w, signed, compound := t.Next()
 		if signed != "" {
 			r.compounds = append(r.compounds, signed)
 		}
@@ -106,7 +135,7 @@ func (analysis Analysis) readingOf(question string) *reading {
 		if w == "" {
 			return r
 		}
-		q := questionWord{w, string(r.analyser.term(w)), t.end - len(w), t.end}
+		q := questionWord{w, string(r.Analyser.Term(w)), t.end - len(w), t.end}
 		r.words = append(r.words, q)
 		if q.term != "" {
 			r.terms = append(r.terms, q.term)
@@ -119,19 +148,19 @@ func (analysis Analysis) Variants(question string) []Variant {
 	if analysis != Unicode {
 		return nil
 	}
-	r := analysis.readingOf(question)
-	r.distinct = distinct(r.terms)
-	out, _ := r.variants(anyForm) // which is no error
+	r := analysis.ReadingOf(question)
+	r.CountTerms(false)
+	out, _ := r.Variants(anyForm) // which is no error
 	return out
 }
 
 // anyForm takes each term for another form of passages' words.
 func anyForm(string) (bool, error) { return true, nil }
 
-// variants returns those of Variants; of a word of letters of ASCII, only if its term is another
+// Variants returns those of Variants; of a word of letters of ASCII, only if its term is another
 // form of passages' words, as isForm says.
-func (r *reading) variants(isForm func(term string) (bool, error)) ([]Variant, error) {
-	a := &r.analyser
+func (r *Reading) Variants(isForm func(term string) (bool, error)) ([]Variant, error) {
+	a := &r.Analyser
 	list := variantList{reading: r}
 	for _, w := range r.words {
 		if w.term == "" {
@@ -160,7 +189,7 @@ func (r *reading) variants(isForm func(term string) (bool, error)) ([]Variant, e
 	join := func(form string, of []string) {
 		own := []string{}
 		for _, w := range of {
-			if term := string(a.term(w)); term != "" && !slices.Contains(own, term) {
+			if term := string(a.Term(w)); term != "" && !slices.Contains(own, term) {
 				own = append(own, term)
 			}
 		}
@@ -172,14 +201,14 @@ func (r *reading) variants(isForm func(term string) (bool, error)) ([]Variant, e
 		list.add(at, form)
 	}
 	for _, compound := range r.compounds {
-		for _, j := range a.compoundForms(compound) {
+		for _, j := range a.CompoundForms(compound) {
 			if j.words == nil {
 				at := len(list.all)
 				list.all = append(list.all, Variant{Count: 1})
-				list.addEntry(at, formMark+j.form)
+				list.addEntry(at, FormMark+j.Form)
 				continue
 			}
-			join(j.form, j.words)
+			join(j.Form, j.words)
 		}
 	}
 	for from := range r.words {
@@ -213,7 +242,7 @@ func onlyLetters(word string) bool {
 
 // variantList is a question's variants, of which each has other terms.
 type variantList struct {
-	reading *reading
+	reading *Reading
 	all     []Variant
 	places  []int          // plus one in all, of the variants of the question's terms; 0: none
 	joins   map[string]int // places of those of several terms as one, by their forms and terms
@@ -222,11 +251,11 @@ type variantList struct {
 // place returns the place of the variant of a term, or of a phrase, of the question.
 func (l *variantList) place(term string) int {
 	if l.places == nil {
-		l.places = make([]int, len(l.reading.distinct))
+		l.places = make([]int, len(l.reading.Distinct))
 	}
 	i, _ := l.reading.find(term)
 	if l.places[i] == 0 {
-		l.all = append(l.all, Variant{Of: []string{term}, Count: l.reading.distinct[i].count})
+		l.all = append(l.all, Variant{Of: []string{term}, Count: l.reading.Distinct[i].Count})
 		l.places[i] = len(l.all)
 	}
 	return l.places[i] - 1
@@ -234,7 +263,7 @@ func (l *variantList) place(term string) int {
 
 // joined returns the place of the variant of some terms as one.
 func (l *variantList) joined(form string, terms []string) int {
-	key := form + formMark + strings.Join(terms, string(phraseGap))
+	key := form + FormMark + strings.Join(terms, string(PhraseGap))
 	at, ok := l.joins[key]
 	if !ok {
 		at = len(l.all)
@@ -253,7 +282,7 @@ func (l *variantList) add(at int, form string) {
 	if v := &l.all[at]; len(v.Of) != 1 || v.Of[0] != form {
 		l.addEntry(at, form)
 	}
-	l.addEntry(at, formMark+form)
+	l.addEntry(at, FormMark+form)
 }
 
 func (l *variantList) addEntry(at int, entry string) {
@@ -264,7 +293,7 @@ func (l *variantList) addEntry(at int, entry string) {
 
 // phraseForm returns the phrase that a word is the joined form of: two parts, of which one is of
 // letters and one of digits, or with a mark between them; "": none.
-func (a *analyser) phraseForm(word string) string {
+func (a *Analyser) phraseForm(word string) string {
 	word = withoutPossessive(word)
 	pieces, apostrophes := innerPieces(word)
 	if apostrophes || isDecimal(word) {
@@ -276,12 +305,12 @@ func (a *analyser) phraseForm(word string) string {
 	if len(pieces) != 2 {
 		return ""
 	}
-	first := string(a.term(pieces[0]))
-	second := string(a.term(pieces[1]))
+	first := string(a.Term(pieces[0]))
+	second := string(a.Term(pieces[1]))
 	if first == "" || second == "" {
 		return ""
 	}
-	return first + string(phraseGap) + second
+	return first + string(PhraseGap) + second
 }
 
 // atDigits divides a word where letters and digits meet.
@@ -301,7 +330,7 @@ func atDigits(word string) (pieces []string) {
 // alternates reports whether a word of the question and the next follow each other behind
 // one space, or a joining mark, and one ends with a digit where the other begins with a
 // letter or the other way round. They are then as likely one word (Windows 11, BC 6613).
-func (r *reading) alternates(at int) bool {
+func (r *Reading) alternates(at int) bool {
 	a, b := &r.words[at], &r.words[at+1]
 	if onlyLetters(a.text) && onlyLetters(b.text) || a.term == "" || b.term == "" {
 		return false
@@ -317,11 +346,11 @@ func (r *reading) alternates(at int) bool {
 	return unicode.IsDigit(last) && unicode.IsLetter(first) || unicode.IsLetter(last) && unicode.IsDigit(first)
 }
 
-// phraseVariants returns those of a question's phrases: each with one term or both without
+// PhraseVariants returns those of a question's phrases: each with one term or both without
 // the accents that they have, in the question or in passages. Of the terms, only those count
 // as such forms that isForm says are.
-func (r *reading) phraseVariants(isForm func(term string) (bool, error)) ([]Variant, error) {
-	if !r.analyser.unicode {
+func (r *Reading) PhraseVariants(isForm func(term string) (bool, error)) ([]Variant, error) {
+	if !r.Analyser.Unicode {
 		return nil, nil
 	}
 	list := variantList{reading: r}
@@ -334,18 +363,18 @@ func (r *reading) phraseVariants(isForm func(term string) (bool, error)) ([]Vari
 		if ok, err := isForm(w.term); err != nil {
 			return nil, err
 		} else if ok {
-			entries = append(entries, formMark+w.term)
+			entries = append(entries, FormMark+w.term)
 		}
-		if plain := r.analyser.plainForm(w.text, w.term); plain != "" {
-			entries = append(entries, plain, formMark+plain)
+		if plain := r.Analyser.plainForm(w.text, w.term); plain != "" {
+			entries = append(entries, plain, FormMark+plain)
 		}
 		if len(before) > 1 || before != nil && len(entries) > 1 {
-			phrase := before[0] + string(phraseGap) + w.term
+			phrase := before[0] + string(PhraseGap) + w.term
 			at := list.place(phrase)
 			for i, first := range before {
 				for j, second := range entries {
 					if i+j > 0 {
-						list.addEntry(at, first+string(phraseGap)+second)
+						list.addEntry(at, first+string(PhraseGap)+second)
 					}
 				}
 			}
@@ -353,4 +382,17 @@ func (r *reading) phraseVariants(isForm func(term string) (bool, error)) ([]Vari
 		before = entries
 	}
 	return list.all, nil
+}
+
+// PhraseGap separates the two terms of a phrase. No term holds it: it ends words.
+const PhraseGap = ' '
+
+// PhrasesOf lists the phrases of a question's terms, in order and with
+// repetitions.
+func PhrasesOf(terms []string) []string {
+	var out []string
+	for i := 1; i < len(terms); i++ {
+		out = append(out, terms[i-1]+string(PhraseGap)+terms[i])
+	}
+	return out
 }

@@ -1,4 +1,6 @@
-package bm25
+// Package forms makes the words of texts: terms as an index has them, the forms that passages' words are found by,
+// joined and folded spellings, and the variants of a question's terms.
+package forms
 
 import "fmt"
 
@@ -19,20 +21,20 @@ const (
 	Weighted
 )
 
-// analyses are the names of all analyses, in their order.
-var analyses = [...]string{Lucene: "lucene", Unicode: "unicode", Weighted: "weighted"}
+// Analyses are the names of all analyses, in their order.
+var Analyses = [...]string{Lucene: "lucene", Unicode: "unicode", Weighted: "weighted"}
 
 // String returns the analysis's name.
 func (analysis Analysis) String() string {
-	if int(analysis) < len(analyses) {
-		return analyses[analysis]
+	if int(analysis) < len(Analyses) {
+		return Analyses[analysis]
 	}
 	return fmt.Sprintf("analysis %d", uint32(analysis))
 }
 
 // ParseAnalysis finds an analysis by its name.
 func ParseAnalysis(name string) (Analysis, error) {
-	for a, known := range analyses {
+	for a, known := range Analyses {
 		if known == name && Analysis(a) != Weighted {
 			return Analysis(a), nil
 		}
@@ -42,10 +44,10 @@ func ParseAnalysis(name string) (Analysis, error) {
 
 // The number of an analysis in a file is that of its version: raise it, to one that no
 // other has, with any change of what terms come out of a text.
-var analysisVersions = [...]uint32{Lucene: 1, Unicode: 2, Weighted: 3}
+var AnalysisVersions = [...]uint32{Lucene: 1, Unicode: 2, Weighted: 3}
 
-func analysisOf(version uint32) (Analysis, bool) {
-	for a, v := range analysisVersions {
+func AnalysisOf(version uint32) (Analysis, bool) {
+	for a, v := range AnalysisVersions {
 		if v == version {
 			return Analysis(a), true
 		}

@@ -1,4 +1,4 @@
-package bm25
+package forms
 
 import (
 	"slices"
@@ -33,16 +33,16 @@ import (
 // This is what Lucene's WordDelimiterGraphFilter and ASCIIFoldingFilter are for; they are
 // not used, since they put every form into lengths and frequencies.
 
-// formMark begins the text of another form in the vocabulary. No term holds it: it is in
+// FormMark begins the text of another form in the vocabulary. No term holds it: it is in
 // no word.
-const formMark = "~"
+const FormMark = "~"
 
-// afterForms is above all other forms in the order of bytes.
-const afterForms = "\x7f"
+// AfterForms is above all other forms in the order of bytes.
+const AfterForms = "\x7f"
 
 // IsForm reports whether an entry of the vocabulary is another form of passages' words
 // (see Unicode), and no term.
-func IsForm(entry string) bool { return strings.HasPrefix(entry, formMark) }
+func IsForm(entry string) bool { return strings.HasPrefix(entry, FormMark) }
 
 const (
 	// mostParts and longestCompound bound what is joined: what is longer is an address,
@@ -76,19 +76,19 @@ func joins(r rune) bool {
 	return false
 }
 
-// textWords visits the words of a text, in order, and its compounds: stretches of several
+// TextWords visits the words of a text, in order, and its compounds: stretches of several
 // words with a joining mark between them, and names with their signs.
-type textWords struct {
+type TextWords struct {
 	text              string
 	scanner           words.Scanner
 	begin, end, parts int // of the stretch
 }
 
-func wordsOf(text string) textWords { return textWords{text: text, scanner: words.Of(text)} }
+func WordsOf(text string) TextWords { return TextWords{text: text, scanner: words.Of(text)} }
 
-// next returns the next word, "" behind the last, and the compounds that end before it; "" where
+// Next returns the next word, "" behind the last, and the compounds that end before it; "" where
 // there are none.
-func (t *textWords) next() (word, signed, compound string) {
+func (t *TextWords) Next() (word, signed, compound string) {
 	word = t.scanner.Next()
 	to := t.scanner.At()
 	from := to - len(word)
@@ -112,7 +112,7 @@ func (t *textWords) next() (word, signed, compound string) {
 }
 
 // maySign reports whether a sign of a name stands beside the stretch.
-func (t *textWords) maySign() bool {
+func (t *TextWords) maySign() bool {
 	return t.begin > 0 && t.text[t.begin-1] == '.' || t.end < len(t.text) && (t.text[t.end] == '+' || t.text[t.end] == '#')
 }
 
@@ -158,8 +158,8 @@ func isWordPart(text string) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_'
 }
 
-// form returns the term that a word would have without accents, "" for a stop word.
-func (a *analyser) form(word string) string {
+// Form returns the term that a word would have without accents, "" for a stop word.
+func (a *Analyser) form(word string) string {
 	word = withoutPossessive(word)
 	a.lower = append(a.lower[:0], unaccented(string(appendFolded(nil, word)))...)
 	if len(a.lower) == 0 || isStopWord(a.lower) {
@@ -170,7 +170,7 @@ func (a *analyser) form(word string) string {
 }
 
 // plainForm returns the form of a word that has accents; else "".
-func (a *analyser) plainForm(word, term string) string {
+func (a *Analyser) plainForm(word, term string) string {
 	for i := 0; i < len(word); i++ {
 		if word[i] >= utf8.RuneSelf {
 			if f := a.form(word); f != term {
@@ -182,9 +182,9 @@ func (a *analyser) plainForm(word, term string) string {
 	return ""
 }
 
-// passageForms returns all other forms of a word of a passage, each once, and of these the one
+// PassageForms returns all other forms of a word of a passage, each once, and of these the one
 // without accents; "": it has none.
-func (a *analyser) passageForms(word, term string) (plain string, all []string) {
+func (a *Analyser) PassageForms(word, term string) (plain string, all []string) {
 	if onlyAlphanumeric(word) {
 		return "", nil
 	}
@@ -198,7 +198,7 @@ func (a *analyser) passageForms(word, term string) (plain string, all []string) 
 }
 
 // joinedForm returns a word with marks inside without them; "": it has none.
-func (a *analyser) joinedForm(word string) string {
+func (a *Analyser) joinedForm(word string) string {
 	word = withoutPossessive(word)
 	if pieces, _ := innerPieces(word); len(pieces) > 1 && !isDecimal(word) {
 		return a.form(strings.Join(pieces, ""))
@@ -207,7 +207,7 @@ func (a *analyser) joinedForm(word string) string {
 }
 
 // partForms returns the parts of a word with marks inside.
-func (a *analyser) partForms(word string) (forms []string) {
+func (a *Analyser) partForms(word string) (forms []string) {
 	word = withoutPossessive(word)
 	pieces, apostrophes := innerPieces(word)
 	if len(pieces) < 2 || apostrophes || !hasLetter(word) {
@@ -221,14 +221,14 @@ func (a *analyser) partForms(word string) (forms []string) {
 	return forms
 }
 
-// joined is the form of several words as one.
-type joined struct {
-	form  string
+// JoinedForm is the form of several words as one.
+type JoinedForm struct {
+	Form  string
 	words []string // none of a name with its signs
 }
 
-// compoundForms returns the other forms of what eachWord says is a compound.
-func (a *analyser) compoundForms(compound string) (forms []joined) {
+// CompoundForms returns the other forms of what eachWord says is a compound.
+func (a *Analyser) CompoundForms(compound string) (forms []JoinedForm) {
 	scanner := words.Of(compound)
 	var parts []string
 	slashes := []int{0}
@@ -241,14 +241,14 @@ func (a *analyser) compoundForms(compound string) (forms []joined) {
 		parts = append(parts, w)
 	}
 	if end < len(compound) || strings.HasPrefix(compound, ".") { // signs
-		return []joined{{unaccented(string(appendFolded(nil, compound))), nil}}
+		return []JoinedForm{{unaccented(string(appendFolded(nil, compound))), nil}}
 	}
 	if slices.ContainsFunc(parts, isDecimal) {
 		return nil
 	}
 	join := func(parts []string) {
 		if form := a.join(parts); form != "" {
-			forms = append(forms, joined{form, parts})
+			forms = append(forms, JoinedForm{form, parts})
 		}
 	}
 	for i, from := range slashes {
@@ -265,7 +265,7 @@ func (a *analyser) compoundForms(compound string) (forms []joined) {
 }
 
 // join returns the form of several words as one; "": it has none.
-func (a *analyser) join(words []string) string {
+func (a *Analyser) join(words []string) string {
 	if len(words) < 2 {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package bm25
+package forms
 
 import (
 	"slices"
@@ -35,8 +35,8 @@ func FuzzPairs(f *testing.F) {
 			t.Fatalf("%d pairs, %d words: %q, %q", len(got), len(words), got, words)
 		}
 		var phrases []string
-		for _, p := range append(phrasesOf(Analyse(title)), phrasesOf(Analyse(text))...) {
-			phrases = append(phrases, strings.ReplaceAll(p, string(phraseGap), PairGap))
+		for _, p := range append(PhrasesOf(Analyse(title)), PhrasesOf(Analyse(text))...) {
+			phrases = append(phrases, strings.ReplaceAll(p, string(PhraseGap), PairGap))
 		}
 		got = slices.DeleteFunc(got, func(token string) bool { return token == PairGap })
 		if !slices.Equal(got, phrases) {

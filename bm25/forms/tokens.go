@@ -1,4 +1,4 @@
-package bm25
+package forms
 
 // PairGap joins the two terms of a phrase in a token. No term holds it, while some
 // hold an underscore.
@@ -16,25 +16,25 @@ func (analysis Analysis) Forms(title, text string) (forms []string) {
 	if analysis != Unicode {
 		return nil
 	}
-	a := analyser{unicode: true}
+	a := Analyser{Unicode: true}
 	for _, part := range []string{title, text} {
-		for t := wordsOf(a.normalised(part)); ; {
-			word, signed, compound := t.next()
+		for t := WordsOf(a.Normalised(part)); ; {
+			word, signed, compound := t.Next()
 			for _, c := range [...]string{signed, compound} {
 				if c == "" {
 					continue
 				}
-				for _, j := range a.compoundForms(c) {
-					forms = append(forms, formMark+j.form)
+				for _, j := range a.CompoundForms(c) {
+					forms = append(forms, FormMark+j.Form)
 				}
 			}
 			if word == "" {
 				break
 			}
-			if term := string(a.term(word)); term != "" {
-				_, all := a.passageForms(word, term)
+			if term := string(a.Term(word)); term != "" {
+				_, all := a.PassageForms(word, term)
 				for _, form := range all {
-					forms = append(forms, formMark+form)
+					forms = append(forms, FormMark+form)
 				}
 			}
 		}
@@ -48,7 +48,7 @@ func (analysis Analysis) Forms(title, text string) (forms []string) {
 func (analysis Analysis) FormsLike(title, text string) []string {
 	forms := analysis.Forms(title, text)
 	for missing := len(analysis.Words(title, text)) - len(forms); missing > 0; missing-- {
-		forms = append(forms, formMark)
+		forms = append(forms, FormMark)
 	}
 	return forms
 }

@@ -1,4 +1,4 @@
-package bm25
+package forms
 
 import (
 	"bytes"
@@ -21,38 +21,38 @@ func Analyse(text string) []string { return Lucene.Terms(text) }
 // Terms returns the terms of a text, in order and with repetitions (see Analyse). It
 // accepts any bytes; a byte that is not UTF-8 separates words.
 func (analysis Analysis) Terms(text string) []string {
-	a := analyser{unicode: analysis == Unicode}
+	a := Analyser{Unicode: analysis == Unicode}
 	var terms []string
-	scanner := words.Of(a.normalised(text))
+	scanner := words.Of(a.Normalised(text))
 	for word := scanner.Next(); word != ""; word = scanner.Next() {
-		if term := a.term(word); len(term) > 0 {
+		if term := a.Term(word); len(term) > 0 {
 			terms = append(terms, string(term))
 		}
 	}
 	return terms
 }
 
-// analyser turns words into terms, in memory that it keeps from word to word.
+// Analyser turns words into terms, in memory that it keeps from word to word.
 // It is not safe for concurrent use.
-type analyser struct {
-	unicode bool // the analysis is Unicode
+type Analyser struct {
+	Unicode bool // the analysis is Unicode
 	lower   []byte
 	letter  []rune
 }
 
-// normalised returns a text in the form in which words are looked for in it.
-func (a *analyser) normalised(text string) string {
-	if a.unicode {
+// Normalised returns a text in the form in which words are looked for in it.
+func (a *Analyser) Normalised(text string) string {
+	if a.Unicode {
 		return normalise.Words(text)
 	}
 	return text
 }
 
-// term returns the term of a word, nil for a stop word. The bytes are valid
+// Term returns the term of a word, nil for a stop word. The bytes are valid
 // until the next call.
-func (a *analyser) term(word string) []byte {
+func (a *Analyser) Term(word string) []byte {
 	word = withoutPossessive(word)
-	if a.unicode {
+	if a.Unicode {
 		a.lower = appendFolded(a.lower[:0], word)
 	} else {
 		a.lower = appendLower(a.lower[:0], word)
@@ -129,7 +129,7 @@ func isStopWord(word []byte) bool {
 // and where a letter takes two UTF-16 units, since Lucene counts units. Both
 // are mended here. snowballstem's "porter" is the algorithm as first published
 // and differs on hundreds of common words (biology, assembly).
-func (a *analyser) stem() {
+func (a *Analyser) stem() {
 	switch string(a.lower) {
 	case "sses":
 		a.lower = append(a.lower[:0], "ss"...)
