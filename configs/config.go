@@ -175,7 +175,7 @@ type Encoder struct {
 // Index says what kind of vector index is built and how good it has to be.
 type Index struct {
 	Kind string `yaml:"kind" oneof:"hnsw flat coder" help:"<kind> of vector index: hnsw, flat or coder"`
-	// Analysis is how the words of new collections are analysed (bm25.Analysis).
+	// Analysis is how the words of new collections are analysed (forms.Analysis).
 	Analysis string `yaml:"analysis" oneof:"unicode lucene"`
 	Floors   Floors `yaml:"floors"`
 }

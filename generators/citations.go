@@ -84,7 +84,7 @@ func wordSet(text string) map[string]bool {
 	return words
 }
 
-// have reports whether one of the passages with these numbers has a word, as bm25.Analyse returns it.
+// have reports whether one of the passages with these numbers has a word, as forms.Analyse returns it.
 func (c *comparison) have(passages []int, word string) bool {
 	return slices.ContainsFunc(passages, func(i int) bool { return c.own[i][word] })
 }

@@ -36,8 +36,8 @@ type Words struct {
 	K1      float64 `json:"k1"`
 	B       float64 `json:"b"`
 	Phrases bool    `json:"phrases,omitempty"`
-	// Analysis is the name of the analysis of text into terms (bm25.Analysis), "" of
-	// bm25.Lucene, which alone older programs know.
+	// Analysis is the name of the analysis of text into terms (forms.Analysis), "" of
+	// forms.Lucene, which alone older programs know.
 	Analysis string `json:"analysis,omitempty"`
 	Analyser string `json:"analyser"` // the fingerprint of the analysis
 }

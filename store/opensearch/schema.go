@@ -24,9 +24,9 @@ const (
 	fieldVersion  = "version"  // corpus.Passage.Version
 	fieldBytes    = "bytes"    // of the passage as corpus.Passage.AppendBinary has it
 	fieldExperts  = "experts"  // Expert.mark of each expert whose vectors are there, and readMarks
-	fieldWords    = "words"    // bm25.Analysis.Words
-	fieldForms    = "forms"    // bm25.Analysis.FormsLike
-	fieldPairs    = "pairs"    // bm25.Analysis.Pairs
+	fieldWords    = "words"    // forms.Analysis.Words
+	fieldForms    = "forms"    // forms.Analysis.FormsLike
+	fieldPairs    = "pairs"    // forms.Analysis.Pairs
 	fieldPrint    = "print"    // corpus.Passage.Fingerprint, as a signed number
 	fieldSpelled  = "spelled"  // spelledWords
 	fieldKey      = "key"      // corpus.SampleKey
