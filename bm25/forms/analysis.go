@@ -42,8 +42,8 @@ func ParseAnalysis(name string) (Analysis, error) {
 	return 0, fmt.Errorf("there is no analysis of words %q: %q and %q are known", name, Unicode, Lucene)
 }
 
-// The number of an analysis in a file is that of its version: raise it, to one that no
-// other has, with any change of what terms come out of a text.
+// AnalysisVersions are the numbers by which files name analyses. Raise one, to a number that no other has, with any
+// change of what terms come out of a text.
 var AnalysisVersions = [...]uint32{Lucene: 1, Unicode: 2, Weighted: 3}
 
 func AnalysisOf(version uint32) (Analysis, bool) {

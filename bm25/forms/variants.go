@@ -95,7 +95,7 @@ type questionWord struct {
 	begin, end int
 }
 
-// A reading is an analysed question.
+// Reading is an analysed question.
 type Reading struct {
 	Analyser  Analyser
 	text      string // normalised
