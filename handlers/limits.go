@@ -34,6 +34,8 @@ type Limits struct {
 	RateWindowMS   int64          `json:"rate_window_ms"`
 	JSONDepth      int            `json:"json_depth"`
 	JSONValues     int            `json:"json_values"`
+	DocumentBytes  int64          `json:"document_bytes"`
+	Originals      bool           `json:"originals"` // uploaded files are kept
 	Defaults       LimitDefaults  `json:"defaults"`
 }
 
@@ -71,7 +73,7 @@ func (a *API) getLimits(c *call, _ none) (limits Limits, err error) {
 		K: l.K, Candidates: l.Candidates, Batch: l.Batch, EmbedInputs: l.EmbedInputs, EmbedBytes: l.EmbedBytes,
 		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: a.options.Admission.Most(),
 		RateRequests: a.options.RateRequests, RateWindowMS: a.options.RateWindow.Milliseconds(), JSONDepth: maxDepth,
-		JSONValues: maxValues,
+		JSONValues: maxValues, DocumentBytes: write.DocumentBytes, Originals: write.Originals,
 		Defaults: LimitDefaults{
 			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists,
 			Missing: string(d.Missing), TimeoutMS: d.Timeout.Milliseconds(), Alpha: d.Alpha, Sharpness: d.Sharpness,

@@ -52,6 +52,7 @@ type Jobs interface {
 type WriteLimits struct {
 	UploadBytes   int64         // of one bulk upload
 	DocumentBytes int64         // of one file
+	Originals     bool          // the files of documents are kept, but in a store; /v1/limits says so
 	Uploads       int           // at once
 	LineBytes     int           // of one passage as JSON
 	PassageBytes  int           // of its text

@@ -36,6 +36,27 @@ func TestVerifyForPrograms(t *testing.T) {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 
+	// A kept file is compared with the SHA-256 in its name.
+	kept := filepath.Join("c", "originals", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad") // of "abc"
+	if err := os.Mkdir(filepath.Dir(kept), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for text, fine := range map[string]bool{"abc": true, "abd": false} {
+		if err := os.WriteFile(kept, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, out, _ := conclave(t, "verify", "--collection", "c", "--json")
+		found := parsed(t, out)
+		said, _ := found["error"].(string)
+		if found["ok"] != fine || found["originals"] != 1.0 || (code == cli.ExitOK) != fine ||
+			strings.Contains(said, filepath.Base(kept)) == fine {
+			t.Errorf("with a kept file %q: exit code %d, %s", text, code, out)
+		}
+	}
+	if err := os.RemoveAll(filepath.Dir(kept)); err != nil {
+		t.Fatal(err)
+	}
+
 	files, err := filepath.Glob(filepath.Join("c", "seg-*", "*"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/originals"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 
@@ -17,7 +18,9 @@ type verification struct {
 	Collection string `json:"collection"`
 	OK         bool   `json:"ok"`
 	folder.VerifyReport
-	Error string `json:"error,omitempty"`
+	Originals     int    `json:"originals"` // kept files of uploaded documents
+	OriginalBytes int64  `json:"original_bytes"`
+	Error         string `json:"error,omitempty"`
 }
 
 func newVerify(term cli.Terminal) *cobra.Command {
@@ -33,10 +36,14 @@ func newVerify(term cli.Terminal) *cobra.Command {
 				bar.Report(string(p.Stage), p.Done, p.Total, p.Unit)
 			})
 			bar.Finish()
+			verified := verification{Collection: config.Collection, VerifyReport: report}
+			if err == nil {
+				verified.Originals, verified.OriginalBytes, err = originals.Verify(cmd.Context(), config.Collection)
+			}
 			if err != nil && (!asJSON || cmd.Context().Err() != nil) {
 				return err
 			}
-			verified := verification{Collection: config.Collection, OK: err == nil, VerifyReport: report}
+			verified.OK = err == nil
 			if err != nil {
 				verified.Error = err.Error()
 			}
@@ -47,6 +54,10 @@ func newVerify(term cli.Terminal) *cobra.Command {
 						"acknowledged changes that wait in the log: %d; a writer makes them visible\n",
 						report.Pending,
 					)
+				}
+				if verified.Originals > 0 {
+					w.Printf("%s, %s\n", cli.Plural(int64(verified.Originals), "kept file"),
+						cli.Count(verified.OriginalBytes, "bytes"))
 				}
 				w.Printf(
 					"%s: generation %d, %s in %s, %s: fine\n",
