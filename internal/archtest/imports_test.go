@@ -85,7 +85,8 @@ var allowed = map[string][]string{
 		"search/fault", "search/internal/answering", "search/internal/presenting", "search/internal/run",
 		"search/internal/snapshot", "search/learned", "search/reply", "search/storage", "search/turn",
 	},
-	"bm25/forms": {"bm25", "internal/normalise"},
+	"bm25/forms":                {"bm25", "internal/normalise"},
+	"store/folder/internal/wal": {"internal/corpus", "internal/disk"},
 	"calibration": {
 		"fusion", "internal/disk", "internal/questions", "internal/rank", "search", "search/extract", "search/reply",
 	},
@@ -119,7 +120,7 @@ var allowed = map[string][]string{
 	},
 	"store/folder": {
 		"ann", "bm25", "bm25/forms", "internal/conditions", "internal/corpus", "internal/disk", "internal/rank",
-		"internal/spelling", "store",
+		"internal/spelling", "store", "store/folder/internal/wal",
 	},
 	"store/folder/view": {
 		"internal/conditions", "internal/corpus", "internal/rank", "internal/spelling", "search/storage",

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/wal"
 )
 
 // ApplyTogether makes all changes or none. Searches see either all of them or none, and
@@ -23,12 +24,6 @@ func (l *Live) ApplyTogether(ctx context.Context, changes []store.Change) ([]sto
 	r.together = true
 	return l.submit(ctx, r)
 }
-
-// alone returns the kind without the mark that a change has of the one behind it.
-func (k changeKind) alone() changeKind { return k &^ joinedChange }
-
-// joined reports whether searches see a change at once with the one behind it.
-func (k changeKind) joined() bool { return k&joinedChange != 0 }
 
 // addTogether adds all changes of a request, or none where one cannot be made.
 func (g *commitGroup) addTogether(r *commitRequest) {
@@ -57,6 +52,6 @@ func (g *commitGroup) addTogether(r *commitRequest) {
 		return
 	}
 	for i := had; i < len(g.entries)-1; i++ {
-		g.entries[i].kind |= joinedChange
+		g.entries[i].Kind |= wal.Joined
 	}
 }

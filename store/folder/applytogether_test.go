@@ -124,10 +124,10 @@ func TestTogetherPowerCuts(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.mu.Lock()
-		d.cutAt = d.n + cut
+		d.cutAt = d.N + cut
 		d.mu.Unlock()
 		acknowledged, finished := replaceUntilCut(t, d, dir, o, sizes)
-		disks := map[string]string{"forgotten": d.forgotten(root), "hasty": d.hasty(root), "kept": d.kept(root)}
+		disks := map[string]string{"forgotten": d.Forgotten(root), "hasty": d.hasty(root), "kept": d.kept(root)}
 		for name, left := range disks {
 			name = fmt.Sprintf("%s, cut before operation %d, %d versions acknowledged", name, cut, acknowledged)
 			c, err := Open(filepath.Join(left, "index"))

@@ -7,6 +7,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/wal"
 )
 
 // commitBytes is how much is committed as one group at most, so that a change
@@ -36,7 +37,7 @@ type commitRequest struct {
 
 // ready is a change as it goes into the log.
 type ready struct {
-	entry
+	wal.Change
 	version string       // of a passage that is put
 	change  store.Change // of the passage the id alone
 }
@@ -51,7 +52,7 @@ func prepare(changes []store.Change, most int) (*commitRequest, error) {
 	}
 	for i := range changes {
 		c, out := &changes[i], &r.results[i]
-		r.changes[i] = ready{entry: entry{deleteChange, []byte(c.Delete)}, change: *c}
+		r.changes[i] = ready{Change: wal.Change{Kind: wal.Delete, Content: []byte(c.Delete)}, change: *c}
 		out.ID = c.ID()
 		if c.Put != nil {
 			r.changes[i].change.Put = &corpus.Passage{ID: c.Put.ID}
@@ -64,10 +65,10 @@ func prepare(changes []store.Change, most int) (*commitRequest, error) {
 			if out.Err != nil {
 				continue
 			}
-			r.changes[i].entry = entry{putChange, content}
+			r.changes[i].Change = wal.Change{Kind: wal.Put, Content: content}
 			r.changes[i].version = corpus.VersionOf(content)
 		}
-		r.bytes += len(r.changes[i].content)
+		r.bytes += len(r.changes[i].Content)
 		if r.bytes > most { // the others are not encoded
 			return nil, fmt.Errorf(
 				"%w: %d changes of more than %d bytes, which are allowed: make fewer at a time",
@@ -189,14 +190,14 @@ const confirmAfter = 100 * time.Millisecond
 func (l *Live) tendLog(ctx context.Context) {
 	if l.logTrouble == nil {
 		l.logUse.Lock()
-		l.log.confirm()
+		l.log.Confirm()
 		l.logUse.Unlock()
 		return
 	}
 	err := l.resolveOutcome(ctx)
 	if err == nil {
 		l.logUse.Lock()
-		_, err = l.log.append(nil)
+		_, err = l.log.Append(nil)
 		l.logUse.Unlock()
 	}
 	l.note(&l.logTrouble, err)
@@ -229,15 +230,15 @@ func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 	// stands in its place, even when there is nothing to write.
 	write := len(g.entries) > 0 || l.logTrouble != nil // nobody else changes it
 	l.logUse.Lock()
-	first := l.log.next
-	var places []logged
+	first := l.log.Next
+	var places []wal.Place
 	var err error
 	if write {
-		places, err = l.log.append(g.entries)
+		places, err = l.log.Append(g.entries)
 	}
-	last := l.log.next - 1
-	if l.log.size() > maxLogFile {
-		l.log.rotate()
+	last := l.log.Next - 1
+	if l.log.Size() > maxLogFile {
+		l.log.Rotate()
 	}
 	l.logUse.Unlock()
 	if write {
@@ -255,7 +256,7 @@ func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 		result.Seq = first + uint64(i)
 		l.pending.add(
 			result.ID,
-			pendingChange{seq: result.Seq, kind: g.entries[i].kind, version: result.Version, at: places[i]},
+			pendingChange{seq: result.Seq, kind: g.entries[i].Kind, version: result.Version, at: places[i]},
 			now,
 		)
 	}
@@ -277,7 +278,7 @@ const maxLogFile = 64 << 20
 type commitGroup struct {
 	live    *Live
 	staged  map[string]string // versions as this group leaves them; empty is deleted
-	entries []entry
+	entries []wal.Change
 	results []*store.ChangeResult // of each entry
 }
 
@@ -295,7 +296,7 @@ func (g *commitGroup) add(c *ready, result *store.ChangeResult) {
 		return
 	}
 	g.staged[result.ID] = c.version
-	g.entries = append(g.entries, c.entry)
+	g.entries = append(g.entries, c.Change)
 	g.results = append(g.results, result)
 }
 

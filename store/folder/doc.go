@@ -76,5 +76,5 @@
 // the manifest says up to which change the segments go, and the rest is read
 // from the log when the collection is opened for writing. How a record that was
 // cut off is told from one that is damaged, and what follows a sync that fails,
-// stands at logFolder and sectorBytes.
+// stands at Folder and SectorBytes.
 package folder

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
 )
 
@@ -33,7 +34,7 @@ func extend[T any](
 	made := w.draft() // by segment
 	defer func() {
 		made.discard()
-		err = explainDisk(err)
+		err = disk.Explain(err)
 	}()
 	r := &reporter{to: o.Progress}
 	for i := range m.Segments {

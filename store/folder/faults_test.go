@@ -293,7 +293,7 @@ func (r *faultRun) lookKilled(when string) {
 		r.live.logUse.Lock()
 		defer r.live.logUse.Unlock()
 	}
-	for name, left := range map[string]string{"forgotten": r.memory.forgotten(r.folder), "emptied": r.memory.emptied(r.folder), "hasty": r.memory.hasty(r.folder), "kept": r.memory.kept(r.folder)} {
+	for name, left := range map[string]string{"forgotten": r.memory.Forgotten(r.folder), "emptied": r.memory.emptied(r.folder), "hasty": r.memory.hasty(r.folder), "kept": r.memory.kept(r.folder)} {
 		dir := filepath.Join(left, "index")
 		key := fmt.Sprint(r.states, image(r.t, dir))
 		if _, looked := r.images.LoadOrStore(key, true); looked {

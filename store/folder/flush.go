@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/wal"
 )
 
 // retryAfter is how long it takes to try a failed flush, merge or log again; it doubles up to
@@ -101,7 +102,7 @@ func (l *Live) flush(ctx context.Context) error {
 	l.mu.Unlock()
 	if len(changes) > 0 {
 		l.logUse.Lock()
-		l.log.rotate()
+		l.log.Rotate()
 		l.logUse.Unlock()
 		if err := disk.Survive(func() error {
 			return l.writer.flush(ctx, changes, last, encoders,
@@ -113,7 +114,7 @@ func (l *Live) flush(ctx context.Context) error {
 	}
 	l.logUse.Lock()
 	defer l.logUse.Unlock()
-	return l.log.prune(l.writer.snapshot().Applied)
+	return l.log.Prune(l.writer.snapshot().Applied)
 }
 
 // resolveOutcome makes sure that the writer knows which generation counts, and shows it:
@@ -165,7 +166,7 @@ func (w *writer) flush(
 	plan := w.snapshot()
 	var put []string
 	for id, c := range changes {
-		if c.kind.alone() == putChange {
+		if c.kind.Alone() == wal.Put {
 			put = append(put, id)
 		}
 	}
@@ -217,8 +218,8 @@ func (w *writer) flush(
 func (w *writer) pendingChanges() error {
 	m := w.snapshot()
 	n := 0
-	if err := eachLogged(w.disk, w.dir, m, func(uint64, changeKind, []byte,
-		logged) error {
+	if err := wal.Each(w.disk, w.dir, m.ID, m.Applied, func(uint64, wal.Kind, []byte,
+		wal.Place) error {
 		n++
 		return nil
 	}); err != nil {

@@ -29,7 +29,7 @@ type forgetfulDisk struct {
 	t       testing.TB
 	cutAt   int
 	mu      sync.Mutex // of all that follows
-	n       int
+	N       int
 	log     []string
 	content map[uint64][]byte            // synced content of files
 	names   map[uint64]map[string]uint64 // synced names of folders
@@ -55,7 +55,7 @@ func newForgetfulDisk(t testing.TB, cutAt int) *forgetfulDisk {
 	return d
 }
 
-// memoryDir returns a temporary folder in memory where there is such a thing: these
+// MemoryDir returns a temporary folder in memory where there is such a thing: these
 // tests make thousands of files, and that the real disk is synced adds nothing.
 func memoryDir(t testing.TB) string {
 	dir, err := os.MkdirTemp("/dev/shm", "conclave-test-*")
@@ -76,8 +76,8 @@ func (d *forgetfulDisk) letGo() {
 func (d *forgetfulDisk) step(format string, args ...any) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.n++
-	if d.n >= d.cutAt {
+	d.N++
+	if d.N >= d.cutAt {
 		return errCut
 	}
 	d.log = append(d.log, fmt.Sprintf(format, args...))
@@ -88,7 +88,7 @@ func (d *forgetfulDisk) step(format string, args ...any) error {
 func (d *forgetfulDisk) isCut() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.n == d.cutAt
+	return d.N == d.cutAt
 }
 
 // inode returns the inode of a path, which is held from now on.
@@ -233,7 +233,7 @@ func (f *forgetfulFile) Write(b []byte) (int, error) {
 
 func (f *forgetfulFile) Sync() error {
 	f.disk.mu.Lock()
-	cut := f.disk.n+1 >= f.disk.cutAt
+	cut := f.disk.N+1 >= f.disk.cutAt
 	f.disk.mu.Unlock()
 	if cut {
 		return f.disk.step("sync %s", f.path)
@@ -256,9 +256,9 @@ func (d *forgetfulDisk) RemoveAll(path string) error {
 	return d.OS.RemoveAll(path)
 }
 
-// forgotten writes to a new folder what a cut leaves of the folder at path when
+// Forgotten writes to a new folder what a cut leaves of the folder at path when
 // everything is lost that was not synced: names and contents.
-func (d *forgetfulDisk) forgotten(path string) string {
+func (d *forgetfulDisk) Forgotten(path string) string {
 	out := filepath.Join(memoryDir(d.t), "disk")
 	d.restore(d.inode(path), out)
 	return out
@@ -278,7 +278,7 @@ func (d *forgetfulDisk) hasty(path string) string {
 		d.names[r.folder] = after
 		defer func() { d.names[r.folder] = before }()
 	}
-	return d.forgotten(path)
+	return d.Forgotten(path)
 }
 
 func (d *forgetfulDisk) restore(ino uint64, to string) {

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/wal"
 )
 
 // Live is a collection that is searched and changed at the same time. It holds
@@ -30,7 +31,7 @@ type Live struct {
 	writer     *writer
 	collection *Collection
 	options    LiveOptions
-	log        *changeLog
+	log        *wal.Log
 	logUse     sync.Mutex // appending, rotating, pruning
 	requests   chan *commitRequest
 	committed  chan struct{} // closed when the committer has ended
@@ -138,10 +139,10 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 	}
 	l.applied, l.generation = m.Applied, m.Generation
 	now := time.Now()
-	l.log, err = openLog(d, dir, m, func(seq uint64, kind changeKind, content []byte, at logged) error {
+	l.log, err = wal.Open(d, dir, m.ID, m.Applied, func(seq uint64, kind wal.Kind, content []byte, at wal.Place) error {
 		c := pendingChange{seq: seq, kind: kind, at: at}
 		id := string(content)
-		if kind.alone() == putChange {
+		if kind.Alone() == wal.Put {
 			var p corpus.Passage
 			if err := p.UnmarshalBinary(content); err != nil {
 				return err
@@ -156,7 +157,7 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 		return nil, err
 	}
 	if err := l.writer.openAll(); err != nil {
-		return nil, errors.Join(err, l.log.close())
+		return nil, errors.Join(err, l.log.Close())
 	}
 	l.collection = &Collection{dir: dir, files: l.writer.files, current: l.writer.pinned()}
 	ctx, stop := context.WithCancel(context.Background())
@@ -184,7 +185,7 @@ func (l *Live) Close() error {
 	l.mu.Unlock()
 	l.stop()
 	l.ended.Wait()
-	return errors.Join(l.log.close(), l.collection.Close(), l.writer.Close())
+	return errors.Join(l.log.Close(), l.collection.Close(), l.writer.Close())
 }
 
 // tell wakes everybody who waits for a change of the state. Called with mu held.
@@ -248,7 +249,7 @@ func (l *Live) Flush(ctx context.Context) error {
 // Backlog returns the present one.
 func (l *Live) Backlog() store.Backlog {
 	l.logUse.Lock()
-	bytes := l.log.bytes()
+	bytes := l.log.Bytes()
 	l.logUse.Unlock()
 	segments := len(l.writer.snapshot().Segments)
 	trouble := l.writer.trouble()
@@ -293,10 +294,10 @@ func (l *Live) Passage(
 			}
 			return p, p.Version(), true, nil
 		}
-		if change.kind.alone() == deleteChange {
+		if change.kind.Alone() == wal.Delete {
 			return p, "", false, nil
 		}
-		if err := take(change.at.length); err != nil {
+		if err := take(change.at.Length); err != nil {
 			return p, "", false, err
 		}
 		p, err = change.passage()

@@ -42,10 +42,10 @@ func TestLivePowerCuts(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.mu.Lock()
-		d.cutAt = d.n + cut
+		d.cutAt = d.N + cut
 		d.mu.Unlock()
 		acknowledged, begun, finished := livePowerScript(t, d, dir, o, groups)
-		for name, left := range map[string]string{"forgotten": d.forgotten(root), "emptied": d.emptied(root), "hasty": d.hasty(root), "kept": d.kept(root)} {
+		for name, left := range map[string]string{"forgotten": d.Forgotten(root), "emptied": d.emptied(root), "hasty": d.hasty(root), "kept": d.kept(root)} {
 			key := fmt.Sprint(acknowledged, begun, image(t, filepath.Join(left, "index")))
 			if looked[key] {
 				continue

@@ -24,7 +24,7 @@ func lock(d disk.Disk, dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, explainDisk(fmt.Errorf("locking %s: %w", dir, err))
+		return nil, disk.Explain(fmt.Errorf("locking %s: %w", dir, err))
 	}
 	err = disk.Uninterrupted(func() error { return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 	if err == nil {
@@ -40,7 +40,7 @@ func lock(d disk.Disk, dir string) (*os.File, error) {
 		}
 		if err != nil {
 			_ = unlock(file)
-			return nil, explainDisk(fmt.Errorf("locking %s: %w", dir, err))
+			return nil, disk.Explain(fmt.Errorf("locking %s: %w", dir, err))
 		}
 		return file, nil
 	}

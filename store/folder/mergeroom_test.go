@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/wal"
 )
 
 // meteredDisk is the real disk, which beside it measures how much is used: the
@@ -60,7 +61,7 @@ func (d *meteredDisk) measure() {
 		}
 	}
 	_ = filepath.WalkDir(d.dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() && filepath.Dir(path) != filepath.Join(d.dir, logFolder) {
+		if err == nil && !e.IsDir() && filepath.Dir(path) != filepath.Join(d.dir, wal.Folder) {
 			if info, err := e.Info(); err == nil {
 				used += info.Size()
 			}

@@ -7,6 +7,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder/internal/wal"
 )
 
 // passages is what a segment is made of, in the order of the ids: a store that
@@ -80,7 +81,7 @@ func writeStore(ctx context.Context, d disk.Disk, path string, from passages) er
 // pendingPassages reads the passages with the given ids, sorted, from the log, of
 // which it opens each file once.
 func pendingPassages(put []string, changes map[string]pendingChange) (out inMemory, err error) {
-	files := map[*logIdentity]disk.File{}
+	files := map[*wal.LogIdentity]disk.File{}
 	defer func() {
 		for _, file := range files {
 			_ = file.Close() // only read
@@ -88,14 +89,14 @@ func pendingPassages(put []string, changes map[string]pendingChange) (out inMemo
 	}()
 	for _, id := range put {
 		at := changes[id].at
-		if files[at.file] == nil {
-			file, err := at.file.disk.Open(at.file.path)
+		if files[at.File] == nil {
+			file, err := at.File.Disk.Open(at.File.Path)
 			if err != nil {
 				return nil, fmt.Errorf("reading passage %q from the log: %w", id, err)
 			}
-			files[at.file] = file
+			files[at.File] = file
 		}
-		p, err := at.passage(files[at.file])
+		p, err := at.Passage(files[at.File])
 		if err != nil {
 			return nil, fmt.Errorf("reading passage %q from the log: %w", id, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder/internal/wal"
 )
 
 // flushBytes bounds what a flush has in memory.
@@ -18,9 +19,9 @@ type pending struct {
 
 type pendingChange struct {
 	seq     uint64
-	kind    changeKind
+	kind    wal.Kind
 	version string // of a passage that was put
-	at      logged
+	at      wal.Place
 }
 
 type queued struct {
@@ -48,8 +49,8 @@ func (p *pending) first(n int) (changes map[string]pendingChange, last uint64) {
 		if _, ok := changes[q.id]; !joined && (!ok && len(changes) >= n || bytes > flushBytes) {
 			break
 		}
-		joined = q.change.kind.joined()
-		bytes += q.change.at.length
+		joined = q.change.kind.IsJoined()
+		bytes += q.change.at.Length
 		changes[q.id] = q.change
 		last = q.change.seq
 	}
@@ -71,10 +72,10 @@ func (p *pending) drop(last uint64) {
 
 // passage reads a passage that was put.
 func (c pendingChange) passage() (corpus.Passage, error) {
-	file, err := c.at.file.disk.Open(c.at.file.path)
+	file, err := c.at.File.Disk.Open(c.at.File.Path)
 	if err != nil {
 		return corpus.Passage{}, err
 	}
 	defer func() { _ = file.Close() }() // only read
-	return c.at.passage(file)
+	return c.at.Passage(file)
 }

@@ -84,7 +84,7 @@ func TestPowerCuts(t *testing.T) {
 		if err != nil && !errors.Is(err, errCut) {
 			t.Fatalf("cut before operation %d: %v", cut, err)
 		}
-		for name, left := range map[string]string{"forgotten": d.forgotten(root), "emptied": d.emptied(root), "hasty": d.hasty(root), "kept": d.kept(root)} {
+		for name, left := range map[string]string{"forgotten": d.Forgotten(root), "emptied": d.emptied(root), "hasty": d.hasty(root), "kept": d.kept(root)} {
 			key := fmt.Sprint(acknowledged, image(t, filepath.Join(left, "index")))
 			if looked[key] {
 				continue

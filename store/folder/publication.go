@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
 )
 
@@ -74,7 +75,7 @@ func (w *writer) publish(ctx context.Context, d *draft, edit func(*manifest) err
 	}
 	m := w.manifest.next()
 	fail := func(err error) error {
-		return explainDisk(fmt.Errorf("publishing generation %d: %w", m.Generation, err))
+		return disk.Explain(fmt.Errorf("publishing generation %d: %w", m.Generation, err))
 	}
 	if err := w.alone(); err != nil {
 		return nil, fail(err)

@@ -122,7 +122,7 @@ func TestUnsettledKill(t *testing.T) {
 		t.Fatalf("deleting: %v", err)
 	}
 	_ = unlock(w.lock) // it is killed
-	for _, left := range []string{forgetful.kept(disk), forgetful.forgotten(disk), forgetful.hasty(disk)} {
+	for _, left := range []string{forgetful.kept(disk), forgetful.Forgotten(disk), forgetful.hasty(disk)} {
 		if _, err := Verify(t.Context(), filepath.Join(left, "index"), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func TestUnsettledKill(t *testing.T) {
 	if err := forgetful.SyncDir(filepath.Join(dir, "seg-000001")); err != nil { // of its own accord
 		t.Fatal(err)
 	}
-	if _, err := Verify(t.Context(), filepath.Join(forgetful.forgotten(disk), "index"), nil); err != nil {
+	if _, err := Verify(t.Context(), filepath.Join(forgetful.Forgotten(disk), "index"), nil); err != nil {
 		t.Fatal(err)
 	}
 }

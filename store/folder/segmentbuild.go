@@ -121,7 +121,7 @@ func (w *writer) makeSegment(
 ) (s segmentManifest, err error) {
 	s.Name = fmt.Sprintf("seg-%06d", w.number())
 	dir, final := made.add("tmp-"+s.Name), made.add(s.Name)
-	defer func() { err = explainDisk(err) }()
+	defer func() { err = disk.Explain(err) }()
 	if err := w.disk.Mkdir(dir); err != nil {
 		return s, err
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store/folder/internal/wal"
 )
 
 // SnapshotReport says what a snapshot holds.
@@ -58,8 +59,8 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 		return report, fmt.Errorf("%s is not empty: name a new or an empty folder for the snapshot", out)
 	}
 	report = SnapshotReport{Generation: m.Generation, Passages: m.live()}
-	if err := eachLogged(d, dir, m, func(uint64, changeKind, []byte,
-		logged) error {
+	if err := wal.Each(d, dir, m.ID, m.Applied, func(uint64, wal.Kind, []byte,
+		wal.Place) error {
 		report.Pending++
 		return nil
 	}); err != nil &&
@@ -69,18 +70,18 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 	parent := filepath.Dir(filepath.Clean(out))
 	making := filepath.Clean(out) + makingSuffix
 	if err := disk.MkdirAll(parent, 0o700); err != nil {
-		return report, explainDisk(err)
+		return report, disk.Explain(err)
 	}
 	held, err := beginSnapshot(d, making)
 	if err != nil {
-		return report, explainDisk(err)
+		return report, disk.Explain(err)
 	}
 	named := false
 	defer func() {
 		if err != nil && !named {
 			_ = d.RemoveAll(making) // else the next snapshot of this name does
 		}
-		err = explainDisk(err)
+		err = disk.Explain(err)
 		_ = unlock(held)
 	}()
 	for i := range m.Segments {

@@ -197,16 +197,16 @@ func TestSnapshotPowerCuts(t *testing.T) {
 		if err := errors.Join(d.SyncFile(filepath.Join(dir, calibrationName)), d.SyncDir(dir)); err != nil {
 			t.Fatal(err)
 		}
-		d.cutAt = d.n + cut
+		d.cutAt = d.N + cut
 		_, snapping := w.snapshotTo(t.Context(), out, NewID())
 		if snapping != nil && !errors.Is(snapping, errCut) {
 			t.Fatalf("cut before operation %d: %v", cut, snapping)
 		}
-		finished := snapping == nil && d.n < d.cutAt
+		finished := snapping == nil && d.N < d.cutAt
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		for name, left := range map[string]string{"forgotten": d.forgotten(disk), "emptied": d.emptied(disk), "hasty": d.hasty(disk), "kept": d.kept(disk)} {
+		for name, left := range map[string]string{"forgotten": d.Forgotten(disk), "emptied": d.emptied(disk), "hasty": d.hasty(disk), "kept": d.kept(disk)} {
 			key := fmt.Sprint(snapping == nil, image(t, left))
 			if looked[key] {
 				continue

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/wal"
 )
 
 // VerifyReport says what Verify read.
@@ -29,9 +30,9 @@ func (r *VerifyReport) verifyLog(dir string) error {
 	return newest(disk.OS{}, dir, func(m *manifest) error {
 		for {
 			r.Pending = 0
-			err := eachLogged(disk.OS{}, dir, m, func(_ uint64, kind changeKind, content []byte, _ logged) error {
+			err := wal.Each(disk.OS{}, dir, m.ID, m.Applied, func(_ uint64, kind wal.Kind, content []byte, _ wal.Place) error {
 				r.Pending++
-				if kind == putChange {
+				if kind == wal.Put {
 					var p corpus.Passage
 					return p.UnmarshalBinary(content)
 				}

@@ -64,10 +64,10 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 	}
 	parent := filepath.Dir(filepath.Clean(dir))
 	if err := disk.MkdirAll(parent, 0o700); err != nil {
-		return nil, explainDisk(err)
+		return nil, disk.Explain(err)
 	}
 	if err := d.Mkdir(dir); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, explainDisk(err)
+		return nil, disk.Explain(err)
 	}
 	entries, err := d.ReadDir(dir)
 	if err != nil {
@@ -98,10 +98,10 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 	case errors.Is(err, ErrNotCollection):
 		w.manifest = &manifest{ID: NewID(), NextSegment: 1}
 		if _, err := writeManifest(d, dir, w.manifest); err != nil {
-			return nil, explainDisk(err)
+			return nil, disk.Explain(err)
 		}
 		if err := d.SyncDir(parent); err != nil {
-			return nil, explainDisk(err)
+			return nil, disk.Explain(err)
 		}
 	case err != nil:
 		return nil, err
@@ -217,7 +217,7 @@ func (w *writer) removeLeftovers() error {
 		}
 	}
 	if err != nil {
-		return explainDisk(fmt.Errorf("clearing up %s: %w", w.dir, err))
+		return disk.Explain(fmt.Errorf("clearing up %s: %w", w.dir, err))
 	}
 	return nil
 }

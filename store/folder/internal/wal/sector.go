@@ -1,4 +1,4 @@
-package folder
+package wal
 
 import (
 	"encoding/binary"
@@ -10,7 +10,7 @@ import (
 
 // A file of the log is sectors, each written once and in order:
 //
-//	content   contentBytes; a record begins a sector, and zeros fill its last one
+//	content   ContentBytes; a record begins a sector, and zeros fill its last one
 //	checksum  CRC-32C of the file's identity, the sector's number, whether it is
 //	          a record's first, and the content
 //
@@ -20,30 +20,30 @@ import (
 // power cut leaves the new sector or what was there before, zeros or another
 // file's bytes, and no sector that is right but for one byte.
 const (
-	sectorBytes  = 512
-	contentBytes = sectorBytes - 4
+	SectorBytes  = 512
+	ContentBytes = SectorBytes - 4
 )
 
-// logIdentity is what a file of a log is: of which collection and from which
+// LogIdentity is what a file of a log is: of which collection and from which
 // change on. It is at the file's beginning, and every checksum covers it.
-type logIdentity struct {
-	disk  disk.Disk
-	path  string
+type LogIdentity struct {
+	Disk  disk.Disk
+	Path  string
 	id    string // of the collection
 	first uint64 // the number of the first change
 	seed  uint32
 }
 
-func newLogIdentity(d disk.Disk, path, id string, first uint64) *logIdentity {
-	seed := crc32.Checksum(binary.LittleEndian.AppendUint64([]byte(id), first), castagnoli)
-	return &logIdentity{disk: d, path: path, id: id, first: first, seed: seed}
+func newLogIdentity(d disk.Disk, path, id string, first uint64) *LogIdentity {
+	seed := crc32.Checksum(binary.LittleEndian.AppendUint64([]byte(id), first), castagnoliTable)
+	return &LogIdentity{Disk: d, Path: path, id: id, first: first, seed: seed}
 }
 
-// sum returns a sector's checksum. That of the head, sector 0, is the same in every
+// Sum returns a sector's checksum. That of the head, sector 0, is the same in every
 // file, so that a file that is another's says whose it is.
-func (f *logIdentity) sum(number int, begins bool, content []byte) uint32 {
+func (f *LogIdentity) Sum(number int, begins bool, content []byte) uint32 {
 	if number == 0 {
-		return crc32.Checksum(content, castagnoli)
+		return crc32.Checksum(content, castagnoliTable)
 	}
 	place := uint64(number) << 1
 	if begins {
@@ -51,18 +51,18 @@ func (f *logIdentity) sum(number int, begins bool, content []byte) uint32 {
 	}
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], place)
-	return crc32.Update(crc32.Update(f.seed, castagnoli, b[:]), castagnoli, content)
+	return crc32.Update(crc32.Update(f.seed, castagnoliTable, b[:]), castagnoliTable, content)
 }
 
 // appendSectors appends a record as sectors from a number on.
-func (f *logIdentity) appendSectors(out []byte, number int, record []byte) []byte {
-	out = slices.Grow(out, sectorsOf(len(record))*sectorBytes)
+func (f *LogIdentity) appendSectors(out []byte, number int, record []byte) []byte {
+	out = slices.Grow(out, sectorsOf(len(record))*SectorBytes)
 	for begins := true; len(record) > 0; begins = false {
-		n := min(len(record), contentBytes)
+		n := min(len(record), ContentBytes)
 		at := len(out)
 		out = append(out, record[:n]...)
-		out = append(out, make([]byte, contentBytes-n)...)
-		out = binary.LittleEndian.AppendUint32(out, f.sum(number, begins, out[at:]))
+		out = append(out, make([]byte, ContentBytes-n)...)
+		out = binary.LittleEndian.AppendUint32(out, f.Sum(number, begins, out[at:]))
 		record = record[n:]
 		number++
 	}
@@ -70,7 +70,7 @@ func (f *logIdentity) appendSectors(out []byte, number int, record []byte) []byt
 }
 
 // sectorsOf returns how many sectors a record of n bytes takes.
-func sectorsOf(n int) int { return (n + contentBytes - 1) / contentBytes }
+func sectorsOf(n int) int { return (n + ContentBytes - 1) / ContentBytes }
 
 // sectorState is what a sector of a file turns out to be.
 type sectorState int
@@ -85,14 +85,14 @@ const (
 
 // sectorAt looks at a sector of a file. Where one byte is wrong, it says where
 // in the file.
-func (f *logIdentity) sectorAt(data []byte, number int) (state sectorState, wrong int) {
-	at := number * sectorBytes
-	if len(data) < at+sectorBytes {
+func (f *LogIdentity) sectorAt(data []byte, number int) (state sectorState, wrong int) {
+	at := number * SectorBytes
+	if len(data) < at+SectorBytes {
 		return unwritten, 0
 	}
-	sector := data[at : at+sectorBytes]
-	content, have := splitSector(sector)
-	first, later := f.sum(number, true, content), f.sum(number, false, content)
+	sector := data[at : at+SectorBytes]
+	content, have := SplitSector(sector)
+	first, later := f.Sum(number, true, content), f.Sum(number, false, content)
 	switch {
 	case have == first:
 		return firstSector, 0
@@ -109,9 +109,9 @@ func (f *logIdentity) sectorAt(data []byte, number int) (state sectorState, wron
 	return foreign, 0
 }
 
-// splitSector returns a sector's content, and the checksum that it has.
-func splitSector(sector []byte) (content []byte, sum uint32) {
-	return sector[:contentBytes], binary.LittleEndian.Uint32(sector[contentBytes:])
+// SplitSector returns a sector's content, and the checksum that it has.
+func SplitSector(sector []byte) (content []byte, sum uint32) {
+	return sector[:ContentBytes], binary.LittleEndian.Uint32(sector[ContentBytes:])
 }
 
 // byteAtFault finds the byte of a sector that alone explains how its checksum
@@ -121,16 +121,16 @@ func splitSector(sector []byte) (content []byte, sum uint32) {
 func byteAtFault(difference uint32) (at int, ok bool) {
 	for at := range 4 {
 		if difference&^(0xff<<(8*at)) == 0 {
-			return contentBytes + at, true
+			return ContentBytes + at, true
 		}
 	}
 	var byTop [256]uint32 // which entry of the table has a highest byte
-	for b, effect := range castagnoli {
+	for b, effect := range castagnoliTable {
 		byTop[effect>>24] = uint32(b)
 	}
-	for at := contentBytes - 1; at >= 0; at-- {
+	for at := ContentBytes - 1; at >= 0; at-- {
 		b := byTop[difference>>24]
-		effect := castagnoli[b] // of a byte b behind which nothing comes
+		effect := castagnoliTable[b] // of a byte b behind which nothing comes
 		if difference == effect {
 			return at, true
 		}
@@ -138,3 +138,6 @@ func byteAtFault(difference uint32) (at int, ok bool) {
 	}
 	return 0, false
 }
+
+// castagnoliTable is of the checksums of records.
+var castagnoliTable = crc32.MakeTable(crc32.Castagnoli)

@@ -1,4 +1,4 @@
-package folder
+package wal
 
 import (
 	"errors"
@@ -15,22 +15,22 @@ import (
 
 // long returns an id that takes some sectors, as no id does, but texts do.
 func long(name string, sectors int) string {
-	return name + strings.Repeat("x", sectors*contentBytes-recordHeader-len(name)-10)
+	return name + strings.Repeat("x", sectors*ContentBytes-RecordHeader-len(name)-10)
 }
 
 // readBytes reads bytes as the log's only file, or as one that another follows.
 func readBytes(data []byte, end uint64) (ids []string, err error) {
-	r := logReader{logIdentity: newLogIdentity(disk.OS{}, logName(1), testID, 1), data: data, end: end, next: 1}
+	r := logReader{LogIdentity: newLogIdentity(disk.OS{}, LogName(1), testID, 1), Data: data, End: end, Next: 1}
 	visit := func(record *logRecord) error {
-		for i, e := range record.entries {
-			ids = append(ids, fmt.Sprintf("%d:%s", record.first+uint64(i), strings.TrimRight(string(e.content), "x")))
+		for i, e := range record.Entries {
+			ids = append(ids, fmt.Sprintf("%d:%s", record.First+uint64(i), strings.TrimRight(string(e.Content), "x")))
 		}
 		return nil
 	}
-	if err := r.read(visit); err != nil {
+	if err := r.Read(visit); err != nil {
 		return nil, err
 	}
-	return ids, visit(&r.held)
+	return ids, visit(&r.Held)
 }
 
 // loggedBytes returns a file of a log: the records a (1), b and c (2 and 3), d (4),
@@ -39,16 +39,16 @@ func loggedBytes(t *testing.T, confirmed bool) (data []byte, last int) {
 	t.Helper()
 	dir := t.TempDir()
 	logOf(t, dir, [][]string{{"a"}, {"b", long("c", 3)}, {long("d", 4)}})
-	path := filepath.Join(dir, logFolder, logName(1))
-	last = (1 + 1 + 3) * sectorBytes
+	path := filepath.Join(dir, Folder, LogName(1))
+	last = (1 + 1 + 3) * SectorBytes
 	data, err := os.ReadFile(path)
-	if err != nil || len(data) != last+4*sectorBytes {
+	if err != nil || len(data) != last+4*SectorBytes {
 		t.Fatal(len(data), err)
 	}
 	if confirmed {
-		record := make([]byte, recordHeader)
-		sealRecord(record, 5, 0)
-		data = newLogIdentity(disk.OS{}, path, testID, 1).appendSectors(data, len(data)/sectorBytes, record)
+		record := make([]byte, RecordHeader)
+		SealRecord(record, 5, 0)
+		data = newLogIdentity(disk.OS{}, path, testID, 1).appendSectors(data, len(data)/SectorBytes, record)
 	}
 	return data, last
 }
@@ -64,17 +64,17 @@ func TestLogBits(t *testing.T) {
 			if got, err := readBytes(data, end); err != nil || !slices.Equal(got, allLogged) {
 				t.Fatalf("whole: %q, %v", got, err)
 			}
-			evidence := 10 * sectorBytes // behind it nothing counts where another file follows
+			evidence := 10 * SectorBytes // behind it nothing counts where another file follows
 			for at := range data {
 				for _, flip := range []byte{1, 2, 4, 8, 16, 32, 64, 128, 255, byte(at)} {
 					data[at] ^= flip
 					got, err := readBytes(data, end)
 					data[at] ^= flip
-					if flip == 0 || end == 5 && at >= evidence-sectorBytes && confirmed {
+					if flip == 0 || end == 5 && at >= evidence-SectorBytes && confirmed {
 						continue
 					}
 					var damage *LogDamageError
-					if !errors.As(err, &damage) || damage.Byte != at || !strings.Contains(err.Error(), logName(1)) {
+					if !errors.As(err, &damage) || damage.Byte != at || !strings.Contains(err.Error(), LogName(1)) {
 						t.Fatalf("evidence %v, byte %d changed by %08b: %q, %v", confirmed, at, flip, got, err)
 					}
 				}
@@ -91,11 +91,11 @@ func TestLogCuts(t *testing.T) {
 	for cut := range data {
 		want := allLogged
 		switch {
-		case cut < 2*sectorBytes:
+		case cut < 2*SectorBytes:
 			want = nil
 		case cut < last:
 			want = allLogged[:1]
-		case cut < len(data)-sectorBytes:
+		case cut < len(data)-SectorBytes:
 			want = allLogged[:3]
 		}
 		got, err := readBytes(data[:cut], ^uint64(0))
@@ -119,7 +119,7 @@ func TestLogTorn(t *testing.T) {
 	before := map[string]func(sector []byte, number int){
 		"zeros":     func(sector []byte, _ int) { clear(sector) },
 		"arbitrary": func(sector []byte, _ int) { fill(random, sector) },
-		"stale":     func(sector []byte, number int) { copy(sector, stale[number*sectorBytes:]) },
+		"stale":     func(sector []byte, number int) { copy(sector, stale[number*SectorBytes:]) },
 	}
 	for what, leave := range before {
 		for _, confirmed := range []bool{false, true} {
@@ -127,8 +127,8 @@ func TestLogTorn(t *testing.T) {
 			for written := range 1<<4 - 1 { // a bit for each sector that was
 				data := slices.Clone(whole)
 				for i := range 4 {
-					if at := last + i*sectorBytes; written>>i&1 == 0 {
-						leave(data[at:at+sectorBytes], at/sectorBytes)
+					if at := last + i*SectorBytes; written>>i&1 == 0 {
+						leave(data[at:at+SectorBytes], at/SectorBytes)
 					}
 				}
 				got, err := readBytes(data, ^uint64(0))
@@ -147,7 +147,7 @@ func TestLogTorn(t *testing.T) {
 				}
 				// A bit that is flipped in what was written is still seen.
 				for i := range 4 {
-					if at := last + i*sectorBytes + 37; written>>i&1 != 0 {
+					if at := last + i*SectorBytes + 37; written>>i&1 != 0 {
 						data[at] ^= 4
 						if got, err := readBytes(data, ^uint64(0)); err == nil {
 							t.Fatalf("%s, sectors %04b were written, byte %d flipped: %q", what, written, at, got)
@@ -169,24 +169,24 @@ func fill(random *rand.Rand, b []byte) {
 // TestLogGoesOnBehindTorn: what a cut write left stays without effect for good,
 // also when the record that was cut turns out to be whole after all.
 func TestLogGoesOnBehindTorn(t *testing.T) {
-	for _, cut := range []int{0, 1, sectorBytes, 2*sectorBytes + 17} {
+	for _, cut := range []int{0, 1, SectorBytes, 2*SectorBytes + 17} {
 		dir := t.TempDir()
 		logOf(t, dir, [][]string{{"a"}, {"b"}, {long("c", 3), "d"}})
-		path := filepath.Join(dir, logFolder, logName(1))
+		path := filepath.Join(dir, Folder, LogName(1))
 		whole, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Truncate(path, int64(3*sectorBytes+cut)); err != nil {
+		if err := os.Truncate(path, int64(3*SectorBytes+cut)); err != nil {
 			t.Fatal(err)
 		}
 		l := openedLog(t, dir, 0)
 		for _, id := range []string{"new", "newer"} {
-			if _, err := l.append([]entry{{deleteChange, []byte(id)}}); err != nil {
+			if _, err := l.Append([]Change{{Kind: Delete, Content: []byte(id)}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := l.close(); err != nil {
+		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 		for _, data := range [][]byte{nil, whole} {
@@ -207,7 +207,7 @@ func TestLogGoesOnBehindTorn(t *testing.T) {
 func TestLogOfAnother(t *testing.T) {
 	dir := t.TempDir()
 	logOf(t, dir, [][]string{{"a"}, {"b"}}, 0)
-	one, two := filepath.Join(dir, logFolder, logName(1)), filepath.Join(dir, logFolder, logName(2))
+	one, two := filepath.Join(dir, Folder, LogName(1)), filepath.Join(dir, Folder, LogName(2))
 	if err := errors.Join(os.Rename(one, one+"x"), os.Rename(two, one), os.Rename(one+"x", two)); err != nil {
 		t.Fatal(err)
 	}
@@ -220,9 +220,9 @@ func TestLogOfAnother(t *testing.T) {
 	if got, err := replayed(dir, 0); err != nil || len(got) != 2 {
 		t.Errorf("each in its place: %q, %v", got, err)
 	}
-	other := &manifest{ID: strings.Repeat("f", 32)}
-	err := eachLogged(disk.OS{}, dir, other, func(uint64, changeKind, []byte, logged) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), testID) || !strings.Contains(err.Error(), other.ID) {
+	other := strings.Repeat("f", 32)
+	err := Each(disk.OS{}, dir, other, 0, func(uint64, Kind, []byte, Place) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), testID) || !strings.Contains(err.Error(), other) {
 		t.Errorf("in another collection: %v", err)
 	}
 }
@@ -231,16 +231,16 @@ func TestLogOfAnother(t *testing.T) {
 // its checksum.
 func TestLogReadsWhatIsDamaged(t *testing.T) {
 	l := openedLog(t, t.TempDir(), 0)
-	places, err := l.append([]entry{{deleteChange, []byte("a")}, {deleteChange, []byte(long("b", 3))}})
+	places, err := l.Append([]Change{{Kind: Delete, Content: []byte("a")}, {Kind: Delete, Content: []byte(long("b", 3))}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(l.of.path)
+	data, err := os.ReadFile(l.Of.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	data[len(data)-600] ^= 1
-	if err := os.WriteFile(l.of.path, data, 0o600); err != nil {
+	if err := os.WriteFile(l.Of.Path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := readAt(places[0]); err != nil || string(got) != "a" {
@@ -249,36 +249,5 @@ func TestLogReadsWhatIsDamaged(t *testing.T) {
 	var damage *LogDamageError
 	if _, err := readAt(places[1]); !errors.As(err, &damage) {
 		t.Errorf("a damaged change: %v", err)
-	}
-}
-
-// TestLogWritesAnew: a record that a killed process wrote and perhaps did not
-// sync is synced before anybody is shown it, from memory: the system may have
-// given up writing what it holds of the file.
-func TestLogWritesAnew(t *testing.T) {
-	dir := memoryDir(t)
-	logOf(t, dir, [][]string{{"a", "b"}})
-	d := newForgetfulDisk(t, 1<<30)
-	shown := 0
-	l, err := openLog(
-		d,
-		dir,
-		&manifest{ID: testID, Applied: 1},
-		func(uint64, changeKind, []byte, logged) error { shown++; return nil },
-	)
-	if err != nil || shown != 1 {
-		t.Fatal(shown, err)
-	}
-	if got, err := replayed(d.forgotten(dir), 1); err != nil || !slices.Equal(got, []string{"2:b"}) {
-		t.Errorf("after a power cut there is %q, %v", got, err)
-	}
-	if err := l.close(); err != nil {
-		t.Fatal(err)
-	}
-	// With evidence that it was synced it stays where it is.
-	d = newForgetfulDisk(t, 1<<30)
-	again, err := openLog(d, dir, &manifest{ID: testID}, func(uint64, changeKind, []byte, logged) error { return nil })
-	if err != nil || d.n != 0 || again.next != 3 {
-		t.Errorf("%d operations, the next change is %d, %v", d.n, again.next, err)
 	}
 }

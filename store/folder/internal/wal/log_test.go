@@ -1,4 +1,4 @@
-package folder
+package wal
 
 import (
 	"bytes"
@@ -21,29 +21,29 @@ func logOf(t testing.TB, dir string, groups [][]string, rotate ...int) {
 	t.Helper()
 	l := openedLog(t, dir, 0)
 	for i, group := range groups {
-		var entries []entry
+		var entries []Change
 		for _, id := range group {
-			entries = append(entries, entry{deleteChange, []byte(id)})
+			entries = append(entries, Change{Kind: Delete, Content: []byte(id)})
 		}
-		if _, err := l.append(entries); err != nil {
+		if _, err := l.Append(entries); err != nil {
 			t.Fatal(err)
 		}
 		if slices.Contains(rotate, i) {
-			l.rotate()
+			l.Rotate()
 		}
 	}
-	if l.file != nil {
-		_ = l.file.Close()
+	if l.File != nil {
+		_ = l.File.Close()
 	}
 }
 
-func openedLog(t testing.TB, dir string, applied uint64) *changeLog {
+func openedLog(t testing.TB, dir string, applied uint64) *Log {
 	t.Helper()
-	l, err := openLog(
+	l, err := Open(
 		disk.OS{},
 		dir,
-		&manifest{ID: testID, Applied: applied},
-		func(uint64, changeKind, []byte, logged) error { return nil },
+		testID, applied,
+		func(uint64, Kind, []byte, Place) error { return nil },
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -54,22 +54,22 @@ func openedLog(t testing.TB, dir string, applied uint64) *changeLog {
 const testID = "0123456789abcdef0123456789abcdef"
 
 // readAt reads a change's content from its file.
-func readAt(at logged) ([]byte, error) {
-	file, err := at.file.disk.Open(at.file.path)
+func readAt(at Place) ([]byte, error) {
+	file, err := at.File.Disk.Open(at.File.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	return at.read(file)
+	return at.Read(file)
 }
 
 // replayed lists the ids that a log holds behind a change.
 func replayed(dir string, applied uint64) (ids []string, err error) {
-	err = eachLogged(
+	err = Each(
 		disk.OS{},
 		dir,
-		&manifest{ID: testID, Applied: applied},
-		func(seq uint64, _ changeKind, content []byte, at logged) error {
+		testID, applied,
+		func(seq uint64, _ Kind, content []byte, at Place) error {
 			again, err := readAt(at)
 			if err != nil || string(again) != string(content) {
 				return fmt.Errorf("change %d reads back as %q, %w", seq, again, err)
@@ -93,13 +93,13 @@ func TestLog(t *testing.T) {
 	}
 	// It goes on where it ended, in a new file; what is in segments is pruned.
 	l := openedLog(t, dir, 0)
-	if _, err := l.append([]entry{{deleteChange, []byte("h")}}); err != nil {
+	if _, err := l.Append([]Change{{Kind: Delete, Content: []byte("h")}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.prune(6); err != nil {
+	if err := l.Prune(6); err != nil {
 		t.Fatal(err)
 	}
-	if names, err := logNames(l.dir); err != nil || !slices.Equal(names, []string{logName(4), logName(7)}) {
+	if names, err := logNames(l.Dir); err != nil || !slices.Equal(names, []string{LogName(4), LogName(7)}) {
 		t.Fatalf("%q, %v", names, err)
 	}
 	if got, err := replayed(dir, 6); err != nil || !slices.Equal(got, []string{"7:g", "8:h"}) {
@@ -108,10 +108,10 @@ func TestLog(t *testing.T) {
 	if _, err := replayed(dir, 2); err == nil || !strings.Contains(err.Error(), "a file of the log is missing") {
 		t.Fatalf("%v", err)
 	}
-	_ = l.close()
+	_ = l.Close()
 	// A file that was to be removed and came back does no harm, nor does a gap
 	// behind it.
-	if err := os.WriteFile(filepath.Join(dir, logFolder, logName(1)), []byte("whatever"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, Folder, LogName(1)), []byte("whatever"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := replayed(dir, 7); err != nil || !slices.Equal(got, []string{"8:h"}) {
@@ -119,10 +119,11 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// logNames returns the names of the files of a log, in order.
 func logNames(dir string) (names []string, err error) {
 	files, err := logFiles(disk.OS{}, dir, testID)
 	for _, f := range files {
-		names = append(names, filepath.Base(f.path))
+		names = append(names, filepath.Base(f.Path))
 	}
 	return names, err
 }
@@ -131,15 +132,19 @@ func logNames(dir string) (names []string, err error) {
 func TestLogBytes(t *testing.T) {
 	l := openedLog(t, t.TempDir(), 0)
 	for i := range 3 {
-		if _, err := l.append([]entry{{deleteChange, []byte("a")}}); err != nil {
+		if _, err := l.Append([]Change{{Kind: Delete, Content: []byte("a")}}); err != nil {
 			t.Fatal(err)
 		}
-		if want := fileSize(l.of.path); l.bytes() != want || want == 0 {
-			t.Errorf("%d bytes, the file has %d", l.bytes(), want)
+		info, err := os.Stat(l.Of.Path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		l.rotate()
-		if err := l.prune(uint64(i + 1)); err != nil || l.bytes() != 0 {
-			t.Errorf("%d bytes in no file, %v", l.bytes(), err)
+		if want := info.Size(); l.Bytes() != want || want == 0 {
+			t.Errorf("%d bytes, the file has %d", l.Bytes(), want)
+		}
+		l.Rotate()
+		if err := l.Prune(uint64(i + 1)); err != nil || l.Bytes() != 0 {
+			t.Errorf("%d bytes in no file, %v", l.Bytes(), err)
 		}
 	}
 }
@@ -151,11 +156,11 @@ func TestLogBytes(t *testing.T) {
 // length of what stands before, and that.
 type packedSectors []byte
 
-func packSectors(of *logIdentity, data []byte) (out packedSectors) {
-	for n := range len(data) / sectorBytes {
-		content, sum := splitSector(data[n*sectorBytes:][:sectorBytes])
+func packSectors(of *LogIdentity, data []byte) (out packedSectors) {
+	for n := range len(data) / SectorBytes {
+		content, sum := SplitSector(data[n*SectorBytes:][:SectorBytes])
 		begins := byte(0)
-		if n > 0 && sum == of.sum(n, true, content) {
+		if n > 0 && sum == of.Sum(n, true, content) {
 			begins = 1
 		}
 		fill := content[len(content)-1]
@@ -166,14 +171,14 @@ func packSectors(of *logIdentity, data []byte) (out packedSectors) {
 	return out
 }
 
-func (p packedSectors) unpack(of *logIdentity) (data []byte) {
+func (p packedSectors) unpack(of *LogIdentity) (data []byte) {
 	for n := 0; len(p) >= 3; n++ {
 		kind := p[0]
-		length := min(2*int(p[2]), contentBytes, len(p)-3)
-		content := bytes.Repeat(p[1:2], contentBytes)
+		length := min(2*int(p[2]), ContentBytes, len(p)-3)
+		content := bytes.Repeat(p[1:2], ContentBytes)
 		copy(content, p[3:3+length])
 		p = p[3+length:]
-		sum := of.sum(n, kind&1 != 0, content)
+		sum := of.Sum(n, kind&1 != 0, content)
 		if kind&2 != 0 {
 			sum ^= uint32(kind) << 8
 		}
@@ -190,11 +195,11 @@ func (p packedSectors) unpack(of *logIdentity) (data []byte) {
 func FuzzLog(f *testing.F) {
 	dir := f.TempDir()
 	logOf(f, dir, [][]string{{"a", "b"}, {"c"}, {long("d", 2)}})
-	data, err := os.ReadFile(filepath.Join(dir, logFolder, logName(1)))
+	data, err := os.ReadFile(filepath.Join(dir, Folder, LogName(1)))
 	if err != nil {
 		f.Fatal(err)
 	}
-	of := newLogIdentity(disk.OS{}, logName(1), testID, 1)
+	of := newLogIdentity(disk.OS{}, LogName(1), testID, 1)
 	packed := packSectors(of, data)
 	if !bytes.Equal(packed.unpack(of), data) {
 		f.Fatal("a log does not unpack to what was packed")
@@ -205,15 +210,15 @@ func FuzzLog(f *testing.F) {
 		for _, data := range [][]byte{packed, packedSectors(packed).unpack(of)} {
 			for _, end := range []uint64{^uint64(0), 3} {
 				next := uint64(1)
-				r := logReader{logIdentity: of, data: data, end: end, next: next}
-				_ = r.read(func(record *logRecord) error {
-					if len(record.entries) > 0 && record.first != next {
-						t.Fatalf("change %d comes where %d belongs", record.first, next)
+				r := logReader{LogIdentity: of, Data: data, End: end, Next: next}
+				_ = r.Read(func(record *logRecord) error {
+					if len(record.Entries) > 0 && record.First != next {
+						t.Fatalf("change %d comes where %d belongs", record.First, next)
 					}
-					next += uint64(len(record.entries))
-					for _, e := range record.entries {
+					next += uint64(len(record.Entries))
+					for _, e := range record.Entries {
 						var p corpus.Passage
-						_ = p.UnmarshalBinary(e.content)
+						_ = p.UnmarshalBinary(e.Content)
 					}
 					return nil
 				})

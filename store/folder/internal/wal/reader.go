@@ -1,4 +1,4 @@
-package folder
+package wal
 
 import (
 	"bytes"
@@ -24,25 +24,25 @@ func (e *LogDamageError) Error() string {
 	)
 }
 
-func (f *logIdentity) damaged(at int, what string) error {
-	return &LogDamageError{File: f.path, Byte: at, What: what}
+func (f *LogIdentity) damaged(at int, what string) error {
+	return &LogDamageError{File: f.Path, Byte: at, What: what}
 }
 
 // logReader reads the records of a file.
 type logReader struct {
-	*logIdentity
-	data []byte
-	end  uint64    // the change that the next file begins with: from there on nothing counts
-	next uint64    // the number of the next change
-	held logRecord // the last one, until there is evidence that it was synced
+	*LogIdentity
+	Data []byte
+	End  uint64    // the change that the next file begins with: from there on nothing counts
+	Next uint64    // the number of the next change
+	Held logRecord // the last one, until there is evidence that it was synced
 }
 
-// read visits the records, except the one that it still holds at the end.
-func (r *logReader) read(visit func(*logRecord) error) error {
+// Read visits the records, except the one that it still holds at the end.
+func (r *logReader) Read(visit func(*logRecord) error) error {
 	if err := r.checkHead(); err != nil {
 		return err
 	}
-	for at := 1; r.next < r.end; {
+	for at := 1; r.Next < r.End; {
 		record, err := r.recordAt(at)
 		if err != nil {
 			return err
@@ -51,21 +51,21 @@ func (r *logReader) read(visit func(*logRecord) error) error {
 			break
 		}
 		at += sectorsOf(len(record))
-		if err := visit(&r.held); err != nil { // that another record begins is evidence
+		if err := visit(&r.Held); err != nil { // that another record begins is evidence
 			return err
 		}
-		r.held, err = r.changesOf(record, at-sectorsOf(len(record)))
+		r.Held, err = r.changesOf(record, at-sectorsOf(len(record)))
 		if err != nil {
 			return err
 		}
-		r.next += uint64(len(r.held.entries))
+		r.Next += uint64(len(r.Held.Entries))
 	}
-	if r.next > r.end {
-		return r.damaged(0, fmt.Sprintf("it ends with change %d, but the next file begins with change %d", r.next-1, r.end))
+	if r.Next > r.End {
+		return r.damaged(0, fmt.Sprintf("it ends with change %d, but the next file begins with change %d", r.Next-1, r.End))
 	}
-	if r.end != ^uint64(0) { // so is another file
-		err := visit(&r.held)
-		r.held = logRecord{}
+	if r.End != ^uint64(0) { // so is another file
+		err := visit(&r.Held)
+		r.Held = logRecord{}
 		return err
 	}
 	return nil
@@ -73,8 +73,8 @@ func (r *logReader) read(visit func(*logRecord) error) error {
 
 // checkHead makes sure that the file is what its name and its place say.
 func (r *logReader) checkHead() error {
-	head := r.data[:min(len(r.data), contentBytes)]
-	switch state, wrong := r.sectorAt(r.data, 0); state {
+	head := r.Data[:min(len(r.Data), ContentBytes)]
+	switch state, wrong := r.sectorAt(r.Data, 0); state {
 	case firstSector, laterSector:
 	case wrongByte:
 		return r.damaged(wrong, "a byte of its head is wrong")
@@ -85,7 +85,7 @@ func (r *logReader) checkHead() error {
 		id := bytes.TrimRight(head[len(logMagic):len(want)-8], "\x00")
 		return fmt.Errorf(
 			"the log file %s is of collection %q from change %d on, where that of collection %q from change %d on belongs: it was put there from somewhere else; put its own one in its place, or restore the collection from a snapshot",
-			r.path,
+			r.Path,
 			id,
 			binary.LittleEndian.Uint64(head[len(want)-8:]),
 			r.id,
@@ -99,27 +99,27 @@ func (r *logReader) checkHead() error {
 // written. What is wrong there is an error if anything tells that the record was
 // acknowledged, or that it was whole once.
 func (r *logReader) recordAt(at int) ([]byte, error) {
-	state, _ := r.sectorAt(r.data, at)
+	state, _ := r.sectorAt(r.Data, at)
 	if state != firstSector {
 		return nil, r.brokenAt(at, at)
 	}
-	head := r.data[at*sectorBytes:]
+	head := r.Data[at*SectorBytes:]
 	length := binary.LittleEndian.Uint32(head[4:])
 	first := binary.LittleEndian.Uint64(head[8:])
-	if binary.LittleEndian.Uint32(head) != recordMagic || length > maxRecord || first != r.next {
+	if binary.LittleEndian.Uint32(head) != recordMagic || length > maxRecord || first != r.Next {
 		return nil, r.damaged(
-			at*sectorBytes,
-			fmt.Sprintf("a record of %d bytes from change %d on stands where change %d belongs", length, first, r.next),
+			at*SectorBytes,
+			fmt.Sprintf("a record of %d bytes from change %d on stands where change %d belongs", length, first, r.Next),
 		)
 	}
-	size := recordHeader + int(length)
+	size := RecordHeader + int(length)
 	sectors := sectorsOf(size)
-	record := make([]byte, 0, min(sectors*sectorBytes, len(r.data)))
+	record := make([]byte, 0, min(sectors*SectorBytes, len(r.Data)))
 	for i := at; i < at+sectors; i++ {
-		if state, _ := r.sectorAt(r.data, i); state != laterSector && (i > at || state != firstSector) {
+		if state, _ := r.sectorAt(r.Data, i); state != laterSector && (i > at || state != firstSector) {
 			return nil, r.brokenAt(at, i)
 		}
-		record = append(record, r.data[i*sectorBytes:i*sectorBytes+contentBytes]...)
+		record = append(record, r.Data[i*SectorBytes:i*SectorBytes+ContentBytes]...)
 	}
 	return record[:size], nil
 }
@@ -128,28 +128,28 @@ func (r *logReader) recordAt(at int) ([]byte, error) {
 // as it was written, from another sector on: an error for damage, nil for a
 // write that was cut.
 func (r *logReader) brokenAt(at, from int) error {
-	if state, wrong := r.sectorAt(r.data, from); state == wrongByte {
+	if state, wrong := r.sectorAt(r.Data, from); state == wrongByte {
 		return r.damaged(wrong, "a byte is wrong")
 	}
 	if at == 1 {
-		return r.damaged(from*sectorBytes, "its first record is not whole, which it was before the file had its name")
+		return r.damaged(from*SectorBytes, "its first record is not whole, which it was before the file had its name")
 	}
-	if r.end != ^uint64(0) {
+	if r.End != ^uint64(0) {
 		return r.damaged(
-			from*sectorBytes,
+			from*SectorBytes,
 			fmt.Sprintf(
 				"its changes end with %d, but the next file begins with %d: its end is missing, or a file in between",
-				r.next-1,
-				r.end,
+				r.Next-1,
+				r.End,
 			),
 		)
 	}
-	for i := at; i*sectorBytes < len(r.data); i++ {
-		switch state, wrong := r.sectorAt(r.data, i); {
+	for i := at; i*SectorBytes < len(r.Data); i++ {
+		switch state, wrong := r.sectorAt(r.Data, i); {
 		case state == wrongByte:
 			return r.damaged(wrong, "a byte is wrong")
 		case state == firstSector && i > at:
-			return r.damaged(from*sectorBytes, "a record is not whole, and another one follows")
+			return r.damaged(from*SectorBytes, "a record is not whole, and another one follows")
 		}
 	}
 	return nil
@@ -157,37 +157,37 @@ func (r *logReader) brokenAt(at, from int) error {
 
 // changesOf returns the changes of a record that begins with a sector.
 func (r *logReader) changesOf(record []byte, sector int) (logRecord, error) {
-	out := logRecord{first: r.next}
+	out := logRecord{First: r.Next}
 	count := binary.LittleEndian.Uint32(record[16:])
-	body := record[recordHeader:]
-	offset := int64(sector) * contentBytes
-	err := eachChange(body, int(count), func(kind changeKind, content []byte, at int) {
-		out.entries = append(out.entries, entry{kind, content})
+	body := record[RecordHeader:]
+	offset := int64(sector) * ContentBytes
+	err := eachChange(body, int(count), func(kind Kind, content []byte, at int) {
+		out.Entries = append(out.Entries, Change{kind, content})
 		out.places = append(
 			out.places,
-			logged{file: r.logIdentity, offset: offset + int64(recordHeader+at), length: len(content)},
+			Place{File: r.LogIdentity, offset: offset + int64(RecordHeader+at), Length: len(content)},
 		)
 	})
 	if err != nil {
-		return out, r.damaged(sector*sectorBytes, err.Error())
+		return out, r.damaged(sector*SectorBytes, err.Error())
 	}
 	return out, nil
 }
 
 // eachChange visits the changes of a record's body.
-func eachChange(body []byte, count int, visit func(kind changeKind, content []byte, offset int)) error {
+func eachChange(body []byte, count int, visit func(kind Kind, content []byte, offset int)) error {
 	at := 0
 	for range count {
 		if at >= len(body) {
 			return errors.New("a record has fewer changes than it says")
 		}
-		kind := changeKind(body[at])
+		kind := Kind(body[at])
 		length, used := binary.Uvarint(body[at+1:])
 		if used <= 0 || length > uint64(len(body)-at-1-used) {
 			return errors.New("a change's length is wrong")
 		}
 		at += 1 + used
-		if k := kind.alone(); k != putChange && k != deleteChange {
+		if k := kind.Alone(); k != Put && k != Delete {
 			return fmt.Errorf("a change of kind %d, which this program does not know", kind)
 		}
 		visit(kind, body[at:at+int(length)], at)

@@ -1,21 +1,8 @@
-package folder
-
-import (
-	"encoding/binary"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-
-	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/disk"
-)
-
-// The log keeps changes that were acknowledged and are not yet in a segment. It
-// is a folder of files, each named for the number of its first change; changes
-// are numbered from 1 without gaps for as long as the collection lives.
+// Package wal is the write-ahead log of a collection. It keeps changes that were acknowledged and are not yet in a
+// segment. It is a folder of files, each named for the number of its first change; changes are numbered from 1 without
+// gaps for as long as the collection lives.
 //
-// A file is sectors (see sectorBytes) and begins with a head: logMagic, the
+// A file is sectors (see SectorBytes) and begins with a head: logMagic, the
 // collection's id, and the number of the first change (uint64). Records follow,
 // one for each group of changes that was committed together, little-endian:
 //
@@ -53,42 +40,56 @@ import (
 // on was acknowledged to nobody and does not count. The same is done with a last
 // record that has no evidence when a log is opened: its sync may have failed, so
 // it is written and synced anew before anybody is shown what is in it.
+package wal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+)
+
+// Names and numbers of the files of a log.
 const (
-	logFolder    = "wal"
+	Folder       = "wal"
 	logMagic     = "conclave log 2\n\x00"
 	logMaking    = "tmp-log" // a file before it has its name
 	recordMagic  = 0x474f4c43
-	recordHeader = 20
+	RecordHeader = 20
 	maxRecord    = 64 << 20
 )
 
-type changeKind byte
+type Kind byte
 
 const (
-	putChange    changeKind = 1 // content: a passage's record
-	deleteChange changeKind = 2 // content: an id
-	// joinedChange is added to the kind of a change that searches see at once with the
+	Put    Kind = 1 // content: a passage's record
+	Delete Kind = 2 // content: an id
+	// Joined is added to the kind of a change that searches see at once with the
 	// one behind it, which stands in the same record.
-	joinedChange changeKind = 0x80
+	Joined Kind = 0x80
 )
 
-// logged is where a change's content lies.
-type logged struct {
-	file   *logIdentity
+// Place is where a change's content lies.
+type Place struct {
+	File   *LogIdentity
 	offset int64 // in the sectors' contents
-	length int
+	Length int
 }
 
-// changeLog is the log as its one writer sees it. Its methods are called by one
+// Log is the log as its one writer sees it. Its methods are called by one
 // goroutine at a time.
-type changeLog struct {
+type Log struct {
 	disk      disk.Disk
-	dir       string // the log's folder
+	Dir       string // the log's folder
 	id        string // the collection's
-	next      uint64 // the number of the next change
+	Next      uint64 // the number of the next change
 	rooted    bool   // the folder is there, durably
-	file      disk.File
-	of        *logIdentity // file's
+	File      disk.File
+	Of        *LogIdentity // file's
 	sectors   int          // written to it
 	holds     bool         // something in it was acknowledged
 	confirmed bool         // behind its last change is evidence
@@ -101,108 +102,108 @@ type fullFile struct {
 	last uint64 // its last change
 }
 
-func logName(first uint64) string { return fmt.Sprintf("%020d.log", first) }
+func LogName(first uint64) string { return fmt.Sprintf("%020d.log", first) }
 
-// entry is a change on its way into the log.
-type entry struct {
-	kind    changeKind
-	content []byte
+// Change is a change on its way into the log.
+type Change struct {
+	Kind    Kind
+	Content []byte
 }
 
-// append makes entries durable as one record and says where each content lies.
+// Append makes entries durable as one record and says where each content lies.
 // When it fails none of them is in the log, and the next one begins a new file.
 // Without entries it finds out whether the disk can be written.
-func (l *changeLog) append(entries []entry) ([]logged, error) {
-	record := make([]byte, recordHeader, 4096)
+func (l *Log) Append(entries []Change) ([]Place, error) {
+	record := make([]byte, RecordHeader, 4096)
 	offsets := make([]int, len(entries))
 	for i, e := range entries {
-		record = append(record, byte(e.kind))
-		record = binary.AppendUvarint(record, uint64(len(e.content)))
+		record = append(record, byte(e.Kind))
+		record = binary.AppendUvarint(record, uint64(len(e.Content)))
 		offsets[i] = len(record)
-		record = append(record, e.content...)
+		record = append(record, e.Content...)
 	}
 	if len(record) > maxRecord {
 		return nil, fmt.Errorf("a group of changes has %d bytes, %d are allowed", len(record), maxRecord)
 	}
-	sealRecord(record, l.next, len(entries))
-	named := l.file != nil
+	SealRecord(record, l.Next, len(entries))
+	named := l.File != nil
 	if !named {
 		if err := l.create(); err != nil {
-			return nil, explainDisk(fmt.Errorf("beginning a file of the log in %s: %w", l.dir, err))
+			return nil, disk.Explain(fmt.Errorf("beginning a file of the log in %s: %w", l.Dir, err))
 		}
 	}
 	at, err := l.write(record)
 	if err == nil {
-		err = l.file.Sync()
+		err = l.File.Sync()
 	}
 	if err == nil && !named {
-		err = l.disk.Rename(filepath.Join(l.dir, logMaking), l.of.path)
+		err = l.disk.Rename(filepath.Join(l.Dir, logMaking), l.Of.Path)
 		if err == nil {
-			err = l.disk.SyncDir(l.dir)
+			err = l.disk.SyncDir(l.Dir)
 		}
 	}
 	if err != nil {
-		err = explainDisk(fmt.Errorf("writing the log %s: %w", l.of.path, err))
+		err = disk.Explain(fmt.Errorf("writing the log %s: %w", l.Of.Path, err))
 		l.abandon()
 		return nil, err
 	}
-	places := make([]logged, len(entries))
+	places := make([]Place, len(entries))
 	for i, e := range entries {
-		places[i] = logged{file: l.of, offset: int64(at)*contentBytes + int64(offsets[i]), length: len(e.content)}
+		places[i] = Place{File: l.Of, offset: int64(at)*ContentBytes + int64(offsets[i]), Length: len(e.Content)}
 	}
-	l.next += uint64(len(entries))
+	l.Next += uint64(len(entries))
 	l.holds = l.holds || len(entries) > 0
 	l.confirmed = len(entries) == 0
 	return places, nil
 }
 
-func sealRecord(record []byte, first uint64, count int) {
+func SealRecord(record []byte, first uint64, count int) {
 	le := binary.LittleEndian
 	le.PutUint32(record, recordMagic)
-	le.PutUint32(record[4:], uint32(len(record)-recordHeader))
+	le.PutUint32(record[4:], uint32(len(record)-RecordHeader))
 	le.PutUint64(record[8:], first)
 	le.PutUint32(record[16:], uint32(count))
 }
 
 // write appends a record to the file, with the head in front of the first one,
 // and says in which sector it begins.
-func (l *changeLog) write(record []byte) (at int, err error) {
+func (l *Log) write(record []byte) (at int, err error) {
 	var out []byte
 	at = l.sectors
 	if at == 0 {
-		out = l.of.appendSectors(out, 0, l.of.head())
+		out = l.Of.appendSectors(out, 0, l.Of.head())
 		at = 1
 	}
-	out = l.of.appendSectors(out, at, record)
-	_, err = l.file.Write(out)
+	out = l.Of.appendSectors(out, at, record)
+	_, err = l.File.Write(out)
 	l.sectors = at + sectorsOf(len(record))
 	return at, err
 }
 
 // head returns the content of a file's first sector.
-func (f *logIdentity) head() []byte {
+func (f *LogIdentity) head() []byte {
 	return binary.LittleEndian.AppendUint64(append([]byte(logMagic), f.id...), f.first)
 }
 
 // create begins a file for the next change. It gets its name with its first
 // record, in the place of any that has it: changes of that number were
 // acknowledged to nobody, or are in what is written.
-func (l *changeLog) create() error {
+func (l *Log) create() error {
 	if !l.rooted {
-		made := l.disk.Mkdir(l.dir)
+		made := l.disk.Mkdir(l.Dir)
 		if made != nil && !errors.Is(made, os.ErrExist) {
 			return made
 		}
-		if err := l.disk.SyncDir(filepath.Dir(l.dir)); err != nil {
+		if err := l.disk.SyncDir(filepath.Dir(l.Dir)); err != nil {
 			if made == nil {
-				_ = l.disk.RemoveAll(l.dir) // so that its name is written anew
+				_ = l.disk.RemoveAll(l.Dir) // so that its name is written anew
 			}
 			return err
 		}
 		l.rooted = true
 	}
-	making := filepath.Join(l.dir, logMaking)
-	if exists(making) {
+	making := filepath.Join(l.Dir, logMaking)
+	if _, err := os.Lstat(making); err == nil {
 		if err := l.disk.RemoveAll(making); err != nil {
 			return err
 		}
@@ -211,31 +212,31 @@ func (l *changeLog) create() error {
 	if err != nil {
 		return err
 	}
-	l.of = newLogIdentity(l.disk, filepath.Join(l.dir, logName(l.next)), l.id, l.next)
-	l.file = file
+	l.Of = newLogIdentity(l.disk, filepath.Join(l.Dir, LogName(l.Next)), l.id, l.Next)
+	l.File = file
 	l.sectors, l.holds, l.confirmed = 0, false, true
 	return nil
 }
 
 // abandon ends the present file after a failure: what stands at its end is
 // unknown, so nothing is written behind it.
-func (l *changeLog) abandon() {
-	_ = l.file.Close() // it failed already
-	l.file = nil
+func (l *Log) abandon() {
+	_ = l.File.Close() // it failed already
+	l.File = nil
 	if l.holds {
-		l.full = append(l.full, fullFile{path: l.of.path, last: l.next - 1})
+		l.full = append(l.full, fullFile{path: l.Of.Path, last: l.Next - 1})
 	} else {
-		_ = l.disk.RemoveAll(filepath.Join(l.dir, logMaking)) // else the next file does
+		_ = l.disk.RemoveAll(filepath.Join(l.Dir, logMaking)) // else the next file does
 	}
 }
 
-// confirm puts evidence behind the last change that it was acknowledged.
-func (l *changeLog) confirm() {
-	if l.file == nil || l.confirmed {
+// Confirm puts evidence behind the last change that it was acknowledged.
+func (l *Log) Confirm() {
+	if l.File == nil || l.confirmed {
 		return
 	}
-	record := make([]byte, recordHeader)
-	sealRecord(record, l.next, 0)
+	record := make([]byte, RecordHeader)
+	SealRecord(record, l.Next, 0)
 	if _, err := l.write(record); err != nil {
 		l.abandon() // nothing was lost; the next change tells whether the disk is well
 		return
@@ -243,22 +244,22 @@ func (l *changeLog) confirm() {
 	l.confirmed = true
 }
 
-// rotate ends the present file; the next change begins another one.
-func (l *changeLog) rotate() {
-	if l.file == nil || !l.holds {
+// Rotate ends the present file; the next change begins another one.
+func (l *Log) Rotate() {
+	if l.File == nil || !l.holds {
 		return
 	}
-	if l.confirm(); l.file == nil {
+	if l.Confirm(); l.File == nil {
 		return
 	}
-	_ = l.file.Close() // what counts was synced
-	l.file = nil
-	l.full = append(l.full, fullFile{path: l.of.path, last: l.next - 1})
+	_ = l.File.Close() // what counts was synced
+	l.File = nil
+	l.full = append(l.full, fullFile{path: l.Of.Path, last: l.Next - 1})
 }
 
-// prune removes the files whose changes are all in segments: those up to the
+// Prune removes the files whose changes are all in segments: those up to the
 // change numbered applied. What cannot be removed is tried again the next time.
-func (l *changeLog) prune(applied uint64) error {
+func (l *Log) Prune(applied uint64) error {
 	var errs []error
 	kept := l.full[:0]
 	for _, f := range l.full {
@@ -275,57 +276,65 @@ func (l *changeLog) prune(applied uint64) error {
 	return errors.Join(errs...)
 }
 
-// bytes returns how large the log is.
-func (l *changeLog) bytes() int64 {
-	total := l.size()
+// Bytes returns how large the log is.
+func (l *Log) Bytes() int64 {
+	total := l.Size()
 	for _, f := range l.full {
-		total += fileSize(f.path)
+		if info, err := os.Stat(f.path); err == nil {
+			total += info.Size()
+		}
 	}
 	return total
 }
 
-// size returns how many bytes the present file has.
-func (l *changeLog) size() int64 {
-	if l.file == nil {
+// Size returns how many bytes the present file has.
+func (l *Log) Size() int64 {
+	if l.File == nil {
 		return 0
 	}
-	return int64(l.sectors) * sectorBytes
+	return int64(l.sectors) * SectorBytes
 }
 
-// close ends the log. That its last change was acknowledged is durable from then
+// Close ends the log. That its last change was acknowledged is durable from then
 // on.
-func (l *changeLog) close() error {
-	if l.confirm(); l.file == nil {
+func (l *Log) Close() error {
+	if l.Confirm(); l.File == nil {
 		return nil
 	}
-	err := errors.Join(l.file.Sync(), l.file.Close())
-	l.file = nil
+	err := errors.Join(l.File.Sync(), l.File.Close())
+	l.File = nil
 	return err
 }
 
-// passage reads a passage that was put, from the open file.
-func (p logged) passage(file disk.File) (out corpus.Passage, err error) {
-	content, err := p.read(file)
+// Passage reads a passage that was put, from the open file.
+func (p Place) Passage(file disk.File) (out corpus.Passage, err error) {
+	content, err := p.Read(file)
 	if err == nil {
 		err = out.UnmarshalBinary(content)
 	}
 	return out, err
 }
 
-// read fetches a change's content. A damaged file is an error.
-func (p logged) read(file disk.File) ([]byte, error) {
-	first, skip := int(p.offset/contentBytes), int(p.offset%contentBytes)
-	sectors := make([]byte, sectorsOf(skip+p.length)*sectorBytes)
-	if _, err := file.ReadAt(sectors, int64(first)*sectorBytes); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", p.file.path, err)
+// Read fetches a change's content. A damaged file is an error.
+func (p Place) Read(file disk.File) ([]byte, error) {
+	first, skip := int(p.offset/ContentBytes), int(p.offset%ContentBytes)
+	sectors := make([]byte, sectorsOf(skip+p.Length)*SectorBytes)
+	if _, err := file.ReadAt(sectors, int64(first)*SectorBytes); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", p.File.Path, err)
 	}
-	content := make([]byte, 0, len(sectors)/sectorBytes*contentBytes)
-	for i := range len(sectors) / sectorBytes {
-		part, sum := splitSector(sectors[i*sectorBytes : (i+1)*sectorBytes])
-		if n := first + i; sum != p.file.sum(n, true, part) && sum != p.file.sum(n, false, part) {
-			return nil, p.file.damaged(n*sectorBytes, "a sector's checksum is wrong")
+	content := make([]byte, 0, len(sectors)/SectorBytes*ContentBytes)
+	for i := range len(sectors) / SectorBytes {
+		part, sum := SplitSector(sectors[i*SectorBytes : (i+1)*SectorBytes])
+		if n := first + i; sum != p.File.Sum(n, true, part) && sum != p.File.Sum(n, false, part) {
+			return nil, p.File.damaged(n*SectorBytes, "a sector's checksum is wrong")
 		}
 		content = append(content, part...)
 	}
-	return content[skip : skip+p.length], nil
+	return content[skip : skip+p.Length], nil
 }
+
+// Alone returns the kind without the mark that a change has of the one behind it.
+func (k Kind) Alone() Kind { return k &^ Joined }
+
+// IsJoined reports whether searches see a change at once with the one behind it.
+func (k Kind) IsJoined() bool { return k&Joined != 0 }

@@ -1,4 +1,4 @@
-package folder
+package disk
 
 import (
 	"errors"
@@ -7,13 +7,17 @@ import (
 	"syscall"
 )
 
-// explainDisk adds to an error of the file system what a person can do.
-func explainDisk(err error) error {
+// Explain adds to an error of the file system what a person can do about it. Other errors, and nil, are returned as
+// they are.
+func Explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("%w: the disk is full; free some space and start again (the collection is as it was before)", err)
+		return fmt.Errorf(
+			"%w: the disk is full; free some space and start again (the collection is as it was before)",
+			err,
+		)
 	case errors.Is(err, syscall.EFBIG):
 		return fmt.Errorf(
 			"%w: files of this size are not allowed (ulimit -f, or the file system's limit); the collection is as it was before",
