@@ -139,9 +139,9 @@ var (
 	tens = []string{"", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"}
 )
 
-// writtenValue returns the digits of an English number word in lower case up to ninety-nine, such as 42 for forty-two;
+// WrittenValue returns the digits of an English number word in lower case up to ninety-nine, such as 42 for forty-two;
 // "" for other words.
-func writtenValue(word string) string {
+func WrittenValue(word string) string {
 	if i := slices.Index(units, word); i >= 0 {
 		return strconv.Itoa(i)
 	}

@@ -28,7 +28,7 @@ func Read(text string) *Text {
 		joined.WriteString(" " + plain(x.fold))
 		if hasDigit(x.bare) {
 			t.addNumbers(i)
-		} else if value := writtenValue(x.fold); value != "" {
+		} else if value := WrittenValue(x.fold); value != "" {
 			t.numbers[value] = true
 		}
 		if n := dateLength(t.tokens[i:]); n > 0 {
