@@ -22,13 +22,14 @@ def words(text):
     return re.findall(r"\w+(?:[.,:]\d+)*", text.lower())
 
 
-def right(said, accepted):
-    """Reports whether the words that were marked are one of the accepted texts, with few other words."""
+def right(said, accepted, whole=False):
+    """Reports whether the words that were marked are one of the accepted texts, with few other words; any others if
+    they are a whole row of a table."""
     got = words(said)
     for text in accepted:
         want = words(text)
         found = any(got[i : i + len(want)] == want for i in range(len(got) - len(want) + 1))
-        if found and len(got) - len(want) <= MOST_OTHER_WORDS:
+        if found and (whole or len(got) - len(want) <= MOST_OTHER_WORDS):
             return True
     return False
 
@@ -53,7 +54,7 @@ def row(url, document, question, accepted):
         "words": first and first["text"],
         "chance": first and first.get("chance"),
         "headline": bool(first and first.get("headline")),
-        "right": bool(first) and right(first["text"], accepted),
+        "right": bool(first) and right(first["text"], accepted, bool(first.get("row")) and not first["headline"]),
         "answers": got.get("answers") or [],
     }
 
@@ -79,6 +80,7 @@ def main():
     print(f"questions: {len(rows)}; right document first: {sum(r['first'] for r in rows)}")
     print(f"words are marked: {len(marked)}, right: {share(marked)}")
     print(f"as the headline, right: {share([r for r in marked if r['headline']])}")
+    print(f"as a row of a table, right: {share([r for r in marked if r['answers'][0].get('row')])}")
     for low, high in [(0, 0.1), (0.1, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.01)]:
         print(f"chance {low} to {min(high, 1)}, right: {share([r for r in marked if low <= r['chance'] < high])}")
 

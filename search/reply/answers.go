@@ -16,6 +16,11 @@ type Extract struct {
 	// Chance is the calibrated probability that these words are right; null if it is not
 	// known.
 	Chance *float64 `json:"chance"`
+	// Headline says that the words may stand by themselves as the answer. Otherwise they are to be shown in their
+	// sentence or row.
+	Headline bool `json:"headline"`
+	// Row is the row of a table that the words stand in; nil if they do not.
+	Row *TableRow `json:"row,omitempty"`
 	Place
 	// At is where the words begin in the document's text, counted as Start; nil where that is
 	// not known.
@@ -25,6 +30,14 @@ type Extract struct {
 	Signals []float64 `json:"-"`
 	// Reading is the place of the passage among those that were read.
 	Reading int `json:"-"`
+}
+
+// TableRow is a row of a table with the table's header.
+type TableRow struct {
+	Header []string `json:"header"`
+	Cells  []string `json:"cells"`
+	// Column is which of the cells answers, from 0; nil: it is not known.
+	Column *int `json:"column,omitempty"`
 }
 
 // Generated is an answer in a generator's words.

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/extract"
+	"example.org/conclave/search/internal/answering/grounds"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/learned"
 	"example.org/conclave/search/reply"
@@ -58,7 +59,7 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 	if a.ranksByReader() {
 		a.rankBy(&read, first)
 	}
-	a.Extracts = a.extract(&read)
+	a.Extracts = a.extract(ctx, &read)
 	if most := a.Plan.MostMarked; most > 0 { // words of passages that are not returned would have no place
 		a.Extracts = slices.DeleteFunc(a.Extracts, func(x reply.Extract) bool { return x.Reading >= most })
 	}
@@ -178,9 +179,43 @@ func (a *Answer) noteLate(ctx context.Context, name string, cause error, done, s
 	a.Degraded = append(a.Degraded, reply.Missing{Source: name, Reason: reason})
 }
 
-// extract returns the answers that are sure enough. It returns all of them if chances
-// are not known and the request sets no minimum.
-func (a *Answer) extract(read *extract.Read) []reply.Extract {
+// Chances of answers, as often as they were right (docs/evidence/reliability.md).
+const (
+	headlineChance = .3 // the least of words that stand by themselves
+	cellChance     = .9 // that a cell of a row is right whose column the question names
+	rowChance      = .8 // that a row is
+)
+
+// extractOf returns a row of a table as an answer: the cell that answers, or the whole row if that is not known. known
+// says that chances of answers are known.
+func extractOf(row grounds.Row, p *corpus.Passage, known bool) reply.Extract {
+	out := reply.Extract{
+		Passage: p.ID, Start: row.Begin, End: row.End, Reading: row.Passage,
+		Row: &reply.TableRow{Header: row.Header, Cells: row.Cells},
+	}
+	chance := rowChance
+	if row.CellEnd > row.CellBegin {
+		out.Start, out.End = row.CellBegin, row.CellEnd
+		out.Row.Column = &row.Column
+		out.Headline = true
+		chance = cellChance
+	}
+	out.Text = p.Text[out.Start:out.End]
+	if known {
+		out.Chance = &chance
+	}
+	return out
+}
+
+// extract returns the answers that are sure enough: what the reader marked and, before it, the row of a table that says
+// most of the question. It returns all of them if chances are not known and the request sets no minimum.
+func (a *Answer) extract(ctx context.Context, read *extract.Read) []reply.Extract {
+	texts := make([]string, len(read.Passages))
+	for i := range read.Passages {
+		texts[i] = read.Passages[i].Text
+	}
+	function := a.Rules.Words.FunctionWordsOf(ctx, a.Found.View, a.Found.Inquiry.Question)
+	said := grounds.Find(a.Found.Inquiry.Question, function, texts)
 	all := extract.Extracts(
 		read.Passages,
 		read.Readings,
@@ -188,6 +223,19 @@ func (a *Answer) extract(read *extract.Read) []reply.Extract {
 		a.Rankings[0].Confidence,
 		a.Plan.Reader.Chance,
 	)
+	for i := range all {
+		e := &all[i]
+		e.Headline = (e.Chance == nil || *e.Chance >= headlineChance) && said.Support(e.Reading, e.Start, e.End)
+	}
+	first := reply.PlaceOf(&read.Passages[0]).Document
+	ofFirst := func(i int) bool {
+		other := reply.PlaceOf(&read.Passages[i]).Document
+		return i == 0 || first != nil && other != nil && other.ID == first.ID
+	}
+	if row, ok := said.Row(ofFirst); ok {
+		all = slices.DeleteFunc(all, func(e reply.Extract) bool { return e.Reading == row.Passage })
+		all = slices.Insert(all, 0, extractOf(row, &read.Passages[row.Passage], a.Plan.Reader.Chance != nil))
+	}
 	all = slices.DeleteFunc(all, func(e reply.Extract) bool { return !a.sureEnough(e.Chance) })
 	for i := range all {
 		p := &read.Passages[all[i].Reading]

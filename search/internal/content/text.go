@@ -13,6 +13,7 @@ import (
 type WordIn struct {
 	Lower      string
 	Begin, End int
+	Capital    bool // it begins with a capital letter
 }
 
 // WordsIn returns the words of a text in their order. A word is a run of letters, digits and combining marks.
@@ -24,7 +25,8 @@ func WordsIn(text string) (out []WordIn) {
 			begin = i
 		}
 		if !inside && begin >= 0 {
-			out = append(out, WordIn{strings.ToLower(text[begin:i]), begin, i})
+			first, _ := utf8.DecodeRuneInString(text[begin:])
+			out = append(out, WordIn{strings.ToLower(text[begin:i]), begin, i, unicode.IsUpper(first)})
 			begin = -1
 		}
 	}
