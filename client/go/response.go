@@ -210,9 +210,19 @@ type Extract struct {
 	// read.
 	Score  float64  `json:"score"`
 	Chance *float64 `json:"chance"` // the calibrated probability that these words are right; nil: not known
+	// Headline says that the words may stand by themselves as the answer.
+	Headline bool      `json:"headline"`
+	Row      *TableRow `json:"row,omitempty"` // of a table, that the words stand in
 	Place
 	// At is where the words begin in the document's text; nil where that is not known.
 	At *int `json:"at,omitempty"`
+}
+
+// TableRow is a row of a table with the table's header.
+type TableRow struct {
+	Header []string `json:"header"`
+	Cells  []string `json:"cells"`
+	Column *int     `json:"column,omitempty"` // of the cell that answers, from 0; nil: not known
 }
 
 // Highlight is a part of a passage that matches the question.

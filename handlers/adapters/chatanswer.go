@@ -218,8 +218,9 @@ func (a *chatAnswer) quote(r reply.Response) {
 	a.sources(shown)
 }
 
-// quoteWords writes the first words that a reader marked, with the passage around them, and returns that; nil if none
-// are marked.
+// quoteWords writes the first words that a reader marked, and returns their passage; nil if none are marked. Words that
+// may stand by themselves come first, in bold, and then the passage or the row of a table around them. Others are bold
+// within the passage.
 func (a *chatAnswer) quoteWords(r reply.Response) []source {
 	if len(r.Answers) == 0 {
 		return nil
@@ -229,13 +230,43 @@ func (a *chatAnswer) quoteWords(r reply.Response) []source {
 	if at < 0 {
 		return nil
 	}
-	a.say("**%s** [%d]", strings.Join(strings.Fields(words.Text), " "), at+1)
-	return []source{a.quotePassage(r.Results[at], at+1, words.Start)}
+	if words.Headline {
+		a.say("**%s** [%d]\n\n", strings.Join(strings.Fields(words.Text), " "), at+1)
+	}
+	if words.Row != nil {
+		return []source{a.quoteRow(words.Row, r.Results[at], at+1)}
+	}
+	found := r.Results[at]
+	if text := contentOf(found); !words.Headline && words.End <= len(text) {
+		found.Text = text[:words.Start] + "**" + text[words.Start:words.End] + "**" + text[words.End:]
+	}
+	return []source{a.quotePassage(found, at+1, words.Start)}
+}
+
+// quoteRow writes a row of a passage's table with its header, under the passage's number, and returns the passage as a
+// source.
+func (a *chatAnswer) quoteRow(row *reply.TableRow, x reply.Result, number int) source {
+	line := func(cells []string) string {
+		return "| " + strings.Join(withoutBars(cells), " | ") + " |"
+	}
+	a.say("%s\n|%s\n%s\n\n[%d]", line(row.Header), strings.Repeat(" --- |", len(row.Header)), line(row.Cells), number)
+	return source{number, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place}
+}
+
+// withoutBars returns texts as cells of a table in Markdown: on one line, their bars escaped.
+func withoutBars(cells []string) (out []string) {
+	for _, c := range cells {
+		out = append(out, strings.ReplaceAll(strings.Join(strings.Fields(c), " "), "|", `\|`))
+	}
+	return out
 }
 
 // quotePassage writes the part of a passage around a byte, under a number, and returns it as a source.
 func (a *chatAnswer) quotePassage(x reply.Result, number, from int) source {
-	a.say("\n\n> %s [%d]", strings.Join(strings.Fields(around(contentOf(x), from)), " "), number)
+	if a.text.Len() > 0 && !strings.HasSuffix(a.text.String(), "\n\n") {
+		a.say("\n\n")
+	}
+	a.say("> %s [%d]", strings.Join(strings.Fields(around(contentOf(x), from)), " "), number)
 	return source{number, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place}
 }
 

@@ -122,6 +122,9 @@ type findAnswer struct {
 	Start      int      `json:"start" jsonschema:"where they begin in its text, in bytes of UTF-8 or what offsets names"`
 	End        int      `json:"end" jsonschema:"where they end"`
 	Chance     *float64 `json:"chance,omitempty" jsonschema:"that these are the right words"`
+	Headline   bool     `json:"headline" jsonschema:"whether the words may stand by themselves; otherwise show them in their sentence, or with the row's header"`
+	// Row is the row of a table that the words stand in.
+	Row *reply.TableRow `json:"row,omitempty" jsonschema:"the row of a table that the words stand in, with its header"`
 	citation
 }
 
@@ -166,7 +169,7 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 			out.Answers,
 			findAnswer{
 				Text: a.Text, Passage: a.Passage, Collection: a.Collection, Start: a.Start, End: a.End, Chance: a.Chance,
-				citation: citationOf(a.Place),
+				Headline: a.Headline, Row: a.Row, citation: citationOf(a.Place),
 			},
 		)
 	}

@@ -53,6 +53,7 @@ func TestAnswersInBrowser(t *testing.T) {
 		`{"id":"mill","title":"The mill","text":"Zürich – “naïve” 🦊 notes. The mill of Lund was built by Søren Ågård in 1742. It burned down twice."}
 {"id":"rice","title":"Rice","text":"Cooked rice keeps for a day in the fridge. Raw rice keeps for years."}
 {"id":"foxes","title":"Foxes","text":"A fox asked the moon to come down from the sky. It did not."}
+{"id":"fares","title":"Fares of the ferry","text":"Ticket | Adults | Children\nSingle | 4.60 | 2.30\nReturn | 8.00 | 4.00\n\nDogs go free."}
 `,
 		func(c *configs.Config) {
 			c.Cache = "" // where the reader is

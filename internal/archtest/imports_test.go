@@ -64,9 +64,12 @@ var allowed = map[string][]string{
 		"search/internal/run", "search/internal/snapshot", "search/internal/sources", "search/learned",
 		"search/reply", "search/storage",
 	},
+	"search/internal/answering/grounds": {
+		"internal/granules", "search/internal/answering/naming", "search/internal/content",
+	},
 	"search/internal/answering": {
 		"fusion", "internal/corpus", "internal/rank", "internal/talk", "internal/wording", "search/extract",
-		"search/fault", "search/internal/answering/naming", "search/internal/content", "search/internal/plan",
+		"search/fault", "search/internal/answering/grounds", "search/internal/answering/naming", "search/internal/content", "search/internal/plan",
 		"search/internal/run", "search/internal/sources", "search/learned", "search/reply", "search/storage",
 	},
 	"search/internal/plan": {"fusion", "search/ask", "search/internal/sources", "search/learned", "search/reply"},

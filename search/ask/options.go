@@ -22,7 +22,7 @@ type AnswerOptions struct {
 	MinChance *float64
 	// Form is the form that a generator has to write in, as OpenAI's response_format; nil: sentences with citations. It
 	// is not a part of the JSON.
-	Form json.RawMessage
+	Form json.RawMessage `json:"-"`
 }
 
 // MarshalJSON writes true where nothing is chosen.

@@ -98,6 +98,21 @@ else {
       assert.equal(new URL(page.url()).searchParams.get("answer"), "none");
     }));
 
+  if (!process.env.GENERATES)
+    test("a row of a table answers with its header, and the cell is marked", () =>
+      on("/", async (page) => {
+        const found = await answered(page, () => page.goto(`${page.url()}?q=${encodeURIComponent("what is a return ticket of the ferry for adults?")}`));
+        const [first] = found.answers;
+        assert.deepEqual([first.text, first.headline], ["8.00", true]);
+        assert.equal(await box(page).locator(".words").textContent(), "8.00");
+        assert.deepEqual(await box(page).locator(".rows th").allTextContents(), ["Ticket", "Adults", "Children"]);
+        assert.deepEqual(await box(page).locator(".rows td").allTextContents(), ["Return", "8.00", "4.00"]);
+        assert.deepEqual(await box(page).locator(".rows mark").allTextContents(), ["8.00"]);
+        await answered(page, () => page.goto(`${page.url().split("?")[0]}?q=${encodeURIComponent("what does a return ticket of the ferry cost?")}`));
+        assert.equal(await box(page).locator(".words").count(), 0);
+        assert.deepEqual(await box(page).locator(".rows td").allTextContents(), ["Return", "8.00", "4.00"]);
+      }));
+
   test("where no words are sure enough none are shown as the answer", () =>
     on("/", async (page) => {
       const found = await answered(page, () => page.goto(`${page.url()}?q=xyzzy+plugh`));
@@ -137,7 +152,8 @@ else {
       assert.ok(results.length > 0 && results.every(({ highlight }) => highlight), JSON.stringify(results));
       for (const result of results) {
         const stretch = page.locator(".results > li").nth(result.rank - 1).locator(".stretch");
-        assert.equal(await stretch.textContent(), of(result, result.highlight));
+        const said = (await stretch.allTextContents()).join(" "); // in a table one for each cell
+        assert.equal(said, of(result, result.highlight).replaceAll(/ \| |\n/g, " "));
       }
     }));
 }

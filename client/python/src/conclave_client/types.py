@@ -228,6 +228,15 @@ class Ranking:
 
 
 @dataclass
+class TableRow:
+    """A row of a table with the table's header; column is that of the cell that answers, from 0."""
+
+    header: list[str]
+    cells: list[str]
+    column: int | None = None  # None: not known
+
+
+@dataclass
 class Extract:
     """Words of a passage that answer; start and end are bytes of its text in UTF-8, or what offsets names."""
 
@@ -243,6 +252,8 @@ class Extract:
     page: int | None = None
     page_end: int | None = None  # where it ends on another one
     at: int | None = None  # where the words begin in the document's text
+    headline: bool = False  # the words may stand by themselves as the answer
+    row: TableRow | None = None  # of a table, that the words stand in
 
 
 @dataclass

@@ -44,8 +44,10 @@ function quoted(found, state, sources) {
   const [first, ...others] = found.answers;
   const result = resultOf(found, first);
   return [
-    h("p", { class: "words" }, first.text),
-    result && h("blockquote", null, sentenceAround(result.text, first)),
+    (first.headline || !result) && h("p", { class: "words" }, first.text),
+    first.row
+      ? tableRow(first.row)
+      : result && h("blockquote", { class: first.headline ? "" : "lead" }, sentenceAround(result.text, first)),
     h("p", { class: "source" }, jump(found, first, result?.title || first.passage)),
     placeLine({ ...placed(first), title: result?.title }, state, result),
     thumbs(found, first, { about: first.text, answer: first.text }),
@@ -68,6 +70,19 @@ function quoted(found, state, sources) {
     ],
   ];
 }
+
+// tableRow shows a row of a table with its header, and marks the cell that answers.
+const tableRow = ({ header, cells, column }) =>
+  h(
+    "div",
+    { class: "rows scroll", tabindex: "0", role: "region", "aria-label": "Table" },
+    h(
+      "table",
+      { class: "cells" },
+      h("thead", null, h("tr", null, header.map((cell) => h("th", { scope: "col" }, cell)))),
+      h("tbody", null, h("tr", null, cells.map((cell, i) => h("td", null, i === column ? h("mark", { class: "answer" }, cell) : cell)))),
+    ),
+  );
 
 // fits says whether the first passage itself stands in the place of an answer.
 export const fits = ({ answers: marks = [], generated, results, verdict }) =>

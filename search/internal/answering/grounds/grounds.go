@@ -75,7 +75,8 @@ const functionWeight = .1
 // has reports whether a unit or its header has a word. A row whose first cell is a range, such as "3 to 5", has the
 // numbers between.
 func (u *unit) has(word string) bool {
-	return len(u.cells) > 0 && inRange(u.cells[0].text, word) || slices.ContainsFunc(u.words, func(w content.WordIn) bool { return sameWord(w.Lower, word) }) ||
+	return len(u.cells) > 0 && inRange(u.cells[0].text, word) ||
+		slices.ContainsFunc(u.words, func(w content.WordIn) bool { return sameWord(w.Lower, word) }) ||
 		slices.ContainsFunc(u.header, func(c cell) bool { return hasWord(c.text, word) })
 }
 
@@ -137,9 +138,9 @@ type Row struct {
 // leastSaid is the least share of the question that a row says which answers it.
 const leastSaid = .3
 
-// Row returns the row of a table that says more of the question than each other row and each sentence, beside its header.
-// ok is false if there is none. Its column is the one whose heading says most of the question, or the only one beside the
-// cell that the row is found by. counts says which passages' rows count.
+// Row returns the row of a table that says more of the question than each other row and each sentence, beside its
+// header. ok is false if there is none. Its column is the one whose heading says most of the question, or the only one
+// beside the cell that the row is found by. counts says which passages' rows count.
 func (g *Grounds) Row(counts func(passage int) bool) (row Row, ok bool) {
 	var best *unit
 	most := 0.0
@@ -245,9 +246,9 @@ func (g *Grounds) inCell(text string) (said float64) {
 }
 
 // Support reports whether words of a passage may stand by themselves as the answer: a number or a name of a few words,
-// in a sentence that says most of the question, of all units of all passages, and nearer to its words of the question
-// than any other number of the sentence is. In "25 crowns, the digger for 60" the words "25 crowns" are not what is said
-// of the digger.
+// in a sentence that says most of the question, of all units of all passages, and nearer to the question's words there
+// than any other number of the sentence is. In "25 crowns, the digger for 60" the words "25 crowns" are not what is
+// said of the digger.
 func (g *Grounds) Support(passage, begin, end int) bool {
 	for i := range g.units {
 		u := &g.units[i]
@@ -262,8 +263,8 @@ func (g *Grounds) Support(passage, begin, end int) bool {
 // mostOfFact is how many words a number or a name has at most.
 const mostOfFact = 6
 
-// isFact reports whether the words of a sentence from begin to end are few, and one of them is a number or begins with a
-// capital letter inside of the sentence.
+// isFact reports whether the words of a sentence from begin to end are few, and one of them is a number or begins with
+// a capital letter inside of the sentence.
 func isFact(words []content.WordIn, begin, end int) bool {
 	few := 0
 	tells := false
