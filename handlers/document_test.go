@@ -48,6 +48,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"Contribution": reflect.TypeFor[reply.Contribution](), "TermScore": reflect.TypeFor[storage.TermScore](),
 		"Source":          reflect.TypeFor[reply.Source](),
 		"Answer":          reflect.TypeFor[reply.Extract](),
+		"TableRow":        reflect.TypeFor[reply.TableRow](),
 		"Generated":       reflect.TypeFor[reply.Generated](),
 		"Support":         reflect.TypeFor[reply.Support](),
 		"WrittenSentence": reflect.TypeFor[reply.WrittenSentence](), "Citation": reflect.TypeFor[reply.Citation](),
