@@ -133,7 +133,11 @@ func (r *Extractor) readFile(
 	mediaType string,
 ) (d *Document, attached []Member, err error) {
 	request := &request{limits: r.limits, words: r.words, file: in, mediaType: mediaType}
-	a, err := r.ask(ctx, request)
+	ask := r.ask
+	if mediaType == PDF {
+		ask = r.askPDF
+	}
+	a, err := ask(ctx, request)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -36,6 +36,9 @@ func (p *fileParser) answer(ctx context.Context, r *request) (a *answer) {
 		a.refused = refuse(err).refused
 		return a
 	}
+	if d == nil { // pages of a PDF, for another process
+		return a
+	}
 	d.Title = cutShort(chooseTitle(d, d.Title, r.file.Name), longestTitle)
 	if r.words > 0 {
 		if err := d.cutInto(r.words); err != nil {
@@ -56,6 +59,7 @@ func refuse(err error) *answer {
 }
 
 // read returns the document of a file of any format, and adds to the answer the attached files and the scanned pages.
+// The document of a range of pages is nil: the answer has them as its member.
 // leaves is true if PDFium failed, so that this process must not be used again.
 func (p *fileParser) read(ctx context.Context, r *request, a *answer) (d *Document, leaves bool, err error) {
 	mediaType := r.mediaType
@@ -69,13 +73,27 @@ func (p *fileParser) read(ctx context.Context, r *request, a *answer) (d *Docume
 	if p.pdf == nil {
 		return nil, false, unreadable(Unsupported, nil, "PDF is not read here")
 	}
-	found, err := readPDF(p.pdf, r.file.Data, r.limits.TextBytes)
-	if err != nil { // PDFium is in an unknown state
-		return nil, true, p.reasonOfPDFium()
+	var found *pdfAnswer
+	if r.layOut {
+		found, err = decodeParts(r.file.Data)
+		if err != nil {
+			return nil, false, err
+		}
+		found.checkLetters()
+	} else {
+		found, err = readPDF(p.pdf, r.file.Data, r.limits.TextBytes, r.pages)
+		if err != nil { // PDFium is in an unknown state
+			return nil, true, p.reasonOfPDFium()
+		}
 	}
 	a.blank = found.Blank
 	if found.Reason != "" {
 		return nil, false, unreadable(found.Reason, nil, "%s", found.Detail)
+	}
+	if r.pages.parts > 1 && !found.All {
+		a.blank = nil
+		a.members = []Member{{Name: "pages", Data: found.encode()}}
+		return nil, false, nil
 	}
 	d, err = layOut(found, r.limits)
 	return d, false, err

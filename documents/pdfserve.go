@@ -24,9 +24,10 @@ type pdfAnswer struct {
 	Reason Reason // why the file cannot be read; "": it was read
 	Detail string
 	Title  string
-	Pages  []pdfPage
-	Unread []int // pages, from 1, that PDFium cannot read
-	Blank  []int // pages, from 1, that have drawings and no letters
+	Pages  []pdfPage // all, or a range of them
+	Unread []int     // pages, from 1, that PDFium cannot read
+	Blank  []int     // pages, from 1, that have drawings and no letters
+	All    bool      // Pages are all pages of the file
 }
 
 // CompilePDFium compiles PDFium and stores the result in the folder cache, so that processes with this
@@ -59,10 +60,10 @@ func openPDFium(ctx context.Context, cache string) (pdfium.Pool, error) {
 	return pool, nil
 }
 
-// readPDF reads the text, rules and title of a PDF, in a new instance of PDFium so that files cannot see each other's
-// memory. A PDF that cannot be read, or has more than textBytes of text, gives an answer with a Reason. The error is
-// not nil only if PDFium itself does not work.
-func readPDF(pool pdfium.Pool, data []byte, textBytes int) (*pdfAnswer, error) {
+// readPDF reads the title of a PDF and the text and rules of a range of its pages, in a new instance of PDFium so that
+// files cannot see each other's memory. A PDF that cannot be read, or has more than textBytes of text, gives an answer
+// with a Reason. The error is not nil only if PDFium itself does not work.
+func readPDF(pool pdfium.Pool, data []byte, textBytes int, pages pageRange) (*pdfAnswer, error) {
 	p, err := pool.GetInstance(time.Minute)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,9 @@ func readPDF(pool pdfium.Pool, data []byte, textBytes int) (*pdfAnswer, error) {
 		return &pdfAnswer{Reason: Damaged, Detail: "its pages cannot be counted"}, nil
 	}
 	letters := 0
-	for i := range count.PageCount {
+	begin, end := pages.of(count.PageCount)
+	answer.All = begin == 0 && end == count.PageCount
+	for i := begin; i < end; i++ {
 		page, err := readPDFPage(p, opened.Document, i)
 		if err != nil { // others may be read
 			answer.Unread = append(answer.Unread, i+1)
@@ -106,12 +109,26 @@ func readPDF(pool pdfium.Pool, data []byte, textBytes int) (*pdfAnswer, error) {
 			}, nil
 		}
 	}
-	if letters == 0 {
-		detail := "it holds no text: its pages may be pictures, which need a program that recognises letters (OCR) first"
-		if len(answer.Unread) > 0 {
-			return &pdfAnswer{Reason: Damaged, Detail: "none of its pages can be read"}, nil
-		}
-		return &pdfAnswer{Reason: NoText, Detail: detail, Blank: answer.Blank}, nil
+	if answer.All {
+		answer.checkLetters()
 	}
 	return answer, nil
+}
+
+// checkLetters sets the Reason of an answer with all pages of a PDF if none of them has a letter.
+func (a *pdfAnswer) checkLetters() {
+	for _, page := range a.Pages {
+		if len(page.Lines) > 0 {
+			return
+		}
+	}
+	if len(a.Unread) > 0 {
+		*a = pdfAnswer{Reason: Damaged, Detail: "none of its pages can be read"}
+		return
+	}
+	*a = pdfAnswer{
+		Reason: NoText,
+		Detail: "it holds no text: its pages may be pictures, which need a program that recognises letters (OCR) first",
+		Blank:  a.Blank,
+	}
 }

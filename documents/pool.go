@@ -65,6 +65,16 @@ func NewPool(o PoolOptions) *Pool {
 // Workers returns the largest number of processes that read at the same time.
 func (p *Pool) Workers() int { return p.options.Workers }
 
+// spare returns how many more processes may read now; 0 if requests wait.
+func (p *Pool) spare() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.order) > 0 {
+		return 0
+	}
+	return p.free
+}
+
 var errClosed = errors.New("documents: the readers of files are closed")
 
 // Close ends the idle processes at once, and the busy ones after the file that they are reading. Requests that come

@@ -25,6 +25,9 @@ type request struct {
 	limits    Limits
 	file      Input
 	mediaType string // of the file, from Detect; "": the worker detects it
+
+	pages  pageRange // of read, of a PDF: the pages whose encoding is the only member of the answer; zero: all
+	layOut bool      // of read: the file is the encoded pages of a PDF (decodeParts)
 }
 
 // answer is the response of a worker to a request.
@@ -209,6 +212,9 @@ func writeRequest(out io.Writer, r *request) error {
 	e.number(r.draw)
 	e.number(r.dpi)
 	e.number(r.words)
+	e.number(r.pages.part)
+	e.number(r.pages.parts)
+	e.flag(r.layOut)
 	l := r.limits
 	for _, n := range []int{
 		int(l.FileBytes), int(l.UnpackedBytes), l.TextBytes, l.Blocks, int(l.Time), l.Depth, l.Members,
@@ -229,6 +235,8 @@ func writeRequest(out io.Writer, r *request) error {
 func decodeRequest(payload []byte) (*request, error) {
 	d := decoder{b: payload}
 	r := &request{unpack: d.flag(), skip: d.number(), draw: d.number(), dpi: d.number(), words: d.number()}
+	r.pages = pageRange{d.number(), d.number()}
+	r.layOut = d.flag()
 	r.limits = Limits{
 		FileBytes: int64(d.number()), UnpackedBytes: int64(d.number()), TextBytes: d.number(), Blocks: d.number(),
 		Time: time.Duration(d.number()), Depth: d.number(), Members: d.number(),
