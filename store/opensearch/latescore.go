@@ -67,6 +67,10 @@ return score;`
 // scriptField is the name of what the script gives.
 const scriptField = "late"
 
+// mostScripted is how many vectors a question has at most whose passages the cluster scores. The script takes time with
+// each of them, and fetching the codes takes the same time for any question: see docs/cluster.md.
+const mostScripted = 24
+
 // unscriptedFor is how long codes are fetched after a cluster did not run the script.
 const unscriptedFor = time.Minute
 
@@ -83,7 +87,7 @@ func (t tokens) Expect(query []float32) {
 		return
 	}
 	codes, scales, err := ann.CodeQuestion(query, t.expert.Dimension)
-	if err != nil || len(query) == 0 {
+	if err != nil || len(query) == 0 || len(scales) > mostScripted {
 		return
 	}
 	bytes := make([]byte, len(codes))
@@ -158,13 +162,12 @@ func (r *request) lateScoring(of asked, ordinals []rank.Ordinal) object {
 	r.mu.Lock()
 	script := r.expecting[of].script
 	r.mu.Unlock()
-	return object{
+	return withoutStored(object{
 		"size":             len(ordinals),
 		"query":            object{"bool": object{"filter": r.store.naming(r.table.idsOf(ordinals))}},
 		"track_total_hits": false,
-		"_source":          false,
 		"script_fields":    object{scriptField: object{"script": script}},
-	}
+	})
 }
 
 // takeLate takes the answer of lateScoring. A passage that is not there, or in a shard that is not, or

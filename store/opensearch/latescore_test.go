@@ -35,7 +35,7 @@ func (b *between) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text := string(body)
 	if strings.HasSuffix(r.URL.Path, "_msearch") {
 		b.asked.Add(int64(strings.Count(text, "\n") / 2))
-		b.fetch.Add(int64(strings.Count(text, `"_source":["t_`)))
+		b.fetch.Add(int64(strings.Count(text, `"_source":["t_`) + strings.Count(text, `"docvalue_fields":["id","t_`)))
 		if b.wrong.Load() { // as a cluster without this language says it
 			text = strings.ReplaceAll(text, `"lang":"painless"`, `"lang":"unheard"`)
 		}
@@ -64,9 +64,9 @@ func (b *between) open(t *testing.T, index string) *Corpus {
 }
 
 // TestLateInCluster: late interaction is scored by the nodes, to the last bit as in a folder, whatever the
-// dimension, and without a passage's codes in any answer; so does an index whose codes have no doc
-// values, as an older version made it, or a cluster that refuses the script, by fetching them. Negative
-// sums are no exception.
+// dimension, and without a passage's codes in any answer; so is a question of more than mostScripted tokens, an index
+// whose codes have no doc values, as an older version made it, or a cluster that refuses the script, by fetching them.
+// Negative sums are no exception.
 func TestLateInCluster(t *testing.T) {
 	t.Parallel()
 	clean := testClient(t)
@@ -95,8 +95,8 @@ func TestLateInCluster(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(dimension), 4))
 			for _, refused := range []bool{false, true} {
 				b.wrong.Store(refused)
-				for range 3 {
-					question := make([]float32, (1+random.IntN(9))*dimension)
+				for _, tokens := range []int{1 + random.IntN(9), 1 + random.IntN(9), mostScripted, mostScripted + 1} {
+					question := make([]float32, tokens*dimension)
 					for i := range question {
 						question[i] = float32(random.NormFloat64() * math.Exp(random.NormFloat64()))
 					}
@@ -108,8 +108,9 @@ func TestLateInCluster(t *testing.T) {
 					if !slices.Equal(got, want) {
 						t.Fatalf("dimension %d, older %t, refused %t:\n%v, want\n%v", dimension, older, refused, got, want)
 					}
-					if fetched := b.fetch.Load() > 0; fetched != (older || refused) {
-						t.Errorf("dimension %d, older %t, refused %t: codes were fetched: %t", dimension, older, refused, fetched)
+					if fetched := b.fetch.Load() > 0; fetched != (older || refused || tokens > mostScripted) {
+						t.Errorf("dimension %d, %d tokens, older %t, refused %t: codes were fetched: %t",
+							dimension, tokens, older, refused, fetched)
 					}
 				}
 			}

@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -153,6 +154,41 @@ func ofWords(query any) bool {
 	return false
 }
 
+// withoutStored lets a search return the ids of hits by their doc values, and nothing that is stored: to read that,
+// the cluster unpacks several documents for each hit, with codes of late interaction some kilobytes each.
+func withoutStored(search object) object {
+	fields, _ := search["docvalue_fields"].([]string)
+	search["docvalue_fields"] = append([]string{fieldID}, fields...)
+	search["stored_fields"] = "_none_"
+	search["_source"] = false
+	return search
+}
+
+// takeID takes the id of a hit of withoutStored from its doc values.
+func (f *found) takeID() error {
+	if all := f.fields[fieldID]; len(all) != 1 || json.Unmarshal(all[0], &f.id) != nil || f.id == "" {
+		return fmt.Errorf("%w: a hit without an id", errAnswer)
+	}
+	return nil
+}
+
+// codes reads the codes of an expert of late interaction from doc values, or else from the document.
+func (f *found) codes(x Expert) ([]byte, error) {
+	all := f.fields[x.field()]
+	if len(all) != 1 {
+		return f.source.codes(x)
+	}
+	var text string
+	if err := json.Unmarshal(all[0], &text); err != nil {
+		return nil, fmt.Errorf("field %s: %w", x.field(), err)
+	}
+	codes, err := base64.RawStdEncoding.DecodeString(text) // as the cluster writes doc values
+	if err != nil {
+		return nil, fmt.Errorf("field %s: %w", x.field(), err)
+	}
+	return codes, nil
+}
+
 // parseSearches reads the answers to n searches.
 func parseSearches(answer []byte, n int) ([]said, error) {
 	var got struct {
@@ -205,6 +241,11 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 		for _, h := range r.Hits.Hits {
 			hit := found{id: h.ID, index: h.Index, fields: h.Fields, source: h.Source, named: h.Named, why: h.Why,
 				seqNo: h.SeqNo, term: h.Term}
+			if hit.id == "" {
+				if err := hit.takeID(); err != nil {
+					return nil, err
+				}
+			}
 			if h.Score != nil {
 				score, err := strconv.ParseFloat(h.Score.String(), 32)
 				if err != nil {

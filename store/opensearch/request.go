@@ -142,7 +142,7 @@ func (r *request) first(query object, k int, fields []string) object {
 		find["docvalue_fields"] = []string{fieldBytes, fieldPrint}
 	}
 	if len(fields) == 0 {
-		find["_source"] = false
+		return withoutStored(find)
 	}
 	return find
 }
@@ -286,7 +286,7 @@ func (r *request) scoring(of asked, ordinals []rank.Ordinal) (searches []object)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	query := exactly(of.field, r.queries[of], r.store.naming(ids))
-	return []object{{"size": len(ordinals), "query": query, "track_total_hits": false, "_source": false}}
+	return []object{withoutStored(object{"size": len(ordinals), "query": query, "track_total_hits": false})}
 }
 
 // scored takes the answers of scoring. A passage that is not there, or in a shard that is
@@ -359,19 +359,24 @@ func (r *request) vectorAt(x Expert, o rank.Ordinal) []float32 {
 	return r.vectors[x.Name][o]
 }
 
-// codesOf returns the search for codes.
+// codesOf returns the search for codes: by their doc values, where the index has these.
 func (r *request) codesOf(x Expert, ordinals []rank.Ordinal) object {
-	return object{
+	find := object{
 		"size":             len(ordinals),
 		"query":            object{"bool": object{"filter": r.store.naming(r.table.idsOf(ordinals))}},
 		"track_total_hits": false,
-		"_source":          []string{x.field()},
 	}
+	if r.store.scored[x.field()] {
+		find["docvalue_fields"] = []string{x.field()}
+		return withoutStored(find)
+	}
+	find["_source"] = []string{x.field()}
+	return find
 }
 
 func (r *request) takeCodes(x Expert, ordinals []rank.Ordinal, s said) error {
 	for _, h := range s.hits {
-		codes, err := h.source.codes(x)
+		codes, err := h.codes(x)
 		if err != nil {
 			return fmt.Errorf("%w: passage %q: %w", errAnswer, h.id, err)
 		}

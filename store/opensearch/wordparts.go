@@ -194,6 +194,6 @@ func (w words) addUp(ctx context.Context, parts [][]any, answers []said, totals 
 // scoringOf returns the search that gives passages their scores by queries, 0 to those that are there
 // and have none of their terms.
 func (s *Store) scoringOf(queries []any, ids []string) object {
-	return object{"size": len(ids), "track_total_hits": false, "_source": false, "query": object{"bool": object{
-		"should": queries, "filter": s.naming(ids), "minimum_should_match": 0}}}
+	return withoutStored(object{"size": len(ids), "track_total_hits": false, "query": object{"bool": object{
+		"should": queries, "filter": s.naming(ids), "minimum_should_match": 0}}})
 }
