@@ -8,6 +8,36 @@ import (
 	"strings"
 )
 
+// besideCells counts what is in a workbook beside its cells and is not read: comments, pictures and the texts of
+// drawings. A workbook that cannot be opened has nothing.
+func besideCells(data []byte, limits Limits) *leftOut {
+	left := &leftOut{}
+	p, err := openParts(data, limits)
+	if err != nil {
+		return left
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.files)) {
+		comments := strings.HasPrefix(name, "xl/comments")
+		if !comments && !strings.HasPrefix(name, "xl/drawings/drawing") {
+			continue
+		}
+		part, err := p.read(name)
+		if err != nil {
+			return left
+		}
+		text, err := textOfPart(part, "p")
+		switch {
+		case err != nil: // what is not read cannot damage the rest
+		case comments:
+			left.addComments(bytes.Count(part, []byte("<comment ")), text)
+		default:
+			left.pictures += bytes.Count(part, []byte("</xdr:pic>"))
+			left.addDrawing(text)
+		}
+	}
+	return left
+}
+
 // cellPlace matches the reference of a cell, such as B12, in its XML tag.
 var cellPlace = regexp.MustCompile(`\sr="([A-Z]{1,3}[0-9]{1,7})"`)
 

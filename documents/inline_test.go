@@ -1,9 +1,12 @@
 package documents
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/xuri/excelize/v2"
 )
 
 // namesAll reports an error for each of texts that is in no warning of a document.
@@ -128,4 +131,41 @@ func TestRTFAside(t *testing.T) {
 		t.Errorf("%q", d.Text)
 	}
 	namesAll(t, d, "Draft of May", "2 pictures", `2 objects of other programs in it were left out: "formula", "object"`, "1 comments")
+}
+
+// TestSheetNumbers: long numbers of cells without a format keep their digits, and what is beside the cells of a
+// workbook is named.
+func TestSheetNumbers(t *testing.T) {
+	book := excelize.NewFile()
+	scientific, err := book.NewStyle(&excelize.Style{NumFmt: 11})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(
+		book.SetSheetRow("Sheet1", "A1", &[]any{"Article", "Count", "Share"}),
+		book.SetSheetRow("Sheet1", "A2", &[]any{4006381333931, 12345.678, 0.00000012}),
+		book.SetSheetRow("Sheet1", "A3", &[]any{123456789012, 2, -1}),
+		book.SetCellStyle("Sheet1", "B2", "B2", scientific),
+		book.AddComment("Sheet1", excelize.Comment{Cell: "A3", Text: "Really?"}),
+		book.AddShape("Sheet1", &excelize.Shape{
+			Cell: "E5", Type: "rect", Paragraph: []excelize.RichTextRun{{Text: "Text in a box"}},
+		}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := book.WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _, err := NewExtractor(limits(), nil).Read(t.Context(), Input{Name: "a.xlsx", Data: data.Bytes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"4006381333931 | 1.23E+04 | ", "123456789012 | 2 | -1"} {
+		if !strings.Contains(d.Text, want) {
+			t.Errorf("%q is not in %q", want, d.Text)
+		}
+	}
+	namesAll(t, d, "Really?", "Text in a box")
 }

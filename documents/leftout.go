@@ -13,10 +13,11 @@ type leftOut struct {
 	pictures int
 	objects  map[string]int // embedded objects, by their program or kind
 	comments int
-	comment  string // the first words of a comment
-	formulas int    // cells with a formula and no value
-	contents int    // tables of contents
-	repeats  int    // rows and cells that a file says to repeat more than mostRepeats times
+	comment  string   // the first words of a comment
+	formulas int      // cells with a formula and no value
+	contents int      // tables of contents
+	drawings []string // the texts of drawings
+	repeats  int      // rows and cells that a file says to repeat more than mostRepeats times
 	footers  map[string]bool
 }
 
@@ -52,6 +53,14 @@ func (l *leftOut) addFooter(text string) {
 	}
 }
 
+// addDrawing keeps the text of a drawing, unless it is blank.
+func (l *leftOut) addDrawing(text string) {
+	text = clean(text)
+	if text != "" && len(l.drawings) < mostWarnings {
+		l.drawings = append(l.drawings, text)
+	}
+}
+
 // name adds a warning for each kind of things that was counted.
 func (l *leftOut) name(w *writer) {
 	if len(l.footers) > 0 {
@@ -76,6 +85,9 @@ func (l *leftOut) name(w *writer) {
 			kinds = append(kinds, fmt.Sprintf("%.60q", kind))
 		}
 		w.warn("%d objects of other programs in it were left out: %s", count, strings.Join(kinds, ", "))
+	}
+	if len(l.drawings) > 0 {
+		w.warn("the texts of %d drawings were left out: %.80q", len(l.drawings), l.drawings[0])
 	}
 	if l.contents > 0 {
 		w.warn("%d tables of contents were left out", l.contents)

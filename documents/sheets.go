@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -53,6 +56,7 @@ func readXLSX(w *writer, data []byte) (title string, warnings []string, err erro
 			first,
 		))
 	}
+	besideCells(data, w.limits).name(w)
 	if properties, err := book.GetDocProps(); err == nil {
 		title = properties.Title
 	}
@@ -67,6 +71,7 @@ func readSheet(w *writer, book *excelize.File, sheet string) error {
 	}
 	defer func() { _ = rows.Close() }()
 	t := &sheetWriter{w: w, name: sheet}
+	row := 0
 	for rows.Next() {
 		cells, err := rows.Columns()
 		if err != nil {
@@ -81,6 +86,12 @@ func readSheet(w *writer, book *excelize.File, sheet string) error {
 				mostCells,
 			)
 		}
+		row++
+		for i, cell := range cells {
+			if shortened.MatchString(cell) {
+				cells[i] = wholeNumber(book, sheet, i+1, row, cell)
+			}
+		}
 		t.add(cells)
 		if w.err != nil {
 			return w.err
@@ -91,6 +102,36 @@ func readSheet(w *writer, book *excelize.File, sheet string) error {
 		return unreadable(Damaged, err, "its sheet %.80q cannot be read", sheet)
 	}
 	return nil
+}
+
+// shortened matches a number as Excel shows one with too many digits for a cell without a format.
+var shortened = regexp.MustCompile(`^-?\d(?:\.\d+)?E[+-]?\d+$`)
+
+// wholeNumber returns the digits of a number in a cell without a number format, such as an article's number, and shown
+// for all other cells: those whose format is scientific. column and row are from 1.
+func wholeNumber(book *excelize.File, sheet string, column, row int, shown string) string {
+	cell, err := excelize.CoordinatesToCellName(column, row)
+	if err != nil {
+		return shown
+	}
+	at, err := book.GetCellStyle(sheet, cell)
+	if err != nil {
+		return shown
+	}
+	style, err := book.GetStyle(at)
+	if err != nil || style.NumFmt != 0 || style.CustomNumFmt != nil {
+		return shown
+	}
+	raw, err := book.GetCellValue(sheet, cell, excelize.Options{RawCellValue: true})
+	if err != nil {
+		return shown
+	}
+	whole, err := strconv.ParseFloat(raw, 64)
+	const exact = 1e15 // beyond, Excel itself keeps no more digits
+	if err != nil || math.Abs(whole) >= exact {
+		return shown
+	}
+	return strconv.FormatFloat(whole, 'f', -1, 64)
 }
 
 // mostCells bounds the cells of a workbook. Empty cells before a value count, too: up to 16,384 in a row.
