@@ -102,7 +102,7 @@ func ParseVerdict(data []byte) (*VerdictFit, error) { return parsed[VerdictFit](
 
 // Write writes the file that ParseVerdict reads.
 func (v *VerdictFit) Write(w io.Writer) error {
-	return writeYAML(w, "# Whether a collection answers at all, made by `conclave calibrate verdict`\n"+
+	return writeYAML(w, "# Whether a collection answers at all, made by `conclave-lab calibrate verdict`\n"+
 		"# (docs/evidence/reliability.md has the command).\n", v)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.org/conclave/internal/conditions"
+	"example.org/conclave/internal/wording"
 )
 
 // check looks for values that their keys' tags do not allow.
@@ -187,24 +188,24 @@ func form(kind, text string) (allowed string, good bool) {
 				strings.EqualFold(text, u.Scheme+"://"+u.Host) &&
 				!strings.Contains(text, "*")
 	case "base":
-		const steps = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~/"
 		return "a path of letters, digits and - _ . ~ that begins with a slash and ends with none, such as /conclave",
 			text == "" ||
 				strings.HasPrefix(text, "/") && len(text) > 1 && len(text) <= 200 && path.Clean(text) == text &&
-					strings.Trim(text, steps) == ""
+					strings.Trim(text, wording.NameLetters+".~/") == ""
 	case "block":
 		_, err := netip.ParsePrefix(text)
 		return "an address block, such as 10.0.0.0/8 or 127.0.0.1/32", err == nil
 	case "name": // as it can stand in logs, metrics and file names
-		const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 		return "letters, digits, - _ and ., at most 64, beginning with a letter or a digit",
-			len(text) <= 64 && strings.Trim(text, letters) == "" && text != "" && !strings.Contains("-_.", text[:1])
+			len(text) <= 64 && strings.Trim(text, wording.NameLetters+".") == "" && text != "" &&
+				!strings.Contains("-_.", text[:1])
 	case "pattern":
 		_, err := path.Match(text, "a")
 		return "the name of a collection, or a pattern such as team-*", err == nil && text != ""
 	case "expert":
 		allowed, good = form("name", text)
-		return allowed + ", and not bm25 or phrases, which are word indexes", good && text != "bm25" && text != "phrases"
+		return allowed + ", and not bm25 or phrases, which are word indexes", good && text != "bm25" &&
+			text != "phrases"
 	case "condition":
 		c, err := conditions.Parse(text)
 		allowed = "a condition on passages, such as {field: group, in: [sales, support]}"
@@ -214,7 +215,8 @@ func form(kind, text string) (allowed string, good bool) {
 		return allowed, err == nil && !c.Empty()
 	case "generator":
 		allowed, good = form("name", text)
-		return allowed + ", and not auto or conclave, which stand for what the server chooses", good && text != "auto" &&
+		return allowed + ", and not auto or conclave, which stand for what the server chooses", good &&
+			text != "auto" &&
 			text != "conclave"
 	case "endpoint":
 		u, err := url.Parse(text)

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"example.org/conclave/internal/wording"
 )
 
 // A server may be reached under a path, behind a proxy that leaves it in the request or
@@ -87,7 +89,7 @@ func IsBasePath(text string) bool {
 		return false
 	}
 	for step := range strings.SplitSeq(text[1:], "/") {
-		if step == "" || step == "." || step == ".." || strings.Trim(step, idLetters+".~") != "" {
+		if step == "" || step == "." || step == ".." || strings.Trim(step, wording.NameLetters+".~") != "" {
 			return false
 		}
 	}

@@ -200,13 +200,11 @@ func (r *recorder) status() int {
 // and makes one where there is none like that. It is for logs alone and never
 // gives access to anything.
 func requestID(given []string) string {
-	if len(given) == 1 && len(given[0]) >= 1 && len(given[0]) <= 64 && strings.Trim(given[0], idLetters) == "" {
+	if len(given) == 1 && len(given[0]) >= 1 && len(given[0]) <= 64 && strings.Trim(given[0], wording.NameLetters) == "" {
 		return given[0]
 	}
 	return randomHex(16)
 }
-
-const idLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 func randomHex(n int) string {
 	b := make([]byte, n)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
 	"example.org/conclave/search/ask"
 	"example.org/conclave/search/reply"
@@ -271,7 +272,7 @@ func serverTiming(r reply.Response) string {
 // token makes a name fit for a header, where names are ASCII.
 func token(name string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(idLetters+".", r) {
+		if strings.ContainsRune(wording.NameLetters+".", r) {
 			return r
 		}
 		return '_'

@@ -18,5 +18,5 @@ func newRoot(term cli.Terminal) *cobra.Command {
 		Short: "Measure what experts contribute, and how fast indexes and searches are",
 		Long: `conclave-lab makes the figures of the documentation, on collections that conclave
 indexed: it is no part of serving or searching.`,
-	}, newAblate(term), newPools(term), newBench(term))
+	}, newAblate(term), newPools(term), newBench(term), newCalibrate(term))
 }

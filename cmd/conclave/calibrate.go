@@ -76,7 +76,7 @@ and that the collection can answer by.`,
 		"`file` for the data that the gate is fitted to, as JSON Lines; nothing is fitted then (research/bench/gate)",
 	)
 	flags.BoolVar(&x.dry, "dry-run", false, "print the figures, and write nothing")
-	command.AddCommand(newCalibratePrior(term), newCalibrateReader(term), newCalibrateVerdict(term))
+	command.AddCommand(newCalibrateReader(term))
 	return command
 }
 

@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	},
 	"search/fault":                     {"internal/wording"},
 	"search/internal/answering/naming": {},
-	"search/internal/run":              {"search/fault", "search/turn"},
+	"search/internal/run":              {"internal/disk", "search/turn"},
 	"search/internal/snapshot": {
 		"internal/conditions", "internal/corpus", "internal/identity", "internal/rank", "internal/wording",
 		"search/internal/run", "search/storage",
@@ -105,7 +105,7 @@ var allowed = map[string][]string{
 		"docs", "documents", "handlers/web", "internal/corpus", "search", "search/turn", "store", "store/folder",
 		"store/folder/view",
 	},
-	"configs": {"internal/conditions"},
+	"configs": {"internal/conditions", "internal/wording"},
 
 	"models/convert": {
 		"internal/disk", "models", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5",
@@ -205,8 +205,8 @@ var allowed = map[string][]string{
 		"internal/assembly", "internal/capacity", "internal/collections", "internal/conditions", "internal/corpus",
 		"internal/disk", "internal/experts", "internal/guide", "internal/jobs", "internal/judgments",
 		"internal/keeping", "internal/originals", "internal/overload", "internal/provision", "internal/questions",
-		"internal/stores", "models", "search", "search/learned", "search/lookup", "search/reply", "search/storage",
-		"shipped", "store",
+		"internal/stores", "internal/wording", "models", "search", "search/learned", "search/lookup", "search/reply",
+		"search/storage", "shipped", "store",
 	},
 
 	"cmd": {"*"},

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/wording"
 	"example.org/conclave/store"
 )
 
@@ -49,8 +50,7 @@ func (s *collection) checkSnapshot(r jobs.Request) error {
 // plainName reports whether a name can be that of a folder, and cannot lead to another
 // one. New ones begin with a letter or a digit.
 func plainName(name string) bool {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
-	return name != "" && len(name) <= 64 && name[0] != '.' && strings.Trim(name, letters) == ""
+	return name != "" && len(name) <= 64 && name[0] != '.' && strings.Trim(name, wording.NameLetters+".") == ""
 }
 
 // makeSnapshot returns the work of a snapshot.

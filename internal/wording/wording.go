@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// NameLetters are the letters of which ids and names are made that have to stand in addresses, logs and file names.
+const NameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
 const (
 	longest = 128 // bytes of a text that is shown whole
 	shown   = 64  // bytes of a longer one

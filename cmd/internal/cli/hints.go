@@ -142,7 +142,7 @@ func hint(err error) string {
 	switch err {
 	case folder.ErrLocked:
 		return "conclave index --url ADDRESS --in DIR --sync follows documents through a server that has it"
-	case disk.ErrFault, fault.ErrUnreadable:
+	case disk.ErrFault:
 		return "conclave verify names the file"
 	case opensearch.ErrNoIndex, opensearch.ErrUnfinished:
 		return "conclave index --store ADDRESS --in FILE"

@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/store/folder"
 )
@@ -31,7 +32,7 @@ func TestHints(t *testing.T) {
 		}
 	}
 	for want, err := range map[string]error{
-		"conclave verify":             fmt.Errorf("%w: fault at 0x10", fault.ErrUnreadable),
+		"conclave verify":             fmt.Errorf("searching: %w", disk.ErrFault),
 		"conclave calibrate":          &fault.Error{Code: "needs_calibration", Detail: "nothing was fitted"},
 		"conclave index --add-expert": &fault.Error{Code: "needs_experts", Detail: "none has an ensemble"},
 		"conclave setup":              &encoder.RuntimeError{Path: "nowhere.so", Err: fs.ErrNotExist},

@@ -7,25 +7,19 @@ import (
 	"runtime/debug"
 	"time"
 
-	"example.org/conclave/search/fault"
+	"example.org/conclave/internal/disk"
 )
 
 // Guard runs step and turns a panic into an error. An expert may be a remote engine, a
 // foreign model or a third party's index: if one breaks, it is left out, and the server
-// goes on. The same holds if its mapped file was truncated or its disk fails, which the
-// system reports by a fault (SIGBUS) when the file is read.
+// goes on. A mapped file that was cut is disk.ErrFault, as disk.Survive says.
 func Guard(step func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case interface{ Addr() uintptr }: // a runtime.Error of a fault
-			err = fmt.Errorf("%w: fault at %#x\n%s", fault.ErrUnreadable, r.Addr(), debug.Stack())
-		default:
+		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
-	return step()
+	return disk.Survive(step)
 }
 
 // Overloaded reports whether an error says that a queue was full (a method Overloaded() bool).

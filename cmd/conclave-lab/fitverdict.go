@@ -16,14 +16,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fittingVerdict is what `conclave calibrate verdict` was asked to do.
+// fittingVerdict is what `conclave-lab calibrate verdict` was asked to do.
 type fittingVerdict struct {
 	fittingPrior
 	near   []string
 	reader string // the fingerprint of the one that read
 }
 
-func newCalibrateVerdict(term cli.Terminal) *cobra.Command {
+func newFitVerdict(term cli.Terminal) *cobra.Command {
 	var x fittingVerdict
 	command := &cobra.Command{
 		Use:   "verdict",
@@ -35,7 +35,7 @@ reader puts first. "found", "doubtful" and "not_found" are told by thresholds, w
 the domains that were left out give; the printed figures are leave-one-out. The
 result (shipped/verdict.yaml) serves all collections; those that are calibrated have
 thresholds of their own.`,
-		Example: `  conclave calibrate verdict --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
+		Example: `  conclave-lab calibrate verdict --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
     --collections nq=c/nq --questions nq=nq/dev.jsonl.gz --near wiki,nq --out shipped/verdict.yaml`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fittingPrior is what `conclave calibrate prior` was asked to do.
+// fittingPrior is what `conclave-lab calibrate prior` was asked to do.
 type fittingPrior struct {
 	questions   cli.QuestionFiles
 	collections []string
@@ -22,7 +22,7 @@ type fittingPrior struct {
 	out         string
 }
 
-func newCalibratePrior(term cli.Terminal) *cobra.Command {
+func newFitPrior(term cli.Terminal) *cobra.Command {
 	var x fittingPrior
 	command := &cobra.Command{
 		Use:   "prior",
@@ -32,7 +32,7 @@ answer, questions of the other domains, and texts that ask nothing, under the
 shipped gate, and fits the probability that the first passage answers. The
 printed figures are leave-one-out. The result (shipped/confidence.yaml) serves
 collections without a calibration, and is where calibrations start.`,
-		Example: `  conclave calibrate prior --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
+		Example: `  conclave-lab calibrate prior --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
     --collections policy=c/policy --questions policy=policy/dev.jsonl.gz --out shipped/confidence.yaml`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(
