@@ -53,9 +53,9 @@ func (t *text) Type() string {
 	return "string"
 }
 
-// over reads the variables, by their names, and the flags over what was read before.
-// viper binds both, and lets a flag that was set count where the key has a variable, too. It does not read the file and
-// the defaults: its errors name neither the line of a wrong value nor a key that may be meant, which fileValues does.
+// over reads the variables, by their names, and the flags over what was read before. viper binds both, and lets a flag
+// that was set count where the key has a variable, too. It does not read the file and the defaults: its errors name
+// neither the line of a wrong value nor a key that may be meant, which resolver.file does.
 func (r *resolver) over(variables map[string]string, flags *pflag.FlagSet) {
 	bound := viper.New()
 	for _, k := range root(&r.config).leaves() {

@@ -82,6 +82,9 @@ type FuseResponse struct {
 // by less than what is printed; of some of its candidates only these are ranked, and
 // scales and lowest scores are those of these.
 //
+// It stays beside a search by several methods: who has the candidates tries weights and methods on them without asking
+// the sources again, and without the collection.
+//
 // The error is an *Error of kind Invalid.
 func Fuse(r FuseRequest) (FuseResponse, error) {
 	var wrong fault.Problems

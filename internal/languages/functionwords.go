@@ -109,7 +109,8 @@ func Among(text string, codes []string) (code string) {
 
 func codeOf(lang whatlanggo.Lang) string { return cmp.Or(lang.Iso6391(), lang.Iso6393()) }
 
-// lists are Snowball's and Lucene's, by the code of a language.
+// lists are Snowball's and Lucene's, by the code of a language. bluge, and bbalet/stopwords in Opens, are linked for
+// their lists alone: the data of others may not be committed here.
 var lists = map[string]func() analysis.TokenMap{
 	"ar":  ar.StopWords,
 	"bg":  bg.StopWords,
