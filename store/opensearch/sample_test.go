@@ -287,6 +287,43 @@ func TestConfidenceAsEmbedded(t *testing.T) {
 	}
 }
 
+// TestNearCopiesAsEmbedded: where passages repeat others' texts in another form, a question has the confidence of a
+// folder, however many results it asks for.
+func TestNearCopiesAsEmbedded(t *testing.T) {
+	t.Parallel()
+	options := store.BuildOptions{Words: bm25.DefaultParams(), Index: store.Index{Kind: "flat"},
+		Experts: []store.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}}
+	random := rand.New(rand.NewPCG(8, 1))
+	given := tagged(8, 120)
+	var questions []string
+	for i := range 40 {
+		words := make([]string, 30)
+		for at := range words {
+			words[at] = fmt.Sprintf("w%d", random.IntN(60))
+		}
+		questions = append(questions, strings.Join(words[3:7], " "))
+		for version := range 3 {
+			text := append(slices.Clone(words), fmt.Sprint("version", version))
+			given = append(given, corpus.Passage{ID: fmt.Sprintf("copy-%d-%d", i, version), Text: strings.Join(text, " ")})
+		}
+	}
+	farCorpus, nearCorpus := built(t, "near-copies", given, 3, options)
+	far, near := confident(t, farCorpus), confident(t, nearCorpus)
+	for _, question := range questions[:12] {
+		for _, k := range []int{1, 10} {
+			r := search.Request{Question: question, Exact: true, K: k}
+			a, errA := far.Search(t.Context(), search.Caller{}, r)
+			b, errB := near.Search(t.Context(), search.Caller{}, r)
+			if errA != nil || errB != nil || a.Confidence == nil || b.Confidence == nil {
+				t.Fatalf("%q: %v, %v", question, errA, errB)
+			}
+			if math.Abs(*a.Confidence-*b.Confidence) > 1e-6 {
+				t.Errorf("%q, %d results: the confidences are %v and %v", question, k, *a.Confidence, *b.Confidence)
+			}
+		}
+	}
+}
+
 // TestFillSample: the sample of a small index has a passage as soon as searches see it, without a look; a full one is
 // left to the next look.
 func TestFillSample(t *testing.T) {
