@@ -8,6 +8,11 @@ import (
 // TestTextFormats: the structure of a text is that of its format, and its marks are no text.
 func TestTextFormats(t *testing.T) {
 	for name, c := range map[string]struct{ data, want string }{
+		"a.md": {
+			"# Pump\n\nAt 10<sup>3</sup> mg run `x` <FILE>, <kbd>F1</kbd>; a <textarea> is no end.<!-- no -->\n\n<table>\n<tr><th>Key</th><th>Sum</th></tr>\n" +
+				"<tr><td>a</td><td>1</td></tr>\n</table>\n\n<details><summary>More</summary>\n\nIn *detail*.\n\n</details>\n\n<script>no()</script>\n\nEnd.\n",
+			"h1 Pump|p At 10^3 mg run x <FILE>, F1; a <textarea> is no end.|r Key / Sum|r a / 1|p More|p In detail.|p End.",
+		},
 		"a.rst": {
 			"Pump\n====\n\n.. note::\n\n   Keep *dry*.\n\nParts\n-----\n\n- one `link <http://a>`_\n- two\n\n1. first\n\nRun::\n\n    start()\n\n" +
 				"+-----+-----+\n| Key | Sum |\n+=====+=====+\n| a   | 1   |\n+-----+-----+\n\n.. comment\n\n.. figure:: x.png\n\n   A pump.\n",

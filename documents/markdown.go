@@ -8,6 +8,8 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/html"
 )
@@ -15,7 +17,11 @@ import (
 var markdown = goldmark.New(
 	goldmark.WithParser(newBoundedParser()),
 	goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(htmlInMarkdown{}, beforeGoldmark))),
 )
+
+// beforeGoldmark is the priority of a renderer that takes the place of goldmark's, which has 1000.
+const beforeGoldmark = 100
 
 // readMarkdown reads GitHub Flavored Markdown, and returns the title in its front matter.
 func readMarkdown(w *writer, data []byte) (string, error) {
