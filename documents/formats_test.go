@@ -30,6 +30,10 @@ func TestTextFormats(t *testing.T) {
 			"\\documentclass{article}\n\\title{The \\emph{pump}}\n\\begin{document}\n\\maketitle\n\\section{Parts}\nKeep \\textbf{dry} % no\nand $\\frac{1}{2}$ full~\\cite{x}.\n\\begin{itemize}\n\\item one\n\\item two\n\\end{itemize}\n\\begin{verbatim}\nstart\n\\end{verbatim}\n\\begin{tabular}{ll}\n\\hline\nKey & Sum \\\\\n\\hline\na & 1 \\\\\n\\end{tabular}\n\\end{document}\n",
 			"h2 Parts|p Keep dry and 1/2 full .|i one|i two|c start|r Key / Sum|r a / 1",
 		},
+		"line.tex": {
+			"\\begin{document}\nTake \\begin{enumerate}[a]\\item one \\item two\\end{enumerate} home.\n\\begin{verbatim}\nx \\item y\n\\end{verbatim}\n\\end{document}\n",
+			"p Take|i one|i two|p home.|c x \\item y",
+		},
 		"pumpctl.1": {
 			".\\\" no\n.TH PUMPCTL 1\n.SH NAME\npumpctl \\- starts a pump\n.SH OPTIONS\n.TP\n.B \\-\\-fast\nGo \\fIfast\\fR.\n.PP\nSee\n.BR tank (8).\n.nf\nstart\n  stop\n.fi\n",
 			"h1 NAME|p pumpctl - starts a pump|h1 OPTIONS|i --fast: Go fast.|p See tank(8).|c start   stop",

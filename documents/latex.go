@@ -13,6 +13,9 @@ var (
 	texBegin   = regexp.MustCompile(`^\\begin\{(\w+\*?)\}(.*)$`)
 	texEnd     = regexp.MustCompile(`^\\end\{(\w+\*?)\}`)
 	texItem    = regexp.MustCompile(`^\\item(?:\[([^\]]*)\])?\s*(.*)$`)
+	texList    = regexp.MustCompile(`\\(?:begin|end)\{(?:itemize|enumerate|description)\}(?:\[[^\]]*\])?`)
+	texInLine  = regexp.MustCompile(`\S\s*(\\item\b)`)
+	texItemAt  = regexp.MustCompile(`\\item\b`)
 	texTitle   = regexp.MustCompile(`(?s)\\title(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\})*)\}`)
 	texDropped = regexp.MustCompile(
 		`^\\(?:maketitle|tableofcontents|newpage|clearpage|noindent|bigskip|medskip|smallskip|centering|label|vspace|hspace|includegraphics|usepackage|documentclass|bibliography|bibliographystyle|pagestyle|newcommand|renewcommand|setlength|hline|toprule|midrule|bottomrule)\b`,
@@ -53,6 +56,37 @@ var texLevels = map[string]int{
 	"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6,
 }
 
+// texLines returns the lines of a text. Lists and items that begin within a line begin lines of their own, but in code.
+func texLines(text string) (lines []string) {
+	code := "" // the environment of code that the line is in
+	for line := range strings.SplitSeq(text, "\n") {
+		begun := texBegin.FindStringSubmatch(strings.TrimSpace(line))
+		switch {
+		case code != "":
+			if strings.Contains(line, `\end{`+code+`}`) {
+				code = ""
+			}
+		case begun != nil && texCode[begun[1]]:
+			code = begun[1]
+		case texList.MatchString(line) || texInLine.MatchString(line):
+			line = texComment.ReplaceAllString(line, "$1")
+			line = texList.ReplaceAllString(line, "\n$0\n")
+			line = texItemAt.ReplaceAllString(line, "\n$0")
+			for part := range strings.SplitSeq(line, "\n") {
+				if strings.TrimSpace(part) != "" {
+					lines = append(lines, part)
+				}
+			}
+			continue
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// texCode are the environments whose lines are code.
+var texCode = setOf("verbatim", "lstlisting", "minted", "Verbatim", "alltt")
+
 // readLaTeX reads LaTeX: sections, lists, tables, code and paragraphs. Of an unknown command the text in its braces is
 // read. Of the preamble only the title is read.
 func readLaTeX(w *writer, text string) (title string, err error) {
@@ -64,7 +98,7 @@ func readLaTeX(w *writer, text string) (title string, err error) {
 		text, _, _ = strings.Cut(body, `\end{document}`)
 	}
 	p := &paragraphWriter{w: w, plain: plain, kind: Paragraph}
-	lines := strings.Split(text, "\n")
+	lines := texLines(text)
 	depth := 0
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimSpace(texComment.ReplaceAllString(lines[i], "$1"))
