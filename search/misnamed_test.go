@@ -53,3 +53,41 @@ func TestVerdictOfAnotherSubject(t *testing.T) {
 		}
 	}
 }
+
+// TestVerdictOfAPage: names are compared with the first passages of the ranking, whichever of them are returned.
+func TestVerdictOfAPage(t *testing.T) {
+	first := ""
+	for _, request := range []Request{{K: 5}, {K: 1}, {K: 2, Offset: 3}, {K: 20}} {
+		s, _, _ := lateStage()
+		for i := range s.library.shelf.passages {
+			p := &s.library.shelf.passages[i]
+			number := 541100 + i
+			if p.ID == first {
+				number = 541902
+			}
+			p.Text = fmt.Sprintf("red dog %d runs %s", number, p.Text)
+			s.words.texts[i] = p.Text
+		}
+		s.config.Defaults.Chances = &sure{first: .9, any: .95}
+		s.config.Defaults.Answerability = &learned.Answerability{
+			Chance:     &doubted{confidence: .999999},
+			Thresholds: reply.Thresholds{Found: .4, Doubtful: .1},
+		}
+		request.Question = "does the red dog 541902 run"
+		request.Fusion = methodsOf(fusion.MethodGate)
+		r, err := s.engine(t).Search(t.Context(), Caller{}, request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == "" { // no passage has the number yet
+			if r.Verdict != reply.VerdictDoubtful {
+				t.Errorf("of a number that no passage has the verdict is %q", r.Verdict)
+			}
+			first = r.Results[0].ID
+			continue
+		}
+		if r.Verdict != reply.VerdictFound || len(r.Notes) > 0 {
+			t.Errorf("k %d from %d: %q, notes %q", request.K, request.Offset, r.Verdict, r.Notes)
+		}
+	}
+}

@@ -28,6 +28,7 @@ type Answer struct {
 	Notes    []string         // of a reranker
 	Room     int              // bytes that the response takes in memory while it is made
 	read     []corpus.Passage // that the reader read
+	heads    [][]fusion.Item  // the first comparedNames passages of each ranking, whichever are answered
 	byReader bool             // the reader said whether there is an answer
 	bytes    int              // of the response, about
 }

@@ -63,6 +63,7 @@ func (a *Answer) CutToLimits() error {
 		if a.Plan.Abstains(run.PrintedOf(r.Confidence)) && !a.readsForConfidence() && !a.reranksForConfidence() {
 			r.Items = nil
 		}
+		a.heads = append(a.heads, headOf(r.Items))
 		within := a.cut
 		if a.Plan.Window(len(r.Items)) > 0 {
 			within = a.cutForReranking

@@ -114,6 +114,24 @@ type Estimates struct {
 	Judged     reply.Judged
 }
 
+// headOf returns a copy of the first passages of a ranking that names are compared with.
+func headOf(items []fusion.Item) []fusion.Item {
+	return slices.Clone(items[:min(comparedNames, len(items))])
+}
+
+// Head returns the first passages of a ranking, in the order in which they would be answered: the same ones whatever
+// part of the ranking is answered.
+func (a *Answer) Head(ranking int) []fusion.Item {
+	head := a.heads[ranking]
+	if a.Plan.Offset > 0 || a.Plan.GroupBy != "" {
+		return head
+	}
+	answered := a.Rankings[ranking].Items // a reader may have changed the order
+	return headOf(append(headOf(answered), slices.DeleteFunc(slices.Clone(head), func(x fusion.Item) bool {
+		return slices.ContainsFunc(answered, func(y fusion.Item) bool { return x.Ordinal == y.Ordinal })
+	})...))
+}
+
 // Doubt lowers r's chance that the collection answers, and with it the verdict, in three cases. A note says why, if the
 // verdict is not VerdictFound in the end. A verdict falls to doubtful at most. doubt does nothing if r has no
 // thresholds or no chance, or if the passages cannot be read.

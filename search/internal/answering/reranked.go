@@ -48,6 +48,7 @@ func (a *Answer) Rerank(ctx context.Context) error {
 			r.Items = append(raised, rest...)
 		}
 	}
+	a.heads[0] = headOf(r.Items)
 	return a.cut(r)
 }
 

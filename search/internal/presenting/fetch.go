@@ -129,7 +129,7 @@ func (a *Page) ranking(ctx context.Context, m plan.Method, at int) (reply.Rankin
 	}
 	if !a.answer.Plan.Listed {
 		e := answering.Estimates{Confidence: out.Confidence, Any: out.Any, Judged: out.Judged}
-		if note := a.answer.Doubt(ctx, &e, r.Items); note != "" {
+		if note := a.answer.Doubt(ctx, &e, a.answer.Head(at)); note != "" {
 			a.Response.Notes = append(a.Response.Notes, note)
 		}
 		out.Judged = e.Judged
