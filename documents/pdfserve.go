@@ -60,7 +60,11 @@ func openPDFium(ctx context.Context, cache string) (pdfium.Pool, error) {
 	return pool, nil
 }
 
-// readPDF reads the title of a PDF and the text and rules of a range of its pages, in a new instance of PDFium so that
+// pagesAtOnce is how many pages one instance of PDFium reads. It keeps memory for each page that it has read, until
+// that is used up and no further page can be read.
+const pagesAtOnce = 500
+
+// readPDF reads the title of a PDF and the text and rules of a range of its pages, in new instances of PDFium so that
 // files cannot see each other's memory. A PDF that cannot be read, or has more than textBytes of text, gives an answer
 // with a Reason. The error is not nil only if PDFium itself does not work.
 func readPDF(pool pdfium.Pool, data []byte, textBytes int, pages pageRange) (*pdfAnswer, error) {
@@ -68,7 +72,7 @@ func readPDF(pool pdfium.Pool, data []byte, textBytes int, pages pageRange) (*pd
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = p.Close() }()
+	defer func() { _ = p.Close() }() // of the last one
 	opened, err := p.OpenDocument(&requests.OpenDocument{File: &data})
 	switch {
 	case errors.Is(err, pdferrors.ErrPassword), errors.Is(err, pdferrors.ErrSecurity):
@@ -88,6 +92,17 @@ func readPDF(pool pdfium.Pool, data []byte, textBytes int, pages pageRange) (*pd
 	begin, end := pages.of(count.PageCount)
 	answer.All = begin == 0 && end == count.PageCount
 	for i := begin; i < end; i++ {
+		if i > begin && (i-begin)%pagesAtOnce == 0 {
+			_ = p.Close()
+			p, err = pool.GetInstance(time.Minute)
+			if err != nil {
+				return nil, err
+			}
+			opened, err = p.OpenDocument(&requests.OpenDocument{File: &data})
+			if err != nil { // it was opened before
+				return nil, err
+			}
+		}
 		page, err := readPDFPage(p, opened.Document, i)
 		if err != nil { // others may be read
 			answer.Unread = append(answer.Unread, i+1)
