@@ -135,12 +135,12 @@ func noPlace() []byte {
 	)
 }
 
-// serving returns the context of Serve, which ends when requests are cut off. Before Serve it is one that never ends.
-func (a *API) serving() context.Context {
+// serving returns the context of Serve, which ends when requests are cut off; that of a request if nothing serves it.
+func (a *API) serving(r *http.Request) context.Context {
 	if whole := a.requests.Load(); whole != nil {
 		return *whole
 	}
-	return context.Background()
+	return r.Context()
 }
 
 // waitForHandlers waits until no handler runs. Shutdown and Close know connections;

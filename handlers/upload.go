@@ -99,7 +99,7 @@ func (a *API) postPassages(c *call) error {
 	// connection behind it, which ends the request's context.
 	storing, done := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer done()
-	defer context.AfterFunc(a.serving(), done)()
+	defer context.AfterFunc(a.serving(r), done)()
 	u.storing = storing
 	if c.query["stream"] == true {
 		u.answer = &stream{w: w, control: control, head: u.head, extend: u.extend}

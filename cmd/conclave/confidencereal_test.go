@@ -71,7 +71,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 		for question, note := range map[string]bool{
 			"how to install a gpu driver": false, "python list comprehension syntax": false,
 			"who won the super bowl last year":    false,
-			"quelle est la capitale de la France": false, "comment installer un pilote graphique": false, "warum ist der Himmel blau": true,
+			"quelle est la capitale de la France": true, "comment installer un pilote graphique": false, "warum ist der Himmel blau": true,
 			"asdf qwer zxcv": false, "blah blah blah": false, "the": false, "?": false,
 			"как установить драйвер видеокарты": true, "法国的首都是哪里": true,
 		} {

@@ -152,7 +152,7 @@ func TestReaderComesFirst(t *testing.T) {
 		c.Generators = []configs.Generator{{Name: "local", Address: model.URL, Model: "scripted", Timeout: time.Minute}}
 	}})
 	body := object{"model": "conclave", "messages": []object{{"role": "user", "content": "What was wrong with the loaves after Maresh had lost her shadow?"}}}
-	const marked = "**the bread had no taste** [1]"
+	const marked = "**the bread had no taste**" // in its sentence
 	for wrote, want := range map[string]struct {
 		first bool
 		last  string
@@ -166,7 +166,8 @@ func TestReaderComesFirst(t *testing.T) {
 	} {
 		model.Say(wrote)
 		text, _ := s.chat(body)
-		if strings.HasPrefix(text, marked) != want.first || !strings.Contains(text, want.last) {
+		first := strings.HasPrefix(text, "> ") && strings.Contains(text, marked)
+		if first != want.first || !strings.Contains(text, want.last) {
 			t.Errorf("%q: %q", wrote, text)
 		}
 		model.Say(wrote)

@@ -27,7 +27,9 @@ func TestSourcesOfSeveral(t *testing.T) {
 		}
 		quoted := &chatAnswer{emit: func(string) error { return nil }}
 		r = found
-		r.Answers = []reply.Extract{{Text: "in the", Passage: "p", Collection: of.Collection, Start: 12, End: 18}}
+		r.Answers = []reply.Extract{{
+			Text: "in the", Passage: "p", Collection: of.Collection, Start: 12, End: 18, Headline: true,
+		}}
 		quoted.quote(r)
 		text := quoted.text.String()
 		if !strings.Contains(text, of.Text) || !strings.Contains(text, fmt.Sprintf("[%d]", i+1)) ||

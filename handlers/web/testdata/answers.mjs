@@ -120,14 +120,13 @@ else {
       assert.equal(await page.locator("mark.answer").count(), 0);
     }));
 
-  test("the first screen offers whole questions that the collection answers", () =>
+  test("the first screen offers topics that the collection answers, as their headings are", () =>
     on("/", async (page) => {
       const examples = page.locator(".example");
       await examples.first().waitFor();
       for (const q of await examples.allTextContents()) {
-        assert.match(q, /^(What|Who) .*\?$/);
-        const { results, answers, verdict } = await api("/v1/search", { question: q, k: 1, answer: { passages: 2 } });
-        assert.ok(verdict ? verdict === "found" : answers.length > 0, q);
+        const { results, verdict } = await api("/v1/search", { question: q, k: 1, answer: { passages: 2 } });
+        assert.equal(verdict ?? "found", "found", q);
         assert.ok(q.toLowerCase().includes((results[0].title || "").toLowerCase().replace(/^the /, "")), `${q} ${results[0].title}`);
       }
       // What was offered of passages that are not there any more, or not for this key, is not offered again.

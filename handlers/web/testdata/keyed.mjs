@@ -36,6 +36,27 @@ test("a key is asked for, used, kept for the session, and forgotten with it", as
   await leave(other);
 });
 
+test("a key is remembered on the device for who wants that, and forgotten again", async () => {
+  const context = await browser.newContext();
+  const open = async () => {
+    const page = await context.newPage();
+    await page.goto(`${server}/?q=moon`);
+    return page;
+  };
+  const page = await open();
+  await page.locator("#key").waitFor();
+  await page.locator("#keep-key").check();
+  await enter(page, searcher);
+  await page.locator(".results > li").first().waitFor();
+  const other = await open(); // a tab has a session of its own
+  await other.locator(".results > li").first().waitFor();
+  await other.locator("#keep-key").uncheck();
+  const third = await open();
+  await third.locator("#key").waitFor();
+  assert.equal(await third.inputValue("#key"), "");
+  await context.close();
+});
+
 test("programs name the variable that has the key, not the key", async () => {
   const page = await visit(browser, `${server}/?tune=1`, { expected });
   await enter(page, owner);

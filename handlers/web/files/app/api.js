@@ -3,12 +3,21 @@
 // base is the path that the server is reached under, without its last slash.
 export const base = new URL("..", import.meta.url).pathname.slice(0, -1);
 
+// The key is forgotten with the session, unless who types it wants it to be remembered.
 const keyField = document.getElementById("key");
-const keyLabel = keyField.closest("label");
-keyField.value = sessionStorage.getItem("key") || "";
-keyLabel.hidden = !keyField.value; // most servers want none
-keyField.addEventListener("change", () => {
+const keepKey = document.getElementById("keep-key");
+const showKey = (shown) => [keyField, keepKey].forEach((element) => (element.closest("label").hidden = !shown));
+keepKey.checked = localStorage.getItem("key") !== null;
+keyField.value = localStorage.getItem("key") || sessionStorage.getItem("key") || "";
+showKey(keyField.value); // most servers want none
+const storeKey = () => {
   sessionStorage.setItem("key", keyField.value);
+  if (keepKey.checked) localStorage.setItem("key", keyField.value);
+  else localStorage.removeItem("key");
+};
+keepKey.addEventListener("change", storeKey);
+keyField.addEventListener("change", () => {
+  storeKey();
   document.dispatchEvent(new Event("key"));
 });
 
@@ -61,7 +70,7 @@ export async function send(method, path, { body, headers = {}, signal, collectio
     signal?.throwIfAborted();
     return send(method, path, { body, headers, signal, collection, tries: tries - 1 });
   }
-  if (response.status === 401) keyLabel.hidden = false;
+  if (response.status === 401) showKey(true);
   const text = await response.text();
   let error;
   try {
