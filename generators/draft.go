@@ -69,7 +69,9 @@ func (d *draft) add(piece string) {
 	}
 }
 
-// take compares a sentence of the text behind done. cut says that the answer was cut in it.
+// take compares the sentence at a place of the text behind done with the passages and moves done behind it. The
+// sentence is kept and told or, if drop is set and no passage supports it, added to dropped. cut says that the answer
+// ends within the sentence.
 func (d *draft) take(at span, cut bool) {
 	rest := d.all[d.done:]
 	sentence := d.against.check(rest, at, cut)
@@ -185,14 +187,15 @@ func lastLine(text string) string {
 	return ""
 }
 
-// refuses reports whether an answer begins with saying that there is none.
+// refuses reports whether a text is the refusal that the model is asked to write if the passages do not answer, or
+// begins with it.
 func refuses(text string) bool {
 	text = bare(text)
 	rest, begins := strings.CutPrefix(text, refusal)
 	return strings.EqualFold(text, refusal) || begins && !wordy([]rune(rest)[0])
 }
 
-// mayRefuse reports whether what came of an answer may become one that refuses.
+// mayRefuse reports whether the beginning of a text refuses, or may do so when more of it has come.
 func mayRefuse(text string) bool {
 	text = bare(text)
 	return refuses(text) || len(text) <= len(refusal) && strings.EqualFold(text, refusal[:len(text)])

@@ -72,8 +72,9 @@ func (a *chatAnswer) allowLinks(found []reply.Result) {
 	}
 }
 
-// answer writes the answer to a message: what is known without a search, or what the search finds while results come
-// in. It returns the response, and the error of the search or of emit.
+// answer writes the answer to the request's last message to a.text and, piece by piece, to a.emit. It searches unless
+// the message needs no search (talk). It returns the response, of which a message without a search has the cited
+// results alone. It fails if the search or a.emit does.
 func (a *chatAnswer) answer(
 	ctx context.Context,
 	e handlers.Engine,

@@ -119,7 +119,8 @@ func owning(config configs.Config, names []string, stored []store.Expert) (more 
 	return more, nil
 }
 
-// close ends what the expert alone has.
+// close frees the model that only this expert uses: its head, or of an expert without one its encoder. The encoder of
+// an expert with a head belongs to another expert.
 func (e *Expert) close() error {
 	if e.head != nil {
 		return e.head.Close()
@@ -127,7 +128,8 @@ func (e *Expert) close() error {
 	return e.Encoder.Close()
 }
 
-// Fingerprints returns those of the expert's vectors; see learned.ExpertInfo.
+// Fingerprints returns what identifies the models that make the expert's vectors, by "question" and "passage". Of an
+// expert with a head it also has that of the encoder's run, by learned.FingerprintRun.
 func (e *Expert) Fingerprints() map[string]string {
 	run := e.Encoder.Fingerprint(models.Question)
 	out := map[string]string{"question": run, "passage": e.Fingerprint()}

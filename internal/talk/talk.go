@@ -102,7 +102,7 @@ type class struct {
 	words  map[string]bool
 }
 
-// learn adds an example.
+// learn counts the words of one more example.
 func (c *class) learn(words []string) {
 	for _, f := range features(words) {
 		c.counts[f]++
@@ -143,13 +143,14 @@ type model struct {
 	templates []template
 }
 
-// learned returns the model of examples.txt.
+// learned returns the model of examples.txt, which is made at the first call.
 var learned = sync.OnceValue(func() *model { return learnFrom(examples) })
 
 //go:embed examples.txt
 var examples string
 
-// learnFrom returns the model of examples in the form of examples.txt.
+// learnFrom returns a model that has counted the words of examples. They have the form that the head of examples.txt
+// describes, with one kind "question".
 func learnFrom(text string) *model {
 	m := &model{}
 	all := map[string]bool{}

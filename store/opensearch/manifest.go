@@ -82,7 +82,8 @@ type Expert struct {
 	Owner string `json:"owner,omitempty"`
 }
 
-// describe returns an encoder as a manifest has it.
+// describe returns the entry of a manifest for an encoder. It fails if a store cannot have the encoder's vectors: of
+// parts of passages, or of weighted word pieces.
 func describe(e store.PassageEncoder) (Expert, error) {
 	if e.Parts() != nil {
 		return Expert{}, fmt.Errorf(
@@ -105,13 +106,13 @@ func describe(e store.PassageEncoder) (Expert, error) {
 	}, nil
 }
 
-// mark returns what a passage says of an expert whose vectors it has.
+// mark returns the text by which a stored passage says that it has vectors of this expert, made by this encoder.
 func (x Expert) mark() string { return x.markName() + x.Fingerprint }
 
-// markName begins the marks of all experts of this name.
+// markName returns the beginning of the marks of experts with this name, whichever encoder made their vectors.
 func (x Expert) markName() string { return x.Name + ":" }
 
-// field returns where the vectors of an expert are; "" where it has none of its own.
+// field returns the field of an index that has the expert's vectors; "" if it uses those of another expert.
 func (x Expert) field() string {
 	switch {
 	case x.Owner != "":
@@ -122,8 +123,8 @@ func (x Expert) field() string {
 	return "v_" + x.Name
 }
 
-// Expert finds an expert.
-func (m *Manifest) Expert(name string) (Expert, bool) {
+// Expert returns the expert with a name. ok is false if the store has none.
+func (m *Manifest) Expert(name string) (x Expert, ok bool) {
 	at := slices.IndexFunc(m.Experts, func(x Expert) bool { return x.Name == name })
 	if at < 0 {
 		return Expert{}, false

@@ -10,11 +10,10 @@ import (
 	"example.org/conclave/search/internal/run"
 )
 
-// ofGroups leaves of a ranking what the groups have that are answered, in the ranking's order:
-// the first passages of each document, and of the documents those from the plan's offset on.
-// Where the first passages, within so many, may still change places, all is left that can come to
-// be answered: these passages, the first ones of their documents, and the documents before the
-// offset.
+// ofGroups returns the passages of a ranking that its page of groups needs, in the ranking's order: of each document on
+// the page the first passages. within is how many of the first passages a reranker may still move; with within above 0
+// it also returns these passages, the first ones of their documents, and the documents before the page. It fails if the
+// ids of the passages cannot be read.
 func (a *Answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error) {
 	ordinals := make([]rank.Ordinal, len(items))
 	for i, item := range items {

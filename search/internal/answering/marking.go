@@ -179,7 +179,8 @@ func (a *Answer) noteLate(ctx context.Context, name string, cause error, done, s
 	a.Degraded = append(a.Degraded, reply.Missing{Source: name, Reason: reason})
 }
 
-// Chances of answers, as often as they were right (docs/evidence/reliability.md).
+// Chances of answers. Those of rows are not fitted: they are below the share that was right
+// (docs/evidence/reliability.md).
 const (
 	headlineChance = .3 // the least of words that stand by themselves
 	cellChance     = .9 // that a cell of a row is right whose column the question names
