@@ -71,7 +71,7 @@ func TestFormatsInGuide(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"docs/documents.md":     "| format | endings | media types |\n| --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n\n",
-		"handlers/openapi.yaml": FormatNames(),
+		"handlers/schema/openapi.yaml": FormatNames(),
 		"cmd/conclave/index.go": "documents.FormatNames()",
 		"cmd/conclave/read.go":  "documents.FormatNames()",
 	} {

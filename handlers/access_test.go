@@ -8,17 +8,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.org/conclave/handlers/schema"
 )
 
 func testKeys() []Key {
 	return []Key{
-		{Name: "reader", SHA256: sha256.Sum256([]byte("read-secret")), Scopes: []Scope{ScopeSearch}},
-		{Name: "embedder", SHA256: sha256.Sum256([]byte("embed-secret")), Scopes: []Scope{ScopeEmbed}},
-		{Name: "boss", SHA256: sha256.Sum256([]byte("admin-secret")), Scopes: []Scope{ScopeAdmin}},
+		{Name: "reader", SHA256: sha256.Sum256([]byte("read-secret")), Scopes: []schema.Scope{schema.ScopeSearch}},
+		{Name: "embedder", SHA256: sha256.Sum256([]byte("embed-secret")), Scopes: []schema.Scope{schema.ScopeEmbed}},
+		{Name: "boss", SHA256: sha256.Sum256([]byte("admin-secret")), Scopes: []schema.Scope{schema.ScopeAdmin}},
 		{
 			Name:    "old",
 			SHA256:  sha256.Sum256([]byte("old-secret")),
-			Scopes:  []Scope{ScopeAdmin},
+			Scopes:  []schema.Scope{schema.ScopeAdmin},
 			Expires: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/wording"
 )
@@ -74,7 +75,7 @@ func (c *call) chooseFor(x *Adapter, body []byte) (chosen bool, err error) {
 	case len(names) == 0:
 		names = []string{cmp.Or(inPath, c.api.options.Name)}
 	case inPath != "" && !slices.Equal(names, []string{inPath}):
-		return false, newProblem(collections.Unknown, fmt.Sprintf("There is no collection %s below %s.",
+		return false, schema.NewProblem(collections.Unknown, fmt.Sprintf("There is no collection %s below %s.",
 			wording.Quote(strings.Join(names, ", ")), wording.Quote(inPath)))
 	}
 	if len(names) > mostJoined {

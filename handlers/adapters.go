@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 )
 
@@ -15,7 +16,7 @@ import (
 // limits, log and metrics. Its body it reads itself.
 type Adapter struct {
 	Method, Path string // the path may have a {part}, for http.Request.PathValue
-	Scope        Scope
+	Scope        schema.Scope
 	Cost         Cost
 	// BodyBytes is how large a body may be, where that is less than Options.BodyBytes;
 	// nil: as large as that.
@@ -33,7 +34,7 @@ type Adapter struct {
 	Serve func(r *http.Request, e Admitted) (Answer, error)
 	// Refusal is an error as this interface has it: the status, and what is written as
 	// JSON. Nil: the problem.
-	Refusal func(p *Problem) (status int, body any)
+	Refusal func(p *schema.Problem) (status int, body any)
 }
 
 // Answer is what an adapter answers: a value, which is written as JSON, the JSON, or events.
@@ -60,12 +61,12 @@ func (x *Adapter) matches(path string) bool {
 }
 
 // refusalOf returns how errors of a path are written.
-func (a *API) refusalOf(path string) func(*Problem) (int, any) {
+func (a *API) refusalOf(path string) func(*schema.Problem) (int, any) {
 	if _, rest, ok := splitNamed(path); ok {
 		beside := "/v1" + rest // comes first, as in underCollection
 		own := false
-		for _, o := range theDocument().operations {
-			own = own || o.path == beside
+		for _, o := range schema.APIDocument().Operations {
+			own = own || o.Path == beside
 		}
 		if of := a.refusalOf(beside); own || of != nil {
 			return of
@@ -82,22 +83,28 @@ func (a *API) refusalOf(path string) func(*Problem) (int, any) {
 
 // operation returns the operation by which requests to an adapter are checked: that of its path in openapi.yaml, or one
 // for JSON if the document has none. It fails if the document has another scope for it.
-func (x *Adapter) operation() (o operation, err error) {
-	for _, described := range theDocument().operations {
-		if described.method == x.Method && described.path == x.Path {
-			if described.scope != x.Scope {
+func (x *Adapter) operation() (o schema.Operation, err error) {
+	for _, described := range schema.APIDocument().Operations {
+		if described.Method == x.Method && described.Path == x.Path {
+			if described.Scope != x.Scope {
 				err = fmt.Errorf("handlers: openapi.yaml has the scope %q for %s %s, which takes %q",
-					described.scope, x.Method, x.Path, x.Scope)
+					described.Scope, x.Method, x.Path, x.Scope)
 			}
 			o = *described
-			o.choosing = x.Choose != nil || x.Manage != nil
+			o.Choosing = x.Choose != nil || x.Manage != nil
 			return o, err
 		}
 	}
-	o = operation{method: x.Method, path: x.Path, scope: x.Scope, produces: []string{typeJSON}, ofCollection: true}
-	o.choosing = x.Choose != nil || x.Manage != nil
+	o = schema.Operation{
+		Method:       x.Method,
+		Path:         x.Path,
+		Scope:        x.Scope,
+		Produces:     []string{schema.TypeJSON},
+		OfCollection: true,
+	}
+	o.Choosing = x.Choose != nil || x.Manage != nil
 	if x.Method == http.MethodPost {
-		o.takes = []string{typeJSON}
+		o.Takes = []string{schema.TypeJSON}
 	}
 	return o, nil
 }
@@ -121,7 +128,7 @@ func adapted(x *Adapter) func(*API, *call) error {
 			c.w.WriteHeader(c.status)
 			return nil
 		}
-		return c.send(c.status, typeJSON, answer.JSON)
+		return c.send(c.status, schema.TypeJSON, answer.JSON)
 	}
 }
 
@@ -129,7 +136,7 @@ func adapted(x *Adapter) func(*API, *call) error {
 // with a processor of the call (holdTurn), unless it manages collections.
 func (c *call) ask(x *Adapter) (answer Answer, err error) {
 	var body []byte
-	if c.operation.takes != nil {
+	if c.operation.Takes != nil {
 		body, err = c.readFor(x)
 		if err != nil {
 			return answer, err
@@ -182,8 +189,8 @@ func (c *call) readFor(x *Adapter) (body []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if values > maxValues {
-		return nil, tooManyValues()
+	if values > schema.MaxValues {
+		return nil, schema.TooManyValues()
 	}
 	c.r.Body = io.NopCloser(bytes.NewReader(body))
 	return body, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
 	"example.org/conclave/search/fault"
@@ -17,7 +18,7 @@ import (
 
 // echoing answers with its body and what a search of it finds, and has errors of its
 // own shape, with status 418.
-func echoing(scope Scope) Adapter {
+func echoing(scope schema.Scope) Adapter {
 	return Adapter{Method: http.MethodPost, Path: "/others/{name}/search", Scope: scope, Cost: Searching(0),
 		Serve: func(r *http.Request, e Admitted) (answer Answer, err error) {
 			body, err := io.ReadAll(r.Body)
@@ -39,7 +40,7 @@ func echoing(scope Scope) Adapter {
 			}
 			return Answer{Value: []string{r.PathValue("name"), string(body), found.Results[0].ID}}, nil
 		},
-		Refusal: func(p *Problem) (int, any) { return http.StatusTeapot, []string{p.Code} },
+		Refusal: func(p *schema.Problem) (int, any) { return http.StatusTeapot, []string{p.Code} },
 	}
 }
 
@@ -54,7 +55,7 @@ func TestAdapters(t *testing.T) {
 		t,
 		Options{
 			Keys:         testKeys(),
-			Adapters:     []Adapter{echoing(ScopeSearch)},
+			Adapters:     []Adapter{echoing(schema.ScopeSearch)},
 			Admission:    control,
 			BodyBytes:    100 << 10,
 			RateRequests: 20,
@@ -163,7 +164,7 @@ func TestAdmitting(t *testing.T) {
 		r := requestTo("/", "")
 		c := &call{
 			api:       api,
-			operation: &operation{},
+			operation: &schema.Operation{},
 			cost:      Searching(0),
 			r:         r.WithContext(context.WithValue(r.Context(), exchangeKey{}, &exchange{arrived: time.Now()})),
 		}
@@ -180,7 +181,7 @@ func TestAdmitting(t *testing.T) {
 	}
 	for name, what := range asks {
 		for range 10 { // more than there are places
-			var refused *Problem
+			var refused *schema.Problem
 			room, err := ask(what)
 			if errors.As(err, &refused) || room == 0 && name != "rerank" { // there is nothing here that reranks
 				t.Errorf("%s: %v, %d bytes of room", name, err, room)
@@ -196,7 +197,7 @@ func TestAdmitting(t *testing.T) {
 	}
 	defer place.Leave()
 	for name, what := range asks {
-		var refused *Problem
+		var refused *schema.Problem
 		if _, err := ask(what); !errors.As(err, &refused) || refused.Status != http.StatusTooManyRequests {
 			t.Errorf("%s with no place: %v", name, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
@@ -70,7 +71,7 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 		return nil, err
 	}
 	if len(c.query) == 0 || condition != nil && condition.Empty() {
-		return nil, newProblem(
+		return nil, schema.NewProblem(
 			"missing_parameter",
 			"Say which passages to delete, by tags_all, tags_any, filter or several of them, or by ids: without a filter it would be all of them.",
 		)
@@ -78,26 +79,26 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 	filter := storage.Filter{TagsAll: texts(c.query["tags_all"]), TagsAny: texts(c.query["tags_any"])}
 	ids := texts(c.query["ids"])
 	if len(ids) > 0 && len(c.query) > 1 {
-		return nil, newProblem(
+		return nil, schema.NewProblem(
 			"invalid_query",
 			"ids stands alone: it is not known which of the passages with tags are meant, those with the ids or all of them.",
 		)
 	}
 	query := url.Values{}
 	for _, name := range slices.Sorted(maps.Keys(c.query)) {
-		if name == filterParameter {
+		if name == schema.FilterParameter {
 			query.Set(name, wording.Shorten(asJSON(c.query[name])))
 			continue
 		}
 		tags := texts(c.query[name])
 		if len(tags) == 0 { // it asks for nothing, and what was meant to narrow would not
-			return nil, newProblem("empty_tag", fmt.Sprintf("%s is empty: name one, or leave it out.", name),
-				ProblemField{Pointer: "/" + name, Parameter: name, Detail: "is empty"})
+			return nil, schema.NewProblem("empty_tag", fmt.Sprintf("%s is empty: name one, or leave it out.", name),
+				schema.ProblemField{Pointer: "/" + name, Parameter: name, Detail: "is empty"})
 		}
 		query.Set(name, strings.Join(tags, ","))
 	}
 	if err := filter.Check(); err != nil {
-		return nil, asParameters(problemOf(c.r.Context(), err))
+		return nil, schema.AsParameters(problemOf(c.r.Context(), err))
 	}
 	if dry || condition != nil { // a condition that cannot be followed is refused now
 		if condition != nil {
@@ -105,7 +106,7 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 		}
 		n, err := a.countDeleted(c, engine, filter, ids)
 		if err != nil {
-			return nil, asParameters(problemOf(c.r.Context(), err))
+			return nil, schema.AsParameters(problemOf(c.r.Context(), err))
 		}
 		if dry {
 			return DryRun{n}, nil
@@ -159,7 +160,7 @@ func (a *API) submit(c *call, request jobs.Request) (job jobs.Job, err error) {
 func jobProblem(err error) error {
 	var refusal *jobs.Refusal
 	if errors.As(err, &refusal) {
-		return newProblem(refusal.Code, sentence(refusal.Detail))
+		return schema.NewProblem(refusal.Code, schema.Sentence(refusal.Detail))
 	}
 	return storeProblem(err)
 }
@@ -169,7 +170,7 @@ func jobsUnread(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return newProblem("unavailable", "The jobs could not be read; the server's log says why.").because(err)
+	return schema.NewProblem("unavailable", "The jobs could not be read; the server's log says why.").Because(err)
 }
 
 // getJobs answers GET /v1/jobs.
@@ -196,7 +197,7 @@ func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
 		return job, jobsUnread(err)
 	}
 	if !ok {
-		return job, newProblem(
+		return job, schema.NewProblem(
 			"unknown_job",
 			fmt.Sprintf("There is no job %s; /v1/jobs lists those that are remembered.", wording.Quote(c.name)),
 		)

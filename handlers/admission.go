@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
 )
@@ -59,14 +60,14 @@ func (held *admitted) exchangePlace(take func() (*overload.Place, error)) (err e
 
 // admitSearch admits a search of this cost that must be answered before its deadline, and returns nil, or the problem
 // that refuses it (429). It never waits: waiting would only hide the load from the caller.
-func (a *API) admitSearch(ctx context.Context, cost int, deadline time.Time) *Problem {
+func (a *API) admitSearch(ctx context.Context, cost int, deadline time.Time) *schema.Problem {
 	return a.refusedBy(exchangeOf(ctx).admitted.exchangePlace(func() (*overload.Place, error) {
 		return a.options.Admission.AdmitOf(exchangeOf(ctx).group, cost, deadline)
 	}))
 }
 
 // holdPlaces admits a request of this cost without a deadline, and returns nil, or the problem that refuses it (429).
-func (a *API) holdPlaces(ctx context.Context, cost int) *Problem {
+func (a *API) holdPlaces(ctx context.Context, cost int) *schema.Problem {
 	return a.refusedBy(exchangeOf(ctx).admitted.exchangePlace(func() (*overload.Place, error) {
 		return a.options.Admission.HoldOf(exchangeOf(ctx).group, cost)
 	}))
@@ -74,7 +75,7 @@ func (a *API) holdPlaces(ctx context.Context, cost int) *Problem {
 
 // refusedNow returns the problem that would refuse a request of this group now, so that its body need not be read; nil:
 // it would be admitted. searches says that the request is a search. It takes no place.
-func (a *API) refusedNow(group string, searches bool) *Problem {
+func (a *API) refusedNow(group string, searches bool) *schema.Problem {
 	if searches {
 		return a.refusedBy(a.options.Admission.Room(group))
 	}
@@ -87,23 +88,23 @@ func (a *API) refusedNow(group string, searches bool) *Problem {
 
 // refusedBy returns the problem of an *overload.Refusal (429, with Retry-After); nil for other errors and for nil. With
 // a refusal it also cuts off answers that keep a place while their clients read slowly.
-func (a *API) refusedBy(err error) *Problem {
+func (a *API) refusedBy(err error) *schema.Problem {
 	var refusal *overload.Refusal
 	if !errors.As(err, &refusal) {
 		return nil
 	}
 	a.answerMemory.GiveUpPlaces()
-	p := newProblem("too_many_requests", sentence(refusal.Error()))
-	p.retryAfter = int(refusal.After / time.Second)
+	p := schema.NewProblem("too_many_requests", schema.Sentence(refusal.Error()))
+	p.RetryAfter = int(refusal.After / time.Second)
 	return p
 }
 
 // takeBodyMemory takes memory for more bytes of the request's body before they are read. It returns nil, or the problem
 // that all memory for bodies is taken (429). It does not wait.
-func (a *API) takeBodyMemory(ctx context.Context, more int) *Problem {
+func (a *API) takeBodyMemory(ctx context.Context, more int) *schema.Problem {
 	if !a.bodyMemory.TryAcquire(int64(more)) {
 		a.answerMemory.GiveUpPlaces()
-		return newProblem("too_many_requests", "The bodies that are being read take all the memory that there is for them.")
+		return schema.NewProblem("too_many_requests", "The bodies that are being read take all the memory that there is for them.")
 	}
 	held := &exchangeOf(ctx).admitted
 	held.mu.Lock()
@@ -184,7 +185,7 @@ func (a *API) waitForMemory(
 	took, err := a.answerMemory.Take(ctx, whole, places)
 	switch {
 	case errors.Is(err, overload.ErrTooLarge):
-		return took, newProblem(
+		return took, schema.NewProblem(
 			"answer_too_large",
 			fmt.Sprintf(
 				"The answer takes %d bytes while it is made, which is more than the memory for answers (limits.memory): ask for less at once.",
@@ -194,16 +195,16 @@ func (a *API) waitForMemory(
 	case errors.Is(err, overload.ErrCrowded):
 		return took, noMemoryLeft()
 	case errors.Is(err, context.DeadlineExceeded):
-		return took, newProblem(
+		return took, schema.NewProblem(
 			"deadline",
 			"The answers that are being sent take all the memory that there is for them (limits.memory), and none came free in time.",
-		).because(err)
+		).Because(err)
 	}
 	return took, err
 }
 
-func noMemoryLeft() *Problem {
-	return newProblem(
+func noMemoryLeft() *schema.Problem {
+	return schema.NewProblem(
 		"too_many_requests",
 		"The answers that are being sent take all the memory that there is for them (limits.memory).",
 	)
@@ -211,7 +212,7 @@ func noMemoryLeft() *Problem {
 
 // shrink gives back what an answer does not need once it is written as JSON. Where it
 // needs more than was taken, and there is no more, it is a problem.
-func (a *API) shrink(r *http.Request, text []byte) *Problem {
+func (a *API) shrink(r *http.Request, text []byte) *schema.Problem {
 	held := &exchangeOf(r.Context()).admitted
 	held.mu.Lock()
 	defer held.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 )
 
@@ -74,7 +75,7 @@ func TestAnswerTooLarge(t *testing.T) {
 		"/v1/search/batch",
 		`{"searches":[`+one+`,`+one+`,`+one+`,{"question":""},{"question":"bees","k":1,"fields":[]}]}`,
 	)
-	var out struct{ Answers []Problem }
+	var out struct{ Answers []schema.Problem }
 	if err := json.Unmarshal(r.body, &out); err != nil || len(out.Answers) != 5 {
 		t.Fatalf("%v %s", err, r.body)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/search"
@@ -297,7 +298,7 @@ func (e *admittedEngine) Defaults() search.Defaults { return e.engine.Defaults()
 
 // hold takes a place of this cost for the call instead of its usual one of cost 1. It returns nil, or the problem that
 // refuses it (429).
-func (e *admittedEngine) hold(cost int) *Problem {
+func (e *admittedEngine) hold(cost int) *schema.Problem {
 	if cost <= 1 {
 		return nil
 	}
@@ -342,7 +343,7 @@ func (a *API) describeReading(p *corpus.Passage) (r ReadAs) {
 // may administer the server: a question that was asked before is encoded in no time, so that
 // the times tell what others ask.
 func (a *API) withoutStages(ctx context.Context, r reply.Response) reply.Response {
-	if a.require(ctx, ScopeAdmin) == nil {
+	if a.require(ctx, schema.ScopeAdmin) == nil {
 		return r
 	}
 	r.Sources = slices.Clone(r.Sources)

@@ -27,6 +27,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
 
@@ -221,7 +222,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.Serv
 func (a *API) stack(router http.Handler, proxies []netip.Prefix) (http.Handler, error) {
 	// zstd is off: its encoders keep goroutines, and gzip is what curl asks for.
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.EnableZstd(false), gzhttp.SuffixETag(etagSuffix),
-		gzhttp.ContentTypes([]string{typeJSON, typeProblem, typeYAML, typeHTML, "text/css", "text/javascript"}))
+		gzhttp.ContentTypes([]string{schema.TypeJSON, schema.TypeProblem, schema.TypeYAML, schema.TypeHTML, "text/css", "text/javascript"}))
 	if err != nil {
 		return nil, fmt.Errorf("handlers: compression: %w", err)
 	}

@@ -11,32 +11,17 @@ import (
 	"strings"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/identity"
-)
-
-// Scope names a group of operations that a key may use.
-type Scope string
-
-// The scopes. Admin covers the others.
-const (
-	ScopeSearch Scope = "search"
-	ScopeEmbed  Scope = "embed"
-	ScopeIngest Scope = "ingest"
-	ScopeAdmin  Scope = "admin"
-
-	// AnyKey is the scope of operations that every valid key may use.
-	AnyKey Scope = "any"
-	// public is the scope of operations that need no key.
-	public Scope = ""
 )
 
 // Key is one API key, known by the SHA-256 of its text alone.
 type Key struct {
 	Name    string // what the log calls it
 	SHA256  [sha256.Size]byte
-	Scopes  []Scope
+	Scopes  []schema.Scope
 	Expires time.Time // zero: never
 	// Collections are the names, or patterns of path.Match, of the collections that it may use; nil: all.
 	Collections []string
@@ -70,8 +55,8 @@ func (a *API) hasBoundKeys() bool {
 }
 
 // allows reports whether the key has this scope; an admin key has all, and AnyKey is had by every key.
-func (k *Key) allows(scope Scope) bool {
-	return scope == AnyKey || slices.Contains(k.Scopes, scope) || slices.Contains(k.Scopes, ScopeAdmin)
+func (k *Key) allows(scope schema.Scope) bool {
+	return scope == schema.AnyKey || slices.Contains(k.Scopes, scope) || slices.Contains(k.Scopes, schema.ScopeAdmin)
 }
 
 // identify wraps next in middleware that puts the caller's key into the request's exchange, and its name and what it
@@ -92,7 +77,7 @@ func (a *API) identify(next http.Handler) http.Handler {
 }
 
 // presentedKey returns the key that the request's headers name, or the problem of a missing, unknown or expired one.
-func (a *API) presentedKey(r *http.Request) (*Key, *Problem) {
+func (a *API) presentedKey(r *http.Request) (*Key, *schema.Problem) {
 	text, problem := credential(r)
 	if problem != nil {
 		return nil, problem
@@ -108,10 +93,10 @@ func (a *API) presentedKey(r *http.Request) (*Key, *Problem) {
 	}
 	switch {
 	case found == nil:
-		return nil, unauthorized(invalidToken, "This key is not known here.")
+		return nil, unauthorized(schema.InvalidToken, "This key is not known here.")
 	case !found.Expires.IsZero() && a.options.Now().After(found.Expires):
 		return nil, unauthorized(
-			invalidToken,
+			schema.InvalidToken,
 			fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)),
 		)
 	}
@@ -120,7 +105,7 @@ func (a *API) presentedKey(r *http.Request) (*Key, *Problem) {
 
 // credential returns the text of the key in a request's headers, or the problem of a missing, repeated or malformed
 // one.
-func credential(r *http.Request) (string, *Problem) {
+func credential(r *http.Request) (string, *schema.Problem) {
 	bearer, plain := r.Header.Values("Authorization"), r.Header.Values("X-API-Key")
 	switch {
 	case len(bearer)+len(plain) == 0:
@@ -138,23 +123,20 @@ func credential(r *http.Request) (string, *Problem) {
 	return text, nil
 }
 
-// invalidToken is the error code of an unknown or expired key (RFC 6750, section 3.1).
-const invalidToken = "invalid_token"
-
 // unauthorized returns a problem 401 whose WWW-Authenticate header has reason as its error code; "": none.
-func unauthorized(reason, detail string) *Problem {
-	p := newProblem("unauthorized", detail)
-	p.challenge = `Bearer realm="conclave"`
+func unauthorized(reason, detail string) *schema.Problem {
+	p := schema.NewProblem("unauthorized", detail)
+	p.Challenge = `Bearer realm="conclave"`
 	if reason != "" {
-		p.challenge += fmt.Sprintf(`, error=%q`, reason)
+		p.Challenge += fmt.Sprintf(`, error=%q`, reason)
 	}
 	return p
 }
 
 // require returns nil if the caller may use operations of this scope, otherwise the problem to answer with (401 or
 // 403).
-func (a *API) require(ctx context.Context, scope Scope) *Problem {
-	if scope == public || len(a.options.Keys) == 0 {
+func (a *API) require(ctx context.Context, scope schema.Scope) *schema.Problem {
+	if scope == schema.Public || len(a.options.Keys) == 0 {
 		return nil
 	}
 	x := exchangeOf(ctx)
@@ -162,7 +144,7 @@ func (a *API) require(ctx context.Context, scope Scope) *Problem {
 		return x.keyProblem
 	}
 	if !x.key.allows(scope) {
-		p := newProblem(
+		p := schema.NewProblem(
 			"insufficient_scope",
 			fmt.Sprintf(
 				"This needs a key with the scope %q; the key %q has %s.",
@@ -171,13 +153,13 @@ func (a *API) require(ctx context.Context, scope Scope) *Problem {
 				scopeList(x.key.Scopes),
 			),
 		)
-		p.challenge = fmt.Sprintf(`Bearer realm="conclave", error="insufficient_scope", scope=%q`, scope)
+		p.Challenge = fmt.Sprintf(`Bearer realm="conclave", error="insufficient_scope", scope=%q`, scope)
 		return p
 	}
 	return nil
 }
 
-func scopeList(scopes []Scope) string {
+func scopeList(scopes []schema.Scope) string {
 	var out []string
 	for _, s := range scopes {
 		out = append(out, string(s))

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 )
 
@@ -34,9 +35,9 @@ func (a *API) postBatch(c *call) error {
 		return err
 	}
 	err = c.computeBody(func() error {
-		found := checker{most: maxViolations}
-		found.check(c.operation.body, body, "")
-		if p := found.problem(); p != nil {
+		found := schema.Checker{Most: schema.MaxViolations}
+		found.Check(c.operation.Body, body, "")
+		if p := found.Problem(); p != nil {
 			return p
 		}
 		return nil
@@ -46,10 +47,10 @@ func (a *API) postBatch(c *call) error {
 	}
 	items, _ := body.(map[string]any)["searches"].([]any)
 	if most := limits.Batch; len(items) > most {
-		return newProblem(
+		return schema.NewProblem(
 			"batch_too_large",
 			fmt.Sprintf("There are %d searches; at most %d are taken in one request.", len(items), most),
-			ProblemField{Pointer: "/searches", Detail: fmt.Sprintf("has %d items", len(items))},
+			schema.ProblemField{Pointer: "/searches", Detail: fmt.Sprintf("has %d items", len(items))},
 		)
 	}
 	if p := c.shortenDeadline(body); p != nil {
@@ -62,7 +63,7 @@ func (a *API) postBatch(c *call) error {
 		clock:    c.clock,
 		most:     limits.AnswerBytes,
 		left:     limits.AnswerBytes,
-		problems: make([]*Problem, len(items)),
+		problems: make([]*schema.Problem, len(items)),
 	}
 	var runs []*run
 	if err := c.computeBody(func() error { runs = b.runs(c, limits, items); return nil }); err != nil {
@@ -97,7 +98,7 @@ type run struct {
 func (b *batch) runs(c *call, limits search.Limits, items []any) (all []*run) {
 	for i, item := range items {
 		var names []string
-		request, p := searchRequest(limits, item, max(1, 5*maxViolations/len(items)))
+		request, p := searchRequest(limits, item, max(1, 5*schema.MaxViolations/len(items)))
 		switch {
 		case p != nil:
 		case c.maySearchSome():
@@ -141,7 +142,7 @@ func (b *batch) search(c *call, r *run, all int) error {
 	if err == nil {
 		err = engine.Batch(c.clock.ctx, search.Caller{}, r.requests, b.deliver)
 	}
-	var refused *Problem
+	var refused *schema.Problem
 	if len(r.items) < all && errors.As(err, &refused) && !b.answered(r.items[0]) {
 		for _, i := range r.items {
 			b.problems[i] = refused
@@ -156,7 +157,7 @@ func (b *batch) answered(item int) bool { return b.next > item }
 
 // shortenDeadline ends a batch earlier if its body has a timeout_ms. It returns a problem if that is no whole number or
 // more than the server's limit.
-func (c *call) shortenDeadline(body any) *Problem {
+func (c *call) shortenDeadline(body any) *schema.Problem {
 	given, ok := body.(map[string]any)["timeout_ms"].(json.Number)
 	if !ok {
 		return nil
@@ -164,8 +165,11 @@ func (c *call) shortenDeadline(body any) *Problem {
 	most := c.api.options.Timeout
 	n, err := given.Int64()
 	if err != nil || n > most.Milliseconds() {
-		return newProblem("out_of_range", fmt.Sprintf("/timeout_ms is %s; it may be at most %d.", given, most.Milliseconds()),
-			ProblemField{Pointer: "/timeout_ms", Detail: fmt.Sprintf("is more than %d", most.Milliseconds())})
+		return schema.NewProblem(
+			"out_of_range",
+			fmt.Sprintf("/timeout_ms is %s; it may be at most %d.", given, most.Milliseconds()),
+			schema.ProblemField{Pointer: "/timeout_ms", Detail: fmt.Sprintf("is more than %d", most.Milliseconds())},
+		)
 	}
 	c.clock.shorten(time.Duration(n)*time.Millisecond, time.Since(exchangeOf(c.r.Context()).arrived))
 	return nil
@@ -186,10 +190,10 @@ type batch struct {
 	r     *http.Request
 	clock *clock
 
-	problems []*Problem // of the searches that are not asked, nil for the others
-	next     int        // the search that is answered next
-	most     int        // bytes that the answers may have together
-	left     int        // of them
+	problems []*schema.Problem // of the searches that are not asked, nil for the others
+	next     int               // the search that is answered next
+	most     int               // bytes that the answers may have together
+	left     int               // of them
 	failed   int
 	begun    bool // the header has been sent
 }
@@ -205,7 +209,7 @@ func (b *batch) deliver(answer search.Answer) error {
 	}
 	if answer.Err != nil {
 		p := problemOf(b.r.Context(), answer.Err)
-		exchangeOf(b.r.Context()).cause = p.cause
+		exchangeOf(b.r.Context()).cause = p.Cause
 		return b.refuse(p)
 	}
 	answer.Response.RequestID = exchangeOf(b.r.Context()).requestID
@@ -213,7 +217,7 @@ func (b *batch) deliver(answer search.Answer) error {
 	var line bytes.Buffer
 	err := b.api.encodeInTurn(b.clock.ctx, &line, answer.Response)
 	if err != nil && b.clock.over() {
-		return b.refuse(newProblem("deadline", sentence(search.BatchOver)))
+		return b.refuse(schema.NewProblem("deadline", schema.Sentence(search.BatchOver)))
 	}
 	if err != nil {
 		return err
@@ -221,7 +225,7 @@ func (b *batch) deliver(answer search.Answer) error {
 	text := line.Bytes()
 	if len(text) > b.left {
 		return b.refuse(
-			newProblem(
+			schema.NewProblem(
 				"answer_too_large",
 				fmt.Sprintf(
 					"The answers of the whole batch have more than %d bytes (limits.answer_bytes) with this one. Send fewer searches at once, or name in fields only what you need.",
@@ -248,7 +252,7 @@ func (b *batch) refusals() error {
 }
 
 // refuse answers the next search with a problem.
-func (b *batch) refuse(p *Problem) error {
+func (b *batch) refuse(p *schema.Problem) error {
 	b.failed++
 	addressed := *p
 	addressed.Errors = nil
@@ -269,7 +273,7 @@ func (b *batch) send(text []byte) error {
 	before := ","
 	if !b.begun {
 		b.begun = true
-		b.w.Header().Set("Content-Type", typeJSON)
+		b.w.Header().Set("Content-Type", schema.TypeJSON)
 		b.w.Header().Set("Cache-Control", "no-store")
 		before = `{"answers":[`
 	}

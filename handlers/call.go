@@ -7,12 +7,14 @@ import (
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"example.org/conclave/handlers/schema"
 )
 
 // call is one request on the way through its route.
 type call struct {
 	api       *API
-	operation *operation
+	operation *schema.Operation
 	cost      Cost
 	w         http.ResponseWriter
 	r         *http.Request
@@ -34,7 +36,7 @@ type none struct{}
 func serveJSON[In, Out any](do func(*API, *call, In) (Out, error)) func(*API, *call) error {
 	return func(a *API, c *call) error {
 		var in In
-		if c.operation.body != nil {
+		if c.operation.Body != nil {
 			if err := c.decodeBody(&in); err != nil {
 				return err
 			}
@@ -59,7 +61,7 @@ func (c *call) decodeBody(into any) error {
 		return err
 	}
 	return c.computeBody(func() error {
-		if p := decode(c.operation.body, body, maxViolations, into); p != nil {
+		if p := schema.Decode(c.operation.Body, body, schema.MaxViolations, into); p != nil {
 			return p
 		}
 		return nil
@@ -70,7 +72,7 @@ func (c *call) decodeBody(into any) error {
 // caller's key may use it now. Otherwise it returns the problem. It sets c.name and c.query.
 func (c *call) check() (err error) {
 	o := c.operation
-	if err := c.api.require(c.r.Context(), o.scope); err != nil {
+	if err := c.api.require(c.r.Context(), o.Scope); err != nil {
 		return err
 	}
 	if key := exchangeOf(c.r.Context()).key; key != nil && c.cost.kind != probing {
@@ -78,24 +80,24 @@ func (c *call) check() (err error) {
 			return p
 		}
 	}
-	if err := acceptable(c.r, o.produces); err != nil {
+	if err := acceptable(c.r, o.Produces); err != nil {
 		return err
 	}
-	if o.takes != nil {
+	if o.Takes != nil {
 		if err := declared(c.r, o); err != nil {
 			return err
 		}
 	} else if c.r.ContentLength != 0 {
-		return newProblem("unexpected_body", fmt.Sprintf("%s takes its parameters from the path and the query string; the body would be ignored.", c.r.Method))
+		return schema.NewProblem("unexpected_body", fmt.Sprintf("%s takes its parameters from the path and the query string; the body would be ignored.", c.r.Method))
 	}
-	if prefix, _, ok := strings.Cut(o.path, "{"); ok {
+	if prefix, _, ok := strings.Cut(o.Path, "{"); ok {
 		c.name, err = lastOf(c.r, prefix)
 		if err != nil {
 			return err
 		}
 	}
-	if o.strict {
-		c.query, err = o.readQuery(c.r.URL.RawQuery)
+	if o.Strict {
+		c.query, err = o.ReadQuery(c.r.URL.RawQuery)
 	}
 	return err
 }
@@ -109,9 +111,9 @@ func lastOf(r *http.Request, prefix string) (rest string, err error) {
 	}
 	switch {
 	case err != nil || !utf8.ValidString(rest):
-		return "", newProblem("invalid_utf8", "The path has to be UTF-8, percent-encoded.")
+		return "", schema.NewProblem("invalid_utf8", "The path has to be UTF-8, percent-encoded.")
 	case rest == "":
-		return "", newProblem("no_such_path", fmt.Sprintf("The path ends after %s; a name or id is missing.", prefix))
+		return "", schema.NewProblem("no_such_path", fmt.Sprintf("The path ends after %s; a name or id is missing.", prefix))
 	}
 	return rest, nil
 }

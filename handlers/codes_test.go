@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
@@ -39,7 +40,7 @@ func provoked(answer []byte) {
 
 // unprovoked returns 1, and says which, where a code of the document came in no answer.
 func unprovoked() int {
-	missing := slices.Sorted(maps.Keys(theDocument().conditions))
+	missing := slices.Sorted(maps.Keys(schema.APIDocument().Conditions))
 	missing = slices.DeleteFunc(missing, func(code string) bool { return seenCodes.codes[code] })
 	if len(missing) == 0 {
 		return 0
@@ -50,9 +51,9 @@ func unprovoked() int {
 
 // TestCodesInSource: what the packages that answer call a code is one of the document's.
 func TestCodesInSource(t *testing.T) {
-	made := regexp.MustCompile(`\b(?:newProblem|add|fail|Refuse)\("([a-z0-9_]+)", |\b[Cc]ode(?: =|:) "([a-z0-9_]+)"`)
+	made := regexp.MustCompile(`\b(?:[nN]ewProblem|add|fail|Refuse)\("([a-z0-9_]+)", |\b[Cc]ode(?: =|:) "([a-z0-9_]+)"`)
 	n := 0
-	for _, folder := range []string{".", "../search", "../internal/jobs", "../internal/server"} {
+	for _, folder := range []string{".", "schema", "../search", "../internal/jobs", "../internal/server"} {
 		files, err := filepath.Glob(folder + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +66,7 @@ func TestCodesInSource(t *testing.T) {
 			for _, found := range made.FindAllSubmatch(text, -1) {
 				code := string(found[1]) + string(found[2])
 				n++
-				if _, ok := theDocument().conditions[code]; !ok && !strings.HasSuffix(file, "_test.go") &&
+				if _, ok := schema.APIDocument().Conditions[code]; !ok && !strings.HasSuffix(file, "_test.go") &&
 					code != "not_comparable" { // never served
 					t.Errorf("%s: %s is not in openapi.yaml", file, code)
 				}
@@ -87,12 +88,12 @@ func TestRareCodes(t *testing.T) {
 	}
 	s := start(t, Options{})
 	for body, code := range map[string]string{
-		`{"question":"x","fusion":["rrf","rrf"]}`:                              "duplicate_method",
-		`{"question":"x","experts":["wiki","wiki"]}`:                           "duplicate_expert",
-		`{"question":"x","fusion":"muf","experts":[]}`:                         "needs_experts",
-		`{"question":"x","fields":[` + strings.Repeat("1,", maxValues) + "1]}": "too_many_values",
+		`{"question":"x","fusion":["rrf","rrf"]}`:                                     "duplicate_method",
+		`{"question":"x","experts":["wiki","wiki"]}`:                                  "duplicate_expert",
+		`{"question":"x","fusion":"muf","experts":[]}`:                                "needs_experts",
+		`{"question":"x","fields":[` + strings.Repeat("1,", schema.MaxValues) + "1]}": "too_many_values",
 	} {
-		expect(s.post("/v1/search", body), newProblem(code, "").Status, code)
+		expect(s.post("/v1/search", body), schema.NewProblem(code, "").Status, code)
 	}
 	expect(s.post("/v1/search", `{"question":"x","answer":true}`), 422, "needs_reader")
 	expect(s.post("/v1/search", `{"question":"x","rerank":{"passages":5}}`), 422, "needs_reranker")
@@ -184,17 +185,17 @@ func TestEveryCode(t *testing.T) {
 			Responses map[string]struct{ Description string }
 		}
 	}
-	if err := json.Unmarshal(theDocument().json, &document); err != nil {
+	if err := json.Unmarshal(schema.APIDocument().JSON, &document); err != nil {
 		t.Fatal(err)
 	}
 	for _, listed := range document.Problems {
-		p := newProblem(listed.Code, "x")
+		p := schema.NewProblem(listed.Code, "x")
 		if p.Code != listed.Code || p.Status != listed.Status || p.Title == "" ||
 			!strings.HasSuffix(p.Type, "#problem-"+listed.Code) {
 			t.Errorf("%+v", p)
 		}
 		// No operation answers 405: another method of its path does.
-		if r, some := document.Components.Responses[problemName(p.Status)]; (some || p.Status != 405) &&
+		if r, some := document.Components.Responses[schema.ProblemName(p.Status)]; (some || p.Status != 405) &&
 			!strings.Contains(r.Description, "`"+p.Code+"`") {
 			t.Errorf("the responses do not name %s", p.Code)
 		}

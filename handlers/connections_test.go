@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.org/conclave/handlers/schema"
 )
 
 const askLive = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -92,7 +94,7 @@ func TestSlowRequestsGiveWay(t *testing.T) {
 	uploaded := make(chan received, 1)
 	go func() {
 		request, _ := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages", body)
-		request.Header.Set("Content-Type", typeLines)
+		request.Header.Set("Content-Type", schema.TypeLines)
 		response, err := s.client.Do(request)
 		if err != nil {
 			t.Error(err)

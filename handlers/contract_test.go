@@ -13,6 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/jobs"
 )
 
@@ -29,7 +30,7 @@ type contract struct {
 const documentURL = "https://conclave.example/openapi.json"
 
 var theContract = sync.OnceValues(func() (*contract, error) {
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(theDocument().json))
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.APIDocument().JSON))
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func (c *contract) check(method, path string, r received) error {
 	if op == nil {
 		return nil // a path that is not there, or a page
 	}
-	if r.Header.Get("Content-Type") == typeProblem && op["tags"].([]any)[0] == any(othersTag) &&
+	if r.Header.Get("Content-Type") == schema.TypeProblem && op["tags"].([]any)[0] == any(schema.OthersTag) &&
 		(r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusMethodNotAllowed) {
 		return nil // the server under test has no adapters
 	}
@@ -162,7 +163,7 @@ func (c *contract) check(method, path string, r received) error {
 	}
 	of := "/schema"
 	texts := [][]byte{r.body}
-	if contentType == typeLines {
+	if contentType == schema.TypeLines {
 		of = "/schema/contentSchema"
 		texts = bytes.Split(bytes.TrimSuffix(r.body, []byte("\n")), []byte("\n"))
 	}
@@ -171,7 +172,7 @@ func (c *contract) check(method, path string, r received) error {
 		return err
 	}
 	for _, text := range texts {
-		if contentType == typeLines && len(text) == 0 && len(texts) == 1 {
+		if contentType == schema.TypeLines && len(text) == 0 && len(texts) == 1 {
 			continue // an upload without a line
 		}
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -252,14 +253,15 @@ func TestRequestExamples(t *testing.T) {
 		if strings.HasPrefix(path, "/v1/collections") {
 			continue // TestCreated, and the same by another path
 		}
-		if lines, ok := at(item, "post", "requestBody", "content", typeLines, "example").(string); ok {
+		if lines, ok := at(item, "post", "requestBody", "content", schema.TypeLines, "example").(string); ok {
 			n++
-			if r := writing.send(http.MethodPost, path, lines, "Content-Type", typeLines); r.StatusCode != http.StatusOK ||
+			r := writing.send(http.MethodPost, path, lines, "Content-Type", schema.TypeLines)
+			if r.StatusCode != http.StatusOK ||
 				r.Header.Get("Conclave-Accepted") != "2" {
 				t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
 			}
 		}
-		example := at(item, "put", "requestBody", "content", typeJSON, "example")
+		example := at(item, "put", "requestBody", "content", schema.TypeJSON, "example")
 		if example != nil && strings.HasPrefix(path, "/v1/passages/") {
 			n++
 			body, err := json.Marshal(example)
@@ -270,8 +272,8 @@ func TestRequestExamples(t *testing.T) {
 				t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
 			}
 		}
-		example = at(item, "post", "requestBody", "content", typeJSON, "example")
-		if tags, _ := at(item, "post", "tags").([]any); example == nil || slices.Contains(tags, any(othersTag)) {
+		example = at(item, "post", "requestBody", "content", schema.TypeJSON, "example")
+		if tags, _ := at(item, "post", "tags").([]any); example == nil || slices.Contains(tags, any(schema.OthersTag)) {
 			continue // of adapters: TestAdaptersAsDocumented
 		}
 		n++

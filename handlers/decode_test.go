@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 )
 
@@ -24,7 +25,7 @@ func FuzzParseJSON(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, problem := parseJSON(data)
+		got, problem := schema.ParseJSON(data)
 		if problem == nil {
 			decoder := json.NewDecoder(bytes.NewReader(data))
 			decoder.UseNumber()
@@ -76,9 +77,13 @@ func FuzzSearchBody(f *testing.F) {
 	)
 	f.Add([]byte(`{"question":"how","k":9007199254740993,"fusion":{},"fields":[["title"]]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		body, problem := parseJSON(data)
+		body, problem := schema.ParseJSON(data)
 		if problem == nil {
-			_, problem = searchRequest(search.Limits{K: 1000, Candidates: 1000, Timeout: 10 * time.Second}, body, maxViolations)
+			_, problem = searchRequest(
+				search.Limits{K: 1000, Candidates: 1000, Timeout: 10 * time.Second},
+				body,
+				schema.MaxViolations,
+			)
 		}
 		if problem != nil {
 			if problem.Status < 400 || problem.Status >= 500 || problem.Detail == "" {
@@ -99,14 +104,14 @@ func FuzzSearchBody(f *testing.F) {
 // TestIntegers takes whole numbers however they are written.
 func TestIntegers(t *testing.T) {
 	for text, want := range map[string]int{"10": 10, "10.0": 10, "1e1": 10, "1E+1": 10, "100e-1": 10, "1.0e1": 10} {
-		body, problem := parseJSON([]byte(`{"question":"x","k":` + text + `}`))
+		body, problem := schema.ParseJSON([]byte(`{"question":"x","k":` + text + `}`))
 		if problem != nil {
 			t.Fatal(problem)
 		}
 		request, problem := searchRequest(
 			search.Limits{K: 1000, Candidates: 1000, Timeout: 10 * time.Second},
 			body,
-			maxViolations,
+			schema.MaxViolations,
 		)
 		if problem != nil || request.K != want {
 			t.Errorf("%s: %d, %v", text, request.K, problem)

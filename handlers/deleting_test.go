@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/jobs"
 )
 
@@ -45,7 +46,7 @@ func TestDeletePassages(t *testing.T) {
 		}
 	}
 	if r := s.send(http.MethodDelete, "/v1/passages", `{"filter":{"tags_any":["a"]}}`, "Content-Type",
-		typeJSON); r.problem(
+		schema.TypeJSON); r.problem(
 		t,
 	).Code != "unexpected_body" {
 		t.Errorf("a body: %d %s", r.StatusCode, r.body)

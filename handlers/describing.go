@@ -1,9 +1,11 @@
 package handlers
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
@@ -104,4 +106,24 @@ func typeOf(v conditions.Value) conditions.Type {
 		}
 	}
 	return conditions.Numeric
+}
+
+// getOpenAPI returns the handler that serves openapi.yaml as JSON or, for TypeYAML, as YAML.
+func getOpenAPI(contentType string) func(*API, *call) error {
+	return func(_ *API, c *call) error {
+		text := schema.APIDocument().JSON
+		err := c.compute(func() (err error) {
+			if contentType == schema.TypeYAML {
+				text, err = schema.APIDocument().YAML()
+			}
+			if err == nil {
+				text, err = describedAt(text, BasePath(c.r.Context()))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return c.sendOnce(contentType, text)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
@@ -56,8 +57,8 @@ func typesOfDocument() map[string]reflect.Type {
 		"Passage": reflect.TypeFor[PlacedPassage](), "PassageList": reflect.TypeFor[PassageList](),
 		"ExpertList": reflect.TypeFor[ExpertList](),
 		"Expert":     reflect.TypeFor[learned.ExpertInfo](), "Calibration": reflect.TypeFor[learned.CalibrationInfo](), "ReliabilityBin": reflect.TypeFor[learned.ReliabilityBin](), "Limits": reflect.TypeFor[Limits](),
-		"LimitDefaults": reflect.TypeFor[LimitDefaults](), "Health": reflect.TypeFor[Health](), "Component": reflect.TypeFor[Component](), "Backlog": reflect.TypeFor[Backlog](),
-		"Problem": reflect.TypeFor[Problem](), "ProblemField": reflect.TypeFor[ProblemField](),
+		"LimitDefaults": reflect.TypeFor[LimitDefaults](), "Health": reflect.TypeFor[Health](), "Component": reflect.TypeFor[schema.Component](), "Backlog": reflect.TypeFor[Backlog](),
+		"Problem": reflect.TypeFor[schema.Problem](), "ProblemField": reflect.TypeFor[schema.ProblemField](),
 		"WriteResult":     reflect.TypeFor[WriteResult](),
 		"DocumentsResult": reflect.TypeFor[jobs.DocumentsResult](),
 		"FusionMethod":    reflect.TypeFor[search.MethodInfo](),
@@ -166,7 +167,7 @@ func TestSchemasAreTheTypes(t *testing.T) {
 		for field, of := range fields {
 			property := properties[field]
 			if ref, ok := at(property, "$ref").(string); ok {
-				property = schemas[strings.TrimPrefix(ref, schemaPrefix)]
+				property = schemas[strings.TrimPrefix(ref, schema.SchemaPrefix)]
 			}
 			optional := strings.Contains(of.Tag.Get("json"), ",omit")
 			if must := slices.Contains(strings.Fields(strings.Trim(required, "[]")), field); must == optional &&
@@ -240,7 +241,7 @@ func TestSchemasAreEnforced(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2000 {
-			body, _ := parseJSON([]byte(good[name]))
+			body, _ := schema.ParseJSON([]byte(good[name]))
 			object := body.(map[string]any)
 			for range rng.IntN(3) {
 				keys := append(slices.Sorted(maps.Keys(object)), "unknown")
@@ -256,10 +257,10 @@ func TestSchemasAreEnforced(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := library.Validate(object)
-			found := checker{most: maxViolations}
-			found.check(theDocument().schemas[name], body, "")
-			if (want == nil) != (found.problem() == nil) {
-				t.Errorf("seed %d: %s: %s: %v, and the library: %v", seed, name, text, found.problem(), want)
+			found := schema.Checker{Most: schema.MaxViolations}
+			found.Check(schema.APIDocument().Schemas[name], body, "")
+			if (want == nil) != (found.Problem() == nil) {
+				t.Errorf("seed %d: %s: %s: %v, and the library: %v", seed, name, text, found.Problem(), want)
 			}
 			if want == nil {
 				taken++

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.org/conclave/handlers/schema"
 )
 
 // TestAdaptersAsDocumented: every adapter of the program is in the document; what it takes and answers
@@ -34,11 +36,11 @@ func TestAdaptersAsDocumented(t *testing.T) {
 	for _, x := range walked {
 		of[x.Method+" "+x.Path] = x
 		template, op := c.operation(x.Method, x.Path)
-		if template != x.Path || op["tags"].([]any)[0] != othersTag {
+		if template != x.Path || op["tags"].([]any)[0] != schema.OthersTag {
 			t.Errorf("%s %s is not in the document", x.Method, x.Path)
 			continue
 		}
-		if example := at(op, "requestBody", "content", typeJSON, "example"); example != nil {
+		if example := at(op, "requestBody", "content", schema.TypeJSON, "example"); example != nil {
 			examples++
 			text, err := json.Marshal(example)
 			if err != nil {
@@ -48,10 +50,10 @@ func TestAdaptersAsDocumented(t *testing.T) {
 			path := strings.NewReplacer("{collection}", "c", "{file}", "file-YmVlcw").Replace(x.Path)
 			// Nothing here reranks, and there are no documents.
 			missing := strings.Contains(x.Path, "rerank") || strings.Contains(x.Path, "/files")
-			if w := ask(x.Method, path, body, typeJSON); w.Code != http.StatusOK && !missing {
+			if w := ask(x.Method, path, body, schema.TypeJSON); w.Code != http.StatusOK && !missing {
 				t.Errorf("%s %s: %d %s", x.Method, x.Path, w.Code, w.Body)
 			}
-			if w := ask(x.Method, path, body[:len(body)-1]+`,"unheard":1}`, typeJSON); (w.Code < 400) != slices.Contains(takeOthers, x.Path) && x.Path != "/mcp" {
+			if w := ask(x.Method, path, body[:len(body)-1]+`,"unheard":1}`, schema.TypeJSON); (w.Code < 400) != slices.Contains(takeOthers, x.Path) && x.Path != "/mcp" {
 				t.Errorf("%s %s takes what it does not know: %d", x.Method, x.Path, w.Code)
 			}
 		}

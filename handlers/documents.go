@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/keeping"
@@ -79,7 +79,7 @@ func (a *API) getDocument(c *call) error {
 	}
 	switch {
 	case errors.Is(err, keeping.ErrChanging):
-		return newProblem("unavailable", sentence(err.Error()))
+		return schema.NewProblem("unavailable", schema.Sentence(err.Error()))
 	case err != nil:
 		return err
 	case !ok, all != nil && len(all) < out.Passages && identity.IsRestricted(ctx): // a part that may not be seen
@@ -108,13 +108,13 @@ func (a *API) getDocument(c *call) error {
 func joined(passages []corpus.Passage) (string, error) {
 	text, err := corpus.JoinDocument(passages)
 	if err != nil {
-		return "", newProblem("unavailable", "The document's text cannot be put together: "+err.Error()).because(err)
+		return "", schema.NewProblem("unavailable", "The document's text cannot be put together: "+err.Error()).Because(err)
 	}
 	return text, nil
 }
 
-func unknownDocument(id string) *Problem {
-	return newProblem("unknown_document", fmt.Sprintf("There is no document %s.", wording.Quote(id)))
+func unknownDocument(id string) *schema.Problem {
+	return schema.NewProblem("unknown_document", fmt.Sprintf("There is no document %s.", wording.Quote(id)))
 }
 
 // passageGetter returns what reads passages as they were acknowledged last where the server
@@ -172,10 +172,10 @@ func (c *call) listLimit(most int) (int, error) {
 	n, err := given.Int64()
 	if err != nil || n < 1 || n > int64(most) {
 		detail := fmt.Sprintf("has to be from 1 to %d", most)
-		return 0, newProblem(
+		return 0, schema.NewProblem(
 			"out_of_range",
 			fmt.Sprintf("limit is %s; it %s.", given, detail),
-			ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail},
+			schema.ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail},
 		)
 	}
 	return int(n), nil
@@ -183,9 +183,3 @@ func (c *call) listLimit(most int) (int, error) {
 
 // documentPath returns the path of a document.
 func documentPath(id string) string { return "/documents/" + url.PathEscape(id) }
-
-// takesFiles reports whether an operation takes files of any type.
-func (o *operation) takesFiles() bool { return slices.Contains(o.takes, anyType) }
-
-// anyType is that of a body whose type is found out.
-const anyType = "*/*"

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"example.org/conclave/documents"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/store"
@@ -31,7 +32,7 @@ func (a *API) documentWriter(reads bool) (*keeping.Keeper, *writing, error) {
 	}
 	k := a.keeper.Load()
 	if k == nil {
-		return nil, nil, newProblem("not_written", "This server was not set up to read documents.")
+		return nil, nil, schema.NewProblem("not_written", "This server was not set up to read documents.")
 	}
 	return k, w, nil
 }
@@ -96,7 +97,7 @@ func (a *API) deleteDocument(c *call) error {
 }
 
 // documentCondition reads If-Match and If-None-Match.
-func documentCondition(r *http.Request) (keeping.Condition, *Problem) {
+func documentCondition(r *http.Request) (keeping.Condition, *schema.Problem) {
 	var change store.Change
 	p := readConditions(r, &change)
 	return keeping.Condition{IfMatch: change.IfMatch, IfAbsent: change.IfAbsent}, p
@@ -123,21 +124,21 @@ func documentProblem(err error) error {
 	var version *store.VersionError
 	switch {
 	case errors.As(err, &unreadable):
-		detail := sentence(unreadable.Error())
+		detail := schema.Sentence(unreadable.Error())
 		switch unreadable.Reason {
 		case documents.Unsupported:
-			return newProblem("unsupported_media_type", detail)
+			return schema.NewProblem("unsupported_media_type", detail)
 		case documents.TooLarge:
-			return newProblem("body_too_large", detail)
+			return schema.NewProblem("body_too_large", detail)
 		}
-		return newProblem("unreadable_document", detail,
-			ProblemField{Pointer: "", Detail: string(unreadable.Reason)})
+		return schema.NewProblem("unreadable_document", detail,
+			schema.ProblemField{Pointer: "", Detail: string(unreadable.Reason)})
 	case errors.As(err, &field):
-		return newProblem("invalid_document", sentence("the document cannot be stored: "+err.Error()))
+		return schema.NewProblem("invalid_document", schema.Sentence("the document cannot be stored: "+err.Error()))
 	case errors.As(err, &version):
-		return newProblem("version_mismatch", sentence(version.OfDocument()))
+		return schema.NewProblem("version_mismatch", schema.Sentence(version.OfDocument()))
 	case errors.Is(err, store.ErrTooMuch):
-		return newProblem("body_too_large", sentence(err.Error()))
+		return schema.NewProblem("body_too_large", schema.Sentence(err.Error()))
 	}
 	return storeProblem(err)
 }
@@ -165,7 +166,7 @@ func (a *API) kept(c *call, writer *writing, result keeping.Result) error {
 }
 
 // describeByQuery reads what the query string says of a document.
-func describeByQuery(f *keeping.File, c *call) *Problem {
+func describeByQuery(f *keeping.File, c *call) *schema.Problem {
 	text := func(name string) string { s, _ := c.query[name].(string); return s }
 	f.Title, f.Source = text("title"), text("source")
 	f.Tags = texts(c.query["tags"])
@@ -181,19 +182,19 @@ func describeByQuery(f *keeping.File, c *call) *Problem {
 }
 
 // checkEncoding returns the problem of an encoding that does not exist; "" is none.
-func checkEncoding(name string) *Problem {
+func checkEncoding(name string) *schema.Problem {
 	if err := documents.CheckEncoding(name); err != nil {
-		return newProblem("unknown_value", sentence(err.Error()),
-			ProblemField{Pointer: "/encoding", Parameter: "encoding", Detail: err.Error()})
+		return schema.NewProblem("unknown_value", schema.Sentence(err.Error()),
+			schema.ProblemField{Pointer: "/encoding", Parameter: "encoding", Detail: err.Error()})
 	}
 	return nil
 }
 
 // describe reads what has a form, the time and the metadata, where they were given.
-func describe(f *keeping.File, said map[string]string) *Problem {
-	wrong := func(name, detail string) *Problem {
-		return newProblem("invalid_document", fmt.Sprintf("%s %s.", name, detail),
-			ProblemField{Pointer: "/" + name, Parameter: name, Detail: detail})
+func describe(f *keeping.File, said map[string]string) *schema.Problem {
+	wrong := func(name, detail string) *schema.Problem {
+		return schema.NewProblem("invalid_document", fmt.Sprintf("%s %s.", name, detail),
+			schema.ProblemField{Pointer: "/" + name, Parameter: name, Detail: detail})
 	}
 	if modified, given := said["modified"]; given {
 		var err error
@@ -206,7 +207,7 @@ func describe(f *keeping.File, said map[string]string) *Problem {
 	if !given {
 		return nil
 	}
-	parsed, p := parseJSON([]byte(metadata))
+	parsed, p := schema.ParseJSON([]byte(metadata))
 	if p != nil {
 		return p
 	}
@@ -219,9 +220,9 @@ func describe(f *keeping.File, said map[string]string) *Problem {
 }
 
 // readForm reads a form: the part file, and what other parts say of it.
-func readForm(f *keeping.File, body []byte, boundary string) *Problem {
-	broken := func(detail string) *Problem {
-		return newProblem("invalid_document", "The form cannot be read: "+detail)
+func readForm(f *keeping.File, body []byte, boundary string) *schema.Problem {
+	broken := func(detail string) *schema.Problem {
+		return schema.NewProblem("invalid_document", "The form cannot be read: "+detail)
 	}
 	if boundary == "" {
 		return broken("Content-Type names no boundary.")
@@ -235,11 +236,11 @@ func readForm(f *keeping.File, body []byte, boundary string) *Problem {
 			break
 		}
 		if err != nil {
-			return broken(sentence(err.Error()))
+			return broken(schema.Sentence(err.Error()))
 		}
 		data, err := io.ReadAll(part)
 		if err != nil {
-			return broken(sentence(err.Error()))
+			return broken(schema.Sentence(err.Error()))
 		}
 		switch name := part.FormName(); name {
 		case "file":
@@ -261,7 +262,7 @@ func readForm(f *keeping.File, body []byte, boundary string) *Problem {
 				"it has a part %.80q; those that are known are file, title, source, encoding, modified, tags and metadata.", name))
 		}
 		if name := part.FormName(); name != "file" && !utf8.Valid(data) {
-			return newProblem("invalid_utf8", fmt.Sprintf("The part %s of the form is not UTF-8.", name))
+			return schema.NewProblem("invalid_utf8", fmt.Sprintf("The part %s of the form is not UTF-8.", name))
 		}
 	}
 	if !given {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"example.org/conclave/handlers/schema"
+
 	"github.com/go-chi/chi/v5"
 )
 
@@ -74,17 +76,17 @@ type registration struct {
 
 // open registers an operation. It is the only way to a router's routes: whoever comes
 // in was let in, at this cost.
-func (a *API) open(router chi.Router, o operation, cost Cost, handle func(*API, *call) error) error {
+func (a *API) open(router chi.Router, o schema.Operation, cost Cost, handle func(*API, *call) error) error {
 	if err := cost.check(); err != nil {
-		return fmt.Errorf("handlers: %s %s: %w", o.method, o.path, err)
+		return fmt.Errorf("handlers: %s %s: %w", o.Method, o.Path, err)
 	}
 	// A passage's id is the rest of the path, since ids may have slashes
 	// (wiki/42); written as %2F they arrive here too.
-	pattern := strings.Replace(o.path, "passages/{id}", "passages/*", 1)
+	pattern := strings.Replace(o.Path, "passages/{id}", "passages/*", 1)
 	pattern = strings.Replace(pattern, "documents/{id}", "documents/*", 1)
 	pattern = strings.Replace(pattern, "originals/{id}", "originals/*", 1)
-	served := []string{o.method}
-	if o.method == http.MethodGet {
+	served := []string{o.Method}
+	if o.Method == http.MethodGet {
 		served = append(served, http.MethodHead)
 	}
 	for _, method := range served {
@@ -97,9 +99,9 @@ func (a *API) open(router chi.Router, o operation, cost Cost, handle func(*API, 
 // serve returns the way of every request to its route: may the caller, does it take what
 // is produced, is its body of a type that is taken, are its parameters known, and is
 // there a place for it.
-func (a *API) serve(o *operation, cost Cost, handle func(*API, *call) error) http.Handler {
+func (a *API) serve(o *schema.Operation, cost Cost, handle func(*API, *call) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		exchangeOf(r.Context()).route = o.documentedPath(r.Context())
+		exchangeOf(r.Context()).route = documentedPath(r.Context(), o)
 		c := &call{api: a, operation: o, cost: cost, w: w, r: r, status: http.StatusOK}
 		defer c.leave()
 		err := c.check()
@@ -126,7 +128,7 @@ func (c *call) enter() error {
 	switch {
 	case c.cost.kind == probing:
 		return nil
-	case c.operation.takes == nil:
+	case c.operation.Takes == nil:
 		return c.arrived(exchangeOf(c.r.Context()).arrived)
 	}
 	if p := c.api.refusedNow(exchangeOf(c.r.Context()).group, c.cost.kind == searching); p != nil {

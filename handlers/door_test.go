@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"example.org/conclave/documents"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
@@ -149,7 +150,7 @@ func everything(t *testing.T, api *API, key ...string) (all []visitor) {
 			path:        path,
 			cost:        e.cost,
 			page:        pagesToo[path],
-			contentType: typeJSON,
+			contentType: schema.TypeJSON,
 		}
 		switch {
 		case e.method == http.MethodPost || e.method == http.MethodPut:
@@ -163,7 +164,7 @@ func everything(t *testing.T, api *API, key ...string) (all []visitor) {
 			v.path += "?tags_any=x"
 		}
 		if path == "/v1/passages" && e.method == http.MethodPost {
-			v.contentType = typeLines
+			v.contentType = schema.TypeLines
 		}
 		if path == "/v1/files" {
 			v.contentType = "multipart/form-data; boundary=b"
@@ -173,7 +174,7 @@ func everything(t *testing.T, api *API, key ...string) (all []visitor) {
 	if len(all) < 50 {
 		t.Fatalf("there are %d operations alone", len(all))
 	}
-	mcp := visitor{method: http.MethodPost, path: "/mcp", body: known["/mcp"], contentType: typeJSON}
+	mcp := visitor{method: http.MethodPost, path: "/mcp", body: known["/mcp"], contentType: schema.TypeJSON}
 	var listed struct {
 		Result struct{ Tools []struct{ Name string } }
 	}
@@ -270,11 +271,15 @@ func TestOneDoor(t *testing.T) {
 // TestDoorCountsRates: of everything, the third request of a caller who may send two is
 // refused, but for probes.
 func TestDoorCountsRates(t *testing.T) {
-	keys := []Key{{Name: "lists", SHA256: sha256.Sum256([]byte("lists")), Scopes: []Scope{ScopeAdmin}}}
+	keys := []Key{{Name: "lists", SHA256: sha256.Sum256([]byte("lists")), Scopes: []schema.Scope{schema.ScopeAdmin}}}
 	for i := range 1000 {
 		keys = append(
 			keys,
-			Key{Name: fmt.Sprint(i), SHA256: sha256.Sum256([]byte(fmt.Sprint(i))), Scopes: []Scope{ScopeAdmin}},
+			Key{
+				Name:   fmt.Sprint(i),
+				SHA256: sha256.Sum256([]byte(fmt.Sprint(i))),
+				Scopes: []schema.Scope{schema.ScopeAdmin},
+			},
 		)
 	}
 	open, _ := walkedAPI(t, Options{})
@@ -285,7 +290,8 @@ func TestDoorCountsRates(t *testing.T) {
 			codes = append(codes, v.visit(t, api, t.Context(), fmt.Sprint(i)).Code)
 		}
 		never := isProbePath(v.path)
-		if refused := codes[2] == http.StatusTooManyRequests; refused == never || codes[1] == http.StatusTooManyRequests {
+		if refused := codes[2] == http.StatusTooManyRequests; refused == never ||
+			codes[1] == http.StatusTooManyRequests {
 			t.Errorf("%s: %v", v.name, codes)
 		}
 	}
@@ -369,7 +375,7 @@ func TestDoorNeedsRoom(t *testing.T) {
 // TestNothingWithoutCost: an adapter or a route that does not say what it costs is not
 // served, and there is no other way to the routes than open, nor to the engine than the door.
 func TestNothingWithoutCost(t *testing.T) {
-	x := echoing(ScopeSearch)
+	x := echoing(schema.ScopeSearch)
 	x.Cost = Cost{}
 	control, err := overload.New(1, 1, time.Now)
 	if err != nil {
@@ -385,7 +391,8 @@ func TestNothingWithoutCost(t *testing.T) {
 	}
 	api := newAPI(t, Options{Adapters: walked})
 	api.registrations = nil
-	if err := api.open(chi.NewRouter(), operation{method: "GET", path: "/x"}, Cost{}, (*API).getMetrics); err == nil {
+	some := schema.Operation{Method: "GET", Path: "/x"}
+	if err := api.open(chi.NewRouter(), some, Cost{}, (*API).getMetrics); err == nil {
 		t.Error("a route without a cost")
 	}
 	built, err := api.route()
@@ -412,7 +419,8 @@ func TestNothingWithoutCost(t *testing.T) {
 	may := map[string]bool{"engine.go": true, "admittedengine.go": true, "health.go": true, "serve.go": true}
 	for name, file := range sources(t) {
 		ast.Inspect(file, func(n ast.Node) bool {
-			if call, ok := n.(*ast.SelectorExpr); ok && (call.Sel.Name == "loaded" || call.Sel.Name == "engine") && !may[name] {
+			if call, ok := n.(*ast.SelectorExpr); ok && (call.Sel.Name == "loaded" || call.Sel.Name == "engine") &&
+				!may[name] {
 				if of, ok := call.X.(*ast.Ident); ok && (of.Name == "a" || of.Name == "api") {
 					t.Errorf("%s takes the engine past the door", name)
 				}
@@ -467,7 +475,7 @@ func TestBatchOver(t *testing.T) {
 		name:        "a batch",
 		method:      http.MethodPost,
 		path:        batchPath,
-		contentType: typeJSON,
+		contentType: schema.TypeJSON,
 		body:        `{"timeout_ms":80,"searches":[` + strings.Join(searches, ",") + `]}`,
 	}
 	w := v.visit(t, api, t.Context(), "")

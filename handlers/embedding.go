@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/lookup"
 )
@@ -25,7 +26,13 @@ func (a *API) postEmbed(c *call) error {
 	if err != nil {
 		return err
 	}
-	if accept := strings.Join(c.r.Header.Values("Accept"), ","); quality(accept, typeNpy) <= quality(accept, typeJSON) {
+	if accept := strings.Join(c.r.Header.Values("Accept"), ","); quality(
+		accept,
+		typeNpy,
+	) <= quality(
+		accept,
+		schema.TypeJSON,
+	) {
 		return c.respond(http.StatusOK, out)
 	}
 	if len(out.Truncated) > 0 {

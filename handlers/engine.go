@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
@@ -58,7 +59,7 @@ func (k *Collection) loaded() (Engine, error) {
 	if e := k.engine.Load(); e != nil {
 		return *e, nil
 	}
-	return nil, newProblem(
+	return nil, schema.NewProblem(
 		"not_ready",
 		"The models and the index are still being loaded; /readyz tells how far they are.",
 	)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/learned"
@@ -257,7 +258,7 @@ func TestEngineErrors(t *testing.T) {
 		if strings.Contains(p.Detail, "secret") {
 			t.Errorf("%s tells: %s", name, p.Detail)
 		}
-		if c.status == 429 && p.retryAfter == 0 {
+		if c.status == 429 && p.RetryAfter == 0 {
 			t.Errorf("%s: no Retry-After", name)
 		}
 	}
@@ -345,7 +346,7 @@ func TestPanics(t *testing.T) {
 
 // TestTable keeps the one table of statuses in order.
 func TestTable(t *testing.T) {
-	for code, c := range theDocument().conditions {
+	for code, c := range schema.APIDocument().Conditions {
 		if c.Code != code || code == "" || c.Title == "" || c.Status < 400 || c.Status > 599 ||
 			strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" {
 			t.Errorf("%+v", c)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/wording"
 
 	"github.com/go-chi/chi/v5/middleware"
@@ -33,11 +34,11 @@ type exchange struct {
 	route string // the path as the API documents it; "" for unknown paths
 	code  string // of the problem
 
-	key        *Key     // the caller's key; nil: none, or not a valid one
-	keyProblem *Problem // of a missing or invalid key; nil: none is wrong, or the server has no keys
+	key        *Key            // the caller's key; nil: none, or not a valid one
+	keyProblem *schema.Problem // of a missing or invalid key; nil: none is wrong, or the server has no keys
 
 	// refusal is how a problem is written where it is an adapter's; nil: as a problem.
-	refusal func(*Problem) (status int, body any)
+	refusal func(*schema.Problem) (status int, body any)
 	cause   error // behind the problem, for the log alone
 
 	group    string    // of its turns and places (joinGroup); "": none
@@ -228,7 +229,7 @@ func recoverPanics(next http.Handler) http.Handler {
 			x := exchangeOf(r.Context())
 			problem := problemOf(r.Context(), fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 			if rec, ok := w.(*recorder); ok && rec.code != 0 {
-				x.code, x.cause = problem.Code, problem.cause
+				x.code, x.cause = problem.Code, problem.Cause
 				panic(http.ErrAbortHandler)
 			}
 			writeProblem(w, r, problem)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/overload"
 )
@@ -19,7 +20,7 @@ import (
 // twoKeys returns two keys whose texts are their names, many and other.
 func twoKeys() []Key {
 	key := func(name string) Key {
-		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []Scope{ScopeAdmin}}
+		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []schema.Scope{schema.ScopeAdmin}}
 	}
 	return []Key{key("many"), key("other")}
 }
@@ -38,7 +39,7 @@ func TestConnectionsOfOneKey(t *testing.T) {
 	begun := strings.Replace(slowUpload, "\r\n", "\r\nX-API-Key: many\r\n", 1)
 	slow := []string{begun, strings.Replace(slowSearch, "\r\n", "\r\nX-API-Key: many\r\n", 1)}
 	search := func(key string) received {
-		return s.send(http.MethodPost, "/v1/search", `{"question":"bees"}`, "Content-Type", typeJSON, "X-API-Key", key)
+		return s.send(http.MethodPost, "/v1/search", `{"question":"bees"}`, "Content-Type", schema.TypeJSON, "X-API-Key", key)
 	}
 	held := func(n int) {
 		t.Helper()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.org/conclave/handlers/schema"
 )
 
 // asked sends a request with the name of a key.
@@ -14,7 +16,7 @@ func asked(t *testing.T, api *API, method, path, body, key string) received {
 	t.Helper()
 	v := visitor{method: method, path: path, body: body}
 	if body != "" {
-		v.contentType = typeJSON
+		v.contentType = schema.TypeJSON
 	}
 	got := v.visit(t, api, t.Context(), key)
 	return received{got.Result(), got.Body.Bytes()}

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 )
 
 // keepAsWritten leaves the object of a passage alone.
-func keepAsWritten(map[string]any) *Problem { return nil }
+func keepAsWritten(map[string]any) *schema.Problem { return nil }
 
 // maxUnknown bounds how many names of unknown fields an upload is told.
 const maxUnknown = 20
@@ -18,14 +19,14 @@ const maxUnknown = 20
 // normaliseLine turns the object of a line into that of a passage, as `conclave index`
 // reads it: BEIR's _id, Anserini's contents, and whole numbers as ids. It names unknown
 // fields, and leaves them out; of a passage without a text, one of them may be the text.
-func normaliseLine(object map[string]any, unknown func(name string)) *Problem {
+func normaliseLine(object map[string]any, unknown func(name string)) *schema.Problem {
 	if other, ok := object["_id"]; ok {
 		delete(object, "_id")
 		if id, both := object["id"]; both && id != other {
-			return newProblem(
+			return schema.NewProblem(
 				"invalid_passage",
 				"/_id differs from /id; give one of them.",
-				ProblemField{Pointer: "/_id", Detail: "differs from id"},
+				schema.ProblemField{Pointer: "/_id", Detail: "differs from id"},
 			)
 		}
 		object["id"] = other

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 )
 
@@ -30,10 +31,10 @@ func TestForgivingUpload(t *testing.T) {
 		contentType, body string
 		header            []string
 	}{
-		"ndjson": {typeLines, strings.Join(objects, "\n"), nil},
+		"ndjson": {schema.TypeLines, strings.Join(objects, "\n"), nil},
 		"jsonl":  {"application/jsonl", strings.Join(objects, "\n"), nil},
-		"list":   {typeJSON, " [" + strings.Join(objects, " ,\n") + "]\n", nil},
-		"gzip":   {typeLines, packed.String(), []string{"Content-Encoding", "gzip"}},
+		"list":   {schema.TypeJSON, " [" + strings.Join(objects, " ,\n") + "]\n", nil},
+		"gzip":   {schema.TypeLines, packed.String(), []string{"Content-Encoding", "gzip"}},
 	} {
 		r := s.send(
 			http.MethodPost,
@@ -74,7 +75,7 @@ func TestForgivingUpload(t *testing.T) {
 		}
 		got, p := s.api.parsePassage(
 			[]byte(object),
-			func(o map[string]any) *Problem { return normaliseLine(o, func(string) {}) },
+			func(o map[string]any) *schema.Problem { return normaliseLine(o, func(string) {}) },
 		)
 		if a, _ := json.Marshal(got); p != nil || string(a) != mustJSON(t, want) {
 			t.Errorf("%s: %s, %v, want %s", object, a, p, mustJSON(t, want))
@@ -110,20 +111,20 @@ func TestRejectedUpload(t *testing.T) {
 		}
 		return received{response, text}
 	}
-	r := post("/v1/passages?strict=true", typeLines, `{"id":"a","text":"b","url":"x"}`+"\n"+`{"id":"b"}`)
+	r := post("/v1/passages?strict=true", schema.TypeLines, `{"id":"a","text":"b","url":"x"}`+"\n"+`{"id":"b"}`)
 	lines, last := parseAnswer(t, r.body)
 	if r.StatusCode != http.StatusUnprocessableEntity || last != nil || len(lines) != 2 ||
 		lines[0].Error.Code != "unknown_field" ||
 		lines[1].Error.Code != "missing_field" ||
-		r.Header.Get("Content-Type") != typeLines {
+		r.Header.Get("Content-Type") != schema.TypeLines {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
-	r = post("/v1/passages", typeLines, `{"id":"a","text":"b","_id":"c"}`)
+	r = post("/v1/passages", schema.TypeLines, `{"id":"a","text":"b","_id":"c"}`)
 	if r.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
 	for body, code := range map[string]string{`{"id":"a","text":"b"}`: "not_json", `[{"id":"a","text":"b"}] x`: "not_json", `[{"id":"a","text":"b"}`: "incomplete_body", `[{"id":]`: "not_json", `[]`: ""} {
-		r := post("/v1/passages", typeJSON, body)
+		r := post("/v1/passages", schema.TypeJSON, body)
 		if got := string(r.body); code != "" && !strings.Contains(got, `"code":"`+code+`"`) ||
 			code == "" && (got != "" || r.StatusCode != http.StatusOK) {
 			t.Errorf("%s: %d %s", body, r.StatusCode, r.body)
@@ -135,7 +136,7 @@ func TestRejectedUpload(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	_, _ = z.Write(bytes.Repeat([]byte("\n"), 10<<20))
 	_ = z.Close()
-	if p := small.send(http.MethodPost, "/v1/passages", packed.String(), "Content-Type", typeLines, "Content-Encoding", "gzip").problem(t); p.Code != "body_too_large" {
+	if p := small.send(http.MethodPost, "/v1/passages", packed.String(), "Content-Type", schema.TypeLines, "Content-Encoding", "gzip").problem(t); p.Code != "body_too_large" {
 		t.Errorf("%+v", p)
 	}
 }

@@ -4,17 +4,18 @@ import (
 	"errors"
 	"fmt"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/store"
 )
 
 // Health is the answer of /livez, /readyz and /startupz when all is well.
 type Health struct {
-	Status     string      `json:"status"`
-	Generation *uint64     `json:"generation,omitempty"`
-	Passages   *int        `json:"passages,omitempty"`
-	Components []Component `json:"components,omitempty"`
-	Backlog    *Backlog    `json:"backlog,omitempty"`
-	Warnings   []string    `json:"warnings,omitempty"`
+	Status     string             `json:"status"`
+	Generation *uint64            `json:"generation,omitempty"`
+	Passages   *int               `json:"passages,omitempty"`
+	Components []schema.Component `json:"components,omitempty"`
+	Backlog    *Backlog           `json:"backlog,omitempty"`
+	Warnings   []string           `json:"warnings,omitempty"`
 }
 
 // Backlog describes the writes that searches do not see yet.
@@ -74,7 +75,7 @@ func (a *API) readyOf(r *Readiness, apart bool) (health Health, err error) {
 			Failed:     "A component does not work.",
 			"draining": "The server is shutting down.",
 		}[status]
-		p := newProblem("not_ready", detail)
+		p := schema.NewProblem("not_ready", detail)
 		for _, c := range parts {
 			if c.Status != Ready {
 				p.Detail += fmt.Sprintf(" %s: %s.", c.Name, c.Status)

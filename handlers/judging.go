@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/wording"
@@ -28,16 +29,16 @@ type judgmentBody struct {
 }
 
 // check returns what is wrong with the texts, of which each has at most so many bytes.
-func (b *judgmentBody) check(most int) *Problem {
+func (b *judgmentBody) check(most int) *schema.Problem {
 	for _, text := range []struct {
 		name, of string
 		least    int
 	}{{"question", strings.TrimSpace(b.Question), 1}, {"answer", b.Answer, 0}} {
 		if n := len(text.of); n < text.least || n > most {
-			return newProblem(
+			return schema.NewProblem(
 				"out_of_range",
 				fmt.Sprintf("The %s has %d bytes; from %d to %d are taken.", text.name, n, text.least, most),
-				ProblemField{Pointer: "/" + text.name, Detail: fmt.Sprintf("has %d bytes", n)},
+				schema.ProblemField{Pointer: "/" + text.name, Detail: fmt.Sprintf("has %d bytes", n)},
 			)
 		}
 	}
@@ -78,7 +79,7 @@ func (a *API) judged() (Judgments, error) {
 			Instead: "judgments are kept beside a collection in a folder, and these passages are in a store: " +
 				"keep them where you ask, and calibrate with a file of them",
 		}
-		return nil, newProblem("no_such_path", sentence(elsewhere.Error()))
+		return nil, schema.NewProblem("no_such_path", schema.Sentence(elsewhere.Error()))
 	}
 	return a.judgments, nil
 }
@@ -112,7 +113,7 @@ func (a *API) postJudgment(c *call, body judgmentBody) (out JudgmentCounts, err 
 			return out, err
 		}
 		if !ok {
-			return out, newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(body.Passage)))
+			return out, schema.NewProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(body.Passage)))
 		}
 	}
 	err = kept.Put(judgments.Judgment{
@@ -151,7 +152,7 @@ func (a *API) getJudgedQuestions(c *call) error {
 		return err
 	}
 	c.w.Header().Set("Content-Disposition", `attachment; filename="questions.jsonl"`)
-	return c.send(http.StatusOK, typeLines, lines.Bytes())
+	return c.send(http.StatusOK, schema.TypeLines, lines.Bytes())
 }
 
 // postCalibration answers POST /v1/admin/calibrations.

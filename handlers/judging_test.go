@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/judgments"
@@ -51,7 +52,7 @@ func TestJudgments(t *testing.T) {
 		t.Errorf("%v %s", err, r.body)
 	}
 	r = s.send(http.MethodGet, "/v1/judgments/questions", "")
-	if r.Header.Get("Content-Type") != typeLines || r.StatusCode != http.StatusOK {
+	if r.Header.Get("Content-Type") != schema.TypeLines || r.StatusCode != http.StatusOK {
 		t.Errorf("%d %v", r.StatusCode, r.Header)
 	}
 	var q judgments.Question

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"example.org/conclave/documents"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
@@ -52,14 +53,14 @@ func grouped(t *testing.T, readOnly bool) *API {
 			l.vectors[expert] = append(l.vectors[expert], vectorOf(expert, l.text(rank.Ordinal(i))))
 		}
 	}
-	key := func(name string, filter *conditions.Condition, scopes ...Scope) Key {
+	key := func(name string, filter *conditions.Condition, scopes ...schema.Scope) Key {
 		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: scopes, Filter: filter}
 	}
 	open := conditions.Condition{Field: "group", Eq: new(conditions.Text("open"))}
 	engine := testEngine(t, engineOptions{library: l})
 	api := newAPI(t, Options{
 		Engine: engine, Adapters: walked, TempDir: t.TempDir(), ReadOnly: readOnly,
-		Keys: []Key{key("chief", nil, ScopeAdmin), key("member", &open, ScopeSearch, ScopeEmbed)},
+		Keys: []Key{key("chief", nil, schema.ScopeAdmin), key("member", &open, schema.ScopeSearch, schema.ScopeEmbed)},
 	})
 	attachAnyOriginal(t, api)
 	if readOnly {
@@ -113,14 +114,14 @@ func moreVisitors() (all []visitor) {
 				method:      http.MethodPost,
 				path:        "/v1/search",
 				body:        body,
-				contentType: typeJSON,
+				contentType: schema.TypeJSON,
 			},
 			visitor{
 				name:        "stream " + body,
 				method:      http.MethodPost,
 				path:        "/v1/search",
 				body:        body,
-				contentType: typeJSON,
+				contentType: schema.TypeJSON,
 				accept:      typeEvents,
 			},
 		)
@@ -137,7 +138,7 @@ func moreVisitors() (all []visitor) {
 				name:        "the tool with " + call,
 				method:      http.MethodPost,
 				path:        "/mcp",
-				contentType: typeJSON,
+				contentType: schema.TypeJSON,
 				tool:        true,
 				body:        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + call + `}}`,
 			},
@@ -209,7 +210,7 @@ func TestKeysFilter(t *testing.T) {
 			t.Errorf("listed: %s", got)
 		}
 		mine := visitor{method: http.MethodPost, path: "/v1/search", body: `{"question":"answer to everything"}`,
-			contentType: typeJSON}
+			contentType: schema.TypeJSON}
 		if got := mine.visit(t, api, t.Context(), "member"); got.Code != http.StatusOK ||
 			!strings.Contains(got.Body.String(), "wiki/42") {
 			t.Errorf("a search of the member: %s", got.Body)

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/storage"
 )
@@ -72,8 +73,8 @@ func (a *API) getLimits(c *call, _ none) (limits Limits, err error) {
 		FilterTags: storage.MaxFilterTags, FilterTagBytes: corpus.MaxTagBytes,
 		K: l.K, Candidates: l.Candidates, Batch: l.Batch, EmbedInputs: l.EmbedInputs, EmbedBytes: l.EmbedBytes,
 		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: a.options.Admission.Most(),
-		RateRequests: a.options.RateRequests, RateWindowMS: a.options.RateWindow.Milliseconds(), JSONDepth: maxDepth,
-		JSONValues: maxValues, DocumentBytes: write.DocumentBytes, Originals: write.Originals,
+		RateRequests: a.options.RateRequests, RateWindowMS: a.options.RateWindow.Milliseconds(), JSONDepth: schema.MaxDepth,
+		JSONValues: schema.MaxValues, DocumentBytes: write.DocumentBytes, Originals: write.Originals,
 		Defaults: LimitDefaults{
 			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists,
 			Missing: string(d.Missing), TimeoutMS: d.Timeout.Milliseconds(), Alpha: d.Alpha, Sharpness: d.Sharpness,

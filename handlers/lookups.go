@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
@@ -148,10 +149,10 @@ func (a *API) getPassages(c *call) error {
 		n, err := given.Int64()
 		if err != nil || n < 1 || n > int64(most) {
 			detail := fmt.Sprintf("has to be from 1 to %d", most)
-			return newProblem(
+			return schema.NewProblem(
 				"out_of_range",
 				fmt.Sprintf("limit is %s; it %s.", given, detail),
-				ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail},
+				schema.ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail},
 			)
 		}
 		limit = int(n)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 )
 
@@ -100,7 +101,7 @@ func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Inf
 		return info, err
 	}
 	if !c.mayUse(r.Name) {
-		return info, newProblem("insufficient_scope", "The key is for collections of other names.")
+		return info, schema.NewProblem("insufficient_scope", "The key is for collections of other names.")
 	}
 	if err := a.allots(c, &r.Quotas); err != nil {
 		return info, err
@@ -110,7 +111,7 @@ func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Inf
 		return info, collectionProblem(err)
 	}
 	c.status = http.StatusCreated
-	c.w.Header().Set("Location", BasePath(c.r.Context())+collectionsPath+url.PathEscape(info.Name))
+	c.w.Header().Set("Location", BasePath(c.r.Context())+schema.CollectionsPath+url.PathEscape(info.Name))
 	return info, nil
 }
 
@@ -128,7 +129,7 @@ func (a *API) allots(c *call, q *collections.Quotas) error {
 		}
 		all = slices.DeleteFunc(all, func(info collections.Info) bool { return !key.isFor(info.Name) })
 		if len(all) >= key.MostCollections {
-			return newProblem("quota_exceeded", fmt.Sprintf(
+			return schema.NewProblem("quota_exceeded", fmt.Sprintf(
 				"The key may have %d collections, and there are %d of its names: remove one.", key.MostCollections, len(all)))
 		}
 	}
@@ -137,9 +138,9 @@ func (a *API) allots(c *call, q *collections.Quotas) error {
 		what        string
 	}{{int64(q.Passages), int64(key.Quotas.Passages), "passages"}, {q.Bytes, key.Quotas.Bytes, "bytes"}} {
 		if of.most > 0 && of.asked > of.most {
-			return newProblem("quota_exceeded",
+			return schema.NewProblem("quota_exceeded",
 				fmt.Sprintf("A collection that the key makes may have %d %s, and %d were asked for.", of.most, of.what, of.asked),
-				ProblemField{Pointer: "/quotas/" + of.what, Detail: fmt.Sprintf("is beyond %d", of.most)})
+				schema.ProblemField{Pointer: "/quotas/" + of.what, Detail: fmt.Sprintf("is beyond %d", of.most)})
 		}
 	}
 	q.Passages = cmp.Or(q.Passages, key.Quotas.Passages)
@@ -162,10 +163,10 @@ func (a *API) deleteCollection(c *call, _ none) (none, error) {
 func (a *API) manages() error {
 	switch {
 	case a.options.Collections == nil:
-		return newProblem("one_collection", "The server has one collection. "+
+		return schema.NewProblem("one_collection", "The server has one collection. "+
 			"Let it serve a folder of several, and it makes and removes them.")
 	case a.options.ReadOnly:
-		return newProblem("read_only", "This server only reads its collections.")
+		return schema.NewProblem("read_only", "This server only reads its collections.")
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"os"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/jobs"
 )
 
@@ -36,7 +37,7 @@ func (a *API) postDocuments(c *call) error {
 	}
 	who := callerName(c.r)
 	if !a.uploads.Take(who) {
-		return newProblem("too_many_requests", "As many uploads of this caller are under way as may be beside others'.")
+		return schema.NewProblem("too_many_requests", "As many uploads of this caller are under way as may be beside others'.")
 	}
 	defer a.uploads.Leave(who)
 	var said error // what answers say, in the place of what Keep says
@@ -102,7 +103,7 @@ func (a *API) spoolDocuments(c *call, where io.Writer) error {
 	if !body.ended.Load() {
 		u.stopReading(body)
 	}
-	var refused *Problem
+	var refused *schema.Problem
 	switch {
 	case to.err != nil:
 		return storeProblem(to.err)
@@ -111,12 +112,12 @@ func (a *API) spoolDocuments(c *call, where io.Writer) error {
 	case errors.Is(err, errTooMuch):
 		return bodyTooLarge(a.options.Write.UploadBytes)
 	case errors.Is(err, errNoFiles):
-		return newProblem("unsupported_media_type", "The body is neither a form with files (multipart/form-data) nor "+
+		return schema.NewProblem("unsupported_media_type", "The body is neither a form with files (multipart/form-data) nor "+
 			"a zip or tar.gz: put a single file with PUT /v1/documents/{id}.")
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, io.ErrUnexpectedEOF) && !body.ended.Load():
 		return bodyProblem(err, a.options.Write.UploadBytes)
 	}
-	return newProblem("unreadable_document", sentence("the upload cannot be read: "+err.Error()))
+	return schema.NewProblem("unreadable_document", schema.Sentence("the upload cannot be read: "+err.Error()))
 }
 
 var errNoFiles = errors.New("no form and no archive")
@@ -135,7 +136,7 @@ func zipForm(to io.Writer, parts *multipart.Reader, most int64) error {
 		}
 		name := fileNameOf(part)
 		if name == "" {
-			return newProblem("invalid_document", fmt.Sprintf(
+			return schema.NewProblem("invalid_document", fmt.Sprintf(
 				"The form has a part %.80q that is no file; prefix and tags are parameters of the query.", part.FormName()))
 		}
 		n++
@@ -144,7 +145,7 @@ func zipForm(to io.Writer, parts *multipart.Reader, most int64) error {
 		}
 	}
 	if n == 0 {
-		return newProblem("invalid_document", "The form has no files.")
+		return schema.NewProblem("invalid_document", "The form has no files.")
 	}
 	return w.Close()
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"example.org/conclave/handlers/schema"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -94,7 +96,7 @@ func (s *server) try(m mutation) (int, error) {
 		return 0, err
 	}
 	r := received{response, body}
-	if response.StatusCode >= 400 && response.Header.Get("Content-Type") != typeProblem {
+	if response.StatusCode >= 400 && response.Header.Get("Content-Type") != schema.TypeProblem {
 		return response.StatusCode, fmt.Errorf("no problem but %q", body)
 	}
 	return response.StatusCode, c.check(m.method, path, r)

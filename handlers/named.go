@@ -11,18 +11,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/wording"
+
+	"github.com/go-chi/chi/v5"
 )
 
 // Every route of a collection is there twice: as it is written in routes.go, of the collection of
-// requests that name none, and below collectionsPath and a name. The router takes the latter off, so
+// requests that name none, and below CollectionsPath and a name. The router takes the latter off, so
 // that nothing behind it knows two paths.
-
-const collectionsPath = "/v1/collections/"
 
 // named returns the collection that a request's path names; "": none.
 func named(ctx context.Context) string {
@@ -33,7 +32,7 @@ func named(ctx context.Context) string {
 // the server.
 func rootOf(ctx context.Context) string {
 	if name := named(ctx); name != "" {
-		return BasePath(ctx) + collectionsPath + url.PathEscape(name)
+		return BasePath(ctx) + schema.CollectionsPath + url.PathEscape(name)
 	}
 	return BasePath(ctx) + "/v1"
 }
@@ -41,7 +40,7 @@ func rootOf(ctx context.Context) string {
 // splitNamed returns the collection that a path names, and the rest of the path, which begins with a
 // slash; ok is false for a path that names none, or the collection alone.
 func splitNamed(path string) (name, rest string, ok bool) {
-	below, ok := strings.CutPrefix(path, collectionsPath)
+	below, ok := strings.CutPrefix(path, schema.CollectionsPath)
 	if !ok {
 		return "", "", false
 	}
@@ -82,23 +81,11 @@ func underCollection(router chi.Router) http.Handler {
 
 // documentedPath returns the path of the operation in openapi.yaml, with {collection} if the request names a
 // collection. It is the route in logs and metrics.
-func (o *operation) documentedPath(ctx context.Context) string {
+func documentedPath(ctx context.Context, o *schema.Operation) string {
 	if named(ctx) == "" {
-		return o.path
+		return o.Path
 	}
-	return pathNamed(o.path)
-}
-
-// pathNamed returns the path of an operation below /v1 for requests that name the collection:
-// /v1/collections/{collection}/...
-func pathNamed(path string) string {
-	return collectionsPath + "{collection}" + strings.TrimPrefix(path, "/v1")
-}
-
-// isOfCollection reports whether a path of openapi.yaml is about one collection: below /v1, but not below
-// /v1/collections.
-func isOfCollection(path string) bool {
-	return strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path+"/", collectionsPath)
+	return schema.PathNamed(o.Path)
 }
 
 // resolve opens the collection that the request is for and sets c.api to it until the request is answered. It returns a
@@ -106,12 +93,12 @@ func isOfCollection(path string) bool {
 // a collection, or that choose it themselves, are left as they are.
 func (c *call) resolve() error {
 	name := named(c.r.Context())
-	if c.operation.choosing && (name == "" || !c.operation.search) {
+	if c.operation.Choosing && (name == "" || !c.operation.Search) {
 		return nil
 	}
-	if !c.operation.ofCollection {
+	if !c.operation.OfCollection {
 		if name != "" {
-			return newProblem(
+			return schema.NewProblem(
 				"no_such_path",
 				fmt.Sprintf("There is no %s of a collection; /docs lists what there is.", wording.Quote(c.r.URL.Path)),
 			)
@@ -229,15 +216,15 @@ func (c *call) mayUse(name string) bool {
 }
 
 // unknownCollection returns the problem of a collection that does not exist or that the key may not use (404).
-func unknownCollection(name string) *Problem {
-	return newProblem(collections.Unknown, fmt.Sprintf("There is no collection %s.", wording.Quote(name)))
+func unknownCollection(name string) *schema.Problem {
+	return schema.NewProblem(collections.Unknown, fmt.Sprintf("There is no collection %s.", wording.Quote(name)))
 }
 
 // collectionProblem makes a problem of an error of the collections.
 func collectionProblem(err error) error {
 	var refused *collections.Error
 	if errors.As(err, &refused) {
-		return newProblem(refused.Code, sentence(refused.Detail)).because(refused.Cause)
+		return schema.NewProblem(refused.Code, schema.Sentence(refused.Detail)).Because(refused.Cause)
 	}
 	return err
 }

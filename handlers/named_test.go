@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
@@ -99,7 +100,7 @@ func asking(t *testing.T, api *API, method, path, body, key string) (int, string
 	t.Helper()
 	r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
 	if body != "" {
-		r.Header.Set("Content-Type", typeJSON)
+		r.Header.Set("Content-Type", schema.TypeJSON)
 	} else {
 		r.Body = http.NoBody
 		r.ContentLength = 0
@@ -116,7 +117,11 @@ func asking(t *testing.T, api *API, method, path, body, key string) (int, string
 
 // toolCall returns a message that calls a tool.
 func toolCall(tool, arguments string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
+	return fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`,
+		tool,
+		arguments,
+	)
 }
 
 // TestNamed: each route answers from the collection that its path names, every interface's; without a
@@ -254,7 +259,12 @@ func TestOneCollection(t *testing.T) {
 func TestBoundKeys(t *testing.T) {
 	engine := testEngine(t, engineOptions{})
 	key := func(name string, of ...string) Key {
-		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []Scope{ScopeAdmin}, Collections: of}
+		return Key{
+			Name:        name,
+			SHA256:      sha256.Sum256([]byte(name)),
+			Scopes:      []schema.Scope{schema.ScopeAdmin},
+			Collections: of,
+		}
 	}
 	metrics := NewMetrics()
 	if err := metrics.ShowCollections(100); err != nil {
@@ -295,14 +305,19 @@ func TestBoundKeys(t *testing.T) {
 	asking(t, api, "POST", "/v1/collections/team-a/search", `{"question":"bees"}`, "all")
 	for key, seen := range map[string]bool{"all": true, "team": false} {
 		_, text := asking(t, api, "GET", "/metrics", "", key)
-		if strings.Contains(text, `"other"`) != seen || strings.Contains(text, "conclave_http_requests_total") != seen || !strings.Contains(text, `collection="team-a"`) {
+		if strings.Contains(text, `"other"`) != seen ||
+			strings.Contains(text, "conclave_http_requests_total") != seen ||
+			!strings.Contains(text, `collection="team-a"`) {
 			t.Errorf("the metrics of %s: %s", key, text)
 		}
 	}
 	open, _ := walkedAPI(t, Options{})
 	for _, v := range everything(t, open) {
 		if v.tool || v.page || v.cost.kind == probing || strings.HasPrefix(v.path, "/v1/collections") ||
-			strings.HasPrefix(v.path, "/openapi") || strings.HasPrefix(v.path, "/v1/vector_stores") || v.path == "/retrieval" ||
+			strings.HasPrefix(
+				v.path,
+				"/openapi",
+			) || strings.HasPrefix(v.path, "/v1/vector_stores") || v.path == "/retrieval" ||
 			v.path == "/mcp" || v.path == "/embed" || v.path == "/rerank" {
 			continue // some of which are asked below
 		}
@@ -367,14 +382,17 @@ var requestIDIn = regexp.MustCompile(`"request_id":"[^"]*"`)
 func TestKeyQuotas(t *testing.T) {
 	engine := testEngine(t, engineOptions{})
 	key := func(name string, most int, q collections.Quotas) Key {
-		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []Scope{ScopeAdmin},
+		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []schema.Scope{schema.ScopeAdmin},
 			Collections: []string{"team-*"}, Quotas: q, MostCollections: most}
 	}
 	of := shelfOf(map[string]Engine{"main": engine, "team-a": engine, "team-b": engine})
 	api := newAPI(t, Options{
 		Name: "main", Limits: engine.Limits(), Collections: of, Adapters: walked,
-		Keys: []Key{key("free", 0, collections.Quotas{}), key("bound", 3, collections.Quotas{Passages: 10, Bytes: 1000}),
-			key("full", 2, collections.Quotas{})},
+		Keys: []Key{
+			key("free", 0, collections.Quotas{}),
+			key("bound", 3, collections.Quotas{Passages: 10, Bytes: 1000}),
+			key("full", 2, collections.Quotas{}),
+		},
 	})
 	api.Started()
 	for _, c := range []struct {
@@ -393,7 +411,8 @@ func TestKeyQuotas(t *testing.T) {
 	} {
 		of.made = collections.Settings{}
 		status, text := asking(t, api, "POST", c.path, c.body, c.key)
-		if status != c.status || of.made.Quotas != c.want || status == 403 && !strings.Contains(text, "quota_exceeded") {
+		if status != c.status || of.made.Quotas != c.want ||
+			status == 403 && !strings.Contains(text, "quota_exceeded") {
 			t.Errorf("%s of %s: %d %s, %+v", c.body, c.key, status, text, of.made.Quotas)
 		}
 	}
@@ -428,7 +447,12 @@ func TestFloodOfOneTenant(t *testing.T) {
 		of[fmt.Sprint("team-", i)] = engine
 	}
 	key := func(name string, of ...string) Key {
-		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []Scope{ScopeSearch}, Collections: of}
+		return Key{
+			Name:        name,
+			SHA256:      sha256.Sum256([]byte(name)),
+			Scopes:      []schema.Scope{schema.ScopeSearch},
+			Collections: of,
+		}
 	}
 	api := newAPI(t, Options{
 		Name: "one", Limits: engine.Limits(), Collections: shelfOf(of), Admission: control,

@@ -8,20 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/wording"
 )
 
-// The types that are served and taken.
-const (
-	typeJSON    = "application/json"
-	typeLines   = "application/x-ndjson"
-	typeYAML    = "application/yaml"
-	typeHTML    = "text/html"
-	typeProblem = "application/problem+json"
-)
-
 // acceptable returns nil when the caller accepts one of the types produced.
-func acceptable(r *http.Request, produced []string) *Problem {
+func acceptable(r *http.Request, produced []string) *schema.Problem {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {
 		return nil
@@ -31,7 +23,7 @@ func acceptable(r *http.Request, produced []string) *Problem {
 			return nil
 		}
 	}
-	return newProblem(
+	return schema.NewProblem(
 		"not_acceptable",
 		fmt.Sprintf("Accept is %s; this path answers with %s.", wording.Quote(accept), strings.Join(produced, " or ")),
 	)
@@ -81,33 +73,33 @@ func quality(accept, offered string) float64 {
 
 // declared returns nil when the body is declared to have a type and an encoding that the
 // operation takes.
-func declared(r *http.Request, o *operation) *Problem {
+func declared(r *http.Request, o *schema.Operation) *schema.Problem {
 	given := r.Header.Values("Content-Type")
-	usual := typeJSON
+	usual := schema.TypeJSON
 	switch {
-	case o.takesLines():
-		usual = typeLines
-	case !slices.Contains(o.takes, typeJSON):
-		usual = o.takes[0]
+	case o.TakesLines():
+		usual = schema.TypeLines
+	case !slices.Contains(o.Takes, schema.TypeJSON):
+		usual = o.Takes[0]
 	}
-	unsupported := func(format string, args ...any) *Problem {
-		return newProblem(
+	unsupported := func(format string, args ...any) *schema.Problem {
+		return schema.NewProblem(
 			"unsupported_media_type",
 			fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: "+usual+"\".",
 		)
 	}
-	if o.takesFiles() { // whose type is found out
+	if o.TakesFiles() { // whose type is found out
 		if len(given) < 2 && len(r.Header.Values("Content-Encoding")) == 0 {
 			return nil
 		}
 		const detail = "Send the file as it is, without Content-Encoding, and with one Content-Type."
-		return newProblem("unsupported_media_type", detail)
+		return schema.NewProblem("unsupported_media_type", detail)
 	}
 	if len(given) == 0 || given[0] == "" {
 		return unsupported("The body's type is not declared.")
 	}
 	name, parameters, err := mime.ParseMediaType(given[0])
-	if len(given) > 1 || err != nil || !slices.Contains(o.takes, name) {
+	if len(given) > 1 || err != nil || !slices.Contains(o.Takes, name) {
 		return unsupported("The body is declared as %s.", wording.Quote(strings.Join(given, ", ")))
 	}
 	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
@@ -115,11 +107,11 @@ func declared(r *http.Request, o *operation) *Problem {
 	}
 	encoding := r.Header.Values("Content-Encoding")
 	if len(encoding) == 0 || slices.Equal(encoding, []string{"identity"}) ||
-		o.takesLines() && slices.Equal(encoding, []string{"gzip"}) {
+		o.TakesLines() && slices.Equal(encoding, []string{"gzip"}) {
 		return nil
 	}
 	taken := "as it is alone"
-	if o.takesLines() {
+	if o.TakesLines() {
 		taken = "as it is, or with gzip"
 	}
 	return unsupported(

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/cors"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/wording"
 )
 
@@ -28,7 +29,7 @@ func (a *API) checkHost(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.ownHost(r) {
-			writeProblem(w, r, newProblem("foreign_host", fmt.Sprintf(
+			writeProblem(w, r, schema.NewProblem("foreign_host", fmt.Sprintf(
 				"Host is %s. Without keys it has to be localhost, a loopback address or a name in server.allowed_hosts.",
 				wording.Quote(r.Host),
 			)))
@@ -84,10 +85,10 @@ func (a *API) checkOrigin(next http.Handler) http.Handler {
 		probe := *r
 		probe.Method = http.MethodPost
 		if err := a.crossOrigin.Check(&probe); err != nil {
-			writeProblem(w, r, newProblem("foreign_origin", fmt.Sprintf(
+			writeProblem(w, r, schema.NewProblem("foreign_origin", fmt.Sprintf(
 				"A page of another origin (%s) may not call this server; server.cors_origins lists those that may.",
 				wording.Quote(r.Header.Get("Origin")),
-			)).because(err))
+			)).Because(err))
 			return
 		}
 		next.ServeHTTP(w, r)

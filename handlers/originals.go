@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.org/conclave/documents"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/keeping"
@@ -81,7 +82,7 @@ func (a *API) getOriginal(c *call) error {
 	for _, name := range []string{"Content-Type", "Content-Disposition", "Content-Security-Policy", "ETag"} {
 		c.w.Header().Del(name)
 	}
-	return newProblem("no_such_range", fmt.Sprintf("Range is %s; the file has %d bytes.",
+	return schema.NewProblem("no_such_range", fmt.Sprintf("Range is %s; the file has %d bytes.",
 		wording.Quote(c.r.Header.Get("Range")), original.Bytes))
 }
 
@@ -105,12 +106,12 @@ func (a *API) sendPage(
 			return err
 		}
 		if !ok {
-			return newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(id)))
+			return schema.NewProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(id)))
 		}
 		mark = passage.Text
 	}
 	if mediaType, _, err := mime.ParseMediaType(d.MediaType); err != nil || mediaType != documents.PDF {
-		return newProblem("no_such_page", fmt.Sprintf("The document %s is no PDF: only these have pages to draw.",
+		return schema.NewProblem("no_such_page", fmt.Sprintf("The document %s is no PDF: only these have pages to draw.",
 			wording.Quote(d.ID)))
 	}
 	goOn := c.pause()
@@ -120,11 +121,11 @@ func (a *API) sendPage(
 	case errors.Is(err, originals.ErrGone):
 		return noOriginal(d.ID)
 	case documents.ReasonOf(err) != "":
-		return newProblem("unreadable_document", sentence(err.Error()))
+		return schema.NewProblem("unreadable_document", schema.Sentence(err.Error()))
 	case err != nil:
 		return err
 	case drawn.PNG == nil:
-		return newProblem("no_such_page", fmt.Sprintf("The document %s has %d pages, and no page %d.",
+		return schema.NewProblem("no_such_page", fmt.Sprintf("The document %s has %d pages, and no page %d.",
 			wording.Quote(d.ID), drawn.Pages, page))
 	}
 	h := c.w.Header()
@@ -209,7 +210,7 @@ func (a *API) visibleDocument(c *call) (d corpus.Document, err error) {
 	d, _, all, ok, err := keeping.Passages(ctx, get, c.name)
 	switch {
 	case errors.Is(err, keeping.ErrChanging):
-		return d, newProblem("unavailable", sentence(err.Error()))
+		return d, schema.NewProblem("unavailable", schema.Sentence(err.Error()))
 	case err != nil:
 		return d, err
 	case !ok, len(all) < d.Passages:
@@ -219,8 +220,8 @@ func (a *API) visibleDocument(c *call) (d corpus.Document, err error) {
 }
 
 // noOriginal returns the problem of a document whose file cannot be served.
-func noOriginal(id string) *Problem {
-	return newProblem("no_original", fmt.Sprintf("Of the document %s, %v.", wording.Quote(id), originals.ErrGone))
+func noOriginal(id string) *schema.Problem {
+	return schema.NewProblem("no_original", fmt.Sprintf("Of the document %s, %v.", wording.Quote(id), originals.ErrGone))
 }
 
 // OriginalReader opens the files that documents were read from (originals.Reader).

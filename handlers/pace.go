@@ -5,6 +5,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"example.org/conclave/handlers/schema"
 )
 
 // pace lets so many requests through in a second, on the mean, and up to a second's at once. Its zero
@@ -45,13 +47,16 @@ func (p *pace) take(now time.Time) (wait time.Duration, rate float64) {
 
 // paced returns a problem where a request comes too soon after others of whom, its key or its
 // collection.
-func (a *API) paced(p *pace, whom string) *Problem {
+func (a *API) paced(p *pace, whom string) *schema.Problem {
 	wait, rate := p.take(a.options.Now())
 	if wait <= 0 {
 		return nil
 	}
-	problem := newProblem("rate_limited", fmt.Sprintf("At most %v requests in a second are served to %s.", rate, whom))
-	problem.retryAfter = int(math.Ceil(wait.Seconds()))
+	problem := schema.NewProblem(
+		"rate_limited",
+		fmt.Sprintf("At most %v requests in a second are served to %s.", rate, whom),
+	)
+	problem.RetryAfter = int(math.Ceil(wait.Seconds()))
 	return problem
 }
 

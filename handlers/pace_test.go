@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.org/conclave/handlers/schema"
 )
 
 // TestPace: as many requests as are allowed in a second pass at once, then one for each part of a second, by
@@ -15,8 +17,13 @@ func TestPace(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	several := shelfOf(map[string]Engine{"a": testEngine(t, engineOptions{}), "b": testEngine(t, engineOptions{})})
 	several.of["a"].Pace(2)
-	key := Key{Name: "k", SHA256: sha256.Sum256([]byte("k")), Scopes: []Scope{ScopeSearch}, RequestsASecond: 4}
-	free := Key{Name: "free", SHA256: sha256.Sum256([]byte("free")), Scopes: []Scope{ScopeSearch}}
+	key := Key{
+		Name:            "k",
+		SHA256:          sha256.Sum256([]byte("k")),
+		Scopes:          []schema.Scope{schema.ScopeSearch},
+		RequestsASecond: 4,
+	}
+	free := Key{Name: "free", SHA256: sha256.Sum256([]byte("free")), Scopes: []schema.Scope{schema.ScopeSearch}}
 	api := newAPI(t, Options{
 		Name: "a", Collections: several, Keys: []Key{key, free}, Now: func() time.Time { return now },
 	})

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/handlers/web"
 )
 
@@ -37,8 +38,8 @@ type page struct {
 // pages returns the page at /, the reference at /docs, the guide, and what these load.
 func pages() ([]page, error) {
 	all := []page{
-		{path: "/", file: "index.html", contentType: typeHTML},
-		{path: "/docs", file: "docs.html", contentType: typeHTML},
+		{path: "/", file: "index.html", contentType: schema.TypeHTML},
+		{path: "/docs", file: "docs.html", contentType: schema.TypeHTML},
 		{path: "/docs/docs.css", file: "docs.css", contentType: "text/css"},
 		{path: "/docs/docs.js", file: "docs.js", contentType: "text/javascript"},
 		{path: "/docs/icon.svg", file: "icon.svg", contentType: "image/svg+xml"},
@@ -83,7 +84,7 @@ func (p page) serve(_ *API, c *call) error {
 
 // showPage answers with a page.
 func (c *call) showPage(contentType string, text []byte) error {
-	if contentType == typeHTML {
+	if contentType == schema.TypeHTML {
 		text = linked(text, BasePath(c.r.Context()))
 	}
 	c.w.Header().Set("Content-Security-Policy", pagePolicy)
@@ -105,7 +106,7 @@ func (a *API) getGuideSearch(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.showPage(typeHTML, text)
+	return c.showPage(schema.TypeHTML, text)
 }
 
 // sendOnce answers with a text that only another version of the program changes. It sends an ETag, and answers 304

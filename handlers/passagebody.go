@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 )
@@ -14,8 +15,11 @@ import (
 // parsePassage reads one passage as JSON, strictly: the body of PUT, or a line.
 // Beside a problem there is the id, where the text tells it. also may put the
 // object in order before.
-func (a *API) parsePassage(text []byte, also func(object map[string]any) *Problem) (out corpus.Passage, p *Problem) {
-	body, p := parseJSON(text)
+func (a *API) parsePassage(
+	text []byte,
+	also func(object map[string]any) *schema.Problem,
+) (out corpus.Passage, p *schema.Problem) {
+	body, p := schema.ParseJSON(text)
 	if p != nil {
 		return out, p
 	}
@@ -30,10 +34,10 @@ func (a *API) parsePassage(text []byte, also func(object map[string]any) *Proble
 			return out, p
 		}
 	}
-	c := checker{most: maxViolations}
-	c.check(theDocument().schemas["PassageRequest"], body, "")
+	c := schema.Checker{Most: schema.MaxViolations}
+	c.Check(schema.APIDocument().Schemas["PassageRequest"], body, "")
 	out.ID, _ = object["id"].(string)
-	if p := c.problem(); p != nil {
+	if p := c.Problem(); p != nil {
 		return out, p
 	}
 	// The schema has made sure of the types.
@@ -51,8 +55,12 @@ func (a *API) parsePassage(text []byte, also func(object map[string]any) *Proble
 }
 
 // missingText returns the problem of a passage without words to be found by.
-func missingText() *Problem {
-	return newProblem("missing_field", "/text is missing.", ProblemField{Pointer: "/text", Detail: "is missing"})
+func missingText() *schema.Problem {
+	return schema.NewProblem(
+		"missing_field",
+		"/text is missing.",
+		schema.ProblemField{Pointer: "/text", Detail: "is missing"},
+	)
 }
 
 // texts returns a list of strings that a schema has checked.
@@ -67,13 +75,13 @@ func texts(list any) (out []string) {
 
 // withinLimits compares a passage with the configured limits. Those of the
 // format come after, in passageProblem.
-func (a *API) withinLimits(p *corpus.Passage) *Problem {
+func (a *API) withinLimits(p *corpus.Passage) *schema.Problem {
 	metadata := []byte(nil)
 	if len(p.Metadata) > 0 {
 		var err error
 		metadata, err = json.Marshal(p.Metadata)
 		if err != nil { // it came from JSON
-			return newProblem("internal", "The metadata could not be read.").because(err)
+			return schema.NewProblem("internal", "The metadata could not be read.").Because(err)
 		}
 	}
 	l := a.options.Write
@@ -86,10 +94,17 @@ func (a *API) withinLimits(p *corpus.Passage) *Problem {
 		{len(metadata), l.MetadataBytes, "too_long", "metadata", "bytes", ""},
 	} {
 		if bound.n > bound.most {
-			return newProblem(
+			return schema.NewProblem(
 				bound.code,
-				fmt.Sprintf("/%s has %d %s; at most %d are allowed.%s", bound.field, bound.n, bound.unit, bound.most, bound.advice),
-				ProblemField{Pointer: "/" + bound.field, Detail: fmt.Sprintf("has %d %s", bound.n, bound.unit)},
+				fmt.Sprintf(
+					"/%s has %d %s; at most %d are allowed.%s",
+					bound.field,
+					bound.n,
+					bound.unit,
+					bound.most,
+					bound.advice,
+				),
+				schema.ProblemField{Pointer: "/" + bound.field, Detail: fmt.Sprintf("has %d %s", bound.n, bound.unit)},
 			)
 		}
 	}
@@ -97,7 +112,7 @@ func (a *API) withinLimits(p *corpus.Passage) *Problem {
 }
 
 // passageProblem returns what keeps a passage from being stored, or nil.
-func passageProblem(p *corpus.Passage) *Problem {
+func passageProblem(p *corpus.Passage) *schema.Problem {
 	err := p.Check()
 	var field *corpus.FieldError
 	switch {
@@ -106,11 +121,11 @@ func passageProblem(p *corpus.Passage) *Problem {
 	case errors.As(err, &field):
 		return invalidPassage(field)
 	}
-	return newProblem("invalid_passage", sentence(err.Error()))
+	return schema.NewProblem("invalid_passage", schema.Sentence(err.Error()))
 }
 
 // invalidPassage makes a problem of what the corpus says of a field.
-func invalidPassage(e *corpus.FieldError) *Problem {
+func invalidPassage(e *corpus.FieldError) *schema.Problem {
 	pointer := ""
 	if e.Field != "" {
 		name, inner, nested := strings.Cut(e.Field, ".")
@@ -127,9 +142,9 @@ func invalidPassage(e *corpus.FieldError) *Problem {
 	if e.Value != "" {
 		detail = fmt.Sprintf("(%s) %s", e.Value, e.Problem)
 	}
-	return newProblem(
+	return schema.NewProblem(
 		"invalid_passage",
 		strings.TrimSpace(pointer+" "+detail)+".",
-		ProblemField{Pointer: pointer, Detail: detail},
+		schema.ProblemField{Pointer: pointer, Detail: detail},
 	)
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
@@ -36,11 +37,11 @@ func (a *API) putPassage(c *call) error {
 	if err != nil {
 		return err
 	}
-	if p := a.takeValueMemory(c.r.Context(), countValues(raw)); p != nil {
+	if p := a.takeValueMemory(c.r.Context(), schema.CountValues(raw)); p != nil {
 		return p
 	}
 	var passage corpus.Passage
-	var p *Problem
+	var p *schema.Problem
 	if err := a.options.Admission.Work(c.r.Context(), callerName(c.r),
 		func() { passage, p = a.parsePassage(raw, keepAsWritten) }); err != nil {
 		return err
@@ -53,10 +54,10 @@ func (a *API) putPassage(c *call) error {
 		passage.ID = c.name
 	case c.name:
 	default:
-		return newProblem(
+		return schema.NewProblem(
 			"id_mismatch",
 			fmt.Sprintf("The body's id is %s, and the path's is %s.", wording.Quote(passage.ID), wording.Quote(c.name)),
-			ProblemField{Pointer: "/id", Detail: "is not the path's; leave it out"},
+			schema.ProblemField{Pointer: "/id", Detail: "is not the path's; leave it out"},
 		)
 	}
 	if p := passageProblem(&passage); p != nil {
@@ -81,23 +82,23 @@ func (a *API) deletePassage(c *call) error {
 
 // readConditions reads If-Match and If-None-Match (RFC 9110, 13.1). Of the
 // latter only * has a use: that the passage be new.
-func readConditions(r *http.Request, change *store.Change) *Problem {
+func readConditions(r *http.Request, change *store.Change) *schema.Problem {
 	match, none := etagsOf(r.Header.Values("If-Match")), etagsOf(r.Header.Values("If-None-Match"))
 	match = slices.DeleteFunc(match, func(tag string) bool { return tag == "" })
 	none = slices.DeleteFunc(none, func(tag string) bool { return tag == "" })
 	switch {
 	case len(match) > 0 && len(none) > 0:
-		return newProblem(
+		return schema.NewProblem(
 			"impossible_condition",
 			"If-Match asks for a passage that is there, and If-None-Match for none; send one of them.",
 		)
 	case len(none) > 0 && (len(none) > 1 || none[0] != "*" || r.Method == http.MethodDelete):
-		return newProblem(
+		return schema.NewProblem(
 			"impossible_condition",
 			"If-None-Match may be * alone, with PUT, to create a passage that is not there; send the version that you know as If-Match.",
 		)
 	case len(match) > 1:
-		return newProblem("impossible_condition", "If-Match may name one version, or be *.")
+		return schema.NewProblem("impossible_condition", "If-Match may name one version, or be *.")
 	case len(match) == 1:
 		// A weak tag matches nothing here, since If-Match compares strongly.
 		change.IfMatch = match[0]
@@ -119,7 +120,7 @@ func (a *API) write(c *call, writer *writing, change store.Change) error {
 		return refusedChange(result.Err)
 	}
 	if result.Outcome == store.Absent {
-		return newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(change.Delete)))
+		return schema.NewProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(change.Delete)))
 	}
 	if c.query["refresh"] == "wait" {
 		a.releaseWork(r.Context()) // nobody computes meanwhile, and nothing of it is in memory
@@ -169,7 +170,7 @@ func (a *API) storedPassage(c *call) (corpus.Passage, string, error) {
 		}
 		if err == nil && !ok {
 			detail := fmt.Sprintf("There is no passage %s.", wording.Quote(c.name))
-			return corpus.Passage{}, "", newProblem("unknown_passage", detail)
+			return corpus.Passage{}, "", schema.NewProblem("unknown_passage", detail)
 		}
 		return passage, version, err
 	}

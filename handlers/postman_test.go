@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.org/conclave/handlers/schema"
 )
 
 // postmanItem is a request of a Postman collection, or a folder of them.
@@ -55,9 +57,9 @@ func TestPostmanHasTheRoutes(t *testing.T) {
 		}
 	}
 	walk(collection.Item)
-	for id, o := range theDocument().operations {
+	for id, o := range schema.APIDocument().Operations {
 		if !slices.Contains(sent, id) {
-			t.Errorf("the collection has no request for %s %s (%s)", o.method, o.path, id)
+			t.Errorf("the collection has no request for %s %s (%s)", o.Method, o.Path, id)
 		}
 	}
 }

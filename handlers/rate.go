@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 
 	"github.com/go-chi/chi/v5/middleware"
@@ -27,7 +28,7 @@ func (a *API) limitRate(next http.Handler) http.Handler {
 			writeProblem(
 				w,
 				r,
-				newProblem(
+				schema.NewProblem(
 					"rate_limited",
 					fmt.Sprintf("At most %d requests in %v are served to one caller.", a.options.RateRequests, a.options.RateWindow),
 				),
@@ -67,9 +68,9 @@ func (a *API) boundConnections(next http.Handler) http.Handler {
 			w.Header().Set("Connection", "close")
 			c.EndReading()
 		}
-		p := newProblem("too_many_requests", "The requests of this caller that are under way hold as many connections as "+
+		p := schema.NewProblem("too_many_requests", "The requests of this caller that are under way hold as many connections as "+
 			"it may have beside others: wait until some are answered.")
-		p.retryAfter = 1
+		p.RetryAfter = 1
 		writeProblem(w, r, p)
 	})
 }

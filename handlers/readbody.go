@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"example.org/conclave/handlers/schema"
 )
 
 // readJSON reads the whole body and returns the parsed JSON. It returns a problem if the body is too large, not valid
@@ -16,8 +18,8 @@ func (c *call) readJSON() (parsed any, err error) {
 		return nil, err
 	}
 	err = c.computeBody(func() error {
-		var p *Problem
-		parsed, p = parseJSON(body)
+		var p *schema.Problem
+		parsed, p = schema.ParseJSON(body)
 		if p != nil {
 			return p
 		}
@@ -34,7 +36,7 @@ func (c *call) readText(most int64) (body []byte, values int, err error) {
 		return nil, 0, err
 	}
 	c.bodyBytes = len(body)
-	if err := c.computeBody(func() error { values = countValues(body); return nil }); err != nil {
+	if err := c.computeBody(func() error { values = schema.CountValues(body); return nil }); err != nil {
 		return nil, 0, err
 	}
 	if p := c.api.takeValueMemory(c.r.Context(), values); p != nil {
@@ -54,7 +56,7 @@ const firstRead = 4 << 10
 // body is too large, incomplete or too slow, there is no memory for it, or the request is refused.
 func (c *call) readBody(most int64) ([]byte, error) {
 	a, w, r := c.api, c.w, c.r
-	tooLarge := newProblem("body_too_large", fmt.Sprintf("A body may have %d bytes.", most))
+	tooLarge := schema.NewProblem("body_too_large", fmt.Sprintf("A body may have %d bytes.", most))
 	if r.ContentLength > most {
 		return nil, tooLarge
 	}
@@ -82,7 +84,7 @@ func (c *call) readBody(most int64) ([]byte, error) {
 				w.Header().Set("Connection", "close")
 				return nil, p
 			}
-			return nil, newProblem("incomplete_body", "The body ended before its declared length, or is malformed.").because(err)
+			return nil, schema.NewProblem("incomplete_body", "The body ended before its declared length, or is malformed.").Because(err)
 		}
 	}
 }

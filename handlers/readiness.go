@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"example.org/conclave/handlers/schema"
 )
 
 // absolutePath is a path from the root: of two elements or more, so that the
@@ -30,20 +32,11 @@ const (
 	Failed   = "failed"
 )
 
-// Component is one part of the server that has to work: an expert's encoder, an
-// index, the corpus.
-type Component struct {
-	Name     string   `json:"name"`
-	Status   string   `json:"status"` // "starting", "ready", "failed"
-	Detail   string   `json:"detail,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
-}
-
 // Readiness says whether the server can do its work, part by part. It is safe
 // for use by several goroutines. Its zero value has no parts.
 type Readiness struct {
 	mu       sync.Mutex
-	parts    []Component
+	parts    []schema.Component
 	draining bool
 }
 
@@ -51,7 +44,7 @@ type Readiness struct {
 //
 // /readyz needs no key, so paths of the machine are cut to their last element; the
 // log has them whole.
-func (r *Readiness) Set(c Component) {
+func (r *Readiness) Set(c schema.Component) {
 	c.Detail = WithoutPaths(c.Detail)
 	c.Warnings = slices.Clone(c.Warnings)
 	for i := range c.Warnings {
@@ -72,7 +65,7 @@ func (r *Readiness) Set(c Component) {
 func (r *Readiness) Remove(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.parts = slices.DeleteFunc(r.parts, func(c Component) bool { return c.Name == name })
+	r.parts = slices.DeleteFunc(r.parts, func(c schema.Component) bool { return c.Name == name })
 }
 
 // Drain makes the server not ready for good: it is shutting down.
@@ -84,7 +77,7 @@ func (r *Readiness) Drain() {
 
 // report returns the state of everything: "ready", "starting", "failed" or
 // "draining", and the components with it.
-func (r *Readiness) report() (status string, parts []Component) {
+func (r *Readiness) report() (status string, parts []schema.Component) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	status = Ready

@@ -1,6 +1,10 @@
 package handlers
 
-import "testing"
+import (
+	"testing"
+
+	"example.org/conclave/handlers/schema"
+)
 
 // TestWithoutPaths: what is told without a key has no absolute paths.
 func TestWithoutPaths(t *testing.T) {
@@ -18,7 +22,7 @@ func TestWithoutPaths(t *testing.T) {
 		}
 	}
 	var r Readiness
-	r.Set(Component{Name: "a", Status: Failed, Detail: "lost /a/b", Warnings: []string{"see /c/d"}})
+	r.Set(schema.Component{Name: "a", Status: Failed, Detail: "lost /a/b", Warnings: []string{"see /c/d"}})
 	if _, parts := r.report(); parts[0].Detail != "lost b" || parts[0].Warnings[0] != "see d" {
 		t.Errorf("%+v", parts)
 	}

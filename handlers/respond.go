@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 )
 
@@ -31,13 +32,13 @@ func (c *call) respond(status int, body any) error {
 			return err
 		}
 		c.w.Header().Set("Cache-Control", "no-store")
-		write(c.w, status, typeJSON, b.Bytes())
+		write(c.w, status, schema.TypeJSON, b.Bytes())
 		return nil
 	}
 	if err := c.encode(&b, body); err != nil {
 		return err
 	}
-	return c.send(status, typeJSON, b.Bytes())
+	return c.send(status, schema.TypeJSON, b.Bytes())
 }
 
 // encode replaces the content of into by the answer as JSON, when a processor is free (compute). If the answer's size
@@ -101,7 +102,7 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 // head writes the header of an answer of some length.
 func head(w http.ResponseWriter, status int, contentType string, length int) {
 	h := w.Header()
-	if contentType == typeHTML || contentType == "text/css" || contentType == "text/javascript" {
+	if contentType == schema.TypeHTML || contentType == "text/css" || contentType == "text/javascript" {
 		contentType += "; charset=utf-8"
 	}
 	h.Set("Content-Type", contentType)
@@ -109,4 +110,41 @@ func head(w http.ResponseWriter, status int, contentType string, length int) {
 	if status != http.StatusOK {
 		w.WriteHeader(status)
 	}
+}
+
+// writeProblem answers with a problem. It is the only way in which this
+// package answers with an error.
+func writeProblem(w http.ResponseWriter, r *http.Request, p *schema.Problem) {
+	x := exchangeOf(r.Context())
+	x.code, x.cause = p.Code, p.Cause
+	q := *p
+	q.Type = BasePath(r.Context()) + q.Type
+	q.RequestID = x.requestID
+	status := q.Status
+	contentType := schema.TypeProblem
+	answer := any(&q)
+	if x.refusal != nil {
+		contentType = schema.TypeJSON
+		status, answer = x.refusal(&q)
+	}
+	body, _ := json.Marshal(answer) // it has nothing that cannot be marshalled
+	h := w.Header()
+	// What was meant for the good answer is wrong for this one.
+	for _, name := range []string{"Etag", "Last-Modified", "Content-Encoding", "Server-Timing"} {
+		h.Del(name)
+	}
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-store")
+	if q.RetryAfter > 0 && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", strconv.Itoa(q.RetryAfter))
+	}
+	if q.Allow != "" {
+		h.Set("Allow", q.Allow)
+	}
+	if q.Challenge != "" {
+		h.Set("WWW-Authenticate", q.Challenge)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/wording"
 )
 
@@ -20,7 +21,7 @@ type route struct {
 
 // searchesSome reports whether a route's body, or its parameters, may name the collections that are searched.
 func searchesSome(id string) bool {
-	return id == "searchPassages" || id == simpleSearch || id == "searchBatch"
+	return id == "searchPassages" || id == schema.SimpleSearch || id == "searchBatch"
 }
 
 // routes lists everything that programs are served, in the order of the reference
@@ -72,8 +73,8 @@ func routes() []route {
 		{"readyz", Probing(), serveJSON((*API).getReady)},
 		{"startupz", Probing(), serveJSON((*API).getStarted)},
 		{"metrics", Probing(), (*API).getMetrics},
-		{"openapiJSON", answer, getOpenAPI(typeJSON)},
-		{"openapiYAML", answer, getOpenAPI(typeYAML)},
+		{"openapiJSON", answer, getOpenAPI(schema.TypeJSON)},
+		{"openapiYAML", answer, getOpenAPI(schema.TypeYAML)},
 	}
 }
 
@@ -81,16 +82,16 @@ func routes() []route {
 func (a *API) route() (chi.Router, error) {
 	router := chi.NewRouter()
 	for _, r := range routes() {
-		o, ok := theDocument().operations[r.id]
+		o, ok := schema.APIDocument().Operations[r.id]
 		if !ok {
 			return nil, fmt.Errorf("handlers: openapi.yaml does not describe %s", r.id)
 		}
 		open := *o
 		if searchesSome(r.id) && a.options.Collections != nil {
-			open.choosing, open.search = true, true
+			open.Choosing, open.Search = true, true
 		}
 		if r.id == "metrics" && a.options.OpenMetrics || strings.HasPrefix(r.id, "openapi") && a.options.OpenDocs {
-			open.scope = public
+			open.Scope = schema.Public
 		}
 		if err := a.open(router, open, r.cost, r.handle); err != nil {
 			return nil, err
@@ -111,9 +112,9 @@ func (a *API) route() (chi.Router, error) {
 		return nil, err
 	}
 	openPage := func(path, contentType string, cost Cost, handle func(*API, *call) error) error {
-		o := operation{method: http.MethodGet, path: path, produces: []string{contentType}, scope: AnyKey}
+		o := schema.Operation{Method: http.MethodGet, Path: path, Produces: []string{contentType}, Scope: schema.AnyKey}
 		if a.options.OpenDocs {
-			o.scope = public
+			o.Scope = schema.Public
 		}
 		return a.open(router, o, cost, handle)
 	}
@@ -123,7 +124,7 @@ func (a *API) route() (chi.Router, error) {
 		}
 	}
 	if a.options.Guide != nil {
-		if err := openPage(guideSearchPath, typeHTML, Searching(0), (*API).getGuideSearch); err != nil {
+		if err := openPage(guideSearchPath, schema.TypeHTML, Searching(0), (*API).getGuideSearch); err != nil {
 			return nil, err
 		}
 	}
@@ -144,7 +145,10 @@ func (a *API) route() (chi.Router, error) {
 		writeProblem(
 			w,
 			r,
-			newProblem("no_such_path", fmt.Sprintf("There is no %s; /docs lists what there is.", wording.Quote(r.URL.Path))),
+			schema.NewProblem(
+				"no_such_path",
+				fmt.Sprintf("There is no %s; /docs lists what there is.", wording.Quote(r.URL.Path)),
+			),
 		)
 	}
 	router.NotFound(missing)
@@ -157,11 +161,16 @@ func (a *API) route() (chi.Router, error) {
 			missing(w, r)
 			return
 		}
-		p := newProblem(
+		p := schema.NewProblem(
 			"method_not_allowed",
-			fmt.Sprintf("%s does not take %s; it takes %s.", wording.Quote(r.URL.Path), wording.Quote(r.Method), allowed),
+			fmt.Sprintf(
+				"%s does not take %s; it takes %s.",
+				wording.Quote(r.URL.Path),
+				wording.Quote(r.Method),
+				allowed,
+			),
 		)
-		p.allow = allowed
+		p.Allow = allowed
 		writeProblem(w, r, p)
 	})
 	return router, nil

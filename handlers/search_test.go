@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
 	"example.org/conclave/search/lookup"
@@ -138,7 +139,7 @@ func TestBatch(t *testing.T) {
 		4: {422, "unknown_expert", "/searches/4/experts/0"},
 		5: {422, "wrong_type", "/searches/5"},
 	} {
-		var p Problem
+		var p schema.Problem
 		if err := json.Unmarshal(out.Answers[i], &p); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
 	"example.org/conclave/search/ask"
@@ -20,7 +21,7 @@ func (a *API) postSearch(c *call) error { return a.searchSome(c, c.readJSON) }
 
 // maySearchSome reports whether the body of a request names the collections that are searched.
 func (c *call) maySearchSome() bool {
-	return c.operation.choosing && c.api.options.Collections != nil && named(c.r.Context()) == ""
+	return c.operation.Choosing && c.api.options.Collections != nil && named(c.r.Context()) == ""
 }
 
 // searchSome answers a search over the collections that its body names. read returns the parsed body.
@@ -54,7 +55,7 @@ func (a *API) searchSome(c *call, read func() (any, error)) error {
 const mostJoined = 32
 
 // takeCollections removes the names of collections from a request and returns them, each once; nil if it names none.
-func takeCollections(r *search.Request) (names []string, p *Problem) {
+func takeCollections(r *search.Request) (names []string, p *schema.Problem) {
 	if r.Collections == nil {
 		return nil, nil
 	}
@@ -70,31 +71,34 @@ func takeCollections(r *search.Request) (names []string, p *Problem) {
 	return names, nil
 }
 
-func someCollections() ProblemField {
-	return ProblemField{Pointer: "/collections", Detail: "has to be a list of 1 to 32 names"}
+func someCollections() schema.ProblemField {
+	return schema.ProblemField{Pointer: "/collections", Detail: "has to be a list of 1 to 32 names"}
 }
 
 // tooManyCollections returns the problem of a number of collections that are not searched as one.
-func tooManyCollections(n int) *Problem {
-	return newProblem("out_of_range",
+func tooManyCollections(n int) *schema.Problem {
+	return schema.NewProblem("out_of_range",
 		fmt.Sprintf("There are %d names in collections: it has to be from 1 to %d.", n, mostJoined), someCollections())
 }
 
 // getSearch answers GET /v1/search.
 func (a *API) getSearch(c *call) error {
 	body := map[string]any{}
-	filter, _ := c.query[filterParameter].(map[string]any)
+	filter, _ := c.query[schema.FilterParameter].(map[string]any)
 	if filter == nil {
 		filter = map[string]any{}
 	}
 	for name, value := range c.query {
 		switch name {
-		case questionParameter:
+		case schema.QuestionParameter:
 			splitTyped(body, value, c.query)
 		case "tags_all", "tags_any", "documents":
 			if _, given := filter[name]; given {
-				return newProblem("invalid_query", fmt.Sprintf("%s stands beside the filter and in it: leave out one.", name),
-					ProblemField{Pointer: "/" + name, Parameter: name, Detail: "is given twice"})
+				return schema.NewProblem(
+					"invalid_query",
+					fmt.Sprintf("%s stands beside the filter and in it: leave out one.", name),
+					schema.ProblemField{Pointer: "/" + name, Parameter: name, Detail: "is given twice"},
+				)
 			}
 			filter[name], body["filter"] = value, filter
 		case "must", "must_not":
@@ -106,7 +110,7 @@ func (a *API) getSearch(c *call) error {
 		}
 	}
 	if err := a.searchSome(c, func() (any, error) { return body, nil }); err != nil {
-		return asParameters(problemOf(c.r.Context(), err))
+		return schema.AsParameters(problemOf(c.r.Context(), err))
 	}
 	return nil
 }
@@ -135,12 +139,12 @@ func splitTyped(body map[string]any, typed any, query map[string]any) {
 
 // searchRequest returns the search that a parsed body asks for, or the problem that lists its mistakes, at most this
 // many.
-func searchRequest(limits search.Limits, body any, mistakes int) (request search.Request, p *Problem) {
-	schema := withLimits(limits, theDocument().schemas["SearchRequest"])
+func searchRequest(limits search.Limits, body any, mistakes int) (request search.Request, p *schema.Problem) {
+	limited := withLimits(limits, schema.APIDocument().Schemas["SearchRequest"])
 	if object, _ := body.(map[string]any); object["messages"] == nil {
-		schema.Required = []string{"question"}
+		limited.Required = []string{"question"}
 	}
-	if p := decode(schema, body, mistakes, &request); p != nil {
+	if p := schema.Decode(limited, body, mistakes, &request); p != nil {
 		return request, p
 	}
 	if len(request.Question) > limits.QuestionBytes || len(request.Messages) > 0 {
@@ -149,10 +153,10 @@ func searchRequest(limits search.Limits, body any, mistakes int) (request search
 	if !strings.ContainsFunc(request.Question, func(r rune) bool {
 		return !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r)
 	}) {
-		return request, newProblem(
+		return request, schema.NewProblem(
 			"empty_question",
 			"The question has nothing in it to search for.",
-			ProblemField{Pointer: "/question", Detail: "is empty"},
+			schema.ProblemField{Pointer: "/question", Detail: "is empty"},
 		)
 	}
 	return request, nil
@@ -160,7 +164,7 @@ func searchRequest(limits search.Limits, body any, mistakes int) (request search
 
 // withLimits returns the schema of a search with the limits in force, which the
 // document leaves to /v1/limits, so that an error can say what is allowed.
-func withLimits(limits search.Limits, s *schema) *schema {
+func withLimits(limits search.Limits, s *schema.Schema) *schema.Schema {
 	limited := *s
 	limited.Properties = maps.Clone(s.Properties)
 	for name, most := range map[string]int{"k": limits.K, "candidates": limits.Candidates,
@@ -176,8 +180,8 @@ func withLimits(limits search.Limits, s *schema) *schema {
 // decodeSearch returns the search that a parsed body asks for. The error is a *Problem that lists the mistakes.
 func (c *call) decodeSearch(limits search.Limits, body any) (request search.Request, err error) {
 	err = c.computeBody(func() error {
-		var p *Problem
-		request, p = searchRequest(limits, body, maxViolations)
+		var p *schema.Problem
+		request, p = searchRequest(limits, body, schema.MaxViolations)
 		if p != nil {
 			return p
 		}
@@ -239,7 +243,7 @@ func (a *API) answerSearch(c *call, engine *admittedEngine, request search.Reque
 
 // ownCollections removes the names of collections from a request to a server of one collection. It returns a problem if
 // they name another than that one.
-func (a *API) ownCollections(r *search.Request) *Problem {
+func (a *API) ownCollections(r *search.Request) *schema.Problem {
 	if a.options.Collections != nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 )
 
@@ -117,7 +118,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 
 // noPlace returns the answer, in HTTP/1, to a connection for which there is no place.
 func noPlace() []byte {
-	p := newProblem("too_many_requests", "As many connections are open as may be, and as many wait for a place.")
+	p := schema.NewProblem("too_many_requests", "As many connections are open as may be, and as many wait for a place.")
 	p.RequestID = randomHex(16)
 	text, err := json.Marshal(p)
 	if err != nil { // it is made of strings
@@ -128,7 +129,7 @@ func noPlace() []byte {
 		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nX-Request-ID: %s\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
 		p.Status,
 		http.StatusText(p.Status),
-		typeProblem,
+		schema.TypeProblem,
 		p.RequestID,
 		len(text),
 		text,

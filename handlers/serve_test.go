@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 )
 
@@ -32,9 +33,10 @@ func TestReadiness(t *testing.T) {
 	readiness := &Readiness{}
 	api := newAPI(t, Options{Readiness: readiness})
 	s := serveAPI(t, api)
-	readiness.Set(Component{Name: "wiki", Status: Starting, Detail: "loading"})
+	readiness.Set(schema.Component{Name: "wiki", Status: Starting, Detail: "loading"})
 	for path, want := range map[string]int{"/livez": 200, "/startupz": 503, "/readyz": 503, "/v1/search?q=x": 503, "/v1/experts": 503, "/v1/passages/bees": 503, "/v1/limits": 503, "/openapi.json": 200, "/metrics": 200} {
-		if r := s.send(http.MethodGet, path, ""); r.StatusCode != want || want == 503 && r.Header.Get("Retry-After") == "" {
+		if r := s.send(http.MethodGet, path, ""); r.StatusCode != want ||
+			want == 503 && r.Header.Get("Retry-After") == "" {
 			t.Errorf("at the start, %s: %d", path, r.StatusCode)
 		}
 	}
@@ -46,14 +48,16 @@ func TestReadiness(t *testing.T) {
 	if r := s.send(http.MethodGet, "/startupz", ""); r.StatusCode != http.StatusOK {
 		t.Errorf("started: %d", r.StatusCode)
 	}
-	readiness.Set(Component{Name: "wiki", Status: Ready, Warnings: []string{"its index finds 25 % of the neighbours"}})
+	readiness.Set(
+		schema.Component{Name: "wiki", Status: Ready, Warnings: []string{"its index finds 25 % of the neighbours"}},
+	)
 	r := s.send(http.MethodGet, "/readyz", "")
 	if r.StatusCode != http.StatusOK ||
 		!strings.Contains(string(r.body), `"warnings":["wiki: its index finds 25 % of the neighbours"]`) ||
 		!strings.Contains(string(r.body), `"generation":12`) {
 		t.Errorf("ready with a warning: %d %s", r.StatusCode, r.body)
 	}
-	readiness.Set(Component{Name: "health", Status: Failed})
+	readiness.Set(schema.Component{Name: "health", Status: Failed})
 	if p := s.send(http.MethodGet, "/readyz", "").problem(t); !strings.Contains(p.Detail, "health: failed") {
 		t.Errorf("%+v", p)
 	}
@@ -97,7 +101,10 @@ func startShutdown(t *testing.T, o ServeOptions) *shutdown {
 	api := newAPI(
 		t,
 		Options{
-			Engine: testEngine(t, engineOptions{before: gate(entered, x.release), limits: search.Limits{Timeout: time.Minute}}),
+			Engine: testEngine(
+				t,
+				engineOptions{before: gate(entered, x.release), limits: search.Limits{Timeout: time.Minute}},
+			),
 		},
 	)
 	listener, err := api.Listen(t.Context(), "127.0.0.1:0")

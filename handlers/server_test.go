@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/internal/testing/testenv"
 
@@ -166,12 +167,12 @@ type received struct {
 }
 
 // problem reads the body as a problem.
-func (r received) problem(t testing.TB) Problem {
+func (r received) problem(t testing.TB) schema.Problem {
 	t.Helper()
-	if got := r.Header.Get("Content-Type"); got != typeProblem {
+	if got := r.Header.Get("Content-Type"); got != schema.TypeProblem {
 		t.Fatalf("status %d with type %q and body %.200s", r.StatusCode, got, r.body)
 	}
-	var p Problem
+	var p schema.Problem
 	d := json.NewDecoder(bytes.NewReader(r.body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {

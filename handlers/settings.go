@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/search/lookup"
 )
@@ -58,7 +59,7 @@ func (a *API) putSettings(c *call, s ServedSettings) (out SettingsAnswer, err er
 		return out, err
 	}
 	if c.api.settings == nil {
-		return out, newProblem("not_ready", "The settings of the collection are not there yet.")
+		return out, schema.NewProblem("not_ready", "The settings of the collection are not there yet.")
 	}
 	err = c.api.settings.Configure(c.r.Context(), collections.Settings{Synonyms: s.Synonyms, Fields: s.Fields})
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.org/conclave/handlers/schema"
 )
 
 // drip opens a connection that sends the beginning of a request, and then
@@ -124,7 +126,7 @@ func TestUploadsUnderWay(t *testing.T) {
 		open = append(open, c)
 	}
 	if r := s.send(http.MethodPost, "/v1/passages", `{"id":"b","text":"x"}`, "Content-Type",
-		typeLines); r.StatusCode != http.StatusTooManyRequests ||
+		schema.TypeLines); r.StatusCode != http.StatusTooManyRequests ||
 		r.Header.Get("Retry-After") == "" {
 		t.Errorf("one more: %d", r.StatusCode)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/store"
 )
 
@@ -134,7 +135,7 @@ func TestStalledChange(t *testing.T) {
 			s := startStalled(t, version)
 			answers := make(chan answer, 2)
 			go func() {
-				answers <- s.ask(http.MethodPut, "/new?refresh=wait", typeJSON, strings.NewReader(`{"text":"zebra"}`))
+				answers <- s.ask(http.MethodPut, "/new?refresh=wait", schema.TypeJSON, strings.NewReader(`{"text":"zebra"}`))
 			}()
 			go func() { answers <- s.ask(http.MethodDelete, "/seed1", "", nil) }()
 			s.comes()
@@ -175,7 +176,7 @@ func TestStalledUpload(t *testing.T) {
 				s := startStalled(t, version)
 				body, send := io.Pipe()
 				answers := make(chan answer, 1)
-				go func() { answers <- s.ask(http.MethodPost, query, typeLines, body) }()
+				go func() { answers <- s.ask(http.MethodPost, query, schema.TypeLines, body) }()
 				line := func(i int) {
 					if _, err := fmt.Fprintf(send, "{\"id\":\"l%d\",\"text\":\"zebra\"}\n", i); err != nil {
 						t.Errorf("line %d: %v", i, err)

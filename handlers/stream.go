@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
 	"example.org/conclave/search/reply"
@@ -21,7 +22,7 @@ const typeEvents = "text/event-stream"
 // wantsEvents reports whether the caller prefers server-sent events to JSON.
 func wantsEvents(r *http.Request) bool {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
-	return accept != "" && quality(accept, typeEvents) > quality(accept, typeJSON)
+	return accept != "" && quality(accept, typeEvents) > quality(accept, schema.TypeJSON)
 }
 
 // events sends an answer as server-sent events (WHATWG HTML, section 9.2) while it is
@@ -66,7 +67,7 @@ func (e *events) search(engine Engine, request search.Request) (reply.Response, 
 		p := *problemOf(e.ctx, err)
 		p.RequestID = requestID
 		x := exchangeOf(ctx)
-		x.code, x.cause = p.Code, p.cause
+		x.code, x.cause = p.Code, p.Cause
 		_ = e.send("problem", &p)
 		return response, nil
 	}
@@ -89,7 +90,7 @@ func (e *events) adapted(x *Adapter, make func(send func(value any) error) error
 	if err != nil && e.err == nil && e.begun && x.Refusal != nil {
 		p := problemOf(e.ctx, err)
 		at := exchangeOf(e.ctx)
-		at.code, at.cause = p.Code, p.cause
+		at.code, at.cause = p.Code, p.Cause
 		_, body := x.Refusal(p)
 		err = e.send("", body)
 	}

@@ -11,16 +11,17 @@ import (
 	"sync"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 )
 
 // UploadLine is the answer to one line of a bulk upload.
 type UploadLine struct {
-	Line    int      `json:"line"` // from 1
-	ID      string   `json:"id"`   // "" where the line does not tell
-	Status  string   `json:"status"`
-	Version string   `json:"version,omitempty"`
-	Error   *Problem `json:"error,omitempty"`
+	Line    int             `json:"line"` // from 1
+	ID      string          `json:"id"`   // "" where the line does not tell
+	Status  string          `json:"status"`
+	Version string          `json:"version,omitempty"`
+	Error   *schema.Problem `json:"error,omitempty"`
 	// Unknown are fields that no line before had, and that are not known.
 	Unknown []string `json:"unknown_fields,omitempty"`
 	ReadAs
@@ -34,7 +35,7 @@ type ReadAs struct {
 
 // uploadProblem is the last line of an answer that ends before the upload.
 type uploadProblem struct {
-	*Problem
+	*schema.Problem
 	Line int `json:"line"` // the first that was not answered
 }
 
@@ -72,7 +73,7 @@ func (a *API) postPassages(c *call) error {
 	}
 	who := callerName(r)
 	if !a.uploads.Take(who) {
-		return newProblem(
+		return schema.NewProblem(
 			"too_many_requests",
 			fmt.Sprintf("As many uploads of this caller are under way as may be beside others', of %d altogether.",
 				openUploads*a.options.Write.Uploads),
@@ -169,7 +170,7 @@ type upload struct {
 
 // take stores the lines of a body. The problem is why it ended before the body
 // did.
-func (u *upload) take(body io.Reader) *Problem {
+func (u *upload) take(body io.Reader) *schema.Problem {
 	counted := &countedBody{body: body, most: u.api.options.Write.UploadBytes, begin: u.beginReading, end: u.endReading}
 	chunks, ended := make(chan []rawLine), make(chan error, 1)
 	wanted, unwanted := context.WithCancel(context.Background())
@@ -230,7 +231,7 @@ func (u *upload) read(wanted context.Context, body io.Reader, chunks chan<- []ra
 }
 
 // end adds the problem that an upload ends with, once.
-func (u *upload) end(p *Problem) error {
+func (u *upload) end(p *schema.Problem) error {
 	if p == nil || u.closing {
 		return nil
 	}
@@ -250,7 +251,7 @@ const (
 )
 
 // store stores chunk after chunk, while the client is there.
-func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *Problem {
+func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *schema.Problem {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
@@ -266,14 +267,14 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *Problem {
 		}
 		for {
 			if u.clientLeft() {
-				return newProblem(clientGone, "The client left before its upload was stored.")
+				return schema.NewProblem(clientGone, "The client left before its upload was stored.")
 			}
 			if len(chunk) == 0 {
 				break
 			}
 			n := min(len(chunk), uploadGroup)
 			if most := min(u.api.options.Write.AnswerBytes, answerFree+answerPerByte*body.read.Load()); u.answer.size() > most {
-				return newProblem(
+				return schema.NewProblem(
 					"answer_too_large",
 					fmt.Sprintf(
 						"The answer has more than %d bytes, which wait until the body ends. What follows was not stored: send it by itself, or use ?stream=true and read while you send.",
@@ -285,7 +286,7 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *Problem {
 				return p
 			}
 			if u.inARow > mostRejected {
-				return newProblem(
+				return schema.NewProblem(
 					"too_many_rejected",
 					fmt.Sprintf(
 						"The last %d lines were rejected, for reasons that the answers to them give. What follows was not looked at.",
@@ -300,13 +301,13 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *Problem {
 		}
 		u.extend()
 		if err := u.answer.flush(); err != nil {
-			return newProblem(clientGone, "The answer could not be sent.").because(err)
+			return schema.NewProblem(clientGone, "The answer could not be sent.").Because(err)
 		}
 	}
 }
 
 // addressed returns a problem as the answer shows it.
-func (u *upload) addressed(p *Problem) *Problem {
+func (u *upload) addressed(p *schema.Problem) *schema.Problem {
 	q := *p
 	q.RequestID = exchangeOf(u.request.Context()).requestID
 	q.Type = BasePath(u.request.Context()) + q.Type
@@ -316,7 +317,7 @@ func (u *upload) addressed(p *Problem) *Problem {
 // head writes the answer's header. While the answer is streamed, it says what
 // is known at the beginning.
 func (u *upload) head(h http.Header) {
-	h.Set("Content-Type", typeLines)
+	h.Set("Content-Type", schema.TypeLines)
 	h.Set("Cache-Control", "no-store")
 	u.writer.noteBacklog(h)
 	if _, streaming := u.answer.(*stream); !streaming {
@@ -326,7 +327,7 @@ func (u *upload) head(h http.Header) {
 }
 
 // note writes into the log line how the upload went.
-func (u *upload) note(p *Problem) {
+func (u *upload) note(p *schema.Problem) {
 	x := exchangeOf(u.request.Context())
 	x.note(
 		slog.Int("accepted", u.accepted),
@@ -337,6 +338,6 @@ func (u *upload) note(p *Problem) {
 		slog.Int("backlog", u.writer.Backlog().Changes),
 	)
 	if p != nil {
-		x.code, x.cause = p.Code, p.cause
+		x.code, x.cause = p.Code, p.Cause
 	}
 }

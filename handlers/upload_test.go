@@ -15,13 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/store"
 )
 
 // upload sends lines and reads the answer's.
-func (s *writingServer) upload(path, body string, header ...string) (received, []UploadLine, *Problem) {
+func (s *writingServer) upload(path, body string, header ...string) (received, []UploadLine, *schema.Problem) {
 	s.t.Helper()
-	r := s.send(http.MethodPost, path, body, append([]string{"Content-Type", typeLines}, header...)...)
+	r := s.send(http.MethodPost, path, body, append([]string{"Content-Type", schema.TypeLines}, header...)...)
 	if r.StatusCode != http.StatusOK {
 		return r, nil, nil
 	}
@@ -30,12 +31,12 @@ func (s *writingServer) upload(path, body string, header ...string) (received, [
 }
 
 // pour uploads a body that does not tell its length.
-func (s *writingServer) pour(body io.Reader) (lines []UploadLine, last *Problem, err error) {
+func (s *writingServer) pour(body io.Reader) (lines []UploadLine, last *schema.Problem, err error) {
 	request, err := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages", body)
 	if err != nil {
 		return nil, nil, err
 	}
-	request.Header.Set("Content-Type", typeLines)
+	request.Header.Set("Content-Type", schema.TypeLines)
 	// Without s.client's bound on how long it may take.
 	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
 	if err != nil {
@@ -48,7 +49,7 @@ func (s *writingServer) pour(body io.Reader) (lines []UploadLine, last *Problem,
 }
 
 // parseAnswer reads an answer: its lines, and the problem that it may end with.
-func parseAnswer(t testing.TB, body []byte) (lines []UploadLine, last *Problem) {
+func parseAnswer(t testing.TB, body []byte) (lines []UploadLine, last *schema.Problem) {
 	t.Helper()
 	for text := range bytes.Lines(body) {
 		if last != nil {
@@ -64,7 +65,7 @@ func parseAnswer(t testing.TB, body []byte) (lines []UploadLine, last *Problem) 
 			t.Fatalf("%v in %s", err, text)
 		}
 		if one.Code != "" {
-			last = &Problem{Code: one.Code, Detail: one.Detail, Status: one.Line} // the status stands in for the line
+			last = &schema.Problem{Code: one.Code, Detail: one.Detail, Status: one.Line} // the status stands in for the line
 			continue
 		}
 		one.UploadLine.Status, _ = one.Status.(string)
@@ -146,10 +147,10 @@ func TestUploadRefusals(t *testing.T) {
 		{"/v1/passages", "{}", "application/xml", 415},
 		{"/v1/passages", "{}", "application/x-www-form-urlencoded", 415},
 		{"/v1/passages", "{}", "", 415},
-		{"/v1/passages?refresh=maybe", "{}", typeLines, 422},
-		{"/v1/passages?stream=1", "{}", typeLines, 422},
-		{"/v1/passages?streem=true", "{}", typeLines, 400},
-		{"/v1/passages", strings.Repeat(" ", 1001), typeLines, 413},
+		{"/v1/passages?refresh=maybe", "{}", schema.TypeLines, 422},
+		{"/v1/passages?stream=1", "{}", schema.TypeLines, 422},
+		{"/v1/passages?streem=true", "{}", schema.TypeLines, 400},
+		{"/v1/passages", strings.Repeat(" ", 1001), schema.TypeLines, 413},
 	} {
 		header := []string{}
 		if c.contentType != "" {
@@ -159,12 +160,12 @@ func TestUploadRefusals(t *testing.T) {
 			t.Errorf("%s as %s: %d %s", c.path, c.contentType, r.StatusCode, r.body)
 		}
 	}
-	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", typeLines, "Content-Encoding",
+	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", schema.TypeLines, "Content-Encoding",
 		"br"); r.StatusCode != 415 {
 		t.Errorf("compressed: %d", r.StatusCode)
 	}
-	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", typeLines, "Accept",
-		typeJSON); r.StatusCode != 406 {
+	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", schema.TypeLines, "Accept",
+		schema.TypeJSON); r.StatusCode != 406 {
 		t.Errorf("asking for JSON: %d", r.StatusCode)
 	}
 	if r := s.send(http.MethodPatch, "/v1/passages", ""); r.StatusCode != 405 ||

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 )
 
@@ -66,8 +67,11 @@ func (u *upload) stopReading(body *countedBody) {
 // errTooMuch ends the reading of a body beyond its limit.
 var errTooMuch = errors.New("the body is larger than it may be")
 
-func bodyTooLarge(most int64) *Problem {
-	return newProblem("body_too_large", fmt.Sprintf("An upload may have %d bytes; send the rest in another one.", most))
+func bodyTooLarge(most int64) *schema.Problem {
+	return schema.NewProblem(
+		"body_too_large",
+		fmt.Sprintf("An upload may have %d bytes; send the rest in another one.", most),
+	)
 }
 
 // countedBody bounds a body, and tells when it is read from.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -35,7 +36,7 @@ func TestUploadStreams(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			request.Header.Set("Content-Type", typeLines)
+			request.Header.Set("Content-Type", schema.TypeLines)
 			request.Header.Set("Accept-Encoding", "gzip") // which must not hold lines back
 			first := make(chan struct{})
 			go func() {
@@ -169,7 +170,7 @@ func TestUploadHoldsBack(t *testing.T) {
 		_ = send.Close()
 	}()
 	var lines []UploadLine
-	var last *Problem
+	var last *schema.Problem
 	answered := make(chan error, 1)
 	go func() {
 		defer close(answered) // also when the answer cannot be read at all

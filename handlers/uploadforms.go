@@ -9,6 +9,8 @@ import (
 	"errors"
 	"io"
 	"mime"
+
+	"example.org/conclave/handlers/schema"
 )
 
 // reader reads an upload's body in chunks of lines, whatever form it has, until ctx ends.
@@ -22,7 +24,7 @@ func (u *upload) reader(ctx context.Context, body io.Reader) (next func() ([]raw
 		body = &atMost{unpacked, u.api.options.Write.UploadBytes}
 	}
 	body = contextReader{ctx, body}
-	if name, _, _ := mime.ParseMediaType(u.request.Header.Get("Content-Type")); name == typeJSON {
+	if name, _, _ := mime.ParseMediaType(u.request.Header.Get("Content-Type")); name == schema.TypeJSON {
 		return newListReader(body, most).next, nil
 	}
 	return newLineReader(body, most).next, nil

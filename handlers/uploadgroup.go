@@ -3,6 +3,7 @@ package handlers
 import (
 	"fmt"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/internal/wording"
@@ -15,7 +16,7 @@ const uploadGroup = 4096
 
 // group stores some lines together and answers them. It waits for its turn: an
 // upload takes a place only while there is something to store.
-func (u *upload) group(lines []rawLine) *Problem {
+func (u *upload) group(lines []rawLine) *schema.Problem {
 	stop := u.api.keepExtending(u.extend)
 	err := u.api.storing.Acquire(u.storing, 1)
 	stop()
@@ -65,7 +66,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 			}
 			if result.Err != nil {
 				p := refusedChange(result.Err)
-				exchangeOf(u.request.Context()).cause = p.cause
+				exchangeOf(u.request.Context()).cause = p.Cause
 				line.Error = u.addressed(p)
 				line.Status = statusRejected
 				line.Version = ""
@@ -86,10 +87,10 @@ func (u *upload) group(lines []rawLine) *Problem {
 	u.rejected += rejected
 	u.accepted += len(lines) - rejected
 	if err := u.answer.add(answers...); err != nil {
-		return newProblem(
+		return schema.NewProblem(
 			"answer_lost",
 			"The answer could not be kept until the body ends. Some of the lines that follow were stored; send them again, which does no harm.",
-		).because(err)
+		).Because(err)
 	}
 	u.lines += len(lines)
 	u.reached = lines[len(lines)-1].number
@@ -107,23 +108,23 @@ func (u *upload) reads(r ReadAs) {
 }
 
 // parseLine reads one line.
-func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *Problem) {
+func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *schema.Problem) {
 	if line.tooLong {
-		return passage, newProblem(
+		return passage, schema.NewProblem(
 			"line_too_long",
 			fmt.Sprintf("The line has more than %d bytes.", u.api.options.Write.LineBytes),
 		)
 	}
 	inOrder := keepAsWritten
 	if !u.strict {
-		inOrder = func(object map[string]any) *Problem { return normaliseLine(object, u.noteUnknown) }
+		inOrder = func(object map[string]any) *schema.Problem { return normaliseLine(object, u.noteUnknown) }
 	}
 	passage, p = u.api.parsePassage(line.text, inOrder)
 	if p != nil {
 		return passage, p
 	}
 	if passage.ID == "" {
-		return passage, newProblem("missing_field", "/id is missing.", ProblemField{Pointer: "/id", Detail: "is missing"})
+		return passage, schema.NewProblem("missing_field", "/id is missing.", schema.ProblemField{Pointer: "/id", Detail: "is missing"})
 	}
 	return passage, passageProblem(&passage)
 }

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"example.org/conclave/handlers/schema"
 )
 
 // uploadChunk is how much of a body is handed on at a time, and with that how
@@ -103,20 +105,20 @@ func (l *lineReader) one() (line rawLine, err error) {
 }
 
 // bodyProblem makes a problem of the end of a body that came before its time.
-func bodyProblem(err error, most int64) *Problem {
+func bodyProblem(err error, most int64) *schema.Problem {
 	switch {
 	case errors.Is(err, errTooMuch):
 		return bodyTooLarge(most)
 	case errors.Is(err, errNotList):
-		return newProblem(
+		return schema.NewProblem(
 			"not_json",
 			"A body that is declared as application/json has to be one list of passages; send a passage a line as application/x-ndjson.",
 		)
 	case errors.Is(err, errItemTooLong):
-		return newProblem("line_too_long", "A passage of the list is longer than limits.line_bytes allows.")
+		return schema.NewProblem("line_too_long", "A passage of the list is longer than limits.line_bytes allows.")
 	}
 	if p := tooSlow(err); p != nil {
 		return p
 	}
-	return newProblem("incomplete_body", "The body ended before its declared length, or is malformed.").because(err)
+	return schema.NewProblem("incomplete_body", "The body ended before its declared length, or is malformed.").Because(err)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
@@ -134,7 +135,7 @@ func (s *writingServer) pourVisible(body io.Reader) (created int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	request.Header.Set("Content-Type", typeLines)
+	request.Header.Set("Content-Type", schema.TypeLines)
 	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
 	if err != nil {
 		return 0, err

@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/store"
 )
 
@@ -41,7 +42,9 @@ func TestBlankLinesAreSkipped(t *testing.T) {
 	for range 200 {
 		var text strings.Builder
 		for range rng.IntN(60) {
-			text.WriteString([]string{"\n", "\r\n", " ", "\t\n", "x", "{}\n", strings.Repeat("\n", 70_000)}[rng.IntN(7)])
+			text.WriteString(
+				[]string{"\n", "\r\n", " ", "\t\n", "x", "{}\n", strings.Repeat("\n", 70_000)}[rng.IntN(7)],
+			)
 		}
 		var want []string
 		for i, line := range strings.Split(text.String(), "\n") {
@@ -79,12 +82,14 @@ func TestUploadRejects(t *testing.T) {
 		body, kind, code string
 		most             int // bytes of the answer
 	}{
-		"nothing but bad lines":  {strings.Repeat(bad, 1_000_000), typeLines, "too_many_rejected", 4 << 20},
-		"bad ones behind a good": {good + strings.Repeat(bad, 1_000_000), typeLines, "too_many_rejected", 4 << 20},
-		"a list of bad ones":     {"[" + strings.Repeat("{},", 100_000) + "{}]", typeJSON, "too_many_rejected", 4 << 20},
-		"one good of a hundred": {strings.Repeat(strings.Repeat(bad, 99)+good, 10_000), typeLines, "answer_too_large",
+		"nothing but bad lines":  {strings.Repeat(bad, 1_000_000), schema.TypeLines, "too_many_rejected", 4 << 20},
+		"bad ones behind a good": {good + strings.Repeat(bad, 1_000_000), schema.TypeLines, "too_many_rejected", 4 << 20},
+		"a list of bad ones": {
+			"[" + strings.Repeat("{},", 100_000) + "{}]", schema.TypeJSON, "too_many_rejected", 4 << 20,
+		},
+		"one good of a hundred": {strings.Repeat(strings.Repeat(bad, 99)+good, 10_000), schema.TypeLines, "answer_too_large",
 			18 << 20},
-		"one good of a few": {strings.Repeat(strings.Repeat(bad, 99)+good, 300), typeLines, "", 18 << 20},
+		"one good of a few": {strings.Repeat(strings.Repeat(bad, 99)+good, 300), schema.TypeLines, "", 18 << 20},
 	} {
 		body := packed(t, c.body)
 		request, err := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages", strings.NewReader(body))
@@ -161,7 +166,7 @@ func TestUploadEndsWithItsClient(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/v1/passages",
 				strings.NewReader(body))
-			request.Header.Set("Content-Type", typeLines)
+			request.Header.Set("Content-Type", schema.TypeLines)
 			request.Header.Set("Content-Encoding", "gzip")
 			go func() {
 				<-stored
@@ -195,8 +200,10 @@ func TestUploadEndsWithItsClient(t *testing.T) {
 			s := startWriting(
 				t,
 				writingOptions{
-					wrap:     func(w Writer) Writer { return lasting{w, stored} },
-					timeouts: []ServeOptions{{ReadTimeout: time.Minute, WriteTimeout: time.Minute, DrainTimeout: time.Minute}},
+					wrap: func(w Writer) Writer { return lasting{w, stored} },
+					timeouts: []ServeOptions{
+						{ReadTimeout: time.Minute, WriteTimeout: time.Minute, DrainTimeout: time.Minute},
+					},
 				},
 			)
 			if answer := leave(s.address, stored); answer != "" {

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
@@ -177,7 +178,7 @@ func shapesOf(all map[string]func(*rand.Rand, int) (string, string)) []string {
 // requestTo returns a request that is served without a socket.
 func requestTo(path, body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "http://localhost"+path, strings.NewReader(body))
-	r.Header.Set("Content-Type", typeJSON)
+	r.Header.Set("Content-Type", schema.TypeJSON)
 	return r
 }
 
@@ -202,8 +203,8 @@ func TestLinearWork(t *testing.T) {
 			}
 			objects, size := after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc
 			// A value is boxed and, as a key, stored in a map that doubles: at most
-			// maxValues of each. A body is read into room that doubles.
-			if most := uint64(20_000 + min(len(body), 4*maxValues)); objects > most {
+			// MaxValues of each. A body is read into room that doubles.
+			if most := uint64(20_000 + min(len(body), 4*schema.MaxValues)); objects > most {
 				t.Errorf("%s of %d bytes: %d allocations, at most %d are linear", name, len(body), objects, most)
 			}
 			// Problems of a hundred searches take a megabyte or two for themselves.

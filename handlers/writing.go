@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/wording"
@@ -102,7 +103,7 @@ func (a *API) passageWriter() (*writing, error) {
 		return nil, err
 	}
 	if why := a.refusing.Load(); why != nil && *why != "" {
-		return nil, newProblem("not_written", *why)
+		return nil, schema.NewProblem("not_written", *why)
 	}
 	return w, nil
 }
@@ -113,12 +114,12 @@ func (a *API) writer() (*writing, error) {
 		return w, nil
 	}
 	if a.options.ReadOnly {
-		return nil, newProblem(
+		return nil, schema.NewProblem(
 			"read_only",
 			"This server only reads its collection. Start it without read_only to write, or use the server that writes to it.",
 		)
 	}
-	return nil, newProblem("not_ready", "The collection is still being opened; /readyz tells how far it is.")
+	return nil, schema.NewProblem("not_ready", "The collection is still being opened; /readyz tells how far it is.")
 }
 
 // apply makes changes, and times it. Until they are made, which a full backlog
@@ -171,12 +172,12 @@ func storeProblem(err error) error {
 }
 
 // notWritten returns the problem of an error of the log, or of the store.
-func notWritten(err error) *Problem {
+func notWritten(err error) *schema.Problem {
 	const safe = " What was acknowledged before is safe, and searches go on."
 	code, why, remedy := "not_written", "The change could not be stored; the server's log says why.", ""
 	var quota *store.QuotaError
 	if errors.As(err, &quota) {
-		return newProblem("quota_exceeded", sentence(quota.Error()))
+		return schema.NewProblem("quota_exceeded", schema.Sentence(quota.Error()))
 	}
 	var refused refusal
 	addressed := errors.As(err, &refused)
@@ -186,21 +187,21 @@ func notWritten(err error) *Problem {
 		why = "The change could not be stored, since the disk is full or the file as large as it may be."
 	case addressed:
 	case errors.Is(err, store.ErrClosed):
-		return newProblem("not_ready", "The server is shutting down; the change was not made.").because(err)
+		return schema.NewProblem("not_ready", "The server is shutting down; the change was not made.").Because(err)
 	}
 	if addressed {
 		why = "The change could not be stored: " + strings.TrimSuffix(refused.Refusal(), ".") + "."
 	}
-	return newProblem(code, why+safe+remedy).because(err)
+	return schema.NewProblem(code, why+safe+remedy).Because(err)
 }
 
 // refusedChange makes a problem of the error of one change.
-func refusedChange(err error) *Problem {
+func refusedChange(err error) *schema.Problem {
 	var version *store.VersionError
 	var field *corpus.FieldError
 	switch {
 	case errors.As(err, &version):
-		p := newProblem("version_mismatch", sentence(version.Error()))
+		p := schema.NewProblem("version_mismatch", schema.Sentence(version.Error()))
 		if version.Want == "absent" {
 			p.Detail = fmt.Sprintf(
 				"There is a passage %s already, with the version %s, and If-None-Match asks that there be none.",
@@ -212,10 +213,10 @@ func refusedChange(err error) *Problem {
 	case errors.As(err, &field):
 		return invalidPassage(field)
 	}
-	return newProblem(
+	return schema.NewProblem(
 		"internal",
 		"The server failed in a way that it did not expect; its log has the cause under this request id.",
-	).because(err)
+	).Because(err)
 }
 
 // awaitVisible waits until searches see the change seq, however long that
@@ -238,17 +239,17 @@ func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *htt
 			return err
 		}
 		if trouble := w.Backlog().Trouble; trouble != nil {
-			return newProblem(
+			return schema.NewProblem(
 				"not_visible",
 				"What was written is stored and safe, but searches do not see it yet: the server cannot index it at the moment, and goes on trying. Its log says why.",
-			).because(trouble)
+			).Because(trouble)
 		}
 		if most > 0 && time.Since(since) >= most {
-			return newProblem(
+			return schema.NewProblem(
 				"not_visible",
 				fmt.Sprintf("What was written is stored and safe, but searches did not see it within %s: the cluster goes on "+
 					"making it visible.", most),
-			).because(err)
+			).Because(err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.org/conclave/documents"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs"
@@ -306,7 +307,7 @@ func TestNullIsAbsent(t *testing.T) {
 		}
 		lines, _ := parseAnswer(
 			t,
-			s.send(http.MethodPost, "/v1/passages", `{"id":"b",`+body[1:], "Content-Type", typeLines).body,
+			s.send(http.MethodPost, "/v1/passages", `{"id":"b",`+body[1:], "Content-Type", schema.TypeLines).body,
 		)
 		if len(lines) != 1 || lines[0].Error != nil {
 			t.Errorf("%s: as a line %+v", body, lines)
@@ -325,7 +326,7 @@ func TestOtherEncodings(t *testing.T) {
 			"/v1/passages",
 			"\ufeff{\"id\":\"a\",\"text\":\"x\"}\n\ufeff{\"id\":\"b\",\"text\":\"y\"}\n{\"id\":\"c\",\"text\":\"caf\xe9\"}\n",
 			"Content-Type",
-			typeLines,
+			schema.TypeLines,
 		).body,
 	)
 	if len(lines) != 3 || lines[0].Error != nil || lines[1].Error != nil || lines[2].Error == nil ||
@@ -450,8 +451,8 @@ func TestWriteScopes(t *testing.T) {
 			{
 				Name:   "s",
 				SHA256: sha256.Sum256([]byte("s")),
-				Scopes: []Scope{ScopeSearch},
-			}, {Name: "i", SHA256: sha256.Sum256([]byte("i")), Scopes: []Scope{ScopeIngest}}, {Name: "a", SHA256: sha256.Sum256([]byte("a")), Scopes: []Scope{ScopeAdmin}},
+				Scopes: []schema.Scope{schema.ScopeSearch},
+			}, {Name: "i", SHA256: sha256.Sum256([]byte("i")), Scopes: []schema.Scope{schema.ScopeIngest}}, {Name: "a", SHA256: sha256.Sum256([]byte("a")), Scopes: []schema.Scope{schema.ScopeAdmin}},
 		}},
 		kinds: map[string]jobs.Handler{jobs.Snapshot: {}, jobs.AddExpert: {}, jobs.RemoveExpert: {}, jobs.DeleteTagged: {}},
 	})
@@ -467,12 +468,12 @@ func TestWriteScopes(t *testing.T) {
 		allowed                         string // keys
 		status                          int
 	}{
-		{http.MethodPut, "/v1/passages/a", `{"text":"a"}`, typeJSON, "ia", 0},
-		{http.MethodPost, "/v1/passages", `{"id":"b","text":"a"}`, typeLines, "ia", 200},
+		{http.MethodPut, "/v1/passages/a", `{"text":"a"}`, schema.TypeJSON, "ia", 0},
+		{http.MethodPost, "/v1/passages", `{"id":"b","text":"a"}`, schema.TypeLines, "ia", 200},
 		{http.MethodDelete, "/v1/passages/a", "", "", "i", 200},
 		{http.MethodGet, "/v1/passages/b", "", "", "sa", 200},
-		{http.MethodPost, "/v1/admin/snapshots", `{}`, typeJSON, "a", 202},
-		{http.MethodPost, "/v1/admin/experts", `{"name":"x"}`, typeJSON, "a", 202},
+		{http.MethodPost, "/v1/admin/snapshots", `{}`, schema.TypeJSON, "a", 202},
+		{http.MethodPost, "/v1/admin/experts", `{"name":"x"}`, schema.TypeJSON, "a", 202},
 		{http.MethodDelete, "/v1/admin/experts/y", "", "", "a", 202},
 		{http.MethodDelete, "/v1/passages?tags_any=a", "", "", "a", 202},
 		{http.MethodGet, "/v1/jobs", "", "", "a", 200},

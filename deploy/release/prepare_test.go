@@ -23,7 +23,7 @@ func TestPrepare(t *testing.T) {
 	}
 	for _, name := range []string{
 		"go.mod", "go.work", "CHANGELOG.md", "training/pyproject.toml", "client/python/pyproject.toml",
-		"training/src/conclave_train/__init__.py", "cmd/conclave/main.go", "handlers/openapi.yaml", "handlers/breaking/testdata/meant.txt",
+		"training/src/conclave_train/__init__.py", "cmd/conclave/main.go", "handlers/schema/openapi.yaml", "handlers/breaking/testdata/meant.txt",
 	} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
@@ -62,7 +62,7 @@ func TestPrepare(t *testing.T) {
 		"client/python/pyproject.toml": "\nversion = \"7.8.9\"\n",
 		"training/src/conclave_train/__init__.py":       "__version__ = \"7.8.9\"\n",
 		"cmd/conclave/main.go":                          "\nvar version = \"7.8.9\"\n",
-		"handlers/openapi.yaml":                         "\n  version: \"7.8.9\"\n",
+		"handlers/schema/openapi.yaml":                         "\n  version: \"7.8.9\"\n",
 		"handlers/breaking/testdata/openapi-7.8.9.yaml": "\n  version: \"7.8.9\"\n",
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, name))

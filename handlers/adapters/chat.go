@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/ask"
 	"example.org/conclave/search/learned"
@@ -31,7 +32,7 @@ func chat() []handlers.Adapter {
 		return handlers.Adapter{
 			Method:  http.MethodPost,
 			Path:    path,
-			Scope:   handlers.ScopeSearch,
+			Scope:   schema.ScopeSearch,
 			Cost:    handlers.Searching(0),
 			Refusal: openAIError("model"),
 			Choose:  collectionsOfChat,

@@ -66,7 +66,7 @@ func shapes() map[string]described {
 // TestAdaptersAreDescribed: the document has each adapter, and of bodies, answers and refusals the
 // fields of the types that are read and written, with their types.
 func TestAdaptersAreDescribed(t *testing.T) {
-	source, err := os.ReadFile("../openapi.yaml")
+	source, err := os.ReadFile("../schema/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search"
@@ -21,7 +22,7 @@ func dify() []handlers.Adapter {
 		{
 			Method:  http.MethodPost,
 			Path:    "/retrieval",
-			Scope:   handlers.ScopeSearch,
+			Scope:   schema.ScopeSearch,
 			Cost:    handlers.Searching(0),
 			Refusal: difyError,
 			Choose:  collectionOfDify,
@@ -194,7 +195,7 @@ type difyRefusal struct {
 // difyError has Dify's codes: 1001 for a key that is not sent as it should be, 1002 for
 // one that does not allow this, 2001 for a collection that is not there. Dify takes 403
 // for a key that is wrong.
-func difyError(p *handlers.Problem) (int, any) {
+func difyError(p *schema.Problem) (int, any) {
 	status := p.Status
 	code := any(p.Code)
 	switch {

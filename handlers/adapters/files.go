@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/lookup"
@@ -45,9 +46,9 @@ func storeFiles(totals *countedFiles) []handlers.Adapter {
 		cost handlers.Cost,
 		do func(*http.Request, handlers.DocumentKeeper) (any, error),
 	) handlers.Adapter {
-		scope := handlers.ScopeSearch
+		scope := schema.ScopeSearch
 		if method != http.MethodGet {
-			scope = handlers.ScopeIngest
+			scope = schema.ScopeIngest
 		}
 		return handlers.Adapter{
 			Method: method, Path: path, Scope: scope, Cost: cost, Refusal: openAIError("file_id"), Choose: collectionInPath,

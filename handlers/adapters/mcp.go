@@ -38,7 +38,7 @@ type tools struct {
 	failed     func(error) // is told why a call failed; nil: nobody is
 }
 
-// ofCollection names the collection that a tool is for; it was found before (collectionOfCall).
+// OfCollection names the collection that a tool is for; it was found before (collectionOfCall).
 type ofCollection struct {
 	Collection string `json:"collection,omitempty" jsonschema:"the name of the collection, where the server has several and you were told which; else leave it out"`
 }

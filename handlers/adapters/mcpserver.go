@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/storage"
 
@@ -28,7 +29,7 @@ func modelContext() []handlers.Adapter {
 		{
 			Method:    http.MethodPost,
 			Path:      "/mcp",
-			Scope:     handlers.ScopeSearch,
+			Scope:     schema.ScopeSearch,
 			Cost:      handlers.Searching(0),
 			BodyBytes: messageBytes,
 			Choose:    collectionOfCall,
@@ -64,7 +65,7 @@ func collectionOfCall(_ *http.Request, body []byte) (collections []string, neede
 // isRefusal reports whether a call failed for what is of the server and not of the call, and
 // may be well later: the program is told by the status, and the model nothing.
 func isRefusal(err error) bool {
-	var refused *handlers.Problem
+	var refused *schema.Problem
 	if errors.As(err, &refused) {
 		return refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusServiceUnavailable
 	}

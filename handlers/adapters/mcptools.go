@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/search/fault"
 
@@ -111,7 +112,7 @@ func (x tool) handler(t *tools) mcp.ToolHandler {
 // plain returns an error without its cause, which is for the log.
 func plain(err error) error {
 	var known *fault.Error
-	var problem *handlers.Problem
+	var problem *schema.Problem
 	switch {
 	case errors.As(err, &known):
 		return errors.New(known.Detail)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
@@ -24,7 +25,7 @@ func openAI() []handlers.Adapter {
 		{
 			Method:  http.MethodPost,
 			Path:    "/v1/embeddings",
-			Scope:   handlers.ScopeEmbed,
+			Scope:   schema.ScopeEmbed,
 			Cost:    handlers.Answering(0),
 			Serve:   serve(embeddings),
 			Refusal: openAIError("model"),
@@ -32,7 +33,7 @@ func openAI() []handlers.Adapter {
 		{
 			Method:  http.MethodGet,
 			Path:    "/v1/models",
-			Scope:   handlers.AnyKey,
+			Scope:   schema.AnyKey,
 			Cost:    handlers.Answering(0),
 			Serve:   listModels,
 			Refusal: openAIError(""),
@@ -40,7 +41,7 @@ func openAI() []handlers.Adapter {
 		{
 			Method:  http.MethodGet,
 			Path:    "/v1/models/{model}",
-			Scope:   handlers.AnyKey,
+			Scope:   schema.AnyKey,
 			Cost:    handlers.Answering(0),
 			Serve:   showModel,
 			Refusal: openAIError("model"),
@@ -48,7 +49,7 @@ func openAI() []handlers.Adapter {
 		{
 			Method:  http.MethodPost,
 			Path:    "/v1/vector_stores/{collection}/search",
-			Scope:   handlers.ScopeSearch,
+			Scope:   schema.ScopeSearch,
 			Cost:    handlers.Searching(0),
 			Serve:   serve(findInStore),
 			Choose:  collectionInPath,
@@ -225,8 +226,8 @@ type openAIMistake struct {
 
 // openAIError writes problems as OpenAI does. An expert or a collection that is not
 // there is what the parameter named names.
-func openAIError(named string) func(*handlers.Problem) (int, any) {
-	return func(p *handlers.Problem) (int, any) {
+func openAIError(named string) func(*schema.Problem) (int, any) {
+	return func(p *schema.Problem) (int, any) {
 		status := p.Status
 		code := p.Code
 		kind := "invalid_request_error"

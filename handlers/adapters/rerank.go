@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/lookup"
 	"example.org/conclave/search/reply"
@@ -23,7 +24,7 @@ func rerankers() []handlers.Adapter {
 		{
 			Method:  http.MethodPost,
 			Path:    "/embed",
-			Scope:   handlers.ScopeEmbed,
+			Scope:   schema.ScopeEmbed,
 			Cost:    handlers.Answering(0),
 			Serve:   serve(inferEmbeddings),
 			Refusal: inferenceError,
@@ -31,7 +32,7 @@ func rerankers() []handlers.Adapter {
 		{
 			Method:  http.MethodPost,
 			Path:    "/rerank",
-			Scope:   handlers.ScopeEmbed,
+			Scope:   schema.ScopeEmbed,
 			Cost:    handlers.Answering(0),
 			Serve:   serve(inferRanks),
 			Refusal: inferenceError,
@@ -43,10 +44,10 @@ func rerankers() []handlers.Adapter {
 			handlers.Adapter{
 				Method: http.MethodPost,
 				Path:   path,
-				Scope:  handlers.ScopeEmbed,
+				Scope:  schema.ScopeEmbed,
 				Cost:   handlers.Answering(0),
 				Serve:  serve(rerank),
-				Refusal: func(p *handlers.Problem) (int, any) {
+				Refusal: func(p *schema.Problem) (int, any) {
 					return p.Status, cohereRefusal{p.Detail}
 				},
 			},
@@ -185,7 +186,7 @@ type inferenceRefusal struct {
 	Type  string `json:"error_type"`
 }
 
-func inferenceError(p *handlers.Problem) (int, any) {
+func inferenceError(p *schema.Problem) (int, any) {
 	kind := "Validation"
 	switch {
 	case p.Status == http.StatusTooManyRequests:

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 
 	"github.com/go-json-experiment/json"
@@ -16,7 +17,7 @@ import (
 func stores(totals *countedFiles) []handlers.Adapter {
 	route := func(
 		method, path string,
-		scope handlers.Scope,
+		scope schema.Scope,
 		cost handlers.Cost,
 		do func(*http.Request, handlers.Manager) (any, error),
 	) handlers.Adapter {
@@ -29,9 +30,9 @@ func stores(totals *countedFiles) []handlers.Adapter {
 		}
 	}
 	return []handlers.Adapter{
-		route(http.MethodGet, "/v1/vector_stores", handlers.ScopeSearch, handlers.Answering(0), listStores(totals)),
-		route(http.MethodPost, "/v1/vector_stores", handlers.ScopeAdmin, handlers.Storing(), createStore),
-		route(http.MethodDelete, "/v1/vector_stores/{collection}", handlers.ScopeAdmin, handlers.Storing(),
+		route(http.MethodGet, "/v1/vector_stores", schema.ScopeSearch, handlers.Answering(0), listStores(totals)),
+		route(http.MethodPost, "/v1/vector_stores", schema.ScopeAdmin, handlers.Storing(), createStore),
+		route(http.MethodDelete, "/v1/vector_stores/{collection}", schema.ScopeAdmin, handlers.Storing(),
 			func(r *http.Request, m handlers.Manager) (any, error) {
 				name := r.PathValue("collection")
 				err := m.RemoveCollection(name)

@@ -20,7 +20,7 @@ func TestAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer, err := os.ReadFile("../openapi.yaml")
+	newer, err := os.ReadFile("../schema/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

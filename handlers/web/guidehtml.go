@@ -65,7 +65,7 @@ func guideLink(folder, to string) (string, bool) {
 	switch {
 	case name == "": // on the same page
 		return to, true
-	case path.Join(folder, name) == "../handlers/openapi.yaml":
+	case path.Join(folder, name) == "../handlers/schema/openapi.yaml":
 		return "/openapi.yaml", true
 	case strings.HasPrefix(name, "http://127.0.0.1:8080"):
 		return strings.TrimPrefix(to, "http://127.0.0.1:8080"), true

@@ -90,6 +90,7 @@ var allowed = map[string][]string{
 	},
 	"bm25/forms":                {"bm25", "internal/normalise"},
 	"store/folder/internal/wal": {"internal/corpus", "internal/disk"},
+	"handlers/schema":           {"internal/conditions", "internal/plaintext", "internal/wording", "search"},
 	"calibration": {
 		"fusion", "internal/disk", "internal/questions", "internal/rank", "search", "search/extract", "search/reply",
 	},
@@ -140,15 +141,16 @@ var allowed = map[string][]string{
 	},
 
 	"handlers": {
-		"documents", "handlers/web", "internal/collections", "internal/conditions", "internal/corpus",
-		"internal/identity", "internal/jobs", "internal/judgments", "internal/keeping", "internal/languages",
-		"internal/originals", "internal/overload", "internal/plaintext", "internal/wording", "search", "search/ask",
-		"search/fault", "search/learned", "search/lookup", "search/reply", "search/storage", "search/turn", "store",
+		"documents", "handlers/schema", "handlers/web", "internal/collections", "internal/conditions",
+		"internal/corpus", "internal/identity", "internal/jobs", "internal/judgments", "internal/keeping",
+		"internal/languages", "internal/originals", "internal/overload", "internal/plaintext", "internal/wording",
+		"search", "search/ask", "search/fault", "search/learned", "search/lookup", "search/reply", "search/storage",
+		"search/turn", "store",
 	},
 	"handlers/adapters": {
-		"handlers", "internal/collections", "internal/conditions", "internal/corpus", "internal/identity",
-		"internal/talk", "search", "search/ask", "search/fault", "search/learned", "search/lookup", "search/reply",
-		"search/storage",
+		"handlers", "handlers/schema", "internal/collections", "internal/conditions", "internal/corpus",
+		"internal/identity", "internal/talk", "search", "search/ask", "search/fault", "search/learned",
+		"search/lookup", "search/reply", "search/storage",
 	},
 	"handlers/web": {"docs"},
 
@@ -202,11 +204,11 @@ var allowed = map[string][]string{
 	},
 	"internal/server": {
 		"ann", "calibration", "configs", "documents", "encoder", "evaluation", "handlers", "handlers/adapters",
-		"internal/assembly", "internal/capacity", "internal/collections", "internal/conditions", "internal/corpus",
-		"internal/disk", "internal/experts", "internal/guide", "internal/jobs", "internal/judgments",
-		"internal/keeping", "internal/originals", "internal/overload", "internal/provision", "internal/questions",
-		"internal/stores", "internal/wording", "models", "search", "search/learned", "search/lookup", "search/reply",
-		"search/storage", "shipped", "store",
+		"handlers/schema", "internal/assembly", "internal/capacity", "internal/collections", "internal/conditions",
+		"internal/corpus", "internal/disk", "internal/experts", "internal/guide", "internal/jobs",
+		"internal/judgments", "internal/keeping", "internal/originals", "internal/overload", "internal/provision",
+		"internal/questions", "internal/stores", "internal/wording", "models", "search", "search/learned",
+		"search/lookup", "search/reply", "search/storage", "shipped", "store",
 	},
 
 	"cmd": {"*"},

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/judgments"
@@ -102,7 +103,7 @@ func (s *collection) announce() {
 	}
 	for _, x := range s.assembly.Absent {
 		s.api.Readiness().
-			Set(handlers.Component{Name: "expert " + x.Name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.Cause.Error()}})
+			Set(schema.Component{Name: "expert " + x.Name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.Cause.Error()}})
 	}
 	s.tellCalibration()
 	contents, done := s.assembly.Store.Contents()
@@ -131,21 +132,21 @@ func (s *collection) tellExpert(name string) {
 	if err != nil {
 		return // it left
 	}
-	s.api.Readiness().Set(handlers.Component{Name: "expert " + name, Status: handlers.Ready, Warnings: info.Warnings})
+	s.api.Readiness().Set(schema.Component{Name: "expert " + name, Status: handlers.Ready, Warnings: info.Warnings})
 }
 
 // tellCollection states the collection in /readyz, with the methods that cannot rank with the
 // experts that are searched, and what helps.
 func (s *collection) tellCollection() {
 	lacking := search.LackingMethods(s.assembly.Engine.Experts())
-	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Ready, Detail: lacking})
+	s.api.Readiness().Set(schema.Component{Name: "collection", Status: handlers.Ready, Detail: lacking})
 }
 
 // tellCalibration states in /readyz that the collection's calibration is not used.
 func (s *collection) tellCalibration() {
 	const name = "calibration"
 	if refused := s.assembly.Refused(); refused != "" {
-		s.api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: []string{refused}})
+		s.api.Readiness().Set(schema.Component{Name: name, Status: handlers.Ready, Warnings: []string{refused}})
 		return
 	}
 	s.api.Readiness().Remove(name)
@@ -176,7 +177,7 @@ func (s *collection) verifyAhead() error {
 	case s.running.Err() != nil:
 	default:
 		s.log.Error("vectors are damaged: their experts cannot be searched", "cause", err)
-		s.api.Readiness().Set(handlers.Component{Name: "vectors", Status: handlers.Ready, Warnings: []string{err.Error()}})
+		s.api.Readiness().Set(schema.Component{Name: "vectors", Status: handlers.Ready, Warnings: []string{err.Error()}})
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/store"
 )
 
@@ -40,7 +41,7 @@ func (r *registry) watch(ctx context.Context) {
 
 // show shows components in /readyz and logs those that changed. It removes those shown before that are not among them.
 // shown is what was shown before; show changes it.
-func (r *registry) show(components []handlers.Component, shown map[string]string) {
+func (r *registry) show(components []schema.Component, shown map[string]string) {
 	now := map[string]bool{}
 	for _, c := range components {
 		now[c.Name] = true
@@ -71,11 +72,11 @@ func (r *registry) show(components []handlers.Component, shown map[string]string
 // conditionsShown returns the components of /readyz for the conditions of a store and of its collections by their
 // names: one for the store, which has failed if no collection can be searched, and one with warnings for each
 // collection that has any. apart leaves out the names of the collections and says how many there are instead.
-func conditionsShown(whole store.Condition, of map[string]store.Condition, apart bool) []handlers.Component {
+func conditionsShown(whole store.Condition, of map[string]store.Condition, apart bool) []schema.Component {
 	if whole.Of == "" {
 		return nil
 	}
-	all := handlers.Component{Name: whole.Of, Status: handlers.Ready, Warnings: whole.Warnings}
+	all := schema.Component{Name: whole.Of, Status: handlers.Ready, Warnings: whole.Warnings}
 	var names []string
 	failed := 0
 	why := ""
@@ -101,7 +102,7 @@ func conditionsShown(whole store.Condition, of map[string]store.Condition, apart
 		all.Warnings = append(slices.Clone(all.Warnings), fmt.Sprintf(
 			"%d collections are not whole: GET /v1/collections/NAME/readyz tells a key of its own", len(names)))
 	}
-	out := []handlers.Component{all}
+	out := []schema.Component{all}
 	for _, name := range names {
 		if apart {
 			break
@@ -110,7 +111,7 @@ func conditionsShown(whole store.Condition, of map[string]store.Condition, apart
 		if of[name].Failed != "" {
 			warnings = append([]string{"cannot be searched: " + of[name].Failed}, warnings...)
 		}
-		out = append(out, handlers.Component{
+		out = append(out, schema.Component{
 			Name: whole.Of + " of " + name, Status: handlers.Ready, Warnings: warnings,
 		})
 	}

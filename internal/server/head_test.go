@@ -12,7 +12,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder/batcher"
-	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/indexing"
@@ -131,7 +131,7 @@ func TestADamagedHead(t *testing.T) {
 	if ids := s.find("what keeps rice", "base"); !same(ids, "1", "2", "3", "new") {
 		t.Errorf("%v", ids)
 	}
-	var p handlers.Problem
+	var p schema.Problem
 	if s.call(http.MethodDelete, "/v1/admin/experts/base", "", http.StatusConflict, &p); p.Code != "expert_in_use" ||
 		!containsAll(p.Detail, "desire-me", "base") {
 		t.Errorf("%+v", p)

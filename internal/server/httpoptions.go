@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers"
 	"example.org/conclave/handlers/adapters"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/capacity"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
@@ -89,7 +90,7 @@ func keysOf(auth configs.Auth) (out []handlers.Key, err error) {
 			}
 		}
 		for _, scope := range k.Scopes {
-			key.Scopes = append(key.Scopes, handlers.Scope(scope))
+			key.Scopes = append(key.Scopes, schema.Scope(scope))
 		}
 		out = append(out, key)
 	}

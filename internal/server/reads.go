@@ -2,6 +2,7 @@ package server
 
 import (
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/store"
 )
 
@@ -9,7 +10,7 @@ import (
 func (s *collection) tellReads(r store.Reads) {
 	const name = "passages"
 	if warnings := r.Warnings(); warnings != nil {
-		s.api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: warnings})
+		s.api.Readiness().Set(schema.Component{Name: name, Status: handlers.Ready, Warnings: warnings})
 		return
 	}
 	s.api.Readiness().Remove(name)

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/experts"
@@ -138,7 +139,7 @@ func (r *registry) tellFailed(name string, err error) {
 		r.countFailed()
 		return
 	}
-	r.readiness.Set(handlers.Component{
+	r.readiness.Set(schema.Component{
 		Name: "collection " + name, Status: handlers.Ready, Warnings: []string{"cannot be used: " + err.Error()},
 	})
 }
@@ -155,7 +156,7 @@ func (r *registry) countFailed() {
 		r.readiness.Remove("collections")
 		return
 	}
-	r.readiness.Set(handlers.Component{Name: "collections", Status: handlers.Ready, Warnings: []string{fmt.Sprintf(
+	r.readiness.Set(schema.Component{Name: "collections", Status: handlers.Ready, Warnings: []string{fmt.Sprintf(
 		"%d cannot be used: the log names them, and GET /v1/collections those of a key", len(r.failed))}})
 }
 

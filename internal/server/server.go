@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/capacity"
 	"example.org/conclave/internal/experts"
@@ -127,7 +128,7 @@ func (s *Server) startOne(
 	c := newCollection(s.config, s.log, s.api.Collection, o.Readers)
 	c.running, c.group = s.running, s.group
 	s.collection = c
-	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
+	s.api.Readiness().Set(schema.Component{Name: "collection", Status: handlers.Starting})
 	queue, err := c.load(assembly.Options{Config: s.config, Log: s.log, Observer: observer}, control)
 	if err == nil && c.writer != nil {
 		err = s.api.ShowWriting()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/disk"
 )
@@ -25,7 +26,7 @@ func TestMisfitsAreRefused(t *testing.T) {
 	s := site.serve()
 	refused := func(method, path, body string) string {
 		t.Helper()
-		var p handlers.Problem
+		var p schema.Problem
 		s.call(method, path, body, http.StatusUnprocessableEntity, &p)
 		if len(p.Errors) == 0 {
 			return p.Code + " " + p.Detail
@@ -116,7 +117,7 @@ func TestServedSettings(t *testing.T) {
 		if strings.Contains(path, "dry") {
 			method = http.MethodDelete
 		}
-		var p handlers.Problem
+		var p schema.Problem
 		s.call(
 			method,
 			path+"filter="+url.QueryEscape(`{"field":"price","gt":"2024-01-01"}`),

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/store"
@@ -30,7 +31,7 @@ func (w watcher) Came(now store.Contents) { w.takeIn(now) }
 // Is implements store.Watcher: what is new of the condition is stated and logged.
 func (w watcher) Is(c store.Condition) {
 	w.left.Store(c.Gone)
-	component := handlers.Component{Name: c.Of, Status: handlers.Ready, Warnings: c.Warnings}
+	component := schema.Component{Name: c.Of, Status: handlers.Ready, Warnings: c.Warnings}
 	if c.Failed != "" {
 		component.Status = handlers.Failed
 		component.Detail = c.Failed

@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/search"
@@ -235,7 +236,7 @@ func (s *collection) reportWaiting(before string, reasons []string) string {
 	if now == before {
 		return now
 	}
-	s.api.Readiness().Set(handlers.Component{Name: "folders", Status: handlers.Ready, Warnings: reasons})
+	s.api.Readiness().Set(schema.Component{Name: "folders", Status: handlers.Ready, Warnings: reasons})
 	if now == "" {
 		s.log.Info("documents follow their files again")
 	} else {

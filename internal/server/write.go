@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/disk"
@@ -106,7 +107,7 @@ func (s *collection) keepJudgments(jobsFolder string) error {
 	}
 	if len(damaged) > 0 {
 		s.log.Warn("lines of the judgments are damaged and passed over", "file", path, "lines", damaged)
-		s.api.Readiness().Set(handlers.Component{Name: "judgments", Status: handlers.Ready, Warnings: []string{
+		s.api.Readiness().Set(schema.Component{Name: "judgments", Status: handlers.Ready, Warnings: []string{
 			fmt.Sprintf("%s has lines that are no judgments, which are passed over: %v", judgments.FileName, damaged),
 		}})
 	}
@@ -153,7 +154,7 @@ func (s *collection) openJobs(dir string, o jobs.QueueOptions) (*jobs.Queue, err
 		return nil, err
 	}
 	if damaged := opened.Damaged(); len(damaged) > 0 {
-		said := handlers.Component{Name: "jobs", Status: handlers.Ready}
+		said := schema.Component{Name: "jobs", Status: handlers.Ready}
 		for _, path := range damaged {
 			said.Warnings = append(
 				said.Warnings,

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"example.org/conclave/configs"
-	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search/learned"
 	"example.org/conclave/search/reply"
@@ -116,7 +116,7 @@ func TestDamagedBundle(t *testing.T) {
 	refused := func(s *served) {
 		t.Helper()
 		for path, method := range map[string]string{"/v1/passages/new": http.MethodPut, "/v1/passages": http.MethodPost} {
-			var p handlers.Problem
+			var p schema.Problem
 			s.call(method, path, `{"id":"new","text":"A zebra."}`, http.StatusServiceUnavailable, &p)
 			if p.Code != "not_written" || !containsAll(p.Detail, "expert tales", "onnx", "DELETE /v1/admin/experts/tales") ||
 				strings.Contains(p.Detail, site.dir) {
@@ -194,7 +194,7 @@ func TestSilentDamagedBundle(t *testing.T) {
 	if len(r.Degraded) != 0 {
 		t.Errorf("left out %+v", r.Degraded)
 	}
-	var p handlers.Problem
+	var p schema.Problem
 	if s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra."}`, http.StatusServiceUnavailable, &p); !containsAll(
 		p.Detail,
 		"expert tales",

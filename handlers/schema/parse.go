@@ -1,8 +1,7 @@
-package handlers
+package schema
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,21 +15,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth bounds how deep JSON may be nested. The deepest request is a batch of searches whose conditions stand inside
+// MaxDepth bounds how deep JSON may be nested. The deepest request is a batch of searches whose conditions stand inside
 // each other: each in a list of its own, but for the first, behind some other levels, and with a list of values.
-const maxDepth = 8 + 2*conditions.MaxDepth
+const MaxDepth = 8 + 2*conditions.MaxDepth
 
-// maxValues bounds how many values a JSON text may have, keys not counted. A
+// MaxValues bounds how many values a JSON text may have, keys not counted. A
 // body of a megabyte that is made of nothing but values would take longer to
 // look at than a search.
-const maxValues = 1 << 15
+const MaxValues = 1 << 15
 
-// parseJSON reads one JSON text into map[string]any, []any, string,
+// ParseJSON reads one JSON text into map[string]any, []any, string,
 // json.Number, bool and nil. It refuses what encoding/json repairs in silence
 // and what would change a question's meaning: invalid UTF-8 and lone halves of
 // surrogate pairs, a key written twice, text after the end. What it costs is
 // linear in the text.
-func parseJSON(data []byte) (any, *Problem) {
+func ParseJSON(data []byte) (any, *Problem) {
 	// The parser has the keys of an object in a map, and finds those that are twice.
 	p := strictParser{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
 	v, err := p.value()
@@ -49,15 +48,15 @@ type strictParser struct {
 }
 
 func (p *strictParser) value() (any, error) {
-	if p.values++; p.values > maxValues {
-		return nil, tooManyValues()
+	if p.values++; p.values > MaxValues {
+		return nil, TooManyValues()
 	}
 	token, err := p.ReadToken()
 	if err != nil {
 		return nil, err
 	}
-	if p.StackDepth() > maxDepth {
-		return nil, newProblem("too_deep", fmt.Sprintf("JSON may be nested %d deep.", maxDepth))
+	if p.StackDepth() > MaxDepth {
+		return nil, NewProblem("too_deep", fmt.Sprintf("JSON may be nested %d deep.", MaxDepth))
 	}
 	switch token.Kind() {
 	case jsontext.KindBeginObject:
@@ -69,7 +68,7 @@ func (p *strictParser) value() (any, error) {
 			}
 			name := key.String()
 			if _, twice := object[name]; twice {
-				return nil, newProblem(
+				return nil, NewProblem(
 					"duplicate_key",
 					fmt.Sprintf("The key %s is written twice; which of them is meant is not clear.", wording.Quote(name)),
 					ProblemField{Pointer: wording.Shorten(string(p.StackPointer())), Detail: "written twice"},
@@ -103,11 +102,11 @@ func (p *strictParser) value() (any, error) {
 	return token.Bool(), nil
 }
 
-// countValues returns how many values a JSON text has, up to one more than maxValues, or how
+// CountValues returns how many values a JSON text has, up to one more than MaxValues, or how
 // many there are before it stops to be JSON or is nested too deeply.
-func countValues(data []byte) (values int) {
+func CountValues(data []byte) (values int) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	for values <= maxValues && d.StackDepth() <= maxDepth {
+	for values <= MaxValues && d.StackDepth() <= MaxDepth {
 		token, err := d.ReadToken()
 		if err != nil {
 			return values
@@ -123,22 +122,8 @@ func countValues(data []byte) (values int) {
 	return values
 }
 
-// valueBytes is what a value takes in memory, about, once it is parsed: an interface, a
-// place in a map with its key, or a short list.
-const valueBytes = 128
-
-// takeValueMemory counts what a body's values take in memory: at most all that there is for bodies,
-// which one that takes more has for itself then.
-func (a *API) takeValueMemory(ctx context.Context, values int) *Problem {
-	held := &exchangeOf(ctx).admitted
-	held.mu.Lock()
-	left := a.options.BodyMemory - held.bodyBytes
-	held.mu.Unlock()
-	return a.takeBodyMemory(ctx, int(min(int64(min(values, maxValues)*valueBytes), left)))
-}
-
-func tooManyValues() *Problem {
-	return newProblem("too_many_values", fmt.Sprintf("JSON may have %d values.", maxValues))
+func TooManyValues() *Problem {
+	return NewProblem("too_many_values", fmt.Sprintf("JSON may have %d values.", MaxValues))
 }
 
 // checkEnd returns nil where nothing but space follows.
@@ -172,17 +157,17 @@ func strictProblem(data []byte, found error) *Problem {
 	}
 	twice := jsontext.AllowDuplicateNames(true)
 	if len(bytes.TrimSpace(data)) == 0 {
-		return newProblem("not_json", "The body is empty; it has to be a JSON object.")
+		return NewProblem("not_json", "The body is empty; it has to be a JSON object.")
 	} else if err := reread(twice, jsontext.AllowInvalidUTF8(true)); err != nil && utf8.Valid(data) {
-		return newProblem("not_json", fmt.Sprintf("The body has to be one JSON text: %s.", reason(err))).because(err)
+		return NewProblem("not_json", fmt.Sprintf("The body has to be one JSON text: %s.", reason(err))).Because(err)
 	} else if err := reread(twice); err != nil {
-		return newProblem("invalid_utf8", fmt.Sprintf("The body has to be UTF-8, without lone halves of surrogate pairs: %s.%s", reason(err), conversionHint(data)))
+		return NewProblem("invalid_utf8", fmt.Sprintf("The body has to be UTF-8, without lone halves of surrogate pairs: %s.%s", reason(err), conversionHint(data)))
 	}
 	var problem *Problem
 	if errors.As(found, &problem) {
 		return problem
 	}
-	return newProblem("not_json", "The body has to be one JSON text.").because(found)
+	return NewProblem("not_json", "The body has to be one JSON text.").Because(found)
 }
 
 // conversionHint describes how a body in another encoding is converted.

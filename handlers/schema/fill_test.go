@@ -1,4 +1,4 @@
-package handlers
+package schema
 
 import (
 	"encoding/json"
@@ -63,7 +63,7 @@ func TestFillIsEncodingJSON(t *testing.T) {
 		{`{"name":"n","any":{"a":[1,2]},"pointer":{"name":"p"},"list":[{"name":"q"}],"strings":{"a":"b"},"Numbers":{"a":1e-3},"many":{"a":[1]},"small":-5,"count":7,"share":0.1,"-":"no","Unsaid":"no"}`, func() any { return new(all) }},
 	} {
 		for range 2000 {
-			body, problem := parseJSON([]byte(c.text))
+			body, problem := ParseJSON([]byte(c.text))
 			if problem != nil {
 				t.Fatal(problem)
 			}
@@ -78,7 +78,7 @@ func TestFillIsEncodingJSON(t *testing.T) {
 			}
 			got, want := c.into(), c.into()
 			wrong := json.Unmarshal(text, want)
-			unfit := fill(object, got)
+			unfit := Fill(object, got)
 			if (wrong == nil) != (unfit == nil) {
 				t.Fatalf("seed %d: %s: %v, and encoding/json says %v", seed, text, unfit, wrong)
 			}
@@ -94,7 +94,7 @@ func TestFillIsEncodingJSON(t *testing.T) {
 	if filled < 1000 || refused < 1000 {
 		t.Errorf("%d were filled, %d refused", filled, refused)
 	}
-	if err := fill(map[string]any{"expert": []any{}}, new(lookup.EmbedRequest)); err == nil ||
+	if err := Fill(map[string]any{"expert": []any{}}, new(lookup.EmbedRequest)); err == nil ||
 		!strings.Contains(err.Error(), "expert") {
 		t.Errorf("an error that names no field: %v", err)
 	}
@@ -102,14 +102,14 @@ func TestFillIsEncodingJSON(t *testing.T) {
 
 // BenchmarkFill times what follows the parsing of a search.
 func BenchmarkFill(b *testing.B) {
-	body, _ := parseJSON(
+	body, _ := ParseJSON(
 		[]byte(
 			`{"question":"how do wolves hunt?","k":10,"fusion":["rrf","sum"],"weights":{"bm25":0.5},"fields":["title","text"],"filter":{"tags_any":["a","b","c"]}}`,
 		),
 	)
 	for b.Loop() {
 		var r search.Request
-		if err := fill(body, &r); err != nil {
+		if err := Fill(body, &r); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package handlers
+package schema
 
 import (
 	"encoding/json"
@@ -12,11 +12,11 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// checker checks parsed JSON against a schema of the document. The JSON Schema library
+// Checker checks parsed JSON against a schema of the document. The JSON Schema library
 // of the tests has no bound on the mistakes that it collects: 32,000 in one list cost
 // it 67 ms and 14 MB, and numbers such as 1e900000 more. A test compares the two.
-type checker struct {
-	most  int // mistakes that are told
+type Checker struct {
+	Most  int // mistakes that are told
 	found []violation
 }
 
@@ -24,43 +24,43 @@ type violation struct {
 	code, pointer, detail string
 }
 
-// maxViolations bounds how many mistakes one answer lists.
-const maxViolations = 20
+// MaxViolations bounds how many mistakes one answer lists.
+const MaxViolations = 20
 
 // maxEntries bounds an object whose keys may be anything: weights of sources, a
 // passage's metadata.
 const maxEntries = 1024
 
-// decode checks a parsed body against a schema and puts it into a value, or names at
+// Decode checks a parsed body against a schema and puts it into a value, or names at
 // most so many mistakes.
-func decode(s *schema, body any, mistakes int, into any) *Problem {
-	c := checker{most: min(mistakes, maxViolations)}
-	body = c.check(s, body, "")
-	if p := c.problem(); p != nil {
+func Decode(s *Schema, body any, mistakes int, into any) *Problem {
+	c := Checker{Most: min(mistakes, MaxViolations)}
+	body = c.Check(s, body, "")
+	if p := c.Problem(); p != nil {
 		return p
 	}
 	// Names are exact and types are right by now, so that there is nothing left to repair.
-	if err := fill(body, into); err != nil {
-		return newProblem("wrong_type", "The body does not fit its schema.").because(err)
+	if err := Fill(body, into); err != nil {
+		return NewProblem("wrong_type", "The body does not fit its schema.").Because(err)
 	}
 	return nil
 }
 
-func (c *checker) fail(code, pointer, format string, args ...any) {
+func (c *Checker) fail(code, pointer, format string, args ...any) {
 	c.found = append(c.found, violation{code, pointer, fmt.Sprintf(format, args...)})
 }
 
 // enough reports whether so many mistakes were found that no more are looked for.
-func (c *checker) enough() bool { return len(c.found) >= c.most }
+func (c *Checker) enough() bool { return len(c.found) >= c.Most }
 
-// check compares v with s and returns v with its integers in plain form.
-func (c *checker) check(s *schema, v any, pointer string) any {
+// Check compares v with s and returns v with its integers in plain form.
+func (c *Checker) Check(s *Schema, v any, pointer string) any {
 	if c.enough() {
 		return v
 	}
 	for _, alternative := range s.OneOf {
 		if given := typeName(v); given == alternative.Type || alternative.Type == "integer" && given == "number" {
-			return c.check(alternative, v, pointer)
+			return c.Check(alternative, v, pointer)
 		}
 	}
 	given := typeName(v)
@@ -83,7 +83,7 @@ func (c *checker) check(s *schema, v any, pointer string) any {
 			c.fail("out_of_range", pointer, "has %d entries: it needs at least %d", len(v), s.MinItems)
 		}
 		for i := 0; i < len(v) && !c.enough(); i++ {
-			v[i] = c.check(s.Items, v[i], wording.Pointer(pointer, i))
+			v[i] = c.Check(s.Items, v[i], wording.Pointer(pointer, i))
 		}
 	case string:
 		if s.Enum != nil && !slices.Contains(s.Enum, v) {
@@ -99,7 +99,7 @@ func (c *checker) check(s *schema, v any, pointer string) any {
 	return v
 }
 
-func (c *checker) object(s *schema, object map[string]any, pointer string) {
+func (c *Checker) object(s *Schema, object map[string]any, pointer string) {
 	at := func(name string) string { return wording.Shorten(wording.Pointer(pointer, wording.Shorten(name))) }
 	if s.rest != nil {
 		if len(object) > maxEntries {
@@ -107,7 +107,7 @@ func (c *checker) object(s *schema, object map[string]any, pointer string) {
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			object[name] = c.check(s.rest, object[name], at(name))
+			object[name] = c.Check(s.rest, object[name], at(name))
 		}
 		return
 	}
@@ -116,7 +116,7 @@ func (c *checker) object(s *schema, object map[string]any, pointer string) {
 	for _, name := range known {
 		if value, ok := object[name]; ok {
 			given++
-			object[name] = c.check(s.Properties[name], value, at(name))
+			object[name] = c.Check(s.Properties[name], value, at(name))
 		}
 	}
 	if len(object) > given {
@@ -131,16 +131,16 @@ func (c *checker) object(s *schema, object map[string]any, pointer string) {
 
 // unknown notes fields that are not known: of the first few, and how many
 // more there are.
-func (c *checker) unknown(s *schema, object map[string]any, at func(string) string, known []string, n int) {
+func (c *Checker) unknown(s *Schema, object map[string]any, at func(string) string, known []string, n int) {
 	var first []string // in order
 	for name := range object {
 		if _, ok := s.Properties[name]; ok {
 			continue
 		}
 		place, _ := slices.BinarySearch(first, name)
-		if place < maxViolations {
+		if place < MaxViolations {
 			first = slices.Insert(first, place, name)
-			first = first[:min(len(first), maxViolations)]
+			first = first[:min(len(first), MaxViolations)]
 		}
 	}
 	for _, name := range first {
@@ -148,7 +148,7 @@ func (c *checker) unknown(s *schema, object map[string]any, at func(string) stri
 			return
 		}
 		more := ""
-		if n > maxViolations {
+		if n > MaxViolations {
 			more = fmt.Sprintf(" (and %d more are none)", n-1)
 		}
 		c.fail(
@@ -175,11 +175,11 @@ func synonyms() map[string]string {
 
 // didYouMean helps with the commonest mistakes in names: capitals and
 // underscores, and another interface's name.
-func didYouMean(name string, known map[string]*schema) string {
+func didYouMean(name string, known map[string]*Schema) string {
 	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(wording.Shorten(name)))
 	meant := synonyms()[plain]
-	if _, ok := known[questionParameter]; ok && (meant == "question" || plain == "question") {
-		meant = questionParameter // in a query string
+	if _, ok := known[QuestionParameter]; ok && (meant == "question" || plain == "question") {
+		meant = QuestionParameter // in a query string
 	}
 	if _, ok := known[meant]; !ok {
 		meant = ""
@@ -197,7 +197,7 @@ func didYouMean(name string, known map[string]*schema) string {
 
 // number checks a number. JSON Schema counts 10.0 and 1e1 among the integers,
 // encoding/json does not, so they are rewritten.
-func (c *checker) number(s *schema, n json.Number, pointer string) any {
+func (c *Checker) number(s *Schema, n json.Number, pointer string) any {
 	f, err := n.Float64()
 	switch {
 	case err != nil || math.IsInf(f, 0) || s.Minimum != nil && f < *s.Minimum || s.Maximum != nil && f > *s.Maximum:
@@ -219,9 +219,9 @@ func (c *checker) number(s *schema, n json.Number, pointer string) any {
 	return json.Number(strconv.FormatInt(int64(f), 10))
 }
 
-// problem sums up what was found, or is nil. A mistake of form (400) names
+// Problem sums up what was found, or is nil. A mistake of form (400) names
 // the problem before a mistake of value (422).
-func (c *checker) problem() *Problem {
+func (c *Checker) Problem() *Problem {
 	if len(c.found) == 0 {
 		return nil
 	}
@@ -237,11 +237,11 @@ func (c *checker) problem() *Problem {
 	if where == "" {
 		where = "The body"
 	}
-	return newProblem(first.code, where+" "+first.detail+".", fields...)
+	return NewProblem(first.code, where+" "+first.detail+".", fields...)
 }
 
 // allowed describes what a value has to be: "a whole number from 1 to 1000".
-func (s *schema) allowed() string {
+func (s *Schema) allowed() string {
 	if s.OneOf != nil {
 		var alternatives []string
 		for _, alternative := range s.OneOf {

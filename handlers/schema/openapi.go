@@ -1,4 +1,7 @@
-package handlers
+// Package schema is the API's description, openapi.yaml, and what is read from it: operations with their scopes,
+// schemas of bodies and of query strings, and the table of problems. It reads JSON strictly, checks it against a Schema
+// and fills a Go value with it; what is wrong it returns as a Problem.
+package schema
 
 import (
 	"bytes"
@@ -14,40 +17,40 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
-
 	"example.org/conclave/search"
+
+	"go.yaml.in/yaml/v3"
 )
 
 //go:embed openapi.yaml
 var openapiSource []byte
 
-// document is what openapi.yaml says, as it is served and as it is enforced.
-type document struct {
-	json       []byte
-	yaml       func() ([]byte, error)
-	operations map[string]*operation // by their ids
-	schemas    map[string]*schema    // of bodies, by name
-	conditions map[string]condition  // by code
+// Document is what openapi.yaml says, as it is served and as it is enforced.
+type Document struct {
+	JSON       []byte
+	YAML       func() ([]byte, error)
+	Operations map[string]*Operation // by their ids
+	Schemas    map[string]*Schema    // of bodies, by name
+	Conditions map[string]condition  // by code
 }
 
-// operation is one method of one path.
-type operation struct {
-	id, method, path string
-	scope            Scope
-	produces         []string
-	takes            []string           // types of the body; nil: none is taken
-	body             *schema            // of the body, or of one line of it
+// Operation is one method of one path.
+type Operation struct {
+	ID, Method, Path string
+	Scope            Scope
+	Produces         []string
+	Takes            []string           // types of the body; nil: none is taken
+	Body             *Schema            // of the body, or of one line of it
 	refusal          string             // the schema of refusals; "": they are problems
-	parameters       map[string]*schema // of the query string
-	strict           bool               // other parameters are refused
-	ofCollection     bool               // it is of one collection, which the path may name
-	choosing         bool               // the collection is found by its adapter, or by its body
-	search           bool               // its body may name several
+	parameters       map[string]*Schema // of the query string
+	Strict           bool               // other parameters are refused
+	OfCollection     bool               // it is of one collection, which the path may name
+	Choosing         bool               // the collection is found by its adapter, or by its body
+	Search           bool               // its body may name several
 }
 
-// takesLines reports whether a body is a text a line.
-func (o *operation) takesLines() bool { return slices.Contains(o.takes, typeLines) }
+// TakesLines reports whether a body is a text a line.
+func (o *Operation) TakesLines() bool { return slices.Contains(o.Takes, TypeLines) }
 
 // condition is one line of the document's table of problems.
 type condition struct {
@@ -57,8 +60,8 @@ type condition struct {
 	RetryAfter int    `yaml:"retry_after"` // seconds
 }
 
-// schema is the part of JSON Schema that requests are described with.
-type schema struct {
+// Schema is the part of JSON Schema that requests are described with.
+type Schema struct {
 	Ref                  string   `json:"$ref"`
 	Type                 string   `json:"type"` // "" with OneOf, whose types differ, and for anything
 	Enum                 []string `json:"enum"`
@@ -66,22 +69,22 @@ type schema struct {
 	Minimum, Maximum     *float64
 	MinItems             int
 	Required             []string
-	Properties           map[string]*schema
+	Properties           map[string]*Schema
 	AdditionalProperties json.RawMessage
-	Items                *schema
-	OneOf                []*schema
-	Content              *schema `json:"contentSchema"` // of each line of a text: OpenAPI 3.1 describes wholes alone
+	Items                *Schema
+	OneOf                []*Schema
+	Content              *Schema `json:"contentSchema"` // of each line of a text: OpenAPI 3.1 describes wholes alone
 
-	rest *schema // of properties that are not named; nil: there may be none
+	rest *Schema // of properties that are not named; nil: there may be none
 }
 
-const schemaPrefix = "#/components/schemas/"
+const SchemaPrefix = "#/components/schemas/"
 
 // link puts what a schema refers to in the reference's place; inside are the references that it is
 // a part of, which a schema that has itself as a part shares.
-func (s *schema) link(all map[string]json.RawMessage, inside map[string]*schema) error {
+func (s *Schema) link(all map[string]json.RawMessage, inside map[string]*Schema) error {
 	if s.Ref != "" {
-		name := strings.TrimPrefix(s.Ref, schemaPrefix)
+		name := strings.TrimPrefix(s.Ref, SchemaPrefix)
 		if outer := inside[name]; outer != nil {
 			*s = *outer
 			return nil
@@ -92,7 +95,7 @@ func (s *schema) link(all map[string]json.RawMessage, inside map[string]*schema)
 		}
 		inside = maps.Clone(inside)
 		if inside == nil {
-			inside = map[string]*schema{}
+			inside = map[string]*Schema{}
 		}
 		inside[name] = s
 		return s.link(all, inside)
@@ -101,13 +104,13 @@ func (s *schema) link(all map[string]json.RawMessage, inside map[string]*schema)
 	for _, property := range s.Properties {
 		children = append(children, property)
 	}
-	for _, child := range []*schema{s.Items, s.Content} {
+	for _, child := range []*Schema{s.Items, s.Content} {
 		if child != nil {
 			children = append(children, child)
 		}
 	}
 	if len(s.AdditionalProperties) > 0 && s.AdditionalProperties[0] == '{' {
-		s.rest = &schema{}
+		s.rest = &Schema{}
 		if err := json.Unmarshal(s.AdditionalProperties, s.rest); err != nil {
 			return err
 		}
@@ -121,12 +124,12 @@ func (s *schema) link(all map[string]json.RawMessage, inside map[string]*schema)
 	return nil
 }
 
-// othersTag is that of the interfaces which others have defined.
-const othersTag = "chatbots"
+// OthersTag is that of the interfaces which others have defined.
+const OthersTag = "chatbots"
 
-// theDocument is that of the program. A mistake in it is one in the program,
+// APIDocument is that of the program. A mistake in it is one in the program,
 // which every test finds.
-var theDocument = sync.OnceValue(func() *document {
+var APIDocument = sync.OnceValue(func() *Document {
 	d, err := readDocument(openapiSource)
 	if err != nil {
 		panic(fmt.Errorf("handlers: openapi.yaml: %w", err))
@@ -134,7 +137,7 @@ var theDocument = sync.OnceValue(func() *document {
 	return d
 })
 
-func readDocument(source []byte) (*document, error) {
+func readDocument(source []byte) (*Document, error) {
 	for _, option := range []string{"missing", "weights", "normalisation", "sharpness"} {
 		source = bytes.ReplaceAll(
 			source,
@@ -154,12 +157,12 @@ func readDocument(source []byte) (*document, error) {
 	if err := errors.Join(text.Decode(&tree), text.Decode(&table)); err != nil {
 		return nil, err
 	}
-	d := &document{operations: map[string]*operation{}, schemas: map[string]*schema{}, conditions: map[string]condition{}}
+	d := &Document{Operations: map[string]*Operation{}, Schemas: map[string]*Schema{}, Conditions: map[string]condition{}}
 	for _, c := range table.Problems {
-		if _, twice := d.conditions[c.Code]; twice {
+		if _, twice := d.Conditions[c.Code]; twice {
 			return nil, fmt.Errorf("%s is among the problems twice", c.Code)
 		}
-		d.conditions[c.Code] = c
+		d.Conditions[c.Code] = c
 	}
 	complete(tree, table.Problems, table.Paths)
 	var pretty bytes.Buffer
@@ -168,8 +171,8 @@ func readDocument(source []byte) (*document, error) {
 	if err := encoder.Encode(tree); err != nil {
 		return nil, err
 	}
-	d.json = pretty.Bytes()
-	d.yaml = sync.OnceValues(func() ([]byte, error) { return yaml.Marshal(tree) })
+	d.JSON = pretty.Bytes()
+	d.YAML = sync.OnceValues(func() ([]byte, error) { return yaml.Marshal(tree) })
 	return d, d.enforce()
 }
 
@@ -190,11 +193,11 @@ func complete(tree map[string]any, table []condition, paths yaml.Node) {
 	titles, all, responses := map[int][]string{}, map[string]any{}, map[string]any{}
 	for _, c := range table {
 		titles[c.Status] = append(titles[c.Status], fmt.Sprintf("%s (`%s`)", c.Title, c.Code))
-		all[problemName(c.Status)] = map[string]any{
+		all[ProblemName(c.Status)] = map[string]any{
 			"description": strings.Join(titles[c.Status], "; ") + ".",
 			"headers":     map[string]any{"X-Request-ID": map[string]any{"$ref": "#/components/headers/RequestID"}},
 			"content": map[string]any{
-				typeProblem: map[string]any{"schema": map[string]any{"$ref": schemaPrefix + "Problem"}},
+				TypeProblem: map[string]any{"schema": map[string]any{"$ref": SchemaPrefix + "Problem"}},
 			},
 		}
 	}
@@ -219,8 +222,8 @@ func complete(tree map[string]any, table []condition, paths yaml.Node) {
 					member(o, "responses")[strconv.Itoa(n)] = refused(n, refusal)
 					continue
 				}
-				responses[problemName(n)] = all[problemName(n)]
-				member(o, "responses")[strconv.Itoa(n)] = map[string]any{"$ref": "#/components/responses/" + problemName(n)}
+				responses[ProblemName(n)] = all[ProblemName(n)]
+				member(o, "responses")[strconv.Itoa(n)] = map[string]any{"$ref": "#/components/responses/" + ProblemName(n)}
 			}
 			parameters, _ := o["parameters"].([]any)
 			for _, p := range parameters {
@@ -236,7 +239,7 @@ func complete(tree map[string]any, table []condition, paths yaml.Node) {
 // others reports whether a path is of an interface that others have defined.
 func others(item any) bool {
 	for _, of := range member(item) {
-		if tags, _ := member(of)["tags"].([]any); slices.Contains(tags, any(othersTag)) {
+		if tags, _ := member(of)["tags"].([]any); slices.Contains(tags, any(OthersTag)) {
 			return true
 		}
 	}
@@ -266,13 +269,13 @@ func nameCollections(tree map[string]any, order int) {
 			parameters, _ := o["parameters"].([]any)
 			o["parameters"] = append([]any{parameter}, parameters...)
 			// A key may be for other collections than the default one.
-			member(o, "responses")["404"] = map[string]any{"$ref": "#/components/responses/" + problemName(http.StatusNotFound)}
+			member(o, "responses")["404"] = map[string]any{"$ref": "#/components/responses/" + ProblemName(http.StatusNotFound)}
 			if shape, _ := o["x-refusal"].(string); shape != "" {
 				member(o, "responses")["404"] = refused(http.StatusNotFound, shape)
 			}
 			copied[method] = o
 		}
-		paths[pathNamed(path)] = copied
+		paths[PathNamed(path)] = copied
 	}
 }
 
@@ -283,26 +286,26 @@ func refused(status int, schema string) map[string]any {
 		"description": phrase + ", in the shape of this interface.",
 		"headers":     map[string]any{"X-Request-ID": map[string]any{"$ref": "#/components/headers/RequestID"}},
 		"content": map[string]any{
-			typeJSON: map[string]any{"schema": map[string]any{"$ref": schemaPrefix + schema}},
+			TypeJSON: map[string]any{"schema": map[string]any{"$ref": SchemaPrefix + schema}},
 		},
 	}
 }
 
-func problemName(status int) string { return fmt.Sprintf("Problem%d", status) }
+func ProblemName(status int) string { return fmt.Sprintf("Problem%d", status) }
 
 // enforce reads, from the document as it is served, what is enforced.
-func (d *document) enforce() error {
+func (d *Document) enforce() error {
 	var read struct {
 		Paths map[string]map[string]struct {
 			OperationID string
 			Security    []map[string][]Scope
 			Parameters  []struct {
 				Name, In string
-				Schema   *schema
+				Schema   *Schema
 			}
 			RequestBody struct {
 				Content map[string]struct {
-					Schema *schema
+					Schema *Schema
 				}
 			}
 			Responses map[string]struct{ Content map[string]json.RawMessage }
@@ -311,23 +314,23 @@ func (d *document) enforce() error {
 		}
 		Components struct{ Schemas map[string]json.RawMessage }
 	}
-	if err := json.Unmarshal(d.json, &read); err != nil {
+	if err := json.Unmarshal(d.JSON, &read); err != nil {
 		return err
 	}
 	for path, item := range read.Paths {
-		if strings.HasPrefix(path, collectionsPath+"{collection}/") {
+		if strings.HasPrefix(path, CollectionsPath+"{collection}/") {
 			continue // as the same without the name
 		}
 		for method, from := range item {
-			o := &operation{
-				id: from.OperationID, method: strings.ToUpper(method), path: path, scope: AnyKey,
-				parameters: map[string]*schema{}, strict: strings.HasPrefix(path, "/v1/"), refusal: from.Refusal,
+			o := &Operation{
+				ID: from.OperationID, Method: strings.ToUpper(method), Path: path, Scope: AnyKey,
+				parameters: map[string]*Schema{}, Strict: strings.HasPrefix(path, "/v1/"), refusal: from.Refusal,
 			}
-			o.ofCollection = isOfCollection(path) || slices.Contains(from.Tags, othersTag)
+			o.OfCollection = isOfCollection(path) || slices.Contains(from.Tags, OthersTag)
 			if scopes, ok := from.Security[0]["bearer"]; !ok {
-				o.scope = public
+				o.Scope = Public
 			} else if len(scopes) > 0 {
-				o.scope = scopes[0]
+				o.Scope = scopes[0]
 			}
 			for _, p := range from.Parameters {
 				if p.In == "query" {
@@ -335,77 +338,63 @@ func (d *document) enforce() error {
 				}
 			}
 			for contentType, media := range from.RequestBody.Content {
-				o.takes = append(o.takes, contentType)
+				o.Takes = append(o.Takes, contentType)
 				switch {
-				case slices.Contains(from.Tags, othersTag): // whose adapter reads it
-				case contentType == typeLines:
-					o.body = media.Schema.Content
-				case o.body == nil:
-					o.body = media.Schema
+				case slices.Contains(from.Tags, OthersTag): // whose adapter reads it
+				case contentType == TypeLines:
+					o.Body = media.Schema.Content
+				case o.Body == nil:
+					o.Body = media.Schema
 				}
 			}
 			for status, response := range from.Responses {
 				for contentType := range response.Content {
 					if status < "300" {
-						o.produces = append(o.produces, contentType)
+						o.Produces = append(o.Produces, contentType)
 					}
 				}
 			}
-			if slices.Sort(o.produces); len(o.produces) == 0 {
-				o.produces = []string{typeJSON}
+			if slices.Sort(o.Produces); len(o.Produces) == 0 {
+				o.Produces = []string{TypeJSON}
 			}
-			o.produces = slices.Compact(o.produces)
-			d.operations[o.id] = o
+			o.Produces = slices.Compact(o.Produces)
+			d.Operations[o.ID] = o
 		}
 	}
 	for name := range read.Components.Schemas {
 		if strings.HasSuffix(name, "Request") || name == "Filter" {
-			d.schemas[name] = &schema{Ref: schemaPrefix + name}
+			d.Schemas[name] = &Schema{Ref: SchemaPrefix + name}
 		}
 	}
-	for _, s := range d.schemas {
+	for _, s := range d.Schemas {
 		if err := s.link(read.Components.Schemas, nil); err != nil {
 			return err
 		}
 	}
 	// The reference page shows a list of methods; one alone is more than that: it is
 	// answered with results and not with rankings.
-	d.operations[simpleSearch].parameters["fusion"] = d.schemas["SearchRequest"].Properties["fusion"]
-	for _, o := range d.operations {
+	d.Operations[SimpleSearch].parameters["fusion"] = d.Schemas["SearchRequest"].Properties["fusion"]
+	for _, o := range d.Operations {
 		for name, s := range o.parameters {
 			if err := s.link(read.Components.Schemas, nil); err != nil {
-				return fmt.Errorf("the parameter %s of %s: %w", name, o.id, err)
+				return fmt.Errorf("the parameter %s of %s: %w", name, o.ID, err)
 			}
 		}
-		if o.body == nil {
+		if o.Body == nil {
 			continue
 		}
-		if err := o.body.link(read.Components.Schemas, nil); err != nil {
-			return fmt.Errorf("the body of %s: %w", o.id, err)
+		if err := o.Body.link(read.Components.Schemas, nil); err != nil {
+			return fmt.Errorf("the body of %s: %w", o.ID, err)
 		}
 	}
 	// Each search of a batch is checked by itself, so that a mistake in one leaves the
 	// others alone.
-	d.operations["searchBatch"].body.Properties["searches"].Items = &schema{}
+	d.Operations["searchBatch"].Body.Properties["searches"].Items = &Schema{}
 	return nil
 }
 
-// getOpenAPI returns the handler that serves openapi.yaml as JSON or, for typeYAML, as YAML.
-func getOpenAPI(contentType string) func(*API, *call) error {
-	return func(_ *API, c *call) error {
-		text := theDocument().json
-		err := c.compute(func() (err error) {
-			if contentType == typeYAML {
-				text, err = theDocument().yaml()
-			}
-			if err == nil {
-				text, err = describedAt(text, BasePath(c.r.Context()))
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		return c.sendOnce(contentType, text)
-	}
-}
+// TakesFiles reports whether an operation takes files of any type.
+func (o *Operation) TakesFiles() bool { return slices.Contains(o.Takes, anyType) }
+
+// anyType is that of a body whose type is found out.
+const anyType = "*/*"

@@ -1,4 +1,4 @@
-package handlers
+package schema
 
 import (
 	"encoding"
@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// fill puts parsed JSON, which a schema has checked, into the variable that into points to,
+// Fill puts parsed JSON, which a schema has checked, into the variable that into points to,
 // as encoding/json would put the text there: by the names of the fields' tags, which are
 // taken exactly. A value whose type reads its own JSON gets that of its part.
-func fill(parsed, into any) error { return fillValue(parsed, reflect.ValueOf(into).Elem()) }
+func Fill(parsed, into any) error { return fillValue(parsed, reflect.ValueOf(into).Elem()) }
 
 func fillValue(parsed any, to reflect.Value) error {
 	if to.CanAddr() {

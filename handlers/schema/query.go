@@ -1,4 +1,4 @@
-package handlers
+package schema
 
 import (
 	"encoding/json"
@@ -12,35 +12,35 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// simpleSearch is the operation whose parameters are the fields of a search's body:
+// SimpleSearch is the operation whose parameters are the fields of a search's body:
 // those that a query string can hold, and those of its filter.
-const simpleSearch = "searchSimply"
+const SimpleSearch = "searchSimply"
 
-// questionParameter is what GET calls the question, short for typing.
-const questionParameter = "q"
+// QuestionParameter is what GET calls the question, short for typing.
+const QuestionParameter = "q"
 
 // filterLists are the parts of a filter that are parameters of their own.
 var filterLists = []string{"tags_all", "tags_any", "documents"}
 
-// readQuery reads a query string's parameters, which are held against the document
+// ReadQuery reads a query string's parameters, which are held against the document
 // like the fields of a body: each may be there once, and only those that the
 // operation has. Lists are separated by commas.
-func (o *operation) readQuery(raw string) (map[string]any, error) {
+func (o *Operation) ReadQuery(raw string) (map[string]any, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, newProblem(
+		return nil, NewProblem(
 			"invalid_query",
 			fmt.Sprintf(
 				"The query string is malformed: %s. Write %% as %%25, & as %%26, + as %%2B and ; as %%3B.",
-				sentence(err.Error()),
+				Sentence(err.Error()),
 			),
-		).because(err)
+		).Because(err)
 	}
-	out, c := map[string]any{}, checker{most: maxViolations}
+	out, c := map[string]any{}, Checker{Most: MaxViolations}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		property, ok := o.parameters[name]
 		wrong := func(code, detail, text string) error {
-			return newProblem(
+			return NewProblem(
 				code,
 				text,
 				ProblemField{Pointer: wording.Pointer("", wording.Shorten(name)), Parameter: wording.Shorten(name), Detail: detail},
@@ -48,13 +48,13 @@ func (o *operation) readQuery(raw string) (map[string]any, error) {
 		}
 		switch {
 		case !utf8.ValidString(name) || !utf8.ValidString(values[name][0]):
-			return nil, newProblem("invalid_utf8", "The query string has to be UTF-8, percent-encoded.")
+			return nil, NewProblem("invalid_utf8", "The query string has to be UTF-8, percent-encoded.")
 		case !ok:
 			given := "this path takes none"
 			if len(o.parameters) > 0 {
 				given = "the parameters are " + strings.Join(slices.Sorted(maps.Keys(o.parameters)), ", ")
 			}
-			if o.id == simpleSearch {
+			if o.ID == SimpleSearch {
 				given += ". POST takes weights too"
 			}
 			return nil, wrong(
@@ -82,19 +82,19 @@ func (o *operation) readQuery(raw string) (map[string]any, error) {
 			out[name] = parsed
 			property = property.Content
 		}
-		if o.id != simpleSearch { // whose parameters are checked as the fields of a body
-			out[name] = c.check(property, out[name], wording.Pointer("", name))
+		if o.ID != SimpleSearch { // whose parameters are checked as the fields of a body
+			out[name] = c.Check(property, out[name], wording.Pointer("", name))
 		}
 	}
-	if p := c.problem(); p != nil {
-		return nil, asParameters(p)
+	if p := c.Problem(); p != nil {
+		return nil, AsParameters(p)
 	}
 	return out, nil
 }
 
 // queryValue gives text the type that the schema asks for. Text that has no
 // such form stays text, and the schema's check says what it should be.
-func queryValue(s *schema, text string) any {
+func queryValue(s *Schema, text string) any {
 	switch s.Type {
 	case "boolean":
 		if text == "true" || text == "false" {
@@ -121,16 +121,16 @@ func queryValue(s *schema, text string) any {
 	return text
 }
 
-// asParameters makes a problem name query parameters where it points into the body
+// AsParameters makes a problem name query parameters where it points into the body
 // of a search.
-func asParameters(p *Problem) *Problem {
+func AsParameters(p *Problem) *Problem {
 	q := *p
 	q.Errors = slices.Clone(p.Errors)
 	for i := range q.Errors {
 		e := &q.Errors[i]
 		before := e.Pointer
 		if rest, ok := strings.CutPrefix(e.Pointer, "/question"); ok {
-			e.Pointer = "/" + questionParameter + rest
+			e.Pointer = "/" + QuestionParameter + rest
 		}
 		if rest, ok := strings.CutPrefix(e.Pointer, "/filter/"); ok {
 			if name, _, _ := strings.Cut(rest, "/"); slices.Contains(filterLists, name) {
@@ -142,10 +142,24 @@ func asParameters(p *Problem) *Problem {
 		}
 		if rest, ok := strings.CutPrefix(q.Detail, before+" "); ok && before != "" {
 			q.Detail = e.Parameter + " " + rest
-			if inner, within := strings.CutPrefix(e.Pointer, "/"+filterParameter+"/"); within {
-				q.Detail = fmt.Sprintf("%s at /%s %s", filterParameter, inner, rest)
+			if inner, within := strings.CutPrefix(e.Pointer, "/"+FilterParameter+"/"); within {
+				q.Detail = fmt.Sprintf("%s at /%s %s", FilterParameter, inner, rest)
 			}
 		}
 	}
 	return &q
+}
+
+// FilterParameter is the parameter of a query string that holds a condition as JSON.
+const FilterParameter = "filter"
+
+// readJSONParameter reads a parameter whose text is JSON.
+func readJSONParameter(name, text string) (any, *Problem) {
+	parsed, p := ParseJSON([]byte(text))
+	if p == nil {
+		return parsed, nil
+	}
+	field := ProblemField{Pointer: wording.Pointer("", name), Parameter: name, Detail: "is no JSON"}
+	return nil, NewProblem("invalid_query", fmt.Sprintf(
+		`The parameter %s has to be JSON, percent-encoded, such as {"field":"year","gte":2024}: %s`, name, p.Detail), field)
 }
