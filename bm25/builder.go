@@ -223,10 +223,12 @@ func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
 	if err := b.spill(ctx); err != nil {
 		return 0, err
 	}
+	b.forget()
 	content, err := mergedContent(ctx, b.parts, oneAfterOther(b.parts))
 	if err != nil {
 		return 0, err
 	}
+	content.spool = spool{disk: b.disk, folder: b.folder}
 	return writeSegment(ctx, out, content)
 }
 
@@ -287,7 +289,13 @@ func (b *Builder) discard() {
 	for _, part := range b.parts {
 		_ = part.Index.Close() // only read
 	}
-	b.parts, b.terms, b.ids, b.phrases, b.lengths = nil, nil, nil, nil, nil
+	b.parts = nil
+	b.forget()
+}
+
+// forget frees the memory of what was added since the last part was written.
+func (b *Builder) forget() {
+	b.terms, b.ids, b.phrases, b.lengths = nil, nil, nil, nil
 	b.surfaces, b.compounds, b.sightings, b.otherIDs = nil, nil, nil, nil
-	b.arena.reset()
+	b.arena = arena{}
 }

@@ -24,18 +24,21 @@ type segmentContent struct {
 	impacts *impactCounts
 	terms   int            // how many there are at least, as far as is known
 	sources []termIterator // one of a builder, or segments that are merged
+	// spool has the folder for temporary files while the segment is written; the zero value keeps all in memory.
+	spool spool
 }
 
 // segmentWriter writes the sections of a file one after the other. Postings and
-// phrases go out as they come; what is known of blocks, of terms and of the runs
-// of phrases (a tenth of a byte per posting, 24 bytes and its text per term, 24
-// bytes per 64 phrases) waits in memory until they are done.
+// phrases go out as they come; what is known of blocks and of the runs
+// of phrases (a tenth of a byte per posting, 24 bytes per 64 phrases) waits in memory until they are done,
+// and what is known of terms (24 bytes and its text per term) in spools, which may be a file.
 type segmentWriter struct {
-	out                  *bufio.Writer
-	sums                 *disk.ChunkSums
-	footer               footer
-	blocks, terms, texts []byte
-	hashes               []uint64 // of each term
+	out          *bufio.Writer
+	sums         *disk.ChunkSums
+	footer       footer
+	blocks       []byte
+	terms, texts spool
+	hashes       []uint32 // of each term, of which a slot needs no more
 
 	written uint64 // bytes of postings, and then of phrases
 	merged  interleaver
@@ -63,7 +66,9 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 	w.posting = newPostingWriter(c.lengths, ranked, common)
 	w.run.width = passageWidth(uint32(len(c.lengths)))
 
-	w.terms, w.hashes = make([]byte, 0, (c.terms+1)*termSize), make([]uint64, 0, c.terms)
+	w.hashes = make([]uint32, 0, c.terms)
+	w.terms, w.texts = c.spool, c.spool
+	defer func() { _, _ = w.terms.discard(), w.texts.discard() }() // an error was returned by then
 	w.write([]byte(magic))
 	w.footer.sections[sectionPostings].offset = uint64(len(magic))
 	if err := w.addTerms(ctx, c.sources); err != nil {
@@ -71,8 +76,9 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 	}
 	w.section(sectionBlocks, w.blocks)
 	w.section(sectionRuns, w.run.heads)
-	w.section(sectionTerms, w.terms)
-	w.section(sectionTexts, w.texts)
+	if err := errors.Join(w.spoolSection(sectionTerms, &w.terms), w.spoolSection(sectionTexts, &w.texts)); err != nil {
+		return 0, fmt.Errorf("writing a word index: %w", err)
+	}
 	w.section(sectionSlots, w.hashTable())
 	w.section(sectionLengths, packed(c.lengths))
 	w.section(sectionImpacts, packedImpacts(ranked))
@@ -97,6 +103,13 @@ func (w *segmentWriter) write(b []byte) { _, _ = w.out.Write(b) }
 func (w *segmentWriter) section(i int, b []byte) {
 	w.write(b)
 	w.closeSection(i, uint64(len(b)))
+}
+
+// spoolSection writes what a spool has as a section.
+func (w *segmentWriter) spoolSection(i int, s *spool) error {
+	err := s.copyTo(w.out)
+	w.closeSection(i, s.length)
+	return err
 }
 
 func (w *segmentWriter) closeSection(i int, length uint64) {
@@ -177,7 +190,7 @@ func (w *segmentWriter) addTerm(term []byte, from []termIterator) error {
 	if !some {
 		return nil
 	}
-	if uint64(len(w.texts)+len(term)) > math.MaxUint32 || w.footer.terms == math.MaxInt32 {
+	if w.texts.length+uint64(len(term)) > math.MaxUint32 || w.footer.terms == math.MaxInt32 {
 		return errors.New("the vocabulary is larger than one segment can hold: write smaller segments")
 	}
 	w.addRecord(p.df, p.high)
@@ -186,8 +199,8 @@ func (w *segmentWriter) addTerm(term []byte, from []termIterator) error {
 	if p.df > blockPostings {
 		w.blocks = append(w.blocks, p.blocks...)
 	}
-	w.texts = append(w.texts, term...)
-	w.hashes = append(w.hashes, hashTerm(term))
+	w.texts.append(term)
+	w.hashes = append(w.hashes, uint32(hashTerm(term)))
 	w.footer.terms++
 	return nil
 }
@@ -195,11 +208,13 @@ func (w *segmentWriter) addTerm(term []byte, from []termIterator) error {
 // addRecord says where the next term begins, in all sections.
 func (w *segmentWriter) addRecord(df, high uint32) {
 	le := binary.LittleEndian
-	w.terms = le.AppendUint32(w.terms, uint32(len(w.texts)))
-	w.terms = le.AppendUint32(w.terms, df)
-	w.terms = le.AppendUint64(w.terms, w.written)
-	w.terms = le.AppendUint32(w.terms, uint32(len(w.blocks)/blockSize))
-	w.terms = le.AppendUint32(w.terms, high)
+	var record [termSize]byte
+	le.PutUint32(record[:], uint32(w.texts.length))
+	le.PutUint32(record[4:], df)
+	le.PutUint64(record[8:], w.written)
+	le.PutUint32(record[16:], uint32(len(w.blocks)/blockSize))
+	le.PutUint32(record[20:], high)
+	w.terms.append(record[:])
 }
 
 // hashTable places the terms by their hashes, with linear probing.
@@ -207,7 +222,7 @@ func (w *segmentWriter) hashTable() []byte {
 	n := slotsFor(w.footer.terms)
 	table := make([]byte, 4*n)
 	for id, hash := range w.hashes {
-		slot := uint32(hash) & (n - 1)
+		slot := hash & (n - 1)
 		for binary.LittleEndian.Uint32(table[4*slot:]) != 0 {
 			slot = (slot + 1) & (n - 1)
 		}
