@@ -1,22 +1,26 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"example.org/conclave/internal/corpus"
 )
 
 // EncodeTogether gives the vectors of passages by every encoder that has its own, by the
 // names of the encoders: what a segment of them would hold. Two that one pass can serve
-// share it.
+// share it. windows says that long passages are read in windows (WindowReader), by two that share a pass in those of
+// the dense one.
 func EncodeTogether(
 	ctx context.Context,
 	encoders []PassageEncoder,
 	shared []SharedPass,
 	passages []corpus.Passage,
-) (map[string][][]float32, error) {
-	out := map[string][][]float32{}
+	windows bool,
+) (map[string][]Encoded, error) {
+	out := map[string][]Encoded{}
 	if len(passages) == 0 {
 		return out, nil
 	}
@@ -26,21 +30,9 @@ func EncodeTogether(
 			wanted[e.Name()] = e
 		}
 	}
-	check := func(e PassageEncoder, vectors [][]float32, err error) error {
-		if err == nil {
-			err = CheckMade(e, vectors, passages)
-		}
-		if err != nil {
-			return fmt.Errorf(
-				"expert %s: encoding passages %q to %q: %w",
-				e.Name(),
-				passages[0].ID,
-				passages[len(passages)-1].ID,
-				err,
-			)
-		}
-		out[e.Name()] = vectors
-		return nil
+	failed := func(e PassageEncoder, err error) error {
+		return fmt.Errorf("expert %s: encoding passages %q to %q: %w",
+			e.Name(), passages[0].ID, passages[len(passages)-1].ID, err)
 	}
 	for _, s := range shared {
 		late, dense := wanted[s.Late.Name()], wanted[s.Dense.Name()]
@@ -50,22 +42,34 @@ func EncodeTogether(
 			out[dense.Name()] != nil {
 			continue
 		}
-		ofLate, ofDense, err := s.Encode(ctx, passages)
-		if err := check(late, ofLate, err); err != nil {
-			return nil, err
+		read := splitIntoWindows(s.Dense, passages, !windows)
+		var ofLate, ofDense [][]float32
+		for some := range slices.Chunk(read.texts, len(passages)) {
+			madeLate, madeDense, err := s.Encode(ctx, some)
+			if err := cmp.Or(err, CheckMade(late, madeLate, some)); err != nil {
+				return nil, failed(late, err)
+			}
+			if err := CheckMade(dense, madeDense, some); err != nil {
+				return nil, failed(dense, err)
+			}
+			ofLate, ofDense = append(ofLate, madeLate...), append(ofDense, madeDense...)
 		}
-		if err := check(dense, ofDense, err); err != nil {
-			return nil, err
-		}
+		out[late.Name()], out[dense.Name()] = read.join(ofLate, true), read.join(ofDense, false)
 	}
 	for _, e := range encoders {
 		if wanted[e.Name()] == nil || out[e.Name()] != nil {
 			continue
 		}
-		vectors, err := e.EncodePassages(ctx, passages)
-		if err := check(e, vectors, err); err != nil {
-			return nil, err
+		read := splitIntoWindows(e, passages, !windows)
+		var vectors [][]float32
+		for some := range slices.Chunk(read.texts, len(passages)) {
+			made, err := e.EncodePassages(ctx, some)
+			if err := cmp.Or(err, CheckMade(e, made, some)); err != nil {
+				return nil, failed(e, err)
+			}
+			vectors = append(vectors, made...)
 		}
+		out[e.Name()] = read.join(vectors, e.Late() || IsSparse(e))
 	}
 	return out, nil
 }

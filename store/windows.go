@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 )
@@ -21,4 +23,56 @@ func WindowsOf(e PassageEncoder, p corpus.Passage) []rank.Span {
 	}
 	windows, _ := r.Windows(p)
 	return windows
+}
+
+// Encoded is what an expert has of one passage.
+type Encoded struct {
+	// Vectors are its vector; of a passage that is read in windows their vectors one after the other, and of a late
+	// expert the list of its tokens' vectors.
+	Vectors []float32
+	// Windows are the parts of the text that the vectors are of, one each. Nil: there is one vector, of the whole
+	// passage, or the expert is late.
+	Windows []rank.Span
+}
+
+// inWindows is passages as an encoder reads them: long ones in several windows.
+type inWindows struct {
+	texts []corpus.Passage // passages, or windows of them as passages with that part of the text
+	spans [][]rank.Span    // of each passage: its windows; nil: it is read as it is
+}
+
+// splitIntoWindows returns passages as an encoder reads them; whole: each of them as it is.
+func splitIntoWindows(e PassageEncoder, passages []corpus.Passage, whole bool) inWindows {
+	w := inWindows{spans: make([][]rank.Span, len(passages))}
+	if whole {
+		w.texts = passages
+		return w
+	}
+	for i, p := range passages {
+		w.spans[i] = WindowsOf(e, p)
+		if w.spans[i] == nil {
+			w.texts = append(w.texts, p)
+		}
+		for _, s := range w.spans[i] {
+			part := p
+			part.Text = p.Text[s.Begin:s.End]
+			w.texts = append(w.texts, part)
+		}
+	}
+	return w
+}
+
+// join returns what the vectors of the texts are for the passages.
+func (w *inWindows) join(vectors [][]float32, late bool) []Encoded {
+	out := make([]Encoded, len(w.spans))
+	from := 0
+	for i, spans := range w.spans {
+		to := from + max(1, len(spans))
+		out[i].Vectors = slices.Concat(vectors[from:to]...)
+		if !late {
+			out[i].Windows = spans
+		}
+		from = to
+	}
+	return out
 }

@@ -28,7 +28,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	}
 	for _, e := range a.Experts.Searched {
 		x := e.SearchedAmong(a.Experts.Searched)
-		if a.stores()[0].JobsFolder() != "" { // a folder has vectors of windows
+		if a.stores()[0].HasWindows() {
 			x.Passages = experts.InWindows(x.Passages)
 		}
 		if e.Late() {

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.org/conclave/internal/testing/cluster"
 )
 
 // tenantKeys are an owner's key, one that is for the collection c alone, and one that sees the passages of
@@ -113,24 +115,81 @@ func TestAttackFilters(t *testing.T) {
 	for _, others := range []bool{true, false} {
 		s := newSite(t, "log: {level: error}\nread_only: true\n"+tenantKeys, []string{"small"}, "small", groupedLines(others))
 		p := s.serve("")
-		for _, r := range filteredRequests {
-			status, answer, err := p.ask(r.method, r.path, memberKey, r.body, "Accept", "application/json, text/event-stream, application/x-ndjson, text/plain")
-			if err != nil {
-				t.Fatal(r, err)
-			}
-			answer = bytes.ReplaceAll(answer, []byte(p.url), nil)
-			text := fmt.Sprintf("%d %s", status, measured.ReplaceAllString(string(answer), `"$1":0`))
-			for _, secret := range []string{"closed", "1937", "Geheim", `"de"`, "Wärter"} {
-				if strings.Contains(text, secret) && !strings.Contains(r.body, secret) {
-					t.Errorf("%v tells %q: %.1000s", r, secret, text)
-				}
-			}
-			answers[others] = append(answers[others], text)
-		}
+		answers[others] = p.filteredAnswers()
 		p.stop()
 	}
+	compareFiltered(t, answers[true], answers[false])
+}
+
+// TestClusterBoundKeys: in a cluster a key with a filter is answered as in a folder (TestAttackFilters), and a
+// key of one collection finds no other one.
+func TestClusterBoundKeys(t *testing.T) {
+	c := cluster.Start(t, 3)
+	answers := map[bool][]string{}
+	for _, others := range []bool{true, false} {
+		s := newSite(t, "log: {level: error}\nread_only: true\n"+tenantKeys, []string{"small"}, "small", groupedLines(others))
+		address := storeAt(t, c, "c")
+		s.command("export", "--collection", "c", "--to", address)
+		p := s.serve("", "--store", address)
+		answers[others] = p.filteredAnswers()
+		p.stop()
+		tell(t, c, http.MethodDelete, "/c", "")
+	}
+	compareFiltered(t, answers[true], answers[false])
+
+	s := newSite(t, "log: {level: error}\n"+tenantKeys, []string{"small"}, "small", groupedLines(false))
+	for _, name := range []string{"bound-c", "bound-d"} {
+		s.command("export", "--collection", "c", "--to", storeAt(t, c, name))
+	}
+	p := s.serve("", "--store", c.Address("bound-")+"*")
+	for _, r := range []struct {
+		path string
+		want int
+	}{
+		{"/v1/collections/c/search", http.StatusOK}, {"/v1/collections/d/search", http.StatusNotFound},
+		{"/v1/collections/nobody/search", http.StatusNotFound},
+	} {
+		status, answer, err := p.ask(http.MethodPost, r.path, searcherKey, `{"question":"lighthouse"}`)
+		if err != nil || status != r.want {
+			t.Errorf("%s: %d %v %.300s", r.path, status, err, answer)
+		}
+	}
+	status, answer, err := p.ask(http.MethodGet, "/v1/collections", searcherKey, "")
+	if err != nil || status != http.StatusOK || !strings.Contains(string(answer), `"c"`) || strings.Contains(string(answer), `"d"`) {
+		t.Errorf("%d %v %s", status, err, answer)
+	}
+	status, answer, err = p.ask(http.MethodPost, "/v1/search", searcherKey, `{"question":"lighthouse","collections":["c","d"]}`)
+	if err != nil || status == http.StatusOK {
+		t.Errorf("together: %d %v %.300s", status, err, answer)
+	}
+	p.stop()
+}
+
+// filteredAnswers returns what the key with a filter is answered to filteredRequests, without what is measured anew.
+func (p *process) filteredAnswers() (answers []string) {
+	p.t.Helper()
+	for _, r := range filteredRequests {
+		status, answer, err := p.ask(r.method, r.path, memberKey, r.body, "Accept", "application/json, text/event-stream, application/x-ndjson, text/plain")
+		if err != nil {
+			p.t.Fatal(r, err)
+		}
+		answer = bytes.ReplaceAll(answer, []byte(p.url), nil)
+		text := fmt.Sprintf("%d %s", status, measured.ReplaceAllString(string(answer), `"$1":0`))
+		for _, secret := range []string{"closed", "1937", "Geheim", `"de"`, "Wärter"} {
+			if strings.Contains(text, secret) && !strings.Contains(r.body, secret) {
+				p.t.Errorf("%v tells %q: %.1000s", r, secret, text)
+			}
+		}
+		answers = append(answers, text)
+	}
+	return answers
+}
+
+// compareFiltered compares the answers to filteredRequests of a collection with others' passages, and of one without.
+func compareFiltered(t *testing.T, among, alone []string) {
+	t.Helper()
 	for i, r := range filteredRequests {
-		if whole, part := answers[true][i], answers[false][i]; whole != part {
+		if whole, part := among[i], alone[i]; whole != part {
 			at := 0
 			for at < min(len(whole), len(part)) && whole[at] == part[at] {
 				at++
@@ -139,7 +198,7 @@ func TestAttackFilters(t *testing.T) {
 			t.Errorf("%v: among others, from byte %d\n%.400s\nand alone\n%.400s", r, at, whole[at:], part[at:])
 		}
 	}
-	for i, text := range answers[true] {
+	for i, text := range among {
 		if refused := filteredRequests[i].path == "/v1/passages/b/3"; !strings.HasPrefix(text, "200 ") && !refused {
 			t.Errorf("%v: %.300s", filteredRequests[i], text)
 		}

@@ -108,10 +108,49 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 		if err != nil {
 			return nil, err
 		}
-		if !e.late && !e.sparse {
-			vector = vector[:min(len(vector), e.expert.Dimension)] // of a long passage the first window's
+		if n := e.expert.Dimension; !e.late && !e.sparse && len(vector) > n {
+			i, err := e.windowOf(ordinal, &p)
+			if err != nil {
+				return nil, err
+			}
+			vector = vector[i*n : (i+1)*n]
 		}
 		out = append(out, vector)
 	}
 	return out, ctx.Err()
+}
+
+// Windows implements store.WindowReader, of passages of the generation.
+func (e storedEncoder) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
+	if e.vectors == nil || e.late || e.sparse {
+		return nil, false
+	}
+	ordinal, ok, err := e.generation.Ordinal(p.ID)
+	if err != nil || !ok {
+		return nil, false // EncodePassages tells
+	}
+	return e.windowsAt(ordinal), false
+}
+
+// windowsAt returns the windows of a passage; nil if it has one vector.
+func (e storedEncoder) windowsAt(ordinal rank.Ordinal) []rank.Span {
+	spans, err := e.vectors.Spans(ordinal)
+	if err != nil {
+		return nil
+	}
+	return windowsIn(spans)
+}
+
+// windowOf returns the number of the window of a passage whose text p has; 0 where p has all of it.
+func (e storedEncoder) windowOf(ordinal rank.Ordinal, p *corpus.Passage) (int, error) {
+	whole, err := e.generation.Passage(ordinal)
+	if err != nil || whole.Text == p.Text {
+		return 0, err
+	}
+	for i, s := range e.windowsAt(ordinal) {
+		if whole.Text[s.Begin:s.End] == p.Text {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("passage %q has no window with the text %.80q", p.ID, p.Text)
 }

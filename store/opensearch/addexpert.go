@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -173,27 +175,37 @@ func (s *Store) fillBatch(
 	for i := range batch {
 		ids[i] = batch[i].ID
 	}
-	stored, err := s.get(ctx, ids)
+	stored, whole, err := s.toFill(ctx, ids)
 	if err != nil {
 		return err
 	}
 	var todo []corpus.Passage
 	var operations []operation
 	var marks [][]string
+	var sources []documentSource
 	for i, has := range stored {
 		if has.found && has.version == batch[i].Version() && !has.has([]string{x.mark()}) {
 			todo = append(todo, batch[i])
-			operations = append(operations, operation{verb: updating, id: ids[i], seqNo: has.seqNo, term: has.term})
+			op := operation{verb: updating, id: ids[i], seqNo: has.seqNo, term: has.term}
+			if whole {
+				op.verb = replacing
+			}
+			operations = append(operations, op)
+			sources = append(sources, has.source)
 			others := slices.DeleteFunc(has.experts, func(mark string) bool { return strings.HasPrefix(mark, x.markName()) })
 			marks = append(marks, append(others, x.mark())) // an earlier expert of this name had the same field
 		}
 	}
-	vectors, err := store.EncodeTogether(ctx, []store.PassageEncoder{encoder}, nil, todo)
+	vectors, err := store.EncodeTogether(ctx, []store.PassageEncoder{encoder}, nil, todo, s.current().HasWindows())
 	if err != nil {
 		return err
 	}
 	for i := range operations {
-		body, err := appendVectors([]byte{'{'}, []Expert{x}, vectorsOf{x.Name: vectors[x.Name][i]})
+		body := []byte{'{'}
+		if whole {
+			body = sources[i].appendOthers(body, append(x.sources(), fieldExperts)...)
+		}
+		body, err := appendVectors(body, []Expert{x}, vectorsOf{x.Name: vectors[x.Name][i]})
 		if err != nil {
 			return fmt.Errorf("passage %q: %w", todo[i].ID, err)
 		}
@@ -214,6 +226,33 @@ func (s *Store) fillBatch(
 		}
 	}
 	return nil
+}
+
+// toFill reads passages that get a field more. whole says that their documents were read with all that they have, and
+// have to be written so: the cluster's own update of a field would lose codes that are doc values alone.
+func (s *Store) toFill(ctx context.Context, ids []string) (there []stored, whole bool, err error) {
+	var codes []Expert
+	for field := range s.scored {
+		if name, ok := strings.CutPrefix(field, lateField); ok && s.scored[field] {
+			codes = append(codes, Expert{Name: name, Late: true}) // one that was removed, too
+		}
+	}
+	if !s.current().codesApart() || len(codes) == 0 {
+		there, err = s.get(ctx, ids)
+		return there, false, err
+	}
+	there, err = s.seen(ctx, bulkPatience, ids, codes, "*")
+	return there, true, err
+}
+
+// appendOthers appends the fields of a document but some, each with a comma behind it.
+func (s documentSource) appendOthers(b []byte, but ...string) []byte {
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if !slices.Contains(but, name) {
+			b = append(append(append(strconv.AppendQuote(b, name), ':'), s[name]...), ',')
+		}
+	}
+	return b
 }
 
 // lookEvery is how old what a writer knows of its index may be.

@@ -33,7 +33,9 @@ func FuzzAnswers(f *testing.F) {
 		Tags:     []string{"t"},
 		Metadata: map[string]any{"n": json.Number("1.50")},
 	}
-	document, err := appendPassage(nil, m, beside{true, true, true}, &p, vectorsOf{"one": {1, -0.5}, "two": {1, 0, 0, 0}})
+	document, err := appendPassage(nil, m, beside{true, true, true}, &p, vectorsOf{
+		"one": {Vectors: []float32{1, -0.5, 0, 2}, Windows: []rank.Span{{End: 3}, {Begin: 3, End: 7}}},
+		"two": {Vectors: []float32{1, 0, 0, 0}}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -77,10 +79,12 @@ func FuzzAnswers(f *testing.F) {
 					t.Errorf("%+v was read", p)
 				}
 				for _, x := range m.Experts {
-					if v, err := s.source.vector(x); err == nil &&
-						(len(v) == 0 || len(v)%x.Dimension != 0 || slices.ContainsFunc(v,
-							func(n float32) bool { return math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) })) {
-						t.Errorf("%s: %v was read", x.Name, v)
+					if made, err := s.source.encoded(x); err == nil {
+						v := made.Vectors
+						if len(v) == 0 || len(v)%x.Dimension != 0 || slices.ContainsFunc(v,
+							func(n float32) bool { return math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) }) {
+							t.Errorf("%s: %v was read", x.Name, v)
+						}
 					}
 				}
 			}

@@ -173,7 +173,7 @@ func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) erro
 	}
 	fields := []string{fieldTitle, fieldText}
 	for _, x := range m.keepers() {
-		fields = append(fields, x.field())
+		fields = append(fields, x.sources()...)
 	}
 	known := map[[2]string]vectorsOf{}
 	for from := 0; from < len(all); from += batchPassages {
@@ -184,6 +184,9 @@ func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) erro
 		var there []stored
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getFor(ctx, patience, ids, fields...)
+			if err == nil {
+				err = w.store.addFreshCodes(ctx, patience, ids, there, w.store.lateOf(m.keepers()))
+			}
 			return err
 		}); err != nil {
 			return err
@@ -204,7 +207,7 @@ func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) erro
 			continue
 		}
 		var err error
-		a.body, err = appendPassage(nil, m, w.store.beside(), p, vectors, readMarks(encoders, *p)...)
+		a.body, err = appendPassage(nil, m, w.store.beside(), p, vectors, readMarks(encoders, *p, m.HasWindows())...)
 		if err != nil {
 			return err
 		}
@@ -224,11 +227,11 @@ func (s documentSource) remember(known map[[2]string]vectorsOf, experts []Expert
 	}
 	vectors := vectorsOf{}
 	for _, x := range experts {
-		vector, err := s.vector(x)
+		made, err := s.encoded(x)
 		if err != nil {
 			return
 		}
-		vectors[x.Name] = vector
+		vectors[x.Name] = made
 	}
 	known[[2]string{title, text}] = vectors
 }

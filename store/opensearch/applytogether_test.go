@@ -152,10 +152,11 @@ func TestTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := there[0].source.vector(x)
+		made, err := there[0].source.encoded(x)
 		if err != nil {
 			t.Fatal(err)
 		}
+		got := made.Vectors
 		want, _ := e[0].EncodePassages(t.Context(), []corpus.Passage{*c.Put})
 		if !slices.Equal(got, want[0]) {
 			t.Errorf("passage %d has another vector than its text", i+1)

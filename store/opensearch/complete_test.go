@@ -19,7 +19,7 @@ func olderIndex(t *testing.T, client *Client, index string, options store.BuildO
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Manifest{Format: manifestFormat, ID: "older", Words: wordsOf(options.Words), Experts: []Expert{x}}
+	m := &Manifest{Format: 1, ID: "older", Words: wordsOf(options.Words), Experts: []Expert{x}}
 	body, err := json.Marshal(object{"settings": settings(m.Words, Shape{Shards: shards}),
 		"mappings": object{"dynamic": "strict", "_meta": object{"conclave": meta{Manifest: m}}, "properties": properties(m)}})
 	if err != nil {

@@ -15,12 +15,13 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
 )
 
 // vectorsOf are the vectors of one passage by expert, each expert of the manifest that
-// has its own; of a late one the list of its tokens' vectors.
-type vectorsOf map[string][]float32
+// has its own.
+type vectorsOf map[string]store.Encoded
 
 // beside tells which of the fields that an index may lack it has: writtenFields, the keyField and the
 // valuesField.
@@ -98,9 +99,9 @@ const (
 	markFirst  = ":first"  // of passages that are the first of their document
 )
 
-// readMarks returns the marks of how encoders read a passage, and of the first of a document.
-func readMarks(encoders []store.PassageEncoder, p corpus.Passage) (marks []string) {
-	cut, unread, _ := store.ReadsOf(encoders, p, false)
+// readMarks returns the marks of how encoders read a passage, in windows or not, and of the first of a document.
+func readMarks(encoders []store.PassageEncoder, p corpus.Passage, windows bool) (marks []string) {
+	cut, unread, _ := store.ReadsOf(encoders, p, windows)
 	if cut {
 		marks = append(marks, markCut)
 	}
@@ -116,22 +117,43 @@ func readMarks(encoders []store.PassageEncoder, p corpus.Passage) (marks []strin
 // appendVectors appends the fields of experts' vectors, each with a comma behind it.
 func appendVectors(b []byte, experts []Expert, vectors vectorsOf) ([]byte, error) {
 	for _, x := range experts {
-		vector, ok := vectors[x.Name]
+		made, ok := vectors[x.Name]
 		if !ok {
 			return b, fmt.Errorf("there is no vector of expert %s", x.Name)
 		}
 		if x.Late {
-			codes, err := ann.TokenCodes(vector, x.Dimension)
+			codes, err := ann.TokenCodes(made.Vectors, x.Dimension)
 			if err != nil {
 				return b, fmt.Errorf("expert %s: %w", x.Name, err)
 			}
 			b = append(appendField(b, x.field(), base64.StdEncoding.EncodeToString(codes)), ',')
 			continue
 		}
+		if n := max(1, len(made.Windows)); len(made.Vectors) < x.Dimension || len(made.Windows) > 0 &&
+			len(made.Vectors) != n*x.Dimension {
+			return b, fmt.Errorf("expert %s: %d numbers for %d vectors of %d", x.Name, len(made.Vectors), n, x.Dimension)
+		}
 		b = strconv.AppendQuote(b, x.field())
-		b = append(appendVector(append(b, ':'), vector), ',')
+		b = append(appendVector(append(b, ':'), made.Vectors[:x.Dimension]), ',')
+		b = appendWindows(b, x, made)
 	}
 	return b, nil
+}
+
+// appendWindows appends the field of windows, with a comma behind it; nothing for a passage that is read as a whole.
+func appendWindows(b []byte, x Expert, made store.Encoded) []byte {
+	if len(made.Windows) == 0 {
+		return b
+	}
+	b = append(strconv.AppendQuote(b, x.windowsField()), ":["...)
+	for i, s := range made.Windows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, `{"%s":%d,"%s":%d,"%s":`, fieldBegin, s.Begin, fieldEnd, s.End, fieldVector)
+		b = append(appendVector(b, made.Vectors[i*x.Dimension:(i+1)*x.Dimension]), '}')
+	}
+	return append(b, "],"...)
 }
 
 // appendField appends a name and what is a string or a list of strings.
@@ -203,27 +225,49 @@ func (s documentSource) passage(id string) (p corpus.Passage, err error) {
 	return p, nil
 }
 
-// vector reads the vectors of an expert.
-func (s documentSource) vector(x Expert) ([]float32, error) {
+// encoded reads the vectors of an expert.
+func (s documentSource) encoded(x Expert) (store.Encoded, error) {
+	if x.Late {
+		codes, err := s.codes(x)
+		if err != nil {
+			return store.Encoded{}, err
+		}
+		vectors, err := ann.TokenVectors(codes, x.Dimension)
+		return store.Encoded{Vectors: vectors}, err
+	}
 	raw, ok := s[x.field()]
 	if !ok {
-		return nil, fmt.Errorf("it has no field %s", x.field())
+		return store.Encoded{}, fmt.Errorf("it has no field %s", x.field())
 	}
-	if !x.Late {
-		var vector []float32
-		if err := json.Unmarshal(raw, &vector); err != nil {
-			return nil, fmt.Errorf("field %s: %w", x.field(), err)
+	var windows []struct {
+		Begin, End uint32
+		Vector     []float32
+	}
+	if of, ok := s[x.windowsField()]; ok {
+		if err := json.Unmarshal(of, &windows); err != nil {
+			return store.Encoded{}, fmt.Errorf("field %s: %w", x.windowsField(), err)
 		}
-		if len(vector) != x.Dimension {
-			return nil, fmt.Errorf("field %s has %d numbers, and expert %s has %d", x.field(), len(vector), x.Name, x.Dimension)
+	}
+	var out store.Encoded
+	for _, w := range windows {
+		if len(w.Vector) != x.Dimension {
+			return store.Encoded{}, fmt.Errorf("field %s has %d numbers, and expert %s has %d",
+				x.windowsField(), len(w.Vector), x.Name, x.Dimension)
 		}
-		return vector, nil
+		out.Windows = append(out.Windows, rank.Span{Begin: w.Begin, End: w.End})
+		out.Vectors = append(out.Vectors, w.Vector...)
 	}
-	codes, err := s.codes(x)
-	if err != nil {
-		return nil, err
+	if len(windows) > 0 {
+		return out, nil
 	}
-	return ann.TokenVectors(codes, x.Dimension)
+	if err := json.Unmarshal(raw, &out.Vectors); err != nil {
+		return store.Encoded{}, fmt.Errorf("field %s: %w", x.field(), err)
+	}
+	if len(out.Vectors) != x.Dimension {
+		return store.Encoded{}, fmt.Errorf("field %s has %d numbers, and expert %s has %d",
+			x.field(), len(out.Vectors), x.Name, x.Dimension)
+	}
+	return out, nil
 }
 
 // codes reads the codes of an expert of late interaction.
@@ -288,18 +332,27 @@ func parseGot(answer []byte, ids []string) ([]stored, error) {
 		case d.SeqNo == nil || d.Term == nil || d.Source == nil:
 			return nil, fmt.Errorf("%w: %q without sequence number or source", errAnswer, ids[i])
 		}
-		s := stored{found: true, seqNo: *d.SeqNo, term: *d.Term, source: d.Source}
-		for name, into := range map[string]any{fieldVersion: &s.version, fieldExperts: &s.experts} {
-			if raw, ok := d.Source[name]; ok {
-				if err := json.Unmarshal(raw, into); err != nil {
-					return nil, fmt.Errorf("passage %q: field %s: %w", ids[i], name, err)
-				}
-			}
+		var err error
+		out[i], err = storedAs(ids[i], d.Source, *d.SeqNo, *d.Term)
+		if err != nil {
+			return nil, err
 		}
-		if s.version == "" {
-			return nil, fmt.Errorf("passage %q has no %s: something else than conclave wrote it", ids[i], fieldVersion)
-		}
-		out[i] = s
 	}
 	return out, nil
+}
+
+// storedAs returns what is stored of an id by its document, which has fieldVersion and fieldExperts.
+func storedAs(id string, source documentSource, seqNo, term int64) (stored, error) {
+	s := stored{found: true, seqNo: seqNo, term: term, source: source}
+	for name, into := range map[string]any{fieldVersion: &s.version, fieldExperts: &s.experts} {
+		if raw, ok := source[name]; ok {
+			if err := json.Unmarshal(raw, into); err != nil {
+				return stored{}, fmt.Errorf("passage %q: field %s: %w", id, name, err)
+			}
+		}
+	}
+	if s.version == "" {
+		return stored{}, fmt.Errorf("passage %q has no %s: something else than conclave wrote it", id, fieldVersion)
+	}
+	return s, nil
 }

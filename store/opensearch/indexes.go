@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"example.org/conclave/ann"
 	"example.org/conclave/bm25"
@@ -284,17 +285,17 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 		if len(v.filter) > 0 {
 			among = object{"bool": object{"filter": v.filter}}
 		}
-		find = exactly(v.expert.field(), query, among)
+		find = v.exactly(v.expert.field(), query, among)
 	} else {
 		near := object{"vector": query, "k": kept(k)}
 		if len(v.filter) > 0 {
 			near["filter"] = object{"bool": object{"filter": v.filter}}
 		}
-		find = object{"knn": object{v.expert.field(): near}}
+		find = v.nearest(v.expert, near)
 	}
 	var fields []string
 	if _, compared := v.corpus.compared.Load(v.expert.Name); compared {
-		fields = []string{v.expert.field()}
+		fields = v.expert.sources()
 	}
 	hits, answers, err := v.search(ctx, find, k, fields)
 	if err != nil {
@@ -368,8 +369,12 @@ func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Or
 	}
 	for i, o := range passages {
 		out[i] = notANumber
-		if vector := v.vectorAt(v.expert, o); vector != nil {
-			ann.Products(query, [][]float32{vector}, out[i:i+1])
+		for vector := range slices.Chunk(v.vectorAt(v.expert, o), v.expert.Dimension) { // of each window
+			var product [1]float32
+			ann.Products(query, [][]float32{vector}, product[:])
+			if !(out[i] >= product[0]) {
+				out[i] = product[0]
+			}
 		}
 	}
 	return nil
@@ -380,11 +385,39 @@ func (v vectors) sampled(passages []rank.Ordinal) bool {
 	return !slices.ContainsFunc(passages, func(o rank.Ordinal) bool { return v.sample.vector(v.expert, o) == nil })
 }
 
-// exactly returns the query that compares a vector with those of all passages that another
-// query finds.
-func exactly(field string, vector []float32, among object) object {
-	return object{"script_score": object{"query": among, "script": object{"lang": "knn", "source": "knn_score",
-		"params": object{"field": field, "query_value": vector, "space_type": "innerproduct"}}}}
+// nearest returns the query of the passages that are nearest by their vectors, or by those of their windows.
+func (r *request) nearest(x Expert, near object) object {
+	find := object{"knn": object{x.field(): near}}
+	if !r.store.Manifest().HasWindows() {
+		return find
+	}
+	windows := x.windowsField()
+	return better(find, inWindows(windows, object{"knn": object{windows + "." + fieldVector: near}}))
+}
+
+// exactly returns the query that compares a vector with those in a field of all passages that another
+// query finds, and with those of their windows.
+func (r *request) exactly(field string, vector []float32, among object) object {
+	compare := func(with string, of object) object {
+		return object{"script_score": object{"query": of, "script": object{"lang": "knn", "source": "knn_score",
+			"params": object{"field": with, "query_value": vector, "space_type": "innerproduct"}}}}
+	}
+	find := compare(field, among)
+	name, _ := strings.CutPrefix(field, vectorField)
+	if !r.store.Manifest().HasWindows() {
+		return find
+	}
+	windows := Expert{Name: name}.windowsField()
+	return better(find, object{"bool": object{"filter": among,
+		"must": inWindows(windows, compare(windows+"."+fieldVector, object{"match_all": object{}}))}})
+}
+
+// better returns the query that scores as the better of two.
+func better(a, b object) object { return object{"dis_max": object{"queries": []any{a, b}}} }
+
+// inWindows returns the query of passages with the best score that a query gives to one of their windows.
+func inWindows(field string, query object) object {
+	return object{"nested": object{"path": field, "score_mode": "max", "ignore_unmapped": true, "query": query}}
 }
 
 // product returns the inner product of which the cluster makes a score: scores are above 0.

@@ -334,7 +334,7 @@ func (s *Store) encode(
 	operations []operation,
 	o store.BuildOptions,
 ) error {
-	vectors, err := store.EncodeTogether(ctx, o.Experts, o.Shared, passages)
+	vectors, err := store.EncodeTogether(ctx, o.Experts, o.Shared, passages, m.HasWindows())
 	if err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ func (s *Store) encode(
 			s.beside(),
 			&passages[i],
 			own,
-			readMarks(o.Experts, passages[i])...)
+			readMarks(o.Experts, passages[i], m.HasWindows())...)
 		if err != nil {
 			return fmt.Errorf("passage %q: %w", passages[i].ID, err)
 		}

@@ -73,6 +73,7 @@ func Join(all []*Corpus, names []string) (*Joined, error) {
 			return !ok || other != x
 		})
 		maps.DeleteFunc(s.scored, func(field string, _ bool) bool { return !of.scored[field] })
+		m.Format = max(m.Format, has.Format) // what one of them lacks is not found there
 		s.written.Store(s.written.Load() && of.written.Load())
 		s.keyed.Store(s.keyed.Load() && of.keyed.Load())
 		s.valued.Store(s.valued.Load() && of.valued.Load())

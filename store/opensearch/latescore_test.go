@@ -123,6 +123,10 @@ func createOlder(t *testing.T, client *Client, index string, o store.BuildOption
 	t.Helper()
 	var with store.BuildOptions
 	with.Words, with.Index = o.Words, o.Index
+	plan := &Manifest{Format: 1, ID: "older", Words: wordsOf(o.Words), Experts: []Expert{}}
+	if _, err := makeIndex(t.Context(), client, index, meta{Plan: plan}, Shape{Shards: 3}); err != nil {
+		t.Fatal(err)
+	}
 	_, err := Build(t.Context(), client, index, Shape{Shards: 3}, &list{passages: passages(1, 1)}, with, "")
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,12 @@ import (
 	"example.org/conclave/store"
 )
 
-// manifestFormat is the version of the schema and of the manifest.
-const manifestFormat = 1
+// manifestFormat is the version of the schema and of the manifest that new indexes have. This program reads and writes
+// indexes of all versions from 1 to this one.
+//
+//  1. Stored documents have the codes of late interaction, beside the doc values.
+//  2. Codes are doc values alone (codesApart), and long passages have vectors of their windows (HasWindows).
+const manifestFormat = 2
 
 // Manifest says how an index was made, as the manifest of a collection does. It is kept
 // in the index's mapping, under _meta.
@@ -118,10 +122,38 @@ func (x Expert) field() string {
 	case x.Owner != "":
 		return ""
 	case x.Late:
-		return "t_" + x.Name
+		return lateField + x.Name
 	}
-	return "v_" + x.Name
+	return vectorField + x.Name
 }
+
+// windowsField returns the field that has the windows of long passages with their vectors by the expert; "" if it has
+// no vectors of its own, or is late, whose codes are of all windows.
+func (x Expert) windowsField() string {
+	if x.Owner != "" || x.Late {
+		return ""
+	}
+	return "w_" + x.Name
+}
+
+// sources returns the fields of a document that have the expert's vectors, for requests that read them.
+func (x Expert) sources() []string {
+	switch of := x.windowsField(); {
+	case x.Owner != "":
+		return nil
+	case of == "":
+		return []string{x.field()}
+	default:
+		// Searches of the cluster give a number in the place of each vector of which not the full name matches.
+		return []string{x.field(), of, of + ".*"}
+	}
+}
+
+// vectorField and lateField are the beginnings of the names of fields of vectors, and of codes.
+const (
+	vectorField = "v_"
+	lateField   = "t_"
+)
 
 // Expert returns the expert with a name. ok is false if the store has none.
 func (m *Manifest) Expert(name string) (x Expert, ok bool) {
@@ -175,9 +207,9 @@ func (m *Manifest) marks() []string {
 
 // check makes sure that a manifest can be followed by this program.
 func (m *Manifest) check() error {
-	if m.Format != manifestFormat {
+	if m.Format < 1 || m.Format > manifestFormat {
 		return fmt.Errorf(
-			"its format is %d, and this program knows %d: use the program that made it, or index again",
+			"its format is %d, and this program knows 1 to %d: use the program that made it, or index again",
 			m.Format,
 			manifestFormat,
 		)

@@ -285,7 +285,7 @@ func (r *request) scoring(of asked, ordinals []rank.Ordinal) (searches []object)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	query := exactly(of.field, r.queries[of], r.store.naming(ids))
+	query := r.exactly(of.field, r.queries[of], r.store.naming(ids))
 	return []object{withoutStored(object{"size": len(ordinals), "query": query, "track_total_hits": false})}
 }
 
@@ -417,7 +417,7 @@ func (r *request) fetchVectors(ctx context.Context, x Expert, ordinals []rank.Or
 		return nil
 	}
 	ids := r.table.idsOf(missing)
-	stored, err := r.store.stored(ctx, ids, x.field())
+	stored, err := r.store.stored(ctx, ids, x.sources()...)
 	if err != nil {
 		return err
 	}
@@ -432,9 +432,9 @@ func (r *request) fetchVectors(ctx context.Context, x Expert, ordinals []rank.Or
 	return nil
 }
 
-// takeVector keeps the vector of a passage.
+// takeVector keeps the vector of a passage, or those of its windows.
 func (r *request) takeVector(x Expert, o rank.Ordinal, from documentSource) error {
-	vector, err := from.vector(x)
+	made, err := from.encoded(x)
 	if err != nil {
 		return err
 	}
@@ -443,7 +443,7 @@ func (r *request) takeVector(x Expert, o rank.Ordinal, from documentSource) erro
 	if r.vectors[x.Name] == nil {
 		r.vectors[x.Name] = map[rank.Ordinal][]float32{}
 	}
-	r.vectors[x.Name][o] = vector
+	r.vectors[x.Name][o] = made.Vectors
 	return nil
 }
 

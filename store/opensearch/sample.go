@@ -147,12 +147,18 @@ func (s *sample) read(ctx context.Context, store *Store, old *sample) error {
 			missing = append(missing, p.id)
 		}
 	}
-	fields := make([]string, len(keepers))
-	for i, x := range keepers {
-		fields[i] = x.field()
+	var fields []string
+	for _, x := range keepers {
+		fields = append(fields, x.sources()...)
 	}
 	for some := range slices.Chunk(missing, fetchPassages) {
-		stored, err := store.stored(ctx, some, fields...)
+		var stored []stored
+		var err error
+		if late := store.lateOf(keepers); len(late) > 0 {
+			stored, err = store.seen(ctx, opening, some, late, fields...)
+		} else {
+			stored, err = store.stored(ctx, some, fields...)
+		}
 		if err != nil {
 			return err
 		}
@@ -198,11 +204,11 @@ func (s *sample) take(keepers []Expert, id string, from documentSource) error {
 			s.keep(x, id, nil, codes)
 			continue
 		}
-		vector, err := from.vector(x)
+		made, err := from.encoded(x)
 		if err != nil {
 			return err
 		}
-		s.keep(x, id, vector, nil)
+		s.keep(x, id, made.Vectors, nil)
 	}
 	return nil
 }
@@ -239,7 +245,7 @@ func (s *sample) byTable(t *table) *placedSample {
 	return out
 }
 
-// vector returns that of an expert for a passage; nil where the passage is not of the sample.
+// vector returns that of an expert for a passage, or those of its windows; nil where the passage is not of the sample.
 func (s *placedSample) vector(x Expert, o rank.Ordinal) []float32 {
 	if s == nil {
 		return nil

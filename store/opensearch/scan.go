@@ -3,6 +3,7 @@ package opensearch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -136,8 +137,9 @@ func (s *Scan) readPage() error {
 func (s *Scan) readFor(patience time.Duration) error {
 	query := object{
 		"size": batchPassages, "query": s.query, "sort": []any{object{fieldID: "asc"}},
-		"pit":     object{"id": s.at, "keep_alive": pageAlive},
-		"_source": []string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata, fieldVersion},
+		"pit": object{"id": s.at, "keep_alive": pageAlive},
+		"_source": append([]string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata, fieldVersion},
+			s.store.windowPlaces()...),
 	}
 	if s.after != nil {
 		query["search_after"] = s.after
@@ -151,6 +153,9 @@ func (s *Scan) readFor(patience time.Duration) error {
 	var read page
 	if _, err := s.store.askFor(s.ctx, patience, "POST", "/_search", body, func(answer []byte) (err error) {
 		read, err = parsePage(answer)
+		if err == nil {
+			err = s.store.noteWindows(answer)
+		}
 		return err
 	}); err != nil {
 		return err
@@ -244,28 +249,112 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 	for len(passages) > 0 {
 		some := passages[:min(fetchPassages, len(passages))]
 		passages = passages[len(some):]
-		ids := make([]string, len(some))
+		var ids []string
 		for i := range some {
-			ids[i] = some[i].ID
+			if i == 0 || some[i].ID != some[i-1].ID { // windows of a passage follow each other
+				ids = append(ids, some[i].ID)
+			}
 		}
-		stored, err := e.store.get(ctx, ids, e.expert.field())
+		there, err := e.store.get(ctx, ids, append(e.expert.sources(), fieldText)...)
 		if err != nil {
 			return nil, err
 		}
-		for i, has := range stored {
-			if !has.found || has.version != some[i].Version() {
-				return nil, fmt.Errorf(
-					"passage %q was changed while %s was read: start again while nobody writes to it",
-					ids[i],
-					e.store.index,
-				)
+		late := e.store.lateOf([]Expert{e.expert})
+		if err := e.store.addFreshCodes(ctx, bulkPatience, ids, there, late); err != nil {
+			return nil, err
+		}
+		at := -1
+		for i := range some {
+			if i == 0 || some[i].ID != some[i-1].ID {
+				at++
 			}
-			vector, err := has.source.vector(e.expert)
+			vector, err := there[at].vectorFor(e.expert, &some[i])
 			if err != nil {
-				return nil, fmt.Errorf("passage %q: %w", ids[i], err)
+				return nil, fmt.Errorf("passage %q of %s: %w", some[i].ID, e.store.index, err)
 			}
 			out = append(out, vector)
 		}
 	}
 	return out, nil
+}
+
+// errChanging is the error of a passage that is not as it was read.
+var errChanging = errors.New("it was changed while it was read: start again while nobody writes to it")
+
+// vectorFor returns the vectors of a passage, or that of the window whose text p has.
+func (s *stored) vectorFor(x Expert, p *corpus.Passage) ([]float32, error) {
+	if !s.found {
+		return nil, errChanging
+	}
+	made, err := s.source.encoded(x)
+	if err != nil {
+		return nil, err
+	}
+	if s.version == p.Version() {
+		if len(made.Windows) > 0 {
+			return made.Vectors[:x.Dimension], nil
+		}
+		return made.Vectors, nil
+	}
+	var text string
+	if err := json.Unmarshal(s.source[fieldText], &text); err != nil {
+		return nil, fmt.Errorf("field %s: %w", fieldText, err)
+	}
+	for i, w := range made.Windows {
+		if int(w.End) <= len(text) && text[w.Begin:w.End] == p.Text {
+			return made.Vectors[i*x.Dimension : (i+1)*x.Dimension], nil
+		}
+	}
+	return nil, errChanging
+}
+
+// windowPlaces returns the fields of windows' places in texts.
+func (s *Store) windowPlaces() (fields []string) {
+	m := s.current()
+	for _, x := range m.keepers() {
+		if of := x.windowsField(); of != "" && m.HasWindows() {
+			fields = append(fields, of+"."+fieldBegin, of+"."+fieldEnd)
+		}
+	}
+	return fields
+}
+
+// noteWindows keeps where the windows of the passages of a page are, which Windows of Encoders returns.
+func (s *Store) noteWindows(answer []byte) error {
+	fields := map[string]bool{}
+	for _, x := range s.current().keepers() {
+		fields[x.windowsField()] = true
+	}
+	var got struct {
+		Hits struct {
+			Hits []struct {
+				ID     string         `json:"_id"`
+				Source documentSource `json:"_source"`
+			} `json:"hits"`
+		} `json:"hits"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	for _, hit := range got.Hits.Hits {
+		for name, raw := range hit.Source {
+			if !fields[name] {
+				continue
+			}
+			var spans []rank.Span
+			if err := json.Unmarshal(raw, &spans); err != nil {
+				return fmt.Errorf("passage %q: field %s: %w", hit.ID, name, err)
+			}
+			s.windows.Store(entry{name, hit.ID}, spans)
+		}
+	}
+	return nil
+}
+
+// Windows implements store.WindowReader, of passages that were scanned.
+func (e storedEncoder) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
+	if spans, ok := e.store.windows.Load(entry{e.expert.windowsField(), p.ID}); ok {
+		return spans.([]rank.Span), false
+	}
+	return nil, false
 }

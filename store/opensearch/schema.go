@@ -89,13 +89,32 @@ func properties(m *Manifest) object {
 			out[x.field()] = object{"type": "binary"}
 			continue
 		}
-		out[x.field()] = object{"type": "knn_vector", "dimension": x.Dimension, "method": object{
-			"name": "hnsw", "engine": "lucene", "space_type": "innerproduct",
-			"parameters": object{"m": 16, "ef_construction": 200},
-		}}
+		vectors := func() object {
+			return object{"type": "knn_vector", "dimension": x.Dimension, "method": object{
+				"name": "hnsw", "engine": "lucene", "space_type": "innerproduct",
+				"parameters": object{"m": 16, "ef_construction": 200},
+			}}
+		}
+		out[x.field()] = vectors()
+		if m.HasWindows() {
+			place := object{"type": "integer", "index": false, "doc_values": false}
+			out[x.windowsField()] = object{"type": "nested", "dynamic": "strict",
+				"properties": object{fieldBegin: place, fieldEnd: place, fieldVector: vectors()}}
+		}
 	}
 	return out
 }
+
+// HasWindows reports whether long passages have vectors of their windows (store.WindowReader), beside that of the
+// first one, in nested documents.
+func (m *Manifest) HasWindows() bool { return m.Format >= 2 }
+
+// The fields of a window: the bytes of the text where it begins and ends, and its vector.
+const (
+	fieldBegin  = "begin"
+	fieldEnd    = "end"
+	fieldVector = "vector"
+)
 
 // writtenFields returns the fields that tell how passages are written: which are copies, and by which
 // letters. An index that an older program made has none until Store.complete gives it some,
@@ -135,19 +154,23 @@ func (d *described) scored() map[string]bool {
 // fieldOf returns the field of an expert as it is to be given to a mapping that has these fields: one
 // that is there keeps its doc values.
 func fieldOf(m *Manifest, x Expert, has map[string]object) object {
-	name := x.field()
-	if name == "" {
-		return object{}
-	}
-	field := readable(m)[name].(object)
-	if there, ok := has[name]; ok && x.Late {
-		field = maps.Clone(field)
-		delete(field, "doc_values")
-		if there["doc_values"] == true {
-			field["doc_values"] = true
+	out := object{}
+	fields := readable(m)
+	for _, name := range x.sources() {
+		field, ok := fields[name].(object)
+		if !ok {
+			continue // windows that indexes of this format do not have
 		}
+		if there, ok := has[name]; ok && x.Late {
+			field = maps.Clone(field)
+			delete(field, "doc_values")
+			if there["doc_values"] == true {
+				field["doc_values"] = true
+			}
+		}
+		out[name] = field
 	}
-	return object{name: field}
+	return out
 }
 
 // mapping returns the mapping of an index.
@@ -156,7 +179,11 @@ func mapping(m *Manifest, about meta) object {
 	maps.Copy(fields, writtenFields())
 	maps.Copy(fields, keyField())
 	maps.Copy(fields, valuesField())
-	return object{"dynamic": "strict", "_meta": object{"conclave": about}, "properties": fields}
+	out := object{"dynamic": "strict", "_meta": object{"conclave": about}, "properties": fields}
+	if m.codesApart() {
+		out["_source"] = object{"excludes": []string{allCodes}}
+	}
+	return out
 }
 
 // described is an index as the cluster describes it.
@@ -166,6 +193,9 @@ type described struct {
 		Dynamic    json.RawMessage            `json:"dynamic"`
 		Meta       map[string]json.RawMessage `json:"_meta"`
 		Properties map[string]object          `json:"properties"`
+		Source     struct {
+			Excludes []string `json:"excludes"`
+		} `json:"_source"`
 	} `json:"mappings"`
 	Settings struct {
 		Index struct {
@@ -240,6 +270,9 @@ func (d *described) fits(m *Manifest) error {
 		if got, err := strconv.ParseFloat(has[name], 64); err != nil || got != want {
 			return fmt.Errorf("its setting similarity.%s.%s is %q, and its manifest says %v", similarity, name, has[name], want)
 		}
+	}
+	if m.codesApart() && !slices.Contains(d.Mappings.Source.Excludes, allCodes) {
+		return fmt.Errorf("its _source.excludes is %q, and has to have %s", d.Mappings.Source.Excludes, allCodes)
 	}
 	want := properties(m)
 	for _, name := range slices.Sorted(maps.Keys(want)) {

@@ -130,7 +130,7 @@ func (w *Writer) standIns(ctx context.Context, all []*attempt, record *stored) (
 	}
 	fields := []string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata}
 	for _, x := range m.keepers() {
-		fields = append(fields, x.field())
+		fields = append(fields, x.sources()...)
 	}
 	var ids []string
 	versions := map[string]string{}
@@ -144,6 +144,9 @@ func (w *Writer) standIns(ctx context.Context, all []*attempt, record *stored) (
 		var there []stored
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getFor(ctx, patience, some, fields...)
+			if err == nil {
+				err = w.store.addFreshCodes(ctx, patience, some, there, w.store.lateOf(m.keepers()))
+			}
 			return err
 		}); err != nil {
 			return nil, err
@@ -155,6 +158,9 @@ func (w *Writer) standIns(ctx context.Context, all []*attempt, record *stored) (
 			p, err := has.source.passage(some[i])
 			if err != nil {
 				continue // another program wrote it
+			}
+			if slices.ContainsFunc(w.store.lateOf(m.keepers()), func(x Expert) bool { return has.source[x.field()] == nil }) {
+				continue // it is being changed by itself
 			}
 			if d, _, ok := corpus.DocumentOf(&p); ok && sameVersion(versionOf(d), counts) {
 				out, err = w.appendStandIn(out, m, p, has.source)
@@ -175,11 +181,11 @@ func (w *Writer) appendStandIn(all []*attempt, m *Manifest, p corpus.Passage, fr
 	}
 	vectors := vectorsOf{}
 	for _, x := range m.keepers() {
-		vector, err := from.vector(x)
+		made, err := from.encoded(x)
 		if err != nil {
 			return nil, err
 		}
-		vectors[x.Name] = vector
+		vectors[x.Name] = made
 	}
 	record, err := p.AppendBinary(nil)
 	if err != nil {

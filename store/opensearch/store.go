@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +32,9 @@ type Store struct {
 	// fields are those of the mapping as it was opened, and scored are those of codes that a script can read.
 	fields map[string]object
 	scored map[string]bool
+
+	// windows are the places of windows of passages that were scanned, as []rank.Span by an entry of the field and the id.
+	windows sync.Map
 
 	aimed  atomic.Bool // the index has its target
 	shards int         // of the index

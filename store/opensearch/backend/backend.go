@@ -79,6 +79,9 @@ func (b *backend) Meters() []store.Meter {
 	}
 }
 
+// HasWindows implements store.Backend.
+func (b *backend) HasWindows() bool { return b.Store().Manifest().HasWindows() }
+
 // Calibration implements store.Backend.
 func (b *backend) Calibration() ([]byte, error) {
 	if text := b.Store().Manifest().Calibration; text != "" {

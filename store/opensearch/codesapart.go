@@ -1,0 +1,151 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// allCodes matches the fields of codes of late interaction (Expert.field). An index of format 2 leaves them out of its
+// stored documents: their doc values are the only copy. So a request for a document by its id has no codes, a partial
+// update or a _reindex of the cluster's own loses them, and whoever writes a document again has to send them.
+const allCodes = lateField + "*"
+
+// codesApart reports whether stored documents lack the codes.
+func (m *Manifest) codesApart() bool { return m.Format >= 2 }
+
+// lateOf returns the experts of late interaction whose codes are in doc values alone.
+func (s *Store) lateOf(experts []Expert) (out []Expert) {
+	for _, x := range experts {
+		if s.current().codesApart() && x.Late {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// seen reads fields of passages by their ids as searches see them, with the codes of experts from doc values. A passage
+// that searches do not see is not found. fields may be patterns.
+func (s *Store) seen(
+	ctx context.Context,
+	patience time.Duration,
+	ids []string,
+	codesOf []Expert,
+	fields ...string,
+) ([]stored, error) {
+	out := make([]stored, len(ids))
+	at := make(map[string]int, len(ids))
+	for i, id := range ids {
+		at[id] = i
+	}
+	var ofCodes []string
+	for _, x := range codesOf {
+		ofCodes = append(ofCodes, x.field())
+	}
+	for some := range slices.Chunk(ids, fetchPassages) {
+		header, err := json.Marshal(object{"index": s.index, "search_type": eachShard})
+		if err != nil {
+			return nil, err
+		}
+		find, err := json.Marshal(object{
+			"size": len(some), "query": object{"bool": object{"filter": s.naming(some)}}, "track_total_hits": false,
+			"_source": append(slices.Clone(fields), fieldVersion, fieldExperts), "docvalue_fields": ofCodes,
+			"seq_no_primary_term": true,
+		})
+		if err != nil {
+			return nil, err
+		}
+		var answers []said
+		_, err = s.askFor(ctx, patience, "POST", "/_msearch", slices.Concat(header, []byte{'\n'}, find, []byte{'\n'}),
+			func(answer []byte) (err error) {
+				answers, err = parseSearches(answer, 1)
+				if err == nil {
+					err = lost(answers)
+				}
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range answers[0].hits {
+			if err := h.takeCodes(codesOf); err != nil {
+				return nil, err
+			}
+			out[at[h.id]], err = storedAs(h.id, h.source, h.seqNo, h.term)
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// takeCodes puts the codes of experts, where a hit has some, into its document as appendVectors writes them.
+func (f *found) takeCodes(of []Expert) error {
+	for _, x := range of {
+		if len(f.fields[x.field()]) == 0 {
+			continue
+		}
+		codes, err := f.codes(x)
+		if err != nil {
+			return err
+		}
+		f.source[x.field()], err = json.Marshal(base64.StdEncoding.EncodeToString(codes))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addCodes adds the codes of experts to passages that were read by their ids. Those that searches see in another state
+// get none, and complete is then false.
+func (s *Store) addCodes(
+	ctx context.Context,
+	patience time.Duration,
+	ids []string,
+	there []stored,
+	of []Expert,
+) (complete bool, err error) {
+	complete = true
+	if len(of) == 0 {
+		return complete, nil
+	}
+	seen, err := s.seen(ctx, patience, ids, of)
+	if err != nil {
+		return false, err
+	}
+	for i, has := range seen {
+		switch {
+		case !there[i].found:
+		case has.found && has.seqNo == there[i].seqNo && has.term == there[i].term:
+			maps.Copy(there[i].source, has.source)
+		default:
+			complete = false
+		}
+	}
+	return complete, nil
+}
+
+// addFreshCodes works as addCodes does, and refreshes the index where searches do not see the passages as they are.
+func (s *Store) addFreshCodes(
+	ctx context.Context,
+	patience time.Duration,
+	ids []string,
+	there []stored,
+	of []Expert,
+) error {
+	complete, err := s.addCodes(ctx, patience, ids, there, of)
+	if err != nil || complete {
+		return err
+	}
+	if err := s.refreshFor(ctx, patience); err != nil && !isStatus(err, http.StatusForbidden) {
+		return err
+	}
+	_, err = s.addCodes(ctx, patience, ids, there, of)
+	return err
+}
