@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 )
 
-func testKeys() []Key {
-	return []Key{
+func testKeys() []front.Key {
+	return []front.Key{
 		{Name: "reader", SHA256: sha256.Sum256([]byte("read-secret")), Scopes: []schema.Scope{schema.ScopeSearch}},
 		{Name: "embedder", SHA256: sha256.Sum256([]byte("embed-secret")), Scopes: []schema.Scope{schema.ScopeEmbed}},
 		{Name: "boss", SHA256: sha256.Sum256([]byte("admin-secret")), Scopes: []schema.Scope{schema.ScopeAdmin}},

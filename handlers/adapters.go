@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 )
@@ -17,7 +18,7 @@ import (
 type Adapter struct {
 	Method, Path string // the path may have a {part}, for http.Request.PathValue
 	Scope        schema.Scope
-	Cost         Cost
+	Cost         front.Cost
 	// BodyBytes is how large a body may be, where that is less than Options.BodyBytes;
 	// nil: as large as that.
 	BodyBytes func(search.Limits) int64

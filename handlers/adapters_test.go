@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
@@ -19,7 +20,7 @@ import (
 // echoing answers with its body and what a search of it finds, and has errors of its
 // own shape, with status 418.
 func echoing(scope schema.Scope) Adapter {
-	return Adapter{Method: http.MethodPost, Path: "/others/{name}/search", Scope: scope, Cost: Searching(0),
+	return Adapter{Method: http.MethodPost, Path: "/others/{name}/search", Scope: scope, Cost: front.Searching(0),
 		Serve: func(r *http.Request, e Admitted) (answer Answer, err error) {
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
@@ -165,8 +166,8 @@ func TestAdmitting(t *testing.T) {
 		c := &call{
 			api:       api,
 			operation: &schema.Operation{},
-			cost:      Searching(0),
-			r:         r.WithContext(context.WithValue(r.Context(), exchangeKey{}, &exchange{arrived: time.Now()})),
+			cost:      front.Searching(0),
+			r:         r.WithContext(context.WithValue(r.Context(), front.ExchangeKey{}, &front.Exchange{Arrived: time.Now()})),
 		}
 		defer c.leave()
 		if err := c.enter(); err != nil {
@@ -177,7 +178,7 @@ func TestAdmitting(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = what(e)
-		return exchangeOf(c.r.Context()).admitted.room.Bytes(), err
+		return front.ExchangeOf(c.r.Context()).Admitted.Room.Bytes(), err
 	}
 	for name, what := range asks {
 		for range 10 { // more than there are places

@@ -74,7 +74,7 @@ func (e *admittedEngine) AmendDocument(
 // waits, other calls have its processor. It fails if the caller leaves, or the change is not visible in time.
 func (e *admittedEngine) awaitDocument(ctx context.Context, writer *writing, r keeping.Result) (KeptDocument, error) {
 	if r.Seq > 0 {
-		e.call.api.releaseWork(e.call.r.Context())
+		e.call.api.admission.ReleaseWork(e.call.r.Context())
 		control := http.NewResponseController(e.call.w)
 		if err := e.call.api.awaitVisible(e.call.r, writer, r.Seq, control); err != nil {
 			return KeptDocument{}, err
@@ -122,6 +122,6 @@ func (e *admittedEngine) DropDocument(ctx context.Context, id string) (there boo
 	if err != nil || result.Outcome == store.Absent {
 		return false, err
 	}
-	e.call.api.releaseWork(e.call.r.Context())
+	e.call.api.admission.ReleaseWork(e.call.r.Context())
 	return true, e.call.api.awaitVisible(e.call.r, writer, result.Seq, http.NewResponseController(e.call.w))
 }

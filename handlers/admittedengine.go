@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/identity"
@@ -23,7 +24,7 @@ import (
 type Admitted interface {
 	Engine
 	// Costs states what the request will use, if only its body tells. It fails if c is not valid.
-	Costs(c Cost) error
+	Costs(c front.Cost) error
 	// Encode returns an answer as one line of JSON. It waits for a processor, and for memory for this many copies
 	// of the text.
 	Encode(answer any, copies int) ([]byte, error)
@@ -78,12 +79,12 @@ func (e *admittedEngine) enterEngine(
 ) (context.Context, search.Caller, func()) {
 	r := e.call.r
 	goOn := e.call.pause()
-	if key := exchangeOf(r.Context()).key; key != nil { // a tool's context has not the request's values
+	if key := front.ExchangeOf(r.Context()).Key; key != nil { // a tool's context has not the request's values
 		ctx = identity.WithName(identity.Restrict(ctx, key.Filter), key.Name)
 	}
-	by.Arrived = exchangeOf(r.Context()).arrived
-	by.TakeRoom = e.call.api.answerMemoryOf(r)
-	ctx, cancel := context.WithCancelCause(identity.WithGroup(ctx, exchangeOf(r.Context()).group))
+	by.Arrived = front.ExchangeOf(r.Context()).Arrived
+	by.TakeRoom = e.call.api.admission.AnswerMemoryOf(r)
+	ctx, cancel := context.WithCancelCause(identity.WithGroup(ctx, front.ExchangeOf(r.Context()).Group))
 	if earlier, ok := r.Context().Deadline(); ok && (end.IsZero() || earlier.Before(end)) {
 		end = earlier
 	}
@@ -112,13 +113,13 @@ func (e *admittedEngine) inTurn(ctx context.Context, ask func(context.Context) e
 
 func (e *admittedEngine) Search(ctx context.Context, by search.Caller, r search.Request) (reply.Response, error) {
 	d := e.engine.Defaults()
-	end := exchangeOf(e.call.r.Context()).arrived.Add(timeoutOf(r, e.engine))
-	if p := e.call.api.admitSearch(e.call.r.Context(), costOf([]search.Request{r}, 1, d), end); p != nil {
+	end := front.ExchangeOf(e.call.r.Context()).Arrived.Add(timeoutOf(r, e.engine))
+	if p := e.call.api.admission.AdmitSearch(e.call.r.Context(), costOf([]search.Request{r}, 1, d), end); p != nil {
 		return reply.Response{}, p
 	}
 	ctx, by, done := e.enterEngine(ctx, by, end)
 	defer done()
-	if place := exchangeOf(e.call.r.Context()).admitted.currentPlace(); place != nil {
+	if place := front.ExchangeOf(e.call.r.Context()).Admitted.CurrentPlace(); place != nil {
 		by.Wait = place.Idle
 	}
 	response, err := e.engine.Search(ctx, by, r)
@@ -302,14 +303,14 @@ func (e *admittedEngine) hold(cost int) *schema.Problem {
 	if cost <= 1 {
 		return nil
 	}
-	return e.call.api.holdPlaces(e.call.r.Context(), cost)
+	return e.call.api.admission.HoldPlaces(e.call.r.Context(), cost)
 }
 
-func (e *admittedEngine) Costs(c Cost) error {
-	if err := c.check(); err != nil {
+func (e *admittedEngine) Costs(c front.Cost) error {
+	if err := c.Check(); err != nil {
 		return err
 	}
-	exchangeOf(e.call.r.Context()).admitted.setExtra(c)
+	front.ExchangeOf(e.call.r.Context()).Admitted.SetExtra(c)
 	return nil
 }
 
@@ -318,7 +319,7 @@ func (e *admittedEngine) Encode(answer any, copies int) ([]byte, error) {
 	if err := e.call.encode(&b, answer); err != nil {
 		return nil, err
 	}
-	if err := e.call.api.widenTo(e.call.r, copies*b.Len()); err != nil {
+	if err := e.call.api.admission.WidenTo(e.call.r, copies*b.Len()); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
@@ -343,7 +344,7 @@ func (a *API) describeReading(p *corpus.Passage) (r ReadAs) {
 // may administer the server: a question that was asked before is encoded in no time, so that
 // the times tell what others ask.
 func (a *API) withoutStages(ctx context.Context, r reply.Response) reply.Response {
-	if a.require(ctx, schema.ScopeAdmin) == nil {
+	if a.gate.Require(ctx, schema.ScopeAdmin) == nil {
 		return r
 	}
 	r.Sources = slices.Clone(r.Sources)

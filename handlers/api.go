@@ -27,6 +27,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
@@ -62,7 +63,7 @@ type Options struct {
 	Adapters []Adapter
 
 	// Keys are the API keys; without any, everybody may call.
-	Keys []Key
+	Keys []front.Key
 	// AuthDisabled lets everybody call on any address, not on loopback alone.
 	AuthDisabled bool
 	// Guide searches the pages of the guide; nil: they have no search.
@@ -122,12 +123,11 @@ type process struct {
 	handler       http.Handler
 	registrations []registration // all that there are
 
-	crossOrigin               *http.CrossOriginProtection
-	answerMemory              *overload.AnswerMemory // of answers
-	bodyMemory                *semaphore.Weighted    // bytes of bodies that are being read
-	storing                   *semaphore.Weighted    // uploads whose lines are being stored
-	uploads                   *overload.Shares       // uploads under way
-	readTimeout, writeTimeout atomic.Int64           // of connections, in nanoseconds; 0: none
+	gate                      *front.Gate
+	admission                 *front.Admission
+	storing                   *semaphore.Weighted // uploads whose lines are being stored
+	uploads                   *overload.Shares    // uploads under way
+	readTimeout, writeTimeout atomic.Int64        // of connections, in nanoseconds; 0: none
 	running                   atomic.Int64
 	started                   atomic.Bool // of a server of several collections
 	connections               *overload.Connections
@@ -168,20 +168,11 @@ func New(o Options) (*API, error) {
 	}
 	var err error
 	o.Keys = slices.Clone(o.Keys)
-	for i := range o.Keys {
-		o.Keys[i].pace = &pace{}
-		o.Keys[i].pace.set(o.Keys[i].RequestsASecond)
-	}
 	a := &API{&process{options: o}, NewCollection(o.Name, o.Readiness)}
 	a.connections = overload.NewConnections(a.options.Write.BytesASecond)
 	a.storing = semaphore.NewWeighted(int64(a.options.Write.Uploads))
 	a.uploads = overload.NewShares(openUploads * a.options.Write.Uploads)
-	a.answerMemory = overload.NewAnswerMemory(o.AnswerMemory, o.Admission.Most())
-	a.bodyMemory = semaphore.NewWeighted(o.BodyMemory)
-	a.crossOrigin, err = newCrossOrigin(o.CORSOrigins)
-	if err != nil {
-		return nil, fmt.Errorf("handlers: %w", err)
-	}
+	a.admission = front.NewAdmission(o.Admission, o.AnswerMemory, o.BodyMemory)
 	var proxies []netip.Prefix
 	for _, text := range o.TrustedProxies {
 		block, err := netip.ParsePrefix(text)
@@ -190,12 +181,23 @@ func New(o Options) (*API, error) {
 		}
 		proxies = append(proxies, block)
 	}
-	if o.BasePath != "" && !IsBasePath(o.BasePath) {
+	if o.BasePath != "" && !front.IsBasePath(o.BasePath) {
 		return nil, fmt.Errorf("handlers: the base path %q is no path such as /conclave", o.BasePath)
+	}
+	exposed := []string{
+		backlogHeader, acceptedHeader, rejectedHeader, "ETag", "Location", "Retry-After", "Server-Timing", "X-Request-ID",
+		"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+	}
+	a.gate, err = front.NewGate(front.GateOptions{
+		Keys: o.Keys, AllowedHosts: o.AllowedHosts, CORSOrigins: o.CORSOrigins, ExposedHeaders: exposed, BasePath: o.BasePath,
+		Proxies: proxies, RateRequests: o.RateRequests, RateWindow: o.RateWindow, Now: o.Now,
+	}, a.connections)
+	if err != nil {
+		return nil, fmt.Errorf("handlers: %w", err)
 	}
 	err = errors.Join(
 		o.Metrics.registerAll(a.connections.Collectors()),
-		o.Metrics.registerAll(a.answerMemory.Collectors()),
+		o.Metrics.registerAll(a.admission.AnswerMemory.Collectors()),
 		o.Metrics.watch(o.Readiness),
 	)
 	if err != nil {
@@ -232,18 +234,18 @@ func (a *API) stack(router http.Handler, proxies []netip.Prefix) (http.Handler, 
 	}
 	h := router
 	for _, wrap := range []func(http.Handler) http.Handler{
-		a.limitRate,
-		a.boundConnections,
-		a.identify,
+		a.gate.LimitRate,
+		a.gate.BoundConnections,
+		a.gate.Identify,
 		func(next http.Handler) http.Handler { return compress(next) },
-		a.checkOrigin,
-		a.allowCORS,
-		a.checkHost,
-		secure,
-		recoverPanics,
+		a.gate.CheckOrigin,
+		a.gate.AllowCORS,
+		a.gate.CheckHost,
+		front.Secure,
+		front.RecoverPanics,
 		a.begin,
 		clientIP,
-		a.underBasePath(proxies),
+		a.gate.UnderBasePath,
 	} {
 		h = wrap(h)
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 )
@@ -75,7 +76,7 @@ func (a *API) postBatch(c *call) error {
 		}
 	}
 	err = b.finish()
-	exchangeOf(c.r.Context()).note(slog.Int("searches", len(items)), slog.Int("failed", b.failed))
+	front.ExchangeOf(c.r.Context()).Note(slog.Int("searches", len(items)), slog.Int("failed", b.failed))
 	return b.ended(err)
 }
 
@@ -171,15 +172,15 @@ func (c *call) shortenDeadline(body any) *schema.Problem {
 			schema.ProblemField{Pointer: "/timeout_ms", Detail: fmt.Sprintf("is more than %d", most.Milliseconds())},
 		)
 	}
-	c.clock.shorten(time.Duration(n)*time.Millisecond, time.Since(exchangeOf(c.r.Context()).arrived))
+	c.clock.shorten(time.Duration(n)*time.Millisecond, time.Since(front.ExchangeOf(c.r.Context()).Arrived))
 	return nil
 }
 
 // abortConnection ends a connection whose answer could not be sent whole, so that half
 // an answer is not taken for a whole one.
 func abortConnection(ctx context.Context, err error) error {
-	x := exchangeOf(ctx)
-	x.code, x.cause = clientGone, err
+	x := front.ExchangeOf(ctx)
+	x.Left(err)
 	panic(http.ErrAbortHandler)
 }
 
@@ -209,11 +210,11 @@ func (b *batch) deliver(answer search.Answer) error {
 	}
 	if answer.Err != nil {
 		p := problemOf(b.r.Context(), answer.Err)
-		exchangeOf(b.r.Context()).cause = p.Cause
+		front.ExchangeOf(b.r.Context()).Cause = p.Cause
 		return b.refuse(p)
 	}
-	answer.Response.RequestID = exchangeOf(b.r.Context()).requestID
-	defer b.api.releaseAnswer(b.r.Context())
+	answer.Response.RequestID = front.ExchangeOf(b.r.Context()).RequestID
+	defer b.api.admission.ReleaseAnswer(b.r.Context())
 	var line bytes.Buffer
 	err := b.api.encodeInTurn(b.clock.ctx, &line, answer.Response)
 	if err != nil && b.clock.over() {
@@ -235,7 +236,7 @@ func (b *batch) deliver(answer search.Answer) error {
 		)
 	}
 	b.left -= len(text)
-	if p := b.api.shrink(b.r, text); p != nil {
+	if p := b.api.admission.Shrink(b.r, text); p != nil {
 		return b.refuse(p)
 	}
 	return b.send(text)
@@ -260,7 +261,7 @@ func (b *batch) refuse(p *schema.Problem) error {
 		field.Pointer = "/searches/" + strconv.Itoa(b.next) + field.Pointer
 		addressed.Errors = append(addressed.Errors, field)
 	}
-	addressed.RequestID = exchangeOf(b.r.Context()).requestID
+	addressed.RequestID = front.ExchangeOf(b.r.Context()).RequestID
 	var line bytes.Buffer
 	if err := Encode(&line, &addressed); err != nil { // it is short
 		return err
@@ -278,15 +279,15 @@ func (b *batch) send(text []byte) error {
 		before = `{"answers":[`
 	}
 	b.next++
-	held := &exchangeOf(b.r.Context()).admitted // nothing is asked meanwhile
-	if place := held.currentPlace(); place != nil {
+	held := &front.ExchangeOf(b.r.Context()).Admitted // nothing is asked meanwhile
+	if place := held.CurrentPlace(); place != nil {
 		defer place.Idle()() // nobody computes while it is sent
 	}
 	defer b.clock.pause()()
 	if _, err := b.w.Write([]byte(before)); err != nil {
 		return err
 	}
-	return b.api.answerMemory.Send(b.w, text, held.room.Bytes(), true)
+	return b.api.admission.AnswerMemory.Send(b.w, text, held.Room.Bytes(), true)
 }
 
 // finish sends the problems behind the last answer, and the end.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 )
 
@@ -15,7 +16,7 @@ import (
 type call struct {
 	api       *API
 	operation *schema.Operation
-	cost      Cost
+	cost      front.Cost
 	w         http.ResponseWriter
 	r         *http.Request
 	ends      []context.CancelFunc // of the contexts of r
@@ -72,11 +73,11 @@ func (c *call) decodeBody(into any) error {
 // caller's key may use it now. Otherwise it returns the problem. It sets c.name and c.query.
 func (c *call) check() (err error) {
 	o := c.operation
-	if err := c.api.require(c.r.Context(), o.Scope); err != nil {
+	if err := c.api.gate.Require(c.r.Context(), o.Scope); err != nil {
 		return err
 	}
-	if key := exchangeOf(c.r.Context()).key; key != nil && c.cost.kind != probing {
-		if p := c.api.paced(key.pace, "this key"); p != nil {
+	if key := front.ExchangeOf(c.r.Context()).Key; key != nil && c.cost.Kind != front.KindProbing {
+		if p := c.api.paced(key.Pace, "this key"); p != nil {
 			return p
 		}
 	}

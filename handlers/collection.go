@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"sync/atomic"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
 )
@@ -13,7 +14,7 @@ import (
 type Collection struct {
 	name      string
 	readiness *Readiness
-	pace      pace          // of its requests
+	pace      front.Pace    // of its requests
 	members   []*Collection // that are searched as one; nil: it is no several
 
 	engine    atomic.Pointer[Engine]

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"example.org/conclave/handlers/front"
+
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 )
@@ -69,12 +71,12 @@ func (m *Metrics) ForgetCollection(name string) {
 
 // gatheredFor returns the series whose collection label is one that the key may use. Series without a collection label
 // are left out, since they count the requests of all callers.
-func (m *Metrics) gatheredFor(key *Key) ([]*dto.MetricFamily, error) {
+func (m *Metrics) gatheredFor(key *front.Key) ([]*dto.MetricFamily, error) {
 	all, err := m.registry.Gather()
 	for _, family := range all {
 		family.Metric = slices.DeleteFunc(family.Metric, func(series *dto.Metric) bool {
 			return !slices.ContainsFunc(series.Label, func(l *dto.LabelPair) bool {
-				return l.GetName() == "collection" && key.isFor(l.GetValue())
+				return l.GetName() == "collection" && key.IsFor(l.GetValue())
 			})
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
@@ -117,7 +118,7 @@ func getOpenAPI(contentType string) func(*API, *call) error {
 				text, err = schema.APIDocument().YAML()
 			}
 			if err == nil {
-				text, err = describedAt(text, BasePath(c.r.Context()))
+				text, err = describedAt(text, front.BasePath(c.r.Context()))
 			}
 			return err
 		})

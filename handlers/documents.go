@@ -120,7 +120,7 @@ func unknownDocument(id string) *schema.Problem {
 // passageGetter returns what reads passages as they were acknowledged last where the server
 // writes, and as searches see them where it only reads. With room it takes that for each.
 func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
-	take := a.answerMemoryOf(c.r)
+	take := a.admission.AnswerMemoryOf(c.r)
 	if !room {
 		take = func(context.Context, int) error { return nil }
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"example.org/conclave/documents"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
@@ -146,12 +147,12 @@ func documentProblem(err error) error {
 // kept answers a change of a document.
 func (a *API) kept(c *call, writer *writing, result keeping.Result) error {
 	if c.query["refresh"] == "wait" { // where nothing changed, for what was put before
-		a.releaseWork(c.r.Context())
+		a.admission.ReleaseWork(c.r.Context())
 		if err := a.awaitVisible(c.r, writer, result.Seq, http.NewResponseController(c.w)); err != nil {
 			return err
 		}
 	}
-	exchangeOf(c.r.Context()).note(slog.String("outcome", string(result.Outcome)))
+	front.ExchangeOf(c.r.Context()).Note(slog.String("outcome", string(result.Outcome)))
 	h := c.w.Header()
 	writer.noteBacklog(h)
 	if result.Version != "" {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"example.org/conclave/documents"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
@@ -85,7 +86,7 @@ func arguments() map[string]string {
 type visitor struct {
 	name, method, path, body, contentType string
 	accept                                string
-	cost                                  Cost
+	cost                                  front.Cost
 	tool, page                            bool
 }
 
@@ -188,7 +189,7 @@ func everything(t *testing.T, api *API, key ...string) (all []visitor) {
 			t.Fatalf("tell this test what to call the tool %s with", x.Name)
 		}
 		v := mcp
-		v.cost = Answering(1)
+		v.cost = front.Answering(1)
 		v.name = "the tool " + x.Name
 		v.tool = true
 		v.body = fmt.Sprintf(
@@ -244,7 +245,7 @@ func TestOneDoor(t *testing.T) {
 		full := v.visit(t, api, t.Context(), "")
 		place.Leave()
 		switch {
-		case v.cost.kind == probing:
+		case v.cost.Kind == front.KindProbing:
 			probes[v.path] = true
 			if full.Code >= 400 && full.Code != http.StatusServiceUnavailable {
 				t.Errorf("%s with no place: %d", v.name, full.Code)
@@ -271,11 +272,11 @@ func TestOneDoor(t *testing.T) {
 // TestDoorCountsRates: of everything, the third request of a caller who may send two is
 // refused, but for probes.
 func TestDoorCountsRates(t *testing.T) {
-	keys := []Key{{Name: "lists", SHA256: sha256.Sum256([]byte("lists")), Scopes: []schema.Scope{schema.ScopeAdmin}}}
+	keys := []front.Key{{Name: "lists", SHA256: sha256.Sum256([]byte("lists")), Scopes: []schema.Scope{schema.ScopeAdmin}}}
 	for i := range 1000 {
 		keys = append(
 			keys,
-			Key{
+			front.Key{
 				Name:   fmt.Sprint(i),
 				SHA256: sha256.Sum256([]byte(fmt.Sprint(i))),
 				Scopes: []schema.Scope{schema.ScopeAdmin},
@@ -289,7 +290,7 @@ func TestDoorCountsRates(t *testing.T) {
 		for range 3 {
 			codes = append(codes, v.visit(t, api, t.Context(), fmt.Sprint(i)).Code)
 		}
-		never := isProbePath(v.path)
+		never := front.IsProbePath(v.path)
 		if refused := codes[2] == http.StatusTooManyRequests; refused == never ||
 			codes[1] == http.StatusTooManyRequests {
 			t.Errorf("%s: %v", v.name, codes)
@@ -315,13 +316,13 @@ func TestDoorEnds(t *testing.T) {
 	}
 	defer turn()
 	whole := overload.Share{}
-	if !api.answerMemory.Resize(&whole, api.options.AnswerMemory) {
+	if !api.admission.AnswerMemory.Resize(&whole, api.options.AnswerMemory) {
 		t.Fatal("there is no room in an idle server")
 	}
-	defer api.answerMemory.GiveBack(whole)
+	defer api.admission.AnswerMemory.GiveBack(whole)
 	for _, v := range all {
 		ctx := t.Context()
-		if v.cost.kind == storing {
+		if v.cost.Kind == front.KindStoring {
 			var gone context.CancelFunc
 			ctx, gone = context.WithTimeout(ctx, timeout)
 			defer gone()
@@ -329,8 +330,8 @@ func TestDoorEnds(t *testing.T) {
 		w := v.visit(t, api, ctx, "")
 		small := w.Code == http.StatusOK && w.Body.Len() <= small
 		switch {
-		case v.cost.kind == probing, v.cost.kind == storing:
-		case v.cost.kind == inParts:
+		case v.cost.Kind == front.KindProbing, v.cost.Kind == front.KindStoring:
+		case v.cost.Kind == front.KindInParts:
 			if !strings.Contains(w.Body.String(), `"code":"deadline"`) {
 				t.Errorf("%s: %d %.300s", v.name, w.Code, w.Body)
 			}
@@ -354,19 +355,19 @@ func TestDoorNeedsRoom(t *testing.T) {
 	all := everything(t, open)
 	api, _ := walkedAPI(t, Options{Timeout: 40 * time.Millisecond})
 	whole := overload.Share{}
-	if !api.answerMemory.Resize(&whole, api.options.AnswerMemory) {
+	if !api.admission.AnswerMemory.Resize(&whole, api.options.AnswerMemory) {
 		t.Fatal("there is no room in an idle server")
 	}
 	for _, v := range all {
 		w := v.visit(t, api, t.Context(), "")
-		if v.cost.kind == probing || v.cost.kind == storing || !v.tool && w.Body.Len() <= small {
+		if v.cost.Kind == front.KindProbing || v.cost.Kind == front.KindStoring || !v.tool && w.Body.Len() <= small {
 			continue
 		}
 		if w.Code != http.StatusGatewayTimeout && w.Code != http.StatusTooManyRequests {
 			t.Errorf("%s with no room: %d, %d bytes", v.name, w.Code, w.Body.Len())
 		}
 	}
-	api.answerMemory.GiveBack(whole)
+	api.admission.AnswerMemory.GiveBack(whole)
 	if roomTakenOf(api) != 0 {
 		t.Errorf("%d bytes are taken in the end", roomTakenOf(api))
 	}
@@ -376,7 +377,7 @@ func TestDoorNeedsRoom(t *testing.T) {
 // served, and there is no other way to the routes than open, nor to the engine than the door.
 func TestNothingWithoutCost(t *testing.T) {
 	x := echoing(schema.ScopeSearch)
-	x.Cost = Cost{}
+	x.Cost = front.Cost{}
 	control, err := overload.New(1, 1, time.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -392,7 +393,7 @@ func TestNothingWithoutCost(t *testing.T) {
 	api := newAPI(t, Options{Adapters: walked})
 	api.registrations = nil
 	some := schema.Operation{Method: "GET", Path: "/x"}
-	if err := api.open(chi.NewRouter(), some, Cost{}, (*API).getMetrics); err == nil {
+	if err := api.open(chi.NewRouter(), some, front.Cost{}, (*API).getMetrics); err == nil {
 		t.Error("a route without a cost")
 	}
 	built, err := api.route()

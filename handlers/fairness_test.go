@@ -12,17 +12,18 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/identity"
 	"example.org/conclave/internal/overload"
 )
 
 // twoKeys returns two keys whose texts are their names, many and other.
-func twoKeys() []Key {
-	key := func(name string) Key {
-		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []schema.Scope{schema.ScopeAdmin}}
+func twoKeys() []front.Key {
+	key := func(name string) front.Key {
+		return front.Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []schema.Scope{schema.ScopeAdmin}}
 	}
-	return []Key{key("many"), key("other")}
+	return []front.Key{key("many"), key("other")}
 }
 
 // TestConnectionsOfOneKey: of 64 connections a key that is alone holds 48 with uploads that wait or are sent

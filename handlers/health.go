@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/store"
 )
@@ -53,7 +54,7 @@ func (a *API) Started() { a.started.Store(true) }
 // getReady answers GET /readyz: every component works, and the server is not
 // going away. A warning does not make it unready.
 func (a *API) getReady(c *call, _ none) (health Health, err error) {
-	return a.readyOf(a.options.Readiness, a.hasBoundKeys()) // /readyz needs no key, so it tells no counts then
+	return a.readyOf(a.options.Readiness, a.gate.HasBoundKeys()) // /readyz needs no key, so it tells no counts then
 }
 
 // getCollectionReady answers GET /v1/readyz, and that of a collection by its name, which it opens: as getReady does
@@ -122,6 +123,6 @@ func (a *API) readyOf(r *Readiness, apart bool) (health Health, err error) {
 
 // getMetrics answers GET /metrics.
 func (a *API) getMetrics(c *call) error {
-	a.options.Metrics.handler(exchangeOf(c.r.Context()).key).ServeHTTP(c.w, c.r)
+	a.options.Metrics.handler(front.ExchangeOf(c.r.Context()).Key).ServeHTTP(c.w, c.r)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"example.org/conclave/documents"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
@@ -53,14 +54,14 @@ func grouped(t *testing.T, readOnly bool) *API {
 			l.vectors[expert] = append(l.vectors[expert], vectorOf(expert, l.text(rank.Ordinal(i))))
 		}
 	}
-	key := func(name string, filter *conditions.Condition, scopes ...schema.Scope) Key {
-		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: scopes, Filter: filter}
+	key := func(name string, filter *conditions.Condition, scopes ...schema.Scope) front.Key {
+		return front.Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: scopes, Filter: filter}
 	}
 	open := conditions.Condition{Field: "group", Eq: new(conditions.Text("open"))}
 	engine := testEngine(t, engineOptions{library: l})
 	api := newAPI(t, Options{
 		Engine: engine, Adapters: walked, TempDir: t.TempDir(), ReadOnly: readOnly,
-		Keys: []Key{key("chief", nil, schema.ScopeAdmin), key("member", &open, schema.ScopeSearch, schema.ScopeEmbed)},
+		Keys: []front.Key{key("chief", nil, schema.ScopeAdmin), key("member", &open, schema.ScopeSearch, schema.ScopeEmbed)},
 	})
 	attachAnyOriginal(t, api)
 	if readOnly {

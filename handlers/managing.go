@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 )
@@ -111,14 +112,14 @@ func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Inf
 		return info, collectionProblem(err)
 	}
 	c.status = http.StatusCreated
-	c.w.Header().Set("Location", BasePath(c.r.Context())+schema.CollectionsPath+url.PathEscape(info.Name))
+	c.w.Header().Set("Location", front.BasePath(c.r.Context())+schema.CollectionsPath+url.PathEscape(info.Name))
 	return info, nil
 }
 
 // allots gives a new collection the quotas of the caller's key, if the request has none. It returns a problem if the
 // request asks for more than the key has, or the key has as many collections as it may.
 func (a *API) allots(c *call, q *collections.Quotas) error {
-	key := exchangeOf(c.r.Context()).key
+	key := front.ExchangeOf(c.r.Context()).Key
 	if key == nil {
 		return nil
 	}
@@ -127,7 +128,7 @@ func (a *API) allots(c *call, q *collections.Quotas) error {
 		if err != nil {
 			return collectionProblem(err)
 		}
-		all = slices.DeleteFunc(all, func(info collections.Info) bool { return !key.isFor(info.Name) })
+		all = slices.DeleteFunc(all, func(info collections.Info) bool { return !key.IsFor(info.Name) })
 		if len(all) >= key.MostCollections {
 			return schema.NewProblem("quota_exceeded", fmt.Sprintf(
 				"The key may have %d collections, and there are %d of its names: remove one.", key.MostCollections, len(all)))

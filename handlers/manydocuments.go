@@ -15,6 +15,7 @@ import (
 	"os"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/jobs"
 )
@@ -35,7 +36,7 @@ func (a *API) postDocuments(c *call) error {
 	if p := checkEncoding(encoding); p != nil {
 		return p
 	}
-	who := callerName(c.r)
+	who := front.CallerName(c.r)
 	if !a.uploads.Take(who) {
 		return schema.NewProblem("too_many_requests", "As many uploads of this caller are under way as may be beside others'.")
 	}

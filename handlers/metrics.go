@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"example.org/conclave/handlers/front"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -95,7 +97,7 @@ func (m *Metrics) watch(r *Readiness) error {
 
 // request counts one request. Methods and paths that nobody serves share one
 // label each, or a scanner would make a new series with every guess.
-func (m *Metrics) request(method string, x *exchange, status int, took time.Duration) {
+func (m *Metrics) request(method string, x *front.Exchange, status int, took time.Duration) {
 	switch method {
 	case http.MethodGet,
 		http.MethodHead,
@@ -107,25 +109,25 @@ func (m *Metrics) request(method string, x *exchange, status int, took time.Dura
 	default:
 		method = "other"
 	}
-	route := x.route
+	route := x.Route
 	if route == "" {
 		route = "none"
 	}
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
-	m.requested(x.collections, status, took)
-	if x.code != "" {
-		m.problems.WithLabelValues(x.code).Inc()
+	m.requested(x.Collections, status, took)
+	if x.Code != "" {
+		m.problems.WithLabelValues(x.Code).Inc()
 	}
 }
 
 // handler returns the handler of /metrics for a caller with this key; nil: the server needs none. A key that is limited
 // to collections gets only their series. A key with a filter gets none, since all series count passages that it may not
 // see.
-func (m *Metrics) handler(key *Key) http.Handler {
+func (m *Metrics) handler(key *front.Key) http.Handler {
 	var of prometheus.Gatherer = prometheus.Gatherers{m.registry, m.only}
 	switch {
-	case key == nil || !key.isBound():
+	case key == nil || !key.IsBound():
 	case !key.Filter.Empty():
 		of = prometheus.Gatherers{}
 	case m.collections == nil:

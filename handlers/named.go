@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/identity"
@@ -25,16 +26,16 @@ import (
 
 // named returns the collection that a request's path names; "": none.
 func named(ctx context.Context) string {
-	return exchangeOf(ctx).collection
+	return front.ExchangeOf(ctx).Collection
 }
 
 // rootOf returns the path that those of a request's collection begin with, as its caller reaches
 // the server.
 func rootOf(ctx context.Context) string {
 	if name := named(ctx); name != "" {
-		return BasePath(ctx) + schema.CollectionsPath + url.PathEscape(name)
+		return front.BasePath(ctx) + schema.CollectionsPath + url.PathEscape(name)
 	}
-	return BasePath(ctx) + "/v1"
+	return front.BasePath(ctx) + "/v1"
 }
 
 // splitNamed returns the collection that a path names, and the rest of the path, which begins with a
@@ -71,8 +72,8 @@ func underCollection(router chi.Router) http.Handler {
 				u.RawPath = "/v1" + u.RawPath
 			}
 		}
-		r, x := withExchange(r)
-		x.collection = name
+		r, x := front.WithExchange(r)
+		x.Collection = name
 		r = r.WithContext(r.Context()) // a copy, whose address may be changed
 		r.URL = &u
 		router.ServeHTTP(w, r)
@@ -173,16 +174,16 @@ func (c *call) chooseSome(names []string) error {
 // startLater moves the request's arrival by the time that it waited for collections to be opened. So the first request
 // after a start has as much time for its answer as later ones.
 func (c *call) startLater(by time.Duration) {
-	x := exchangeOf(c.r.Context())
-	x.arrived = x.arrived.Add(by)
+	x := front.ExchangeOf(c.r.Context())
+	x.Arrived = x.Arrived.Add(by)
 }
 
 // count adds collections to those that the request is logged and counted under, each once.
 func (c *call) count(names ...string) {
-	x := exchangeOf(c.r.Context())
+	x := front.ExchangeOf(c.r.Context())
 	for _, name := range names {
-		if !slices.Contains(x.collections, name) {
-			x.collections = append(x.collections, name)
+		if !slices.Contains(x.Collections, name) {
+			x.Collections = append(x.Collections, name)
 		}
 	}
 }
@@ -195,24 +196,24 @@ func (c *call) count(names ...string) {
 //  3. the client's address, for callers without a key on a server with keys;
 //  4. the collection, on a server of several without keys; and none otherwise.
 func (c *call) joinGroup(collection string) {
-	x := exchangeOf(c.r.Context())
+	x := front.ExchangeOf(c.r.Context())
 	switch {
-	case x.key != nil && (len(x.key.Collections) > 0 || c.api.options.Collections == nil):
-		x.group = "\x00" + x.key.Name
-	case x.key != nil:
-		x.group = collection + "\x00" + x.key.Name
+	case x.Key != nil && (len(x.Key.Collections) > 0 || c.api.options.Collections == nil):
+		x.Group = "\x00" + x.Key.Name
+	case x.Key != nil:
+		x.Group = collection + "\x00" + x.Key.Name
 	case len(c.api.options.Keys) > 0:
-		x.group = "\x00\x00" + callerName(c.r)
+		x.Group = "\x00\x00" + front.CallerName(c.r)
 	case c.api.options.Collections != nil:
-		x.group = collection + "\x00"
+		x.Group = collection + "\x00"
 	}
-	c.r = c.r.WithContext(identity.WithGroup(c.r.Context(), x.group))
+	c.r = c.r.WithContext(identity.WithGroup(c.r.Context(), x.Group))
 }
 
 // mayUse reports whether the caller's key may use a collection; true for callers without a key.
 func (c *call) mayUse(name string) bool {
-	key := exchangeOf(c.r.Context()).key
-	return key == nil || key.isFor(name)
+	key := front.ExchangeOf(c.r.Context()).Key
+	return key == nil || key.IsFor(name)
 }
 
 // unknownCollection returns the problem of a collection that does not exist or that the key may not use (404).

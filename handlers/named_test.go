@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/overload"
@@ -258,8 +259,8 @@ func TestOneCollection(t *testing.T) {
 // is not there, byte for byte but for the request's id and the name.
 func TestBoundKeys(t *testing.T) {
 	engine := testEngine(t, engineOptions{})
-	key := func(name string, of ...string) Key {
-		return Key{
+	key := func(name string, of ...string) front.Key {
+		return front.Key{
 			Name:        name,
 			SHA256:      sha256.Sum256([]byte(name)),
 			Scopes:      []schema.Scope{schema.ScopeAdmin},
@@ -274,7 +275,7 @@ func TestBoundKeys(t *testing.T) {
 		Metrics: metrics,
 		Name:    "main", Adapters: walked, Limits: engine.Limits(),
 		Collections: shelfOf(map[string]Engine{"main": engine, "team-a": engine, "team-b": engine, "other": engine}),
-		Keys:        []Key{key("all"), key("team", "team-*"), key("one", "team-a", "main")},
+		Keys:        []front.Key{key("all"), key("team", "team-*"), key("one", "team-a", "main")},
 	})
 	api.Started()
 	type asked struct{ key, name string }
@@ -313,7 +314,7 @@ func TestBoundKeys(t *testing.T) {
 	}
 	open, _ := walkedAPI(t, Options{})
 	for _, v := range everything(t, open) {
-		if v.tool || v.page || v.cost.kind == probing || strings.HasPrefix(v.path, "/v1/collections") ||
+		if v.tool || v.page || v.cost.Kind == front.KindProbing || strings.HasPrefix(v.path, "/v1/collections") ||
 			strings.HasPrefix(
 				v.path,
 				"/openapi",
@@ -381,14 +382,14 @@ var requestIDIn = regexp.MustCompile(`"request_id":"[^"]*"`)
 // them is refused, and so is one collection more than the key may have.
 func TestKeyQuotas(t *testing.T) {
 	engine := testEngine(t, engineOptions{})
-	key := func(name string, most int, q collections.Quotas) Key {
-		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []schema.Scope{schema.ScopeAdmin},
+	key := func(name string, most int, q collections.Quotas) front.Key {
+		return front.Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []schema.Scope{schema.ScopeAdmin},
 			Collections: []string{"team-*"}, Quotas: q, MostCollections: most}
 	}
 	of := shelfOf(map[string]Engine{"main": engine, "team-a": engine, "team-b": engine})
 	api := newAPI(t, Options{
 		Name: "main", Limits: engine.Limits(), Collections: of, Adapters: walked,
-		Keys: []Key{
+		Keys: []front.Key{
 			key("free", 0, collections.Quotas{}),
 			key("bound", 3, collections.Quotas{Passages: 10, Bytes: 1000}),
 			key("full", 2, collections.Quotas{}),
@@ -446,8 +447,8 @@ func TestFloodOfOneTenant(t *testing.T) {
 	for i := range 4 {
 		of[fmt.Sprint("team-", i)] = engine
 	}
-	key := func(name string, of ...string) Key {
-		return Key{
+	key := func(name string, of ...string) front.Key {
+		return front.Key{
 			Name:        name,
 			SHA256:      sha256.Sum256([]byte(name)),
 			Scopes:      []schema.Scope{schema.ScopeSearch},
@@ -456,7 +457,7 @@ func TestFloodOfOneTenant(t *testing.T) {
 	}
 	api := newAPI(t, Options{
 		Name: "one", Limits: engine.Limits(), Collections: shelfOf(of), Admission: control,
-		Keys: []Key{key("team", "team-*"), key("one", "one")},
+		Keys: []front.Key{key("team", "team-*"), key("one", "one")},
 	})
 	api.Started()
 	const waits = `{"question":"wait"}`

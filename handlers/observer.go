@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/search/reply"
 
 	"go.opentelemetry.io/otel/trace"
@@ -52,7 +53,7 @@ func (o Observer) Answer(ctx context.Context, answer reply.Response) {
 		ctx,
 		slog.LevelWarn,
 		"slow search",
-		slog.String("request_id", exchangeOf(ctx).requestID),
+		slog.String("request_id", front.ExchangeOf(ctx).RequestID),
 		slog.Float64(
 			"took_ms",
 			answer.TookMS,
@@ -69,6 +70,6 @@ func (o Observer) Source(ctx context.Context, source, status string, cause error
 	if o.Logger == nil || cause == nil || status != "failed" {
 		return
 	}
-	o.Logger.LogAttrs(ctx, slog.LevelWarn, "source failed", slog.String("request_id", exchangeOf(ctx).requestID),
+	o.Logger.LogAttrs(ctx, slog.LevelWarn, "source failed", slog.String("request_id", front.ExchangeOf(ctx).RequestID),
 		slog.String("source", source), slog.String("cause", cause.Error()))
 }

@@ -52,7 +52,7 @@ func (a *API) getOriginal(c *call) error {
 	if reader == nil {
 		return noOriginal(d.ID)
 	}
-	take := a.answerMemoryOf(c.r)
+	take := a.admission.AnswerMemoryOf(c.r)
 	room := func(bytes int) error { return take(c.r.Context(), bytes) }
 	if number, given := c.query["page"].(json.Number); given {
 		page, err := number.Int64()
@@ -69,7 +69,7 @@ func (a *API) getOriginal(c *call) error {
 		return err
 	}
 	defer func() { _ = original.Close() }()
-	a.releaseWork(c.r.Context()) // a slow reader must not delay other requests
+	a.admission.ReleaseWork(c.r.Context()) // a slow reader must not delay other requests
 	describeOriginal(c.w.Header(), &d)
 	control := http.NewResponseController(c.w)
 	// A client that takes a part of the file before each deadline may go on.

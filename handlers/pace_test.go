@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 )
 
@@ -17,15 +18,15 @@ func TestPace(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	several := shelfOf(map[string]Engine{"a": testEngine(t, engineOptions{}), "b": testEngine(t, engineOptions{})})
 	several.of["a"].Pace(2)
-	key := Key{
+	key := front.Key{
 		Name:            "k",
 		SHA256:          sha256.Sum256([]byte("k")),
 		Scopes:          []schema.Scope{schema.ScopeSearch},
 		RequestsASecond: 4,
 	}
-	free := Key{Name: "free", SHA256: sha256.Sum256([]byte("free")), Scopes: []schema.Scope{schema.ScopeSearch}}
+	free := front.Key{Name: "free", SHA256: sha256.Sum256([]byte("free")), Scopes: []schema.Scope{schema.ScopeSearch}}
 	api := newAPI(t, Options{
-		Name: "a", Collections: several, Keys: []Key{key, free}, Now: func() time.Time { return now },
+		Name: "a", Collections: several, Keys: []front.Key{key, free}, Now: func() time.Time { return now },
 	})
 	ask := func(collection, key string) int {
 		status, text := asking(t, api, "GET", "/v1/collections/"+collection+"/limits", "", key)

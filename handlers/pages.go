@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/handlers/web"
 )
@@ -85,7 +86,7 @@ func (p page) serve(_ *API, c *call) error {
 // showPage answers with a page.
 func (c *call) showPage(contentType string, text []byte) error {
 	if contentType == schema.TypeHTML {
-		text = linked(text, BasePath(c.r.Context()))
+		text = linked(text, front.BasePath(c.r.Context()))
 	}
 	c.w.Header().Set("Content-Security-Policy", pagePolicy)
 	return c.sendOnce(contentType, text)

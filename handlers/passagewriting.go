@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
@@ -37,12 +38,12 @@ func (a *API) putPassage(c *call) error {
 	if err != nil {
 		return err
 	}
-	if p := a.takeValueMemory(c.r.Context(), schema.CountValues(raw)); p != nil {
+	if p := a.admission.TakeValueMemory(c.r.Context(), schema.CountValues(raw)); p != nil {
 		return p
 	}
 	var passage corpus.Passage
 	var p *schema.Problem
-	if err := a.options.Admission.Work(c.r.Context(), callerName(c.r),
+	if err := a.options.Admission.Work(c.r.Context(), front.CallerName(c.r),
 		func() { passage, p = a.parsePassage(raw, keepAsWritten) }); err != nil {
 		return err
 	}
@@ -123,12 +124,12 @@ func (a *API) write(c *call, writer *writing, change store.Change) error {
 		return schema.NewProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(change.Delete)))
 	}
 	if c.query["refresh"] == "wait" {
-		a.releaseWork(r.Context()) // nobody computes meanwhile, and nothing of it is in memory
+		a.admission.ReleaseWork(r.Context()) // nobody computes meanwhile, and nothing of it is in memory
 		if err := a.awaitVisible(r, writer, result.Seq, control); err != nil {
 			return err
 		}
 	}
-	exchangeOf(r.Context()).note(slog.String("outcome", string(result.Outcome)))
+	front.ExchangeOf(r.Context()).Note(slog.String("outcome", string(result.Outcome)))
 	h := w.Header()
 	writer.noteBacklog(h)
 	if result.Version != "" {
@@ -159,7 +160,7 @@ func passagePath(id string) string { return "/passages/" + url.PathEscape(id) }
 func (a *API) storedPassage(c *call) (corpus.Passage, string, error) {
 	if writer := a.writing.Load(); writer != nil {
 		ctx := c.r.Context()
-		take := a.answerMemoryOf(c.r)
+		take := a.admission.AnswerMemoryOf(c.r)
 		passage, version, ok, err := writer.Passage(
 			ctx,
 			c.name,

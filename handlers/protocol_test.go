@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -71,7 +72,7 @@ func TestRequestID(t *testing.T) {
 	) {
 		t.Errorf("two ids became %q", r.Header.Get("X-Request-ID"))
 	}
-	if a, b := requestID(nil), requestID(nil); a == b {
+	if a, b := front.RequestID(nil), front.RequestID(nil); a == b {
 		t.Error("the same id twice")
 	}
 }

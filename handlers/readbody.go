@@ -39,7 +39,7 @@ func (c *call) readText(most int64) (body []byte, values int, err error) {
 	if err := c.computeBody(func() error { values = schema.CountValues(body); return nil }); err != nil {
 		return nil, 0, err
 	}
-	if p := c.api.takeValueMemory(c.r.Context(), values); p != nil {
+	if p := c.api.admission.TakeValueMemory(c.r.Context(), values); p != nil {
 		return nil, 0, p
 	}
 	return body, values, nil
@@ -65,7 +65,7 @@ func (c *call) readBody(most int64) ([]byte, error) {
 	for {
 		if len(body) == cap(body) {
 			room := max(firstRead, 2*cap(body))
-			if p := a.takeBodyMemory(r.Context(), room-cap(body)); p != nil {
+			if p := a.admission.TakeBodyMemory(r.Context(), room-cap(body)); p != nil {
 				return nil, p
 			}
 			body = append(make([]byte, 0, room), body...)

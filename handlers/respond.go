@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 )
@@ -27,7 +28,7 @@ func Encode(into *bytes.Buffer, v any) error {
 // is known and a failure can still be answered as a problem. It returns the error of encoding or sending.
 func (c *call) respond(status int, body any) error {
 	var b bytes.Buffer
-	if c.cost.kind == probing { // it is short, and waits for nobody
+	if c.cost.Kind == front.KindProbing { // it is short, and waits for nobody
 		if err := Encode(&b, body); err != nil {
 			return err
 		}
@@ -42,16 +43,16 @@ func (c *call) respond(status int, body any) error {
 }
 
 // encode replaces the content of into by the answer as JSON, when a processor is free (compute). If the answer's size
-// was announced (setExtra) and the engine took no memory for it, encode takes it first. It fails if the request ends
+// was announced (SetExtra) and the engine took no memory for it, encode takes it first. It fails if the request ends
 // while it waits.
 func (c *call) encode(into *bytes.Buffer, answer any) error {
 	ctx := c.r.Context()
-	held := &exchangeOf(ctx).admitted
-	held.mu.Lock()
-	none := held.room.Bytes() == 0 && held.extra > 0
-	held.mu.Unlock()
+	held := &front.ExchangeOf(ctx).Admitted
+	held.Mu.Lock()
+	none := held.Room.Bytes() == 0 && held.Extra > 0
+	held.Mu.Unlock()
 	if none {
-		if err := c.api.answerMemoryOf(c.r)(ctx, 0); err != nil {
+		if err := c.api.admission.AnswerMemoryOf(c.r)(ctx, 0); err != nil {
 			return err
 		}
 	}
@@ -66,29 +67,29 @@ const small = 4 << 10
 func (c *call) send(status int, contentType string, text []byte) error {
 	ctx := c.r.Context()
 	a := c.api
-	a.releaseWork(ctx)
+	a.admission.ReleaseWork(ctx)
 	if h := c.w.Header(); h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
-	held := &exchangeOf(ctx).admitted // which nobody else changes any more
-	if held.room.Bytes() == 0 && len(text) <= small {
+	held := &front.ExchangeOf(ctx).Admitted // which nobody else changes any more
+	if held.Room.Bytes() == 0 && len(text) <= small {
 		write(c.w, status, contentType, text)
 		return nil
 	}
-	if held.room.Bytes() == 0 {
+	if held.Room.Bytes() == 0 {
 		waiting, cancel := context.WithTimeout(ctx, overload.SendWithin) // or less, where it has less time
 		defer cancel()
-		if err := a.answerMemoryOf(c.r)(waiting, len(text)); errors.Is(err, context.DeadlineExceeded) {
-			return noMemoryLeft()
+		if err := a.admission.AnswerMemoryOf(c.r)(waiting, len(text)); errors.Is(err, context.DeadlineExceeded) {
+			return front.NoMemoryLeft()
 		} else if err != nil {
 			return err
 		}
-	} else if p := a.shrink(c.r, text); p != nil {
+	} else if p := a.admission.Shrink(c.r, text); p != nil {
 		return p
 	}
 	head(c.w, status, contentType, len(text))
-	if err := a.answerMemory.Send(c.w, text, held.room.Bytes(), false); err != nil {
-		exchangeOf(ctx).cause = err // the client may be gone
+	if err := a.admission.AnswerMemory.Send(c.w, text, held.Room.Bytes(), false); err != nil {
+		front.ExchangeOf(ctx).Cause = err // the client may be gone
 	}
 	return nil
 }
@@ -110,41 +111,4 @@ func head(w http.ResponseWriter, status int, contentType string, length int) {
 	if status != http.StatusOK {
 		w.WriteHeader(status)
 	}
-}
-
-// writeProblem answers with a problem. It is the only way in which this
-// package answers with an error.
-func writeProblem(w http.ResponseWriter, r *http.Request, p *schema.Problem) {
-	x := exchangeOf(r.Context())
-	x.code, x.cause = p.Code, p.Cause
-	q := *p
-	q.Type = BasePath(r.Context()) + q.Type
-	q.RequestID = x.requestID
-	status := q.Status
-	contentType := schema.TypeProblem
-	answer := any(&q)
-	if x.refusal != nil {
-		contentType = schema.TypeJSON
-		status, answer = x.refusal(&q)
-	}
-	body, _ := json.Marshal(answer) // it has nothing that cannot be marshalled
-	h := w.Header()
-	// What was meant for the good answer is wrong for this one.
-	for _, name := range []string{"Etag", "Last-Modified", "Content-Encoding", "Server-Timing"} {
-		h.Del(name)
-	}
-	h.Set("Content-Type", contentType)
-	h.Set("Cache-Control", "no-store")
-	if q.RetryAfter > 0 && h.Get("Retry-After") == "" {
-		h.Set("Retry-After", strconv.Itoa(q.RetryAfter))
-	}
-	if q.Allow != "" {
-		h.Set("Allow", q.Allow)
-	}
-	if q.Challenge != "" {
-		h.Set("WWW-Authenticate", q.Challenge)
-	}
-	h.Set("Content-Length", strconv.Itoa(len(body)+1))
-	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }

@@ -55,13 +55,13 @@ const largeQuestion = `{"question":"large words","k":16,"experts":[],"fusion":"s
 
 // roomTaken returns what answers take now.
 func (s *server) roomTaken() (taken int64) {
-	taken, _ = s.api.answerMemory.Taken()
+	taken, _ = s.api.admission.AnswerMemory.Taken()
 	return taken
 }
 
 // roomWanted returns what answers wait for now.
 func (s *server) roomWanted() (wanted int64) {
-	_, wanted = s.api.answerMemory.Taken()
+	_, wanted = s.api.admission.AnswerMemory.Taken()
 	return wanted
 }
 
@@ -146,7 +146,7 @@ func TestAnswerAboveMemory(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	all := overload.Share{}
-	if !s.api.answerMemory.Resize(&all, 8<<20) {
+	if !s.api.admission.AnswerMemory.Resize(&all, 8<<20) {
 		t.Fatal("there is no room in an idle server")
 	}
 	for _, path := range []string{searchPath, batchPath} {
@@ -159,7 +159,7 @@ func TestAnswerAboveMemory(t *testing.T) {
 			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
 		}
 	}
-	s.api.answerMemory.GiveBack(all)
+	s.api.admission.AnswerMemory.GiveBack(all)
 	if r := s.post(searchPath, `{"question":"bees"}`); r.StatusCode != http.StatusOK {
 		t.Errorf("with room again: %d", r.StatusCode)
 	}
@@ -197,6 +197,6 @@ func TestNobodyWaits(t *testing.T) {
 
 // roomTakenOf returns what an API's answers take now.
 func roomTakenOf(a *API) int64 {
-	taken, _ := a.answerMemory.Taken()
+	taken, _ := a.admission.AnswerMemory.Taken()
 	return taken
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/wording"
 )
@@ -15,7 +16,7 @@ import (
 // route is one operation of the document, what it costs, and what answers it.
 type route struct {
 	id     string // operationId in openapi.yaml, which says everything else of it
-	cost   Cost
+	cost   front.Cost
 	handle func(*API, *call) error
 }
 
@@ -27,26 +28,26 @@ func searchesSome(id string) bool {
 // routes lists everything that programs are served, in the order of the reference
 // page.
 func routes() []route {
-	answer := Answering(0)
+	answer := front.Answering(0)
 	return []route{
-		{"searchPassages", Searching(0), (*API).postSearch},
-		{"searchSimply", Searching(0), (*API).getSearch},
-		{"searchBatch", AnsweringInParts(), (*API).postBatch},
+		{"searchPassages", front.Searching(0), (*API).postSearch},
+		{"searchSimply", front.Searching(0), (*API).getSearch},
+		{"searchBatch", front.AnsweringInParts(), (*API).postBatch},
 		{"fuseCandidates", answer, serveJSON((*API).postFuse)},
 		{"embedTexts", answer, (*API).postEmbed},
 		{"passage", answer, (*API).getPassage},
-		{"putPassage", Storing(), (*API).putPassage},
-		{"deletePassage", Storing(), (*API).deletePassage},
+		{"putPassage", front.Storing(), (*API).putPassage},
+		{"deletePassage", front.Storing(), (*API).deletePassage},
 		{"passages", answer, (*API).getPassages},
-		{"uploadPassages", Storing(), (*API).postPassages},
+		{"uploadPassages", front.Storing(), (*API).postPassages},
 		{"deletePassages", answer, serveJSON((*API).deletePassages)},
 		{"documents", answer, (*API).getDocuments},
 		{"document", answer, (*API).getDocument},
 		{"original", answer, (*API).getOriginal},
-		{"uploadDocuments", Storing(), (*API).postDocuments},
-		{"putDocument", Storing(), (*API).putDocument},
-		{"deleteDocument", Storing(), (*API).deleteDocument},
-		{"judge", Storing(), serveJSON((*API).postJudgment)},
+		{"uploadDocuments", front.Storing(), (*API).postDocuments},
+		{"putDocument", front.Storing(), (*API).putDocument},
+		{"deleteDocument", front.Storing(), (*API).deleteDocument},
+		{"judge", front.Storing(), serveJSON((*API).postJudgment)},
 		{"judgments", answer, serveJSON((*API).getJudgments)},
 		{"judgedQuestions", answer, (*API).getJudgedQuestions},
 		{"experts", answer, serveJSON((*API).getExperts)},
@@ -54,7 +55,7 @@ func routes() []route {
 		{"collectionReadyz", answer, serveJSON((*API).getCollectionReady)},
 		{"limits", answer, serveJSON((*API).getLimits)},
 		{"settings", answer, serveJSON((*API).getSettings)},
-		{"putSettings", Storing(), serveJSON((*API).putSettings)},
+		{"putSettings", front.Storing(), serveJSON((*API).putSettings)},
 		{"snapshot", answer, serveJSON((*API).postSnapshot)},
 		{"snapshots", answer, serveJSON((*API).getSnapshots)},
 		{"removeSnapshot", answer, serveJSON((*API).deleteSnapshot)},
@@ -67,12 +68,12 @@ func routes() []route {
 		{"cancelJob", answer, serveJSON((*API).deleteJob)},
 		{"collections", answer, serveJSON((*API).getCollections)},
 		{"collection", answer, serveJSON((*API).getCollection)},
-		{"createCollection", Storing(), serveJSON((*API).postCollection)},
-		{"removeCollection", Storing(), serveJSON((*API).deleteCollection)},
-		{"livez", Probing(), serveJSON((*API).getLive)},
-		{"readyz", Probing(), serveJSON((*API).getReady)},
-		{"startupz", Probing(), serveJSON((*API).getStarted)},
-		{"metrics", Probing(), (*API).getMetrics},
+		{"createCollection", front.Storing(), serveJSON((*API).postCollection)},
+		{"removeCollection", front.Storing(), serveJSON((*API).deleteCollection)},
+		{"livez", front.Probing(), serveJSON((*API).getLive)},
+		{"readyz", front.Probing(), serveJSON((*API).getReady)},
+		{"startupz", front.Probing(), serveJSON((*API).getStarted)},
+		{"metrics", front.Probing(), (*API).getMetrics},
 		{"openapiJSON", answer, getOpenAPI(schema.TypeJSON)},
 		{"openapiYAML", answer, getOpenAPI(schema.TypeYAML)},
 	}
@@ -111,7 +112,7 @@ func (a *API) route() (chi.Router, error) {
 	if err != nil {
 		return nil, err
 	}
-	openPage := func(path, contentType string, cost Cost, handle func(*API, *call) error) error {
+	openPage := func(path, contentType string, cost front.Cost, handle func(*API, *call) error) error {
 		o := schema.Operation{Method: http.MethodGet, Path: path, Produces: []string{contentType}, Scope: schema.AnyKey}
 		if a.options.OpenDocs {
 			o.Scope = schema.Public
@@ -119,12 +120,12 @@ func (a *API) route() (chi.Router, error) {
 		return a.open(router, o, cost, handle)
 	}
 	for _, p := range shown {
-		if err := openPage(p.path, p.contentType, Answering(0), p.serve); err != nil {
+		if err := openPage(p.path, p.contentType, front.Answering(0), p.serve); err != nil {
 			return nil, err
 		}
 	}
 	if a.options.Guide != nil {
-		if err := openPage(guideSearchPath, schema.TypeHTML, Searching(0), (*API).getGuideSearch); err != nil {
+		if err := openPage(guideSearchPath, schema.TypeHTML, front.Searching(0), (*API).getGuideSearch); err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +143,7 @@ func (a *API) route() (chi.Router, error) {
 		}))
 	}
 	missing := func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(
+		front.WriteProblem(
 			w,
 			r,
 			schema.NewProblem(
@@ -171,7 +172,7 @@ func (a *API) route() (chi.Router, error) {
 			),
 		)
 		p.Allow = allowed
-		writeProblem(w, r, p)
+		front.WriteProblem(w, r, p)
 	})
 	return router, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
@@ -212,9 +213,9 @@ func (a *API) search(c *call, read func() (any, error)) error {
 
 // answerSearch asks the engine and answers the call, with events if the caller wants these.
 func (a *API) answerSearch(c *call, engine *admittedEngine, request search.Request) (err error) {
-	x := exchangeOf(c.r.Context())
-	x.question = request.Question
-	c.limit(x.arrived.Add(timeoutOf(request, engine)))
+	x := front.ExchangeOf(c.r.Context())
+	x.Question = request.Question
+	c.limit(x.Arrived.Add(timeoutOf(request, engine)))
 	var response reply.Response
 	streamed := wantsEvents(c.r)
 	if streamed {
@@ -225,14 +226,14 @@ func (a *API) answerSearch(c *call, engine *admittedEngine, request search.Reque
 	if err != nil {
 		return err
 	}
-	if streamed && x.code != "" {
+	if streamed && x.Code != "" {
 		return nil // it ended with a problem, or its caller has gone
 	}
-	response.RequestID = x.requestID
-	x.note(slog.String("fusion", response.Fusion), slog.Uint64("generation", response.Generation),
+	response.RequestID = x.RequestID
+	x.Note(slog.String("fusion", response.Fusion), slog.Uint64("generation", response.Generation),
 		slog.Int("results", len(response.Results)), slog.Float64("search_ms", response.TookMS))
 	if len(response.Degraded) > 0 {
-		x.note(slog.Any("degraded", response.Degraded))
+		x.Note(slog.Any("degraded", response.Degraded))
 	}
 	if streamed {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 )
@@ -69,7 +70,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	bounded := a.connections.Listen(listener, overload.ListenerOptions{
 		Waiting: o.Waiting,
 		Within:  o.ReadHeaderTimeout,
-		IsProbe: a.isProbe,
+		IsProbe: a.gate.IsProbe,
 		Refusal: noPlace,
 	})
 	defer bounded.Wait()
@@ -119,7 +120,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 // noPlace returns the answer, in HTTP/1, to a connection for which there is no place.
 func noPlace() []byte {
 	p := schema.NewProblem("too_many_requests", "As many connections are open as may be, and as many wait for a place.")
-	p.RequestID = randomHex(16)
+	p.RequestID = front.RandomHex(16)
 	text, err := json.Marshal(p)
 	if err != nil { // it is made of strings
 		return nil

@@ -31,16 +31,13 @@ func problemOf(ctx context.Context, err error) *schema.Problem {
 	}
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return schema.NewProblem(clientGone, "The connection was closed before there was an answer.").Because(err)
+		return schema.NewProblem(schema.ClientGone, "The connection was closed before there was an answer.").Because(err)
 	case isRefusal(err):
 		return notWritten(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return schema.NewProblem("deadline", "The time ran out before any source answered.").Because(err)
 	}
-	return schema.NewProblem(
-		"internal",
-		"The server failed in a way that it did not expect; its log has the cause under this request id.",
-	).Because(err)
+	return schema.Internal(err)
 }
 
 // tooSlow returns the problem of a client whose body did not come in time; nil where an error says

@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
@@ -45,7 +46,7 @@ type written struct {
 func (e *events) search(engine Engine, request search.Request) (reply.Response, error) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
-	requestID := exchangeOf(ctx).requestID
+	requestID := front.ExchangeOf(ctx).RequestID
 	response, err := engine.Search(ctx, search.Caller{Watching: search.Watching{
 		Found: func(r reply.Response) error {
 			r = e.c.api.withoutStages(ctx, r)
@@ -66,13 +67,13 @@ func (e *events) search(engine Engine, request search.Request) (reply.Response, 
 	if err != nil && e.begun && e.err == nil {
 		p := *problemOf(e.ctx, err)
 		p.RequestID = requestID
-		x := exchangeOf(ctx)
-		x.code, x.cause = p.Code, p.Cause
+		x := front.ExchangeOf(ctx)
+		x.Code, x.Cause = p.Code, p.Cause
 		_ = e.send("problem", &p)
 		return response, nil
 	}
 	if e.err != nil {
-		exchangeOf(ctx).left(e.err)
+		front.ExchangeOf(ctx).Left(e.err)
 		return response, nil
 	}
 	return response, err
@@ -89,8 +90,8 @@ func (e *events) adapted(x *Adapter, make func(send func(value any) error) error
 	})
 	if err != nil && e.err == nil && e.begun && x.Refusal != nil {
 		p := problemOf(e.ctx, err)
-		at := exchangeOf(e.ctx)
-		at.code, at.cause = p.Code, p.Cause
+		at := front.ExchangeOf(e.ctx)
+		at.Code, at.Cause = p.Code, p.Cause
 		_, body := x.Refusal(p)
 		err = e.send("", body)
 	}
@@ -98,11 +99,11 @@ func (e *events) adapted(x *Adapter, make func(send func(value any) error) error
 	case !e.begun:
 		return err
 	case e.err != nil:
-		exchangeOf(e.ctx).left(e.err)
+		front.ExchangeOf(e.ctx).Left(e.err)
 		return nil
 	}
 	if _, err := io.WriteString(e.c.w, "data: [DONE]\n\n"); err != nil {
-		exchangeOf(e.ctx).left(err)
+		front.ExchangeOf(e.ctx).Left(err)
 	}
 	return nil
 }

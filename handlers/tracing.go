@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/internal/wording"
 )
 
@@ -27,26 +28,26 @@ func spanOf(r *http.Request) trace.SpanContext {
 
 // trace begins the span of a request, below the caller's (traceparent), and ends it.
 // Probes have none.
-func (a *API) trace(r *http.Request, x *exchange) (_ *http.Request, end func(status int)) {
-	if a.options.Tracer == nil || isProbePath(r.URL.Path) {
+func (a *API) trace(r *http.Request, x *front.Exchange) (_ *http.Request, end func(status int)) {
+	if a.options.Tracer == nil || front.IsProbePath(r.URL.Path) {
 		return r, func(int) {}
 	}
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	ctx, span := a.options.Tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
-	x.traceID, x.spanID = span.SpanContext().TraceID().String(), span.SpanContext().SpanID().String()
+	x.TraceID, x.SpanID = span.SpanContext().TraceID().String(), span.SpanContext().SpanID().String()
 	return r.WithContext(ctx), func(status int) {
-		span.SetName(strings.TrimSpace(wording.Shorten(r.Method) + " " + x.route))
+		span.SetName(strings.TrimSpace(wording.Shorten(r.Method) + " " + x.Route))
 		span.SetAttributes(
 			attribute.String("http.request.method", wording.Shorten(r.Method)),
-			attribute.String("http.route", x.route),
+			attribute.String("http.route", x.Route),
 			attribute.Int("http.response.status_code", status),
-			attribute.String("conclave.request_id", x.requestID),
+			attribute.String("conclave.request_id", x.RequestID),
 		)
-		if x.code != "" {
-			span.SetAttributes(attribute.String("error.type", x.code))
+		if x.Code != "" {
+			span.SetAttributes(attribute.String("error.type", x.Code))
 		}
 		if status >= 500 {
-			span.SetStatus(codes.Error, x.code)
+			span.SetStatus(codes.Error, x.Code)
 		}
 		span.End()
 	}

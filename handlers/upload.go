@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/overload"
 )
@@ -41,7 +42,6 @@ type uploadProblem struct {
 
 const (
 	statusRejected = "rejected"
-	clientGone     = "client_gone"
 )
 
 // mostRejected is how many lines in a row may be rejected before an upload ends: it is not
@@ -71,7 +71,7 @@ func (a *API) postPassages(c *call) error {
 	if r.ContentLength > a.options.Write.UploadBytes {
 		return bodyTooLarge(a.options.Write.UploadBytes)
 	}
-	who := callerName(r)
+	who := front.CallerName(r)
 	if !a.uploads.Take(who) {
 		return schema.NewProblem(
 			"too_many_requests",
@@ -190,7 +190,7 @@ func (u *upload) take(body io.Reader) *schema.Problem {
 	problem := u.store(chunks, counted)
 	unwanted()
 	if problem != nil {
-		if problem.Code == clientGone {
+		if problem.Code == schema.ClientGone {
 			u.stopReading(counted)
 		} else if _, streaming := u.answer.(*stream); streaming && u.lines > 0 {
 			_ = u.end(problem) // now; if it cannot be sent, finish finds out
@@ -267,7 +267,7 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *schema.Probl
 		}
 		for {
 			if u.clientLeft() {
-				return schema.NewProblem(clientGone, "The client left before its upload was stored.")
+				return schema.NewProblem(schema.ClientGone, "The client left before its upload was stored.")
 			}
 			if len(chunk) == 0 {
 				break
@@ -301,7 +301,7 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *schema.Probl
 		}
 		u.extend()
 		if err := u.answer.flush(); err != nil {
-			return schema.NewProblem(clientGone, "The answer could not be sent.").Because(err)
+			return schema.NewProblem(schema.ClientGone, "The answer could not be sent.").Because(err)
 		}
 	}
 }
@@ -309,8 +309,8 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *schema.Probl
 // addressed returns a problem as the answer shows it.
 func (u *upload) addressed(p *schema.Problem) *schema.Problem {
 	q := *p
-	q.RequestID = exchangeOf(u.request.Context()).requestID
-	q.Type = BasePath(u.request.Context()) + q.Type
+	q.RequestID = front.ExchangeOf(u.request.Context()).RequestID
+	q.Type = front.BasePath(u.request.Context()) + q.Type
 	return &q
 }
 
@@ -328,8 +328,8 @@ func (u *upload) head(h http.Header) {
 
 // note writes into the log line how the upload went.
 func (u *upload) note(p *schema.Problem) {
-	x := exchangeOf(u.request.Context())
-	x.note(
+	x := front.ExchangeOf(u.request.Context())
+	x.Note(
 		slog.Int("accepted", u.accepted),
 		slog.Int("rejected", u.rejected),
 		slog.Int("truncated", u.cut),
@@ -338,6 +338,6 @@ func (u *upload) note(p *schema.Problem) {
 		slog.Int("backlog", u.writer.Backlog().Changes),
 	)
 	if p != nil {
-		x.code, x.cause = p.Code, p.Cause
+		x.Code, x.Cause = p.Code, p.Cause
 	}
 }

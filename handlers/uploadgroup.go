@@ -3,6 +3,7 @@ package handlers
 import (
 	"fmt"
 
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/overload"
@@ -66,7 +67,7 @@ func (u *upload) group(lines []rawLine) *schema.Problem {
 			}
 			if result.Err != nil {
 				p := refusedChange(result.Err)
-				exchangeOf(u.request.Context()).cause = p.Cause
+				front.ExchangeOf(u.request.Context()).Cause = p.Cause
 				line.Error = u.addressed(p)
 				line.Status = statusRejected
 				line.Version = ""

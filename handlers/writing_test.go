@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.org/conclave/documents"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
@@ -447,7 +448,7 @@ func TestReadOnly(t *testing.T) {
 // admin.
 func TestWriteScopes(t *testing.T) {
 	s := startWriting(t, writingOptions{
-		Options: Options{Keys: []Key{
+		Options: Options{Keys: []front.Key{
 			{
 				Name:   "s",
 				SHA256: sha256.Sum256([]byte("s")),

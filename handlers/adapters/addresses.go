@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/search/reply"
 )
 
@@ -23,7 +24,7 @@ func addressOf(r *http.Request, e handlers.Engine) addresses {
 	if r.TLS != nil {
 		scheme = "https://"
 	}
-	a := addresses{base: scheme + r.Host + handlers.BasePath(r.Context())}
+	a := addresses{base: scheme + r.Host + front.BasePath(r.Context())}
 	if of, ok := e.(interface{ OneOfSeveral() bool }); ok && of.OneOfSeveral() {
 		a.collection = collectionOf(e)
 	}

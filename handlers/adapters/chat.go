@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/ask"
@@ -33,7 +34,7 @@ func chat() []handlers.Adapter {
 			Method:  http.MethodPost,
 			Path:    path,
 			Scope:   schema.ScopeSearch,
-			Cost:    handlers.Searching(0),
+			Cost:    front.Searching(0),
 			Refusal: openAIError("model"),
 			Choose:  collectionsOfChat,
 			Serve:   serve,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
@@ -23,7 +24,7 @@ func dify() []handlers.Adapter {
 			Method:  http.MethodPost,
 			Path:    "/retrieval",
 			Scope:   schema.ScopeSearch,
-			Cost:    handlers.Searching(0),
+			Cost:    front.Searching(0),
 			Refusal: difyError,
 			Choose:  collectionOfDify,
 			Serve: serve(func(ctx context.Context, e handlers.Engine, in difyRequest) (difyRecords, error) {

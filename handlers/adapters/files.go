@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/fault"
@@ -43,7 +44,7 @@ func storeFiles(totals *countedFiles) []handlers.Adapter {
 	const one, many = "/v1/vector_stores/{collection}/files/{file}", "/v1/vector_stores/{collection}/files"
 	route := func(
 		method, path string,
-		cost handlers.Cost,
+		cost front.Cost,
 		do func(*http.Request, handlers.DocumentKeeper) (any, error),
 	) handlers.Adapter {
 		scope := schema.ScopeSearch
@@ -62,8 +63,8 @@ func storeFiles(totals *countedFiles) []handlers.Adapter {
 			},
 		}
 	}
-	reading := handlers.Answering(0)
-	writing := handlers.Storing()
+	reading := front.Answering(0)
+	writing := front.Storing()
 	upload := route(http.MethodPost, "/v1/files", writing, uploadFile)
 	upload.Files = true
 	return []handlers.Adapter{

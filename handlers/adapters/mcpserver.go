@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/storage"
@@ -30,7 +31,7 @@ func modelContext() []handlers.Adapter {
 			Method:    http.MethodPost,
 			Path:      "/mcp",
 			Scope:     schema.ScopeSearch,
-			Cost:      handlers.Searching(0),
+			Cost:      front.Searching(0),
 			BodyBytes: messageBytes,
 			Choose:    collectionOfCall,
 			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
@@ -155,7 +156,7 @@ func ServeTools(ctx context.Context, e handlers.Engine, collection string, in io
 // alone is an engine that one program has for itself.
 type alone struct{ handlers.Engine }
 
-func (alone) Costs(handlers.Cost) error { return nil }
+func (alone) Costs(front.Cost) error { return nil }
 
 func (alone) Encode(answer any, _ int) ([]byte, error) {
 	var b bytes.Buffer

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/search/fault"
@@ -41,7 +41,7 @@ func toolOf[In, Out any](
 	closed := false
 	shown := &mcp.Tool{Name: name, Description: description, InputSchema: schemaOf[In](), OutputSchema: schemaOf[Out](),
 		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
-	cost := handlers.Answering(toolCopies * bytes)
+	cost := front.Answering(toolCopies * bytes)
 	return tool{shown, func(ctx context.Context, t *tools, arguments []byte) (*mcp.CallToolResult, error) {
 		var in In
 		if err := parseArguments(arguments, shown.InputSchema.(*jsonschema.Schema).Required, &in); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/search"
@@ -26,7 +27,7 @@ func openAI() []handlers.Adapter {
 			Method:  http.MethodPost,
 			Path:    "/v1/embeddings",
 			Scope:   schema.ScopeEmbed,
-			Cost:    handlers.Answering(0),
+			Cost:    front.Answering(0),
 			Serve:   serve(embeddings),
 			Refusal: openAIError("model"),
 		},
@@ -34,7 +35,7 @@ func openAI() []handlers.Adapter {
 			Method:  http.MethodGet,
 			Path:    "/v1/models",
 			Scope:   schema.AnyKey,
-			Cost:    handlers.Answering(0),
+			Cost:    front.Answering(0),
 			Serve:   listModels,
 			Refusal: openAIError(""),
 		},
@@ -42,7 +43,7 @@ func openAI() []handlers.Adapter {
 			Method:  http.MethodGet,
 			Path:    "/v1/models/{model}",
 			Scope:   schema.AnyKey,
-			Cost:    handlers.Answering(0),
+			Cost:    front.Answering(0),
 			Serve:   showModel,
 			Refusal: openAIError("model"),
 		},
@@ -50,7 +51,7 @@ func openAI() []handlers.Adapter {
 			Method:  http.MethodPost,
 			Path:    "/v1/vector_stores/{collection}/search",
 			Scope:   schema.ScopeSearch,
-			Cost:    handlers.Searching(0),
+			Cost:    front.Searching(0),
 			Serve:   serve(findInStore),
 			Choose:  collectionInPath,
 			Refusal: openAIError("vector_store_id"),

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 	"example.org/conclave/search/lookup"
@@ -25,7 +26,7 @@ func rerankers() []handlers.Adapter {
 			Method:  http.MethodPost,
 			Path:    "/embed",
 			Scope:   schema.ScopeEmbed,
-			Cost:    handlers.Answering(0),
+			Cost:    front.Answering(0),
 			Serve:   serve(inferEmbeddings),
 			Refusal: inferenceError,
 		},
@@ -33,7 +34,7 @@ func rerankers() []handlers.Adapter {
 			Method:  http.MethodPost,
 			Path:    "/rerank",
 			Scope:   schema.ScopeEmbed,
-			Cost:    handlers.Answering(0),
+			Cost:    front.Answering(0),
 			Serve:   serve(inferRanks),
 			Refusal: inferenceError,
 		},
@@ -45,7 +46,7 @@ func rerankers() []handlers.Adapter {
 				Method: http.MethodPost,
 				Path:   path,
 				Scope:  schema.ScopeEmbed,
-				Cost:   handlers.Answering(0),
+				Cost:   front.Answering(0),
 				Serve:  serve(rerank),
 				Refusal: func(p *schema.Problem) (int, any) {
 					return p.Status, cohereRefusal{p.Detail}

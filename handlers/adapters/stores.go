@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/collections"
 
@@ -18,7 +19,7 @@ func stores(totals *countedFiles) []handlers.Adapter {
 	route := func(
 		method, path string,
 		scope schema.Scope,
-		cost handlers.Cost,
+		cost front.Cost,
 		do func(*http.Request, handlers.Manager) (any, error),
 	) handlers.Adapter {
 		return handlers.Adapter{
@@ -30,9 +31,9 @@ func stores(totals *countedFiles) []handlers.Adapter {
 		}
 	}
 	return []handlers.Adapter{
-		route(http.MethodGet, "/v1/vector_stores", schema.ScopeSearch, handlers.Answering(0), listStores(totals)),
-		route(http.MethodPost, "/v1/vector_stores", schema.ScopeAdmin, handlers.Storing(), createStore),
-		route(http.MethodDelete, "/v1/vector_stores/{collection}", schema.ScopeAdmin, handlers.Storing(),
+		route(http.MethodGet, "/v1/vector_stores", schema.ScopeSearch, front.Answering(0), listStores(totals)),
+		route(http.MethodPost, "/v1/vector_stores", schema.ScopeAdmin, front.Storing(), createStore),
+		route(http.MethodDelete, "/v1/vector_stores/{collection}", schema.ScopeAdmin, front.Storing(),
 			func(r *http.Request, m handlers.Manager) (any, error) {
 				name := r.PathValue("collection")
 				err := m.RemoveCollection(name)

@@ -95,3 +95,14 @@ func Sentence(s string) string {
 	}
 	return strings.TrimSuffix(s, ".") + "."
 }
+
+// Internal returns the problem of an error that no caller is told of (500).
+func Internal(err error) *Problem {
+	return NewProblem(
+		"internal",
+		"The server failed in a way that it did not expect; its log has the cause under this request id.",
+	).Because(err)
+}
+
+// ClientGone is the code of a request whose caller disconnected, or stopped reading, before the whole answer was sent.
+const ClientGone = "client_gone"

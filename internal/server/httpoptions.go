@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers"
 	"example.org/conclave/handlers/adapters"
+	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/capacity"
 	"example.org/conclave/internal/collections"
@@ -74,9 +75,9 @@ func newAPI(
 }
 
 // keysOf returns the API keys of the configuration, which configs has checked. It fails if a filter cannot be parsed.
-func keysOf(auth configs.Auth) (out []handlers.Key, err error) {
+func keysOf(auth configs.Auth) (out []front.Key, err error) {
 	for _, k := range auth.Keys {
-		key := handlers.Key{
+		key := front.Key{
 			Name: k.Name, Expires: k.Expires, Collections: k.Collections, RequestsASecond: k.RequestsASecond,
 			Quotas:          collections.Quotas{Passages: k.Quotas.Passages, Bytes: int64(k.Quotas.Bytes)},
 			MostCollections: k.Quotas.Collections,

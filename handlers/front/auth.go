@@ -1,4 +1,4 @@
-package handlers
+package front
 
 import (
 	"context"
@@ -34,11 +34,11 @@ type Key struct {
 	Quotas          collections.Quotas
 	MostCollections int
 
-	pace *pace
+	Pace *Pace
 }
 
-// isFor reports whether the key may be used for a collection.
-func (k *Key) isFor(collection string) bool {
+// IsFor reports whether the key may be used for a collection.
+func (k *Key) IsFor(collection string) bool {
 	matches := func(pattern string) bool {
 		ok, err := path.Match(pattern, collection)
 		return ok && err == nil
@@ -46,12 +46,12 @@ func (k *Key) isFor(collection string) bool {
 	return len(k.Collections) == 0 || slices.ContainsFunc(k.Collections, matches)
 }
 
-// isBound reports whether the key is limited to some collections (Collections) or to some passages (Filter).
-func (k *Key) isBound() bool { return len(k.Collections) > 0 || !k.Filter.Empty() }
+// IsBound reports whether the key is limited to some collections (Collections) or to some passages (Filter).
+func (k *Key) IsBound() bool { return len(k.Collections) > 0 || !k.Filter.Empty() }
 
-// hasBoundKeys reports whether any key of the server is limited to some collections or passages (isBound).
-func (a *API) hasBoundKeys() bool {
-	return slices.ContainsFunc(a.options.Keys, func(k Key) bool { return k.isBound() })
+// HasBoundKeys reports whether any key of the server is limited to some collections or passages (IsBound).
+func (g *Gate) HasBoundKeys() bool {
+	return slices.ContainsFunc(g.options.Keys, func(k Key) bool { return k.IsBound() })
 }
 
 // allows reports whether the key has this scope; an admin key has all, and AnyKey is had by every key.
@@ -59,25 +59,25 @@ func (k *Key) allows(scope schema.Scope) bool {
 	return scope == schema.AnyKey || slices.Contains(k.Scopes, scope) || slices.Contains(k.Scopes, schema.ScopeAdmin)
 }
 
-// identify wraps next in middleware that puts the caller's key into the request's exchange, and its name and what it
+// Identify wraps next in middleware that puts the caller's key into the request's exchange, and its name and what it
 // may see into the context. It refuses no request, even with a wrong key: the rate limit counts those too, and some
 // paths need no key (require).
-func (a *API) identify(next http.Handler) http.Handler {
-	if len(a.options.Keys) == 0 {
+func (g *Gate) Identify(next http.Handler) http.Handler {
+	if len(g.options.Keys) == 0 {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := exchangeOf(r.Context())
-		x.key, x.keyProblem = a.presentedKey(r)
-		if x.key != nil {
-			r = r.WithContext(identity.WithName(identity.Restrict(r.Context(), x.key.Filter), x.key.Name))
+		x := ExchangeOf(r.Context())
+		x.Key, x.keyProblem = g.presentedKey(r)
+		if x.Key != nil {
+			r = r.WithContext(identity.WithName(identity.Restrict(r.Context(), x.Key.Filter), x.Key.Name))
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
 // presentedKey returns the key that the request's headers name, or the problem of a missing, unknown or expired one.
-func (a *API) presentedKey(r *http.Request) (*Key, *schema.Problem) {
+func (g *Gate) presentedKey(r *http.Request) (*Key, *schema.Problem) {
 	text, problem := credential(r)
 	if problem != nil {
 		return nil, problem
@@ -86,15 +86,15 @@ func (a *API) presentedKey(r *http.Request) (*Key, *schema.Problem) {
 	// that the time taken says nothing about how far a guess was right.
 	sum := sha256.Sum256([]byte(text))
 	var found *Key
-	for i := range a.options.Keys {
-		if subtle.ConstantTimeCompare(sum[:], a.options.Keys[i].SHA256[:]) == 1 {
-			found = &a.options.Keys[i]
+	for i := range g.options.Keys {
+		if subtle.ConstantTimeCompare(sum[:], g.options.Keys[i].SHA256[:]) == 1 {
+			found = &g.options.Keys[i]
 		}
 	}
 	switch {
 	case found == nil:
 		return nil, unauthorized(schema.InvalidToken, "This key is not known here.")
-	case !found.Expires.IsZero() && a.options.Now().After(found.Expires):
+	case !found.Expires.IsZero() && g.options.Now().After(found.Expires):
 		return nil, unauthorized(
 			schema.InvalidToken,
 			fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)),
@@ -133,24 +133,24 @@ func unauthorized(reason, detail string) *schema.Problem {
 	return p
 }
 
-// require returns nil if the caller may use operations of this scope, otherwise the problem to answer with (401 or
+// Require returns nil if the caller may use operations of this scope, otherwise the problem to answer with (401 or
 // 403).
-func (a *API) require(ctx context.Context, scope schema.Scope) *schema.Problem {
-	if scope == schema.Public || len(a.options.Keys) == 0 {
+func (g *Gate) Require(ctx context.Context, scope schema.Scope) *schema.Problem {
+	if scope == schema.Public || len(g.options.Keys) == 0 {
 		return nil
 	}
-	x := exchangeOf(ctx)
-	if x.key == nil {
+	x := ExchangeOf(ctx)
+	if x.Key == nil {
 		return x.keyProblem
 	}
-	if !x.key.allows(scope) {
+	if !x.Key.allows(scope) {
 		p := schema.NewProblem(
 			"insufficient_scope",
 			fmt.Sprintf(
 				"This needs a key with the scope %q; the key %q has %s.",
 				scope,
-				x.key.Name,
-				scopeList(x.key.Scopes),
+				x.Key.Name,
+				scopeList(x.Key.Scopes),
 			),
 		)
 		p.Challenge = fmt.Sprintf(`Bearer realm="conclave", error="insufficient_scope", scope=%q`, scope)

@@ -1,9 +1,7 @@
-package handlers
+package front
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -19,33 +17,31 @@ import (
 // BasePath returns the path under which a request's caller reaches the server, such as
 // /conclave; "" is none.
 func BasePath(ctx context.Context) string {
-	return exchangeOf(ctx).base
+	return ExchangeOf(ctx).base
 }
 
-// underBasePath takes the path off that the server is reached under.
-func (a *API) underBasePath(proxies []netip.Prefix) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			base := a.options.BasePath
-			if addressed := forwardedPrefix(r, proxies); addressed != "" {
-				base = addressed
-			}
-			if base == "" {
-				next.ServeHTTP(w, r)
-				return
-			}
-			r, x := withExchange(r)
-			x.base = base
-			if r.URL.Path == base {
-				// What the page there loads lies beside it.
-				to := url.URL{Path: base + "/", RawQuery: r.URL.RawQuery}
-				http.Redirect(w, r, to.String(), http.StatusPermanentRedirect)
-				return
-			}
-			r.URL = withoutPrefix(r.URL, base)
+// UnderBasePath takes the path off that the server is reached under.
+func (g *Gate) UnderBasePath(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		base := g.options.BasePath
+		if addressed := forwardedPrefix(r, g.options.Proxies); addressed != "" {
+			base = addressed
+		}
+		if base == "" {
 			next.ServeHTTP(w, r)
-		})
-	}
+			return
+		}
+		r, x := WithExchange(r)
+		x.base = base
+		if r.URL.Path == base {
+			// What the page there loads lies beside it.
+			to := url.URL{Path: base + "/", RawQuery: r.URL.RawQuery}
+			http.Redirect(w, r, to.String(), http.StatusPermanentRedirect)
+			return
+		}
+		r.URL = withoutPrefix(r.URL, base)
+		next.ServeHTTP(w, r)
+	})
 }
 
 // withoutPrefix returns an address without the base path, if it begins with that.
@@ -94,28 +90,4 @@ func IsBasePath(text string) bool {
 		}
 	}
 	return true
-}
-
-// linked returns a page whose links to this server begin with the base path.
-func linked(page []byte, base string) []byte {
-	if base == "" {
-		return page
-	}
-	for _, attribute := range []string{"href", "src", "action"} {
-		page = bytes.ReplaceAll(page, []byte(attribute+`="/`), []byte(attribute+`="`+base+"/"))
-	}
-	return page
-}
-
-// describedAt returns the OpenAPI document whose server is the base path.
-func describedAt(document []byte, base string) ([]byte, error) {
-	if base == "" {
-		return document, nil
-	}
-	for _, root := range []string{`"url":"/"`, `"url": "/"`, "url: /\n", "url: /}"} {
-		if end := strings.TrimPrefix(root[len(root)-1:], "/"); bytes.Count(document, []byte(root)) == 1 {
-			return bytes.Replace(document, []byte(root), []byte(root[:len(root)-len(end)-1]+base+end), 1), nil
-		}
-	}
-	return nil, fmt.Errorf("the document names no server that is reached under %s", base)
 }

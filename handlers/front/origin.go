@@ -1,4 +1,4 @@
-package handlers
+package front
 
 import (
 	"fmt"
@@ -21,15 +21,15 @@ import (
 // browser marks as coming from another origin is refused always, unless the
 // origin is on the list.
 
-// checkHost refuses foreign names in Host while no keys are configured. An
+// CheckHost refuses foreign names in Host while no keys are configured. An
 // address cannot be rebound, so the one that the connection came in on passes.
-func (a *API) checkHost(next http.Handler) http.Handler {
-	if len(a.options.Keys) > 0 || slices.Contains(a.options.AllowedHosts, "*") {
+func (g *Gate) CheckHost(next http.Handler) http.Handler {
+	if len(g.options.Keys) > 0 || slices.Contains(g.options.AllowedHosts, "*") {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !a.ownHost(r) {
-			writeProblem(w, r, schema.NewProblem("foreign_host", fmt.Sprintf(
+		if !g.ownHost(r) {
+			WriteProblem(w, r, schema.NewProblem("foreign_host", fmt.Sprintf(
 				"Host is %s. Without keys it has to be localhost, a loopback address or a name in server.allowed_hosts.",
 				wording.Quote(r.Host),
 			)))
@@ -39,7 +39,7 @@ func (a *API) checkHost(next http.Handler) http.Handler {
 	})
 }
 
-func (a *API) ownHost(r *http.Request) bool {
+func (g *Gate) ownHost(r *http.Request) bool {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -48,7 +48,7 @@ func (a *API) ownHost(r *http.Request) bool {
 	if host == "localhost" {
 		return true
 	}
-	for _, allowed := range a.options.AllowedHosts {
+	for _, allowed := range g.options.AllowedHosts {
 		if strings.EqualFold(host, allowed) {
 			return true
 		}
@@ -69,11 +69,11 @@ func (a *API) ownHost(r *http.Request) bool {
 	return err == nil && at.Addr().Unmap() == address
 }
 
-// checkOrigin refuses what a browser sends on behalf of a page elsewhere.
+// CheckOrigin refuses what a browser sends on behalf of a page elsewhere.
 // net/http's check lets GET through, since a GET changes nothing; here it runs
 // models, so only a person's own navigation (a link to /docs) is let through.
-func (a *API) checkOrigin(next http.Handler) http.Handler {
-	if slices.Contains(a.options.CORSOrigins, "*") {
+func (g *Gate) CheckOrigin(next http.Handler) http.Handler {
+	if slices.Contains(g.options.CORSOrigins, "*") {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -84,8 +84,8 @@ func (a *API) checkOrigin(next http.Handler) http.Handler {
 		}
 		probe := *r
 		probe.Method = http.MethodPost
-		if err := a.crossOrigin.Check(&probe); err != nil {
-			writeProblem(w, r, schema.NewProblem("foreign_origin", fmt.Sprintf(
+		if err := g.crossOrigin.Check(&probe); err != nil {
+			WriteProblem(w, r, schema.NewProblem("foreign_origin", fmt.Sprintf(
 				"A page of another origin (%s) may not call this server; server.cors_origins lists those that may.",
 				wording.Quote(r.Header.Get("Origin")),
 			)).Because(err))
@@ -109,38 +109,26 @@ func newCrossOrigin(origins []string) (*http.CrossOriginProtection, error) {
 	return protection, nil
 }
 
-// allowCORS answers preflight requests of the listed origins and lets their
+// AllowCORS answers preflight requests of the listed origins and lets their
 // pages read answers. Without a list there is no CORS at all.
-func (a *API) allowCORS(next http.Handler) http.Handler {
-	if len(a.options.CORSOrigins) == 0 {
+func (g *Gate) AllowCORS(next http.Handler) http.Handler {
+	if len(g.options.CORSOrigins) == 0 {
 		return next // an empty list would mean everybody to the library
 	}
 	return cors.Handler(cors.Options{
-		AllowedOrigins: a.options.CORSOrigins,
+		AllowedOrigins: g.options.CORSOrigins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
 		// Any: clients of OpenAI's interface send some of their own (X-Stainless-Lang), and
 		// what a listed origin sends is no worse for its name.
 		AllowedHeaders: []string{"*"},
-		ExposedHeaders: []string{
-			backlogHeader,
-			acceptedHeader,
-			rejectedHeader,
-			"ETag",
-			"Location",
-			"Retry-After",
-			"Server-Timing",
-			"X-Request-ID",
-			"X-RateLimit-Limit",
-			"X-RateLimit-Remaining",
-			"X-RateLimit-Reset",
-		},
-		MaxAge: 600,
+		ExposedHeaders: g.options.ExposedHeaders,
+		MaxAge:         600,
 	})(next)
 }
 
-// secure sets the headers that keep a browser from doing more with an answer
+// Secure sets the headers that keep a browser from doing more with an answer
 // than showing it.
-func secure(next http.Handler) http.Handler {
+func Secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")

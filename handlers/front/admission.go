@@ -1,0 +1,253 @@
+package front
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"example.org/conclave/handlers/schema"
+	"example.org/conclave/internal/overload"
+)
+
+// Admission lets requests in: it gives them places, and memory for their bodies and answers.
+type Admission struct {
+	control      *overload.Control
+	AnswerMemory *overload.AnswerMemory
+	bodyMemory   *semaphore.Weighted // bytes of bodies that are being read
+	bodyBytes    int64               // all that bodies may take
+}
+
+// NewAdmission returns an admission by control in which all answers and all bodies together may take so many bytes.
+func NewAdmission(control *overload.Control, answerBytes, bodyBytes int64) *Admission {
+	return &Admission{
+		control, overload.NewAnswerMemory(answerBytes, control.Most()), semaphore.NewWeighted(bodyBytes), bodyBytes,
+	}
+}
+
+// admitted is what one request occupies of the server: its place, and memory for its body and answer. It has a lock
+// because a tool is called in another goroutine than the one that serves the request.
+type admitted struct {
+	Mu        sync.Mutex
+	place     *overload.Place // nil: it has none
+	bodyBytes int64
+	Room      overload.Share // of its answer
+	Extra     int            // bytes of the answer for which no memory was taken yet
+}
+
+// SetExtra sets the bytes of the answer, as c states them, for which the engine takes no memory.
+func (held *admitted) SetExtra(c Cost) {
+	held.Mu.Lock()
+	defer held.Mu.Unlock()
+	held.Extra = c.bytes
+}
+
+// CurrentPlace returns the place that the request holds; nil: none.
+func (held *admitted) CurrentPlace() *overload.Place {
+	held.Mu.Lock()
+	defer held.Mu.Unlock()
+	return held.place
+}
+
+// exchangePlace gives the request's place back, if it has one, and takes another. It returns the error of take; the
+// request then has none.
+func (held *admitted) exchangePlace(take func() (*overload.Place, error)) (err error) {
+	held.Mu.Lock()
+	defer held.Mu.Unlock()
+	if held.place != nil {
+		held.place.Leave()
+	}
+	held.place, err = take()
+	return err
+}
+
+// AdmitSearch admits a search of this cost that must be answered before its deadline, and returns nil, or the problem
+// that refuses it (429). It never waits: waiting would only hide the load from the caller.
+func (a *Admission) AdmitSearch(ctx context.Context, cost int, deadline time.Time) *schema.Problem {
+	return a.refusedBy(ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Place, error) {
+		return a.control.AdmitOf(ExchangeOf(ctx).Group, cost, deadline)
+	}))
+}
+
+// HoldPlaces admits a request of this cost without a deadline, and returns nil, or the problem that refuses it (429).
+func (a *Admission) HoldPlaces(ctx context.Context, cost int) *schema.Problem {
+	return a.refusedBy(ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Place, error) {
+		return a.control.HoldOf(ExchangeOf(ctx).Group, cost)
+	}))
+}
+
+// RefusedNow returns the problem that would refuse a request of this group now, so that its body need not be read; nil:
+// it would be admitted. searches says that the request is a search. It takes no place.
+func (a *Admission) RefusedNow(group string, searches bool) *schema.Problem {
+	if searches {
+		return a.refusedBy(a.control.Room(group))
+	}
+	place, err := a.control.HoldOf(group, 1)
+	if err == nil {
+		place.Leave()
+	}
+	return a.refusedBy(err)
+}
+
+// refusedBy returns the problem of an *overload.Refusal (429, with Retry-After); nil for other errors and for nil. With
+// a refusal it also cuts off answers that keep a place while their clients read slowly.
+func (a *Admission) refusedBy(err error) *schema.Problem {
+	var refusal *overload.Refusal
+	if !errors.As(err, &refusal) {
+		return nil
+	}
+	a.AnswerMemory.GiveUpPlaces()
+	p := schema.NewProblem("too_many_requests", schema.Sentence(refusal.Error()))
+	p.RetryAfter = int(refusal.After / time.Second)
+	return p
+}
+
+// TakeBodyMemory takes memory for more bytes of the request's body before they are read. It returns nil, or the problem
+// that all memory for bodies is taken (429). It does not wait.
+func (a *Admission) TakeBodyMemory(ctx context.Context, more int) *schema.Problem {
+	if !a.bodyMemory.TryAcquire(int64(more)) {
+		a.AnswerMemory.GiveUpPlaces()
+		return schema.NewProblem("too_many_requests", "The bodies that are being read take all the memory that there is for them.")
+	}
+	held := &ExchangeOf(ctx).Admitted
+	held.Mu.Lock()
+	defer held.Mu.Unlock()
+	held.bodyBytes += int64(more)
+	return nil
+}
+
+// TakeValueMemory counts what a body's values take in memory: at most all that there is for bodies,
+// which one that takes more has for itself then.
+func (a *Admission) TakeValueMemory(ctx context.Context, values int) *schema.Problem {
+	held := &ExchangeOf(ctx).Admitted
+	held.Mu.Lock()
+	left := a.bodyBytes - held.bodyBytes
+	held.Mu.Unlock()
+	return a.TakeBodyMemory(ctx, int(min(int64(min(values, schema.MaxValues)*valueBytes), left)))
+}
+
+// valueBytes is what a value takes in memory, about, once it is parsed: an interface, a
+// place in a map with its key, or a short list.
+const valueBytes = 128
+
+// ReleaseWork gives back what a request held until its answer was made: its place and its
+// body. How slowly the answer is read does not concern others then.
+func (a *Admission) ReleaseWork(ctx context.Context) {
+	held := &ExchangeOf(ctx).Admitted
+	held.Mu.Lock()
+	defer held.Mu.Unlock()
+	if held.place != nil {
+		held.place.Leave()
+	}
+	a.bodyMemory.Release(held.bodyBytes)
+	held.place, held.bodyBytes = nil, 0
+}
+
+// ReleaseAll gives back all that a request holds.
+func (a *Admission) ReleaseAll(ctx context.Context) {
+	a.ReleaseWork(ctx)
+	a.ReleaseAnswer(ctx)
+}
+
+// AnswerMemoryOf waits until there is memory for a request's answer that takes so many bytes,
+// and those that it takes beside.
+func (a *Admission) AnswerMemoryOf(r *http.Request) func(context.Context, int) error {
+	return func(ctx context.Context, bytes int) error {
+		held := &ExchangeOf(r.Context()).Admitted
+		held.Mu.Lock()
+		place := held.place
+		beside := held.Extra
+		had := held.Room.Bytes() > 0
+		held.Mu.Unlock()
+		if had { // it does not wait with what others may wait for
+			return a.widen(held, held.Room.Bytes()+int64(bytes))
+		}
+		took, err := a.waitForMemory(ctx, r, place, bytes+beside)
+		held.Mu.Lock()
+		defer held.Mu.Unlock()
+		held.Room = took
+		return err
+	}
+}
+
+// widen grows the memory of an answer that has some to so many bytes, unless it has more.
+func (a *Admission) widen(held *admitted, bytes int64) error {
+	held.Mu.Lock()
+	defer held.Mu.Unlock()
+	if bytes > held.Room.Bytes() && !a.AnswerMemory.Resize(&held.Room, bytes) {
+		return NoMemoryLeft()
+	}
+	return nil
+}
+
+// WidenTo grows the memory of the answer to a request to so many bytes and what sending takes.
+func (a *Admission) WidenTo(r *http.Request, bytes int) error {
+	return a.widen(&ExchangeOf(r.Context()).Admitted, int64(bytes)+overload.Overhead(r))
+}
+
+// waitForMemory waits until there is memory for an answer that takes so many bytes. place is
+// the caller's; nil: it has none.
+func (a *Admission) waitForMemory(
+	ctx context.Context,
+	r *http.Request,
+	place *overload.Place,
+	bytes int,
+) (overload.Share, error) {
+	whole := int64(bytes) + overload.Overhead(r)
+	places := 0
+	if place != nil {
+		places = place.Cost()
+		defer place.Idle()()
+	}
+	took, err := a.AnswerMemory.Take(ctx, whole, places)
+	switch {
+	case errors.Is(err, overload.ErrTooLarge):
+		return took, schema.NewProblem(
+			"answer_too_large",
+			fmt.Sprintf(
+				"The answer takes %d bytes while it is made, which is more than the memory for answers (limits.memory): ask for less at once.",
+				whole,
+			),
+		)
+	case errors.Is(err, overload.ErrCrowded):
+		return took, NoMemoryLeft()
+	case errors.Is(err, context.DeadlineExceeded):
+		return took, schema.NewProblem(
+			"deadline",
+			"The answers that are being sent take all the memory that there is for them (limits.memory), and none came free in time.",
+		).Because(err)
+	}
+	return took, err
+}
+
+func NoMemoryLeft() *schema.Problem {
+	return schema.NewProblem(
+		"too_many_requests",
+		"The answers that are being sent take all the memory that there is for them (limits.memory).",
+	)
+}
+
+// Shrink gives back what an answer does not need once it is written as JSON. Where it
+// needs more than was taken, and there is no more, it is a problem.
+func (a *Admission) Shrink(r *http.Request, text []byte) *schema.Problem {
+	held := &ExchangeOf(r.Context()).Admitted
+	held.Mu.Lock()
+	defer held.Mu.Unlock()
+	if !a.AnswerMemory.Resize(&held.Room, int64(len(text))+overload.Overhead(r)) {
+		return NoMemoryLeft()
+	}
+	return nil
+}
+
+// ReleaseAnswer gives back the memory of an answer that has been sent.
+func (a *Admission) ReleaseAnswer(ctx context.Context) {
+	held := &ExchangeOf(ctx).Admitted
+	held.Mu.Lock()
+	defer held.Mu.Unlock()
+	a.AnswerMemory.GiveBack(held.Room)
+	held.Room = overload.Share{}
+}

@@ -1,0 +1,45 @@
+// Package front is what every request passes before its route: the Gate, which looks at host, origin, key and rate; the
+// Admission, which gives it a place and memory or refuses it; and the Exchange, which is what is known about one
+// request. What a route costs is stated as a Cost.
+package front
+
+import (
+	"net/http"
+	"net/netip"
+	"time"
+
+	"example.org/conclave/internal/overload"
+)
+
+// GateOptions say which requests a gate lets through.
+type GateOptions struct {
+	Keys           []Key    // the API keys; without any, everybody may call
+	AllowedHosts   []string // names that Host may have while there are no keys; "*": any
+	CORSOrigins    []string // the origins whose pages may call; "*": all
+	ExposedHeaders []string // of answers, which pages of these origins may read
+	BasePath       string   // the path under which callers reach the server, such as /conclave; "": none
+	Proxies        []netip.Prefix
+	RateRequests   int // of one key or address in a RateWindow; 0: any number
+	RateWindow     time.Duration
+	Now            func() time.Time
+}
+
+// Gate looks at each request before its route does: its host, origin, key and rate, and the path that proxies take off.
+type Gate struct {
+	options     GateOptions
+	crossOrigin *http.CrossOriginProtection
+	connections *overload.Connections
+}
+
+// NewGate returns a gate. Its errors are mistakes in the options.
+func NewGate(o GateOptions, connections *overload.Connections) (*Gate, error) {
+	crossOrigin, err := newCrossOrigin(o.CORSOrigins)
+	if err != nil {
+		return nil, err
+	}
+	for i := range o.Keys {
+		o.Keys[i].Pace = &Pace{}
+		o.Keys[i].Pace.Set(o.Keys[i].RequestsASecond)
+	}
+	return &Gate{o, crossOrigin, connections}, nil
+}

@@ -1,0 +1,28 @@
+package front
+
+import (
+	"sync"
+)
+
+// heldTurn is the processor that a call keeps for several pieces of work (holdTurn). It has a lock because a tool of
+// MCP gives it back and takes it again in another goroutine than the one that serves the request.
+type heldTurn struct {
+	Mu   sync.Mutex
+	Done func() // gives the processor back; nil: the call has none now
+	Held bool   // between holdTurn and letGo: the call gets a processor again after each pause
+}
+
+// IsHeld reports whether the call has a processor now.
+func (t *heldTurn) IsHeld() bool {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	return t.Done != nil
+}
+
+// GiveBack gives the processor back, if there is one. mu must be held.
+func (t *heldTurn) GiveBack() {
+	if t.Done != nil {
+		t.Done()
+		t.Done = nil
+	}
+}

@@ -1,0 +1,42 @@
+package front
+
+import (
+	"sync"
+	"time"
+)
+
+// Pace lets so many requests through in a second, on the mean, and up to a second's at once. Its zero
+// value lets all through.
+type Pace struct {
+	mu   sync.Mutex
+	rate float64 // of requests a second; 0: no bound
+	left float64
+	at   time.Time // when left was as it is
+}
+
+// Set sets how many requests a second there may be; 0: any number.
+func (p *Pace) Set(rate float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rate = rate
+	p.left = max(rate, 1)
+	p.at = time.Time{}
+}
+
+// Take takes one request, or returns when there may be the next.
+func (p *Pace) Take(now time.Time) (wait time.Duration, rate float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rate <= 0 {
+		return 0, 0
+	}
+	if !p.at.IsZero() {
+		p.left = min(p.left+p.rate*now.Sub(p.at).Seconds(), max(p.rate, 1))
+	}
+	p.at = now
+	if p.left < 1 {
+		return time.Duration((1 - p.left) / p.rate * float64(time.Second)), p.rate
+	}
+	p.left--
+	return 0, p.rate
+}
