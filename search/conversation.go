@@ -2,26 +2,119 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"time"
 
 	"example.org/conclave/internal/identity"
+	"example.org/conclave/internal/talk"
+	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/question"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/reply"
-) // askInConversation puts an inquiry to its sources, and at the same time the same question behind those before it
-// where there are any; behind "" is none.
+)
+
+// topicsHeld is how many topics a line-up remembers: of as many messages of conversations.
+const topicsHeld = 4096
+
+// topics are those of the conversations that a line-up was asked lately.
+type topics struct {
+	mu    sync.Mutex
+	known map[string]answering.Topic // at most topicsHeld
+}
+
+// get returns the topic of a key; found is false if none is held.
+func (t *topics) get(key string) (topic answering.Topic, found bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	topic, found = t.known[key]
+	return topic, found
+}
+
+// put keeps a topic. It forgets all others where there are too many.
+func (t *topics) put(key string, topic answering.Topic) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil || len(t.known) >= topicsHeld {
+		t.known = make(map[string]answering.Topic)
+	}
+	t.known[key] = topic
+}
+
+// findTopic returns what messages of a user are about: where the first passage is of that answers the last of them,
+// which is asked about the topic of those before it. The zero Topic if there are none, or none of them was answered.
+func (l *lineUp) findTopic(
+	ctx context.Context,
+	q *sources.Inquiry,
+	view *snapshot.Pinned,
+	messages []string,
+) answering.Topic {
+	if len(messages) == 0 || ctx.Err() != nil {
+		return answering.Topic{}
+	}
+	by := identity.Of(ctx)
+	key, err := json.Marshal([]any{
+		by.Name, by.Restriction, view.Generation(), q.Filter, q.Filter.Must, q.Filter.MustNot, messages,
+	})
+	if err != nil {
+		return answering.Topic{}
+	}
+	if topic, found := l.topics.get(string(key)); found {
+		return topic
+	}
+	last := len(messages) - 1
+	before := l.findTopic(ctx, q, view, messages[:last])
+	topic, err := l.topicOf(ctx, q, view, before, messages)
+	if err != nil {
+		return before
+	}
+	if ctx.Err() == nil {
+		l.topics.put(string(key), topic)
+	}
+	return topic
+}
+
+// topicOf returns where the first passage is of that answers the last of messages, asked about the topic before it:
+// before if the collection may not answer it.
+func (l *lineUp) topicOf(
+	ctx context.Context,
+	q *sources.Inquiry,
+	view *snapshot.Pinned,
+	before answering.Topic,
+	messages []string,
+) (answering.Topic, error) {
+	last := len(messages) - 1
+	if talk.Classify(messages[last], last > 0) != talk.Question {
+		return before, nil
+	}
+	p, err := l.plan(&Request{Question: messages[last], Filter: q.Filter})
+	if err != nil {
+		return before, err
+	}
+	p.Inquiry.Filter = q.Filter // with what passages must have
+	p.Inquiry.Before = messages[:last]
+	o := l.askInConversation(ctx, p.Inquiry, before, view.Separate())
+	a, err := l.rank(ctx, Caller{}, p, o, o.found.All)
+	if err != nil {
+		return before, err
+	}
+	defer a.Done()
+	return a.Topic(ctx, before)
+}
+
+// askInConversation puts an inquiry to its sources, and at the same time the same question with what was said before
+// it where anything was: with the title of the topic, and if that has none behind the messages before it.
 func (l *lineUp) askInConversation(
 	ctx context.Context,
 	q sources.Inquiry,
-	behind string,
+	about answering.Topic,
 	view *snapshot.Pinned,
 ) *outcome {
 	ask := func(q sources.Inquiry) *outcome {
-		o := &outcome{}
+		o := &outcome{about: about}
 		if q.Correct &&
 			!identity.IsRestricted(ctx) { // what is said of it may be words of passages that are not seen
 			speller := question.Speller{Run: l.panel.Run, Language: l.language}
@@ -30,6 +123,14 @@ func (l *lineUp) askInConversation(
 		q.Words, o.synonyms = question.AddSynonyms(q.Question, l.defaults.Synonyms)
 		o.found = l.panel.Ask(ctx, q, view)
 		return o
+	}
+	behind := ""
+	if len(q.Before) > 0 {
+		focuser := question.Focuser{Panel: l.panel}
+		behind = focuser.Join(q.Before, q.Question)
+		if about.Title != "" {
+			behind = q.Question + " (" + about.Title + ")"
+		}
 	}
 	var running sync.WaitGroup
 	var earlier *outcome

@@ -1,16 +1,24 @@
 package search
 
 import (
+	"context"
+	"fmt"
+	"maps"
 	"math"
+	"reflect"
+	"slices"
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/conditions"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/identity"
 	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/reply"
 )
 
 // TestEarlierMessagesAddUp: with messages before it, a passage's score is that of the question by itself,
-// and with the weight of its length how far that of all messages together lies above the least; the
+// and with the weight of its length how far that with the title of the earlier answer lies above the least; the
 // contributions add up. (Of the other methods, the weights and ranks are those among all candidates.)
 func TestEarlierMessagesAddUp(t *testing.T) {
 	s, _, _ := lateStage()
@@ -30,7 +38,8 @@ func TestEarlierMessagesAddUp(t *testing.T) {
 			}
 			return out
 		}
-		alone, behind := scores(last), scores(before+" "+last)
+		about := s.ask(t, Request{Question: before}).Results[0].Title
+		alone, behind := scores(last), scores(last+" ("+about+")")
 		r := all
 		r.Messages = []Message{{"user", before}, {"assistant", "Fish."}, {"user", last}}
 		got := s.ask(t, r)
@@ -68,6 +77,69 @@ func TestEarlierMessagesAddUp(t *testing.T) {
 		}
 		if !moved {
 			t.Errorf("%s: the messages before say the same of all passages", method)
+		}
+	}
+}
+
+// TestTopicIsOfADocument: the passages of the document that the earlier message was answered from have 0.7 of the
+// spread of the first 50 more than the title says, those of other documents and of none do not, and a repeated
+// conversation is answered alike.
+func TestTopicIsOfADocument(t *testing.T) {
+	s, _, _ := lateStage()
+	for i := range s.library.shelf.passages[:40] { // the others are of no document
+		s.library.shelf.passages[i].ID = fmt.Sprintf("b%02d#%d", i/4, i%4+1)
+	}
+	before, last := "what do red cats eat", "and green birds?"
+	first := s.ask(t, Request{Question: before}).Results[0]
+	document, _, ok := corpus.SplitPassageID(first.ID)
+	if !ok {
+		t.Fatalf("%s is of no document: the test needs another question", first.ID)
+	}
+	all := Request{Fusion: methodsOf(fusion.MethodSum), Normalisation: "raw", K: 60, Candidates: 60}
+	scores := func(question string) map[string]float64 {
+		r := all
+		r.Question = question
+		out := map[string]float64{}
+		for _, x := range s.ask(t, r).Results {
+			out[x.ID] = x.Score
+		}
+		return out
+	}
+	alone, about := scores(last), scores(last+" ("+first.Title+")")
+	sorted := slices.Sorted(maps.Values(alone))
+	slices.Reverse(sorted)
+	spread := sorted[0] - sorted[49]
+	least := slices.Min(slices.Collect(maps.Values(about)))
+	r := all
+	r.Messages = []Message{{"user", before}, {"user", last}}
+	got := s.ask(t, r)
+	if len(got.Results) != 60 || !reflect.DeepEqual(s.ask(t, r).Results, got.Results) {
+		t.Fatalf("%d results, or others the second time", len(got.Results))
+	}
+	for _, x := range got.Results {
+		want := alone[x.ID] + .7*(about[x.ID]-least)
+		if in, _, ok := corpus.SplitPassageID(x.ID); ok && in == document {
+			want += .7 * .7 * spread
+		}
+		if math.Abs(x.Score-want) > 1e-6 {
+			t.Errorf("%s has %v, want %v", x.ID, x.Score, want)
+		}
+	}
+}
+
+// TestTopicsAreOfACaller: what a conversation is about is remembered for one caller and what that one may see.
+func TestTopicsAreOfACaller(t *testing.T) {
+	s, _, _ := lateStage()
+	engine := s.engine(t)
+	r := Request{Messages: []Message{{"user", "what do red cats eat"}, {"user", "and green birds?"}}}
+	plain := t.Context()
+	even := identity.Restrict(plain, &conditions.Condition{TagsAll: []string{"even"}})
+	for i, ctx := range []context.Context{plain, even, identity.WithName(even, "anna"), plain, even} {
+		if _, err := engine.Search(ctx, Caller{}, r); err != nil {
+			t.Fatal(err)
+		}
+		if held := len(engine.current.Load().topics.known); held != min(i+1, 3) {
+			t.Errorf("%d topics are held after the callers up to %d, want %d", held, i, min(i+1, 3))
 		}
 	}
 }
@@ -117,9 +189,9 @@ func TestWhatFollows(t *testing.T) {
 func TestAnswerableBehind(t *testing.T) {
 	for _, c := range []struct{ alone, behind, want float64 }{
 		{.5, .5, .5},
-		{.5, 81. / 82, .75}, // odds of 81, to the power of a quarter 3
+		{.5, 243. / 244, .75}, // odds of 243, to the power of a fifth 3
 		{.1, .01, .1},
-		{1. / 82, 81. / 82, 1. / 28}, // 1 to 81, times 3
+		{1. / 244, 243. / 244, 1. / 82}, // 1 to 243, times 3
 	} {
 		got := *answering.AnswerableBehind(&c.alone, &c.behind)
 		if math.Abs(got-c.want) > 1e-4 {

@@ -184,10 +184,21 @@ func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *sn
 		}
 	}
 	whole := q.Question
-	var behind string
-	q.Question, behind = question.Focuser{Panel: l.panel, Confidence: l.estimateConfidence}.Focus(asking, q, view)
+	focuser := question.Focuser{Panel: l.panel, Confidence: l.estimateConfidence}
+	q.Question = focuser.Focus(asking, q, view, whole)
 	part := q.Question
-	o := l.askInConversation(asking, *q, behind, view)
+	var about answering.Topic
+	if len(q.Before) > 0 {
+		within, cancel := question.Within(asking)
+		before := make([]string, len(q.Before))
+		for i, text := range q.Before {
+			before[i] = focuser.Focus(within, q, view, text)
+		}
+		q.Before = before
+		about = l.findTopic(within, q, view, before)
+		cancel()
+	}
+	o := l.askInConversation(asking, *q, about, view)
 	if part != whole {
 		o.part = part
 	}
@@ -223,7 +234,9 @@ func (l *lineUp) rank(
 			if err != nil {
 				return err
 			}
-			ranking.AddEarlier(earlier)
+			if err := ranking.AddEarlier(earlier, o.about); err != nil {
+				return err
+			}
 		}
 		if err := presenting.OrderByFields(ctx, ranking, by.takeRoom); err != nil {
 			return err

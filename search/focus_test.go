@@ -51,8 +51,8 @@ func TestLongQuestions(t *testing.T) {
 	}
 }
 
-// TestMessages: the last message of the user is asked; behind those before it where that
-// makes the answer surer, and it is short.
+// TestMessages: the last message of the user is asked; with the title of the passage that answered the one before
+// where that makes the answer surer, and it is short.
 func TestMessages(t *testing.T) {
 	s, _, _ := lateStage()
 	s.config.Experts[0].Representatives = nil
@@ -67,7 +67,7 @@ func TestMessages(t *testing.T) {
 		want     string // asked, "" for the last
 	}{
 		{say("green bird"), ""},
-		{say("what do red cats eat", "Fish.", "and birds?"), "what do red cats eat and birds?"},
+		{say("what do red cats eat", "Fish.", "and birds?"), "and birds? (" + s.ask(t, Request{Question: "what do red cats eat"}).Results[0].Title + ")"},
 		{say("what do red cats eat", "Fish.", "where does a green bird sleep when the red cat is awake?"), ""},
 	} {
 		s.config.Defaults.Chances = lengthy{}

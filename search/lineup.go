@@ -41,7 +41,7 @@ type LineUp struct {
 	Reference string
 }
 
-// lineUp is a LineUp that was checked. It never changes, and it counts who uses it.
+// lineUp is a LineUp that was checked. It never changes but for what it remembers, and it counts who uses it.
 type lineUp struct {
 	panel     *sources.Panel
 	corpus    storage.Corpus
@@ -54,6 +54,7 @@ type lineUp struct {
 	defaults  Defaults
 	absent    []reply.Missing
 	language  func() *spelling.Language // whose words a question may have; nil: none is known
+	topics    topics                    // of conversations
 }
 
 // Check returns an error where an engine with these limits would refuse the line-up: it is not

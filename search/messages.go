@@ -34,8 +34,13 @@ func Ask(question string, before []string) Request {
 	return Request{Messages: messages}
 }
 
-// mostBefore is how many earlier messages of the user the last one is asked behind.
-const mostBefore = 3
+// A conversation is followed over the first message of its user, which mostly names what all is about, and the last
+// ones before the question: at least mostBefore of them, and as many more as make the number of those left out a
+// multiple of leftOutAtOnce, so that two turns in a row mostly have the same beginning (lineUp.topics).
+const (
+	mostBefore    = 4
+	leftOutAtOnce = 4
+)
 
 // lastMessage returns the last message of the user that says something; "" where the request has none.
 func (r *Request) lastMessage() string {
@@ -99,5 +104,14 @@ func (r *Request) asked(wrong *fault.Problems, limit int) (asked string, before 
 	if asked == "" {
 		wrong.Add("empty_question", "/messages", "none of the %d messages is of the user and says something", len(r.Messages))
 	}
-	return asked, before[max(0, len(before)-mostBefore):]
+	return asked, cutBefore(before)
+}
+
+// cutBefore returns the messages of a user that a question is understood by: the first and the last of them.
+func cutBefore(before []string) []string {
+	left := (len(before) - 1 - mostBefore) / leftOutAtOnce * leftOutAtOnce
+	if left <= 0 {
+		return before
+	}
+	return append(before[:1:1], before[1+left:]...)
 }

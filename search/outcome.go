@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/reply"
@@ -16,7 +17,8 @@ type outcome struct {
 	doubt       string             // of the corrections, for the user; "": there is none
 	synonyms    []reply.Expansion  // that were searched for with its words
 	part        string             // the part of a long question that was asked; "": all of it
-	earlier     *sources.Findings  // for the question behind the messages before it; nil: there are none
+	earlier     *sources.Findings  // for the question with what was said before it; nil: nothing was
+	about       answering.Topic    // of the messages before the question
 	searched    time.Time          // when everything but the writing of an answer has to be done
 }
 

@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	},
 	"search": {
 		"fusion", "internal/conditions", "internal/corpus", "internal/identity", "internal/rank", "internal/spelling",
-		"internal/wording", "search/ask", "search/extract", "search/fault", "search/internal/answering",
+		"internal/talk", "internal/wording", "search/ask", "search/extract", "search/fault", "search/internal/answering",
 		"search/internal/content", "search/internal/plan", "search/internal/presenting", "search/internal/question",
 		"search/internal/run", "search/internal/snapshot", "search/internal/sources", "search/learned",
 		"search/lookup", "search/reply", "search/storage", "search/turn",

@@ -2,11 +2,13 @@ package answering
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
@@ -54,10 +56,39 @@ func foundBy(findings []sources.Finding) []rank.Ordinal {
 	return slices.Compact(all)
 }
 
+// Topic is what a conversation is about: where the passage is of that answers what was said last. The zero Topic is of
+// a conversation that nothing answers.
+type Topic struct {
+	Title string // of the passage, with its document's and its headings
+	Group string // of its document (GroupOf); "": it is of none
+}
+
+// Topic returns where the first passage of the answer is of. It returns before if there is none, or if the collection
+// may not answer the question.
+func (a *Answer) Topic(ctx context.Context, before Topic) (Topic, error) {
+	if len(a.Rankings) == 0 || len(a.Rankings[0].Items) == 0 {
+		return before, nil
+	}
+	r := &a.Rankings[0]
+	if by := a.Rules.Answerability; r.Answerable != nil && by != nil && by.Of(*r.Answerable) != reply.VerdictFound {
+		return before, nil
+	}
+	items, passages, err := a.Texts(ctx, r.Items[:1])
+	if err != nil || len(passages) == 0 {
+		return before, err
+	}
+	topic := Topic{Title: passages[0].Title}
+	if _, _, ok := corpus.SplitPassageID(passages[0].ID); ok {
+		topic.Group = GroupOf(a.Found.View.CollectionOf(items[0].Ordinal), passages[0].ID)
+	}
+	return topic, nil
+}
+
 // AddEarlier adds to the score of each passage how far its score in behind lies above the lowest one there, times a
-// weight. The confidence becomes that of the question that ranks the first passage first: if both do, the higher one,
-// if neither does, the lower one. A reranker gets the question whose confidence it is.
-func (r *Ranking) AddEarlier(behind *Ranking) {
+// weight, and more to those of the document that the conversation is about. The confidence becomes that of the question
+// that ranks the first passage first: if both do, the higher one, if neither does, the lower one. A reranker gets the
+// question whose confidence it is. It fails if the passages' ids cannot be read.
+func (r *Ranking) AddEarlier(behind *Ranking, about Topic) error {
 	weight := earlierWeight(r.Found.Inquiry.Question)
 	for i := range r.Rankings {
 		own := &r.Rankings[i]
@@ -71,19 +102,27 @@ func (r *Ranking) AddEarlier(behind *Ranking) {
 			said[item.Ordinal] = item.Score
 		}
 		least := other.Items[len(other.Items)-1].Score
+		inTopic, err := r.inTopic(own.Items, about)
+		if err != nil {
+			return err
+		}
+		spread := own.Items[0].Score - own.Items[min(spreadOver, len(own.Items))-1].Score
 		for n := range own.Items {
 			item := &own.Items[n]
-			score, ranked := said[item.Ordinal]
-			if !ranked {
-				score = least
+			score := 0.0
+			if above, ranked := said[item.Ordinal]; ranked {
+				score = above - least
 			}
-			item.Score += weight * (score - least)
+			if inTopic[n] {
+				score += sameDocument * spread
+			}
+			item.Score += weight * score
 			r.Credit(i, item.Ordinal, reply.Contribution{
 				Source:       reply.EarlierSource,
-				Score:        run.Ptr(run.Printed(score - least)),
+				Score:        run.Ptr(run.Printed(score)),
 				Origin:       reply.OriginEarlier,
 				Weight:       run.Printed(weight),
-				Contribution: run.Printed(weight * (score - least)),
+				Contribution: run.Printed(weight * score),
 			})
 		}
 		slices.SortStableFunc(own.Items, func(x, y fusion.Item) int {
@@ -109,6 +148,27 @@ func (r *Ranking) AddEarlier(behind *Ranking) {
 			r.Degraded = append(r.Degraded, m)
 		}
 	}
+	return nil
+}
+
+// inTopic says of each item whether its passage is of the document that a conversation is about.
+func (r *Ranking) inTopic(items []fusion.Item, about Topic) ([]bool, error) {
+	in := make([]bool, len(items))
+	if about.Group == "" {
+		return in, nil
+	}
+	ordinals := make([]rank.Ordinal, len(items))
+	for i, item := range items {
+		ordinals[i] = item.Ordinal
+	}
+	ids, err := r.Found.View.Passages().IDs(ordinals)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ids of %d passages: %w", len(ordinals), err)
+	}
+	for i, id := range ids {
+		in[i] = GroupOf(r.Found.View.CollectionOf(ordinals[i]), id) == about.Group
+	}
+	return in, nil
 }
 
 // AnswerableBehind returns the chance that the last message is answered: the one of the message alone, raised by the
@@ -141,14 +201,19 @@ func FollowsEarlier(alone, behind bool, sure, surer *float64) bool {
 	return other < own
 }
 
-// A message that lacks what was said before it ("and for children?") is asked twice: by itself, and
-// behind the user's messages before it. Each passage has both fused scores, whatever question found
-// it, and the second counts the less the more words the message has of its own: one that stands alone
-// leads by itself where the talk has moved on to something else (docs/evidence/trials.md).
+// A message that lacks what was said before it ("and for children?") is asked twice: by itself, and with the title of
+// what the conversation is about. Each passage has both fused scores, whatever question found it, and those of the same
+// document have more. This counts the less the more words the message has of its own: one that stands alone leads by
+// itself where the talk has moved on to something else (docs/evidence/trials.md).
 const (
 	earlierMost = .7 // but the second no more than this
 
+	// sameDocument is what the document of the conversation adds, as a share of how far the first spreadOver passages
+	// of the message by itself lie apart.
+	sameDocument = .7
+	spreadOver   = 50
+
 	// earlierAnswerable is how much the log-odds behind the earlier messages count beside the
 	// message's own for whether the collection answers it.
-	earlierAnswerable = .25
+	earlierAnswerable = .2
 )

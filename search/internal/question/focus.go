@@ -45,32 +45,39 @@ type Focuser struct {
 	Confidence func(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) (sure float64, known bool)
 }
 
-// Focus returns what is asked by an inquiry: its question, or of one that is too long for
-// an encoder the part that is asked. behind is the same behind what was asked before in the
-// conversation; "": nothing was, or the encoders read no more than the question.
-func (c Focuser) Focus(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned) (question, behind string) {
-	if len(q.Before) == 0 && !c.tooLong(q, q.Question) {
-		return q.Question, ""
+// Focus returns what is asked by a text: all of it, or of one that is too long for an encoder the part that asks.
+func (c Focuser) Focus(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) string {
+	if !c.tooLong(q, text) {
+		return text
 	}
-	within, cancel := context.WithCancel(ctx)
-	if end, ok := ctx.Deadline(); ok {
-		cancel()
-		within, cancel = context.WithTimeout(ctx, time.Until(end)/shareOfFocus)
-	}
+	within, cancel := Within(ctx)
 	defer cancel()
-	question = c.findQuestion(within, q, view, q.Question)
-	behind = question
-	for _, earlier := range slices.Backward(q.Before) {
-		longer := c.findQuestion(within, q, view, earlier) + " " + behind
+	return c.findQuestion(within, q, view, text)
+}
+
+// Within returns a context for finding out what is asked: it ends when half of the time is over that ctx has.
+func Within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		return context.WithTimeout(ctx, time.Until(end)/shareOfFocus)
+	}
+	return context.WithCancel(ctx)
+}
+
+// Join returns a question behind as many of the messages before it as the encoders read with it, the last one next to
+// it; "" if they read none.
+func (c Focuser) Join(before []string, question string) string {
+	joined := question
+	for _, earlier := range slices.Backward(before) {
+		longer := earlier + " " + joined
 		if !c.fitsEncoders(longer) {
 			break
 		}
-		behind = longer
+		joined = longer
 	}
-	if behind == question {
-		return question, ""
+	if joined == question {
+		return ""
 	}
-	return question, behind
+	return joined
 }
 
 // findQuestion returns the part of a text that is asked: all of one that the encoders read to its
