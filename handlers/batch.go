@@ -75,7 +75,7 @@ func (a *API) postBatch(c *call) error {
 			return err
 		}
 	}
-	err = b.finish()
+	err = b.Finish()
 	front.ExchangeOf(c.r.Context()).Note(slog.Int("searches", len(items)), slog.Int("failed", b.failed))
 	return b.ended(err)
 }
@@ -263,7 +263,7 @@ func (b *batch) refuse(p *schema.Problem) error {
 	}
 	addressed.RequestID = front.ExchangeOf(b.r.Context()).RequestID
 	var line bytes.Buffer
-	if err := Encode(&line, &addressed); err != nil { // it is short
+	if err := schema.Encode(&line, &addressed); err != nil { // it is short
 		return err
 	}
 	return b.send(line.Bytes())
@@ -290,8 +290,8 @@ func (b *batch) send(text []byte) error {
 	return b.api.admission.AnswerMemory.Send(b.w, text, held.Room.Bytes(), true)
 }
 
-// finish sends the problems behind the last answer, and the end.
-func (b *batch) finish() error {
+// Finish sends the problems behind the last answer, and the end.
+func (b *batch) Finish() error {
 	if err := b.refusals(); err != nil {
 		return err
 	}

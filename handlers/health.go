@@ -36,11 +36,11 @@ func (a *API) getLive(*call, none) (Health, error) { return Health{Status: "ok"}
 
 // getStarted answers GET /startupz: models and index have been loaded once.
 func (a *API) getStarted(c *call, _ none) (Health, error) {
-	return Health{Status: "ok"}, a.begun()
+	return Health{Status: "ok"}, a.Begun()
 }
 
-// begun returns a problem until the server can answer questions; nil from then on.
-func (a *API) begun() error {
+// Begun returns a problem until the server can answer questions; nil from then on.
+func (a *API) Begun() error {
 	if a.options.Collections != nil && a.started.Load() {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (a *API) getCollectionReady(c *call, _ none) (health Health, err error) {
 // passages and changes.
 func (a *API) readyOf(r *Readiness, apart bool) (health Health, err error) {
 	status, parts := r.report()
-	if status == Ready && a.begun() != nil {
+	if status == Ready && a.Begun() != nil {
 		status = Starting
 	}
 	if status != Ready {

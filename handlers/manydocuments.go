@@ -17,6 +17,7 @@ import (
 
 	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
+	"example.org/conclave/handlers/upload"
 	"example.org/conclave/internal/jobs"
 )
 
@@ -30,7 +31,7 @@ func (a *API) postDocuments(c *call) error {
 		return err
 	}
 	if c.r.ContentLength > a.options.Write.UploadBytes {
-		return bodyTooLarge(a.options.Write.UploadBytes)
+		return upload.BodyTooLarge(a.options.Write.UploadBytes)
 	}
 	encoding, _ := c.query["encoding"].(string)
 	if p := checkEncoding(encoding); p != nil {
@@ -38,7 +39,10 @@ func (a *API) postDocuments(c *call) error {
 	}
 	who := front.CallerName(c.r)
 	if !a.uploads.Take(who) {
-		return schema.NewProblem("too_many_requests", "As many uploads of this caller are under way as may be beside others'.")
+		return schema.NewProblem(
+			"too_many_requests",
+			"As many uploads of this caller are under way as may be beside others'.",
+		)
 	}
 	defer a.uploads.Leave(who)
 	var said error // what answers say, in the place of what Keep says
@@ -83,8 +87,13 @@ func (k *kept) Write(b []byte) (n int, err error) {
 func (a *API) spoolDocuments(c *call, where io.Writer) error {
 	to := &kept{to: where}
 	// A slow client is bounded as one that uploads passages.
-	u := &upload{api: a, request: c.r, w: c.w, header: c.w.Header(), control: http.NewResponseController(c.w)}
-	body := &countedBody{body: c.r.Body, most: a.options.Write.UploadBytes, begin: u.beginReading, end: u.endReading}
+	u := &uploadRequest{api: a, request: c.r, w: c.w, header: c.w.Header(), control: http.NewResponseController(c.w)}
+	body := &upload.CountedBody{
+		Body:  c.r.Body,
+		Most:  a.options.Write.UploadBytes,
+		Begin: u.beginReading,
+		End:   u.endReading,
+	}
 	given, parameters, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	in := bufio.NewReader(body)
 	start, _ := in.Peek(4)
@@ -101,7 +110,7 @@ func (a *API) spoolDocuments(c *call, where io.Writer) error {
 	if err == nil {
 		return nil
 	}
-	if !body.ended.Load() {
+	if !body.Ended.Load() {
 		u.stopReading(body)
 	}
 	var refused *schema.Problem
@@ -110,13 +119,16 @@ func (a *API) spoolDocuments(c *call, where io.Writer) error {
 		return storeProblem(to.err)
 	case errors.As(err, &refused):
 		return refused
-	case errors.Is(err, errTooMuch):
-		return bodyTooLarge(a.options.Write.UploadBytes)
+	case errors.Is(err, upload.ErrTooMuch):
+		return upload.BodyTooLarge(a.options.Write.UploadBytes)
 	case errors.Is(err, errNoFiles):
-		return schema.NewProblem("unsupported_media_type", "The body is neither a form with files (multipart/form-data) nor "+
-			"a zip or tar.gz: put a single file with PUT /v1/documents/{id}.")
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, io.ErrUnexpectedEOF) && !body.ended.Load():
-		return bodyProblem(err, a.options.Write.UploadBytes)
+		return schema.NewProblem(
+			"unsupported_media_type",
+			"The body is neither a form with files (multipart/form-data) nor "+
+				"a zip or tar.gz: put a single file with PUT /v1/documents/{id}.",
+		)
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, io.ErrUnexpectedEOF) && !body.Ended.Load():
+		return upload.BodyProblem(err, a.options.Write.UploadBytes)
 	}
 	return schema.NewProblem("unreadable_document", schema.Sentence("the upload cannot be read: "+err.Error()))
 }
@@ -138,7 +150,9 @@ func zipForm(to io.Writer, parts *multipart.Reader, most int64) error {
 		name := fileNameOf(part)
 		if name == "" {
 			return schema.NewProblem("invalid_document", fmt.Sprintf(
-				"The form has a part %.80q that is no file; prefix and tags are parameters of the query.", part.FormName()))
+				"The form has a part %.80q that is no file; prefix and tags are parameters of the query.",
+				part.FormName(),
+			))
 		}
 		n++
 		if err := addToZip(w, name, time.Time{}, part, &most); err != nil {
@@ -195,7 +209,7 @@ func addToZip(w *zip.Writer, name string, modified time.Time, from io.Reader, le
 	n, err := io.Copy(to, io.LimitReader(from, *left+1))
 	*left -= n
 	if *left < 0 {
-		return errTooMuch
+		return upload.ErrTooMuch
 	}
 	return err
 }

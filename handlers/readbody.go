@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.org/conclave/handlers/schema"
+	"example.org/conclave/handlers/upload"
 )
 
 // readJSON reads the whole body and returns the parsed JSON. It returns a problem if the body is too large, not valid
@@ -80,7 +81,7 @@ func (c *call) readBody(most int64) ([]byte, error) {
 		case errors.As(err, &over):
 			return nil, tooLarge
 		default:
-			if p := tooSlow(err); p != nil {
+			if p := upload.TooSlow(err); p != nil {
 				w.Header().Set("Connection", "close")
 				return nil, p
 			}

@@ -3,9 +3,7 @@ package handlers
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -14,22 +12,12 @@ import (
 	"example.org/conclave/internal/overload"
 )
 
-// Encode writes a value as one line of JSON.
-func Encode(into *bytes.Buffer, v any) error {
-	encoder := json.NewEncoder(into)
-	encoder.SetEscapeHTML(false) // it is JSON, says its type, and may not be sniffed
-	if err := encoder.Encode(v); err != nil {
-		return fmt.Errorf("marshalling the answer: %w", err)
-	}
-	return nil
-}
-
 // respond sends body as JSON with this status. It encodes all of it first, when a processor is free, so that the length
 // is known and a failure can still be answered as a problem. It returns the error of encoding or sending.
 func (c *call) respond(status int, body any) error {
 	var b bytes.Buffer
 	if c.cost.Kind == front.KindProbing { // it is short, and waits for nobody
-		if err := Encode(&b, body); err != nil {
+		if err := schema.Encode(&b, body); err != nil {
 			return err
 		}
 		c.w.Header().Set("Cache-Control", "no-store")
@@ -56,7 +44,7 @@ func (c *call) encode(into *bytes.Buffer, answer any) error {
 			return err
 		}
 	}
-	return c.compute(func() error { into.Reset(); return Encode(into, answer) })
+	return c.compute(func() error { into.Reset(); return schema.Encode(into, answer) })
 }
 
 // small is an answer that needs no memory of its own: a connection has as much.

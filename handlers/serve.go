@@ -83,7 +83,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 
 	a.options.Readiness.Drain()
 	level := slog.LevelInfo
-	if a.begun() != nil {
+	if a.Begun() != nil {
 		level = slog.LevelDebug // a start that failed says only why
 	}
 	a.options.Logger.Log(

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"example.org/conclave/handlers/schema"
 	"example.org/conclave/search"
 )
 
@@ -54,7 +55,7 @@ func (a *API) encodeInTurn(ctx context.Context, into *bytes.Buffer, answer any) 
 	}
 	defer done()
 	into.Reset()
-	return Encode(into, answer)
+	return schema.Encode(into, answer)
 }
 
 // resultsAPlace is the number of results, or of candidates of each source, that a search may ask for at a cost of 1.

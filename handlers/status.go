@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers/schema"
-	"example.org/conclave/internal/overload"
 	"example.org/conclave/search/fault"
 )
 
@@ -38,14 +37,4 @@ func problemOf(ctx context.Context, err error) *schema.Problem {
 		return schema.NewProblem("deadline", "The time ran out before any source answered.").Because(err)
 	}
 	return schema.Internal(err)
-}
-
-// tooSlow returns the problem of a client whose body did not come in time; nil where an error says
-// something else.
-func tooSlow(err error) *schema.Problem {
-	slow := overload.Slow("the body did not arrive in time, or came too slowly", err)
-	if slow == nil {
-		return nil
-	}
-	return schema.NewProblem("slow_request", schema.Sentence(slow.What)).Because(slow)
 }

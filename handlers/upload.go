@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
+	"example.org/conclave/handlers/upload"
 	"example.org/conclave/internal/overload"
 )
 
@@ -69,7 +70,7 @@ func (a *API) postPassages(c *call) error {
 		return err
 	}
 	if r.ContentLength > a.options.Write.UploadBytes {
-		return bodyTooLarge(a.options.Write.UploadBytes)
+		return upload.BodyTooLarge(a.options.Write.UploadBytes)
 	}
 	who := front.CallerName(r)
 	if !a.uploads.Take(who) {
@@ -84,7 +85,7 @@ func (a *API) postPassages(c *call) error {
 	// Without it the first write of an answer ends the reading of an HTTP/1
 	// body. HTTP/2 needs none.
 	_ = control.EnableFullDuplex()
-	u := &upload{
+	u := &uploadRequest{
 		api:     a,
 		writer:  writer,
 		request: r,
@@ -103,11 +104,11 @@ func (a *API) postPassages(c *call) error {
 	defer context.AfterFunc(a.serving(r), done)()
 	u.storing = storing
 	if c.query["stream"] == true {
-		u.answer = &stream{w: w, control: control, head: u.head, extend: u.extend}
+		u.answer = &upload.Stream{W: w, Control: control, Head: u.head, Extend: u.extend}
 	} else {
-		u.answer = &spool{w: w, dir: a.options.TempDir, extend: u.extend}
+		u.answer = &upload.Spool{W: w, Dir: a.options.TempDir, Extend: u.extend}
 	}
-	defer u.answer.close()
+	defer u.answer.Close()
 	problem := u.take(r.Body)
 	if problem == nil && c.query["refresh"] == "wait" && u.last > 0 {
 		if err := a.awaitVisible(r, writer, u.last, control); err != nil {
@@ -128,14 +129,14 @@ func (a *API) postPassages(c *call) error {
 	if u.accepted == 0 && u.rejected > 0 {
 		status = http.StatusUnprocessableEntity // where it was not sent before
 	}
-	if err := u.answer.finish(status, u.head); err != nil {
+	if err := u.answer.Finish(status, u.head); err != nil {
 		return abortConnection(r.Context(), err)
 	}
 	return nil
 }
 
-// upload is one bulk upload on its way.
-type upload struct {
+// uploadRequest is one bulk upload on its way.
+type uploadRequest struct {
 	api     *API
 	writer  *writing
 	request *http.Request
@@ -143,7 +144,7 @@ type upload struct {
 	control *http.ResponseController
 	w       http.ResponseWriter
 	header  http.Header
-	answer  uploadAnswer
+	answer  upload.Answer
 	who     string    // whose processor time it takes
 	looked  time.Time // whether the client is there
 	asked   bool      // it was sent something to find out
@@ -170,9 +171,14 @@ type upload struct {
 
 // take stores the lines of a body. The problem is why it ended before the body
 // did.
-func (u *upload) take(body io.Reader) *schema.Problem {
-	counted := &countedBody{body: body, most: u.api.options.Write.UploadBytes, begin: u.beginReading, end: u.endReading}
-	chunks, ended := make(chan []rawLine), make(chan error, 1)
+func (u *uploadRequest) take(body io.Reader) *schema.Problem {
+	counted := &upload.CountedBody{
+		Body:  body,
+		Most:  u.api.options.Write.UploadBytes,
+		Begin: u.beginReading,
+		End:   u.endReading,
+	}
+	chunks, ended := make(chan []upload.Line), make(chan error, 1)
 	wanted, unwanted := context.WithCancel(context.Background())
 	defer unwanted() // also after a panic
 	go func() {
@@ -192,7 +198,7 @@ func (u *upload) take(body io.Reader) *schema.Problem {
 	if problem != nil {
 		if problem.Code == schema.ClientGone {
 			u.stopReading(counted)
-		} else if _, streaming := u.answer.(*stream); streaming && u.lines > 0 {
+		} else if _, streaming := u.answer.(*upload.Stream); streaming && u.lines > 0 {
 			_ = u.end(problem) // now; if it cannot be sent, finish finds out
 		}
 		for range chunks {
@@ -202,19 +208,19 @@ func (u *upload) take(body io.Reader) *schema.Problem {
 	if !errors.Is(err, io.EOF) {
 		u.stopReading(counted) // net/http would wait for the rest
 	}
-	u.bytes = counted.read.Load()
+	u.bytes = counted.Taken.Load()
 	if problem == nil && !errors.Is(err, io.EOF) {
-		problem = bodyProblem(err, u.api.options.Write.UploadBytes)
+		problem = upload.BodyProblem(err, u.api.options.Write.UploadBytes)
 	}
 	return problem
 }
 
 // read hands on the lines of a body while they are wanted. The error is io.EOF, or why
 // the body ended before.
-func (u *upload) read(wanted context.Context, body io.Reader, chunks chan<- []rawLine) error {
+func (u *uploadRequest) read(wanted context.Context, body io.Reader, chunks chan<- []upload.Line) error {
 	next, err := u.reader(wanted, body)
 	for err == nil {
-		var chunk []rawLine
+		var chunk []upload.Line
 		if refused := u.api.options.Admission.Read(wanted, u.who, func() { chunk, err = next() }); refused != nil {
 			return refused
 		}
@@ -231,15 +237,15 @@ func (u *upload) read(wanted context.Context, body io.Reader, chunks chan<- []ra
 }
 
 // end adds the problem that an upload ends with, once.
-func (u *upload) end(p *schema.Problem) error {
+func (u *uploadRequest) end(p *schema.Problem) error {
 	if p == nil || u.closing {
 		return nil
 	}
 	u.closing = true
-	if err := u.answer.add(uploadProblem{u.addressed(p), u.reached + 1}); err != nil {
+	if err := u.answer.Add(uploadProblem{u.addressed(p), u.reached + 1}); err != nil {
 		return err
 	}
-	return u.answer.flush()
+	return u.answer.Flush()
 }
 
 // Of an answer that waits for the end of its body, so much may come of nothing, and so
@@ -251,11 +257,11 @@ const (
 )
 
 // store stores chunk after chunk, while the client is there.
-func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *schema.Problem {
+func (u *uploadRequest) store(chunks <-chan []upload.Line, body *upload.CountedBody) *schema.Problem {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
-		var chunk []rawLine
+		var chunk []upload.Line
 		var more bool
 		select {
 		case chunk, more = <-chunks:
@@ -272,8 +278,8 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *schema.Probl
 			if len(chunk) == 0 {
 				break
 			}
-			n := min(len(chunk), uploadGroup)
-			if most := min(u.api.options.Write.AnswerBytes, answerFree+answerPerByte*body.read.Load()); u.answer.size() > most {
+			n := min(len(chunk), upload.GroupLines)
+			if most := min(u.api.options.Write.AnswerBytes, answerFree+answerPerByte*body.Taken.Load()); u.answer.Size() > most {
 				return schema.NewProblem(
 					"answer_too_large",
 					fmt.Sprintf(
@@ -300,14 +306,14 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *schema.Probl
 			continue // nothing came
 		}
 		u.extend()
-		if err := u.answer.flush(); err != nil {
+		if err := u.answer.Flush(); err != nil {
 			return schema.NewProblem(schema.ClientGone, "The answer could not be sent.").Because(err)
 		}
 	}
 }
 
 // addressed returns a problem as the answer shows it.
-func (u *upload) addressed(p *schema.Problem) *schema.Problem {
+func (u *uploadRequest) addressed(p *schema.Problem) *schema.Problem {
 	q := *p
 	q.RequestID = front.ExchangeOf(u.request.Context()).RequestID
 	q.Type = front.BasePath(u.request.Context()) + q.Type
@@ -316,18 +322,18 @@ func (u *upload) addressed(p *schema.Problem) *schema.Problem {
 
 // head writes the answer's header. While the answer is streamed, it says what
 // is known at the beginning.
-func (u *upload) head(h http.Header) {
+func (u *uploadRequest) head(h http.Header) {
 	h.Set("Content-Type", schema.TypeLines)
 	h.Set("Cache-Control", "no-store")
 	u.writer.noteBacklog(h)
-	if _, streaming := u.answer.(*stream); !streaming {
+	if _, streaming := u.answer.(*upload.Stream); !streaming {
 		h.Set(acceptedHeader, strconv.Itoa(u.accepted))
 		h.Set(rejectedHeader, strconv.Itoa(u.rejected))
 	}
 }
 
 // note writes into the log line how the upload went.
-func (u *upload) note(p *schema.Problem) {
+func (u *uploadRequest) note(p *schema.Problem) {
 	x := front.ExchangeOf(u.request.Context())
 	x.Note(
 		slog.Int("accepted", u.accepted),
@@ -340,4 +346,9 @@ func (u *upload) note(p *schema.Problem) {
 	if p != nil {
 		x.Code, x.Cause = p.Code, p.Cause
 	}
+}
+
+// reader reads an upload's body in chunks of lines, whatever form it has, until ctx ends.
+func (u *uploadRequest) reader(ctx context.Context, body io.Reader) (next func() ([]upload.Line, error), err error) {
+	return upload.NewReader(ctx, u.request.Header, body, u.api.options.Write.LineBytes, u.api.options.Write.UploadBytes)
 }

@@ -1,21 +1,16 @@
 package handlers
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"sync/atomic"
 	"time"
 
-	"example.org/conclave/handlers/schema"
+	"example.org/conclave/handlers/upload"
 	"example.org/conclave/internal/overload"
 )
 
 // extend gives the connection more time: an upload may take as long as it
 // likes, as long as it goes on at the least rate.
-func (u *upload) extend() {
+func (u *uploadRequest) extend() {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
 	w := &u.api.options.Write
@@ -31,7 +26,7 @@ func (u *upload) extend() {
 }
 
 // beginReading gives the client its time to send.
-func (u *upload) beginReading() {
+func (u *uploadRequest) beginReading() {
 	u.deadlines.Lock()
 	u.pace.Begin()
 	u.deadlines.Unlock()
@@ -41,7 +36,7 @@ func (u *upload) beginReading() {
 // endReading lifts the deadline for reading: passing while nobody reads, it
 // would end the body of HTTP/2 for good, and behind the end of one of HTTP/1,
 // where net/http reads on to notice a client that leaves, pass for that.
-func (u *upload) endReading(came int) {
+func (u *uploadRequest) endReading(came int) {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
 	u.pace.End(came)
@@ -51,8 +46,8 @@ func (u *upload) endReading(came int) {
 // stopReading ends the reading of a body that nobody wants, unless it is there to its end: the
 // deadline would then end the next requests of its connection. The rest of another one is
 // no request either, so that a connection of HTTP/1 ends with it.
-func (u *upload) stopReading(body *countedBody) {
-	if body.ended.Load() {
+func (u *uploadRequest) stopReading(body *upload.CountedBody) {
+	if body.Ended.Load() {
 		return
 	}
 	if u.request.ProtoMajor == 1 {
@@ -64,61 +59,6 @@ func (u *upload) stopReading(body *countedBody) {
 	_ = u.control.SetReadDeadline(time.Now())
 }
 
-// errTooMuch ends the reading of a body beyond its limit.
-var errTooMuch = errors.New("the body is larger than it may be")
-
-func bodyTooLarge(most int64) *schema.Problem {
-	return schema.NewProblem(
-		"body_too_large",
-		fmt.Sprintf("An upload may have %d bytes; send the rest in another one.", most),
-	)
-}
-
-// countedBody bounds a body, and tells when it is read from.
-type countedBody struct {
-	body  io.Reader
-	read  atomic.Int64
-	ended atomic.Bool // it came to its end
-	most  int64
-	begin func()
-	end   func(came int)
-}
-
-func (c *countedBody) Read(b []byte) (int, error) {
-	read := c.read.Load()
-	if read > c.most {
-		return 0, errTooMuch
-	}
-	// One byte beyond the limit tells that there is more.
-	if rest := c.most + 1 - read; int64(len(b)) > rest {
-		b = b[:rest]
-	}
-	c.begin()
-	n, err := c.body.Read(b)
-	c.end(n)
-	if err == io.EOF {
-		c.ended.Store(true)
-	}
-	if c.read.Add(int64(n)) > c.most {
-		return n - 1, errTooMuch
-	}
-	return n, err
-}
-
-// contextReader is a body that ends with a context: what is made of a few bytes of a packed one
-// may be much.
-type contextReader struct {
-	ctx  context.Context
-	body io.Reader
-}
-
-func (w contextReader) Read(b []byte) (int, error) {
-	if err := w.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return w.body.Read(b)
-}
-
 // lookEvery is how often an upload looks whether its client is still there.
 const lookEvery = 250 * time.Millisecond
 
@@ -126,7 +66,7 @@ const lookEvery = 250 * time.Millisecond
 // body may have come long before the last of it is stored. A client of HTTP/1 that has
 // closed its half of the connection may wait for the answer: it is sent something that
 // means nothing, which its system refuses if it has closed all of it.
-func (u *upload) clientLeft() bool {
+func (u *uploadRequest) clientLeft() bool {
 	if time.Since(u.looked) < lookEvery {
 		return false
 	}
@@ -139,7 +79,7 @@ func (u *upload) clientLeft() bool {
 		return false
 	}
 	ended, left := c.Ended()
-	if ended && !left && !u.asked && !u.answer.begun() {
+	if ended && !left && !u.asked && !u.answer.Begun() {
 		u.asked = true
 		u.w.WriteHeader(http.StatusContinue)
 	}

@@ -5,19 +5,16 @@ import (
 
 	"example.org/conclave/handlers/front"
 	"example.org/conclave/handlers/schema"
+	"example.org/conclave/handlers/upload"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/store"
 )
 
-// uploadGroup bounds the lines that are stored together, and with that how far
-// an answer may go beyond its bound.
-const uploadGroup = 4096
-
 // group stores some lines together and answers them. It waits for its turn: an
 // upload takes a place only while there is something to store.
-func (u *upload) group(lines []rawLine) *schema.Problem {
+func (u *uploadRequest) group(lines []upload.Line) *schema.Problem {
 	stop := u.api.keepExtending(u.extend)
 	err := u.api.storing.Acquire(u.storing, 1)
 	stop()
@@ -33,7 +30,7 @@ func (u *upload) group(lines []rawLine) *schema.Problem {
 	rejected := 0
 	if err := u.api.options.Admission.Work(u.storing, u.who, func() {
 		for i := range lines {
-			line := UploadLine{Line: lines[i].number}
+			line := UploadLine{Line: lines[i].Number}
 			passage, p := u.parseLine(&lines[i])
 			unknown[i] = u.unknown
 			u.unknown = nil
@@ -59,7 +56,7 @@ func (u *upload) group(lines []rawLine) *schema.Problem {
 		}
 		for n, result := range results {
 			line := UploadLine{
-				Line:    lines[places[n]].number,
+				Line:    lines[places[n]].Number,
 				ID:      result.ID,
 				Status:  string(result.Outcome),
 				Version: result.Version,
@@ -87,19 +84,19 @@ func (u *upload) group(lines []rawLine) *schema.Problem {
 	}
 	u.rejected += rejected
 	u.accepted += len(lines) - rejected
-	if err := u.answer.add(answers...); err != nil {
+	if err := u.answer.Add(answers...); err != nil {
 		return schema.NewProblem(
 			"answer_lost",
 			"The answer could not be kept until the body ends. Some of the lines that follow were stored; send them again, which does no harm.",
 		).Because(err)
 	}
 	u.lines += len(lines)
-	u.reached = lines[len(lines)-1].number
+	u.reached = lines[len(lines)-1].Number
 	return nil
 }
 
 // reads counts how a stored line is read.
-func (u *upload) reads(r ReadAs) {
+func (u *uploadRequest) reads(r ReadAs) {
 	if r.Truncated {
 		u.cut++
 	}
@@ -109,8 +106,8 @@ func (u *upload) reads(r ReadAs) {
 }
 
 // parseLine reads one line.
-func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *schema.Problem) {
-	if line.tooLong {
+func (u *uploadRequest) parseLine(line *upload.Line) (passage corpus.Passage, p *schema.Problem) {
+	if line.TooLong {
 		return passage, schema.NewProblem(
 			"line_too_long",
 			fmt.Sprintf("The line has more than %d bytes.", u.api.options.Write.LineBytes),
@@ -120,7 +117,7 @@ func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *schema.Pro
 	if !u.strict {
 		inOrder = func(object map[string]any) *schema.Problem { return normaliseLine(object, u.noteUnknown) }
 	}
-	passage, p = u.api.parsePassage(line.text, inOrder)
+	passage, p = u.api.parsePassage(line.Text, inOrder)
 	if p != nil {
 		return passage, p
 	}
@@ -131,7 +128,7 @@ func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *schema.Pro
 }
 
 // noteUnknown keeps the name of an unknown field, the first time that it comes.
-func (u *upload) noteUnknown(name string) {
+func (u *uploadRequest) noteUnknown(name string) {
 	name = wording.Shorten(name)
 	if !u.seen[name] && len(u.seen) < maxUnknown {
 		u.seen[name] = true

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.org/conclave/handlers/schema"
+	"example.org/conclave/handlers/upload"
 	"example.org/conclave/store"
 )
 
@@ -54,9 +55,9 @@ func TestBlankLinesAreSkipped(t *testing.T) {
 			}
 		}
 		var got []string
-		reader := newLineReader(iotest.HalfReader(strings.NewReader(text.String())), 1000)
+		reader := upload.NewLineReader(iotest.HalfReader(strings.NewReader(text.String())), 1000)
 		for {
-			lines, err := reader.next()
+			lines, err := reader.Next()
 			if err == io.EOF {
 				break
 			}
@@ -64,7 +65,7 @@ func TestBlankLinesAreSkipped(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, line := range lines {
-				got = append(got, fmt.Sprint(line.number, " ", string(line.text)))
+				got = append(got, fmt.Sprint(line.Number, " ", string(line.Text)))
 			}
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {

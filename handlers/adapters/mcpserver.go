@@ -160,7 +160,7 @@ func (alone) Costs(front.Cost) error { return nil }
 
 func (alone) Encode(answer any, _ int) ([]byte, error) {
 	var b bytes.Buffer
-	err := handlers.Encode(&b, answer)
+	err := schema.Encode(&b, answer)
 	return b.Bytes(), err
 }
 

@@ -1,4 +1,4 @@
-package handlers
+package upload
 
 import (
 	"bufio"
@@ -13,11 +13,11 @@ import (
 // much of it is in memory while what came before is being stored.
 const uploadChunk = 1 << 20
 
-// rawLine is one line of an upload that is not blank.
-type rawLine struct {
-	number  int // from 1
-	text    []byte
-	tooLong bool // text is empty then
+// Line is one line of an upload that is not blank.
+type Line struct {
+	Number  int // from 1
+	Text    []byte
+	TooLong bool // text is empty then
 }
 
 // lineReader cuts a body into lines, in chunks: what has arrived, up to
@@ -30,14 +30,14 @@ type lineReader struct {
 	ended error
 }
 
-func newLineReader(body io.Reader, most int) *lineReader {
+func NewLineReader(body io.Reader, most int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(body, 64<<10), most: most}
 }
 
-// next returns the next chunk; it has no lines when only blank ones came. After the
+// Next returns the next chunk; it has no lines when only blank ones came. After the
 // last it is io.EOF, or why the body broke off. What was cut off in the middle
 // of a line is not given out.
-func (l *lineReader) next() (lines []rawLine, err error) {
+func (l *lineReader) Next() (lines []Line, err error) {
 	if l.ended != nil {
 		return nil, l.ended
 	}
@@ -45,9 +45,9 @@ func (l *lineReader) next() (lines []rawLine, err error) {
 	for bytes < uploadChunk {
 		l.skipBlank()
 		line, err := l.one()
-		if line.text != nil || line.tooLong {
+		if line.Text != nil || line.TooLong {
 			lines = append(lines, line)
-			bytes += len(line.text)
+			bytes += len(line.Text)
 		}
 		if err != nil {
 			l.ended = err
@@ -77,38 +77,38 @@ func (l *lineReader) more() bool {
 
 // one reads a line. With an error there is a line too when it is the last one,
 // without an end.
-func (l *lineReader) one() (line rawLine, err error) {
+func (l *lineReader) one() (line Line, err error) {
 	l.line++
-	line.number = l.line
+	line.Number = l.line
 	for {
 		part, err := l.in.ReadSlice('\n')
-		if !line.tooLong && len(line.text)+len(part) > l.most+1 { // and its end
-			line.tooLong, line.text = true, nil
+		if !line.TooLong && len(line.Text)+len(part) > l.most+1 { // and its end
+			line.TooLong, line.Text = true, nil
 		}
-		if !line.tooLong {
-			line.text = append(line.text, part...)
+		if !line.TooLong {
+			line.Text = append(line.Text, part...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return rawLine{}, err
+			return Line{}, err
 		}
 		// Of files that came from Windows, also behind others.
-		line.text = bytes.TrimPrefix(line.text, []byte("\xef\xbb\xbf"))
-		line.text = bytes.TrimSpace(line.text)
-		if len(line.text) == 0 {
-			line.text = nil
+		line.Text = bytes.TrimPrefix(line.Text, []byte("\xef\xbb\xbf"))
+		line.Text = bytes.TrimSpace(line.Text)
+		if len(line.Text) == 0 {
+			line.Text = nil
 		}
 		return line, err
 	}
 }
 
-// bodyProblem makes a problem of the end of a body that came before its time.
-func bodyProblem(err error, most int64) *schema.Problem {
+// BodyProblem makes a problem of the end of a body that came before its time.
+func BodyProblem(err error, most int64) *schema.Problem {
 	switch {
-	case errors.Is(err, errTooMuch):
-		return bodyTooLarge(most)
+	case errors.Is(err, ErrTooMuch):
+		return BodyTooLarge(most)
 	case errors.Is(err, errNotList):
 		return schema.NewProblem(
 			"not_json",
@@ -117,8 +117,12 @@ func bodyProblem(err error, most int64) *schema.Problem {
 	case errors.Is(err, errItemTooLong):
 		return schema.NewProblem("line_too_long", "A passage of the list is longer than limits.line_bytes allows.")
 	}
-	if p := tooSlow(err); p != nil {
+	if p := TooSlow(err); p != nil {
 		return p
 	}
 	return schema.NewProblem("incomplete_body", "The body ended before its declared length, or is malformed.").Because(err)
 }
+
+// GroupLines bounds the lines that are stored together, and with that how far
+// an answer may go beyond its bound.
+const GroupLines = 4096

@@ -1,49 +1,12 @@
-package handlers
+package upload
 
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
-
-	"example.org/conclave/handlers/schema"
 )
-
-// reader reads an upload's body in chunks of lines, whatever form it has, until ctx ends.
-func (u *upload) reader(ctx context.Context, body io.Reader) (next func() ([]rawLine, error), err error) {
-	most := u.api.options.Write.LineBytes
-	if u.request.Header.Get("Content-Encoding") == "gzip" {
-		unpacked, err := gzip.NewReader(body)
-		if err != nil {
-			return nil, err
-		}
-		body = &atMost{unpacked, u.api.options.Write.UploadBytes}
-	}
-	body = contextReader{ctx, body}
-	if name, _, _ := mime.ParseMediaType(u.request.Header.Get("Content-Type")); name == schema.TypeJSON {
-		return newListReader(body, most).next, nil
-	}
-	return newLineReader(body, most).next, nil
-}
-
-// atMost bounds what a small body may be unpacked to.
-type atMost struct {
-	from io.Reader
-	left int64
-}
-
-func (a *atMost) Read(b []byte) (int, error) {
-	n, err := a.from.Read(b)
-	a.left -= int64(n)
-	if a.left < 0 {
-		return 0, errTooMuch
-	}
-	return n, err
-}
 
 // listReader cuts a JSON list of objects into lines; their numbers are places in
 // the list, from 1.
@@ -79,7 +42,7 @@ func newListReader(body io.Reader, most int) *listReader {
 }
 
 // next returns the next chunk, as lineReader's.
-func (l *listReader) next() (lines []rawLine, err error) {
+func (l *listReader) next() (lines []Line, err error) {
 	if l.ended != nil {
 		return nil, l.ended
 	}
@@ -90,9 +53,9 @@ func (l *listReader) next() (lines []rawLine, err error) {
 			break
 		}
 		l.item++
-		lines = append(lines, rawLine{number: l.item, text: text})
+		lines = append(lines, Line{Number: l.item, Text: text})
 		size += len(text)
-		if len(lines) == uploadGroup {
+		if len(lines) == GroupLines {
 			break
 		}
 	}

@@ -1,0 +1,169 @@
+package upload
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+
+	"example.org/conclave/handlers/schema"
+)
+
+// Answer takes the lines of an upload's answer.
+type Answer interface {
+	// Add takes lines; Size is how many bytes there are by now.
+	Add(lines ...any) error
+	Size() int64
+	// Flush is called after each Add, when nobody waits for anything.
+	Flush() error
+	// Begun reports whether some of it has been sent.
+	Begun() bool
+	// Finish sends what has not been sent.
+	Finish(status int, head func(http.Header)) error
+	Close()
+}
+
+// Spool keeps an answer until the body has ended: many clients send all of
+// their body before they read, and two sides that both send, and neither reads,
+// wait for ever. What is beyond memory goes to a temporary file.
+type Spool struct {
+	W       http.ResponseWriter
+	Dir     string
+	Extend  func()
+	memory  []byte
+	file    *os.File // unlinked already
+	out     *bufio.Writer
+	written int64
+	lost    bool // there is no file; what comes now is why
+}
+
+// spoolMemory is how much of an answer is kept in memory.
+const spoolMemory = 256 << 10
+
+func (s *Spool) Add(lines ...any) error {
+	for _, line := range lines {
+		var b bytes.Buffer
+		if err := schema.Encode(&b, line); err != nil {
+			return err
+		}
+		text := b.Bytes()
+		s.written += int64(len(text))
+		if s.out == nil && (len(s.memory)+len(text) <= spoolMemory || s.lost) {
+			s.memory = append(s.memory, text...)
+			continue
+		}
+		if s.out == nil {
+			if err := s.open(); err != nil {
+				s.lost = true
+				s.written = s.written - int64(len(text))
+				return err
+			}
+		}
+		if _, err := s.out.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open begins the file. Its name is removed at once, so that nothing is left
+// behind however the process ends.
+func (s *Spool) open() (err error) {
+	s.file, err = os.CreateTemp(s.Dir, "conclave-answer-")
+	if err != nil {
+		return err
+	}
+	_ = os.Remove(s.file.Name())
+	s.out = bufio.NewWriterSize(s.file, 64<<10)
+	return nil
+}
+
+func (s *Spool) Size() int64  { return s.written }
+func (s *Spool) Begun() bool  { return false }
+func (s *Spool) Flush() error { return nil }
+
+func (s *Spool) Finish(status int, head func(http.Header)) error {
+	var rest io.Reader
+	if s.out != nil {
+		if err := s.out.Flush(); err != nil {
+			return err
+		}
+		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		rest = s.file
+	}
+	head(s.W.Header())
+	s.W.Header().Set("Content-Length", strconv.FormatInt(s.written, 10))
+	s.W.WriteHeader(status)
+	if _, err := s.W.Write(s.memory); err != nil || rest == nil {
+		return err
+	}
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := rest.Read(buffer)
+		if n > 0 {
+			s.Extend()
+			if _, err := s.W.Write(buffer[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Spool) Close() {
+	if s.file != nil {
+		_ = s.file.Close()
+		_ = os.Remove(s.file.Name()) // where an open file cannot be removed
+	}
+}
+
+// Stream sends each line when what it tells is durable, while the body still
+// comes in. The client has to read while it sends.
+type Stream struct {
+	W       http.ResponseWriter
+	Control *http.ResponseController
+	Head    func(http.Header)
+	Extend  func()
+	started bool
+}
+
+func (s *Stream) Add(lines ...any) error {
+	if !s.started {
+		s.started = true
+		s.Head(s.W.Header())
+	}
+	s.Extend()
+	var b bytes.Buffer
+	for _, line := range lines {
+		if err := schema.Encode(&b, line); err != nil {
+			return err
+		}
+	}
+	_, err := s.W.Write(b.Bytes())
+	return err
+}
+
+func (s *Stream) Size() int64 { return 0 } // nothing of it is kept
+
+func (s *Stream) Begun() bool { return s.started }
+
+func (s *Stream) Flush() error { return s.Control.Flush() }
+
+func (s *Stream) Finish(int, func(http.Header)) error {
+	if !s.started {
+		s.Head(s.W.Header())
+	}
+	return nil
+}
+
+func (s *Stream) Close() {}
