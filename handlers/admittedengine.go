@@ -114,7 +114,7 @@ func (e *admittedEngine) inTurn(ctx context.Context, ask func(context.Context) e
 func (e *admittedEngine) Search(ctx context.Context, by search.Caller, r search.Request) (reply.Response, error) {
 	d := e.engine.Defaults()
 	end := front.ExchangeOf(e.call.r.Context()).Arrived.Add(timeoutOf(r, e.engine))
-	if p := e.call.api.admission.AdmitSearch(e.call.r.Context(), costOf([]search.Request{r}, 1, d), end); p != nil {
+	if p := e.admitSearch(costOf([]search.Request{r}, 1, d), end); p != nil {
 		return reply.Response{}, p
 	}
 	ctx, by, done := e.enterEngine(ctx, by, end)
@@ -124,6 +124,17 @@ func (e *admittedEngine) Search(ctx context.Context, by search.Caller, r search.
 	}
 	response, err := e.engine.Search(ctx, by, r)
 	return e.call.api.withoutStages(e.call.r.Context(), response), err
+}
+
+// admitSearch admits a search of this cost that has to be answered by end; one of a conversation may wait for its turn.
+// It returns the problem of a refusal.
+func (e *admittedEngine) admitSearch(cost int, end time.Time) *schema.Problem {
+	ctx := e.call.r.Context()
+	if e.call.cost.Kind != front.KindConversing {
+		return e.call.api.admission.AdmitSearch(ctx, cost, end)
+	}
+	defer e.call.pause()()
+	return e.call.api.admission.AwaitSearch(ctx, cost, end)
 }
 
 func (e *admittedEngine) Batch(

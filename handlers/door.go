@@ -95,7 +95,7 @@ func (c *call) arrived(when time.Time) error {
 	switch c.cost.Kind {
 	case front.KindAnswering:
 		c.limit(when.Add(c.api.options.Timeout))
-	case front.KindSearching:
+	case front.KindSearching, front.KindConversing:
 		c.limit(when.Add(c.api.options.Timeout + c.api.options.Writing))
 	case front.KindInParts:
 		var stop func()

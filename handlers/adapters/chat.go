@@ -34,7 +34,7 @@ func chat() []handlers.Adapter {
 			Method:  http.MethodPost,
 			Path:    path,
 			Scope:   schema.ScopeSearch,
-			Cost:    front.Searching(0),
+			Cost:    front.Conversing(0),
 			Refusal: openAIError("model"),
 			Choose:  collectionsOfChat,
 			Serve:   serve,
@@ -267,11 +267,35 @@ func readAsking(r *http.Request, e handlers.Admitted, in answerBody) (search.Req
 	if err != nil {
 		return search.Request{}, nil, err
 	}
+	mustNot := asked.takeExclusions()
 	request, err := asked.request(e, form != nil)
+	request.MustNot = mustNot
 	return request, &chatAnswer{
 		collection: collectionOf(e), base: addressOf(r, e), stop: stopFilter{texts: asked.stop}, notes: asked.notes,
 		form: form, emit: func(string) error { return nil },
 	}, err
+}
+
+// takeExclusions takes the words with - before them out of the last message of the user, as -Panama of "canal -Panama",
+// and returns them; a note says so. A message of several lines may be a list, and is left as it is.
+func (in *asking) takeExclusions() []string {
+	for i, m := range slices.Backward(in.messages) {
+		if m.Role != "user" || strings.TrimSpace(m.Content) == "" {
+			continue
+		}
+		question, _, mustNot := ask.Typed(m.Content)
+		if len(mustNot) == 0 || strings.Contains(strings.TrimSpace(m.Content), "\n") {
+			return nil
+		}
+		in.messages = slices.Clone(in.messages)
+		in.messages[i].Content = question
+		in.notes = append(
+			in.notes,
+			"passages with "+strings.Join(mustNot, ", ")+" are left out, which the message has with - before it",
+		)
+		return mustNot
+	}
+	return nil
 }
 
 // request returns the search that is asked for. formed says that the answer has to be JSON.

@@ -123,6 +123,30 @@ func TestChat(t *testing.T) {
 	}
 }
 
+// TestChatLeavesOut: a word with - before it is in no passage that answers, and a note says so; a list of a message
+// with several lines is none.
+func TestChatLeavesOut(t *testing.T) {
+	s := written(t, realclients.NewModel(t), time.Minute)
+	ask := func(message string) completed {
+		t.Helper()
+		_, out := s.chat(object{"model": "conclave", "messages": []object{{"role": "user", "content": message}}})
+		return out
+	}
+	const note = "passages with lighthouse are left out"
+	got := ask(whereIsTheLamp + " -lighthouse")
+	if notes := strings.Join(got.Notes, " "); !strings.Contains(notes, note) ||
+		strings.Contains(got.Choices[0].Message.Content, "keeper of the lighthouse") {
+		t.Errorf("notes %q, answer %q", notes, got.Choices[0].Message.Content)
+	}
+	for _, message := range []string{whereIsTheLamp, "my list:\n-lighthouse\n" + whereIsTheLamp} {
+		got := ask(message)
+		if notes := strings.Join(got.Notes, " "); strings.Contains(notes, note) ||
+			!strings.Contains(got.Choices[0].Message.Content, "keeper") {
+			t.Errorf("%q: notes %q, answer %q", message, notes, got.Choices[0].Message.Content)
+		}
+	}
+}
+
 // TestChatWithoutGenerator: the words that the reader marks are the answer, with their passage and its
 // place.
 func TestChatWithoutGenerator(t *testing.T) {

@@ -73,6 +73,18 @@ func (a *Admission) AdmitSearch(ctx context.Context, cost int, deadline time.Tim
 	}))
 }
 
+// AwaitSearch admits a search as AdmitSearch does, but one that would be refused waits for its turn: for half of the
+// time until its deadline, or until ctx ends.
+func (a *Admission) AwaitSearch(ctx context.Context, cost int, deadline time.Time) *schema.Problem {
+	err := ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Place, error) {
+		return a.control.AwaitOf(ctx, ExchangeOf(ctx).Group, cost, deadline)
+	})
+	if err != nil && ctx.Err() != nil {
+		return schema.NewProblem("deadline", "The time was over before the question had its turn.").Because(err)
+	}
+	return a.refusedBy(err)
+}
+
 // HoldPlaces admits a request of this cost without a deadline, and returns nil, or the problem that refuses it (429).
 func (a *Admission) HoldPlaces(ctx context.Context, cost int) *schema.Problem {
 	return a.refusedBy(ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Place, error) {

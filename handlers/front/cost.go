@@ -21,6 +21,7 @@ const (
 	KindProbing
 	KindAnswering
 	KindSearching
+	KindConversing
 	KindInParts
 	KindStoring
 )
@@ -39,6 +40,10 @@ func Answering(bytes int) Cost { return Cost{KindAnswering, bytes} }
 // Searching returns the cost of what may search: Answering, but that it is refused before its body
 // is read while no search is admitted.
 func Searching(bytes int) Cost { return Cost{KindSearching, bytes} }
+
+// Conversing returns the cost of an answer in a conversation: Searching, but that a search that would be refused waits
+// for its turn, for half of the time that it has.
+func Conversing(bytes int) Cost { return Cost{KindConversing, bytes} }
 
 // AnsweringInParts returns Answering(0) for what sends a part of its answer before the
 // next is made: the time of sending does not count, so it has a clock instead of a

@@ -2,8 +2,8 @@
 // time, more connections than may be open, more memory of answers than there is, and from clients
 // that are too slow.
 //
-//   - Control admits requests (Admit), refuses the others at once, and lets no more work run at a
-//     time than there are processors (Turn, Work). The front end asks once for each request, before
+//   - Control admits requests (Admit), refuses the others at once or lets them wait (AwaitOf), and lets no more work
+//     run at a time than there are processors (Turn, Work). The front end asks once for each request, before
 //     it decodes or searches anything. A refusal needs no turn, so it waits at most for what is
 //     running.
 //   - Connections bounds how many connections are open; Listener gives them places.
@@ -16,6 +16,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ type Control struct {
 	admitted int            // cost of all that is here
 	working  int            // of it, what does not wait for something that nobody computes
 	groups   map[string]int // cost of those that are here, by their group
+	waiting  []*waiter      // requests that wait for a place (AwaitOf), the first one first
 	// seconds that one unit of cost waits for each unit admitted with it or before; 0: nothing was measured
 	unit float64
 }
@@ -108,6 +110,85 @@ func (c *Control) AdmitOf(group string, cost int, deadline time.Time) (*Place, e
 	}
 	c.enter(place)
 	return place, nil
+}
+
+// A waiter is a request that waits for a place. place is set, and ready closed, when it has one.
+type waiter struct {
+	place *Place
+	ready chan struct{}
+}
+
+// AwaitOf admits a request as AdmitOf does. One that AdmitOf would refuse waits for its turn behind those that wait
+// already, for half of the time until its deadline; the *Refusal comes then, or at once if those before it are expected
+// to take longer than that. It returns ctx's error if ctx ends first.
+func (c *Control) AwaitOf(ctx context.Context, group string, cost int, deadline time.Time) (*Place, error) {
+	place := &Place{control: c, group: group, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
+	patience := deadline.Sub(place.began) / 2
+	w, err := c.queue(place, patience)
+	if w == nil {
+		return place, err
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-w.ready:
+		return place, nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-timer.C:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := slices.Index(c.waiting, w)
+	if at < 0 { // it got the place at this moment
+		return place, nil
+	}
+	c.waiting = slices.Delete(c.waiting, at, at+1)
+	if err == nil {
+		expected := c.expected(place.cost)
+		err = &Refusal{Admitted: c.admitted, Expected: max(expected, time.Millisecond), After: after(expected)}
+	}
+	return nil, err
+}
+
+// queue admits a request now, or puts it behind those that wait and returns its waiter. The error is a *Refusal: those
+// before it are expected to take longer than patience.
+func (c *Control) queue(place *Place, patience time.Duration) (*waiter, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) == 0 && c.refuse(place.group, place.cost, 2*wait) == nil {
+		c.enter(place)
+		return nil, nil
+	}
+	if expected := c.expected(place.cost); expected > patience || patience <= 0 {
+		return nil, &Refusal{Admitted: c.admitted, Expected: max(expected, time.Millisecond), After: after(expected)}
+	}
+	w := &waiter{place: place, ready: make(chan struct{})}
+	c.waiting = append(c.waiting, w)
+	return w, nil
+}
+
+// expected returns how long a request of this cost would take behind all that is admitted and waits. mu must be held.
+func (c *Control) expected(cost int) time.Duration {
+	all := c.working + cost
+	for _, w := range c.waiting {
+		all += w.place.cost
+	}
+	return time.Duration(c.unit * float64(all) * float64(time.Second))
+}
+
+// admitWaiting lets those in that wait for a place, in their order, as long as there is room; one whose group has its
+// share is passed over. mu must be held.
+func (c *Control) admitWaiting() {
+	c.waiting = slices.DeleteFunc(c.waiting, func(w *waiter) bool {
+		if c.refuse(w.place.group, w.place.cost, 2*wait) != nil {
+			return false
+		}
+		w.place.began = c.now()
+		c.enter(w.place)
+		close(w.ready)
+		return true
+	})
 }
 
 // Room returns a *Refusal if a request of this group with cost 1 would be refused now, however much time it has; nil if
@@ -217,6 +298,7 @@ func (p *Place) Idle() (goOn func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.working -= p.cost
+	c.admitWaiting()
 	return func() {
 		p.began = p.began.Add(c.now().Sub(began))
 		c.mu.Lock()
@@ -247,6 +329,7 @@ func (p *Place) Leave() {
 	default:
 		c.unit += recent * (took - c.unit)
 	}
+	c.admitWaiting()
 }
 
 // after returns the Retry-After of a refusal: the expected time rounded up to whole seconds, at least one.

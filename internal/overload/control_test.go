@@ -219,3 +219,94 @@ func TestNoTimeLeft(t *testing.T) {
 	}
 	done()
 }
+
+// TestConversationsWaitForTheirTurn: of requests that come together and need 100 ms each on two processors, Admit
+// refuses most. AwaitOf answers as many as fit into half of their time, in the order in which they came, and refuses
+// the others at once. The clock is the test's.
+func TestConversationsWaitForTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(10_000, 2, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		work := func(place *Place) {
+			turn, err := c.Turn(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+			turn()
+			place.Leave()
+		}
+		for range 40 { // what a request takes is measured
+			place, err := c.Admit(1, time.Now().Add(time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			work(place)
+		}
+		const timeout = 4 * time.Second // 2 s for waiting: 20 of 100 ms on each of two processors
+		var order []int
+		refused, late := 0, 0
+		began := time.Now()
+		for i := range 100 {
+			go func() {
+				place, err := c.AwaitOf(t.Context(), "", 1, began.Add(timeout))
+				if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+					refused++
+					if refusal.After < time.Second {
+						t.Errorf("to try again after %v", refusal.After)
+					}
+					return
+				}
+				work(place)
+				order = append(order, i)
+				if time.Since(began) > timeout {
+					late++
+				}
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(2 * timeout)
+		if len(order)+refused != 100 || len(order) < 15 || late > 0 {
+			t.Errorf("%d answered, %d late, %d refused", len(order), late, refused)
+		}
+		for at, i := range order {
+			if i/2 != at/2 { // two are answered at a time
+				t.Errorf("answered in the order %v", order)
+				break
+			}
+		}
+		if n := c.load(); n > 0 || len(c.waiting) > 0 {
+			t.Errorf("%d are admitted and %d wait at the end", n, len(c.waiting))
+		}
+	})
+}
+
+// TestWaitingEndsWithItsCaller: a request whose caller leaves does not wait any more, and leaves no place behind.
+func TestWaitingEndsWithItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(1, 1, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := c.Admit(1, time.Now().Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if _, err := c.AwaitOf(ctx, "", 1, time.Now().Add(time.Minute)); !errors.Is(err, context.Canceled) {
+			t.Errorf("the wait ended with %v", err)
+		}
+		refusal := (*Refusal)(nil)
+		if _, err := c.AwaitOf(t.Context(), "", 1, time.Now().Add(time.Minute)); !errors.As(err, &refusal) {
+			t.Errorf("after half a minute: %v", err)
+		}
+		first.Leave()
+		if len(c.waiting) > 0 || c.load() > 0 {
+			t.Errorf("%d wait, %d are admitted", len(c.waiting), c.load())
+		}
+	})
+}
