@@ -232,7 +232,6 @@ var allowed = map[string][]string{
 	"internal/endtoend": {"*"},
 	"internal/sbom":     {"internal/provision"},
 	"deploy/release":    {"internal/provision"},
-	"handlers/breaking": {},
 	"research/data":     {},
 	"internal/testing":  {"*"},
 

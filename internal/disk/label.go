@@ -23,16 +23,21 @@ func Unlabel(kind string, format int, data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("it does not begin like a %s: %w", kind, err)
 	}
 	if found != format {
-		return nil, fmt.Errorf(
-			"it has format %d, this program reads format %d: use the program that wrote it, or make it again",
-			found,
-			format,
-		)
+		return nil, &FormatError{found, format}
 	}
 	if sum != Sum(text) {
 		return nil, errors.New("its checksum is wrong: the file is damaged")
 	}
 	return text, nil
+}
+
+// FormatError is the error of a file in a format that this program does not read.
+type FormatError struct{ Found, Reads int }
+
+// Error implements error.
+func (e *FormatError) Error() string {
+	return fmt.Sprintf(
+		"it has format %d, this program reads format %d: use the program that wrote it, or make it again", e.Found, e.Reads)
 }
 
 // Sum returns a checksum for people and manifests: 128 bits of xxh3, hexadecimal.

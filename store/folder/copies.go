@@ -5,9 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"sync/atomic"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
@@ -19,71 +17,37 @@ const (
 	copiesMagic = "copies 1"
 )
 
-// fingerprints are corpus.Passage.Fingerprint of each passage of a segment: in a file that is
-// mapped, eight bytes each behind copiesMagic, or where an older program made the segment,
-// computed when they are first asked for.
-type fingerprints struct {
-	mapping *disk.Mapping
-	store   *corpus.Store
-	known   []atomic.Uint64 // 0: not yet
-}
+// fingerprints are corpus.Passage.Fingerprint of each passage of a segment, in a file that is mapped: eight bytes each
+// behind copiesMagic.
+type fingerprints struct{ mapping *disk.Mapping }
 
 // Close implements io.Closer.
-func (f *fingerprints) Close() error {
-	if f.mapping == nil {
-		return nil
-	}
-	return f.mapping.Close()
-}
+func (f *fingerprints) Close() error { return f.mapping.Close() }
 
 // fingerprint returns the fingerprint of a passage.
-func (f *fingerprints) fingerprint(o rank.Ordinal) (uint64, error) {
-	if f.mapping != nil {
-		return binary.LittleEndian.Uint64(f.mapping.Data[len(copiesMagic)+8*int(o):]), nil
-	}
-	if known := f.known[o].Load(); known != 0 {
-		return known, nil
-	}
-	p, err := f.store.Passage(o)
-	if err != nil {
-		return 0, err
-	}
-	f.known[o].Store(p.Fingerprint())
-	return f.known[o].Load(), nil
+func (f *fingerprints) fingerprint(o rank.Ordinal) uint64 {
+	return binary.LittleEndian.Uint64(f.mapping.Data[len(copiesMagic)+8*int(o):])
 }
 
-// fingerprints opens the file of a segment, or makes room for what it would hold.
-func (o *opening) fingerprints(s *segmentManifest, store *corpus.Store) (*fingerprints, error) {
-	if s.Copies != nil {
-		return openFile(o, func(path string) (*fingerprints, error) {
-			m, err := o.disk.Map(path)
-			if err != nil {
-				return nil, err
-			}
-			if want := len(copiesMagic) + 8*s.Passages; len(m.Data) != want || string(m.Data[:len(copiesMagic)]) != copiesMagic {
-				return nil, errors.Join(
-					fmt.Errorf("%s is not of %d passages: restore the collection from a snapshot, or index again", path, s.Passages),
-					m.Close(),
-				)
-			}
-			return &fingerprints{mapping: m}, nil
-		}, *s.Copies)
-	}
-	key := filepath.Join(o.folder, copiesName)
-	out, err := use(o.files, key, func() (*fingerprints, error) {
-		return &fingerprints{store: store, known: make([]atomic.Uint64, s.Passages)}, nil
-	})
-	if err == nil {
-		o.keys = append(o.keys, key)
-	}
-	return out, err
+// fingerprints opens the file of a segment.
+func (o *opening) fingerprints(s *segmentManifest) (*fingerprints, error) {
+	return openFile(o, func(path string) (*fingerprints, error) {
+		m, err := o.disk.Map(path)
+		if err != nil {
+			return nil, err
+		}
+		if want := len(copiesMagic) + 8*s.Passages; len(m.Data) != want || string(m.Data[:len(copiesMagic)]) != copiesMagic {
+			return nil, errors.Join(
+				fmt.Errorf("%s is not of %d passages: restore the collection from a snapshot, or index again", path, s.Passages),
+				m.Close(),
+			)
+		}
+		return &fingerprints{m}, nil
+	}, s.Copies)
 }
 
 // verify compares a segment's file with its passages.
 func (f *fingerprints) verify(ctx context.Context, store *corpus.Store) error {
-	if f.mapping == nil {
-		return nil
-	}
 	for o := range rank.Ordinal(store.Len()) {
 		if o%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -92,7 +56,7 @@ func (f *fingerprints) verify(ctx context.Context, store *corpus.Store) error {
 		if err != nil {
 			return nil // told by the check of the passages
 		}
-		if said, _ := f.fingerprint(o); said != p.Fingerprint() {
+		if f.fingerprint(o) != p.Fingerprint() {
 			return fmt.Errorf("the file %s has another fingerprint of passage %q than its text: index again", copiesName, p.ID)
 		}
 	}
@@ -106,7 +70,7 @@ func (g *Generation) Fingerprint(ordinal rank.Ordinal) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.copies.fingerprint(o)
+	return s.copies.fingerprint(o), nil
 }
 
 // Copies returns how many passages have the title and the text of another one that comes before
@@ -121,11 +85,7 @@ func (g *Generation) Copies(ctx context.Context) (int, error) {
 			if s.dead.has(o) {
 				continue
 			}
-			x, err := s.copies.fingerprint(o)
-			if err != nil {
-				return 0, err
-			}
-			all = append(all, x)
+			all = append(all, s.copies.fingerprint(o))
 		}
 	}
 	n := len(all)

@@ -44,6 +44,8 @@ var (
 	// ErrDamagedWords: a file of words cannot be used. The passages can be
 	// analysed again.
 	ErrDamagedWords = errors.New("damaged words")
+	// ErrOtherFormat: the files are of a format that this program does not read. The passages can be indexed again.
+	ErrOtherFormat = errors.New("files of another format")
 	// ErrOtherAnalyser: another version analysed the words.
 	ErrOtherAnalyser = errors.New("words of another analyser")
 	// ErrOtherWords: passages are to be added with other parameters of BM25.

@@ -16,10 +16,6 @@ func (g *Generation) Counts(s *Selection, field string) ([]fields.Count, error) 
 	at := map[fields.Count]int{} // with a Count of 0
 	var out []fields.Count
 	for i, segment := range g.segments {
-		index, err := segment.fields.get()
-		if err != nil {
-			return nil, err
-		}
 		chosen := s.segments[i]
 		if chosen.count == 0 {
 			continue
@@ -32,7 +28,7 @@ func (g *Generation) Counts(s *Selection, field string) ([]fields.Count, error) 
 				copy(among, segment.dead.alive(segment.store.Len()))
 			}
 		}
-		err = index.Counts(field, among, func(c fields.Count) {
+		err := segment.fields.Counts(field, among, func(c fields.Count) {
 			n := c.Count
 			c.Count = 0
 			place, known := at[c]

@@ -68,14 +68,10 @@ func (s *segment) meeting(n *conditions.Node) (out []uint64, err error) {
 
 // mark sets the bits of the passages that have a field, or a value in it.
 func (s *segment) mark(n *conditions.Node, bits []uint64) error {
-	index, err := s.fields.get()
-	if err != nil {
-		return err
-	}
 	if n.Op == conditions.HasField {
-		return index.MarkAll(n.Field, bits)
+		return s.fields.MarkAll(n.Field, bits)
 	}
-	return index.Mark(n.Field, n.Test, bits)
+	return s.fields.Mark(n.Field, n.Test, bits)
 }
 
 // fillAll sets the bits of all passages of a segment.
@@ -94,12 +90,8 @@ func (g *Generation) Misfits(n *conditions.Node) (problems []conditions.Problem,
 	n.Leaves(func(leaf *conditions.Node) {
 		var kinds []conditions.Kind
 		for _, s := range g.segments {
-			index, failed := s.fields.get()
-			if failed == nil {
-				var of []conditions.Kind
-				of, failed = index.Kinds(leaf.Field)
-				kinds = append(kinds, of...)
-			}
+			of, failed := s.fields.Kinds(leaf.Field)
+			kinds = append(kinds, of...)
 			if failed != nil && err == nil {
 				err = failed
 			}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -85,39 +83,15 @@ func TestFieldConditions(t *testing.T) {
 		}
 	}
 	check("in segments", 600)
-	withoutFields(t, dir)
-	check("of an older program", 300)
 	if _, err := Verify(t.Context(), dir, nil); err != nil {
 		t.Error(err)
 	}
 	mergeAll(t, dir)
 	m, err := readManifest(disk.OS{}, dir)
-	if err != nil || len(m.Segments) != 1 || m.Segments[0].Fields == nil {
+	if err != nil || len(m.Segments) != 1 || m.Segments[0].Fields.Name == "" {
 		t.Fatalf("%v: %+v", err, m)
 	}
 	check("merged", 300)
-}
-
-// withoutFields makes of a collection what a program left that knew of no fields.
-func withoutFields(t *testing.T, dir string) {
-	t.Helper()
-	m, err := readManifest(disk.OS{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range m.Segments {
-		if err := os.Remove(filepath.Join(dir, m.Segments[i].Name, m.Segments[i].Fields.Name)); err != nil {
-			t.Fatal(err)
-		}
-		m.Segments[i].Fields = nil
-	}
-	data, err := m.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, manifestName), data, 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestMisfits: a comparison with a kind of values that a field has none of is told, with what the

@@ -122,16 +122,14 @@ type segmentManifest struct {
 	Words    fileManifest    `json:"words"`
 	Experts  []segmentExpert `json:"experts"`
 	Tags     fileManifest    `json:"tags"`
-	// Spelling is the file of the words as the passages have them; nil: the program that made
-	// the segment knew of none.
-	Spelling *fileManifest `json:"spelling,omitempty"`
+	// Spelling is the file of the words as the passages have them.
+	Spelling fileManifest `json:"spelling"`
 	// Reads says how the encoders read the passages; nil: not known.
 	Reads *readsManifest `json:"reads,omitempty"`
-	// Copies is the file of the fingerprints of the passages, by which copies are known; nil
-	// likewise.
-	Copies *fileManifest `json:"copies,omitempty"`
-	// Fields is the file of the values of the metadata; nil likewise.
-	Fields *fileManifest `json:"fields,omitempty"`
+	// Copies is the file of the fingerprints of the passages, by which copies are known.
+	Copies fileManifest `json:"copies"`
+	// Fields is the file of the values of the metadata.
+	Fields fileManifest `json:"fields"`
 	// Deleted is how many passages of the segment are deleted; Tombstones is
 	// the file that says which.
 	Deleted    int           `json:"deleted,omitempty"`
@@ -166,11 +164,9 @@ func (s *segmentManifest) files() []fileManifest {
 	for _, f := range s.Reads.files() {
 		out = append(out, *f)
 	}
-	out = append(out, s.Tags)
-	for _, f := range []*fileManifest{s.Spelling, s.Copies, s.Fields, s.Tombstones} {
-		if f != nil {
-			out = append(out, *f)
-		}
+	out = append(out, s.Tags, s.Spelling, s.Copies, s.Fields)
+	if s.Tombstones != nil {
+		out = append(out, *s.Tombstones)
 	}
 	return out
 }

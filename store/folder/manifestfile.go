@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"example.org/conclave/internal/disk"
 )
@@ -17,19 +16,13 @@ const (
 	manifestName    = "MANIFEST"
 	manifestPending = "tmp-manifest"
 	manifestBegin   = "conclave manifest "
-	manifestFormat  = 2
-	partedFormat    = 3 // where an expert has parts, or an owner
-	spelledFormat   = 4 // where a segment has a file of its words, or of fingerprints
-	fieldedFormat   = 5 // where a segment has a file of the values of its metadata
+	manifestFormat  = 5
 	// maxManifest bounds what a damaged or foreign file can make us read.
 	maxManifest = 256 << 20
 )
 
-// ManifestFormats returns the versions of the manifest's form that are read. The lowest that has what a collection
-// has is written.
-func ManifestFormats() []int {
-	return []int{manifestFormat, partedFormat, spelledFormat, fieldedFormat}
-}
+// ManifestFormats returns the versions of the manifest's form that this program reads.
+func ManifestFormats() []int { return []int{manifestFormat} }
 
 // encode returns the file of a manifest: a line that says what it is, with the
 // checksum of what follows, then JSON that people can read.
@@ -39,32 +32,11 @@ func (m *manifest) encode() ([]byte, error) {
 		return nil, err
 	}
 	body = append(body, '\n')
-	return disk.Label("manifest", m.format(), body), nil
-}
-
-// format returns the lowest that has what the manifest says, so that an older program reads
-// what it can.
-func (m *manifest) format() int {
-	if slices.ContainsFunc(m.Segments, func(s segmentManifest) bool { return s.Fields != nil }) {
-		return fieldedFormat
-	}
-	if slices.ContainsFunc(m.Segments, func(s segmentManifest) bool { return s.Spelling != nil || s.Copies != nil }) {
-		return spelledFormat
-	}
-	if slices.ContainsFunc(m.Experts, func(x expertManifest) bool { return x.Parts || x.Owner != "" }) {
-		return partedFormat
-	}
-	return manifestFormat
+	return disk.Label("manifest", manifestFormat, body), nil
 }
 
 func decodeManifest(data []byte) (*manifest, error) {
-	format := manifestFormat
-	for _, later := range []int{partedFormat, spelledFormat, fieldedFormat} {
-		if bytes.HasPrefix(data, fmt.Appendf(nil, "%s%d ", manifestBegin, later)) {
-			format = later
-		}
-	}
-	body, err := disk.Unlabel("manifest", format, data)
+	body, err := disk.Unlabel("manifest", manifestFormat, data)
 	if err != nil {
 		return nil, fmt.Errorf("%w; restore the collection from a snapshot, or index again", err)
 	}
@@ -97,6 +69,9 @@ func readManifest(d disk.Disk, dir string) (*manifest, error) {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	m, err := decodeManifest(data)
+	if other := (*disk.FormatError)(nil); errors.As(err, &other) {
+		return nil, fault(ErrOtherFormat, dir, "", "the collection in %s cannot be read: %w", dir, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}

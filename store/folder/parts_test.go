@@ -347,8 +347,7 @@ func TestPartsRefused(t *testing.T) {
 }
 
 // TestPlainManifests: the manifest of a collection without parts and owners has no word of
-// them. With files of words it is of the format that has these, and without of the one before,
-// which older programs read.
+// them.
 func TestPlainManifests(t *testing.T) {
 	e := &hashEncoder{name: "a", dimension: 4}
 	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{e}}, randomPassages(76, 9))
@@ -375,26 +374,6 @@ func TestPlainManifests(t *testing.T) {
 	}
 	if m := read(); strings.Contains(m, "parts") {
 		t.Errorf("%s", m)
-	}
-	m, err := readManifest(disk.OS{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, parted := range []bool{false, true} {
-		old := m.next()
-		old.Experts[0].Parts = parted
-		for i := range old.Segments {
-			old.Segments[i].Fields = nil
-		}
-		if old.format() != spelledFormat {
-			t.Errorf("without files of fields the format is %d, want %d", old.format(), spelledFormat)
-		}
-		for i := range old.Segments {
-			old.Segments[i].Spelling, old.Segments[i].Copies = nil, nil
-		}
-		if want := map[bool]int{false: manifestFormat, true: partedFormat}[parted]; old.format() != want {
-			t.Errorf("without files of words, parts %t, the format is %d, want %d", parted, old.format(), want)
-		}
 	}
 	var _ ann.Index = (*ann.Grouped)(nil)
 }

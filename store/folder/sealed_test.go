@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -106,9 +107,8 @@ func TestSwappedFiles(t *testing.T) {
 	}
 }
 
-// TestFirstFormat refuses a collection from before files had seals, and says what
-// to do.
-func TestFirstFormat(t *testing.T) {
+// TestOtherFormat refuses a collection whose manifest has a format that the program does not read, and says what to do.
+func TestOtherFormat(t *testing.T) {
 	dir := t.TempDir()
 	body := []byte("{}\n")
 	if err := os.WriteFile(filepath.Join(dir, manifestName),
@@ -120,7 +120,8 @@ func TestFirstFormat(t *testing.T) {
 		"OpenWriter": func() error { _, err := openWriter(disk.OS{}, dir); return err },
 		"Verify":     func() error { _, err := Verify(t.Context(), dir, nil); return err },
 	} {
-		if err := open(); err == nil || !strings.Contains(err.Error(), "format 1, this program reads format 2") ||
+		if err := open(); !errors.Is(err, ErrOtherFormat) ||
+			!strings.Contains(err.Error(), "format 1, this program reads format 5") ||
 			!strings.Contains(err.Error(), "index again") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder/fields"
 	"example.org/conclave/store/folder/tags"
 )
 
@@ -27,7 +28,7 @@ type segment struct {
 	spelled *spelled
 	reads   *segmentReads // nil: not known
 	copies  *fingerprints
-	fields  *fieldValues
+	fields  *fields.Index
 	firsts  *firsts
 }
 
@@ -76,7 +77,7 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	if err != nil {
 		return nil, o.keys, err
 	}
-	out.copies, err = o.fingerprints(s, out.store)
+	out.copies, err = o.fingerprints(s)
 	if err != nil {
 		return nil, o.keys, err
 	}
@@ -115,11 +116,11 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	if err := o.counts(s.Tags, out.tags.Passages(), s.Passages); err != nil {
 		return nil, o.keys, err
 	}
-	out.spelled, err = o.spelledWords(s, out.store)
+	out.spelled, err = o.spelledWords(s)
 	if err != nil {
 		return nil, o.keys, err
 	}
-	out.fields, err = o.fieldValues(s, out.store)
+	out.fields, err = o.openFields(s)
 	if err != nil {
 		return nil, o.keys, err
 	}

@@ -293,9 +293,8 @@ func writeWords(
 // their names durable.
 func (w *writer) seal(ctx context.Context, dir string, s *segmentManifest, r *reporter) error {
 	s.Store.Name, s.Words.Name, s.Tags.Name = storeName, wordsName, tagsName
-	s.Spelling, s.Copies = &fileManifest{Name: spellingName}, &fileManifest{Name: copiesName}
-	s.Fields = &fileManifest{Name: fieldsName}
-	files := []*fileManifest{&s.Store, &s.Words, &s.Tags, s.Spelling, s.Copies, s.Fields}
+	s.Spelling.Name, s.Copies.Name, s.Fields.Name = spellingName, copiesName, fieldsName
+	files := []*fileManifest{&s.Store, &s.Words, &s.Tags, &s.Spelling, &s.Copies, &s.Fields}
 	files = append(files, s.Reads.files()...)
 	for i := range s.Experts {
 		files = append(files, s.Experts[i].files()...)

@@ -2,20 +2,13 @@ package folder
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
 	"sync"
 
-	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/spelling"
 )
 
 const spellingName = "spelling"
-
-// mostSampled is how many passages of a segment without a file of its words are read for
-// them: more would keep the first question that has an unknown word waiting.
-const mostSampled = 100_000
 
 // spelled are the words of a segment as its passages have them, read when they are first
 // needed.
@@ -34,37 +27,11 @@ func (s *spelled) words() (*spelling.Lexicon, error) {
 // Close implements io.Closer: nothing is open.
 func (s *spelled) Close() error { return nil }
 
-// spelledWords returns where the words of a segment come from: its file, or where an older
-// program made the segment, its passages.
-func (o *opening) spelledWords(s *segmentManifest, store *corpus.Store) (*spelled, error) {
-	if s.Spelling != nil {
-		return openFile(o, func(path string) (*spelled, error) {
-			return &spelled{read: func() (*spelling.Lexicon, error) { return spelling.Read(o.disk, path) }}, nil
-		}, *s.Spelling)
-	}
-	key := filepath.Join(o.folder, spellingName)
-	out, err := use(o.files, key, func() (*spelled, error) {
-		return &spelled{read: func() (*spelling.Lexicon, error) { return sampledWords(store) }}, nil
-	})
-	if err == nil {
-		o.keys = append(o.keys, key)
-	}
-	return out, err
-}
-
-// sampledWords counts the words of passages that lie evenly in a store.
-func sampledWords(store *corpus.Store) (*spelling.Lexicon, error) {
-	b := spelling.NewBuilder()
-	all := store.Len()
-	n := min(all, mostSampled)
-	for i := range n {
-		p, err := store.Passage(rank.Ordinal(i * all / n))
-		if err != nil {
-			return nil, err
-		}
-		b.Add(p.Title, p.Text)
-	}
-	return b.Lexicon(), nil
+// spelledWords returns the words of a segment, whose file is read when they are first needed.
+func (o *opening) spelledWords(s *segmentManifest) (*spelled, error) {
+	return openFile(o, func(path string) (*spelled, error) {
+		return &spelled{read: func() (*spelling.Lexicon, error) { return spelling.Read(o.disk, path) }}, nil
+	}, s.Spelling)
 }
 
 // Near returns the words of the passages that are at least one and at most so many edits from a

@@ -149,13 +149,12 @@ func (g *Generation) verifySegment(ctx context.Context, at int) error {
 			func() error { return s.store.Verify(ctx, nil) },
 		), disk.Survive(s.words.Check), disk.Survive(func() error { return verifyTags(ctx, s.tags, s.store) }),
 	}
-	if g.manifest.Segments[at].Spelling != nil {
-		errs = append(errs, disk.Survive(func() error { _, err := s.spelled.read(); return err }))
-	}
-	errs = append(errs, disk.Survive(func() error { return s.copies.verify(ctx, s.store) }))
-	if g.manifest.Segments[at].Fields != nil {
-		errs = append(errs, disk.Survive(func() error { return s.fields.verify(ctx, s.store) }))
-	}
+	errs = append(
+		errs,
+		disk.Survive(func() error { _, err := s.spelled.read(); return err }),
+		disk.Survive(func() error { return s.copies.verify(ctx, s.store) }),
+		disk.Survive(func() error { return verifyFields(ctx, s.fields, s.store) }),
+	)
 	for _, x := range g.manifest.keepers() {
 		if err := disk.Survive(func() error { return checkVectors(s.vectors[x.Name], s.store) }); err != nil {
 			errs = append(errs, fmt.Errorf("expert %s in %s: %w", x.Name, s.name, err))

@@ -164,6 +164,8 @@ func collectionHint(e *folder.Error) string {
 	switch e.Fault {
 	case folder.ErrNotCollection:
 		return index + " --in FILE"
+	case folder.ErrOtherFormat:
+		return "conclave index --collection ANOTHER-FOLDER --in FILE builds it again"
 	case folder.ErrNoVectors, folder.ErrNoOwner:
 		return index + " --add-expert " + e.Expert
 	case folder.ErrHasVectors, folder.ErrIsOwner:
