@@ -34,11 +34,13 @@ const (
 type page struct {
 	path, file, contentType string
 	text                    func() ([]byte, error) // nil: what file holds
+	shared                  bool                   // with pages of other origins, and with everybody
 }
 
 // pages returns the page at /, the reference at /docs, the guide, and what these load.
 func pages() ([]page, error) {
 	all := []page{
+		{path: front.EmbedPath, file: "embed.js", contentType: "text/javascript", shared: true},
 		{path: "/", file: "index.html", contentType: schema.TypeHTML},
 		{path: "/docs", file: "docs.html", contentType: schema.TypeHTML},
 		{path: "/docs/docs.css", file: "docs.css", contentType: "text/css"},
@@ -79,6 +81,9 @@ func (p page) serve(_ *API, c *call) error {
 	text, err := read()
 	if err != nil {
 		return fmt.Errorf("reading the page %s: %w", p.path, err)
+	}
+	if p.shared {
+		c.w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
 	}
 	return c.showPage(p.contentType, text)
 }

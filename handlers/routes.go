@@ -114,7 +114,7 @@ func (a *API) route() (chi.Router, error) {
 	}
 	openPage := func(path, contentType string, cost front.Cost, handle func(*API, *call) error) error {
 		o := schema.Operation{Method: http.MethodGet, Path: path, Produces: []string{contentType}, Scope: schema.AnyKey}
-		if a.options.OpenDocs {
+		if a.options.OpenDocs || path == front.EmbedPath {
 			o.Scope = schema.Public
 		}
 		return a.open(router, o, cost, handle)

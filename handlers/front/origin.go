@@ -69,7 +69,11 @@ func (g *Gate) ownHost(r *http.Request) bool {
 	return err == nil && at.Addr().Unmap() == address
 }
 
-// CheckOrigin refuses what a browser sends on behalf of a page elsewhere.
+// EmbedPath is where the script is that puts a search box into pages of other origins. Any page may load it; what it
+// asks is held to the list of origins as everything else is.
+const EmbedPath = "/embed.js"
+
+// CheckOrigin refuses what a browser sends on behalf of a page elsewhere, but for the script at EmbedPath.
 // net/http's check lets GET through, since a GET changes nothing; here it runs
 // models, so only a person's own navigation (a link to /docs) is let through.
 func (g *Gate) CheckOrigin(next http.Handler) http.Handler {
@@ -77,6 +81,10 @@ func (g *Gate) CheckOrigin(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.TrimPrefix(r.URL.Path, g.options.BasePath) == EmbedPath {
+			next.ServeHTTP(w, r)
+			return
+		}
 		safe := r.Method == http.MethodGet || r.Method == http.MethodHead
 		if safe && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 			next.ServeHTTP(w, r)
