@@ -136,7 +136,7 @@ func elsewhere(err error) bool {
 //
 //  1. A node that fails is followed by another one at once.
 //  2. After firstHedge without an answer, or earlier where most answers come earlier
-//     (durations.hedge), every node is asked whether it is there (lookAll), and again after
+//     (durations.hedge), every node is asked whether it is there, and reaches the others (lookAll), and again after
 //     each further firstHedge.
 //  3. Where a look finds nodes away that were there when the request was sent, another
 //     request goes to a node that is there, for copies of shards on such nodes. The first
@@ -222,11 +222,11 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 	}
 }
 
-// rank returns 1 of a node that is away, else 0.
+// rank returns 1 of a node that is away or apart, else 0.
 func (n *node) rank() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.away {
+	if n.away || n.apart {
 		return 1
 	}
 	return 0

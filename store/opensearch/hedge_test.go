@@ -25,6 +25,8 @@ type acting struct {
 	bodies   sync.Map // of what it was asked
 	hangs    atomic.Bool
 	statuses atomic.Int64 // of its answers; 0: 200
+	// apart is the ID of the node that the others do not reach; "": all reach each other. It may be this one.
+	apart atomic.Pointer[string]
 }
 
 func (a *acting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,6 +37,22 @@ func (a *acting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if strings.HasPrefix(r.URL.Path, "/_nodes/_local") {
 		_, _ = fmt.Fprintf(w, `{"nodes":{"id-%s":{"name":"x"}}}`, a.name)
+		return
+	}
+	apart := a.apart.Load()
+	if strings.HasPrefix(r.URL.Path, "/_nodes/_all") {
+		reached := 3
+		if apart != nil && *apart == "id-"+a.name {
+			reached = 1
+		} else if apart != nil {
+			reached = 2
+		}
+		_, _ = fmt.Fprintf(w, `{"_nodes":{"total":3,"successful":%d,"failed":%d}}`, reached, 3-reached)
+		return
+	}
+	if of, copies, _ := strings.Cut(string(body), "_prefer_nodes:"); apart != nil &&
+		(of == string(body) || strings.Contains(copies, *apart) || *apart == "id-"+a.name) {
+		<-r.Context().Done() // for the shards on the other side
 		return
 	}
 	a.asked.Add(1)
@@ -111,6 +129,35 @@ func TestHedged(t *testing.T) {
 	}
 	if client.preference() != "" {
 		t.Errorf("all nodes are there, and searches prefer %s", client.preference())
+	}
+}
+
+// TestApart: a node that answers, and that the others of the cluster do not reach, is left out like one that hangs,
+// until it reaches them again. Nothing but that tells it from the others: each search that has a part on either side
+// hangs, whoever is asked.
+func TestApart(t *testing.T) {
+	client, nodes, _ := cast(t)
+	of := "id-1"
+	for _, n := range nodes {
+		n.apart.Store(&of)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for range 12 {
+		if answer, err := client.Do(ctx, "POST", "/_msearch", []byte(oneSearch)); err != nil || string(answer) == "1" {
+			t.Fatalf("%q, %v", answer, err)
+		}
+	}
+	if got := client.preference(); got != "_prefer_nodes:id-0,id-2" || client.Settled() {
+		t.Errorf("preferred are %q, settled: %t", got, client.Settled())
+	}
+	for _, n := range nodes {
+		n.apart.Store(nil)
+	}
+	for end := time.Now().Add(30 * time.Second); client.preference() != ""; time.Sleep(10 * time.Millisecond) {
+		if _, err := client.Do(ctx, "POST", "/_msearch", []byte(oneSearch)); err != nil || time.Now().After(end) {
+			t.Fatalf("they reach each other, and searches prefer %s: %v", client.preference(), err)
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// node is one that a client knows. While it is away it is asked last, and searches prefer
+// node is one that a client knows. While it is away or apart it is asked last, and searches prefer
 // copies of other nodes.
 type node struct {
 	url *url.URL
@@ -21,6 +21,7 @@ type node struct {
 	mu    sync.Mutex
 	id    string // the cluster's own name for it; "": not known
 	away  bool
+	apart bool      // it answers, and reaches less than half of the cluster's nodes (Client.reach)
 	left  time.Time // when it was found away the last time
 	retry time.Time // when a node that is away is looked for again
 }
@@ -52,7 +53,7 @@ func (c *Client) Settled() bool {
 	return !slices.ContainsFunc(c.nodes, func(n *node) bool {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		return n.away || time.Since(n.left) < unsettled
+		return n.away || n.apart || time.Since(n.left) < unsettled
 	})
 }
 
@@ -95,13 +96,16 @@ func (c *Client) order() []*node {
 		n := c.nodes[(first+i)%len(c.nodes)]
 		n.mu.Lock()
 		switch {
-		case !n.away:
+		case !n.away && !n.apart:
 			out = append(out, n)
 		default:
 			last = append(last, n)
 			if now := time.Now(); now.After(n.retry) {
 				n.retry = now.Add(awayFor)
 				go c.look(context.Background(), n, func() {})
+				if n.apart {
+					go c.reach(n)
+				}
 			}
 		}
 		n.mu.Unlock()
@@ -140,6 +144,29 @@ func (c *Client) look(while context.Context, n *node, left func()) bool {
 	return true
 }
 
+// reach asks a node how many nodes of the cluster it reaches soon, and notes whether it is apart. A network that is
+// split leaves connections open that nothing comes through, and until the cluster goes on without the smaller
+// part, some 30 seconds later, each part waits for the other one in every search.
+func (c *Client) reach(n *node) {
+	ctx, cancel := context.WithTimeout(context.Background(), awayFor)
+	defer cancel()
+	path := fmt.Sprintf("/_nodes/_all/ingest?timeout=%dms&filter_path=_nodes", c.looks.soon().Milliseconds())
+	answer, err := c.ask(ctx, n, http.MethodGet, path, nil)
+	var said struct {
+		Nodes struct{ Total, Successful int } `json:"_nodes"`
+	}
+	if err != nil || json.Unmarshal(answer, &said) != nil {
+		return // look says whether it answers
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.apart = 2*said.Nodes.Successful < said.Nodes.Total
+	if n.apart {
+		n.left = time.Now()
+		n.retry = n.left.Add(awayFor)
+	}
+}
+
 // lookAll looks for every node, and returns when all have answered or are away. Those who
 // come while it is done wait for its end.
 func (c *Client) lookAll() {
@@ -156,6 +183,7 @@ func (c *Client) lookAll() {
 			c.look(context.Background(), n, known)
 			known()
 		}()
+		go c.reach(n) // is not waited for: where a node hangs, all others take their time to say so
 	}
 	unknown.Wait()
 	c.looked = time.Now()
@@ -177,7 +205,7 @@ func (c *Client) preference() string {
 	away := false
 	for _, n := range c.nodes {
 		n.mu.Lock()
-		if n.away {
+		if n.away || n.apart {
 			away = true
 		} else if n.id != "" {
 			ids = append(ids, n.id)
