@@ -17,8 +17,9 @@ type pdfBox struct {
 
 func (b pdfBox) height() float64 { return b.Top - b.Bottom }
 
-// lineBoxes asks PDFium where the lines of a page are. Each question is a slow call into WebAssembly, so it asks for
-// few letters: the first and last of a line, and those beside white space in lines drawn in several pieces.
+// lineBoxes asks PDFium where the lines of a page and their words are. Each question is a call into WebAssembly, so it
+// asks for few letters: the first and last of a line and of each word. A line that the file draws in one piece is asked
+// for, too: many programs draw a row of a table so, and move the pen between its cells.
 type lineBoxes struct {
 	p     pdfium.Pdfium
 	page  references.FPDF_TEXTPAGE
@@ -72,9 +73,9 @@ func (b *lineBoxes) pieces(line string, at int, parted bool) (all []string) {
 	return append(all, line[begin:])
 }
 
-// measure sets the edges, Size and Bold of a line, and its Words if it is drawn in several pieces. Words outside of the
-// visible part of the page are removed from its text; "" is left if all are. at is the index of the first letter of
-// text. If PDFium does not know the place, Size stays 0.
+// measure sets the edges, Size, Bold and Words of a line. Words outside of the visible part of the page are removed
+// from its text; "" is left if all are. at is the index of the first letter of text. If PDFium does not know the place,
+// Size stays 0.
 func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
 	if !b.known {
 		return
@@ -102,10 +103,9 @@ func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
 	// Where a word is hyphenated, PDFium joins two lines to one.
 	l.Bottom, l.Top = min(from.Bottom, to.Bottom), from.Top
 	b.weigh(l, at+first)
-	pieces, err := b.p.FPDFText_CountRects(&requests.FPDFText_CountRects{
-		TextPage: b.page, StartIndex: at, Count: len(units),
-	})
-	if err == nil && pieces.Count >= 2 || !b.shows(from, from) || !b.shows(to, to) {
+	// In a line that is turned, such as the label of an axis, letters do not stand beside each other.
+	turned := math.Abs(to.Left-from.Left) < l.Size && math.Abs(to.Bottom-from.Bottom) > 2*l.Size
+	if !turned || !b.shows(from, from) || !b.shows(to, to) {
 		b.words(l, at, units)
 	}
 }

@@ -19,6 +19,21 @@ type pdfCell struct {
 	line int // the index of its line among those of the page
 	from int // its words are Words[from:to] of the line; both 0 if the line has no Words
 	to   int
+	// words are those of the line.
+	words []pdfWord
+}
+
+// part returns the cell that has the words from:to of the line.
+func (c *pdfCell) part(from, to int) pdfCell {
+	p := *c
+	words := c.words[from-c.from : to-c.from]
+	p.from, p.to, p.words = from, to, words
+	p.Text = joinWords(words)
+	p.Left, p.Right = words[0].Left, words[0].Right
+	for _, w := range words {
+		p.Left, p.Right = min(p.Left, w.Left), max(p.Right, w.Right)
+	}
+	return p
 }
 
 func (c *pdfCell) middle() float64 { return (c.Bottom + c.Top) / 2 }
@@ -27,6 +42,10 @@ func (c *pdfCell) width() float64 { return c.Right - c.Left }
 
 // wideSpace is the least width of white space between two cells, as a share of the height of the letters.
 const wideSpace = 0.9
+
+// columnSpace is the least width of white space at which a cell is split that reaches over two columns, as a share of
+// the height of the letters. The space between two words of a sentence is narrower.
+const columnSpace = 0.45
 
 // cellsOf splits the lines of a page into cells, in the order of the lines. Lines whose place is unknown are left out.
 func cellsOf(lines []pdfLine, vertical []pdfRule) (cells []pdfCell) {
@@ -42,6 +61,7 @@ func cellsOf(lines []pdfLine, vertical []pdfRule) (cells []pdfCell) {
 			cells = append(cells, cell)
 			continue
 		}
+		cell.words = l.Words
 		var rules []float64 // where vertical rules cross the line
 		for _, r := range vertical {
 			if middle := (l.Bottom + l.Top) / 2; r.Bottom <= middle && middle <= r.Top {
@@ -59,14 +79,7 @@ func cellsOf(lines []pdfLine, vertical []pdfRule) (cells []pdfCell) {
 					continue
 				}
 			}
-			part := cell
-			part.Text = joinWords(l.Words[begin:i])
-			part.from, part.to = begin, i
-			part.Left, part.Right = l.Words[begin].Left, l.Words[begin].Right
-			for _, w := range l.Words[begin:i] {
-				part.Left, part.Right = min(part.Left, w.Left), max(part.Right, w.Right)
-			}
-			cells = append(cells, part)
+			cells = append(cells, cell.part(begin, i))
 			begin = i
 		}
 	}
@@ -189,6 +202,45 @@ func columnsBetween(rows []visualRow, few int) (columns []pdfColumn) {
 		}
 	}
 	return columns
+}
+
+// splitAtColumns returns the rows with each cell that reaches over several columns split where the white space between
+// two columns lies between two of its words that are at least columnSpace apart.
+func splitAtColumns(rows []visualRow, columns []pdfColumn) []visualRow {
+	split := slices.Clone(rows)
+	for i := range split {
+		r := &split[i]
+		if len(r.cells) < 2 {
+			continue
+		}
+		var cells []pdfCell
+		for _, c := range r.cells {
+			begin := c.from
+			for k := 1; k < len(c.words); k++ {
+				from, to := c.words[k-1].Right, c.words[k].Left
+				if to-from >= columnSpace*c.Size && liesBetween(columns, from, to) {
+					cells = append(cells, c.part(begin, c.from+k))
+					begin = c.from + k
+				}
+			}
+			if begin > c.from {
+				c = c.part(begin, c.to)
+			}
+			cells = append(cells, c)
+		}
+		r.cells = cells
+	}
+	return split
+}
+
+// liesBetween reports whether the white space from left to right is a part of that between two columns.
+func liesBetween(columns []pdfColumn, left, right float64) bool {
+	for i, next := range columns[1:] {
+		if max(left, columns[i].right) < min(right, next.left) {
+			return true
+		}
+	}
+	return false
 }
 
 // columnOf returns the index of the column that a cell overlaps most, or else of the nearest one.

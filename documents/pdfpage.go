@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 
 	"github.com/klippa-app/go-pdfium"
@@ -34,7 +35,7 @@ type pdfLine struct {
 	Top    float64
 	Size   float64 // height of its letters in points; 0: the place of the line is unknown
 	Bold   bool
-	// Words are its words with their places; nil if the line is drawn in one piece, without wide white space.
+	// Words are its words with their places; nil if PDFium does not know the place of one.
 	Words []pdfWord
 	tail  pdfTail // the raised or lowered letters that the line ends with
 }
@@ -142,6 +143,9 @@ func readLines(
 	boxes := lineBoxes{p: p, page: text.TextPage, place: page.place, visible: pdfBox{Right: page.Width, Top: page.Height}}
 	units := utf16.Encode([]rune(all.Text))
 	boxes.known = len(units) == count.Count || len([]rune(all.Text)) == count.Count
+	if !boxes.known { // PDFium leaves out letters that have no code in Unicode
+		all.Text, boxes.known = readLetters(p, text.TextPage, count.Count)
+	}
 	at := 0
 	for line := range strings.SplitAfterSeq(all.Text, "\n") {
 		n := len(utf16.Encode([]rune(line)))
@@ -151,7 +155,8 @@ func readLines(
 			if strings.TrimSpace(strings.Trim(trimmed, "\u0002\ufffe")) != "" {
 				l := pdfLine{Text: trimmed}
 				boxes.measure(&l, begin, trimmed)
-				if l.Text != "" {
+				dropUncoded(&l)
+				if strings.TrimSpace(l.Text) != "" {
 					lines = append(lines, l)
 				}
 			}
@@ -160,6 +165,39 @@ func readLines(
 		at += n
 	}
 	return lines, nil
+}
+
+// readLetters returns the text of a page with noLetter for each letter that has no code in Unicode. indexed reports
+// whether an index into the text, in UTF-16, is that of PDFium's letter.
+func readLetters(p pdfium.Pdfium, page references.FPDF_TEXTPAGE, count int) (text string, indexed bool) {
+	var b strings.Builder
+	indexed = true
+	for i := range count {
+		got, err := p.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: page, Index: i})
+		letter := noLetter
+		if err == nil && got.Unicode > 0 && got.Unicode <= unicode.MaxRune {
+			letter = rune(got.Unicode)
+		}
+		indexed = indexed && utf16.RuneLen(letter) == 1
+		b.WriteRune(letter)
+	}
+	return b.String(), indexed
+}
+
+// noLetter stands for a letter without a code in Unicode while the place of a line is read.
+const noLetter = '\uffff'
+
+// dropUncoded removes each noLetter from a line, and the words that have nothing else.
+func dropUncoded(l *pdfLine) {
+	uncoded := string(noLetter)
+	if !strings.Contains(l.Text, uncoded) {
+		return
+	}
+	l.Text = strings.Join(strings.Fields(strings.ReplaceAll(l.Text, uncoded, "")), " ")
+	for i := range l.Words {
+		l.Words[i].Text = strings.ReplaceAll(l.Words[i].Text, uncoded, "")
+	}
+	l.Words = slices.DeleteFunc(l.Words, func(w pdfWord) bool { return w.Text == "" })
 }
 
 // withFields draws the form fields and annotations of a page into its content, so that their text can be read, and

@@ -134,6 +134,12 @@ func (l *lattice) table(all []pdfCell) *pdfTable {
 		return nil
 	}
 	t.rows = dropEmptyColumns(t.rows)
+	if len(t.rows) > bands { // rules part groups of rows, and maybe of columns
+		aligned := alignedTable(rowsOfCells(t.cells), l.horizontal)
+		if aligned != nil && len(aligned.rows[0]) > len(t.rows[0]) && len(aligned.cells) == len(t.cells) {
+			return aligned
+		}
+	}
 	for t.headed < len(t.rows) && boldBand(byBand, t.headed) {
 		t.headed++
 	}

@@ -1,7 +1,9 @@
 package documents
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/klippa-app/go-pdfium"
 	"github.com/klippa-app/go-pdfium/enums"
@@ -20,8 +22,9 @@ const (
 	mostObjects  = 20000
 	mostSegments = 20000
 	mostRules    = 3000
-	thinRule     = 2.5 // points: how thick a rectangle is at most that is drawn in place of a line
-	shortRule    = 6.0 // points: what is shorter is part of a letter or an icon
+	thinRule     = 2.5  // points: how thick a rectangle is at most that is drawn in place of a line
+	shortRule    = 6.0  // points: what is shorter is part of a letter or an icon
+	sameLine     = 0.75 // points: rules whose distance is at most that lie on one line
 )
 
 // ruleReader collects the rules of a page from its drawing objects.
@@ -201,7 +204,7 @@ func (r *ruleReader) addShape(corners [][2]float64) {
 	}
 }
 
-// splitRules returns the horizontal and the vertical rules.
+// splitRules returns the horizontal and the vertical rules, each with the rules that continue it in one.
 func splitRules(rules []pdfRule) (horizontal, vertical []pdfRule) {
 	for _, r := range rules {
 		if r.Right-r.Left >= r.Top-r.Bottom {
@@ -210,5 +213,43 @@ func splitRules(rules []pdfRule) (horizontal, vertical []pdfRule) {
 			vertical = append(vertical, r)
 		}
 	}
+	horizontal = joinRules(horizontal, func(r *pdfRule) (across, from, to *float64) {
+		return &r.Bottom, &r.Left, &r.Right
+	})
+	vertical = joinRules(vertical, func(r *pdfRule) (across, from, to *float64) { return &r.Left, &r.Bottom, &r.Top })
 	return horizontal, vertical
+}
+
+// joinRules returns the rules with one in the place of several that lie on one line and touch or overlap, as those of a
+// table whose cells are drawn one by one. parts returns where a rule is: the coordinate that all its points have, and
+// where it begins and ends.
+func joinRules(rules []pdfRule, parts func(*pdfRule) (across, from, to *float64)) []pdfRule {
+	slices.SortFunc(rules, func(a, b pdfRule) int {
+		acrossA, fromA, _ := parts(&a)
+		acrossB, fromB, _ := parts(&b)
+		return cmp.Or(cmp.Compare(*acrossA, *acrossB), cmp.Compare(*fromA, *fromB))
+	})
+	var joined []pdfRule
+	for _, r := range rules {
+		across, from, to := parts(&r)
+		// Rules on one line may differ by less than a point, and then those of the next line come between.
+		at := -1
+		for k := len(joined) - 1; k >= 0; k-- {
+			a, f, t := parts(&joined[k])
+			if *across-*a > sameLine {
+				break
+			}
+			if *from <= *t+touching && *f <= *to+touching {
+				at = k
+				break
+			}
+		}
+		if at < 0 {
+			joined = append(joined, r)
+			continue
+		}
+		_, f, t := parts(&joined[at])
+		*f, *t = min(*f, *from), max(*t, *to)
+	}
+	return joined
 }

@@ -48,13 +48,50 @@ func alignedTables(rows []visualRow, horizontal []pdfRule) (tables []pdfTable) {
 			continue
 		}
 		end := blockEnd(rows, i, horizontal)
-		if t := alignedTable(rows[i:end], horizontal); t != nil {
+		t := alignedTable(rows[i:end], horizontal)
+		if t == nil {
+			t, end = tableAbove(rows[:end], i, horizontal)
+		}
+		if t != nil {
 			tables = append(tables, *t)
 		}
 		i = end
 	}
 	return tables
 }
+
+// tableAbove returns the table that the first rows from i on form, above text in columns, and the index after its last
+// row; nil and len(rows) if there is none. It may end before a row with one cell, and before a gap that is wider than
+// most. Of several possible tables it returns the one with most columns, then with most rows; there must be
+// leastColumns.
+func tableAbove(rows []visualRow, i int, horizontal []pdfRule) (best *pdfTable, end int) {
+	end = len(rows)
+	var downs []float64
+	for k := i + 1; k < len(rows); k++ {
+		downs = append(downs, rows[k-1].bottom-rows[k].bottom)
+	}
+	slices.Sort(downs)
+	tries := 0
+	for k := len(rows) - 1; k >= i+leastAbove && tries < mostTries; k-- {
+		if len(rows[k].cells) > 1 && rows[k-1].bottom-rows[k].bottom <= 1.3*downs[len(downs)/2] {
+			continue
+		}
+		tries++
+		t := alignedTable(rows[i:k], horizontal)
+		if t == nil || len(t.rows[0]) < leastColumns || best != nil && len(t.rows[0]) <= len(best.rows[0]) {
+			continue
+		}
+		best, end = t, k
+	}
+	return best, end
+}
+
+// Bounds of what tableAbove looks for.
+const (
+	leastAbove   = 4  // rows of the page
+	leastColumns = 3  // fewer may be text in columns
+	mostTries    = 20 // places where the table may end
+)
 
 // blockEnd returns the index after the last row that may belong to one table with row i, which has at least two cells.
 // The table ends where the white space between two rows is much wider than before and no rule lies in it, or before a
@@ -118,17 +155,16 @@ func spans(horizontal []pdfRule, low, high, left, right float64) bool {
 
 // alignedTable returns the table that the rows form, or nil if they look like text set in columns or like a list.
 func alignedTable(rows []visualRow, horizontal []pdfRule) *pdfTable {
-	full := 0
-	for _, r := range rows {
-		if len(r.cells) >= 2 {
-			full++
-		}
-	}
-	if full < 2 {
+	if fullRows(rows) < 2 {
 		return nil
 	}
 	columns := columnsOf(rows)
 	if len(columns) < 2 {
+		return nil
+	}
+	rows = belowCaption(splitAtColumns(rows, columns), columns)
+	full := fullRows(rows)
+	if full < 2 {
 		return nil
 	}
 	texts := describeColumns(rows, columns)
@@ -160,6 +196,37 @@ func alignedTable(rows []visualRow, horizontal []pdfRule) *pdfTable {
 		return nil
 	}
 	return makeTable(rows, columns, horizontal)
+}
+
+// fullRows returns how many rows have at least two cells.
+func fullRows(rows []visualRow) (full int) {
+	for _, r := range rows {
+		if len(r.cells) >= 2 {
+			full++
+		}
+	}
+	return full
+}
+
+// belowCaption returns the rows without the first ones that are the caption of the table: a row with a cell that covers
+// two columns and half of the table's width, and after it rows with one cell.
+func belowCaption(rows []visualRow, columns []pdfColumn) []visualRow {
+	width := columns[len(columns)-1].right - columns[0].left
+	for i, r := range rows {
+		caption := slices.ContainsFunc(r.cells, func(c pdfCell) bool {
+			covered := 0
+			for _, column := range columns {
+				if c.Left < column.right && c.Right > column.left {
+					covered++
+				}
+			}
+			return covered >= 2 && c.width() > width/2
+		})
+		if !caption && (i == 0 || len(r.cells) > 1) {
+			return rows[i:]
+		}
+	}
+	return rows
 }
 
 // distinctColumns reports whether each cell of a row stands in a column of its own.
@@ -271,8 +338,8 @@ func continues(rows []visualRow, texts, before []string, pitch float64) bool {
 	return filled < len(texts) && down < 0.8*pitch
 }
 
-// rulesPartRows reports whether a table has a horizontal rule below each row: there are at least two rules, and above
-// four out of five of them is at most one entry of the first column.
+// rulesPartRows reports whether a table has a horizontal rule between its rows: there are at least two, and four out of
+// five of the parts that they make have at most one entry of the first column.
 func rulesPartRows(rows []visualRow, columns []pdfColumn, horizontal []pdfRule) bool {
 	left, right := columns[0].left, columns[len(columns)-1].right
 	bands, single, entries := 0, 0, 0
@@ -288,5 +355,8 @@ func rulesPartRows(rows []visualRow, columns []pdfColumn, horizontal []pdfRule) 
 			entries++
 		}
 	}
-	return bands >= 2 && single*10 >= bands*8
+	if entries <= 1 {
+		single++
+	}
+	return bands >= 2 && single*10 >= (bands+1)*8
 }

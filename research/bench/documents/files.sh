@@ -29,7 +29,7 @@ done
 for n in Use Install Devices; do cp "$doc/ghostscript/html/$n.html" "$out/gs-$n.html" 2>/dev/null || true; done
 for n in menu-policy perl-policy debconf_specification; do gunzip -c "$doc/debian-policy/$n.txt.gz" >"$out/$n.txt"; done
 cp pypdf-7.1.1/resources/GeoBase_NHNC1_Data_Model_UML_EN.pdf "$out"
-for n in objects content_streams pdfa images; do cp "pikepdf-10.18.0/docs/topics/$n.md" "$out/pikepdf-$n.md"; done
+for n in objects content_streams pdfa images security; do cp "pikepdf-10.18.0/docs/topics/$n.md" "$out/pikepdf-$n.md"; done
 cp python_docx-1.2.0/docs/dev/analysis/features/table/cell-merge.rst python_pptx-1.0.2/HISTORY.rst "$out"
 cp odfpy-1.4.1/api-for-odfpy.odt "$out"
 for n in testODT-TIKA-6000.odt testRTFHyperlink.rtf testNPEOpenDocument.odt NullHeader.docx \

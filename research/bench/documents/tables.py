@@ -3,10 +3,15 @@
     pip install reportlab==4.4.4 pymupdf==1.26.6
     python research/bench/documents/tables.py --made DIR                # makes PDFs in DIR, and reads them
     python research/bench/documents/tables.py --files DIR --truth FILE  # real PDFs, by the tables that pymupdf finds
+    python research/bench/documents/tables.py --icdar DIR               # real PDFs, by what people wrote of their tables
 
 A row counts as whole where one line of what conclave reads has the texts of its cells in their order and nothing of
 another row, and as cells where " | " parts them like the row. Of made PDFs the cells are known. For real ones
-they are those of page.find_tables() in pymupdf, which are kept in FILE; tables of one column or one row are left out.
+they are those of page.find_tables() in pymupdf, which are kept in FILE; tables of one column or one row are left out. pymupdf splits
+and joins cells itself, so a row that differs may be right. DIR of --icdar has the data set of the ICDAR 2013 table
+competition (NAME.pdf and NAME-str.xml; the repository tabulapdf/tabula-java has it among its test resources): there people wrote
+down each cell. A cell of several rows belongs to the first; a row also counts as whole without it, with it in each row, and
+if conclave joined two rows of names to one ("2024 › Revenue").
 Prose in two columns is made too: of its lines none may be part of a table.
 """
 import argparse, collections, hashlib, json, os, pathlib, random, re, subprocess, sys
@@ -150,12 +155,80 @@ def found(folder, keep):
     return truth
 
 
+def icdar(folder):
+    """Returns for each PDF its rows, each a list of the forms that count as right."""
+    from xml.etree import ElementTree
+
+    truth = {}
+    for path in sorted(folder.rglob("*-str.xml")):
+        pdf = path.with_name(path.name.removesuffix("-str.xml") + ".pdf")
+        if not pdf.exists():
+            continue
+        truth[str(pdf)] = rows = []
+        for table in ElementTree.parse(path).getroot().iter("table"):
+            for region in table.iter("region"):
+                cells = []
+                for cell in region.iter("cell"):
+                    at = lambda key, default=0: int(cell.get(key, default))
+                    row, column = at("start-row"), at("start-col")
+                    text = " ".join("".join(cell.find("content").itertext()).split())
+                    cells.append((row, at("end-row", row), column, text))
+                for r in sorted({c[0] for c in cells}):
+                    starting = [c[3] for c in sorted(cells, key=lambda c: c[2]) if c[0] == r]
+                    alone = [c[3] for c in sorted(cells, key=lambda c: c[2]) if c[0] == r == c[1]]
+                    every = [c[3] for c in sorted(cells, key=lambda c: c[2]) if c[0] <= r <= c[1]]
+                    forms = [[t for t in form if plain(t)] for form in (starting, alone, every)]
+                    if len(forms[0]) >= 2:
+                        rows.append([form for form in forms if form])
+    return truth
+
+
+def named(line, want):
+    """Reports whether a line with names of several rows has the wanted cells as one of these, in order."""
+    parts = [[plain(p) for p in cell.split(" › ")] for cell in line.split(" | ")]
+    at = -1
+    for cell in want:
+        at = next((i for i in range(at + 1, len(parts)) if cell in parts[i] or cell == "".join(parts[i])), None)
+        if at is None:
+            return False
+    return True
+
+
+def judge_forms(lines, rows):
+    whole = cells = 0
+    missed = []
+    texts = collections.Counter(plain(line) for line in lines)
+    parted = {tuple(plain(c) for c in line.split(" | ") if plain(c)) for line in lines}
+    joined = [line for line in lines if " › " in line]
+    for forms in rows:
+        wanted = [[plain(c) for c in form] for form in forms]
+        if any(tuple(want) in parted for want in wanted) or any(named(line, wanted[0]) for line in joined):
+            whole, cells = whole + 1, cells + 1
+        elif any(texts["".join(want)] for want in wanted):
+            whole += 1
+        else:
+            missed.append(forms[0])
+    return whole, cells, missed
+
+
 args = argparse.ArgumentParser()
 args.add_argument("--made", type=pathlib.Path)
 args.add_argument("--files", type=pathlib.Path)
 args.add_argument("--truth", type=pathlib.Path)
+args.add_argument("--icdar", type=pathlib.Path)
 args.add_argument("--conclave", default="bin/conclave")
+args.add_argument("--missed", type=int, default=0, help="how many rows that are not whole are shown of each file")
 a = args.parse_args()
+if a.icdar:
+    whole = cells = every = 0
+    for path, rows in icdar(a.icdar).items():
+        w, c, missed = judge_forms(read(a.conclave, path), rows)
+        whole, cells, every = whole + w, cells + c, every + len(rows)
+        print(f"{w:5} {c:5} of {len(rows):4}  {os.path.basename(path)}")
+        for row in missed[: a.missed]:
+            print("       ", " | ".join(row)[:200])
+    print(f"{every} rows: {whole / every:.1%} whole and in order, {cells / every:.1%} as cells")
+    sys.exit()
 if a.made:
     a.made.mkdir(parents=True, exist_ok=True)
     truth = {str(a.made / name): rows for name, rows in made(a.made).items()}
