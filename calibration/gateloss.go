@@ -4,10 +4,10 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 
 	"example.org/conclave/fusion"
 
+	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -83,27 +83,22 @@ type lossPart struct {
 // parts computes the parts on all processors.
 func (p *gateProblem) parts(x []float64, withGradient bool) []lossPart {
 	parts := make([]lossPart, (len(p.questions)+partQuestions-1)/partQuestions)
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(parts)) {
-		workers.Go(func() {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for n := range parts {
+		group.Go(func() error {
 			var s lossScratch
-			for n := range next {
-				part := &parts[n]
-				if withGradient {
-					part.grad = make([]float64, len(x))
-				}
-				for i := n * partQuestions; i < min((n+1)*partQuestions, len(p.questions)); i++ {
-					part.loss += p.questions[i].loss(x, part.grad, &s)
-				}
+			part := &parts[n]
+			if withGradient {
+				part.grad = make([]float64, len(x))
 			}
+			for i := n * partQuestions; i < min((n+1)*partQuestions, len(p.questions)); i++ {
+				part.loss += p.questions[i].loss(x, part.grad, &s)
+			}
+			return nil
 		})
 	}
-	for n := range parts {
-		next <- n
-	}
-	close(next)
-	workers.Wait()
+	_ = group.Wait() // no part fails
 	return parts
 }
 

@@ -6,11 +6,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
-	"sync"
-	"sync/atomic"
+	"slices"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Answered is what a method made of a question: the rank of the first passage
@@ -183,22 +184,18 @@ func crossFit[Question, Model, Result any](questions []Question, id func(*Questi
 func inParallel(n int, do func(i int) error) error {
 	const share = 16 // of the numbers, taken at a time
 	errs := make([]error, (n+share-1)/share)
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(errs)) {
-		workers.Go(func() {
-			for at := int(next.Add(1)) - 1; at < len(errs); at = int(next.Add(1)) - 1 {
-				for i := at * share; i < min((at+1)*share, n) && errs[at] == nil; i++ {
-					errs[at] = do(i)
-				}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for at := range errs {
+		group.Go(func() error {
+			for i := at * share; i < min((at+1)*share, n) && errs[at] == nil; i++ {
+				errs[at] = do(i)
 			}
+			return errs[at]
 		})
 	}
-	workers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+	if group.Wait() == nil {
+		return nil
 	}
-	return nil
+	return errs[slices.IndexFunc(errs, func(err error) bool { return err != nil })]
 }

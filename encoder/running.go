@@ -30,7 +30,7 @@ type Running struct {
 	// ones.
 	CacheEntries int
 	// Unnormalised reads texts as they come, without normalise.Text before the
-	// tokenizer, as the encoders of older collections read them.
+	// tokenizer.
 	Unnormalised bool
 	// GPU is where CUDA runs graphs.
 	GPU GPU

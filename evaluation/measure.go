@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/search"
 	"example.org/conclave/search/reply"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Engine answers questions; *search.Engine is one.
@@ -53,32 +56,23 @@ func measure(ctx context.Context, engine Engine, domain string, asked []question
 		return nil, errors.New("there are no questions to evaluate with")
 	}
 	m := newMeasuring(domain, asked, p)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan int)
-	var workers sync.WaitGroup
+	workers, ctx := errgroup.WithContext(ctx)
 	// One more than the processors, so that the encoders have a question while
 	// others are being fused.
-	for range runtime.GOMAXPROCS(0) + 1 {
-		workers.Go(func() {
-			for i := range next {
-				if err := m.ask(ctx, engine, i); err != nil {
-					cancel(fmt.Errorf("question %s (%s): %w", asked[i].ID, asked[i].Place, err))
-				}
+	workers.SetLimit(runtime.GOMAXPROCS(0) + 1)
+	for i := range asked {
+		if ctx.Err() != nil {
+			break
+		}
+		workers.Go(func() error {
+			if err := m.ask(ctx, engine, i); err != nil {
+				return fmt.Errorf("question %s (%s): %w", asked[i].ID, asked[i].Place, err)
 			}
+			return nil
 		})
 	}
-feed:
-	for i := range asked {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-			break feed
-		}
-	}
-	close(next)
-	workers.Wait()
-	if err := context.Cause(ctx); err != nil {
+	cut := context.Cause(ctx)
+	if err := cmp.Or(workers.Wait(), cut); err != nil {
 		return nil, err
 	}
 	return m.finish(), nil

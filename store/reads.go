@@ -14,7 +14,7 @@ type PassageReader interface {
 }
 
 // Reads is how the encoders read the passages of a collection. Cut and Unread are of those
-// that were Known, which older versions did not look at.
+// that were Known: passages that were indexed without an expert that tells it are Unknown.
 type Reads struct {
 	Known  int // passages
 	Cut    int // of which an encoder reads only the beginning
@@ -69,7 +69,7 @@ func (r Reads) Warnings() (warnings []string) {
 		warnings = append(
 			warnings,
 			fmt.Sprintf(
-				"of %d of %d passages, which an older version indexed, it is not known whether the experts read them: index them again to learn it",
+				"of %d of %d passages, which were indexed before there was an expert that says so, it is not known whether the experts read them: index them again to learn it",
 				r.Unknown,
 				r.Known+r.Unknown,
 			),

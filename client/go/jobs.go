@@ -147,7 +147,7 @@ func deletion(filter Filter) (url.Values, error) {
 
 // DeletePassagesByID begins to delete the passages with these ids, none of which may have a
 // comma in it. [Client.Delete] deletes one at once; this also takes the ids . and .., which
-// earlier versions stored and which no address can name.
+// no address can name.
 func (c *Client) DeletePassagesByID(ctx context.Context, ids ...string) (Job, error) {
 	return c.start(
 		ctx,

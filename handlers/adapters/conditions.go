@@ -1,11 +1,13 @@
 package adapters
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
 	"example.org/conclave/internal/conditions"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The names by which callers compare a passage's tags, and parts of its document that attributesOf gives
@@ -27,7 +29,7 @@ func fieldOf(attribute string) string {
 }
 
 // valuesOf reads a value, or a list of them.
-func valuesOf(raw json.RawMessage) (values []conditions.Value, ok bool) {
+func valuesOf(raw jsontext.Value) (values []conditions.Value, ok bool) {
 	if len(raw) == 0 {
 		return nil, false
 	}

@@ -2,7 +2,6 @@ package adapters
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,6 +14,9 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search"
 	"example.org/conclave/search/storage"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // dify returns the interface that Dify asks of an external knowledge base.
@@ -66,9 +68,9 @@ type difySelection struct {
 }
 
 type difyCondition struct {
-	Name       texts           `json:"name"`
-	Comparison string          `json:"comparison_operator"`
-	Value      json.RawMessage `json:"value"`
+	Name       texts          `json:"name"`
+	Comparison string         `json:"comparison_operator"`
+	Value      jsontext.Value `json:"value"`
 }
 
 type difyRecords struct {

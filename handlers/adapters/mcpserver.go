@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,9 @@ import (
 	"example.org/conclave/search/storage"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // modelContext returns the Model Context Protocol over HTTP, without sessions.
@@ -198,8 +200,8 @@ func serverOf(all []tool, t *tools) *mcp.Server {
 // with rounded numbers; the text beside it is the same as it was written.
 func relayed(result *mcp.CallToolResult) *mcp.CallToolResult {
 	if result.StructuredContent != nil && len(result.Content) == 1 {
-		if text, ok := result.Content[0].(*mcp.TextContent); ok && json.Valid([]byte(text.Text)) {
-			result.StructuredContent = json.RawMessage(text.Text)
+		if text, ok := result.Content[0].(*mcp.TextContent); ok && jsontext.Value(text.Text).IsValid() {
+			result.StructuredContent = jsontext.Value(text.Text)
 		}
 	}
 	return result

@@ -2,7 +2,6 @@ package adapters
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"strings"
 
@@ -10,6 +9,8 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search"
 	"example.org/conclave/search/reply"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // storeRequest is OpenAI's search of a vector store; here the store is the collection.
@@ -30,10 +31,10 @@ type storeRanking struct {
 
 // storeFilter is a comparison of one attribute, or several joined.
 type storeFilter struct {
-	Type    string          `json:"type"`
-	Key     string          `json:"key"`
-	Value   json.RawMessage `json:"value"`
-	Filters []storeFilter   `json:"filters"`
+	Type    string         `json:"type"`
+	Key     string         `json:"key"`
+	Value   jsontext.Value `json:"value"`
+	Filters []storeFilter  `json:"filters"`
 }
 
 type storePage struct {

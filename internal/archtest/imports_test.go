@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"fusion": {"internal/rank"},
 	"models": {"internal/disk", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5"},
 	"encoder": {
-		"internal/disk", "internal/identity", "internal/normalise", "models", "models/convert/t5",
+		"encoder/framing", "internal/disk", "internal/identity", "internal/normalise", "models", "models/convert/t5",
 	},
 	"search": {
 		"fusion", "internal/conditions", "internal/corpus", "internal/identity", "internal/rank", "internal/spelling",
@@ -96,6 +96,7 @@ var allowed = map[string][]string{
 		"internal/wording",
 	},
 	"handlers/upload": {"handlers/schema", "internal/overload"},
+	"encoder/framing": {},
 	"calibration": {
 		"fusion", "internal/disk", "internal/questions", "internal/rank", "search", "search/extract", "search/reply",
 	},
@@ -114,8 +115,8 @@ var allowed = map[string][]string{
 	"configs": {"internal/conditions", "internal/wording"},
 
 	"models/convert": {
-		"internal/disk", "models", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5",
-		"models/convert/tensors",
+		"encoder/framing", "internal/disk", "models", "models/convert/onnx", "models/convert/safetensors",
+		"models/convert/t5", "models/convert/tensors",
 	},
 	"models/convert/onnx":        {},
 	"models/convert/safetensors": {"internal/disk"},

@@ -92,10 +92,10 @@ type Document struct {
 	// MediaType is what its file was found to be.
 	MediaType string `json:"media_type,omitempty"`
 	SHA256    string `json:"sha256,omitempty"` // of its file, in hexadecimal
-	Bytes     int    `json:"bytes,omitempty"`  // of its file; 0 where an earlier version wrote it, which did not say
+	Bytes     int    `json:"bytes,omitempty"`  // of its file; 0 where the passages do not say it
 	// Modified is when its file was changed last; zero where that is not known.
 	Modified time.Time `json:"modified,omitzero"`
-	Passages int       `json:"passages"` // how many it has; 0 where an earlier version wrote them, which did not say
+	Passages int       `json:"passages"` // how many it has; 0 where they do not say it
 	Tags     []string  `json:"tags,omitempty"`
 	// Root marks the folder whose files it follows; "" where it follows none.
 	Root string `json:"root,omitempty"`
@@ -211,8 +211,7 @@ func TextBefore(p *Passage, number int) string {
 }
 
 // JoinDocument returns the text of a document, put together from all its passages in their
-// order. It is an error where they do not fit together: one was changed by itself, or an
-// earlier version wrote them.
+// order. It is an error where they do not fit together, such as where one was changed by itself.
 func JoinDocument(passages []Passage) (string, error) {
 	var text strings.Builder
 	for i := range passages {

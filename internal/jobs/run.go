@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs/lease"
 )
 
@@ -224,8 +225,6 @@ func (q *Queue) follow(ctx context.Context, id string, cancel context.CancelCaus
 
 // work does a job by its kind.
 func (q *Queue) work(ctx context.Context, j Job) (result Result, err error) {
-	// A mapped file that was cut fails the job that reads it, not the server.
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the work panicked: %v\n%s", r, debug.Stack())
@@ -235,9 +234,15 @@ func (q *Queue) work(ctx context.Context, j Job) (result Result, err error) {
 	if !ok {
 		return result, fmt.Errorf("this program knows no job of the kind %q", j.Kind)
 	}
-	return kind.Work(ctx, Task{Job: j, Scratch: q.register.Scratch(j.ID), Report: func(p Progress) {
+	report := func(p Progress) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.progress = &p
-	}})
+	}
+	// A mapped file that was cut fails the job that reads it, not the server.
+	err = disk.Survive(func() (err error) {
+		result, err = kind.Work(ctx, Task{Job: j, Scratch: q.register.Scratch(j.ID), Report: report})
+		return err
+	})
+	return result, err
 }

@@ -310,7 +310,7 @@ func (k *Keeper) look(ctx context.Context, id string) (out found, err error) {
 			out.passages = max(1, d.Passages)
 		}
 	}
-	for { // what an earlier version or somebody by hand put behind
+	for { // what somebody put behind them by hand
 		_, _, more, err := k.writer.Passage(ctx, corpus.PassageID(id, out.passages+1), one)
 		if err != nil || !more {
 			return out, err

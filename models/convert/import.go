@@ -143,5 +143,5 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o Options) (*m
 
 // Producer is what a manifest's lineage says about who wrote the bundle. The
 // number grows when the same checkpoint would become other files, so that
-// `conclave setup` knows a bundle that an older version made.
+// `conclave setup` knows a bundle that has to be made again.
 const Producer = "conclave models import 3"

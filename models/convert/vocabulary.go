@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"example.org/conclave/encoder/framing"
 	"example.org/conclave/internal/disk"
 )
 
@@ -133,17 +134,8 @@ type tokenizerJSON struct {
 		Type      string `json:"type"`
 		LowerCase *bool  `json:"lowercase"`
 	} `json:"normalizer"`
-	PostProcessor struct {
-		Type   string            `json:"type"`
-		CLS    []json.RawMessage `json:"cls"`
-		SEP    []json.RawMessage `json:"sep"`
-		Single []struct {
-			Special *struct {
-				ID string `json:"id"`
-			} `json:"SpecialToken"`
-		} `json:"single"`
-	} `json:"post_processor"`
-	Model *struct {
+	PostProcessor json.RawMessage `json:"post_processor"`
+	Model         *struct {
 		Type  string          `json:"type"`
 		Vocab json.RawMessage `json:"vocab"`
 	} `json:"model"`
@@ -151,15 +143,8 @@ type tokenizerJSON struct {
 
 // frame returns the tokens that begin and end a text, where the file says it.
 func (f *tokenizerJSON) frame() (frame [2]string, ok bool) {
-	p := &f.PostProcessor
-	if len(p.CLS) == 2 && len(p.SEP) == 2 {
-		ok = json.Unmarshal(p.CLS[0], &frame[0]) == nil && json.Unmarshal(p.SEP[0], &frame[1]) == nil
-		return frame, ok
-	}
-	if n := len(p.Single); n == 3 && p.Single[0].Special != nil && p.Single[2].Special != nil {
-		return [2]string{p.Single[0].Special.ID, p.Single[2].Special.ID}, true
-	}
-	return frame, false
+	around, err := framing.Parse(f.PostProcessor)
+	return [2]string{around.Start, around.End}, err == nil && around.Start != ""
 }
 
 // parseJSON reads the ids of a tokenizer.json's pieces and the tokens around a text. How it splits

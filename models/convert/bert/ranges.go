@@ -4,7 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"sync"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // An int8 import learns the range of each layer's inputs from texts of random
@@ -41,20 +43,15 @@ func (b *builder) sample(t tables, cls, sep int) *sample {
 // occurs on the way.
 func (s *sample) advance(c *Config, l block) (context, attended ranges) {
 	all := make([]passed, len(s.texts))
-	next := make(chan int, len(s.texts))
-	for i := range s.texts {
-		next <- len(s.texts) - 1 - i // the longest first
-	}
-	close(next)
-	var group sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		group.Go(func() {
-			for i := range next {
-				all[i] = c.forward(l, s.texts[i])
-			}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range slices.Backward(s.texts) { // the longest first
+		group.Go(func() error {
+			all[i] = c.forward(l, s.texts[i])
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // no text fails
 	for i := range all {
 		context.take(all[i].context, c.Dimension)
 		attended.take(all[i].attended, c.Dimension)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"example.org/conclave/internal/rank"
@@ -14,6 +13,8 @@ import (
 	"example.org/conclave/search/internal/snapshot"
 	"example.org/conclave/search/internal/sources"
 	"example.org/conclave/search/learned"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A question that is longer than the encoders read is mostly something else: the talk
@@ -163,19 +164,18 @@ func (c Focuser) nearness(ctx context.Context, q *sources.Inquiry, view *snapsho
 		return near
 	}
 	vectors := make([][]float32, len(units))
-	var running sync.WaitGroup
-	places := make(chan struct{}, focusAtOnce)
+	var group errgroup.Group
+	group.SetLimit(focusAtOnce)
 	for i := range units {
-		places <- struct{}{}
-		running.Go(func() {
-			defer func() { <-places }()
+		group.Go(func() error {
 			_ = run.Guard(func() (err error) { // one that is not encoded is nowhere near
 				vectors[i], err = x.Encoder.EncodeQuestion(ctx, units[i].Text)
 				return err
 			})
+			return nil
 		})
 	}
-	running.Wait()
+	_ = group.Wait() // no part fails
 	_ = c.Panel.Run.Compute(ctx, func(ctx context.Context) error {
 		return run.Guard(func() error {
 			for i, vector := range vectors {
