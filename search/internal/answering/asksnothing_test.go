@@ -1,9 +1,7 @@
-package search
+package answering
 
 import (
 	"testing"
-
-	"example.org/conclave/search/internal/answering"
 )
 
 // TestIsNumber: a year and an amount are numbers that texts have by the way; what has a letter, or is long, names
@@ -13,7 +11,7 @@ func TestIsNumber(t *testing.T) {
 		"2023": true, "7.5": true, "12:30": true, "42": true, "": false, "E-71": false, "20231187": false,
 		"BC.6613-18": false, "fox": false, "٢٠٢٣": true,
 	} {
-		if answering.IsNumber(word) != want {
+		if IsNumber(word) != want {
 			t.Errorf("%q: %t", word, !want)
 		}
 	}
@@ -35,7 +33,7 @@ func TestHeads(t *testing.T) {
 		{"202", "The year 2023", false},
 		{"fox", "", false},
 	} {
-		if got := answering.Heads(c.word, c.title); got != c.want {
+		if got := Heads(c.word, c.title); got != c.want {
 			t.Errorf("%q in %q: %t", c.word, c.title, got)
 		}
 	}
