@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/internal/answering/naming"
 	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/internal/sources"
@@ -45,7 +46,7 @@ func (a *Answer) namedNowhere(ctx context.Context, first []fusion.Item) (names [
 		return nil, 0, nil
 	}
 	k := a.Findings[at].Keys
-	names = NamesNowhere(k, a.Found.Inquiry.Question)
+	names = NamesNowhere(k, a.Found.Inquiry.Question, a.namesIn(ctx))
 	if len(names) == 0 {
 		return nil, 0, nil
 	}
@@ -57,9 +58,13 @@ func (a *Answer) namedNowhere(ctx context.Context, first []fusion.Item) (names [
 	return names, ShareOf(k, names), nil
 }
 
-// NamesNowhere returns the words of the question that are names (numbers, capitalised words) and in no passage.
-func NamesNowhere(k *sources.Keys, question string) (names []string) {
-	capital := content.Capitals(question)
+// NamesNowhere returns the words of the question that are names and in no passage: numbers, and capitalised words where
+// capital letters mark names in the question.
+func NamesNowhere(k *sources.Keys, question string, in naming.Language) (names []string) {
+	var capital []string
+	if naming.CapitalsTell(question, in) {
+		capital = content.Capitals(question)
+	}
 	for _, x := range k.List {
 		name := content.BareWord(x.Text)
 		tells := x.Code >= leastTelling || slices.Contains(capital, name)

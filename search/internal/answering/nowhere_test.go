@@ -2,10 +2,12 @@ package answering
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/answering/naming"
 	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/sources"
 )
@@ -23,7 +25,9 @@ func TestNowhere(t *testing.T) {
 		}
 		k.List = append(k.List, sources.Key{Key: fusion.Key{Text: "Paris", Pair: true}, Nowhere: true})
 		k.List = append(k.List, sources.Key{Key: fusion.Key{Text: "Oslo"}})
-		return NamesNowhere(k, question)
+		return NamesNowhere(k, question, naming.Language{Capitals: true, IsFunction: func(word string) bool {
+			return strings.EqualFold(word, "the") || strings.EqualFold(word, "of")
+		}})
 	}
 	for _, c := range []struct {
 		question    string
@@ -31,6 +35,9 @@ func TestNowhere(t *testing.T) {
 	}{
 		{"who built the mill of Lund?", []string{"Lund?", "built"}, []string{"Lund"}},
 		{"who built the mill of lund?", []string{"lund?"}, nil},
+		{"WHO BUILT THE MILL AT LUND?", []string{"LUND?", "BUILT"}, nil}, // all letters are capital
+		{"Who Built The Mill At Lund?", []string{"Lund?", "Built"}, nil},
+		{"mill Lund", []string{"Lund", "mill"}, []string{"Lund"}},
 		{"Lund has a mill", []string{"Lund"}, nil}, // every sentence begins so
 		{"I like it. Mills are old", []string{"Mills"}, nil},
 		{"give me 12 names for part X-4711", []string{"12", "X-4711"}, []string{"X-4711"}},

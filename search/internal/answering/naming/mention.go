@@ -199,12 +199,17 @@ func wordAt(tokens []token, at int) string {
 // mostCapitals is the greatest share of words with a capital letter at which these letters still mark names.
 const mostCapitals = .8
 
-// CapitalsTell reports whether capital letters mark names in a question. It is false if most words inside sentences, or
-// a function word, have one, as in a title. isFunction may be nil.
+// CapitalsTell reports whether capital letters mark names in a question. It is false if most of its words, or a
+// function word inside a sentence, have one, as in a title and in a question that is typed in capitals.
+func CapitalsTell(question string, in Language) bool {
+	return in.Capitals && capitalsTell(tokensOf(question), in.IsFunction)
+}
+
+// capitalsTell reports the same of tokens. isFunction may be nil.
 func capitalsTell(tokens []token, isFunction func(string) bool) bool {
 	words, capitals := 0, 0
 	for _, t := range tokens {
-		if !hasLetter(t.bare) || t.opens {
+		if !hasLetter(t.bare) || t.opens && isCapital(t.bare) { // every sentence begins with a capital letter
 			continue
 		}
 		words++
