@@ -33,6 +33,17 @@ test("rankings stand side by side as the API gives them", () =>
     await page.waitForFunction(() => document.querySelectorAll(".rankings section").length === 4);
   }));
 
+test("the ranks say of which question they are, whatever is typed meanwhile", () =>
+  on(address, async (page) => {
+    await loaded(page);
+    await page.locator("#question, input[type=search], textarea").first().fill("why do cats purr");
+    await page.getByRole("checkbox", { name: "sum", exact: true }).check();
+    await page.waitForFunction(() => document.querySelectorAll(".rankings section").length === 4);
+    await page.getByRole("heading", { name: `Ranks for “${question}”` }).waitFor();
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    await page.getByRole("heading", { name: "Ranks for “why do cats purr”" }).waitFor();
+  }));
+
 test("a passage lights up wherever it stands", () =>
   on(address, async (page) => {
     await loaded(page);

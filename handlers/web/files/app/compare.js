@@ -113,6 +113,7 @@ function show(state, body, rankings, sources, signal) {
   new ResizeObserver(() => lines(grid)).observe(grid);
   const said = h("div");
   body.replaceChildren(
+    h("h2", { class: "compared" }, `Ranks for “${state.q}”`), // the box may hold another question by now
     h(
       "div",
       { class: "row" },
