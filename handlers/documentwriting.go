@@ -130,7 +130,8 @@ func documentProblem(err error) error {
 		case documents.Unsupported:
 			return schema.NewProblem("unsupported_media_type", detail)
 		case documents.TooLarge:
-			return schema.NewProblem("body_too_large", detail)
+			return schema.NewProblem("body_too_large", detail+
+				" POST /v1/documents takes a long log, table or list in JSON in parts.")
 		}
 		return schema.NewProblem("unreadable_document", detail,
 			schema.ProblemField{Pointer: "", Detail: string(unreadable.Reason)})

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"example.org/conclave/cmd/internal/cli"
@@ -82,4 +83,14 @@ func TestPageOfAnOriginal(t *testing.T) {
 		}
 	}
 	s.stop()
+	if code, _, said := conclave(t, "verify", "--collection", "c"); code != cli.ExitOK {
+		t.Errorf("with the kept file: exit code %d, %s", code, said)
+	}
+	if err := os.RemoveAll(filepath.Join("c", "originals")); err != nil {
+		t.Fatal(err)
+	}
+	code, _, said = conclave(t, "verify", "--collection", "c")
+	if code != cli.ExitFailed || !strings.Contains(said, "no copy of the file of these documents: handbook.pdf.") {
+		t.Errorf("without the kept file: exit code %d, %s", code, said)
+	}
 }

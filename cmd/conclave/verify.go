@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -38,7 +39,11 @@ func newVerify(term cli.Terminal) *cobra.Command {
 			bar.Finish()
 			verified := verification{Collection: config.Collection, VerifyReport: report}
 			if err == nil {
-				verified.Originals, verified.OriginalBytes, err = originals.Verify(cmd.Context(), config.Collection)
+				verified.Originals, verified.OriginalBytes, err = originals.Verify(
+					cmd.Context(), config.Collection, func(ctx context.Context) (map[string]string, error) {
+						return folder.KeptCopies(ctx, config.Collection)
+					},
+				)
 			}
 			if err != nil && (!asJSON || cmd.Context().Err() != nil) {
 				return err

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -26,11 +28,56 @@ func (e *DamagedError) Error() string {
 	)
 }
 
+// AbsentError says of which documents the copy is gone.
+type AbsentError struct {
+	Folder    string
+	Documents []string // ids
+}
+
+func (e *AbsentError) Error() string {
+	return fmt.Sprintf(
+		"%s has no copy of the file of these documents: %s. Put them again",
+		e.Folder, strings.Join(e.Documents, ", "),
+	)
+}
+
 // Verify compares each copy in a collection's folder with its SHA-256, and returns how many there are and their bytes.
-// The error is a *DamagedError if copies differ, ctx's error, or why a copy cannot be read. What an interruption left
-// unfinished is no copy.
-func Verify(ctx context.Context, collection string) (copies int, bytes int64, err error) {
-	dir := filepath.Join(collection, FolderName)
+// wanted returns the SHA-256 of each copy that a document names, with the document's id. The error is a *DamagedError
+// if copies differ, an *AbsentError if one that is wanted is not there, ctx's error, or why a copy cannot be read. What
+// an interruption left unfinished is no copy.
+func Verify(
+	ctx context.Context, collection string, wanted func(context.Context) (map[string]string, error),
+) (copies int, bytes int64, err error) {
+	copies, bytes, err = verifyCopies(ctx, filepath.Join(collection, FolderName))
+	return copies, bytes, errors.Join(err, verifyPresent(ctx, filepath.Join(collection, FolderName), wanted))
+}
+
+// verifyPresent returns an *AbsentError if a copy that is wanted is not in a folder. A writer may remove a document and
+// then its copy meanwhile, so what is not there has to be wanted afterwards, too.
+func verifyPresent(ctx context.Context, dir string, wanted func(context.Context) (map[string]string, error)) error {
+	var absent map[string]string
+	for range 2 {
+		documents, err := wanted(ctx)
+		if err != nil {
+			return err
+		}
+		found := map[string]string{}
+		for sum, document := range documents {
+			_, err := os.Stat(filepath.Join(dir, sum))
+			if _, before := absent[sum]; errors.Is(err, fs.ErrNotExist) && (absent == nil || before) {
+				found[sum] = document
+			}
+		}
+		absent = found
+		if len(absent) == 0 {
+			return nil
+		}
+	}
+	return &AbsentError{Folder: dir, Documents: slices.Sorted(maps.Values(absent))}
+}
+
+// verifyCopies compares each copy in a folder with its SHA-256, as Verify does.
+func verifyCopies(ctx context.Context, dir string) (copies int, bytes int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil

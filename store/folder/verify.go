@@ -141,6 +141,48 @@ func Verify(ctx context.Context, dir string, progress func(store.Progress)) (Ver
 	return report, nil
 }
 
+// KeptCopies returns the SHA-256 of each file of which the collection in dir keeps a copy, by its newest generation,
+// with the id of a document that was read from it.
+func KeptCopies(ctx context.Context, dir string) (documents map[string]string, err error) {
+	c, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	g := c.Acquire()
+	defer g.Release()
+	documents = map[string]string{}
+	err = disk.Survive(func() error {
+		for _, s := range g.segments {
+			if err := s.addKept(ctx, documents); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return documents, err
+}
+
+// addKept adds to documents what KeptCopies returns of the live passages of a segment.
+func (s *segment) addKept(ctx context.Context, documents map[string]string) error {
+	for i := range rank.Ordinal(s.store.Len()) {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if s.dead.has(i) {
+			continue
+		}
+		p, err := s.store.Passage(i)
+		if err != nil {
+			return err
+		}
+		if d, _, ok := corpus.DocumentOf(&p); ok && d.Original == corpus.OriginalCopy {
+			documents[d.SHA256] = d.ID
+		}
+	}
+	return nil
+}
+
 // verifySegment checks the inside of a segment's files.
 func (g *Generation) verifySegment(ctx context.Context, at int) error {
 	s := g.segments[at]
