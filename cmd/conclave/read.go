@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -55,6 +57,7 @@ of the reference's words was kept, which share of its pairs of neighbouring word
 			}
 			err = errors.Join(print(), source.Close())
 			unread.say(
+				false,
 				func(format string, args ...any) { (&cli.ErrWriter{Out: term.Err}).Printf(format+"\n", args...) },
 			)
 			return err
@@ -251,13 +254,39 @@ func (x *unreadFiles) failed() (n int) {
 // warning.
 func (f unreadFile) isFailure() bool { return f.Reason != "skipped" && f.Reason != "warning" }
 
-// say tells each file and why.
-func (x *unreadFiles) say(say func(format string, args ...any)) {
+// mostWarnings is how many warnings of one kind are shown each by itself.
+const mostWarnings = 5
+
+// varying matches what differs between warnings of one kind: numbers, and what is quoted from the file.
+var varying = regexp.MustCompile(`: ".*|"[^"]*"|[0-9]+`)
+
+// say tells each file and why. If short is true, it tells the first of more than mostWarnings warnings of one kind, and
+// how many others there are.
+func (x *unreadFiles) say(short bool, say func(format string, args ...any)) {
+	alike := map[string]int{}
+	for _, f := range x.Files {
+		if f.Reason == "warning" {
+			alike[varying.ReplaceAllString(f.Detail, "")]++
+		}
+	}
+	shortened := false
 	if n := x.failed(); n > 0 {
 		say("not read: %s", cli.Plural(int64(n), "file"))
 	}
 	for _, f := range x.Files {
-		say("  %s: %s", cli.Printable(f.Path), cli.Printable(f.Detail))
+		name := cli.Printable(f.Path)
+		kind := varying.ReplaceAllString(f.Detail, "")
+		if n := alike[kind]; short && f.Reason == "warning" && n > mostWarnings {
+			alike[kind] = 0
+			shortened = true
+			name += fmt.Sprintf(" and %d more warnings like this", n-1)
+		} else if f.Reason == "warning" && n == 0 {
+			continue
+		}
+		say("  %s: %s", name, cli.Printable(f.Detail))
+	}
+	if shortened {
+		say("  --json, and conclave read, name the file of each warning")
 	}
 }
 
