@@ -25,7 +25,8 @@ func TestWarningsOfOneKind(t *testing.T) {
 	for i := range 8 {
 		want = append(want, fmt.Sprintf("  file%d.doc: damaged", i))
 	}
-	want = append(want, "  list.txt: its encoding is a guess", "  --json, and conclave read, name the file of each warning")
+	want = append(want,
+		"  list.txt: its encoding is a guess", "  --json, and conclave read, name the file of each warning")
 	if !slices.Equal(lines, want) {
 		t.Errorf("got %q, want %q", lines, want)
 	}
