@@ -74,7 +74,7 @@ func eachByID(from []*segment, after string, visit func(at origin) (bool, error)
 func (g *Generation) Bytes() int64 {
 	var n int64
 	for i := range g.manifest.Segments {
-		for _, f := range g.manifest.Segments[i].files() {
+		for _, f := range g.manifest.Segments[i].Files() {
 			n += f.Size
 		}
 	}

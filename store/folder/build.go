@@ -8,6 +8,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // Build makes a collection in dir, which must be absent or empty, from the
@@ -46,16 +47,16 @@ func build(
 		err = errors.Join(err, w.Close())
 	}()
 	plan := *w.manifest
-	plan.Words = wordsOf(o.Words)
+	plan.Words = manifest.WordsOf(o.Words)
 	plan.Experts = nil
 	for _, x := range o.Experts {
 		plan.Experts = append(plan.Experts, describeExpert(x, index))
 	}
-	if err := plan.checkOwners(dir); err != nil {
+	if err := checkOwners(&plan, dir); err != nil {
 		return report, err
 	}
 	if o.Empty {
-		m, err := w.publish(ctx, w.draft(), func(m *manifest) error {
+		m, err := w.publish(ctx, w.draft(), func(m *manifest.Manifest) error {
 			m.Words, m.Experts = plan.Words, plan.Experts
 			return nil
 		})
@@ -96,8 +97,8 @@ func (w *writer) add(ctx context.Context, source store.Stream, o store.BuildOpti
 		return store.BuildReport{}, err
 	}
 	m := w.snapshot()
-	if o.Words != (bm25.Params{}) && o.Words != m.Words.params() {
-		was, other := m.Words.unlike(wordsOf(o.Words))
+	if o.Words != (bm25.Params{}) && o.Words != m.Words.Params() {
+		was, other := m.Words.Unlike(manifest.WordsOf(o.Words))
 		return store.BuildReport{}, fault(
 			ErrOtherWords,
 			w.dir,
@@ -108,7 +109,7 @@ func (w *writer) add(ctx context.Context, source store.Stream, o store.BuildOpti
 			other,
 		)
 	}
-	if err := m.checkAnalyser(w.dir); err != nil {
+	if err := checkAnalyser(m, w.dir); err != nil {
 		return store.BuildReport{}, err
 	}
 	if err := matchExperts(w.dir, m, o.Experts); err != nil {
@@ -120,14 +121,14 @@ func (w *writer) add(ctx context.Context, source store.Stream, o store.BuildOpti
 // matchExperts makes sure that the encoders are those of the collection, no
 // more and no less: a segment without an expert's vectors would be invisible
 // to it.
-func matchExperts(dir string, m *manifest, encoders []store.PassageEncoder) error {
+func matchExperts(dir string, m *manifest.Manifest, encoders []store.PassageEncoder) error {
 	given := map[string]bool{}
 	for _, x := range encoders {
 		given[x.Name()] = true
 		if err := matchExpert(dir, m, x); err != nil {
 			return err
 		}
-		if has := m.expert(x.Name()); has.Parts != (x.Parts() != nil) || has.Owner != x.Owner() {
+		if has := m.Expert(x.Name()); has.Parts != (x.Parts() != nil) || has.Owner != x.Owner() {
 			return fault(
 				ErrOtherEncoder,
 				dir,

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // tree lists the files of a folder with their content.
@@ -342,7 +343,7 @@ func TestSameInSameOut(t *testing.T) {
 	first := tree(t, built(t, o, passages))
 	second := tree(t, built(t, o, passages))
 	for name, content := range first {
-		if name != "/"+manifestName && second[name] != content {
+		if name != "/"+manifest.FileName && second[name] != content {
 			t.Errorf("%s differs between two builds", name)
 		}
 	}

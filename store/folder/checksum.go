@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"io"
 
+	"example.org/conclave/store/folder/internal/manifest"
+
 	"github.com/zeebo/xxh3"
 )
 
 // describe reads the content of a file of a segment, which is all but its seal,
 // and says its checksum, and its size with a seal.
-func describe(ctx context.Context, content io.Reader, name string, progress func(bytes int64)) (fileManifest, error) {
-	out := fileManifest{Name: name, Size: int64(sealBytes)}
+func describe(ctx context.Context, content io.Reader, name string, progress func(bytes int64)) (manifest.File, error) {
+	out := manifest.File{Name: name, Size: int64(sealBytes)}
 	hasher := xxh3.New()
 	buffer := make([]byte, 64<<10) // a flush describes many small files
 	for {

@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // Collection reads a collection: it hands out its newest generation that was
@@ -64,7 +65,7 @@ func (c *Collection) Reload(check func(next *Generation) error) (bool, error) {
 	c.mu.Unlock()
 
 	var next *Generation
-	err := newest(c.files.disk, c.dir, func(m *manifest) (err error) {
+	err := newest(c.files.disk, c.dir, func(m *manifest.Manifest) (err error) {
 		if m.Generation == 0 {
 			return fmt.Errorf("%s: %w: let it end, or build again", c.dir, ErrUnfinished)
 		}

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 const (
@@ -30,7 +31,7 @@ func (f *fingerprints) fingerprint(o rank.Ordinal) uint64 {
 }
 
 // fingerprints opens the file of a segment.
-func (o *opening) fingerprints(s *segmentManifest) (*fingerprints, error) {
+func (o *opening) fingerprints(s *manifest.Segment) (*fingerprints, error) {
 	return openFile(o, func(path string) (*fingerprints, error) {
 		m, err := o.disk.Map(path)
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 
 	"golang.org/x/sys/unix"
 )
@@ -197,7 +198,7 @@ func TestKilled(t *testing.T) {
 		if !errors.As(err, &ended) || !ended.Sys().(syscall.WaitStatus).Signaled() {
 			t.Fatalf("kill %d: the child ended by itself: %v", kill, err)
 		}
-		if acknowledged == 0 && !exists(filepath.Join(dir, manifestName)) {
+		if acknowledged == 0 && !exists(filepath.Join(dir, manifest.FileName)) {
 			continue
 		}
 		c, err := Open(dir)
@@ -236,7 +237,7 @@ func TestKilled(t *testing.T) {
 	}
 	files := 0
 	for i := range w.manifest.Segments {
-		files += len(w.manifest.Segments[i].files())
+		files += len(w.manifest.Segments[i].Files())
 	}
 	if left := tree(t, dir); len(left) != files+1 {
 		t.Errorf("%d files are left, the manifest names %d", len(left), files)

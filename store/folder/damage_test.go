@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // TestDamage flips a byte here and there, cuts, swaps and removes files: Open
@@ -57,13 +58,14 @@ func damageEverything(t *testing.T, kind string) {
 		}
 		for i := range 24 {
 			at := i * (len(content) - 1) / 23
-			if name == "/"+manifestName {
+			if name == "/"+manifest.FileName {
 				at = i * 37 % len(content)
 			}
 			damaged := []byte(content)
 			damaged[at] ^= 1 << (i % 8)
 			put(damaged)
-			if _, err := Verify(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), filepath.Base(name)) {
+			if _, err := Verify(t.Context(), dir, nil); err == nil ||
+				!strings.Contains(err.Error(), filepath.Base(name)) {
 				t.Fatalf("%s with byte %d of %d flipped: %v", name, at, len(content), err)
 			}
 			asked.check(t, dir, fmt.Sprintf("%s with byte %d of %d flipped", name, at, len(content)))
@@ -85,7 +87,9 @@ func damageEverything(t *testing.T, kind string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := func(segment int, f fileManifest) string { return "/" + filepath.Join(m.Segments[segment].Name, f.Name) }
+	name := func(segment int, f manifest.File) string {
+		return "/" + filepath.Join(m.Segments[segment].Name, f.Name)
+	}
 	for one, two := range map[string]string{
 		name(0, m.Segments[0].Store): name(1, m.Segments[1].Store),
 		name(0, m.Segments[0].Words): name(1, m.Segments[1].Words),
@@ -291,7 +295,8 @@ func TestVerifiedBeforehand(t *testing.T) {
 	}
 	flip(t, files[0], 4096)
 	var damage *ann.DamageError
-	if err := search(unread); !errors.As(err, &damage) || damage.Path != files[0] || !errors.Is(err, ErrDamagedVectors) ||
+	if err := search(unread); !errors.As(err, &damage) || damage.Path != files[0] ||
+		!errors.Is(err, ErrDamagedVectors) ||
 		!strings.Contains(err.Error(), "a copy of a snapshot") {
 		t.Fatalf("what nobody had read: %v", err)
 	}
@@ -312,17 +317,22 @@ func TestVerifiedBeforehand(t *testing.T) {
 // FuzzManifest decodes any bytes, with a checksum that fits: an error or a
 // manifest that can be followed.
 func FuzzManifest(f *testing.F) {
-	m := &manifest{
+	m := &manifest.Manifest{
 		ID:          "x",
 		Generation:  2,
 		NextSegment: 2,
-		Experts:     []expertManifest{{Name: "a", Fingerprint: "f", Dimension: 3, Index: store.Index{Kind: "flat"}}},
-		Segments: []segmentManifest{
-			{Name: "seg-000001", Passages: 2, Store: fileManifest{"passages", 1, ""}, Words: fileManifest{"words", 1, ""},
-				Experts: []segmentExpert{{Name: "a", Vectors: fileManifest{"a-1.vectors", 1, ""}}}},
+		Experts:     []manifest.Expert{{Name: "a", Fingerprint: "f", Dimension: 3, Index: store.Index{Kind: "flat"}}},
+		Segments: []manifest.Segment{
+			{
+				Name:     "seg-000001",
+				Passages: 2,
+				Store:    manifest.File{Name: "passages", Size: 1},
+				Words:    manifest.File{Name: "words", Size: 1},
+				Experts:  []manifest.SegmentExpert{{Name: "a", Vectors: manifest.File{Name: "a-1.vectors", Size: 1}}},
+			},
 		},
 	}
-	data, err := m.encode()
+	data, err := m.Encode()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -332,21 +342,22 @@ func FuzzManifest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		signed := append([]byte("conclave manifest 2 xxh3 "+disk.Sum(data)+"\n"), data...)
 		for _, data := range [][]byte{data, signed} {
-			m, err := decodeManifest(data)
+			m, err := manifest.Decode(data)
 			if err != nil {
 				continue
 			}
 			for i := range m.Segments {
-				for _, file := range m.Segments[i].files() {
-					if path := filepath.Join(m.Segments[i].Name, file.Name); !filepath.IsLocal(path) || strings.Count(path, "/") != 1 {
+				for _, file := range m.Segments[i].Files() {
+					if path := filepath.Join(m.Segments[i].Name, file.Name); !filepath.IsLocal(path) ||
+						strings.Count(path, "/") != 1 {
 						t.Fatalf("a file at %q", path)
 					}
 				}
 				for _, x := range m.Experts {
-					_ = m.Segments[i].expert(x.Name).Name
+					_ = m.Segments[i].Expert(x.Name).Name
 				}
 			}
-			_ = m.next()
+			_ = m.Next()
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // built returns an error when the collection's first build was not completed.
@@ -23,7 +24,7 @@ func (w *writer) built() error {
 // successor of the writer's manifest with its segments still in their places.
 // It writes the new tombstones and makes them durable. A segment of which
 // nothing is left is taken out. It runs inside publish.
-func (w *writer) bury(ctx context.Context, made *draft, m *manifest, ids iter.Seq[string]) (int, error) {
+func (w *writer) bury(ctx context.Context, made *draft, m *manifest.Manifest, ids iter.Seq[string]) (int, error) {
 	removed := make([][]rank.Ordinal, len(w.current.segments))
 	n := 0
 	for id := range ids {
@@ -51,14 +52,14 @@ func (w *writer) bury(ctx context.Context, made *draft, m *manifest, ids iter.Se
 		}
 		deleted += s.Deleted - before
 	}
-	m.Segments = slices.DeleteFunc(m.Segments, func(s segmentManifest) bool { return s.Deleted == s.Passages })
+	m.Segments = slices.DeleteFunc(m.Segments, func(s manifest.Segment) bool { return s.Deleted == s.Passages })
 	return deleted, nil
 }
 
 // writeTombstones gives a segment new tombstones: those it has, and the given
 // ordinals. When nothing is left of it, no file is written. It runs inside
 // publish.
-func (w *writer) writeTombstones(made *draft, s *segmentManifest, dead tombstones, ordinals []rank.Ordinal) error {
+func (w *writer) writeTombstones(made *draft, s *manifest.Segment, dead tombstones, ordinals []rank.Ordinal) error {
 	dead = dead.with(s.Passages, ordinals)
 	s.Deleted = dead.count()
 	if s.Deleted == s.Passages {
@@ -73,7 +74,7 @@ func (w *writer) writeTombstones(made *draft, s *segmentManifest, dead tombstone
 	if err := w.disk.WriteFile(path, data); err != nil {
 		return err
 	}
-	s.Tombstones = &fileManifest{Name: name, Size: int64(len(data)), Sum: sum}
+	s.Tombstones = &manifest.File{Name: name, Size: int64(len(data)), Sum: sum}
 	if err := w.disk.SyncFile(path); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // Delete takes passages out of the collection in dir, all at once, as a live one
@@ -19,7 +21,7 @@ func (w *writer) delete(ctx context.Context, ids []string) (deleted int, err err
 	errNothing := errors.New("nothing to delete")
 	made := w.draft()
 	defer made.discard()
-	_, err = w.publish(ctx, made, func(m *manifest) (err error) {
+	_, err = w.publish(ctx, made, func(m *manifest.Manifest) (err error) {
 		deleted, err = w.bury(ctx, made, m, slices.Values(ids))
 		if err == nil && deleted == 0 {
 			return errNothing

@@ -10,11 +10,12 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // encodedBy makes vectors with an encoder.
 func encodedBy(encoder store.PassageEncoder, o store.BuildOptions) vectorMaker {
-	return func(ctx context.Context, d disk.Disk, to vectorPaths, texts passages, x expertManifest, r *reporter) error {
+	return func(ctx context.Context, d disk.Disk, to vectorPaths, texts passages, x manifest.Expert, r *reporter) error {
 		return encode(ctx, d, to, texts, x, encoder, o, r)
 	}
 }
@@ -26,7 +27,7 @@ func encode(
 	d disk.Disk,
 	to vectorPaths,
 	texts passages,
-	x expertManifest,
+	x manifest.Expert,
 	encoder store.PassageEncoder,
 	o store.BuildOptions,
 	r *reporter,
@@ -104,7 +105,7 @@ func eachBatch(
 
 // vectorFile is where an expert's vectors go.
 type vectorFile struct {
-	expert expertManifest
+	expert manifest.Expert
 	to     ann.Writer
 	// parts says which rows are whose; nil: each passage has one vector, or one list of vectors
 	parts *ann.PartsWriter
@@ -118,7 +119,7 @@ func (f *vectorFile) listed() bool {
 	return f.expert.Index.Kind == ann.Late || f.expert.Index.Kind == ann.Sparse
 }
 
-func createVectors(d disk.Disk, to vectorPaths, x expertManifest) (f vectorFile, err error) {
+func createVectors(d disk.Disk, to vectorPaths, x manifest.Expert) (f vectorFile, err error) {
 	f.expert = x
 	f.to, err = ann.Create(d, x.Index.Kind, to.vectors, x.Dimension)
 	if err != nil || f.listed() {

@@ -3,6 +3,8 @@ package folder
 import (
 	"errors"
 	"fmt"
+
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // Error is what is wrong with a collection, with the facts from which a remedy
@@ -54,4 +56,15 @@ var (
 
 func fault(what error, dir, expert, format string, args ...any) error {
 	return &Error{Fault: what, Dir: dir, Expert: expert, Err: fmt.Errorf(format, args...)}
+}
+
+// CheckOwners makes sure that the experts of a plan have their owners; the error is an ErrNoOwner.
+func checkOwners(plan *manifest.Manifest, dir string) error { return owned(plan.CheckOwners(), dir) }
+
+// owned returns an error of an expert's owner as an ErrNoOwner, and another one as it is.
+func owned(err error, dir string) error {
+	if e := (*manifest.OwnerError)(nil); errors.As(err, &e) {
+		return fault(ErrNoOwner, dir, e.Owner, "%w", err)
+	}
+	return err
 }

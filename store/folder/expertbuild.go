@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // completeIndex checks the choice of an index and fills in its kind.
@@ -34,7 +35,7 @@ func completeIndex(ix store.Index) (store.Index, error) {
 
 // describeExpert returns an expert whose vectors are to be made, with the index that
 // was chosen for encoders that leave a choice.
-func describeExpert(x store.PassageEncoder, index store.Index) expertManifest {
+func describeExpert(x store.PassageEncoder, index store.Index) manifest.Expert {
 	if x.Late() {
 		index = store.Index{Kind: ann.Late}
 	}
@@ -44,7 +45,7 @@ func describeExpert(x store.PassageEncoder, index store.Index) expertManifest {
 	if x.Owner() != "" {
 		index = store.Index{}
 	}
-	return expertManifest{
+	return manifest.Expert{
 		Name:        x.Name(),
 		Fingerprint: x.Fingerprint(),
 		Dimension:   x.Dimension(),
@@ -54,21 +55,10 @@ func describeExpert(x store.PassageEncoder, index store.Index) expertManifest {
 	}
 }
 
-// files returns the places of an expert's files in a manifest.
-func (x *segmentExpert) files() []*fileManifest {
-	out := []*fileManifest{&x.Vectors}
-	for _, f := range []*fileManifest{x.Graph, x.Parts} {
-		if f != nil {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
 // vectorPaths is where an expert's files are in a segment; "" for those it has not.
 type vectorPaths struct{ vectors, graph, parts string }
 
-func (x *segmentExpert) paths(dir string) (p vectorPaths) {
+func pathsOf(x *manifest.SegmentExpert, dir string) (p vectorPaths) {
 	p.vectors = filepath.Join(dir, x.Vectors.Name)
 	if x.Graph != nil {
 		p.graph = filepath.Join(dir, x.Graph.Name)
@@ -99,27 +89,27 @@ func buildExpert(
 	d disk.Disk,
 	dir string,
 	texts passages,
-	x expertManifest,
+	x manifest.Expert,
 	vectorsOf vectorMaker,
 	number uint64,
 	o store.BuildOptions,
 	r *reporter,
-) (out segmentExpert, err error) {
+) (out manifest.SegmentExpert, err error) {
 	kind, err := ann.KindNamed(x.Index.Kind)
 	if err != nil {
 		return out, err
 	}
-	out = segmentExpert{Name: x.Name, Vectors: fileManifest{Name: fmt.Sprintf("%s-%d.vectors", x.Name, number)}}
+	out = manifest.SegmentExpert{Name: x.Name, Vectors: manifest.File{Name: fmt.Sprintf("%s-%d.vectors", x.Name, number)}}
 	if kind.Graph {
-		out.Graph = &fileManifest{Name: fmt.Sprintf("%s-%d.%s", x.Name, number, kind.Name)}
+		out.Graph = &manifest.File{Name: fmt.Sprintf("%s-%d.%s", x.Name, number, kind.Name)}
 	}
 	if x.Parts || x.Index.Kind != ann.Late && x.Index.Kind != ann.Sparse {
-		out.Parts = &fileManifest{Name: fmt.Sprintf("%s-%d.parts", x.Name, number)}
+		out.Parts = &manifest.File{Name: fmt.Sprintf("%s-%d.parts", x.Name, number)}
 	}
-	to := out.paths(dir)
+	to := pathsOf(&out, dir)
 	defer func() {
 		if err != nil {
-			for _, f := range out.files() {
+			for _, f := range out.Files() {
 				_ = d.Remove(filepath.Join(dir, f.Name)) // else the next writer does
 			}
 			err = fmt.Errorf("expert %s: %w", x.Name, err)
@@ -131,7 +121,7 @@ func buildExpert(
 	if out.Parts != nil && !x.Parts {
 		if _, err := d.Stat(to.parts); errors.Is(err, fs.ErrNotExist) { // no passage has windows
 			out.Parts = nil
-			to = out.paths(dir)
+			to = pathsOf(&out, dir)
 		}
 	}
 	err = ann.Build(ctx, d, kind.Name, to.vectors, to.graph, ann.BuildOptions{

@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // addExpert works as AddExpert does.
@@ -24,7 +25,7 @@ func (w *writer) addExpert(
 	if err != nil {
 		return store.BuildReport{}, err
 	}
-	if has := w.snapshot().expert(encoder.Name()); has != nil {
+	if has := w.snapshot().Expert(encoder.Name()); has != nil {
 		return store.BuildReport{}, fault(
 			ErrHasVectors,
 			w.dir,
@@ -32,43 +33,43 @@ func (w *writer) addExpert(
 			"%s has vectors of expert %q already, made by the encoder %s: take them out first",
 			w.dir,
 			has.Name,
-			short(has.Fingerprint),
+			manifest.Short(has.Fingerprint),
 		)
 	}
 	x := describeExpert(encoder, index)
 	plan := *w.snapshot()
 	plan.Experts = append(slices.Clone(plan.Experts), x)
-	if err := plan.checkOwners(w.dir); err != nil {
+	if err := checkOwners(&plan, w.dir); err != nil {
 		return store.BuildReport{}, err
 	}
 	if x.Owner != "" {
 		return w.addBorrower(ctx, x)
 	}
 	type extended struct {
-		expert *segmentExpert
-		reads  *readsManifest // nil: it has them, or they are not known
+		expert *manifest.SegmentExpert
+		reads  *manifest.Reads // nil: it has them, or they are not known
 	}
 	report, after, err := extend(ctx, w, o, extension[extended]{
 		stage: func(p store.Progress) bool { return p.Unit == "passages" || p.Unit == "vectors" },
-		build: func(made *draft, dir string, texts *corpus.Store, r *reporter) (out extended, files []*fileManifest,
+		build: func(made *draft, dir string, texts *corpus.Store, r *reporter) (out extended, files []*manifest.File,
 			err error) {
 			built, err := buildExpert(ctx, w.disk, dir, texts, x, encodedBy(encoder, o), w.number(), o, r)
 			if err != nil {
 				return out, nil, err // and has left nothing
 			}
-			files = built.files()
+			files = built.Files()
 			out.expert = &built
-			if s := w.snapshot().segment(filepath.Base(dir)); s != nil && s.Reads == nil {
+			if s := w.snapshot().Segment(filepath.Base(dir)); s != nil && s.Reads == nil {
 				out.reads, err = w.lookAt(ctx, dir, texts, encoder)
-				files = append(files, out.reads.files()...)
+				files = append(files, out.reads.Files()...)
 			}
 			for _, f := range files {
 				made.paths = append(made.paths, filepath.Join(dir, f.Name))
 			}
 			return out, files, err
 		},
-		enlist: func(m *manifest) { m.Experts = append(m.Experts, x) },
-		assign: func(s *segmentManifest, built extended) {
+		enlist: func(m *manifest.Manifest) { m.Experts = append(m.Experts, x) },
+		assign: func(s *manifest.Segment, built extended) {
 			s.Experts = append(s.Experts, *built.expert)
 			if built.reads != nil {
 				s.Reads = built.reads
@@ -88,7 +89,7 @@ func (w *writer) lookAt(
 	dir string,
 	texts passages,
 	encoder store.PassageEncoder,
-) (*readsManifest, error) {
+) (*manifest.Reads, error) {
 	reads, known, err := readBy([]store.PassageEncoder{encoder})(ctx, texts)
 	if err != nil || !known {
 		return nil, err
@@ -97,11 +98,11 @@ func (w *writer) lookAt(
 }
 
 // addBorrower adds an expert that searches the vectors of another one.
-func (w *writer) addBorrower(ctx context.Context, x expertManifest) (report store.BuildReport, err error) {
+func (w *writer) addBorrower(ctx context.Context, x manifest.Expert) (report store.BuildReport, err error) {
 	if err := w.built(); err != nil {
 		return report, err
 	}
-	after, err := w.publish(ctx, w.draft(), func(m *manifest) error {
+	after, err := w.publish(ctx, w.draft(), func(m *manifest.Manifest) error {
 		m.Experts = append(m.Experts, x)
 		return nil
 	})
@@ -116,7 +117,7 @@ func (w *writer) addBorrower(ctx context.Context, x expertManifest) (report stor
 
 // removeExpert works as RemoveExpert does.
 func (w *writer) removeExpert(ctx context.Context, name string) error {
-	if w.snapshot().expert(name) == nil {
+	if w.snapshot().Expert(name) == nil {
 		return fmt.Errorf("%s has no vectors of expert %q", w.dir, name)
 	}
 	for _, x := range w.snapshot().Experts {
@@ -132,11 +133,11 @@ func (w *writer) removeExpert(ctx context.Context, name string) error {
 			)
 		}
 	}
-	_, err := w.publish(ctx, w.draft(), func(m *manifest) error {
-		m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool { return x.Name == name })
+	_, err := w.publish(ctx, w.draft(), func(m *manifest.Manifest) error {
+		m.Experts = slices.DeleteFunc(m.Experts, func(x manifest.Expert) bool { return x.Name == name })
 		for i := range m.Segments {
 			s := &m.Segments[i]
-			s.Experts = slices.DeleteFunc(s.Experts, func(x segmentExpert) bool { return x.Name == name })
+			s.Experts = slices.DeleteFunc(s.Experts, func(x manifest.SegmentExpert) bool { return x.Name == name })
 		}
 		return nil
 	})

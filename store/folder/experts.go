@@ -6,13 +6,14 @@ import (
 
 	"example.org/conclave/ann"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // Experts returns the experts of the collection, in the order they were given.
 func (g *Generation) Experts() []store.Expert {
 	var out []store.Expert
 	for _, x := range g.manifest.Experts {
-		keeper := g.manifest.keeper(x.Name)
+		keeper := g.manifest.Keeper(x.Name)
 		f := store.Expert{
 			Name:        x.Name,
 			Fingerprint: x.Fingerprint,
@@ -50,8 +51,8 @@ func (g *Generation) CheckEncoders(encoders ...store.Encoder) error {
 }
 
 // matchExpert compares an encoder with the one that made the vectors.
-func matchExpert(dir string, m *manifest, x store.Encoder) error {
-	has := m.expert(x.Name())
+func matchExpert(dir string, m *manifest.Manifest, x store.Encoder) error {
+	has := m.Expert(x.Name())
 	if has == nil {
 		var names []string
 		for _, x := range m.Experts {
@@ -72,18 +73,13 @@ func matchExpert(dir string, m *manifest, x store.Encoder) error {
 				"Use the bundle that made them, or encode again",
 			x.Name(),
 			dir,
-			short(has.Fingerprint),
+			manifest.Short(has.Fingerprint),
 			has.Dimension,
-			short(x.Fingerprint()),
+			manifest.Short(x.Fingerprint()),
 			x.Dimension(),
 		)
 	}
 	return nil
-}
-
-// short returns enough of a fingerprint to tell two apart in a message.
-func short(fingerprint string) string {
-	return fingerprint[:min(len(fingerprint), 16)]
 }
 
 // CheckRecall returns an error when an index finds too little to be served: its

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // TestExpertsComeAndGo adds an expert to two segments and removes it, while a
@@ -31,7 +32,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	for name, content := range tree(t, dir) {
-		if was, ok := before[name]; ok && was != content && name != "/"+manifestName {
+		if was, ok := before[name]; ok && was != content && name != "/"+manifest.FileName {
 			t.Errorf("adding an expert rewrote %s", name)
 		}
 	}

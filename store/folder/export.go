@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // eachPassage calls do with every passage that was selected, in the order of ids.
@@ -57,7 +58,7 @@ func (g *Generation) ExportVectors(ctx context.Context, folder string, of *Selec
 	if err := disk.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	for _, x := range g.manifest.keepers() {
+	for _, x := range g.manifest.Keepers() {
 		if x.Index.Kind == ann.Late || x.Index.Kind == ann.Sparse {
 			continue
 		}
@@ -68,7 +69,7 @@ func (g *Generation) ExportVectors(ctx context.Context, folder string, of *Selec
 	return nil
 }
 
-func (g *Generation) exportExpert(ctx context.Context, x expertManifest, folder string, of *Selection) error {
+func (g *Generation) exportExpert(ctx context.Context, x manifest.Expert, folder string, of *Selection) error {
 	index, ok := g.Expert(x.Name)
 	if !ok {
 		return errors.New("the collection has none")

@@ -9,14 +9,15 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // extension is files that every segment gets beside those that it has.
 type extension[T any] struct {
 	stage  func(store.Progress) bool // whose progress is of passages
-	build  func(made *draft, dir string, texts *corpus.Store, r *reporter) (T, []*fileManifest, error)
-	enlist func(m *manifest)                 // what is new of the collection
-	assign func(s *segmentManifest, built T) // the files of a segment
+	build  func(made *draft, dir string, texts *corpus.Store, r *reporter) (T, []*manifest.File, error)
+	enlist func(m *manifest.Manifest)         // what is new of the collection
+	assign func(s *manifest.Segment, built T) // the files of a segment
 }
 
 // extend makes an extension of every segment, durable, and publishes it.
@@ -25,7 +26,7 @@ func extend[T any](
 	w *writer,
 	o store.BuildOptions,
 	x extension[T],
-) (report store.BuildReport, after *manifest, err error) {
+) (report store.BuildReport, after *manifest.Manifest, err error) {
 	if err := w.built(); err != nil {
 		return report, nil, err
 	}
@@ -43,12 +44,12 @@ func extend[T any](
 		before := int64(report.Passages)
 		inner := &reporter{to: func(p store.Progress) {
 			if x.stage(p) {
-				p.Total = int64(m.passages())
+				p.Total = int64(m.Passages())
 				p.Done = p.Done + before
 			}
 			r.report(p)
 		}}
-		files, err := w.extendOne(ctx, s, func(dir string, texts *corpus.Store) (files []*fileManifest, err error) {
+		files, err := w.extendOne(ctx, s, func(dir string, texts *corpus.Store) (files []*manifest.File, err error) {
 			built[s.Name], files, err = x.build(made, dir, texts, inner)
 			return files, err
 		}, inner)
@@ -60,7 +61,7 @@ func extend[T any](
 			report.Bytes += f.Size
 		}
 	}
-	after, err = w.publish(ctx, made, func(m *manifest) error {
+	after, err = w.publish(ctx, made, func(m *manifest.Manifest) error {
 		x.enlist(m)
 		for i := range m.Segments {
 			files, ok := built[m.Segments[i].Name]
@@ -80,12 +81,12 @@ func extend[T any](
 
 func (w *writer) extendOne(
 	ctx context.Context,
-	s *segmentManifest,
-	build func(dir string, texts *corpus.Store) ([]*fileManifest, error),
+	s *manifest.Segment,
+	build func(dir string, texts *corpus.Store) ([]*manifest.File, error),
 	r *reporter,
-) (files []*fileManifest, err error) {
+) (files []*manifest.File, err error) {
 	dir := filepath.Join(w.dir, s.Name)
-	texts, err := corpus.OpenStore(sealedDisk{w.disk, s.files()}, filepath.Join(dir, s.Store.Name))
+	texts, err := corpus.OpenStore(sealedDisk{w.disk, s.Files()}, filepath.Join(dir, s.Store.Name))
 	if err != nil {
 		return nil, err
 	}

@@ -205,7 +205,7 @@ func (r *faultRun) script() []faultStep {
 	another := &hashEncoder{name: "b", dimension: 4, parted: true}
 	remove := func(expert string) faultStep {
 		return faultStep{do: func() error {
-			if r.live.writer.snapshot().expert(expert) == nil {
+			if r.live.writer.snapshot().Expert(expert) == nil {
 				return nil
 			}
 			return r.live.RemoveExpert(r.t.Context(), expert)
@@ -226,7 +226,7 @@ func (r *faultRun) script() []faultStep {
 		}},
 		flush,
 		{do: func() error {
-			if r.live.writer.snapshot().expert("b") == nil {
+			if r.live.writer.snapshot().Expert("b") == nil {
 				return nil
 			}
 			_, err := r.live.AddExpert(r.t.Context(), &hashEncoder{name: "c", dimension: 4, owner: "b"}, store.BuildOptions{})

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store/folder/fields"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 const fieldsName = "fields"
@@ -36,7 +37,7 @@ func fieldsOf(ctx context.Context, store *corpus.Store) (*fields.Index, error) {
 }
 
 // openFields opens the file of the values of a segment's metadata.
-func (o *opening) openFields(s *segmentManifest) (*fields.Index, error) {
+func (o *opening) openFields(s *manifest.Segment) (*fields.Index, error) {
 	return openFile(o, func(path string) (*fields.Index, error) {
 		index, err := fields.Open(o.disk, path)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 	"example.org/conclave/store/folder/internal/wal"
 )
 
@@ -173,7 +174,7 @@ func (w *writer) flush(
 	slices.Sort(put)
 	made := w.draft()
 	defer made.discard()
-	var s segmentManifest
+	var s manifest.Segment
 	if len(put) > 0 {
 		texts, err := pendingPassages(put, changes)
 		if err != nil {
@@ -197,7 +198,7 @@ func (w *writer) flush(
 			return err
 		}
 	}
-	_, err = w.publish(ctx, made, func(m *manifest) error {
+	_, err = w.publish(ctx, made, func(m *manifest.Manifest) error {
 		if _, err := w.bury(ctx, made, m, maps.Keys(changes)); err != nil {
 			return err
 		}

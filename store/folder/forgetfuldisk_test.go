@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store/folder/internal/manifest"
 
 	"github.com/zeebo/xxh3"
 )
@@ -350,9 +351,9 @@ func image(t testing.TB, dir string) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		content := files[name]
-		if m, err := decodeManifest([]byte(content)); err == nil {
+		if m, err := manifest.Decode([]byte(content)); err == nil {
 			m.ID = ""
-			data, _ := m.encode()
+			data, _ := m.Encode()
 			content = string(data)
 		}
 		_, _ = fmt.Fprintf(h, "%s %d\n%s", name, len(content), content)

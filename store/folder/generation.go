@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // Generation is one state of a collection. It does not change, and its methods
@@ -17,7 +18,7 @@ import (
 // in another generation.
 type Generation struct {
 	dir      string
-	manifest *manifest
+	manifest *manifest.Manifest
 	segments []*segment
 	words    *bm25.Searcher
 	phrases  *bm25.Searcher // the same, read as phrases; nil without them
@@ -37,11 +38,11 @@ type Generation struct {
 
 // openGeneration opens all that a manifest names. The generation is pinned
 // once.
-func openGeneration(files *shared, dir string, m *manifest, what parts) (*Generation, error) {
+func openGeneration(files *shared, dir string, m *manifest.Manifest, what parts) (*Generation, error) {
 	g := &Generation{dir: dir, manifest: m, files: files}
 	g.pins.Store(1)
 	if what == everything {
-		if err := m.checkAnalyser(dir); err != nil {
+		if err := checkAnalyser(m, dir); err != nil {
 			return nil, err
 		}
 	}
@@ -120,7 +121,7 @@ func (g *Generation) close() error {
 func (g *Generation) Number() uint64 { return g.manifest.Generation }
 
 // Len returns the number of passages, without those that are deleted.
-func (g *Generation) Len() int { return g.manifest.live() }
+func (g *Generation) Len() int { return g.manifest.Live() }
 
 // Ordinals returns one more than the highest ordinal: the number of passages, those
 // that are deleted too.

@@ -7,6 +7,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // Join returns the passages of several collections' generations as those of one: in one order of
@@ -24,14 +25,14 @@ func Join(all []*Generation) (*Generation, error) {
 	var words []bm25.Segment
 	for _, member := range all {
 		of := member.manifest
-		if !of.Words.comparable(m.Words) {
+		if !of.Words.Comparable(m.Words) {
 			return nil, fmt.Errorf("the words of %s are not analysed as those of %s, so that their scores do not compare",
 				member.dir, g.dir)
 		}
 		m.Generation += of.Generation
 		m.Segments = append(m.Segments, of.Segments...)
-		m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool {
-			other := of.expert(x.Name)
+		m.Experts = slices.DeleteFunc(m.Experts, func(x manifest.Expert) bool {
+			other := of.Expert(x.Name)
 			return other == nil || other.Fingerprint != x.Fingerprint || other.Dimension != x.Dimension ||
 				other.Parts != x.Parts || other.Owner != x.Owner
 		})
@@ -47,8 +48,8 @@ func Join(all []*Generation) (*Generation, error) {
 		}
 		g.ends = append(g.ends, rank.Ordinal(g.total))
 	}
-	m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool {
-		return x.Owner != "" && m.expert(x.Owner) == nil
+	m.Experts = slices.DeleteFunc(m.Experts, func(x manifest.Expert) bool {
+		return x.Owner != "" && m.Expert(x.Owner) == nil
 	})
 	var err error
 	g.words, err = bm25.NewSearcher(words...)

@@ -128,7 +128,7 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 		return nil, err
 	}
 	m := l.writer.snapshot()
-	if err := m.checkAnalyser(dir); err != nil {
+	if err := checkAnalyser(m, dir); err != nil {
 		return nil, err
 	}
 	if err := matchExperts(dir, m, o.Build.Experts); err != nil {

@@ -171,7 +171,7 @@ func TestConditions(t *testing.T) {
 	}
 	for i, c := range []struct {
 		change   store.Change
-		outcome  store.Outcome
+		Outcome  store.Outcome
 		conflict string
 	}{
 		{put(one), store.Unchanged, ""},
@@ -206,8 +206,8 @@ func TestConditions(t *testing.T) {
 			if !errors.As(r.Err, &conflict) || conflict.Have != strings.TrimPrefix(c.conflict, "none") {
 				t.Errorf("%d: %+v, want a conflict with %s", i, r, c.conflict)
 			}
-		case r.Err != nil || r.Outcome != c.outcome:
-			t.Errorf("%d: %+v, want %s", i, r, c.outcome)
+		case r.Err != nil || r.Outcome != c.Outcome:
+			t.Errorf("%d: %+v, want %s", i, r, c.Outcome)
 		}
 	}
 	// One group sees its own changes.

@@ -17,7 +17,7 @@ func (l *Live) AddExpert(
 ) (report store.BuildReport, err error) {
 	l.structure.Lock()
 	defer l.structure.Unlock()
-	if l.writer.snapshot().expert(encoder.Name()) == nil {
+	if l.writer.snapshot().Expert(encoder.Name()) == nil {
 		// Before, since it may be published later than AddExpert returns. One that
 		// the collection does not have encodes nothing.
 		l.mu.Lock()

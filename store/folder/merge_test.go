@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // segmentNames returns the names of all segments, the oldest first.
@@ -118,19 +119,19 @@ func TestMergePolicy(t *testing.T) {
 	if err := p.complete(); err != nil {
 		t.Fatal(err)
 	}
-	var segments []segmentManifest
+	var segments []manifest.Segment
 	written, most := 0, 0
 	const flushes, size = 2000, 500
 	for i := range flushes {
-		segments = append(segments, segmentManifest{Name: fmt.Sprint(i), Passages: size})
+		segments = append(segments, manifest.Segment{Name: fmt.Sprint(i), Passages: size})
 		written += size
 		for {
 			names := p.choose(segments)
 			if names == nil {
 				break
 			}
-			merged := segmentManifest{Name: fmt.Sprint(i, "m", written)}
-			segments = slices.DeleteFunc(segments, func(s segmentManifest) bool {
+			merged := manifest.Segment{Name: fmt.Sprint(i, "m", written)}
+			segments = slices.DeleteFunc(segments, func(s manifest.Segment) bool {
 				if slices.Contains(names, s.Name) {
 					merged.Passages += s.Passages - s.Deleted
 					return true
@@ -152,14 +153,14 @@ func TestMergePolicy(t *testing.T) {
 	if most > 7*5 || written > 6*flushes*size {
 		t.Errorf("%d segments, %d passages written for %d", most, written, flushes*size)
 	}
-	if names := p.choose([]segmentManifest{{Name: "a", Passages: 10, Deleted: 2},
+	if names := p.choose([]manifest.Segment{{Name: "a", Passages: 10, Deleted: 2},
 		{Name: "b", Passages: 10, Deleted: 4}}); !slices.Equal(
 		names,
 		[]string{"b"},
 	) {
 		t.Errorf("%q", names)
 	}
-	if names := (&MergePolicy{Off: true}).choose([]segmentManifest{{Name: "b", Passages: 10, Deleted: 9}}); names != nil {
+	if names := (&MergePolicy{Off: true}).choose([]manifest.Segment{{Name: "b", Passages: 10, Deleted: 9}}); names != nil {
 		t.Errorf("%q", names)
 	}
 }

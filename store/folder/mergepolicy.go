@@ -1,6 +1,10 @@
 package folder
 
-import "fmt"
+import (
+	"fmt"
+
+	"example.org/conclave/store/folder/internal/manifest"
+)
 
 // MergePolicy says when segments are merged. Zero values are the defaults.
 //
@@ -46,7 +50,7 @@ func (p *MergePolicy) complete() error {
 
 // choose names the segments to merge next, or none. The smallest tier that is
 // full comes first: it is the cheapest and makes room.
-func (p *MergePolicy) choose(segments []segmentManifest) []string {
+func (p *MergePolicy) choose(segments []manifest.Segment) []string {
 	if p.Off {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (w *writer) roomFor(names []string) error {
 	need := int64(0)
 	for i := range m.Segments {
 		if slices.Contains(names, m.Segments[i].Name) {
-			for _, f := range m.Segments[i].files() {
+			for _, f := range m.Segments[i].Files() {
 				need += f.Size
 			}
 		}

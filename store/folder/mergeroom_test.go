@@ -56,7 +56,7 @@ func (d *meteredDisk) measure() {
 	}
 	named, used := int64(0), int64(0)
 	for i := range m.Segments {
-		for _, f := range m.Segments[i].files() {
+		for _, f := range m.Segments[i].Files() {
 			named += f.Size
 		}
 	}

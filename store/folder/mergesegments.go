@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // mergeAll runs the merger: it merges when the policy says so, one merge at a time.
@@ -79,14 +80,14 @@ func (w *writer) merge(ctx context.Context, names []string, o store.BuildOptions
 	}
 	made := w.draft()
 	defer made.discard()
-	var s segmentManifest
+	var s manifest.Segment
 	if len(order) > 0 {
 		of := segmentMaker{
 			words:   mergedWords(w.disk, from, order),
 			vectors: map[string]vectorMaker{},
 			reads:   readsTakenOver(from, order),
 		}
-		for _, x := range plan.keepers() {
+		for _, x := range plan.Keepers() {
 			of.vectors[x.Name] = copied(from, order)
 		}
 		s, err = w.makeSegment(ctx, made, plan, of, o, &reporter{to: o.Progress}, func(dir string) (passages, error) {
@@ -97,7 +98,11 @@ func (w *writer) merge(ctx context.Context, names []string, o store.BuildOptions
 			return 0, err
 		}
 	}
-	m, err := w.publish(ctx, made, func(m *manifest) error { return w.replaceMerged(made, m, plan, from, order, s) })
+	m, err := w.publish(
+		ctx,
+		made,
+		func(m *manifest.Manifest) error { return w.replaceMerged(made, m, plan, from, order, s) },
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -147,7 +152,7 @@ func mergedWords(
 
 // copied makes vectors by copying them from the segments that are merged.
 func copied(from []*segment, order []origin) vectorMaker {
-	return func(ctx context.Context, d disk.Disk, to vectorPaths, _ passages, x expertManifest, r *reporter) error {
+	return func(ctx context.Context, d disk.Disk, to vectorPaths, _ passages, x manifest.Expert, r *reporter) error {
 		out, err := createVectors(d, to, x)
 		if err != nil {
 			return err
@@ -163,7 +168,15 @@ func copied(from []*segment, order []origin) vectorMaker {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				r.report(store.Progress{Stage: store.Encoding, Expert: x.Name, Done: int64(i), Total: int64(len(order)), Unit: "passages"})
+				r.report(
+					store.Progress{
+						Stage:  store.Encoding,
+						Expert: x.Name,
+						Done:   int64(i),
+						Total:  int64(len(order)),
+						Unit:   "passages",
+					},
+				)
 			}
 			if err := out.copy(from[at.segment].vectors[x.Name], at.ordinal); err != nil {
 				return err
@@ -178,12 +191,12 @@ func copied(from []*segment, order []origin) vectorMaker {
 // inside publish, where w.current is the generation that m succeeds.
 func (w *writer) replaceMerged(
 	made *draft,
-	m, plan *manifest,
+	m, plan *manifest.Manifest,
 	from []*segment,
 	order []origin,
-	s segmentManifest,
+	s manifest.Segment,
 ) error {
-	if !slices.EqualFunc(m.Experts, plan.Experts, func(a, b expertManifest) bool { return a == b }) {
+	if !slices.EqualFunc(m.Experts, plan.Experts, func(a, b manifest.Expert) bool { return a == b }) {
 		return errors.New("the experts changed while segments were merged")
 	}
 	if m.Words != plan.Words {
@@ -218,7 +231,7 @@ func (w *writer) replaceMerged(
 	if len(removed) < len(order) {
 		m.Segments = slices.Insert(m.Segments, first, s)
 	}
-	m.Segments = slices.DeleteFunc(m.Segments, func(old segmentManifest) bool {
+	m.Segments = slices.DeleteFunc(m.Segments, func(old manifest.Segment) bool {
 		return slices.ContainsFunc(from, func(f *segment) bool { return f.name == old.Name })
 	})
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/bm25/forms"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // mostNumber is the largest number of a generation, a segment or a log's entry: every program
@@ -17,7 +18,7 @@ const mostNumber = 1 << 53
 // checkNext returns an error where the generation can be read and the next one cannot be made:
 // numbers that are used up or that files have already, and parameters that no index is built
 // with.
-func (m *manifest) checkNext() error {
+func checkNext(m *manifest.Manifest) error {
 	var errs []error
 	for _, n := range []struct {
 		name  string
@@ -56,8 +57,8 @@ func (m *manifest) checkNext() error {
 			}
 		}
 	}
-	if _, err := forms.ParseAnalysis(m.Words.analysis()); err == nil { // else reading refuses it
-		if err := m.Words.params().Check(); err != nil {
+	if _, err := forms.ParseAnalysis(m.Words.AnalysisName()); err == nil { // else reading refuses it
+		if err := m.Words.Params().Check(); err != nil {
 			errs = append(errs, fmt.Errorf("words: %w", err))
 		}
 	}

@@ -8,24 +8,27 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // TestVerifyFindsWhatNoBuildCanUse: a manifest that is whole and can be read, and of which no
 // next generation can be made, is found by Verify, and by the writer before it writes.
 func TestVerifyFindsWhatNoBuildCanUse(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(m *manifest)
+		change func(m *manifest.Manifest)
 		says   string
 	}{
-		"generations used up":    {func(m *manifest) { m.Generation = math.MaxUint64 }, "generation is 18446744073709551615"},
-		"segments used up":       {func(m *manifest) { m.NextSegment = math.MaxUint64 }, "next_segment is"},
-		"a number that is taken": {func(m *manifest) { m.NextSegment = 1 }, "is there already"},
-		"no number":              {func(m *manifest) { m.NextSegment = 0 }, "is there already"},
-		"the log used up":        {func(m *manifest) { m.Applied = math.MaxUint64 }, "applied is"},
-		"an unknown index":       {func(m *manifest) { m.Experts[0].Index.Kind = "tree" }, "tree"},
-		"an impossible index":    {func(m *manifest) { m.Experts[0].Index = store.Index{Kind: "hnsw", M: 1 << 30, EfConstruction: 1} }, `expert "a"`},
-		"no fingerprint":         {func(m *manifest) { m.Experts[0].Fingerprint = "" }, "no fingerprint"},
-		"as it was":              {func(*manifest) {}, ""},
+		"generations used up":    {func(m *manifest.Manifest) { m.Generation = math.MaxUint64 }, "generation is 18446744073709551615"},
+		"segments used up":       {func(m *manifest.Manifest) { m.NextSegment = math.MaxUint64 }, "next_segment is"},
+		"a number that is taken": {func(m *manifest.Manifest) { m.NextSegment = 1 }, "is there already"},
+		"no number":              {func(m *manifest.Manifest) { m.NextSegment = 0 }, "is there already"},
+		"the log used up":        {func(m *manifest.Manifest) { m.Applied = math.MaxUint64 }, "applied is"},
+		"an unknown index":       {func(m *manifest.Manifest) { m.Experts[0].Index.Kind = "tree" }, "tree"},
+		"an impossible index": {func(m *manifest.Manifest) {
+			m.Experts[0].Index = store.Index{Kind: "hnsw", M: 1 << 30, EfConstruction: 1}
+		}, `expert "a"`},
+		"no fingerprint": {func(m *manifest.Manifest) { m.Experts[0].Fingerprint = "" }, "no fingerprint"},
+		"as it was":      {func(*manifest.Manifest) {}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir() + "/c"
@@ -37,7 +40,7 @@ func TestVerifyFindsWhatNoBuildCanUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.change(m)
-			if _, err := writeManifest(disk.OS{}, dir, m); err != nil {
+			if _, err := manifest.Write(disk.OS{}, dir, m); err != nil {
 				t.Fatal(err)
 			}
 			_, verified := Verify(t.Context(), dir, nil)

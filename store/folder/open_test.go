@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // TestOtherAnalyser: words that were analysed in another way are refused.
@@ -22,7 +23,7 @@ func TestOtherAnalyser(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Words.Analyser = "0123456789abcdef0123456789abcdef"
-	if _, err := writeManifest(disk.OS{}, dir, m); err != nil {
+	if _, err := manifest.Write(disk.OS{}, dir, m); err != nil {
 		t.Fatal(err)
 	}
 	_, opening := Open(dir)

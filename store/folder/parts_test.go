@@ -20,6 +20,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // partsSearched compares the searches of an expert of parts with all inner products, in
@@ -352,7 +353,7 @@ func TestPlainManifests(t *testing.T) {
 	e := &hashEncoder{name: "a", dimension: 4}
 	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{e}}, randomPassages(76, 9))
 	read := func() string {
-		data, err := os.ReadFile(filepath.Join(dir, manifestName))
+		data, err := os.ReadFile(filepath.Join(dir, manifest.FileName))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 	"example.org/conclave/store/folder/internal/wal"
 )
 
@@ -55,7 +56,7 @@ func TestPrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{manifestName, lockName, wal.Folder, storeName, wordsName, tagsName, wal.LogName(3), "snapshots"} {
+	for _, name := range []string{manifest.FileName, lockName, wal.Folder, storeName, wordsName, tagsName, wal.LogName(3), "snapshots"} {
 		if !seen[name] {
 			t.Errorf("%s was not there to be looked at", name)
 		}

@@ -8,21 +8,7 @@ import (
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
-)
-
-// outcome is what became of a manifest that was to be published.
-type outcome int
-
-const (
-	// notPublished: the generation before counts, and nothing of the new one
-	// ever will. Only now may files of the new one be removed.
-	notPublished outcome = iota
-	// published: the new generation counts and would survive a power cut. Only
-	// now may files that the one before alone names be removed.
-	published
-	// unknown: it is open which of the two would be there after a power cut. Nothing
-	// is removed.
-	unknown
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // draft is files and folders that a writer makes and no manifest names yet.
@@ -64,7 +50,11 @@ type publication struct {
 // before it is published, so that what cannot be read, or not now, is not
 // published. When publish returns nil the generation is there for good, and
 // current; with another error than ErrUnsettled it never will be.
-func (w *writer) publish(ctx context.Context, d *draft, edit func(*manifest) error) (*manifest, error) {
+func (w *writer) publish(
+	ctx context.Context,
+	d *draft,
+	edit func(*manifest.Manifest) error,
+) (*manifest.Manifest, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -73,7 +63,7 @@ func (w *writer) publish(ctx context.Context, d *draft, edit func(*manifest) err
 	if err := w.resolveOutcomeLocked(); err != nil {
 		return nil, err
 	}
-	m := w.manifest.next()
+	m := w.manifest.Next()
 	fail := func(err error) error {
 		return disk.Explain(fmt.Errorf("publishing generation %d: %w", m.Generation, err))
 	}
@@ -90,12 +80,12 @@ func (w *writer) publish(ctx context.Context, d *draft, edit func(*manifest) err
 	}
 	p := &publication{next: next, made: *d}
 	d.paths = nil
-	became, err := writeManifest(w.disk, w.dir, m)
+	became, err := manifest.Write(w.disk, w.dir, m)
 	switch became {
-	case published:
+	case manifest.Published:
 		w.adopt(p)
 		return m, nil
-	case notPublished:
+	case manifest.NotPublished:
 		w.refuse(p)
 		return nil, fail(err)
 	}
@@ -111,8 +101,8 @@ func (w *writer) publish(ctx context.Context, d *draft, edit func(*manifest) err
 
 // partsOf returns what of a new generation can be opened: all of it, unless another
 // program analysed the words, which stays so until they are rebuilt.
-func partsOf(m *manifest) parts {
-	if !m.Words.current() {
+func partsOf(m *manifest.Manifest) parts {
+	if !m.Words.Current() {
 		return wordless
 	}
 	return everything
@@ -123,8 +113,8 @@ func partsOf(m *manifest) parts {
 func (w *writer) adopt(p *publication) {
 	before := w.current
 	w.manifest, w.current = p.next.manifest, p.next
-	keep := w.manifest.named()
-	for path := range before.manifest.named() {
+	keep := w.manifest.Named()
+	for path := range before.manifest.Named() {
 		if !keep[path] {
 			_ = w.disk.RemoveAll(filepath.Join(w.dir, path)) // else the next writer does
 		}
@@ -180,7 +170,7 @@ func (w *writer) resolveOutcomeLocked() error {
 		w.overtaken = w.otherWriter(found)
 		return w.overtaken
 	}
-	if became, err := writeManifest(w.disk, w.dir, found); became != published {
+	if became, err := manifest.Write(w.disk, w.dir, found); became != manifest.Published {
 		return still(err)
 	}
 	w.unsettled = nil
@@ -223,7 +213,7 @@ func (w *writer) lockHeld() error {
 	return w.overtaken
 }
 
-func (w *writer) otherWriter(found *manifest) error {
+func (w *writer) otherWriter(found *manifest.Manifest) error {
 	return fmt.Errorf(
 		"%w: %s has generation %d where generation %d of this writer was: nothing more is written here; end all writers but one and restart it",
 		store.ErrOtherWriter,
@@ -234,9 +224,9 @@ func (w *writer) otherWriter(found *manifest) error {
 }
 
 // same reports whether two manifests are the same file.
-func same(a, b *manifest) bool {
-	x, errA := a.encode()
-	y, errB := b.encode()
+func same(a, b *manifest.Manifest) bool {
+	x, errA := a.Encode()
+	y, errB := b.Encode()
 	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
@@ -248,7 +238,11 @@ func (w *writer) trouble() error {
 	case w.overtaken != nil:
 		return w.overtaken
 	case w.unsettled != nil:
-		return fmt.Errorf("%w: nothing is written until the disk is well again: %w", store.ErrUnsettled, w.unsettled.err)
+		return fmt.Errorf(
+			"%w: nothing is written until the disk is well again: %w",
+			store.ErrUnsettled,
+			w.unsettled.err,
+		)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // unsynced is a disk on which, while it fails, a folder's names cannot be synced
@@ -28,7 +29,7 @@ type unsynced struct {
 }
 
 func (d *unsynced) Rename(from, to string) error {
-	if filepath.Base(to) == manifestName {
+	if filepath.Base(to) == manifest.FileName {
 		d.renamed.Store(true)
 	}
 	return d.Disk.Rename(from, to)
@@ -186,8 +187,8 @@ func TestOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = w.Close() }()
-	foreign := w.snapshot().next()
-	if _, err := writeManifest(disk.OS{}, dir, foreign); err != nil {
+	foreign := w.snapshot().Next()
+	if _, err := manifest.Write(disk.OS{}, dir, foreign); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -261,7 +262,7 @@ func TestNoDescriptors(t *testing.T) {
 		}
 		renamed := false
 		r.disk.armed = func(_ int, op, path string) error {
-			if op == "rename" && filepath.Base(path) == manifestName {
+			if op == "rename" && filepath.Base(path) == manifest.FileName {
 				renamed = true
 			}
 			if slices.Contains(descriptors, op) && renamed == behind && (!behind || op != "sync folder") {

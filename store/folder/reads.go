@@ -8,6 +8,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // Reads returns how the encoders read the generation's passages.
@@ -25,34 +26,6 @@ func (g *Generation) Reads() (out store.Reads) {
 		out.Unknown += unknown
 		out.Cut += s.reads.cut.without(s.dead).count()
 		out.Unread += s.reads.unread.without(s.dead).count()
-	}
-	return out
-}
-
-// readsManifest says that a segment's passages were looked at, and names the lists of
-// those that are read in part and hardly, where there are any, and of those that came from
-// segments whose passages were not looked at.
-type readsManifest struct {
-	Cut     *marksManifest `json:"cut,omitempty"`
-	Unread  *marksManifest `json:"unread,omitempty"`
-	Unknown *marksManifest `json:"unknown,omitempty"`
-}
-
-// marksManifest is a file that lists passages as one of tombstones does.
-type marksManifest struct {
-	fileManifest
-	Passages int `json:"passages"`
-}
-
-// files returns the lists that there are.
-func (r *readsManifest) files() (out []*fileManifest) {
-	if r == nil {
-		return nil
-	}
-	for _, of := range []*marksManifest{r.Cut, r.Unread, r.Unknown} {
-		if of != nil {
-			out = append(out, &of.fileManifest)
-		}
 	}
 	return out
 }
@@ -126,12 +99,12 @@ func writeReads(
 	reads segmentReads,
 	passages int,
 	number func() uint64,
-) (*readsManifest, error) {
-	out := &readsManifest{}
+) (*manifest.Reads, error) {
+	out := &manifest.Reads{}
 	for _, list := range []struct {
 		name  string
 		marks tombstones
-		of    **marksManifest
+		of    **manifest.Marks
 	}{{"cut", reads.cut, &out.Cut}, {"unread", reads.unread, &out.Unread}, {"unknown", reads.unknown, &out.Unknown}} {
 		n := list.marks.count()
 		if n == 0 {
@@ -141,26 +114,26 @@ func writeReads(
 		if err := d.WriteFile(filepath.Join(dir, name), list.marks.encode(passages)); err != nil {
 			return nil, err
 		}
-		*list.of = &marksManifest{fileManifest{Name: name}, n}
+		*list.of = &manifest.Marks{File: manifest.File{Name: name}, Passages: n}
 	}
 	return out, nil
 }
 
 // openReads reads the lists of a segment; nil: there are none.
-func openReads(d disk.Disk, folder string, s *segmentManifest) (*segmentReads, error) {
+func openReads(d disk.Disk, folder string, s *manifest.Segment) (*segmentReads, error) {
 	if s.Reads == nil {
 		return nil, nil
 	}
 	out := &segmentReads{}
 	for _, list := range []struct {
-		of   *marksManifest
+		of   *manifest.Marks
 		into *tombstones
 	}{{s.Reads.Cut, &out.cut}, {s.Reads.Unread, &out.unread}, {s.Reads.Unknown, &out.unknown}} {
 		if list.of == nil {
 			continue
 		}
 		var err error
-		*list.into, err = readMarks(d, folder, list.of.fileManifest, s.Passages, list.of.Passages)
+		*list.into, err = readMarks(d, folder, list.of.File, s.Passages, list.of.Passages)
 		if err != nil {
 			return nil, err
 		}

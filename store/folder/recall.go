@@ -5,6 +5,7 @@ import (
 
 	"example.org/conclave/ann"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // recallSamples is how many stored vectors a recall is measured on.
@@ -12,7 +13,7 @@ const recallSamples = 200
 
 // measure measures the recall of a new index. A segment that is added is
 // measured by itself, so that adding to a large collection stays cheap.
-func measure(ctx context.Context, ix ann.Index, x expertManifest, r *reporter) (out store.Recall, err error) {
+func measure(ctx context.Context, ix ann.Index, x manifest.Expert, r *reporter) (out store.Recall, err error) {
 	switch x.Index.Kind {
 	case ann.Flat, ann.Late, ann.Sparse: // they leave out no passage
 		return store.Recall{Stored: ann.Measured{At10: 1, At100: 1}}, nil
@@ -32,11 +33,11 @@ func measure(ctx context.Context, ix ann.Index, x expertManifest, r *reporter) (
 // joined returns the recall over all segments: the mean, weighted by passages. It
 // is an estimate; a search over several segments looks as widely in each as in
 // one, so it finds more rather than less.
-func joined(segments []segmentManifest, expert string) store.Recall {
+func joined(segments []manifest.Segment, expert string) store.Recall {
 	var sum ann.Measured
 	weight := 0.0
 	for i := range segments {
-		r := segments[i].expert(expert).Recall.Stored
+		r := segments[i].Expert(expert).Recall.Stored
 		passages := float64(segments[i].Passages)
 		sum.Queries += r.Queries
 		sum.At10 += passages * r.At10

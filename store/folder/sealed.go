@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // Every file of a segment ends with a seal: sealMagic, and the xxh3 (128 bits)
@@ -29,7 +30,7 @@ func appendSeal(b []byte, sum string) []byte {
 }
 
 // unseal returns the content of a file that a manifest names, without its seal.
-func unseal(path string, data []byte, f fileManifest) ([]byte, error) {
+func unseal(path string, data []byte, f manifest.File) ([]byte, error) {
 	at := len(data) - sealBytes
 	if at < 0 || string(data[at:]) != string(appendSeal(nil, f.Sum)) {
 		return nil, fmt.Errorf(
@@ -46,7 +47,7 @@ func unseal(path string, data []byte, f fileManifest) ([]byte, error) {
 // the manifest's checksums first.
 type sealedDisk struct {
 	disk.Disk
-	files []fileManifest
+	files []manifest.File
 }
 
 func (d sealedDisk) Map(path string) (*disk.Mapping, error) {
@@ -74,7 +75,7 @@ func sealFile(
 	d disk.Disk,
 	dir, name string,
 	progress func(bytes int64),
-) (f fileManifest, err error) {
+) (f manifest.File, err error) {
 	path := filepath.Join(dir, name)
 	file, err := d.Open(path)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // alike returns passages whose files are as large as those of others with another
@@ -111,8 +112,8 @@ func TestSwappedFiles(t *testing.T) {
 func TestOtherFormat(t *testing.T) {
 	dir := t.TempDir()
 	body := []byte("{}\n")
-	if err := os.WriteFile(filepath.Join(dir, manifestName),
-		append([]byte(manifestBegin+"1 xxh3 "+disk.Sum(body)+"\n"), body...), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, manifest.FileName),
+		append([]byte(manifest.Begin+"1 xxh3 "+disk.Sum(body)+"\n"), body...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, open := range map[string]func() error{

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store/folder/fields"
+	"example.org/conclave/store/folder/internal/manifest"
 	"example.org/conclave/store/folder/tags"
 )
 
@@ -51,8 +52,14 @@ type opening struct {
 // openSegment opens the files that a manifest names and makes sure that they
 // belong together. Sizes and headers are compared; contents are not read. It
 // returns the keys it used in files, on errors too.
-func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, what parts) (*segment, []string, error) {
-	o := &opening{files: files, folder: filepath.Join(dir, s.Name), disk: sealedDisk{files.disk, s.files()}}
+func openSegment(
+	files *shared,
+	dir string,
+	m *manifest.Manifest,
+	s *manifest.Segment,
+	what parts,
+) (*segment, []string, error) {
+	o := &opening{files: files, folder: filepath.Join(dir, s.Name), disk: sealedDisk{files.disk, s.Files()}}
 	out := &segment{name: s.Name, vectors: map[string]ann.Index{}}
 	var err error
 	out.store, err = openFile(
@@ -101,12 +108,12 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	if err := o.counts(s.Words, out.words.Docs(), s.Passages); err != nil {
 		return nil, o.keys, err
 	}
-	if p := out.words.Params(); p != m.Words.params() {
+	if p := out.words.Params(); p != m.Words.Params() {
 		return nil, o.keys, fmt.Errorf(
 			"%s was built with %+v, the manifest says %+v",
 			filepath.Join(o.folder, s.Words.Name),
 			p,
-			m.Words.params(),
+			m.Words.Params(),
 		)
 	}
 	out.tags, err = openFile(o, func(path string) (*tags.Index, error) { return tags.Open(o.disk, path) }, s.Tags)
@@ -124,7 +131,7 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	if err != nil {
 		return nil, o.keys, err
 	}
-	for _, x := range m.keepers() {
+	for _, x := range m.Keepers() {
 		out.vectors[x.Name], err = o.index(x, s)
 		if err != nil {
 			return nil, o.keys, fault(ErrDamagedVectors, dir, x.Name, "%w", err)
@@ -134,15 +141,15 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 }
 
 // index opens the vectors of an expert.
-func (o *opening) index(x expertManifest, s *segmentManifest) (ann.Index, error) {
-	of := s.expert(x.Name)
-	files := []fileManifest{}
-	for _, f := range of.files() {
+func (o *opening) index(x manifest.Expert, s *manifest.Segment) (ann.Index, error) {
+	of := s.Expert(x.Name)
+	files := []manifest.File{}
+	for _, f := range of.Files() {
 		files = append(files, *f)
 	}
 	ix, err := openFile(
 		o,
-		func(string) (ann.Index, error) { return of.paths(o.folder).open(o.disk, x.Index.Kind) },
+		func(string) (ann.Index, error) { return pathsOf(of, o.folder).open(o.disk, x.Index.Kind) },
 		files...)
 	if err != nil {
 		return nil, err
@@ -161,7 +168,7 @@ func (o *opening) index(x expertManifest, s *segmentManifest) (ann.Index, error)
 // openFile opens the first of some files that belong together. All have to have
 // the manifest's sizes: the cheapest sign of a file that was cut, replaced, or
 // lost.
-func openFile[T io.Closer](o *opening, open func(path string) (T, error), of ...fileManifest) (out T, err error) {
+func openFile[T io.Closer](o *opening, open func(path string) (T, error), of ...manifest.File) (out T, err error) {
 	for _, f := range of {
 		path := filepath.Join(o.folder, f.Name)
 		info, err := o.disk.Stat(path)
@@ -194,7 +201,7 @@ func openFile[T io.Closer](o *opening, open func(path string) (T, error), of ...
 
 // counts returns an error when a file is of another number of passages than the
 // manifest says.
-func (o *opening) counts(f fileManifest, n, want int) error {
+func (o *opening) counts(f manifest.File, n, want int) error {
 	if n != want {
 		return fmt.Errorf("%s is of %d passages, the manifest says %d", filepath.Join(o.folder, f.Name), n, want)
 	}

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // rename gives it its name, another one publishes it.
 func (w *writer) addSegment(
 	ctx context.Context,
-	plan *manifest,
+	plan *manifest.Manifest,
 	source store.Stream,
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
@@ -40,7 +41,7 @@ func (w *writer) addSegment(
 		if err != nil {
 			return nil, err
 		}
-		if total := plan.passages() + report.Passages; uint64(total) > uint64(^rank.Ordinal(0)) {
+		if total := plan.Passages() + report.Passages; uint64(total) > uint64(^rank.Ordinal(0)) {
 			return nil, fmt.Errorf("a collection holds %d passages at most, these would be %d", ^rank.Ordinal(0), total)
 		}
 		return corpus.OpenStore(w.disk, path)
@@ -48,7 +49,7 @@ func (w *writer) addSegment(
 	if err != nil {
 		return report, err
 	}
-	m, err := w.publish(ctx, made, func(m *manifest) error {
+	m, err := w.publish(ctx, made, func(m *manifest.Manifest) error {
 		report.Replaced, err = w.bury(ctx, made, m, slices.Values(replaced))
 		if err != nil {
 			return err
@@ -77,7 +78,7 @@ func (w *writer) addSegment(
 	for _, x := range s.Experts {
 		report.Recall[x.Name] = x.Recall
 	}
-	for _, f := range s.files() {
+	for _, f := range s.Files() {
 		report.Bytes += f.Size
 	}
 	return report, nil
@@ -93,16 +94,16 @@ type segmentMaker struct {
 
 // vectorMaker makes the vectors of an expert for passages: an encoder does it
 // from their texts, a merge has them already.
-type vectorMaker func(ctx context.Context, d disk.Disk, to vectorPaths, texts passages, x expertManifest,
+type vectorMaker func(ctx context.Context, d disk.Disk, to vectorPaths, texts passages, x manifest.Expert,
 	r *reporter) error
 
 // encoded makes words and vectors of texts.
-func (w *writer) encoded(plan *manifest, encoders []store.PassageEncoder, o store.BuildOptions) segmentMaker {
+func (w *writer) encoded(plan *manifest.Manifest, encoders []store.PassageEncoder, o store.BuildOptions) segmentMaker {
 	return segmentMaker{
 		vectors: encodedTogether(plan, encoders, o),
 		reads:   readBy(encoders),
 		words: func(ctx context.Context, dir string, texts passages, r *reporter) error {
-			return writeWords(ctx, w.disk, filepath.Join(dir, wordsName), texts, plan.Words.params(), o, r)
+			return writeWords(ctx, w.disk, filepath.Join(dir, wordsName), texts, plan.Words.Params(), o, r)
 		},
 	}
 }
@@ -113,12 +114,12 @@ func (w *writer) encoded(plan *manifest, encoders []store.PassageEncoder, o stor
 func (w *writer) makeSegment(
 	ctx context.Context,
 	made *draft,
-	plan *manifest,
+	plan *manifest.Manifest,
 	of segmentMaker,
 	o store.BuildOptions,
 	r *reporter,
 	fill func(dir string) (passages, error),
-) (s segmentManifest, err error) {
+) (s manifest.Segment, err error) {
 	s.Name = fmt.Sprintf("seg-%06d", w.number())
 	dir, final := made.add("tmp-"+s.Name), made.add(s.Name)
 	defer func() { err = disk.Explain(err) }()
@@ -147,7 +148,7 @@ func (w *writer) makeSegment(
 	if err != nil {
 		return s, err
 	}
-	for _, x := range plan.keepers() {
+	for _, x := range plan.Keepers() {
 		built, err := buildExpert(ctx, w.disk, dir, texts, x, of.vectors[x.Name], w.number(), o, r)
 		if err != nil {
 			return s, err
@@ -291,19 +292,19 @@ func writeWords(
 
 // seal describes the files of a segment in its manifest and makes them and
 // their names durable.
-func (w *writer) seal(ctx context.Context, dir string, s *segmentManifest, r *reporter) error {
+func (w *writer) seal(ctx context.Context, dir string, s *manifest.Segment, r *reporter) error {
 	s.Store.Name, s.Words.Name, s.Tags.Name = storeName, wordsName, tagsName
 	s.Spelling.Name, s.Copies.Name, s.Fields.Name = spellingName, copiesName, fieldsName
-	files := []*fileManifest{&s.Store, &s.Words, &s.Tags, &s.Spelling, &s.Copies, &s.Fields}
-	files = append(files, s.Reads.files()...)
+	files := []*manifest.File{&s.Store, &s.Words, &s.Tags, &s.Spelling, &s.Copies, &s.Fields}
+	files = append(files, s.Reads.Files()...)
 	for i := range s.Experts {
-		files = append(files, s.Experts[i].files()...)
+		files = append(files, s.Experts[i].Files()...)
 	}
 	return w.sealFiles(ctx, dir, files, r)
 }
 
 // sealFiles fills in sizes and checksums, seals files and makes them durable.
-func (w *writer) sealFiles(ctx context.Context, dir string, files []*fileManifest, r *reporter) error {
+func (w *writer) sealFiles(ctx context.Context, dir string, files []*manifest.File, r *reporter) error {
 	total, done := int64(0), int64(0)
 	for _, f := range files {
 		total += fileSize(filepath.Join(dir, f.Name))

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store/folder/internal/manifest"
 	"example.org/conclave/store/folder/internal/wal"
 )
 
@@ -34,7 +35,7 @@ type SnapshotReport struct {
 // server; the server's own snapshot also has what is still in its log.
 func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err error) {
 	id := NewID()
-	err = newest(disk.OS{}, dir, func(m *manifest) (err error) {
+	err = newest(disk.OS{}, dir, func(m *manifest.Manifest) (err error) {
 		report, err = snapshot(ctx, disk.OS{}, dir, out, id, m)
 		return err
 	})
@@ -48,7 +49,12 @@ func (w *writer) snapshotTo(ctx context.Context, out, id string) (SnapshotReport
 	return snapshot(ctx, w.disk, w.dir, out, id, w.manifest)
 }
 
-func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest) (report SnapshotReport, err error) {
+func snapshot(
+	ctx context.Context,
+	d disk.Disk,
+	dir, out, id string,
+	m *manifest.Manifest,
+) (report SnapshotReport, err error) {
 	if m.Generation == 0 {
 		return report, fmt.Errorf("the first build of %s was interrupted: there is nothing to copy", dir)
 	}
@@ -58,7 +64,7 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 	if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {
 		return report, fmt.Errorf("%s is not empty: name a new or an empty folder for the snapshot", out)
 	}
-	report = SnapshotReport{Generation: m.Generation, Passages: m.live()}
+	report = SnapshotReport{Generation: m.Generation, Passages: m.Live()}
 	if err := wal.Each(d, dir, m.ID, m.Applied, func(uint64, wal.Kind, []byte,
 		wal.Place) error {
 		report.Pending++
@@ -93,7 +99,7 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 		if err := d.Mkdir(to); err != nil {
 			return report, err
 		}
-		for _, f := range s.files() {
+		for _, f := range s.Files() {
 			if err := link(d, filepath.Join(dir, s.Name, f.Name), filepath.Join(to, f.Name)); err != nil {
 				return report, err
 			}
@@ -116,7 +122,7 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 	// is a collection of its own: what the other one logs from here on is not its.
 	own := *m
 	own.ID = id
-	if _, err := writeManifest(d, making, &own); err != nil {
+	if _, err := manifest.Write(d, making, &own); err != nil {
 		return report, err
 	}
 	_ = os.Remove(out) // an empty folder may be in the way
@@ -126,7 +132,11 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 	named = true
 	_ = d.RemoveAll(filepath.Join(out, snapshotMark)) // else the copy's first writer does
 	if err := d.SyncDir(parent); err != nil {
-		return report, fmt.Errorf("the snapshot %s is made and can be used, but might not survive a power cut: %w", out, err)
+		return report, fmt.Errorf(
+			"the snapshot %s is made and can be used, but might not survive a power cut: %w",
+			out,
+			err,
+		)
 	}
 	return report, nil
 }

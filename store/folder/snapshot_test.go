@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // TestSnapshot copies a collection that is being changed; the copy has what was
@@ -80,7 +81,7 @@ func TestSnapshotLeftovers(t *testing.T) {
 		}
 	}
 	for _, names := range [][]string{{snapshotMark, "seg-000001/words", "seg-000009/a-1.vectors", "tmp-manifest"},
-		{snapshotMark, lockName, manifestName}, {lockName}} {
+		{snapshotMark, lockName, manifest.FileName}, {lockName}} {
 		lay(names...)
 		if _, err := Snapshot(t.Context(), dir, out); err != nil {
 			t.Fatalf("after %q was left: %v", names, err)
@@ -96,7 +97,7 @@ func TestSnapshotLeftovers(t *testing.T) {
 		}
 	}
 	// without the mark anything is somebody's
-	for _, name := range []string{"thesis.doc", manifestName, "seg-000001/words"} {
+	for _, name := range []string{"thesis.doc", manifest.FileName, "seg-000001/words"} {
 		lay(name)
 		before := tree(t, making)
 		if _, err := Snapshot(t.Context(), dir, out); err == nil ||

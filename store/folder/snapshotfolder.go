@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // snapshotMark is a file that a folder has while a snapshot is made in it, from
@@ -86,14 +87,14 @@ func outsideCollections(path string) error {
 
 // holdsManifest reports whether a folder has a manifest, whatever its content.
 func holdsManifest(dir string) bool {
-	file, err := os.Open(filepath.Join(dir, manifestName))
+	file, err := os.Open(filepath.Join(dir, manifest.FileName))
 	if err != nil {
 		return false
 	}
 	defer func() { _ = file.Close() }()
-	begin := make([]byte, len(manifestBegin))
+	begin := make([]byte, len(manifest.Begin))
 	_, err = io.ReadFull(file, begin)
-	return err == nil && string(begin) == manifestBegin
+	return err == nil && string(begin) == manifest.Begin
 }
 
 // beginSnapshot makes the folder that a snapshot is made in, and takes its lock,

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"example.org/conclave/internal/spelling"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 const spellingName = "spelling"
@@ -28,7 +29,7 @@ func (s *spelled) words() (*spelling.Lexicon, error) {
 func (s *spelled) Close() error { return nil }
 
 // spelledWords returns the words of a segment, whose file is read when they are first needed.
-func (o *opening) spelledWords(s *segmentManifest) (*spelled, error) {
+func (o *opening) spelledWords(s *manifest.Segment) (*spelled, error) {
 	return openFile(o, func(path string) (*spelled, error) {
 		return &spelled{read: func() (*spelling.Lexicon, error) { return spelling.Read(o.disk, path) }}, nil
 	}, s.Spelling)

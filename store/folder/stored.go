@@ -10,10 +10,11 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // WordParams returns the constants that the words of the generation were indexed with.
-func (g *Generation) WordParams() bm25.Params { return g.manifest.Words.params() }
+func (g *Generation) WordParams() bm25.Params { return g.manifest.Words.Params() }
 
 // Source gives the passages of the generation, in the order of their ids.
 func (g *Generation) Source() store.Stream { return &storedSource{generation: g} }
@@ -60,9 +61,9 @@ func (s *storedSource) Progress() (done, total int64) { return s.done, int64(s.g
 // of several parts.
 func (g *Generation) StoredEncoders() (out []store.PassageEncoder, err error) {
 	for _, x := range g.manifest.Experts {
-		kind := g.manifest.keeper(x.Name).Index.Kind
+		kind := g.manifest.Keeper(x.Name).Index.Kind
 		e := storedEncoder{expert: x, late: kind == ann.Late, sparse: kind == ann.Sparse}
-		if x.Parts || g.manifest.keeper(x.Name).Parts {
+		if x.Parts || g.manifest.Keeper(x.Name).Parts {
 			return nil, fmt.Errorf("expert %q has vectors of parts of passages", x.Name)
 		}
 		if x.Owner == "" {
@@ -76,7 +77,7 @@ func (g *Generation) StoredEncoders() (out []store.PassageEncoder, err error) {
 
 // storedEncoder is an expert of a generation.
 type storedEncoder struct {
-	expert     expertManifest
+	expert     manifest.Expert
 	late       bool
 	sparse     bool
 	generation *Generation

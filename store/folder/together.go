@@ -10,18 +10,24 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // encodedTogether makes the vectors of all encoders' experts of plan: of two
 // that one pass can serve, whichever has its turn first makes both, and the
 // other finds them.
-func encodedTogether(plan *manifest, encoders []store.PassageEncoder, o store.BuildOptions) map[string]vectorMaker {
+func encodedTogether(
+	plan *manifest.Manifest,
+	encoders []store.PassageEncoder,
+	o store.BuildOptions,
+) map[string]vectorMaker {
 	makers := map[string]vectorMaker{}
 	for _, e := range encoders {
 		makers[e.Name()] = encodedBy(e, o)
 	}
-	asked := func(e store.PassageEncoder) *expertManifest {
-		if x := plan.expert(e.Name()); x != nil && makers[x.Name] != nil && x.Fingerprint == e.Fingerprint() && !x.Parts &&
+	asked := func(e store.PassageEncoder) *manifest.Expert {
+		if x := plan.Expert(e.Name()); x != nil && makers[x.Name] != nil && x.Fingerprint == e.Fingerprint() &&
+			!x.Parts &&
 			x.Owner == "" {
 			return x
 		}
@@ -29,7 +35,12 @@ func encodedTogether(plan *manifest, encoders []store.PassageEncoder, o store.Bu
 	}
 	for _, s := range o.Shared {
 		if late, dense := asked(s.Late), asked(s.Dense); late != nil && dense != nil {
-			pass := &sharedPass{encode: s.Encode, reader: s.Dense, experts: [2]expertManifest{*late, *dense}, options: o}
+			pass := &sharedPass{
+				encode:  s.Encode,
+				reader:  s.Dense,
+				experts: [2]manifest.Expert{*late, *dense},
+				options: o,
+			}
 			makers[late.Name], makers[dense.Name] = pass.vectors, pass.vectors
 		}
 	}
@@ -40,7 +51,7 @@ func encodedTogether(plan *manifest, encoders []store.PassageEncoder, o store.Bu
 type sharedPass struct {
 	encode  func(context.Context, []corpus.Passage) (late, dense [][]float32, err error)
 	reader  store.PassageEncoder // says in which windows both read long passages
-	experts [2]expertManifest    // in this order
+	experts [2]manifest.Expert   // in this order
 	options store.BuildOptions
 	made    vectorPaths // the files of the one whose turn is still to come
 }
@@ -51,7 +62,7 @@ func (s *sharedPass) vectors(
 	d disk.Disk,
 	to vectorPaths,
 	texts passages,
-	x expertManifest,
+	x manifest.Expert,
 	r *reporter,
 ) (err error) {
 	if s.made.vectors != "" {
@@ -86,7 +97,12 @@ func (s *sharedPass) vectors(
 		for some := range slices.Chunk(w.texts, max(1, s.options.BatchPassages)) {
 			late, dense, err := s.encode(ctx, some)
 			if err == nil && (len(late) != len(some) || len(dense) != len(some)) {
-				err = fmt.Errorf("the encoders gave %d and %d vectors for %d passages", len(late), len(dense), len(some))
+				err = fmt.Errorf(
+					"the encoders gave %d and %d vectors for %d passages",
+					len(late),
+					len(dense),
+					len(some),
+				)
 			}
 			if err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // tombstones say which passages of a segment are deleted: bit o%64 of word
@@ -117,12 +118,12 @@ func decodeTombstones(b []byte, passages, deleted int) (tombstones, error) {
 	return t, nil
 }
 
-func readTombstones(d disk.Disk, folder string, s *segmentManifest) (tombstones, error) {
+func readTombstones(d disk.Disk, folder string, s *manifest.Segment) (tombstones, error) {
 	return readMarks(d, folder, *s.Tombstones, s.Passages, s.Deleted)
 }
 
 // readMarks reads a list of so many passages of a segment.
-func readMarks(d disk.Disk, folder string, f fileManifest, passages, marked int) (tombstones, error) {
+func readMarks(d disk.Disk, folder string, f manifest.File, passages, marked int) (tombstones, error) {
 	path := filepath.Join(folder, f.Name)
 	data, err := d.ReadFile(path)
 	if err != nil {

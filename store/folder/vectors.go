@@ -8,21 +8,22 @@ import (
 
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // Vectors is the vectors of one expert in all segments, searched as one. Where a passage
 // has several, its score is the greatest of theirs.
 type Vectors struct {
 	generation *Generation
-	expert     expertManifest // that keeps them
-	indexes    []ann.Index    // one a segment
+	expert     manifest.Expert // that keeps them
+	indexes    []ann.Index     // one a segment
 	among      *Selection
 }
 
 // Expert returns the vectors of an expert, or of its owner, or false when the collection has
 // none.
 func (g *Generation) Expert(name string) (*Vectors, bool) {
-	x := g.manifest.keeper(name)
+	x := g.manifest.Keeper(name)
 	if x == nil {
 		return nil, false
 	}

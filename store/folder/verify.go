@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 	"example.org/conclave/store/folder/internal/wal"
 )
 
@@ -27,7 +28,7 @@ type VerifyReport struct {
 
 // verifyLog reads the log, as the newest generation has it.
 func (r *VerifyReport) verifyLog(dir string) error {
-	return newest(disk.OS{}, dir, func(m *manifest) error {
+	return newest(disk.OS{}, dir, func(m *manifest.Manifest) error {
 		for {
 			r.Pending = 0
 			err := wal.Each(disk.OS{}, dir, m.ID, m.Applied, func(_ uint64, kind wal.Kind, content []byte, _ wal.Place) error {
@@ -51,7 +52,7 @@ type heldFiles map[string]*os.File // by path
 
 // holdNewest opens the newest generation and its files.
 func holdNewest(dir string) (c *Collection, held heldFiles, err error) {
-	err = newest(disk.OS{}, dir, func(*manifest) (err error) {
+	err = newest(disk.OS{}, dir, func(*manifest.Manifest) (err error) {
 		c, err = Open(dir)
 		if err != nil {
 			return err
@@ -67,10 +68,10 @@ func holdNewest(dir string) (c *Collection, held heldFiles, err error) {
 	return c, held, err
 }
 
-func (h heldFiles) open(dir string, m *manifest) error {
+func (h heldFiles) open(dir string, m *manifest.Manifest) error {
 	for i := range m.Segments {
 		s := &m.Segments[i]
-		for _, f := range s.files() {
+		for _, f := range s.Files() {
 			path := filepath.Join(dir, s.Name, f.Name)
 			file, err := os.Open(path)
 			if err != nil {
@@ -111,14 +112,14 @@ func Verify(ctx context.Context, dir string, progress func(store.Progress)) (Ver
 	report = VerifyReport{Generation: m.Generation, Segments: len(m.Segments), Passages: g.Len(), Experts: len(m.Experts)}
 	total := int64(0)
 	for i := range m.Segments {
-		for _, f := range m.Segments[i].files() {
+		for _, f := range m.Segments[i].Files() {
 			total += f.Size
 		}
 	}
 	var errs []error
 	for i := range m.Segments {
 		s := &m.Segments[i]
-		for _, f := range s.files() {
+		for _, f := range s.Files() {
 			path := filepath.Join(dir, s.Name, f.Name)
 			described, err := describe(ctx, io.LimitReader(held[path], f.Size-int64(sealBytes)), f.Name, func(n int64) {
 				report.Bytes += n
@@ -134,7 +135,7 @@ func Verify(ctx context.Context, dir string, progress func(store.Progress)) (Ver
 			return report, err
 		}
 	}
-	errs = append(errs, disk.Survive(func() error { return g.verifyIDs(ctx) }), report.verifyLog(dir), m.checkNext())
+	errs = append(errs, disk.Survive(func() error { return g.verifyIDs(ctx) }), report.verifyLog(dir), checkNext(m))
 	if err := errors.Join(errs...); err != nil {
 		return report, fmt.Errorf("%w\nrestore the collection from a snapshot, or index again", err)
 	}
@@ -197,7 +198,7 @@ func (g *Generation) verifySegment(ctx context.Context, at int) error {
 		disk.Survive(func() error { return s.copies.verify(ctx, s.store) }),
 		disk.Survive(func() error { return verifyFields(ctx, s.fields, s.store) }),
 	)
-	for _, x := range g.manifest.keepers() {
+	for _, x := range g.manifest.Keepers() {
 		if err := disk.Survive(func() error { return checkVectors(s.vectors[x.Name], s.store) }); err != nil {
 			errs = append(errs, fmt.Errorf("expert %s in %s: %w", x.Name, s.name, err))
 		}

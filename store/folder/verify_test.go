@@ -12,18 +12,19 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // republish puts another manifest, with a right checksum, in the place of a
 // collection's.
-func republish(t *testing.T, dir string, edit func(*manifest)) {
+func republish(t *testing.T, dir string, edit func(*manifest.Manifest)) {
 	t.Helper()
 	m, err := readManifest(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	edit(m)
-	if _, err := writeManifest(disk.OS{}, dir, m); err != nil {
+	if _, err := manifest.Write(disk.OS{}, dir, m); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -40,7 +41,7 @@ func TestVerifyFindsDoubles(t *testing.T) {
 	if report, err := Verify(t.Context(), dir, nil); err != nil || report.Passages != 3 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	republish(t, dir, func(m *manifest) {
+	republish(t, dir, func(m *manifest.Manifest) {
 		if s := &m.Segments[0]; s.Tombstones == nil || s.Deleted != 1 {
 			t.Fatalf("%+v has no tombstone", s)
 		}
@@ -75,7 +76,7 @@ func TestVerifyFindsOthersTags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	republish(t, dir, func(m *manifest) { m.Segments[0].Tags = described })
+	republish(t, dir, func(m *manifest.Manifest) { m.Segments[0].Tags = described })
 	if s, err := opened(t, dir).Select([]string{"green"}, nil); err != nil || s.Len() != 1 {
 		t.Fatalf("the file is not believed: %v", err)
 	}

@@ -29,7 +29,7 @@ func (g *Generation) verifyVectors(ctx context.Context, but *Generation) error {
 	}
 	var errs []error
 	for _, s := range g.segments {
-		for _, x := range g.manifest.keepers() {
+		for _, x := range g.manifest.Keepers() {
 			ix := s.vectors[x.Name]
 			if known[ix] {
 				continue

@@ -126,7 +126,7 @@ func TestWindows(t *testing.T) {
 	for i := range m.Segments {
 		s := &m.Segments[i]
 		names = append(names, s.Name)
-		if has := s.expert("x").Parts != nil; has != (s.Passages == 30) {
+		if has := s.Expert("x").Parts != nil; has != (s.Passages == 30) {
 			t.Errorf("a segment of %d passages has windows: %t", s.Passages, has)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // errWordsChanged is the error of a segment that was being made while the words
@@ -27,7 +28,7 @@ func WordParams(dir string) (bm25.Params, error) {
 	if m.Generation == 0 {
 		return bm25.Params{}, fmt.Errorf("%s: %w: let it end, or build again", dir, ErrUnfinished)
 	}
-	return m.Words.params(), nil
+	return m.Words.Params(), nil
 }
 
 // rebuildWords works as RebuildWords does. A file's name carries a number, since a
@@ -41,15 +42,15 @@ func (w *writer) rebuildWords(
 	if err := errors.Join(o.Complete(), bm25.NewBuilder(params).Add("", "")); err != nil {
 		return store.BuildReport{}, err // of Add, that there can be no such parameters
 	}
-	report, _, err := extend(ctx, w, o, extension[*fileManifest]{
+	report, _, err := extend(ctx, w, o, extension[*manifest.File]{
 		stage: func(p store.Progress) bool { return p.Stage == store.Words },
-		build: func(made *draft, dir string, texts *corpus.Store, r *reporter) (*fileManifest, []*fileManifest, error) {
-			f := &fileManifest{Name: fmt.Sprintf("%s-%d", wordsName, w.number())}
+		build: func(made *draft, dir string, texts *corpus.Store, r *reporter) (*manifest.File, []*manifest.File, error) {
+			f := &manifest.File{Name: fmt.Sprintf("%s-%d", wordsName, w.number())}
 			made.paths = append(made.paths, filepath.Join(dir, f.Name))
-			return f, []*fileManifest{f}, writeWords(ctx, w.disk, filepath.Join(dir, f.Name), texts, params, o, r)
+			return f, []*manifest.File{f}, writeWords(ctx, w.disk, filepath.Join(dir, f.Name), texts, params, o, r)
 		},
-		enlist: func(m *manifest) { m.Words = wordsOf(params) },
-		assign: func(s *segmentManifest, f *fileManifest) { s.Words = *f },
+		enlist: func(m *manifest.Manifest) { m.Words = manifest.WordsOf(params) },
+		assign: func(s *manifest.Segment, f *manifest.File) { s.Words = *f },
 	})
 	return report, err
 }

@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // phrased returns the constants of a collection with phrases.
@@ -110,7 +111,7 @@ func TestRebuildWords(t *testing.T) {
 	after := tree(t, dir)
 	for name, content := range after {
 		was, ok := before[name]
-		if ok && was != content && name != "/"+manifestName {
+		if ok && was != content && name != "/"+manifest.FileName {
 			t.Errorf("%s was rewritten", name)
 		}
 		if !ok {
@@ -169,7 +170,7 @@ func TestRebuildWordsOfAnotherVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Words.Analyser = analyser
-		if _, err := writeManifest(disk.OS{}, dir, m); err != nil {
+		if _, err := manifest.Write(disk.OS{}, dir, m); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, m.Segments[0].Name, m.Segments[0].Words.Name)
@@ -230,16 +231,16 @@ func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
 			t.Errorf("%q finds %v with the analysis Lucene", question, ids)
 		}
 	}
-	manifest, err := os.ReadFile(filepath.Join(dir, manifestName))
-	if err != nil || strings.Contains(string(manifest), "analysis") {
-		t.Errorf("the manifest is not as older programs know it: %s, %v", manifest, err)
+	described, err := os.ReadFile(filepath.Join(dir, manifest.FileName))
+	if err != nil || strings.Contains(string(described), "analysis") {
+		t.Errorf("the manifest names an analysis: %s, %v", described, err)
 	}
 	if _, err := RebuildWords(t.Context(), dir, folded, store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	manifest, err = os.ReadFile(filepath.Join(dir, manifestName))
-	if err != nil || !strings.Contains(string(manifest), `"analysis": "unicode"`) {
-		t.Errorf("the manifest does not name the analysis: %s, %v", manifest, err)
+	described, err = os.ReadFile(filepath.Join(dir, manifest.FileName))
+	if err != nil || !strings.Contains(string(described), `"analysis": "unicode"`) {
+		t.Errorf("the manifest does not name the analysis: %s, %v", described, err)
 	}
 	fresh, rebuilt := opened(t, built(t, store.BuildOptions{Words: folded}, passages)), opened(t, dir)
 	if got, want := asked(t, rebuilt), asked(t, fresh); !slices.Equal(got, want) {
@@ -268,7 +269,7 @@ func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Words.Analysis = "of the future"
-	if _, err := writeManifest(disk.OS{}, dir, m); err != nil {
+	if _, err := manifest.Write(disk.OS{}, dir, m); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(dir); !errors.Is(err, ErrOtherAnalyser) || !strings.Contains(err.Error(), "of the future") {

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store/folder/internal/manifest"
 )
 
 // writer is the one that may change a collection. It holds the lock from
@@ -23,7 +24,7 @@ type writer struct {
 	files *shared
 
 	mu       sync.Mutex
-	manifest *manifest
+	manifest *manifest.Manifest
 	serial   uint64      // the next number for a name
 	current  *Generation // of manifest; without words and vectors before the first publication
 
@@ -74,7 +75,8 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if name := e.Name(); name != lockName && name != manifestPending && !exists(filepath.Join(dir, manifestName)) {
+		if name := e.Name(); name != lockName && name != manifest.ManifestPending &&
+			!exists(filepath.Join(dir, manifest.FileName)) {
 			return nil, fmt.Errorf(
 				"%s is not empty and holds %w (it has %s): name a new or an empty folder",
 				dir,
@@ -96,8 +98,8 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 	w.manifest, err = readManifest(d, dir)
 	switch {
 	case errors.Is(err, ErrNotCollection):
-		w.manifest = &manifest{ID: NewID(), NextSegment: 1}
-		if _, err := writeManifest(d, dir, w.manifest); err != nil {
+		w.manifest = &manifest.Manifest{ID: NewID(), NextSegment: 1}
+		if _, err := manifest.Write(d, dir, w.manifest); err != nil {
 			return nil, disk.Explain(err)
 		}
 		if err := d.SyncDir(parent); err != nil {
@@ -109,7 +111,7 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 		return nil, fmt.Errorf(
 			"%s holds a collection already (%d passages): add to it, or name another folder",
 			dir,
-			w.manifest.live(),
+			w.manifest.Live(),
 		)
 	}
 	return w, w.begin()
@@ -124,7 +126,7 @@ func NewID() string {
 
 // begin clears up and opens what there is.
 func (w *writer) begin() (err error) {
-	if err := w.manifest.checkNext(); err != nil {
+	if err := checkNext(w.manifest); err != nil {
 		return fmt.Errorf("%s: %w", w.dir, err)
 	}
 	if err := w.removeLeftovers(); err != nil {
@@ -171,7 +173,7 @@ func (w *writer) number() uint64 {
 }
 
 // snapshot returns the manifest as it is now.
-func (w *writer) snapshot() *manifest {
+func (w *writer) snapshot() *manifest.Manifest {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.manifest
@@ -185,19 +187,6 @@ func (w *writer) pinned() *Generation {
 	return w.current
 }
 
-// named lists the folders and files that a manifest names, below its folder.
-func (m *manifest) named() map[string]bool {
-	named := map[string]bool{}
-	for i := range m.Segments {
-		s := &m.Segments[i]
-		named[s.Name] = true
-		for _, f := range s.files() {
-			named[filepath.Join(s.Name, f.Name)] = true
-		}
-	}
-	return named
-}
-
 // removeLeftovers removes every file and folder that the manifest does not
 // name, of those that a writer makes. What it does not know, it leaves. The
 // writer before may have ended before its last manifest was durable, and what
@@ -206,7 +195,7 @@ func (m *manifest) named() map[string]bool {
 func (w *writer) removeLeftovers() error {
 	left, err := w.leftovers()
 	if err == nil && len(left) > 0 {
-		err = w.disk.SyncFile(filepath.Join(w.dir, manifestName))
+		err = w.disk.SyncFile(filepath.Join(w.dir, manifest.FileName))
 		if err == nil {
 			err = w.disk.SyncDir(w.dir)
 		}
@@ -227,11 +216,11 @@ func (w *writer) leftovers() (left []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	named := w.manifest.named()
+	named := w.manifest.Named()
 	for _, e := range entries {
 		name := e.Name()
 		switch {
-		case strings.HasPrefix(name, "tmp-"), segmentName.MatchString(name) && !named[name]:
+		case strings.HasPrefix(name, "tmp-"), manifest.SegmentName.MatchString(name) && !named[name]:
 			left = append(left, filepath.Join(w.dir, name))
 		case named[name]:
 			inside, err := w.disk.ReadDir(filepath.Join(w.dir, name))
@@ -251,7 +240,8 @@ func (w *writer) leftovers() (left []string, err error) {
 // ours reports whether a name in a collection's folder is one that a writer
 // gives.
 func ours(name string) bool {
-	return name == lockName || name == manifestName || strings.HasPrefix(name, "tmp-") || segmentName.MatchString(name)
+	return name == lockName || name == manifest.FileName || strings.HasPrefix(name, "tmp-") ||
+		manifest.SegmentName.MatchString(name)
 }
 
 func exists(path string) bool {

@@ -1,0 +1,90 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"example.org/conclave/internal/disk"
+)
+
+const (
+	FileName        = "MANIFEST"
+	ManifestPending = "tmp-manifest"
+	Begin           = "conclave manifest "
+	Format          = 5
+	// MaxManifest bounds what a damaged or foreign file can make us read.
+	MaxManifest = 256 << 20
+)
+
+// Encode returns the file of a manifest: a line that says what it is, with the
+// checksum of what follows, then JSON that people can read.
+func (m *Manifest) Encode() ([]byte, error) {
+	body, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	body = append(body, '\n')
+	return disk.Label("manifest", Format, body), nil
+}
+
+func Decode(data []byte) (*Manifest, error) {
+	body, err := disk.Unlabel("manifest", Format, data)
+	if err != nil {
+		return nil, fmt.Errorf("%w; restore the collection from a snapshot, or index again", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	m := &Manifest{}
+	if err := d.Decode(m); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("something follows its end")
+	}
+	return m, m.check()
+}
+
+// Write puts a manifest in the place of the one before. The error is nil
+// when the new one is published, and only then.
+func Write(d disk.Disk, dir string, m *Manifest) (Outcome, error) {
+	if err := m.check(); err != nil {
+		return NotPublished, fmt.Errorf("refusing to publish generation %d: %w", m.Generation, err)
+	}
+	data, err := m.Encode()
+	if err != nil {
+		return NotPublished, err
+	}
+	pending := filepath.Join(dir, ManifestPending)
+	if err := d.WriteFile(pending, data); err != nil {
+		return NotPublished, err
+	}
+	if err := d.SyncFile(pending); err != nil {
+		return NotPublished, err
+	}
+	if err := d.Rename(pending, filepath.Join(dir, FileName)); err != nil {
+		return Unknown, err
+	}
+	if err := d.SyncDir(dir); err != nil {
+		return Unknown, err
+	}
+	return Published, nil
+}
+
+// Outcome is what became of a manifest that was to be published.
+type Outcome int
+
+const (
+	// NotPublished: the generation before counts, and nothing of the new one
+	// ever will. Only now may files of the new one be removed.
+	NotPublished Outcome = iota
+	// published: the new generation counts and would survive a power cut. Only
+	// now may files that the one before alone names be removed.
+	Published
+	// unknown: it is open which of the two would be there after a power cut. Nothing
+	// is removed.
+	Unknown
+)

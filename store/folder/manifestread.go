@@ -1,0 +1,60 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/store/folder/internal/manifest"
+)
+
+// readManifest reads and checks the manifest of a folder. ErrNotCollection
+// when there is none.
+func readManifest(d disk.Disk, dir string) (*manifest.Manifest, error) {
+	path := filepath.Join(dir, manifest.FileName)
+	file, err := d.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fault(ErrNotCollection, dir, "", "%s holds no collection (it has no file %s)", dir, manifest.FileName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, manifest.MaxManifest))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	m, err := manifest.Decode(data)
+	if other := (*disk.FormatError)(nil); errors.As(err, &other) {
+		return nil, fault(ErrOtherFormat, dir, "", "the collection in %s cannot be read: %w", dir, err)
+	}
+	if err != nil {
+		return nil, owned(fmt.Errorf("reading %s: %w", path, err), "")
+	}
+	return m, nil
+}
+
+// newest does something with the newest generation, without a lock, and once more
+// where it failed and a writer has published another one since: files that only
+// the one before names may be gone.
+func newest(d disk.Disk, dir string, do func(m *manifest.Manifest) error) error {
+	for {
+		m, err := readManifest(d, dir)
+		if err != nil {
+			return err
+		}
+		err = do(m)
+		if err == nil {
+			return nil
+		}
+		if again, failed := readManifest(d, dir); failed != nil || again.Generation == m.Generation {
+			return err
+		}
+	}
+}
+
+// ManifestFormats returns the versions of the manifest's form that this program reads.
+func ManifestFormats() []int { return []int{manifest.Format} }
