@@ -444,7 +444,7 @@ func (x *indexCommand) build(
 	}
 	remarks.say(bar)
 	report.Rows = remarks.rows()
-	unread.say(true, func(format string, args ...any) { bar.Say(format, args...) })
+	unread.say(!x.asJSON, func(format string, args ...any) { bar.Say(format, args...) })
 	if n := unread.failed(); n > 0 && x.strict && err == nil {
 		err = fmt.Errorf("%s could not be read; what was read is indexed", cli.Plural(int64(n), "file"))
 	}

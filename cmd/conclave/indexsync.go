@@ -51,7 +51,7 @@ func (x *indexCommand) sync(ctx context.Context, config configs.Config, term cli
 		}
 		return err
 	}
-	unread.say(true, func(format string, args ...any) { bar.Say(format, args...) })
+	unread.say(!x.asJSON, func(format string, args ...any) { bar.Say(format, args...) })
 	err = cli.Show(term.Out, x.asJSON, followed{synced, *unread}, func(w *cli.ErrWriter) {
 		w.Printf("%s: %s\n", where, describeSynced(synced))
 	})
