@@ -70,10 +70,10 @@ func TestFormatsInGuide(t *testing.T) {
 			strings.Join(append([]string{f.MediaType}, f.Types...), "` `")+"` |")
 	}
 	for path, want := range map[string]string{
-		"docs/documents.md":     "| format | endings | media types |\n| --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n\n",
+		"docs/documents.md":            "| format | endings | media types |\n| --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n\n",
 		"handlers/schema/openapi.yaml": FormatNames(),
-		"cmd/conclave/index.go": "documents.FormatNames()",
-		"cmd/conclave/read.go":  "documents.FormatNames()",
+		"cmd/conclave/index.go":        "documents.FormatNames()",
+		"cmd/conclave/read.go":         "documents.FormatNames()",
 	} {
 		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(path)))
 		if err != nil {

@@ -60,9 +60,9 @@ func TestPrepare(t *testing.T) {
 		"CHANGELOG.md":                 "## Unreleased\n\n## 7.8.9 (",
 		"training/pyproject.toml":      "\nversion = \"7.8.9\"\n",
 		"client/python/pyproject.toml": "\nversion = \"7.8.9\"\n",
-		"training/src/conclave_train/__init__.py":       "__version__ = \"7.8.9\"\n",
-		"cmd/conclave/main.go":                          "\nvar version = \"7.8.9\"\n",
-		"handlers/schema/openapi.yaml":                         "\n  version: \"7.8.9\"\n",
+		"training/src/conclave_train/__init__.py": "__version__ = \"7.8.9\"\n",
+		"cmd/conclave/main.go":                    "\nvar version = \"7.8.9\"\n",
+		"handlers/schema/openapi.yaml":            "\n  version: \"7.8.9\"\n",
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil || strings.Count(string(text), want) != 1 {
