@@ -28,6 +28,8 @@ var (
 			"",
 		},
 		{regexp.MustCompile(`\\href\{[^}]*\}\{([^}]*)\}`), "$1"},
+		{regexp.MustCompile(`\\hypertarget\{[^}]*\}\{([^{}]*)\}`), "$1"},
+		{regexp.MustCompile(`\\hypertarget\{[^}]*\}\{%?\s*$`), ""}, // around lines
 		{regexp.MustCompile(`\\footnote\{([^{}]*)\}`), " ($1)"},
 		{regexp.MustCompile(`\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}`), "$1/$2"},
 		{regexp.MustCompile(`\\sqrt\{([^{}]*)\}`), "√($1)"},

@@ -42,7 +42,7 @@ func readManPage(w *writer, text string) (title string, err error) {
 				code = append(code, plain(line))
 			case strings.TrimSpace(line) == "":
 				p.flush()
-			case strings.HasPrefix(line, `.\"`), strings.HasPrefix(line, `'\"`), line == ".":
+			case strings.HasPrefix(line, `.\`), strings.HasPrefix(line, `'\`), line == ".": // comments and ends of blocks
 			default:
 				p.add(plain(line))
 				if tag {
