@@ -264,7 +264,10 @@ func objects(n int) []byte {
 func TestExpand(t *testing.T) {
 	files := made(t)
 	inner := zipOf(
-		map[string]string{"notes/a.md": "# A\n\nfirst", ".hidden.md": "no", "__MACOSX/a.md": "no", "../up.txt": "second"},
+		map[string]string{
+			"notes/a.md": "# A\n\nfirst", ".hidden.md": "no", "__MACOSX/a.md": "no", "../up.txt": "second",
+			`win\sub\b.txt`: "third", `..\..\out.txt`: "fourth", `win\.hidden\c.txt`: "no",
+		},
 	)
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -286,6 +289,8 @@ func TestExpand(t *testing.T) {
 	want := []string{
 		"all.tar.gz/in.zip/notes/a.md",
 		"all.tar.gz/in.zip/up.txt",
+		"all.tar.gz/in.zip/win/sub/b.txt",
+		"all.tar.gz/in.zip/out.txt",
 		"all.tar.gz/handbook.docx",
 		"all.tar.gz/desk.mbox/1.eml",
 		"all.tar.gz/desk.mbox/2.eml",

@@ -16,6 +16,7 @@ import (
 // *UnreadableError if there is no text or more than limits allow.
 func layOut(answer *pdfAnswer, limits Limits) (*Document, error) {
 	pages := answer.Pages
+	settleNotes(pages)
 	for i := range pages {
 		placeTables(&pages[i])
 	}

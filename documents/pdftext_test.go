@@ -60,6 +60,41 @@ func TestPDFRaised(t *testing.T) {
 	}
 }
 
+// TestPDFPowers: a raised 2 or 3 behind a word is a power where the document counts no footnotes, and a mark where it
+// has a raised 1, another mark, or a footnote, on any page.
+func TestPDFPowers(t *testing.T) {
+	marked := func(y int, before, raised, after string) string {
+		return shown(50, y, before, 12, 0, raised, 8, 5, after, 12, 0)
+	}
+	r := newTestReader(t)
+	text := shown(50, 700, "Of 40 square metres", 12, 0, "2", 8, 5, " and cosh", 12, 0, "2", 8, 5,
+		" of x the volume is 9 metres", 12, 0, "3", 8, 5, ".", 12, 0)
+	const power = "Of 40 square metres^2 and cosh^2 of x the volume is 9 metres^3."
+	const mark = "Of 40 square metres[2] and cosh[2] of x the volume is 9 metres[3]."
+	for name, c := range map[string]struct{ before, after, want string }{
+		"alone":                  {want: power},
+		"a numbered heading":     {before: shown(50, 740, "2 Methods of measuring", 14, 0), want: power},
+		"a short unit":           {after: marked(600, "Its side is 3 cm", "2", " long."), want: power},
+		"a first mark":           {before: marked(740, "The council", "1", " agreed."), want: mark},
+		"behind a short word":    {before: marked(740, "He has the", "1", " vote."), want: mark},
+		"behind a full stop":     {before: marked(740, "The council agreed.", "1", " So did we."), want: mark},
+		"a 2 behind a full stop": {after: marked(600, "The council agreed.", "2", " So did we."), want: mark},
+		"several marks":          {after: marked(600, "The council", "3,4", " agreed."), want: mark},
+		"a larger mark":          {after: marked(600, "The council", "5", " agreed."), want: mark},
+		"a footnote with 1":      {after: shown(50, 60, "1", 6, 3, " See the minutes.", 9, 0), want: mark},
+		"a footnote with 2":      {after: shown(50, 60, "2 See the minutes.", 9, 0), want: mark},
+	} {
+		for _, pages := range [][]pdfPageOf{
+			{{content: c.before + text + c.after}}, {{content: c.before + " "}, {content: text}, {content: c.after + " "}},
+		} {
+			d, _, err := r.Read(t.Context(), Input{Name: "a.pdf", Data: pagesPDF(pages...)})
+			if err != nil || !strings.Contains(d.Text, c.want) {
+				t.Errorf("%s on %d pages: %v, got\n%s\nwant\n%s", name, len(pages), err, d.Text, c.want)
+			}
+		}
+	}
+}
+
 // TestPDFCropBox: of a sheet that several pages show in parts, each page has its own part, whichever way it is turned.
 func TestPDFCropBox(t *testing.T) {
 	sheet := shown(40, 700, "Left words here.", 12, 0) + shown(340, 700, "Right words there.", 12, 0) +
