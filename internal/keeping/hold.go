@@ -183,7 +183,7 @@ type folderState int
 const (
 	folderAbsent folderState = iota + 1
 	folderEmpty
-	folderFilled // a folder with files, or something that is not a folder
+	folderFilled // a folder with files at any depth, or something that is not a folder
 )
 
 // nearestFolder returns the path and the state of the folder at root/below, or, if there is none, of the nearest
@@ -208,8 +208,9 @@ func nearestFolder(root, below string, seen map[string]folderState) (string, fol
 	}
 }
 
-// stateOfFolder returns what is at a path. A folder that has only hidden files (names that begin with a dot) is empty.
-// It returns an error if the path cannot be read for another reason than that nothing is there.
+// stateOfFolder returns what is at a path. A folder that has only hidden files (names that begin with a dot) and empty
+// folders is empty; one with a folder that cannot be read is not. It returns an error if the path cannot be read for
+// another reason than that nothing is there.
 func stateOfFolder(at string) (folderState, error) {
 	info, err := os.Stat(at)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -227,9 +228,16 @@ func stateOfFolder(at string) (folderState, error) {
 	}
 	defer func() { _ = f.Close() }()
 	for {
-		names, err := f.Readdirnames(64)
-		for _, name := range names {
-			if !strings.HasPrefix(name, ".") {
+		entries, err := f.ReadDir(64)
+		for _, entry := range entries {
+			if strings.HasPrefix(entry.Name(), ".") {
+				continue
+			}
+			if !entry.IsDir() {
+				return folderFilled, nil
+			}
+			state, err := stateOfFolder(filepath.Join(at, entry.Name()))
+			if err != nil || state == folderFilled {
 				return folderFilled, nil
 			}
 		}

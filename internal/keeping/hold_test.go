@@ -79,7 +79,7 @@ func TestEmptyFolderRemovesNothing(t *testing.T) {
 	f.want("the first time", f.sync(nil), Synced{Added: 10})
 
 	f.remove("mount/a.md", "mount/deep")
-	write(t, f.dir, map[string]string{"mount/.hidden": "x", "new.md": "New words."})
+	write(t, f.dir, map[string]string{"mount/.hidden": "x", "mount/lost/deep/.hidden": "x", "new.md": "New words."})
 	earlier := time.Now().Add(-time.Hour) // before what was mounted on it was written
 	if err := os.Chtimes(filepath.Join(f.dir, "mount"), earlier, earlier); err != nil {
 		t.Fatal(err)
