@@ -63,6 +63,52 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestCutSmall: short pieces of a PDF are joined, and each heading above them is among their headings or in their text,
+// on its page.
+func TestCutSmall(t *testing.T) {
+	for _, c := range []struct {
+		name, text string // a heading begins with #, a page with >
+		usual      int
+		want       []string // pages, heading path: text
+	}{
+		{"sections", "# A\na a\n# B\nb b\n# C\nc c c c c c c c\n# D\nd", 20,
+			[]string{"1-0 : A|a a|B|b b", "1-0 C: c c c c c c c c", "1-0 D: d"}},
+		{"one above both", "# A\n## B\nb b\n## C\nc c c c c c\n## D\nd\n# E\ne", 20,
+			[]string{"1-0 A: B|b b|C|c c c c c c", "1-0 : D|d|E|e"}},
+		{"of one section", "# A\na a\na a a a a a a a a a a a a a a a\na b", 8,
+			[]string{"1-0 A: a a|a a a a a a a a", "1-0 A: a a a a a a a a|a b"}},
+		{"with the headings too long", "# A b c d e f g h i j\na a\n# B\nb b b b b b", 10,
+			[]string{"1-0 A b c d e f g h i j: a a", "1-0 B: b b b b b b"}},
+		{"over a page", "# A\n>a a\n# B\n>b b", 20, []string{"1-3 : A|a a|B|b b"}},
+	} {
+		w := &writer{limits: limits(), page: 1}
+		for block := range strings.SplitSeq(c.text, "\n") {
+			block, next := strings.CutPrefix(block, ">")
+			if next {
+				w.page++
+			}
+			text := strings.TrimLeft(block, "#")
+			if level := len(block) - len(text); level > 0 {
+				w.add(Heading, level, strings.TrimSpace(text))
+			} else {
+				w.add(Paragraph, 0, text)
+			}
+		}
+		d, err := w.document(PDF, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range Cut(d, c.usual, words) {
+			text := strings.ReplaceAll(p.Text(d), "\n\n", "|")
+			got = append(got, fmt.Sprintf("%d-%d %s: %s", p.Page, p.PageEnd, strings.Join(p.Headings, " › "), text))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
+		}
+	}
+}
+
 // TestCutFits: no piece is longer than a piece may be, whatever a text is made of, and nothing but
 // white space stands between pieces.
 func TestCutFits(t *testing.T) {
