@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/talk"
 	"example.org/conclave/search/internal/answering"
 	"example.org/conclave/search/internal/content"
 	"example.org/conclave/search/internal/plan"
@@ -185,7 +186,7 @@ func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *sn
 	}
 	whole := q.Question
 	focuser := question.Focuser{Panel: l.panel, Confidence: l.estimateConfidence}
-	q.Question = focuser.Focus(asking, q, view, whole)
+	q.Question = focuser.Focus(asking, q, view, talk.TrimCourtesies(whole))
 	part := q.Question
 	var about answering.Topic
 	if len(q.Before) > 0 {

@@ -47,7 +47,9 @@ func chat() []handlers.Adapter {
 	}
 }
 
-// collectionsOfChat returns the collections that a conversation is to be answered from.
+// collectionsOfChat returns the collections that a conversation is to be answered from. It decodes the body for that
+// alone, before readAsking decodes it whole: what the body may ask for depends on the collection's engine, which has to
+// be open by then.
 func collectionsOfChat(_ *http.Request, body []byte) (collections []string, needed bool) {
 	var in struct {
 		Collections []string `json:"collections"`

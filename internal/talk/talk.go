@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Kind says what a message asks for.
@@ -63,6 +64,40 @@ func Classify(message string, follows bool) Kind {
 		return Question
 	}
 	return kind
+}
+
+// TrimCourtesies returns a message without the courtesies before and behind what it asks, such as "Hello," and "Thank
+// you!". It returns the message as it is if it has none, or nothing else.
+func TrimCourtesies(message string) string {
+	begin := 0
+	for {
+		n := strings.IndexFunc(message[begin:], endsClause)
+		if n < 0 || !isCourtesy(message[begin:begin+n]) {
+			break
+		}
+		_, size := utf8.DecodeRuneInString(message[begin+n:])
+		begin += n + size
+	}
+	end := len(message)
+	for {
+		clause := strings.TrimRightFunc(message[begin:end], func(r rune) bool { return endsClause(r) || unicode.IsSpace(r) })
+		n := strings.LastIndexFunc(clause, endsClause)
+		if n < 0 || !isCourtesy(clause[n:]) {
+			break
+		}
+		_, size := utf8.DecodeRuneInString(clause[n:])
+		end = begin + n + size
+	}
+	if rest := strings.TrimSpace(message[begin:end]); rest != "" && (begin > 0 || end < len(message)) {
+		return rest
+	}
+	return message
+}
+
+// isCourtesy reports whether a part of a message has words, all of which are a courtesy.
+func isCourtesy(part string) bool {
+	words := wordsOf(part)
+	return len(words) > 0 && courtesies[learned().classify(words, false)]
 }
 
 // endsClause reports whether a rune ends a part of a message that is classified by itself.

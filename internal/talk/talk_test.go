@@ -2,6 +2,24 @@ package talk
 
 import "testing"
 
+// TestTrimCourtesies: what is said before and behind a question is taken off it, and nothing inside it.
+func TestTrimCourtesies(t *testing.T) {
+	for message, want := range map[string]string{
+		"Hello, who built the mill?":                        "who built the mill?",
+		"Good morning! Who built the mill? Thanks a lot!":   "Who built the mill?",
+		"who built the mill? thank you very much":           "who built the mill?",
+		"Who built the mill? It is in Lund.":                "Who built the mill? It is in Lund.",
+		"thank you very much!":                              "thank you very much!",
+		"hello":                                             "hello",
+		"who says hello, and who says goodbye to the king?": "who says hello, and who says goodbye to the king?",
+		"when does a thank-you note arrive?":                "when does a thank-you note arrive?",
+	} {
+		if got := TrimCourtesies(message); got != want {
+			t.Errorf("%q: %q, want %q", message, got, want)
+		}
+	}
+}
+
 // TestClassify: kinds of messages that are not in the examples as they stand here.
 func TestClassify(t *testing.T) {
 	for kind, messages := range map[Kind][]string{
