@@ -51,6 +51,31 @@ func TestLongQuestions(t *testing.T) {
 	}
 }
 
+// oneVector gives all questions one vector and reads them whole.
+type oneVector struct{ *encoder }
+
+func (oneVector) EncodeQuestion(context.Context, string) ([]float32, error) {
+	return draw(1, "one"), nil
+}
+
+// TestShortMails: of a mail that the encoders read whole the question is answered; two or three sentences are asked as
+// they are.
+func TestShortMails(t *testing.T) {
+	s := newStage("AB", 60)
+	s.config.Experts[0].Representatives = nil
+	for i, name := range []string{"A", "B"} {
+		s.config.Experts[i].Encoder = oneVector{s.encoders[name]}
+	}
+	for text, want := range map[string]string{
+		"Dear Anna Lund,\nwe met in the rain last week.\nWhere do green birds go?\nYours for ever, Tom": "Where do green birds go?",
+		"It rained all day long. Where do green birds go in the rain?":                                  "",
+	} {
+		if got := s.ask(t, Request{Question: text, Fusion: methodsOf(fusion.MethodRRF)}); got.Asked != want {
+			t.Errorf("%q: asked %q, want %q", text, got.Asked, want)
+		}
+	}
+}
+
 // TestMessages: the last message of the user is asked; with the title of the passage that answered the one before
 // where that makes the answer surer, and it is short.
 func TestMessages(t *testing.T) {

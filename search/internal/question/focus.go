@@ -34,6 +34,7 @@ const (
 	weighSure      = .8
 	nearThroughout = .78
 	mostTried      = 12
+	manyParts      = 4
 	focusAtOnce    = 8 // encodings
 	shareOfFocus   = 2 // of a request's time: a half
 )
@@ -46,9 +47,10 @@ type Focuser struct {
 	Confidence func(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) (sure float64, known bool)
 }
 
-// Focus returns what is asked by a text: all of it, or of one that is too long for an encoder the part that asks.
+// Focus returns what is asked by a text: all of it, or the part that asks of one that is too long for an encoder or has
+// at least manyParts sentences and lines, as a mail has.
 func (c Focuser) Focus(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) string {
-	if !c.tooLong(q, text) {
+	if !c.tooLong(q, text) && len(partsOf(text, c.fitsEncoders)) < manyParts {
 		return text
 	}
 	within, cancel := Within(ctx)
@@ -81,12 +83,8 @@ func (c Focuser) Join(before []string, question string) string {
 	return joined
 }
 
-// findQuestion returns the part of a text that is asked: all of one that the encoders read to its
-// end.
+// findQuestion returns the part of a text that is asked: all of one that is on one topic throughout.
 func (c Focuser) findQuestion(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) string {
-	if !c.tooLong(q, text) {
-		return text
-	}
 	units := unitsOf(text, c.fitsEncoders)
 	if len(units) < 2 {
 		return text

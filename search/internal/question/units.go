@@ -45,6 +45,16 @@ var namesError = regexp.MustCompile(`(?i)\b\w*(error|exception|fatal|panic)\b|\b
 // unitsOf cuts a question into units that fit. They are in the order of the question, the
 // windows of several behind the sentences.
 func unitsOf(question string, fits func(string) bool) []unit {
+	parts := partsOf(question, fits)
+	units := make([]unit, len(parts))
+	for i, text := range parts {
+		units[i] = unit{text, priorOf(text, i, len(parts)-1-i)}
+	}
+	return append(units, windowsOf(units, fits)...)
+}
+
+// partsOf cuts a question into sentences and lines that fit, at most mostUnits, of which short ones are joined.
+func partsOf(question string, fits func(string) bool) []string {
 	var parts []string
 	for line := range strings.Lines(question) {
 		line = strings.TrimSpace(line)
@@ -64,11 +74,7 @@ func unitsOf(question string, fits func(string) bool) []unit {
 	if len(parts) > mostUnits { // of which no two fit together
 		parts = slices.Concat(parts[:mostUnits/4], parts[len(parts)-mostUnits*3/4:])
 	}
-	units := make([]unit, len(parts))
-	for i, text := range parts {
-		units[i] = unit{text, priorOf(text, i, len(parts)-1-i)}
-	}
-	return append(units, windowsOf(units, fits)...)
+	return parts
 }
 
 // cutToFit cuts a sentence at spaces into parts that fit, as equal as may be.
