@@ -18,41 +18,41 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Inquiry is what the sources are asked, and which of them.
+// Inquiry is a checked question, and which sources are asked it in which way.
 type Inquiry struct {
 	Question   string
 	Words      string   // the question with synonyms of its words behind it
-	Before     []string // what was asked before in a conversation
-	Message    string   // of a conversation, that a model made the question of; "": none was made
-	Correct    bool     // where it is mistyped
-	Collapse   bool     // copies count once
-	Candidates int
-	Exact      bool
+	Before     []string // the earlier messages of a conversation, oldest first
+	Message    string   // the message that a model rewrote as Question; "": Question is as it was asked
+	Correct    bool     // misspelt words are corrected
+	Collapse   bool     // of passages with the same title and text only one is a hit
+	Candidates int      // the number of hits wanted of each source
+	Exact      bool     // vectors are searched exhaustively, without an approximate index
 	Filter     storage.Filter
-	Timeout    time.Duration
-	Wanted     []int          // into the line-up's sources, ascending
-	Unused     map[int]string // of these, the experts that no method has a use for, and why
+	Timeout    time.Duration  // of all sources together; only named in messages
+	Wanted     []int          // the sources to ask: indexes of Panel.Sources, ascending
+	Unused     map[int]string // the experts of Wanted that no method uses, and the reason, for users
 	Confidence bool           // a method needs the experts' confidences
-	Most       int            // specialists that are asked, where ChosenOnly, and that a gate weighs; 0: all
-	ChosenOnly bool           // no method needs more specialists than those
-	Reranks    bool           // a reranker needs time behind the sources
-	Reads      bool           // a reader needs time behind the sources
-	Writes     bool           // and a generator half of all
+	Most       int            // the number of specialists that are asked if ChosenOnly, and that a gate weighs; 0: all
+	ChosenOnly bool           // no method needs more specialists than the Most most familiar ones
+	Reranks    bool           // a reranker needs time after the sources
+	Reads      bool           // a reader needs time after the sources
+	Writes     bool           // a generator needs time after the sources
 	Writing    time.Duration  // that a generator has beside all that
 }
 
-// Findings are what the sources found for an inquiry, in the view that they searched.
+// Findings are the results of all sources for an inquiry, and the view that they searched.
 type Findings struct {
 	Panel      *Panel
 	Inquiry    Inquiry
 	View       *snapshot.Pinned
-	duplicates *duplicates // that the sources found; nil: each passage counts for itself
-	asked      []int       // the sources that are there, into the line-up's
-	encodings  []encoding
-	answers    chan Finding // nobody ever waits to send
-	All        []Finding    // of those asked, in their order
-	Refused    *fault.Error // what is wrong with the filter, as the corpus sees it
-	left       func()       // tells a Gathering that a source has ended
+	duplicates *duplicates  // the copies among the hits; nil: copies are not looked for
+	asked      []int        // the sources of Wanted that the collection has: indexes of Panel.Sources
+	encodings  []encoding   // by Dense.encoder
+	answers    chan Finding // has room for all, so that a send never blocks
+	All        []Finding    // one for each of asked, in its order
+	Refused    *fault.Error // why the store cannot apply the filter; nil: it can. No source was asked then
+	left       func()       // tells a storage.Gathering that a source has ended
 }
 
 // Ask puts an inquiry to all its sources in parallel and returns one finding for each, when all have answered or ctx
@@ -129,7 +129,9 @@ func Narrow(ctx context.Context, r run.Runner, view *snapshot.Pinned, f storage.
 	return r.Compute(ctx, func(ctx context.Context) error { return view.Narrow(ctx, f) })
 }
 
-// gather tells a store that asks for it (Gathering) how many sources will search at the same time.
+// gather tells a store that batches searches (storage.Gathering) how many sources will search at the same time, and
+// sets p.left. It counts neither skipped sources, nor late interaction, nor the specialists, of which it is not known
+// yet which are asked.
 func (p *Findings) gather(specialists []int) {
 	p.left = func() {}
 	g, ok := p.View.Narrowed.(storage.Gathering)
@@ -145,7 +147,7 @@ func (p *Findings) gather(specialists []int) {
 	p.left = g.Gather(n)
 }
 
-// start asks one source.
+// start asks the source at an index of Panel.Sources in a goroutine, which sends the finding to p.answers.
 func (p *Findings) start(ctx context.Context, at int) {
 	p.begin()
 	go func() {
@@ -159,14 +161,16 @@ func (p *Findings) start(ctx context.Context, at int) {
 	}()
 }
 
-// begin and end surround work that may outlive the request. Whoever waits for the line-up
-// waits for that work.
+// begin marks the start of work that may outlive the request: it keeps the view open and the line-up in use until end
+// is called.
 func (p *Findings) begin() { p.View.Hold(); p.Panel.Users.Hold() }
 
+// end marks the end of work that begin started.
 func (p *Findings) end() { p.View.Release(); p.Panel.Users.Leave() }
 
-// setStatus gives a finding its status and tells the observer. A finding whose
-// status is still "deadline" never arrived.
+// setStatus sets the status of a finding by its cause, and a reason for users, and reports both to the observer. It
+// removes the hits if the status is not StatusOK. A finding whose status is still StatusDeadline never arrived; a
+// skipped one stays as it is.
 func (p *Findings) setStatus(ctx context.Context, f *Finding) {
 	switch {
 	case f.Status == reply.StatusSkipped:
@@ -198,7 +202,8 @@ func (p *Findings) setStatus(ctx context.Context, f *Finding) {
 	p.Panel.Run.Report.Source(ctx, f.Source.Name(), f.Status, f.Cause)
 }
 
-// failAll fails every source if the filter could not be evaluated.
+// failAll gives every finding the status that belongs to cause, the error with which the filter could not be evaluated,
+// and reports it.
 func (p *Findings) failAll(ctx context.Context, cause error) {
 	for i := range p.All {
 		f := &p.All[i]
@@ -210,15 +215,16 @@ func (p *Findings) failAll(ctx context.Context, cause error) {
 	}
 }
 
-// runSearch runs the search of a source as a stage, with a turn.
+// runSearch waits for a turn to compute, runs step as the search stage of a source, and adds its time to f.Took.Search.
+// It returns the error of step, or ctx's if there was no turn in time.
 func runSearch(ctx context.Context, r run.Runner, f *Finding, step func(context.Context) error) error {
 	return r.Compute(ctx, func(ctx context.Context) error {
 		return r.Stage(ctx, f.Source.Name(), run.StageSearch, &f.Took.Search, func() error { return step(ctx) })
 	})
 }
 
-// checkHits refuses hits that no fusion can use: a score that is not finite, a passage
-// that does not exist. It sorts hits that are out of order.
+// checkHits returns an error if a hit has a score that is not finite, or an ordinal of at least passages. It sorts hits
+// that are out of order in place.
 func checkHits(hits []rank.Hit, passages int) error {
 	for _, h := range hits {
 		if int64(h.Ordinal) >= int64(passages) {
@@ -231,8 +237,8 @@ func checkHits(hits []rank.Hit, passages int) error {
 	return fusion.CheckHits(hits)
 }
 
-// FindingsOf returns the findings of the sources of an inquiry, which is a part of that of p, as it would have them
-// alone.
+// FindingsOf returns the findings of the sources that the inquiry by wants, in their order; sources that it does not
+// use are marked as skipped. by has to want a subset of what p asked.
 func (p *Findings) FindingsOf(by *Inquiry) []Finding {
 	own := make([]Finding, 0, len(by.Wanted))
 	for _, f := range p.All {
@@ -290,8 +296,9 @@ func (p *Findings) CheckAnswered(findings []Finding) error {
 	return err
 }
 
-// RestrictTo replaces the hits of every source that answered by passages that choose returns, with the source's
-// scores. choose is told the hits of BM25. It fails if choose does, or if a source cannot score them.
+// RestrictTo replaces the hits of every source that answered by the passages that choose returns, with the source's
+// scores. choose gets the hits of BM25 over words; they are nil if it was not asked. It fails if choose does, or if a
+// source cannot score the passages.
 func (p *Findings) RestrictTo(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordinal, error)) error {
 	var words []rank.Hit
 	for i := range p.All {

@@ -8,8 +8,6 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// How many random passages tell what a token of a question matches by chance: at most,
-// and at least where they tell anything.
 const (
 	mostByChance  = 32
 	leastByChance = 8
@@ -19,14 +17,14 @@ const (
 // the one that is highlighted, or better, if that is to be more than chance.
 const byChance = 0.2
 
-// chanceMatches holds what the tokens of a question match in random passages.
+// chanceMatches holds how well the tokens of a question match random passages.
 type chanceMatches struct {
 	passages []rank.Ordinal
 	best     [][]float32 // for each passage, by token, the greatest inner product
 }
 
-// matchByChance compares a question with random passages. Those whose vectors are not at hand
-// say nothing.
+// matchByChance compares each token of a question with the tokens of up to mostByChance random passages. question holds
+// one vector of dim numbers for each token. Passages whose vectors cannot be read are left out.
 func matchByChance(index storage.TokenVectors, random []rank.Ordinal, question []float32, dim int) *chanceMatches {
 	c := &chanceMatches{}
 	for _, o := range random {
@@ -50,8 +48,9 @@ func matchByChance(index storage.TokenVectors, random []rank.Ordinal, question [
 	return c
 }
 
-// thresholds returns, for each token, what a match in a passage has to exceed; nil where
-// there are too few others to tell.
+// thresholds returns, for each token of the question, the inner product that a match in a passage has to exceed: the
+// one that a share byChance of the random passages reaches. The passage itself is not one of these. It returns nil if
+// fewer than leastByChance remain.
 func (c *chanceMatches) thresholds(passage rank.Ordinal) []float32 {
 	var others [][]float32
 	for i, o := range c.passages {

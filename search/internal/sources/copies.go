@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	deepest     = 32 // times as many hits are asked for at most as are wanted, where many are copies
-	deepestHits = 20_000
+	deepest     = 32     // searchDistinct asks for at most this many times k hits,
+	deepestHits = 20_000 // and for at most this many, or k if that is more
 )
 
-// duplicates are the passages that the sources of a pass found, by fingerprints.
+// duplicates groups the hits of all sources by the fingerprints of their title and text. Several goroutines may use it.
 type duplicates struct {
 	passages     storage.Fingerprinted
 	mu           sync.Mutex
@@ -25,7 +25,8 @@ type duplicates struct {
 	fingerprints map[rank.Ordinal]uint64
 }
 
-// duplicatesIn returns nil where each passage counts for itself.
+// duplicatesIn returns an empty set of duplicates; nil if the inquiry does not collapse copies or the store has no
+// fingerprints.
 func duplicatesIn(view *snapshot.Pinned, q Inquiry) *duplicates {
 	passages, ok := view.Passages().(storage.Fingerprinted)
 	if !ok || !q.Collapse {
@@ -34,9 +35,10 @@ func duplicatesIn(view *snapshot.Pinned, q Inquiry) *duplicates {
 	return &duplicates{passages: passages, groups: map[uint64][]rank.Ordinal{}, fingerprints: map[rank.Ordinal]uint64{}}
 }
 
-// searchDistinct searches for k passages of different texts: where some hits are copies of others,
-// it searches deeper. Of equal ones it returns the first. It returns fewer than k where there
-// are no more, or where they are too deep.
+// searchDistinct returns up to k hits with different texts. It calls search with a growing number of hits while copies
+// take places, up to deepest times k. Of several copies it keeps the first. It returns fewer than k if there are no
+// more, or if they lie too deep. If copies are not looked for, it calls search once. A *storage.PartialError of search
+// is returned with the hits.
 func (p *Findings) searchDistinct(
 	ctx context.Context,
 	k int,
@@ -60,7 +62,8 @@ func (p *Findings) searchDistinct(
 	}
 }
 
-// dropCopies returns the first hits of each text. It remembers the others as copies.
+// dropCopies returns the first hit of each text, and records all hits by their fingerprints. A hit without a
+// fingerprint (0) is never a copy. If the fingerprints cannot be read, it returns all hits and an error.
 func (c *duplicates) dropCopies(ctx context.Context, hits []rank.Hit) ([]rank.Hit, error) {
 	ordinals := make([]rank.Ordinal, len(hits))
 	for i, h := range hits {
@@ -90,7 +93,8 @@ func (c *duplicates) dropCopies(ctx context.Context, hits []rank.Hit) ([]rank.Hi
 	return first, nil
 }
 
-// mergeCopies lets all findings name the same of several copies: that with the lowest id.
+// mergeCopies replaces each hit that has copies by the copy with the lowest id, so that all findings name the same one.
+// It fails if ids cannot be read.
 func (p *Findings) mergeCopies() error {
 	c := p.duplicates
 	if c == nil {

@@ -13,20 +13,22 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Dense is the source of an expert that gives a text one vector, or weights of word pieces.
+// Dense is the source of an expert that gives a text one vector, or weights of word pieces (sparse).
 type Dense struct {
 	label
-	Model   *learned.Expert
-	number  int // among the experts
-	encoder int // equal for experts that share one
-	Base    bool
-	// granular: cce ranks by it.
-	Granular bool
+	Model    *learned.Expert
+	number   int  // index in Panel.Experts
+	encoder  int  // index in Findings.encodings; experts that share an encoder have the same
+	Base     bool // it is the base, by whose vectors familiarity is measured, or shares its encoder
+	Granular bool // the method cce ranks by it
 }
 
-// TakesPart implements Source: an expert takes part in every method.
+// TakesPart implements Source: every method may use an expert.
 func (x *Dense) TakesPart(*Selection, *fusion.Method) bool { return true }
 
+// ask implements Source. It encodes the question, applies the expert's head, searches the vectors, and measures the
+// confidence if the inquiry asks for it and the expert is calibrated. If the encoder can read nothing of the question,
+// it finds nothing, without an error.
 func (x *Dense) ask(ctx context.Context, p *Findings, f *Finding) error {
 	encoded := p.encode(ctx, x)
 	f.Took.Encode, f.Cut = encoded.took, encoded.cut
@@ -95,8 +97,8 @@ func (x *Dense) ask(ctx context.Context, p *Findings, f *Finding) error {
 	return err
 }
 
-// fillUnreadable fills in the finding of a question of which the encoder reads nothing: no
-// passage is nearer to it than another.
+// fillUnreadable fills in the finding of a question of which the encoder can read nothing: no hits, a score of 0 for
+// every passage, and a confidence of 0.
 func (x *Dense) fillUnreadable(p *Findings, f *Finding) {
 	f.Close = len(x.Model.Representatives) == 0
 	f.Score = scoreZero
@@ -105,12 +107,14 @@ func (x *Dense) fillUnreadable(p *Findings, f *Finding) {
 	}
 }
 
-// scoreZero fills in the scores of passages for a question of which nothing was read.
+// scoreZero sets all scores to 0. It is the Score of a source that could read nothing of the question.
 func scoreZero(_ context.Context, _ []rank.Ordinal, out []float32) error {
 	clear(out)
 	return nil
 }
 
+// Observe implements Source. It also sets f.Familiarity of a specialist, if the reference's vector of the question is
+// known.
 func (x *Dense) Observe(f *Finding, q *Familiarities) fusion.Observed {
 	o := fusion.Observed{Kind: fusion.Generalist, Rival: q.rival(x.number), Granular: x.Granular}
 	if x.Base {
@@ -123,9 +127,9 @@ func (x *Dense) Observe(f *Finding, q *Familiarities) fusion.Observed {
 	return o
 }
 
-// measureConfidence returns MUF's confidence of an expert: how far the members of its
-// ensemble agree on its first hits. It is nil for a single hit, on which they
-// cannot disagree, and 0 without hits.
+// measureConfidence returns the confidence of an expert by the method MUF: how far the members of its ensemble agree on
+// its first hits. It returns nil for a single hit, on which they cannot disagree, and 0 without hits. It fails if the
+// ensemble or the vectors do.
 func (x *Dense) measureConfidence(ctx context.Context, f *Finding) (*certainty, error) {
 	hits := f.Hits[:min(len(f.Hits), x.Model.Info.Calibration.Depth)]
 	if len(hits) < 2 {
@@ -145,8 +149,8 @@ func (x *Dense) measureConfidence(ctx context.Context, f *Finding) (*certainty, 
 	return &certainty{Confidence: fusion.Confidence(information, members), MutualInformation: max(information, 0)}, nil
 }
 
-// memberScores returns the inner products of the members' vectors of a question
-// with the stored vectors of its hits: Members × hits, member by member.
+// memberScores returns the inner products of the question's vectors by each ensemble member with the stored vectors of
+// its hits: members × hits numbers, member by member.
 func memberScores(
 	ctx context.Context,
 	ensemble learned.Ensemble,

@@ -11,20 +11,20 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// encoding is a question as an encoder encodes it, once for all experts that share it.
+// encoding is the vector of a question by one encoder, computed once for all experts that share it.
 type encoding struct {
 	once     sync.Once
-	begun    atomic.Bool
-	done     atomic.Bool // then the rest is known
+	begun    atomic.Bool // an encoder runs, or has run
+	done     atomic.Bool // the fields below are set
 	vector   []float32
 	err      error
 	cut      bool    // only the beginning of the question was read
-	readable float64 // what the vector counts, and its length is multiplied by
+	readable float64 // the share of the question that the encoder can read, by which vector was multiplied
 	took     float64 // milliseconds
 }
 
-// encode returns the question as an expert encodes it. Of the experts that share an
-// encoder, the first caller runs it, and the others wait.
+// encode returns the question's vector by the encoder of an expert. The first caller of the experts that share an
+// encoder runs it; the others wait. A failure is in err of what it returns.
 func (p *Findings) encode(ctx context.Context, x *Dense) *encoding {
 	e := &p.encodings[x.encoder]
 	e.once.Do(func() {
@@ -58,8 +58,8 @@ func (p *Findings) encode(ctx context.Context, x *Dense) *encoding {
 	return e
 }
 
-// EncodeNow encodes the question by an expert if no source has done that yet. If the encoder is still running since
-// the sources were asked, it returns context.DeadlineExceeded at once.
+// EncodeNow encodes the question by an expert if no source has done that yet, and returns the error of encoding. It
+// returns context.DeadlineExceeded at once if a source's encoding is still running.
 func (p *Findings) EncodeNow(ctx context.Context, x *Dense) error {
 	if e := &p.encodings[x.encoder]; e.begun.Load() && !e.done.Load() {
 		return context.DeadlineExceeded
@@ -67,7 +67,8 @@ func (p *Findings) EncodeNow(ctx context.Context, x *Dense) error {
 	return p.encode(ctx, x).err
 }
 
-// encodeBy runs an expert's encoder. On an error there is no vector.
+// encodeBy runs an expert's encoder on the question, as a stage whose time is added to took, and returns the vector. It
+// returns a nil vector and an error if the encoder or check fails.
 func (p *Findings) encodeBy(
 	ctx context.Context,
 	x *learned.Expert,
@@ -87,7 +88,8 @@ func (p *Findings) encodeBy(
 	return vector, nil
 }
 
-// Encoded returns the question's vector by the panel's reference; nil if there is none, or it is not encoded yet.
+// Encoded returns the question's vector by the panel's reference. It returns nil if there is no reference, or if the
+// vector is not ready or could not be computed; it never waits.
 func (p *Findings) Encoded() []float32 {
 	if p.Panel.Reference == nil {
 		return nil
@@ -98,7 +100,8 @@ func (p *Findings) Encoded() []float32 {
 	return nil
 }
 
-// checkPairs checks the weights of word pieces, in a list of pairs, which may be empty.
+// checkPairs returns an error unless a vector is a list of pairs (word piece, weight) of finite numbers. pair is how
+// many numbers a pair has; the list may be empty.
 func checkPairs(vector []float32, pair int) error {
 	if pair > 0 && len(vector)%pair != 0 {
 		return fmt.Errorf("the encoder gave %d numbers, which are no pairs", len(vector))

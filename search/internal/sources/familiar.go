@@ -14,15 +14,15 @@ import (
 // compared with: the mean over the ten nearest is its familiarity.
 const nearestQuestions = 10
 
-// Familiarities are how familiar a question is to the experts of a line-up: to those
-// that are not asked too, so that a chance does not depend on who is.
+// Familiarities holds how familiar a question is to every expert of a line-up, asked or not, so that the chance of a
+// source does not depend on which others were asked.
 type Familiarities struct {
-	observed []fusion.Observed // by number, and then of a source without a domain; nil: nobody asks
-	known    bool              // the question is known as the reference encodes it
+	observed []fusion.Observed // by Dense.number, and last one for sources without a domain; nil: not computed
+	known    bool              // the reference's vector of the question was there
 }
 
-// rival returns the highest familiarity of the other experts; number -1 is a source that is
-// no expert.
+// rival returns the highest familiarity of the other experts than that of a number (Dense.number). Number -1 is a
+// source that is not an expert. It returns 0 if familiarities were not computed.
 func (q *Familiarities) rival(number int) float64 {
 	if len(q.observed) == 0 {
 		return 0
@@ -33,8 +33,8 @@ func (q *Familiarities) rival(number int) float64 {
 	return q.observed[number].Rival
 }
 
-// Familiarities returns how familiar a question is to each expert, by its vector of the reference; nil: it is not
-// known.
+// Familiarities returns how familiar a question is to each expert, by the question's vector of the reference. It never
+// returns nil; if the vector is nil, all familiarities are 0 and unknown.
 func (p *Panel) Familiarities(reference []float32) *Familiarities {
 	q := &Familiarities{observed: make([]fusion.Observed, len(p.Experts)+1), known: reference != nil}
 	for i, x := range p.Experts {
@@ -47,8 +47,9 @@ func (p *Panel) Familiarities(reference []float32) *Familiarities {
 	return q
 }
 
-// Specialists returns the indexes of the experts with a domain of which only the most familiar are to be asked; nil if
-// all sources of the inquiry are asked.
+// Specialists returns the specialists of an inquiry from which the most familiar ones have to be chosen: indexes of
+// Sources. It returns nil if there is nothing to choose: methods need all of them, there is no reference, or there are
+// no more than q.Most.
 func (p *Panel) Specialists(q *Inquiry) []int {
 	if !q.ChosenOnly || p.Reference == nil {
 		return nil
@@ -65,14 +66,12 @@ func (p *Panel) Specialists(q *Inquiry) []int {
 	return all
 }
 
-// askFamiliar asks the few of the specialists that are the most familiar with the
-// question: the reference encodes it first, which tells. The others are skipped. Two
-// encoder passes one after the other take less time than eight that share the
+// askFamiliar encodes the question by the reference, asks the q.Most specialists that are the most familiar with it,
+// and marks the others as skipped. Two encoder passes one after the other take less time than eight that share the
 // machine.
 //
-// If the reference fails, familiarity is unknown, and all specialists are asked. If its
-// queue is full or time is up, no specialist is asked either: a full server must not do
-// more work than usual.
+// If the reference fails, familiarity is unknown, and all specialists are asked. If its queue is full or time is up,
+// none is asked: a full server must not do more work than usual.
 func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 	defer p.end()
 	encoded := p.encode(ctx, p.Panel.Reference)
@@ -112,7 +111,8 @@ func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 	}
 }
 
-// chooseFamiliar returns the specialists to ask; the others are reported as skipped.
+// chooseFamiliar returns the specialists that are the most familiar with a question, at most Inquiry.Most. For each of
+// the others it sends a finding with StatusSkipped. question is the reference's vector.
 func (p *Findings) chooseFamiliar(question []float32, specialists []int) []int {
 	observed := make([]fusion.Observed, len(specialists))
 	for i, at := range specialists {
@@ -135,8 +135,8 @@ func (p *Findings) chooseFamiliar(question []float32, specialists []int) []int {
 	return asked
 }
 
-// Familiarity returns the mean inner product of a question with its nearest
-// representatives, [R, len(question)].
+// Familiarity returns the mean inner product of a question's vector with the nearestQuestions nearest representatives.
+// representatives holds vectors of len(question) numbers one behind the other.
 func Familiarity(question, representatives []float32) float64 {
 	d := len(question)
 	products := make([]float32, 0, len(representatives)/d)
@@ -146,8 +146,8 @@ func Familiarity(question, representatives []float32) float64 {
 	return fusion.Familiarity(products, nearestQuestions)
 }
 
-// InnerProduct returns the inner product of two vectors; b is at least as long as a. It adds in four lanes, which a
-// processor does at the same time.
+// InnerProduct returns the inner product of a with the first len(a) numbers of b. It panics if b is shorter. It adds in
+// four lanes, which a processor does at the same time.
 func InnerProduct(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	n := len(a) &^ 3

@@ -4,8 +4,8 @@ import (
 	"example.org/conclave/search/internal/run"
 )
 
-// Domains returns how likely the question is of each domain of the source's head, by their names; nil if it has no
-// head.
+// Domains returns the probability that the question is of each domain that the expert's head knows, by the domain's
+// name. It returns nil if the source has no head or did not answer.
 func (f *Finding) Domains() map[string]float64 {
 	x, ok := f.Source.(*Dense)
 	if !ok || len(f.gate) == 0 {

@@ -17,9 +17,10 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// highlighter finds the words of passages that a question's tokens match best, of those
-// that the passage has by more than chance and that carry something; nil where the index
-// or the encoder cannot say.
+// highlighter returns a function that finds the words of a passage that the question's tokens match best. It leaves out
+// words that match no better than in random passages, and words that carry no meaning of their own, such as function
+// words. It returns nil if the index has no vectors of tokens or the encoder does not say which word a token is of. The
+// returned function is for one goroutine.
 func (x *late) highlighter(
 	ctx context.Context,
 	view *snapshot.Pinned,
@@ -64,9 +65,11 @@ func (x *late) highlighter(
 	}
 }
 
-// Highlights gives each token of the question to the token of the passage with the
-// greatest inner product, the first of equals, and its score to that one's word, where it
-// is no less than least has for the token; nil: whatever it is.
+// Highlights returns the words of a passage that the tokens of a question match best, with scores: those of the title
+// first, then in the order of the text. Each token of the question adds its greatest inner product to the word of the
+// passage's token that has it, the first of equals. It adds nothing if that does not exceed least of the token; least
+// nil: no minimum. words[i] is the word of the passage's i-th token; question and vectors hold one vector of dim
+// numbers for each token.
 func Highlights(
 	p corpus.Passage,
 	of []learned.Word,

@@ -15,22 +15,23 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Keys are those of a question (fusion.Key) as the indexes of words know them.
+// Keys are the keys of a question (fusion.Key): its words and pairs of words, with how rare they are in the collection.
 type Keys struct {
 	List []Key // the rarest, at most fusion.MaxKeys, in the order of the question
-	// Exact is the share of what BM25 could give for the question that is of rare keys
-	// which the encoder has only in pieces: see exactly.
+	// Exact is the share, from 0 to 1, of the question's possible BM25 score that comes from words that few passages
+	// have (rare) and that the encoder has only in pieces (inPieces).
 	Exact float64
 }
 
+// Key is a word or a pair of words of a question, and the index terms that a passage needs to have it.
 type Key struct {
 	fusion.Key
-	terms, pairs []string // that a passage has to have, all of them
-	Nowhere      bool     // one of its terms is in no passage
+	terms, pairs []string // a passage has the key if it has all of these
+	Nowhere      bool     // no passage has the rarest of its terms
 }
 
-// fewTerms is how many terms a word without a digit has at most, to be one key. With more
-// it is a path, or a sentence in a script without spaces, and each term is a key.
+// fewTerms is how many index terms a word without a digit may have to be one key. With more it is a path, or a sentence
+// in a script without spaces, and each term is a key.
 const fewTerms = 3
 
 // ReadKeys returns the keys of the question: its words as they are written, and pairs of terms that some passage has
@@ -90,10 +91,10 @@ func (p *Findings) ReadKeys(ctx context.Context, words, phrases storage.WordInde
 	return out, err
 }
 
-// Tells returns how far words with the form of a word that has a digit tell one passage from
-// all others: 1 where its digits and letters could be as many different words as it takes
-// to make a term rare that no passage has, 0 where they carry half as many bits or fewer.
-// Of 1,800 passages, a year tells one, and the number 42 hardly.
+// Tells returns how well a word with a digit identifies one passage, from 0 to 1. It is 1 if its digits and letters
+// could form as many different words as it takes to make a term rare that no passage has, and 0 if they carry half as
+// many bits or fewer, or if the word has no digit. Of 1,800 passages, a year identifies one, and the number 42 hardly.
+// term is the word's rarest index term.
 func Tells(word string, term storage.Rarity) float64 {
 	if !content.HasDigit(word) || term.IDF <= 0 {
 		return 0
@@ -110,11 +111,12 @@ func Tells(word string, term storage.Rarity) float64 {
 	return min(1, max(0, 2*information*term.Relative/term.IDF-1))
 }
 
-// mostWords is how many words of a question are keys; the other keys are pairs.
+// mostWords is how many keys are words at most; the other keys are pairs of words.
 const mostWords = 40
 
-// readPairs adds the pairs of the question that passages have, and tells words in parts
-// which pairs they consist of. With a *storage.PartialError it has done so, and pairs were counted inexactly.
+// readPairs adds the pairs of neighbouring words of the question that some passage has to the keys, the rarest ones up
+// to fusion.MaxKeys. It also sets which pairs the keys of several terms consist of. It fails if the index cannot be
+// read. With a *storage.PartialError it has done so, and pairs were counted inexactly.
 func (k *Keys) readPairs(ctx context.Context, question string, phrases storage.WordIndex) error {
 	texts := []string{question}
 	var inParts []*Key
@@ -153,6 +155,7 @@ func (k *Keys) readPairs(ctx context.Context, question string, phrases storage.W
 	return err
 }
 
+// termsOf returns the terms of a list, in its order.
 func termsOf(list []storage.Rarity) (terms []string) {
 	for _, t := range list {
 		terms = append(terms, t.Term)
@@ -160,7 +163,7 @@ func termsOf(list []storage.Rarity) (terms []string) {
 	return terms
 }
 
-// rarestOf returns the n rarest, in their order.
+// rarestOf returns the n rarest keys of a list, in the order of the list; all if it has no more.
 func rarestOf(list []Key, n int) []Key {
 	if len(list) <= n {
 		return list
@@ -179,7 +182,8 @@ func rarestOf(list []Key, n int) []Key {
 	return out
 }
 
-// rare returns 1 for a term of one to three passages, and falls to 0 at one of ten or of none.
+// rare returns how rare a term is that so many passages have: 1 for one to three passages, falling to 0 at ten. It is 0
+// for a term that no passage has.
 func rare(passages int) float64 {
 	if passages == 0 {
 		return 0
@@ -187,9 +191,10 @@ func rare(passages int) float64 {
 	return min(1, max(0, float64(10-passages)/7))
 }
 
-// inPieces returns how far the encoder has a word in pieces alone: 0 for one of a few pieces,
-// and 1 for one that has six more, or that it cannot read. A word without a digit, such as
-// the name of a disease, may be long and yet be read.
+// inPieces returns how far the general encoder knows a word only in pieces, from 0 to 1: 0 for a word of few pieces, 1
+// for one with six more, or with characters that it cannot read. A few are four pieces with a digit in the word and
+// twelve without, since a word such as the name of a disease may be long and yet be read. It returns 0 if there is no
+// general encoder.
 func (p *Findings) inPieces(word string) float64 {
 	if p.Panel.Generalist == nil {
 		return 0
@@ -207,7 +212,8 @@ func (p *Findings) inPieces(word string) float64 {
 	return min(1, max(0, float64(tokens-special-few)/6))
 }
 
-// Held returns the set of the keys that a passage has, of a bit each.
+// Held returns which keys of the question a passage has, as a set of bits: bit i is k.List[i]. words and phrases are
+// the indexes that the keys were read from. It fails if an index cannot be read.
 func (k *Keys) Held(
 	ctx context.Context,
 	question string,
@@ -244,12 +250,13 @@ func (k *Keys) Held(
 	return set, nil
 }
 
+// hasAll reports whether a set has all terms.
 func hasAll(set map[string]bool, terms []string) bool {
 	return !slices.ContainsFunc(terms, func(t string) bool { return !set[t] })
 }
 
-// termsIn returns the terms of the question that a passage has, in some form, and those that
-// each other form stands for.
+// termsIn returns the terms of the question that a passage has, in the question's form or another. forms holds, for
+// each word of the passage that stands for terms of the question in another form, the set of these terms.
 func termsIn(
 	ctx context.Context,
 	question string,

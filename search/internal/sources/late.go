@@ -11,23 +11,22 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// late is late interaction (Khattab & Zaharia 2020, ColBERT, section 3), which
-// compares each token of the question with each token of a passage. It is too
-// expensive for all passages and cheap for some hundred, so it searches nothing: it
-// scores what the other sources found, and it is part of the gate alone.
+// late is the source of late interaction (Khattab & Zaharia 2020, ColBERT, section 3), which compares each token of the
+// question with each token of a passage. That is too expensive for all passages and cheap for some hundred, so it has
+// no hits of its own: it scores what the other sources found. Only the gate uses it.
 type late struct {
 	label
 	Model        *learned.Expert
 	contentWords *content.Words
 }
 
-// A request that names no expert searches words alone.
+// TakesPart implements Source. It reports false if a request names no expert, since that one searches words alone.
 func (x *late) TakesPart(w *Selection, m *fusion.Method) bool {
 	return m.Uses(fusion.Late) && w.Late && w.Experts && w.Gate != nil && len(w.Gate.Late) > 0
 }
 
-// ask encodes the question, a vector for each token, and finds where the
-// passages' are. What they score is known when the others have answered.
+// ask implements Source. It encodes the question, one vector for each token, and sets the functions of f that score and
+// highlight passages later, when the other sources have answered.
 func (x *late) ask(ctx context.Context, p *Findings, f *Finding) error {
 	f.Follows, f.Close = true, true
 	if x.Model.Encoder.Readable(p.Inquiry.Question) == 0 {
@@ -52,11 +51,13 @@ func (x *late) ask(ctx context.Context, p *Findings, f *Finding) error {
 	return err
 }
 
+// Observe implements Source.
 func (x *late) Observe(*Finding, *Familiarities) fusion.Observed {
 	return fusion.Observed{Kind: fusion.Late}
 }
 
-// vectors returns the index of an expert, by which the finding scores passages.
+// vectors returns the vector index of an expert, and sets f.Score to scoring passages by it and the question's vector.
+// If the collection has no vectors of the expert, it returns an error and sets f.Reason.
 func (p *Findings) vectors(x *learned.Expert, f *Finding, question []float32) (storage.VectorIndex, error) {
 	vectors, ok := p.View.Narrowed.Vectors(x.Name)
 	if !ok {

@@ -9,35 +9,37 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-) // panel are the sources of a line-up. It does not change.
+)
+
+// Panel holds the sources of a line-up. It does not change, apart from Users.
 type Panel struct {
 	Run     run.Runner
 	Sources []Source // in the order in which answers name them, the experts first
 	Experts []*Dense
 	Late    *late // nil: there is none
-	// reference is the expert by whose vectors familiarity is measured; nil: it is not known.
+	// Reference is the expert by whose vectors familiarity is measured; nil: familiarity is not known.
 	Reference *Dense
-	// generalist is the expert that tells how much of a question can be read; nil: there is none.
+	// Generalist is the first expert without a domain, whose vocabulary tells how much of a question can be read; nil:
+	// there is none.
 	Generalist *learned.Expert
-	// symbols says that the share of symbols in the passages is wanted with the words.
-	symbols bool
-	Users   *usage
+	symbols    bool // the word source also reads the passages' share of symbols (SymbolShare)
+	Users      *usage
 }
 
-// PanelOptions is what a panel is made of.
+// PanelOptions describes the sources of a panel.
 type PanelOptions struct {
 	Experts       []learned.Expert
 	Late          *learned.Expert // nil: there is none
 	Reference     string          // the name of the expert by whose vectors familiarity is measured; "": there is none
-	Granularities []string        // the experts that cce ranks by, of those that have one; none: all
-	WordsChance   learned.Chance
-	Symbols       bool
+	Granularities []string        // the names of the experts with a granularity that the method cce uses; none: all
+	WordsChance   learned.Chance  // of BM25 over words; nil: not calibrated
+	Symbols       bool            // the word source also reads the passages' share of symbols (SymbolShare)
 	Run           run.Runner
 	Words         *content.Words
 }
 
-// NewPanel returns the sources of a line-up: the experts, words, phrases and late interaction. It keeps pointers to
-// the experts.
+// NewPanel returns a panel with a source for each expert, for words, for phrases, and for late interaction if there is
+// an expert for it. It keeps pointers to the experts. The panel has one user: the line-up.
 func NewPanel(of PanelOptions) *Panel {
 	p := &Panel{Run: of.Run, Generalist: firstGeneralist(of.Experts), Users: newUsage(), symbols: of.Symbols}
 	for i := range of.Experts {
@@ -59,7 +61,8 @@ func NewPanel(of PanelOptions) *Panel {
 	return p
 }
 
-// addExpert adds an expert. Experts that one run of an encoder serves get the same number of an encoder.
+// addExpert adds the source of an expert. Experts that can share one run of an encoder get the same Dense.encoder. The
+// one with the name reference becomes p.Reference.
 func (p *Panel) addExpert(x *learned.Expert, reference string) {
 	own := &Dense{
 		label:   label{x.Name, x.Info.Kind, x.Chance},
@@ -77,12 +80,12 @@ func (p *Panel) addExpert(x *learned.Expert, reference string) {
 	p.Experts, p.Sources = append(p.Experts, own), append(p.Sources, own)
 }
 
-// usage counts the users of a line-up: requests, and sources that outlive their request. A line-up that is current has
-// itself as a user, and so has the one after a line-up that has users.
+// usage counts the users of a line-up: its requests, sources that outlive their request, the line-up itself while it is
+// current, and the line-up before it while that has users.
 type usage struct {
 	users   atomic.Int64
-	Drained chan struct{} // closed when there are no users any more
-	Next    *usage        // of the line-up after this one, which then loses a user; nil: there is none
+	Drained chan struct{} // closed when the last user leaves
+	Next    *usage        // of the next line-up, which loses a user when the last one here leaves; nil: there is none
 }
 
 // newUsage returns the usage of a line-up with one user.
@@ -92,7 +95,7 @@ func newUsage() *usage {
 	return u
 }
 
-// Enter adds a user unless there are none. It reports whether it did.
+// Enter adds a user and returns true; if there are no users any more, it adds none and returns false.
 func (u *usage) Enter() bool {
 	for n := u.users.Load(); n > 0; n = u.users.Load() {
 		if u.users.CompareAndSwap(n, n+1) {
@@ -102,10 +105,10 @@ func (u *usage) Enter() bool {
 	return false
 }
 
-// Hold adds a user of a line-up that has users.
+// Hold adds a user. The caller is a user already, so that there is at least one.
 func (u *usage) Hold() { u.users.Add(1) }
 
-// Leave removes a user.
+// Leave removes a user. When the last one leaves, it closes Drained and removes a user of the next line-up.
 func (u *usage) Leave() {
 	for u != nil && u.users.Add(-1) == 0 {
 		close(u.Drained)
@@ -113,8 +116,8 @@ func (u *usage) Leave() {
 	}
 }
 
-// Excluded returns why a method does not use the source at an index of Sources, as a sentence for users; "" if it
-// does, or if the source is no expert.
+// Excluded returns why a method does not use the source at an index of Sources, as a sentence for users. It returns ""
+// if the method uses it, or if the source is not an expert.
 func (p *Panel) Excluded(offer fusion.Offer, m *fusion.Method, at int) string {
 	if at >= len(p.Experts) {
 		return ""
@@ -134,13 +137,15 @@ func (p *Panel) Excluded(offer fusion.Offer, m *fusion.Method, at int) string {
 	return ""
 }
 
-// Ability returns what a method has to know of an expert.
+// Ability returns whether the expert can say how sure it is and whether it is one of the granularities, which decides
+// whether a method can use it.
 func (x *Dense) Ability() fusion.Ability {
 	return fusion.Ability{Sure: x.Model.IsCalibrated(), Granular: x.Granular}
 }
 
-// IsUnusual reports whether the encoder's vocabulary lacks one of these words. It lacks most names of companies,
-// products and people, and has those of countries, peoples and months. It is false if no general encoder searches.
+// IsUnusual reports whether one of the words is not a whole word of the general encoder's vocabulary. That lacks most
+// names of companies, products and people, and has those of countries, peoples and months. It returns false if there is
+// no general encoder.
 func (p *Panel) IsUnusual(words []string) bool {
 	if p.Generalist == nil {
 		return false
@@ -151,7 +156,7 @@ func (p *Panel) IsUnusual(words []string) bool {
 	})
 }
 
-// ExpertOf returns the expert of the source at an index of Sources; nil if that is BM25.
+// ExpertOf returns the expert of the source at an index of Sources; nil if the source is BM25.
 func (p *Panel) ExpertOf(at int) *learned.Expert {
 	switch x := p.Sources[at].(type) {
 	case *Dense:

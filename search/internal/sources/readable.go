@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/search/learned"
 )
 
-// firstGeneralist returns the first expert that is no specialist; nil where there is none.
+// firstGeneralist returns a pointer to the first expert without a domain; nil if all have one.
 func firstGeneralist(experts []learned.Expert) *learned.Expert {
 	for i := range experts {
 		if len(experts[i].Representatives) == 0 {
@@ -17,8 +17,8 @@ func firstGeneralist(experts []learned.Expert) *learned.Expert {
 	return nil
 }
 
-// Wording returns how many words of a question the encoders know, and a note for users if they cannot read most of
-// them ("": they can).
+// Wording returns how many words a question has, which share of them the general encoder knows, and a note for users if
+// it cannot read all of the question; "" if it can. Without a general encoder both are zero.
 func (p *Panel) Wording(question string) (w fusion.Wording, note string) {
 	if p.Generalist == nil {
 		return w, ""

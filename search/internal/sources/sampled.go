@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// ScoresOf returns the source's scores of passages that were sampled without the question. It returns nil if the
-// source cannot score passages or fails; passages without a score are left out.
+// ScoresOf returns the source's scores of a sample of random passages, as hits in the order of the sample. It leaves
+// out passages without a score, and returns nil if the source cannot score passages or fails.
 func (f *Finding) ScoresOf(ctx context.Context, sample []rank.Ordinal) []rank.Hit {
 	if len(sample) == 0 || f.Score == nil {
 		return nil

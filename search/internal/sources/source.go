@@ -13,38 +13,37 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Source scores passages for questions.
+// Source scores passages for questions: an expert, BM25 over words or over phrases, or late interaction.
 type Source interface {
-	// name is unique in a line-up. kind is one of KindDense, KindSparse, KindLexical, KindLate.
+	// Name returns the name that answers use; it is unique in a line-up.
 	Name() string
+	// Kind returns reply.KindDense, KindSparse, KindLexical or KindLate.
 	Kind() string
-	// TakesPart reports whether the source is asked for a method, by what a request wants. Of the experts, only
-	// those that the request searches are asked.
+	// TakesPart reports whether a method needs the source in a request with a selection. The caller leaves out experts
+	// that the request does not search.
 	TakesPart(w *Selection, m *fusion.Method) bool
-	// there reports whether a generation has what the source searches. A source without
-	// that takes no part. One that every collection has to have reports true, and
-	// fails.
+	// available reports whether a generation has what the source searches. If not, the source is not asked and not
+	// named in the answer. A source that every collection must have returns true, and its ask fails if the index is not
+	// there.
 	available(in storage.Indexes) bool
-	// ask puts the pass's question to the source. With an error, only the times and the
-	// reason of the finding are used.
+	// ask puts the inquiry of p to the source and fills in f. After an error, only f.Took, f.Cut, f.Reason and
+	// f.Familiarity are used.
 	ask(ctx context.Context, p *Findings, f *Finding) error
-	// observe is what a gate reads of the source, without its column and confidence,
-	// which the caller fills in.
+	// Observe returns what a gate reads of the source's finding. The caller fills in the column and the confidence.
 	Observe(f *Finding, q *Familiarities) fusion.Observed
-	// chance is the calibrated chance that the source's own first hit answers; nil
-	// where nobody calibrated it.
+	// Chance returns the calibrated probability that the source's own first hit answers; nil if it is not calibrated.
 	Chance() learned.Chance
 }
 
-// Selection says which sources a request wants beside its experts.
+// Selection says which kinds of sources a request wants.
 type Selection struct {
 	Words   bool         // BM25
 	Late    bool         // late interaction
 	Experts bool         // the request searches experts
-	Gate    *fusion.Gate // nil: there is none
+	Gate    *fusion.Gate // the fitted gate of the line-up; nil: there is none
 }
 
-// label is the name, the kind and the chance that every source has.
+// label has the methods of Source that return the name, the kind and the chance, for embedding in a source.
 type label struct {
 	called, sort string
 	own          learned.Chance
@@ -55,47 +54,44 @@ func (x *label) Kind() string                   { return x.sort }
 func (x *label) available(storage.Indexes) bool { return true }
 func (x *label) Chance() learned.Chance         { return x.own }
 
-// Finding is the result of one source.
+// Finding is the result of one source for an inquiry.
 type Finding struct {
 	Source Source
-	At     int // into the line-up's sources
-	Status string
-	Reason string // for the user, when the status is not ok
-	Cause  error  // for the log, likewise
+	At     int    // index in Panel.Sources
+	Status string // reply.StatusOK and so on
+	Reason string // why the status is not StatusOK, for users
+	Cause  error  // the same, for the log
 	Took   reply.Took
 	Cut    bool                  // only the beginning of the question was read
-	Lacks  *storage.PartialError // of hits, or counts of words, that are not of all passages
+	Lacks  *storage.PartialError // why only a part of the passages was searched or counted; nil: all were
 
 	Hits []rank.Hit
-	// score writes to out the true scores of passages for the question. A source that
-	// follows has no hits: it scores what the others found.
+	// Score writes to out the scores of any passages for the question; nil: the source did not get so far. A source
+	// that follows has no hits of its own: it scores what the others found.
 	Score   func(ctx context.Context, passages []rank.Ordinal, out []float32) error
 	Follows bool
-	// explain returns the terms of a passage's score; nil: the source has none.
+	// Explain returns the terms that make up a passage's score; nil: the score is not a sum of terms.
 	Explain func(ctx context.Context, passage rank.Ordinal) ([]storage.TermScore, error)
-	// highlight finds the words or the part by which a passage was scored; nil: the source
-	// cannot tell.
+	// Highlight returns the words or the part of a passage that gave it its score; nil: the source does not know them.
 	Highlight func(passage rank.Ordinal, text corpus.Passage) ([]reply.Highlight, error)
-	// FetchVectors is called before that for all passages; nil: nothing has to be fetched.
+	// FetchVectors has to be called before Highlight, with all passages to be highlighted; nil: nothing is fetched.
 	FetchVectors func(ctx context.Context, passages []rank.Ordinal) error
-	// upperBound is what no score exceeds; 0: not known.
-	upperBound float64
-	symbols    float64 // how far the collection's texts are symbols, where the gate reads that
-	// keys are those of the question; nil: the source does not read them.
+	upperBound   float64 // no score of BM25 over words exceeds it; 0: not known
+	symbols      float64 // the share of symbols in the collection's texts (SymbolShare); 0: not read
+	// Keys are the question's keys; nil: the source does not read them. Only BM25 over words does.
 	Keys *Keys
-	// close: scores are also computed for random passages, as a scale for the hits' scores.
+	// Close asks for the scores of random passages too, as a scale for the hits' scores.
 	Close bool
-	// sure is how sure the source is of itself; nil: not asked for, or not to be had.
+	// Sure is the expert's confidence in its own hits; nil: not asked for, or the expert cannot say.
 	Sure *certainty
-	// members scores hits by every member of the source's ensemble; nil: it has none.
+	// Members scores hits by every member of the expert's ensemble; nil: it has none.
 	Members func(ctx context.Context, hits []rank.Hit) (scores []float32, members int, err error)
 
-	Familiarity *float64  // nil: no method asked, or the source has no domain
+	Familiarity *float64  // of the question to the specialist; nil: not computed, or not a specialist
 	gate        []float32 // the probability of each domain of the source's head; nil: it has none
 }
 
-// keepPartial takes what came beside hits that are not of all passages, and gives what else
-// went wrong.
+// keepPartial returns err, but nil for a *storage.PartialError, which it keeps in f.Lacks if that is nil.
 func (f *Finding) keepPartial(err error) error {
 	var partial *storage.PartialError
 	if errors.As(err, &partial) {
@@ -105,13 +101,13 @@ func (f *Finding) keepPartial(err error) error {
 	return err
 }
 
-// certainty is how certain an expert is of its hits for this question.
+// certainty is how far the members of an expert's ensemble agree on its hits for this question.
 type certainty struct{ Confidence, MutualInformation float64 }
 
-// scoredAtOnce is how many passages are scored between two looks at the deadline.
+// scoredAtOnce is how many passages inParts scores before it checks the deadline again.
 const scoredAtOnce = 512
 
-// inParts scores passages some at a time, so that the deadline is looked at.
+// inParts calls score for scoredAtOnce passages at a time, and stops with ctx's error when ctx ends.
 func inParts(
 	ctx context.Context,
 	passages []rank.Ordinal,

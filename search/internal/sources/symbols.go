@@ -11,10 +11,12 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// SymbolSample is how many passages tell how far those of a collection are symbols.
+// SymbolSample is how many passages SymbolShare reads.
 const SymbolSample = 64
 
-// SymbolShare is how far the passages of a collection are symbols rather than words.
+// SymbolShare measures how far the passages of a collection consist of symbols rather than words (fusion.Symbols), and
+// remembers the result for one generation and sample. Several goroutines may use it. The zero SymbolShare is ready to
+// use.
 type SymbolShare struct {
 	mu         sync.Mutex
 	known      bool
@@ -23,8 +25,8 @@ type SymbolShare struct {
 	share      float64
 }
 
-// Read returns fusion.Symbols of a sample of the passages, which it reads once for a generation; 0 where they are not
-// at hand or cannot be read.
+// Read returns fusion.Symbols of a sample of the passages of a view. It returns 0 if reading them is slow (they are not
+// storage.AtHand) or fails.
 func (s *SymbolShare) Read(ctx context.Context, view *snapshot.Pinned) float64 {
 	if _, quick := view.Passages().(storage.AtHand); !quick {
 		return 0

@@ -9,16 +9,18 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// wordSource is BM25 over words.
+// wordSource is the source of BM25 over words.
 type wordSource struct {
 	label
 	symbols SymbolShare
 }
 
+// TakesPart implements Source.
 func (w *wordSource) TakesPart(of *Selection, m *fusion.Method) bool {
 	return m.Uses(fusion.Lexical) && of.Words
 }
 
+// ask implements Source. It searches the words of the question and their synonyms, and reads the question's keys.
 func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	index := p.View.Narrowed.Words()
 	if index == nil {
@@ -39,6 +41,7 @@ func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	})
 }
 
+// Observe implements Source.
 func (w *wordSource) Observe(f *Finding, q *Familiarities) fusion.Observed {
 	o := fusion.Observed{Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.rival(-1), Symbols: f.symbols}
 	if f.Keys != nil {
@@ -47,25 +50,30 @@ func (w *wordSource) Observe(f *Finding, q *Familiarities) fusion.Observed {
 	return o
 }
 
-// phraseSource is BM25 over pairs of words, which only the gate weighs, beside words.
-// A collection that was built without phrases has none.
+// phraseSource is the source of BM25 over pairs of words. Only the gate weighs it, next to words. A collection may have
+// been built without a phrase index.
 type phraseSource struct{ label }
 
+// TakesPart implements Source.
 func (w *phraseSource) TakesPart(of *Selection, m *fusion.Method) bool {
 	return m.Uses(fusion.Phrases) && of.Words && of.Gate != nil && of.Gate.Phrases > 0
 }
 
+// available implements Source.
 func (w *phraseSource) available(in storage.Indexes) bool { return in.Phrases() != nil }
 
+// ask implements Source.
 func (w *phraseSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	return p.searchWords(ctx, f, p.View.Narrowed.Phrases(), p.Inquiry.Question, func(context.Context) error { return nil })
 }
 
+// Observe implements Source.
 func (w *phraseSource) Observe(*Finding, *Familiarities) fusion.Observed {
 	return fusion.Observed{Kind: fusion.Phrases}
 }
 
-// searchWords asks an index of words or of phrases for those of a text, and for more in the same turn.
+// searchWords searches an index of words or phrases for a text, and fills in the hits of f and the functions that score
+// and explain passages. It then calls more in the same turn to compute. It returns the first error.
 func (p *Findings) searchWords(
 	ctx context.Context,
 	f *Finding,
