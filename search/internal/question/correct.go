@@ -20,33 +20,33 @@ import (
 )
 
 const (
-	mostSuspects  = 16 // words of a question that are looked up
-	mostInContext = 6  // candidates for a word whose neighbours are looked at
-	leastLetters  = 3  // of a word that may be mistyped
-	wordsAPassage = 50 // different words, about
-	ofCollection  = .6 // the share of a question's words that are the collection's
-	ofNeighbours  = .5 // the share of that that the neighbours decide, where they are known
-	leastPassages = 20 // below which a collection says no more of how frequent a word is
-	mostUnknown   = .5 // the share of words that nobody knows: with more the question is in another language
+	mostSuspects  = 16 // a question with more suspects is not corrected
+	mostInContext = 6  // the number of candidates for a word whose neighbours are looked up
+	leastLetters  = 3  // the number of letters from which on a word is corrected
+	wordsAPassage = 50 // the assumed number of different words of a passage
+	ofCollection  = .6 // the weight of a word's frequency in the collection; the rest is the language's
+	ofNeighbours  = .5 // the part of that weight that its neighbours have, if they are known
+	leastPassages = 20 // a smaller collection counts as one of so many passages
+	mostUnknown   = .5 // a question with a greater share of unknown words is in another language
 )
 
 // suspect is a word of a question that may be mistyped.
 type suspect struct {
-	begin, end int    // in the question
-	word       string // in lower case
-	name       bool   // it begins with a capital, and others of the question do not
-	placed     storage.Placed
+	begin, end int            // in the question
+	word       string         // in lower case
+	name       bool           // it begins with a capital letter inside a question that is not all capitals
+	placed     storage.Placed // the question before and after it; Word is empty
 }
 
-// Speller corrects misspelt words of questions to one collection.
+// Speller corrects misspelt words of questions to a collection.
 type Speller struct {
 	Run      run.Runner
-	Language func() *spelling.Language // whose words a question may have; it may return nil
+	Language func() *spelling.Language // returns the words that are never misspelt; it may return nil
 }
 
-// Correct returns a question with its misspelt words corrected, and the corrections. If looking for them fails, it
-// reports that and returns the question as it is. doubt says, for the user, what keeps the corrections from being those
-// of the whole collection; "": nothing does.
+// Correct returns a question with its misspelt words corrected, and the corrections. If the search for them fails, it
+// reports the error and returns the question as it is. doubt is a sentence for users that says what was not searched,
+// or that nothing was; "": all was.
 func (c Speller) Correct(
 	ctx context.Context,
 	view *snapshot.Pinned,
@@ -69,10 +69,11 @@ func (c Speller) Correct(
 	return out, corrections, ""
 }
 
-// correctWords returns a question with the words put right that neither the collection nor the
-// language knows, where words that they know are near enough and likelier
-// (see spelling.Typed). It returns the question as it is where there is nothing to correct. With a
-// *storage.PartialError words were counted inexactly.
+// correctWords returns a question with its misspelt words corrected, and the corrections. A word is replaced if neither
+// the collection nor the language knows it and a known word is near enough and likelier (spelling.Edits.Typed). It
+// returns the question as it is, without an error, if the view has no vocabulary, or if too many words remain unknown.
+// known returns the language or nil. With a *storage.PartialError the result is usable, and words were counted
+// inexactly.
 func correctWords(
 	ctx context.Context,
 	view *snapshot.Pinned,
@@ -133,8 +134,8 @@ func correctWords(
 	return out.String(), corrections, lacks
 }
 
-// LanguageOf returns what the vocabulary of an expert's encoder says of its language; nil where it
-// says nothing.
+// LanguageOf returns the language whose words are the whole words in the vocabulary of an expert's encoder. It returns
+// nil if x is nil or the encoder does not list them.
 func LanguageOf(x *learned.Expert) *spelling.Language {
 	if x == nil {
 		return nil
@@ -146,8 +147,9 @@ func LanguageOf(x *learned.Expert) *spelling.Language {
 	return spelling.NewLanguage(encoder.WholeWords())
 }
 
-// likeliest returns the word that a suspect was most probably meant as; "" where that is as it is. With a
-// *storage.PartialError its neighbours were counted inexactly.
+// likeliest returns the word that was most probably meant by a suspect, in lower case; "" if that is the suspect itself
+// or no word is near enough. near are the collection's words near it, passages is the size of the collection, and
+// language may be nil. With a *storage.PartialError the result is usable, and neighbours were counted inexactly.
 func (s *suspect) likeliest(
 	ctx context.Context,
 	v storage.Vocabulary,
@@ -221,8 +223,8 @@ func (s *suspect) likeliest(
 	return all[0].Word, lacks
 }
 
-// allows reports whether a candidate is near enough: short words are too near to each other for
-// more than two letters that changed places, and one that is missing.
+// allows reports whether a candidate has few enough edits (spelling.MostEdits) for a suspect of so many letters. One of
+// three letters may only have letters missing or swapped, and a name one edit.
 func (s *suspect) allows(c spelling.Candidate, letters int) bool {
 	most := spelling.MostEdits(max(letters, utf8.RuneCountInString(c.Word)))
 	if letters == leastLetters && c.Edits.Swapped == 1 {
@@ -234,8 +236,9 @@ func (s *suspect) allows(c spelling.Candidate, letters int) bool {
 	return c.Edits.Total() <= most && (letters > leastLetters || c.Edits.Added+c.Edits.Replaced == 0)
 }
 
-// suspectsOf returns the words of a question that the language does not have. Words beside
-// digits or signs, in quotes or in capitals are identifiers, and right as they are.
+// suspectsOf returns the words of a question that may be misspelt, in their order: those of leastLetters letters or
+// more that the language does not have. It leaves out identifiers: words with digits or signs (eachWord), in quotes or
+// in capitals. language may be nil.
 func suspectsOf(question string, language *spelling.Language) (suspects []suspect) {
 	loud := question == strings.ToUpper(question)
 	quoted, first := false, true
@@ -282,8 +285,9 @@ func suspectsOf(question string, language *spelling.Language) (suspects []suspec
 	return suspects
 }
 
-// eachWord yields where the words of a chunk without white space are: those of letters
-// alone, with hyphens between them and punctuation around them.
+// eachWord calls yield with the begin and end of each word of a chunk, which is a part of a text without white space.
+// Words consist of letters; hyphens separate them and punctuation may surround them. It yields nothing if the chunk has
+// digits, signs or apostrophes, other than a possessive 's.
 func eachWord(chunk string, yield func(from, to int)) {
 	from := strings.IndexFunc(chunk, unicode.IsLetter)
 	to := strings.LastIndexFunc(chunk, unicode.IsLetter)
@@ -314,7 +318,7 @@ func eachWord(chunk string, yield func(from, to int)) {
 	}
 }
 
-// inCaseOf returns a word in lower case with the capitals of another one.
+// inCaseOf returns the word meant, which is in lower case, with the capital letters of typed: all, the first, or none.
 func inCaseOf(typed, meant string) string {
 	head, size := utf8.DecodeRuneInString(typed)
 	switch {

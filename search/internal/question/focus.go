@@ -17,38 +17,34 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A question that is longer than the encoders read is mostly something else: the talk
-// before it, a log, a letter. Its vector is of the beginning, and its words are those of
-// the talk. So each of its sentences and windows is searched for, and the one that asks
-// something that the collection has an answer to is what all sources, the reader and the
-// confidence get to see.
+// A long text that asks a question consists mostly of other text: the talk before the question, a log, a letter.
+// Its vector would be of the beginning, and its words those of the talk. So each of its sentences and windows is
+// searched for, and the sources, the reader and the confidence get the one that the collection answers best.
 
-// What tells a part that is asked from talk beside its prior: the highest inner product of
-// its vector with a passage's, and the logarithm of the odds that its answer is right
-// (docs/evidence/trials.md). Of the parts that are the likeliest by the first alone, as many as
-// mostTried are answered to learn the second. Where even the lower quartile of the parts
-// is nearly as near as the nearest, at least by nearThroughout, there is no talk among
-// them, and the question is asked as a whole.
+// A part of a long question is scored by its prior (priorOf), plus weighNear times the highest inner product of its
+// vector with a passage's, plus weighSure times the log-odds that its answer is right (docs/evidence/trials.md). Only
+// the mostTried best parts by the first two are answered for the third. If the lower quartile of the inner products is
+// at least nearThroughout times the highest one, the text is on one topic, and it is asked as a whole.
 const (
 	weighNear      = 17
 	weighSure      = .8
 	nearThroughout = .78
 	mostTried      = 12
-	manyParts      = 4
-	focusAtOnce    = 8 // encodings
-	shareOfFocus   = 2 // of a request's time: a half
+	manyParts      = 4 // a text of so many sentences and lines is searched for its question
+	focusAtOnce    = 8 // encodings that run at the same time
+	shareOfFocus   = 2 // the request's remaining time is divided by it
 )
 
-// Focuser finds what is asked in texts that are longer than the encoders read.
+// Focuser finds the question in texts that are long or have several sentences.
 type Focuser struct {
 	Panel *sources.Panel
-	// confidence returns the confidence of the answer that a text has as a question of the inquiry; known is false if
-	// there is no such confidence.
+	// Confidence returns the confidence of the answer to a text in the place of the inquiry's question. known is false
+	// if there is no such confidence.
 	Confidence func(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) (sure float64, known bool)
 }
 
-// Focus returns what is asked by a text: all of it, or the part that asks of one that is too long for an encoder or has
-// at least manyParts sentences and lines, as a mail has.
+// Focus returns the part of a text that asks something, if an encoder that is asked cannot read the whole text or if it
+// has at least manyParts sentences and lines, as a mail has; otherwise the text. It takes at most half of ctx's time.
 func (c Focuser) Focus(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) string {
 	if !c.tooLong(q, text) && len(partsOf(text, c.fitsEncoders)) < manyParts {
 		return text
@@ -58,7 +54,8 @@ func (c Focuser) Focus(ctx context.Context, q *sources.Inquiry, view *snapshot.P
 	return c.findQuestion(within, q, view, text)
 }
 
-// Within returns a context for finding out what is asked: it ends when half of the time is over that ctx has.
+// Within returns a context that ends after half of ctx's remaining time, for work before the sources are asked. The
+// caller has to call the function.
 func Within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
 		return context.WithTimeout(ctx, time.Until(end)/shareOfFocus)
@@ -66,8 +63,8 @@ func Within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(ctx)
 }
 
-// Join returns a question behind as many of the messages before it as the encoders read with it, the last one next to
-// it; "" if they read none.
+// Join returns a question with earlier messages before it, separated by spaces: the last ones, as many as all encoders
+// can read with the question. It returns "" if not even one fits.
 func (c Focuser) Join(before []string, question string) string {
 	joined := question
 	for _, earlier := range slices.Backward(before) {
@@ -83,7 +80,8 @@ func (c Focuser) Join(before []string, question string) string {
 	return joined
 }
 
-// findQuestion returns the part of a text that is asked: all of one that is on one topic throughout.
+// findQuestion returns the part of a text that asks something, or the text itself if it has only one part or is on one
+// topic throughout.
 func (c Focuser) findQuestion(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) string {
 	units := unitsOf(text, c.fitsEncoders)
 	if len(units) < 2 {
@@ -113,16 +111,15 @@ func (c Focuser) findQuestion(ctx context.Context, q *sources.Inquiry, view *sna
 	return units[best].Text
 }
 
-// isUniform reports whether all parts of a question are about as near to passages, but for
-// less than a quarter of them: whether it is on one topic throughout. Where all are equally
-// near, that tells nothing.
+// isUniform reports whether at least three quarters of the parts of a text are about as near to a passage as the
+// nearest part, so that the text is on one topic. It returns false if all are equally near, which tells nothing.
 func isUniform(near []float64) bool {
 	sorted := slices.Sorted(slices.Values(near))
 	highest := sorted[len(sorted)-1]
 	return highest > sorted[0] && sorted[len(sorted)/4] >= nearThroughout*highest
 }
 
-// tooLong reports whether an encoder that is asked reads only the beginning of a text.
+// tooLong reports whether one of the encoders that the inquiry asks reads only the beginning of a text.
 func (c Focuser) tooLong(q *sources.Inquiry, text string) bool {
 	return slices.ContainsFunc(q.Wanted, func(at int) bool {
 		x := c.Panel.ExpertOf(at)
@@ -134,7 +131,7 @@ func (c Focuser) tooLong(q *sources.Inquiry, text string) bool {
 	})
 }
 
-// fitsEncoders reports whether all encoders read a whole text as a question.
+// fitsEncoders reports whether all encoders of the panel can read a text as a question to its end.
 func (c Focuser) fitsEncoders(text string) bool {
 	for at := range c.Panel.Sources {
 		if x := c.Panel.ExpertOf(at); x != nil {
@@ -146,8 +143,9 @@ func (c Focuser) fitsEncoders(text string) bool {
 	return true
 }
 
-// nearness returns the highest inner product of each unit with a passage, by the base or the
-// first expert that is no specialist; zeros where there is none or it fails.
+// nearness returns, for each unit, the highest inner product of its vector with a passage's, as of unit vectors, times
+// the share of the unit that the encoder can read. The vectors are the base's, or the first generalist's. It returns
+// zeros if there is no such expert or if encoding or searching fails.
 func (c Focuser) nearness(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, units []unit) []float64 {
 	near := make([]float64, len(units))
 	x := c.Panel.Generalist

@@ -11,11 +11,12 @@ import (
 	"example.org/conclave/search/learned"
 )
 
-// ShareOfRewriting is which part of a generator's time it may take to rewrite.
+// ShareOfRewriting divides a generator's time: rewriting a message may take the fourth part.
 const ShareOfRewriting = 4
 
-// Rewrite returns a question that stands alone, of the last message of a conversation and those before it. The
-// question has at most so many bytes, and the model as long as within.
+// Rewrite lets a model rewrite the last message of a conversation as a question that stands alone, and returns the
+// question with single spaces. before are the messages before it, oldest first. It fails if the model does, needs
+// longer than within, or gives an empty question or one of more than so many bytes.
 func Rewrite(
 	ctx context.Context,
 	model learned.Rewriter,

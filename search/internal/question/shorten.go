@@ -8,12 +8,11 @@ import (
 	"example.org/conclave/internal/granules"
 )
 
-// leastParts is into how many parts a text is cut at least, of which Shorten chooses: none may have more than this
-// share of the bytes that are allowed.
+// leastParts divides the bytes that Shorten may return: no part among which it chooses has more than this share.
 const leastParts = 16
 
-// Shorten returns the sentences of a text that look most like what is asked, in their order, with spaces between them,
-// of at most so many bytes together; the text itself if it has no more.
+// Shorten returns a text of at most so many bytes: the sentences that look most like a question (priorOf), in their
+// order, separated by spaces. It returns a text that is short enough as it is.
 func Shorten(text string, bytes int) string {
 	if len(text) <= bytes {
 		return text

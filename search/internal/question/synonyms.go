@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// AddSynonyms returns a question for the words' index: with what its words stand for behind it, and which
-// were used. What the question has already is not added.
+// AddSynonyms returns a question followed by the synonyms of its words, for the word index, and which synonyms were
+// added for which word. It adds none that the question has already, and at most ask.MostSynonyms.
 func AddSynonyms(question string, list []ask.Synonyms) (words string, used []reply.Expansion) {
 	if len(list) == 0 {
 		return question, nil

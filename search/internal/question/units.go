@@ -8,24 +8,23 @@ import (
 	"example.org/conclave/internal/granules"
 )
 
-// unit is a part of a long question that may be what is asked: a sentence, a line, or some
-// that follow each other.
+// unit is a part of a long question that may be what is asked: a sentence, a line, or a window of several that follow
+// each other.
 type unit struct {
 	Text  string
-	prior float64 // how much it looks like what is asked, whatever the collection has
+	prior float64 // the log-odds that it is the question, by its form and place alone (priorOf)
 }
 
-// A long question is cut into at most mostUnits sentences, of which short ones are joined
-// to the next, and into as many windows as they fill.
+// A long question is cut into at most mostUnits sentences, of which those of fewer than leastWords words are joined to
+// the next, and into windows of several sentences.
 const (
 	mostUnits  = 128
 	leastWords = 3
 )
 
-// How much a part of a long question looks like what is asked, as logarithms of odds,
-// fitted on the transcripts of research/bench/transcripts (docs/evidence/trials.md): what ends a question
-// and what names an error stand out, and what is wanted is said at the end or at the
-// beginning more often than between.
+// The log-odds that a part of a long question is what is asked, fitted on the transcripts of
+// research/bench/transcripts (docs/evidence/trials.md): for a question mark, for the name of an error, and for the last
+// and the first parts, where people more often say what they want than in between.
 const (
 	priorAsks  = 3.5
 	priorError = 2
@@ -36,14 +35,14 @@ var (
 	priorFromStart = []float64{2.25, .75}
 )
 
-// questionMarks are those of all scripts that have one of their own.
+// questionMarks are the question marks of all scripts.
 const questionMarks = "?？؟՞;፧⁇⁈"
 
 // namesError matches a line that says what failed, such as the last of a traceback.
 var namesError = regexp.MustCompile(`(?i)\b\w*(error|exception|fatal|panic)\b|\bERR!`)
 
-// unitsOf cuts a question into units that fit. They are in the order of the question, the
-// windows of several behind the sentences.
+// unitsOf cuts a long question into units for which fits returns true: sentences and lines in their order (partsOf),
+// followed by windows of several.
 func unitsOf(question string, fits func(string) bool) []unit {
 	parts := partsOf(question, fits)
 	units := make([]unit, len(parts))
@@ -53,7 +52,8 @@ func unitsOf(question string, fits func(string) bool) []unit {
 	return append(units, windowsOf(units, fits)...)
 }
 
-// partsOf cuts a question into sentences and lines that fit, at most mostUnits, of which short ones are joined.
+// partsOf cuts a text into at most mostUnits sentences and lines for which fits returns true, in their order. Short
+// ones are joined to the next. Of too many it keeps the first and, more of them, the last.
 func partsOf(question string, fits func(string) bool) []string {
 	var parts []string
 	for line := range strings.Lines(question) {
@@ -77,7 +77,8 @@ func partsOf(question string, fits func(string) bool) []string {
 	return parts
 }
 
-// cutToFit cuts a sentence at spaces into parts that fit, as equal as may be.
+// cutToFit cuts a sentence at spaces into parts of about equal length that fit. It returns the sentence as it is if
+// single words do not fit.
 func cutToFit(sentence string, fits func(string) bool) []string {
 	words := strings.Fields(sentence)
 	for n := 1; n < len(words); n++ {
@@ -96,8 +97,7 @@ func cutToFit(sentence string, fits func(string) bool) []string {
 	return []string{sentence} // a word that does not fit is read as far as it does
 }
 
-// joinShort joins parts of fewer words to the next, or else to the one before, where both
-// fit together.
+// joinShort joins each part of fewer than so many words to the part after it, if both together fit.
 func joinShort(parts []string, words int, fits func(string) bool) (out []string) {
 	for _, part := range parts {
 		if n := len(out); n > 0 && len(strings.Fields(out[n-1])) < words {
@@ -111,7 +111,8 @@ func joinShort(parts []string, words int, fits func(string) bool) (out []string)
 	return out
 }
 
-// priorOf returns the prior of a sentence with so many before and behind it.
+// priorOf returns the prior of a sentence: the log-odds that it is the question, by its punctuation and by how many
+// sentences stand before and behind it.
 func priorOf(text string, before, behind int) (prior float64) {
 	if behind < len(priorFromEnd) {
 		prior = priorFromEnd[behind]
@@ -128,7 +129,8 @@ func priorOf(text string, before, behind int) (prior float64) {
 	return prior
 }
 
-// windowsOf returns windows of several sentences, one behind the other.
+// windowsOf joins neighbouring sentences into the longest texts that fit, which do not overlap, and returns those of
+// more than one sentence. The prior of a window is the highest of its sentences.
 func windowsOf(sentences []unit, fits func(string) bool) (windows []unit) {
 	var open unit
 	of := 0
