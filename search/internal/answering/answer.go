@@ -1,6 +1,7 @@
-// Package answering makes an answer of what the sources found. Findings become Candidates, with a score of every source
-// for each passage, Candidates a Ranking by each method, and a Ranking an Answer, which models may rerank, mark the
-// words in that answer, and write from. Each of the three has the one before it.
+// Package answering makes an answer of what the sources found, in three steps. Findings become Candidates: every
+// passage found, with a score of each source. Candidates become a Ranking for each method. A Ranking becomes an Answer:
+// it is cut to a page, models may rerank it and mark the words that answer, and a generator may write a text from it.
+// Each of the three embeds the one before it.
 package answering
 
 import (
@@ -12,29 +13,29 @@ import (
 // Ranking is the candidates in the order of each method of the plan.
 type Ranking struct {
 	*Candidates
-	Rankings []fusion.Ranking                  // of each method
+	Rankings []fusion.Ranking                  // one for each of Plan.Methods
 	Asked    string                            // the question as models that read passages get it
-	Credits  map[Credited][]reply.Contribution // what is no source's contribution to the rankings
-	Keyless  error                             // what the first passage holds of the question's keys could not be read
+	Credits  map[Credited][]reply.Contribution // contributions that are not a source's, such as a reranker's
+	Keyless  error                             // why the keys of a passage could not be looked up; nil: they were
 }
 
-// Answer is a ranking that was cut to the page that is answered, and what models said of its passages.
+// Answer is a ranking that was cut to a page, with what models said of its passages.
 type Answer struct {
 	*Ranking
-	ToRead   []fusion.Item    // what a reader reads
-	Extracts []reply.Extract  // what it marked
-	Unread   int              // passages that it read the beginning of alone
-	Misnamed bool             // the question names what the first passages do not
-	Notes    []string         // of a reranker
-	Room     int              // bytes that the response takes in memory while it is made
-	read     []corpus.Passage // that the reader read
-	heads    [][]fusion.Item  // the first comparedNames passages of each ranking, whichever are answered
-	byReader bool             // the reader said whether there is an answer
-	bytes    int              // of the response, about
+	ToRead   []fusion.Item    // the passages that a reader or a generator reads
+	Extracts []reply.Extract  // the answers that the reader marked
+	Unread   int              // the number of passages of which the reader read only the beginning
+	Misnamed bool             // the question has a name that the passages behind the answer lack (Doubt)
+	Notes    []string         // for users, of a reranker or a reader
+	Room     int              // the bytes that the response takes in memory while it is made
+	read     []corpus.Passage // the passages that the reader has read
+	heads    [][]fusion.Item  // the first comparedNames passages of each ranking, before it was cut to a page
+	byReader bool             // Answerable of the first ranking is the reader's
+	bytes    int              // the estimated size of the response
 }
 
-// NewAnswer returns the answer of a ranking, before any model has read its passages. It cuts each ranking to the page
-// that is answered, and computes the memory that the response takes (CutToLimits), whose error it returns.
+// NewAnswer returns the answer of a ranking before any model has read its passages. It cuts each ranking to the page
+// and computes the memory that the response takes, and returns the error of CutToLimits.
 func NewAnswer(r *Ranking) (*Answer, error) {
 	a := &Answer{Ranking: r}
 	return a, a.CutToLimits()

@@ -14,17 +14,21 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// commonWord is the rarity (Key.Rarity) below which a word alone does not say which of the passages that have it is
-// meant: of 360 passages thirty have such a word, and of 3,600 a hundred and forty.
+// commonWord is the rarity (fusion.Key.Rarity) below which a word is common: thirty of 360 passages have such a word,
+// or 140 of 3,600. A question of one common word does not say which of them is meant.
 const commonWord = .4
 
-// longestPlural is how many letters more a form of a short word has, as foxes.
+// longestPlural is the number of letters that the plural of a word of up to leastShared letters may add: two in foxes.
 const longestPlural = 2
 
-// asksNothing returns a note where a question is none to the passages, such as "thank you" and "how many documents are
-// there", or does not say what it is about: its words are such as "where is it" has, or it is a year, or one word that
-// many passages have, and the title of the first one has not; "" for other questions, and for one that earlier ones say
-// more of.
+// asksNothing returns a note for users if passages cannot answer the question as it is asked; "" if they can. That is
+// so if
+//
+//  1. it greets, thanks, or asks about the collection itself ("how many documents are there");
+//  2. it has only function words ("where is it");
+//  3. it is a single common word or a short number, and the first passage has it in no title or heading.
+//
+// In a conversation only the first applies. first is the ranking. If the first passage cannot be read, it returns "".
 func (a *Answer) asksNothing(ctx context.Context, first []fusion.Item) string {
 	if talk.Classify(a.Found.Inquiry.Question, len(a.Found.Inquiry.Before) > 0) != talk.Question {
 		return "this greets, thanks, or asks about the collection itself: passages do not answer it"
@@ -71,7 +75,7 @@ func (a *Answer) asksNothing(ctx context.Context, first []fusion.Item) string {
 	return "many passages have this word, and it does not say alone what is asked"
 }
 
-// fewDigits is up to how many digits a number has that texts have by the way, as a year or an amount.
+// fewDigits is the greatest number of digits of a number that says nothing alone, such as a year or an amount.
 const fewDigits = 4
 
 // IsNumber reports whether a word is a number of at most fewDigits digits, without letters.
@@ -88,7 +92,7 @@ func IsNumber(word string) bool {
 	return digits > 0 && digits <= fewDigits
 }
 
-// titleOf returns the title of the document of a place; "" where it has none.
+// titleOf returns the title of the document of a place; "" if it has none.
 func titleOf(p reply.Place) string {
 	if p.Document == nil {
 		return ""
@@ -96,7 +100,7 @@ func titleOf(p reply.Place) string {
 	return p.Document.Title
 }
 
-// Heads reports whether a title has a word or an inflected form of it.
+// Heads reports whether a title has a word, or a form of it with another ending. Words with digits have no other form.
 func Heads(word, title string) bool {
 	word = strings.ToLower(word)
 	least := max(leastShared, (utf8.RuneCountInString(word)+1)/2)

@@ -10,10 +10,10 @@ import (
 	"example.org/conclave/search/internal/run"
 )
 
-// ofGroups returns the passages of a ranking that its page of groups needs, in the ranking's order: of each document on
-// the page the first passages. within is how many of the first passages a reranker may still move; with within above 0
-// it also returns these passages, the first ones of their documents, and the documents before the page. It fails if the
-// ids of the passages cannot be read.
+// ofGroups returns the passages of a ranking that a page of groups (documents) needs, in the ranking's order: the first
+// GroupSize passages of each document on the page. A reranker may still move the first within passages: with within
+// above 0 it also returns these, passages of their documents, and of the documents before the page. It fails if the ids
+// of the passages cannot be read.
 func (a *Answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error) {
 	ordinals := make([]rank.Ordinal, len(items))
 	for i, item := range items {
@@ -45,8 +45,8 @@ func (a *Answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error
 	return kept, nil
 }
 
-// GroupOf returns the key of the document of a passage, by the collection and the id of the passage. A passage of no
-// document has a key of its own.
+// GroupOf returns a key that the passages of one document share, made of the collection and the passage's id. A passage
+// without a document has a key of its own.
 func GroupOf(collection, passage string) string {
 	if document, _, ok := corpus.SplitPassageID(passage); ok {
 		return collection + "/" + document + "#"
@@ -115,7 +115,8 @@ func (a *Answer) CutToLimits() error {
 	return a.Grow(0)
 }
 
-// cut leaves of a ranking what is answered, and of the first passages those that are read.
+// cut reduces a ranking to the page that is answered, from Plan.Offset to Plan.K or the same of groups. Before, it sets
+// a.ToRead to the first passages that a reader or a generator reads. It fails if ids cannot be read (ofGroups).
 func (a *Answer) cut(r *fusion.Ranking) error {
 	if a.Plan.GroupBy != "" {
 		var err error
@@ -135,8 +136,8 @@ func (a *Answer) cut(r *fusion.Ranking) error {
 	return nil
 }
 
-// cutForReranking leaves of a ranking what may be answered or read once its first passages were
-// reranked, and those.
+// cutForReranking reduces a ranking to the passages that a reranker scores and those that may be on the page or read
+// afterwards. Rerank calls cut then. It fails if ids cannot be read (ofGroups).
 func (a *Answer) cutForReranking(r *fusion.Ranking) (err error) {
 	within := a.Plan.Window(len(r.Items))
 	if a.Plan.GroupBy != "" {
@@ -147,7 +148,7 @@ func (a *Answer) cutForReranking(r *fusion.Ranking) (err error) {
 	return nil
 }
 
-// Grow adds bytes to the size of the answer. It returns a *fault.Error of kind Invalid if that exceeds
+// Grow adds to the size of the answer. It returns a *fault.Error of kind Invalid if the size then exceeds
 // Rules.AnswerBytes.
 func (a *Answer) Grow(by int) error {
 	a.bytes += by
@@ -169,9 +170,8 @@ func (a *Answer) Grow(by int) error {
 	}
 }
 
-// What the parts of an answer take beside the passages' own bytes, about, as
-// JSON: a result's id, rank and score; a source's contribution to it; a term of
-// its explanation; a highlight.
+// Estimated bytes of the parts of an answer as JSON, without the passages' texts: a result's id, rank and score; a
+// source's contribution to it; a term of its explanation; a highlight.
 const (
 	ResultBytes       = 128
 	contributionBytes = 160
@@ -179,13 +179,13 @@ const (
 	HighlightBytes    = 96
 )
 
-// Copies is how often the bytes of an answer are in memory at once, at the most: as
-// texts, and as JSON in a buffer that doubles and in one of its length.
+// Copies is how many times the bytes of an answer are in memory at once, at the most: as texts, as JSON in a buffer
+// that doubles (which counts twice), and as JSON in a buffer of its length.
 const Copies = 4
 
-// MetadataGrows is how much larger an object of metadata is in memory than these
-// copies of it, for the smallest keys and values; MetadataSmall is what as many as
-// there may be of those take as JSON.
+// MetadataGrows is how many times its JSON an object of metadata takes in memory, in addition to Copies, if its keys
+// and values are of the smallest. MetadataSmall is the JSON's greatest size for which that is so: there is a limit to
+// the number of keys.
 const (
 	MetadataGrows = 3
 	MetadataSmall = 2 << 10

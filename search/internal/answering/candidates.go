@@ -16,24 +16,24 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Candidates are the passages that the sources of a plan found, in a table with a score of each source. One goroutine
-// uses them; call Done at the end.
+// Candidates are the passages that the sources of a plan found, in a table with a score of each source. They are for
+// one goroutine; call Done at the end.
 type Candidates struct {
 	Rules    *Rules
 	Plan     *plan.Plan
 	Found    *sources.Findings
-	Findings []sources.Finding       // of the plan's sources: a part of what was found
+	Findings []sources.Finding       // those of Found that the plan's sources made
 	Table    *fusion.Candidates      // one column for each finding
-	Known    []float32               // the question by the reference; nil: nobody asked for it, or it cannot be had
+	Known    []float32               // the reference's vector of the question; nil: not needed, or it failed
 	Degraded []reply.Missing         // what could not be asked or read so far
-	seen     []fusion.Observed       // of the sources that answered, once a gate asks
-	untied   error                   // an id could not be read that decides between equal scores
-	gone     func(rank.Ordinal) bool // which passages the request goes without; nil: none
-	others   []rank.Ordinal          // candidates of the same question asked otherwise
+	seen     []fusion.Observed       // what Observe returned; nil: it was not called
+	untied   error                   // why the ids that decide between equal scores could not be read; nil: they were
+	gone     func(rank.Ordinal) bool // reports whether the request excludes a passage (withhold); nil: none
+	others   []rank.Ordinal          // passages to score that only the other question found (BehindEarlier)
 }
 
-// NewCandidates returns the candidates among the findings of a plan's sources, without a table yet (Rank). found is
-// what the findings are a part of. Call Done at their end.
+// NewCandidates returns the candidates of a plan by the findings of its sources; Rank fills in the table. findings are
+// a part of found.All. Call Done at the end.
 func NewCandidates(r *Rules, by *plan.Plan, found *sources.Findings, findings []sources.Finding) *Candidates {
 	return &Candidates{Rules: r, Plan: by, Found: found, Findings: findings, Table: r.Tables.Get().(*fusion.Candidates)}
 }
@@ -51,14 +51,15 @@ func (c *Candidates) Rank(ctx context.Context) (*Ranking, error) {
 	return r, c.Step(ctx, run.StageFuse, r.fuse)
 }
 
-// Done gives the table of candidates back for other requests. Neither the candidates nor a ranking or an answer of them
-// may be used afterwards.
+// Done returns the table of candidates to the pool. Neither the candidates nor their ranking or answer may be used
+// afterwards.
 func (c *Candidates) Done() {
 	c.Table.OrderTies(nil) // the view is this request's
 	c.Rules.Tables.Put(c.Table)
 }
 
-// Step runs one step of the answer, turns a panic in it into an error, and reports how long it took if it succeeded.
+// Step calls do, reports its time as that of a stage if it succeeds, and returns its error. A panic in do becomes an
+// error.
 func (c *Candidates) Step(ctx context.Context, stage string, do func(context.Context) error) error {
 	began := time.Now()
 	if err := run.Guard(func() error { return do(ctx) }); err != nil {
@@ -68,8 +69,8 @@ func (c *Candidates) Step(ctx context.Context, stage string, do func(context.Con
 	return nil
 }
 
-// Texts reads the passages of items of a ranking. It leaves out those that were deleted since they were found, and
-// returns the items and the passages that remain, in their order.
+// Texts reads the passages of items of a ranking. It returns the items and their passages, in the items' order, without
+// those that were deleted since they were found.
 func (c *Candidates) Texts(
 	ctx context.Context,
 	items []fusion.Item,

@@ -13,10 +13,10 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Complete makes the table of candidates, lets sources that follow score them, and
-// fills in the true scores of what a source did not return where a method will use
-// them. A source whose true scores cannot be had is completed by its lowest score,
-// which the origin of its contributions and a note under Degraded say.
+// Complete fills the table of candidates. It lets sources that follow (late interaction) score all candidates, and
+// reads the exact scores of passages that a source did not return, if a method uses them. If a source cannot give its
+// exact scores, its lowest score stands in for them, and a note under Degraded says so. It fails if ctx ends or the
+// store cannot fetch the scores.
 func (c *Candidates) Complete(ctx context.Context) error {
 	for _, f := range c.Findings {
 		if f.Status == reply.StatusOK && f.Lacks != nil {
@@ -89,7 +89,8 @@ func (c *Candidates) Complete(ctx context.Context) error {
 	return nil
 }
 
-// tabulate makes the table of candidates of what was found.
+// tabulate fills the table with the hits of all findings and with c.others. Equal scores will be ordered by the
+// passages' ids; c.untied is set if they cannot be read. It fails if a finding's hits are invalid.
 func (c *Candidates) tabulate() error {
 	lists := make([][]rank.Hit, len(c.Findings))
 	for i, f := range c.Findings {
@@ -107,8 +108,8 @@ func (c *Candidates) tabulate() error {
 	return nil
 }
 
-// follow lets a source score all candidates. When it fails, it is left out like one
-// that did not answer.
+// follow lets a source that has no hits of its own score all candidates, which become its column. If that fails, the
+// finding gets the status failed, like that of a source that did not answer. scores has room for all candidates.
 func (c *Candidates) follow(ctx context.Context, column int, candidates []rank.Ordinal, scores []float32) {
 	f := &c.Findings[column]
 	f.Cause = run.Guard(func() error {

@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// ContributionOf returns the contribution of a source to a fused score. It points into part, and rounds the score
-// there.
+// ContributionOf returns the contribution of a source to a fused score. The result points to part's score and rank; the
+// score in part is rounded.
 func ContributionOf(source string, part *fusion.Part) reply.Contribution {
 	c := reply.Contribution{
 		Source: source, Origin: part.Origin.String(),
@@ -32,7 +32,8 @@ type Credited struct {
 	Passage rank.Ordinal
 }
 
-// Credit adds a contribution that is not a source's, such as a reader's, to those of a passage in a ranking.
+// Credit records a contribution to a passage's score that is not a source's, such as a reader's. ranking is an index of
+// r.Rankings. It does not change the score.
 func (r *Ranking) Credit(ranking int, passage rank.Ordinal, c reply.Contribution) {
 	if r.Credits == nil {
 		r.Credits = map[Credited][]reply.Contribution{}
@@ -41,9 +42,9 @@ func (r *Ranking) Credit(ranking int, passage rank.Ordinal, c reply.Contribution
 	r.Credits[at] = append(r.Credits[at], c)
 }
 
-// raise returns items, in their order, with what a model said of each added to their scores, times
-// a weight. A contribution is how far what is said lies above the least, so that none
-// falls behind what was not scored.
+// raise returns a copy of items with weight times a model's score added to each, and credits that contribution to the
+// model (source) in the first ranking. A contribution is how far the model's score in said lies above the lowest one,
+// so that it is never negative and no item falls behind those that the model did not score. said must not be empty.
 func (r *Ranking) raise(items []fusion.Item, said []float64, weight float64, source, origin string) []fusion.Item {
 	raised := slices.Clone(items)
 	least := slices.Min(said)

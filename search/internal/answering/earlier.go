@@ -15,16 +15,18 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-const earlierWords = 4 // for so many words of the message, both scores count alike
+// earlierWords divided by the number of words of a message is earlierWeight.
+const earlierWords = 4
 
-// earlierWeight returns what the fused scores of a message behind the earlier ones are multiplied by.
+// earlierWeight returns the weight of the scores of a message together with the earlier ones, next to 1 for those of
+// the message alone: earlierMost, and less for a message of many words.
 func earlierWeight(message string) float64 {
 	return min(earlierMost, earlierWords/float64(max(len(strings.Fields(message)), 1)))
 }
 
-// BehindEarlier returns the candidates of the question asked together with the messages before it, which are to be
-// ranked too. Each of the two gets the passages that the other's sources found. It returns nil if
-// earlier is nil, or if no source answered; then a note under Degraded says so.
+// BehindEarlier returns the candidates of the question asked together with the messages before it (earlier), which are
+// to be ranked too. Both candidates then score the passages of either. It returns nil if earlier is nil, or if no
+// source answered; in that case it adds a note to Degraded. Call Done on the result.
 func (c *Candidates) BehindEarlier(ctx context.Context, earlier *sources.Findings) *Candidates {
 	if earlier == nil {
 		return nil
@@ -44,7 +46,7 @@ func (c *Candidates) BehindEarlier(ctx context.Context, earlier *sources.Finding
 	return behind
 }
 
-// foundBy returns the passages that were found, ascending, each once.
+// foundBy returns the ordinals of all hits, ascending, each once; not nil.
 func foundBy(findings []sources.Finding) []rank.Ordinal {
 	all := []rank.Ordinal{}
 	for _, f := range findings {
@@ -56,15 +58,15 @@ func foundBy(findings []sources.Finding) []rank.Ordinal {
 	return slices.Compact(all)
 }
 
-// Topic is what a conversation is about: where the passage is of that answers what was said last. The zero Topic is of
-// a conversation that nothing answers.
+// Topic is what a conversation is about: the document of the passage that answered the last message. The zero Topic
+// means that nothing answered yet.
 type Topic struct {
-	Title string // of the passage, with its document's and its headings
-	Group string // of its document (GroupOf); "": it is of none
+	Title string // the title of the passage
+	Group string // the key of its document (GroupOf); "": it has none
 }
 
-// Topic returns where the first passage of the answer is of. It returns before if there is none, or if the collection
-// may not answer the question.
+// Topic returns the topic of the answer's first passage. It returns before if there is no passage or the verdict is not
+// VerdictFound. It fails if the passage cannot be read.
 func (a *Answer) Topic(ctx context.Context, before Topic) (Topic, error) {
 	if len(a.Rankings) == 0 || len(a.Rankings[0].Items) == 0 {
 		return before, nil
@@ -84,10 +86,11 @@ func (a *Answer) Topic(ctx context.Context, before Topic) (Topic, error) {
 	return topic, nil
 }
 
-// AddEarlier adds to the score of each passage how far its score in behind lies above the lowest one there, times a
-// weight, and more to those of the document that the conversation is about. The confidence becomes that of the question
-// that ranks the first passage first: if both do, the higher one, if neither does, the lower one. A reranker gets the
-// question whose confidence it is. It fails if the passages' ids cannot be read.
+// AddEarlier adds to the score of each passage, times a weight (earlierWeight), how far its score in behind lies above
+// the lowest one there, and more to passages of the document that the conversation is about. behind is the ranking of
+// the question together with the messages before it. The confidence becomes that of the question whose ranking the
+// first passage leads: of both, the higher one; of neither, the lower one (FollowsEarlier). r.Asked becomes the
+// question whose confidence it is. Notes of behind.Degraded are added. It fails if the passages' ids cannot be read.
 func (r *Ranking) AddEarlier(behind *Ranking, about Topic) error {
 	weight := earlierWeight(r.Found.Inquiry.Question)
 	for i := range r.Rankings {
@@ -151,7 +154,7 @@ func (r *Ranking) AddEarlier(behind *Ranking, about Topic) error {
 	return nil
 }
 
-// inTopic says of each item whether its passage is of the document that a conversation is about.
+// inTopic returns, for each item, whether its passage is of the topic's document. It fails if ids cannot be read.
 func (r *Ranking) inTopic(items []fusion.Item, about Topic) ([]bool, error) {
 	in := make([]bool, len(items))
 	if about.Group == "" {
@@ -171,8 +174,9 @@ func (r *Ranking) inTopic(items []fusion.Item, about Topic) ([]bool, error) {
 	return in, nil
 }
 
-// AnswerableBehind returns the chance that the last message is answered: the one of the message alone, raised by the
-// one together with the messages before it. nil if the first is nil.
+// AnswerableBehind returns the chance that the collection answers the last message: the chance of the message alone,
+// raised if together with the messages before it (behind) the chance is above one half. It returns alone if either is
+// nil.
 func AnswerableBehind(alone, behind *float64) *float64 {
 	if alone == nil || behind == nil {
 		return alone
@@ -181,9 +185,9 @@ func AnswerableBehind(alone, behind *float64) *float64 {
 	return run.Ptr(1 / (1 + math.Exp(-odds)))
 }
 
-// FollowsEarlier reports whether the confidence of the question with the messages before it counts. alone and behind
-// say whether the first passage is also the first one of the message alone and of both together; sure and surer are
-// the two confidences, which may be nil.
+// FollowsEarlier reports whether the confidence of the question with the messages before it counts, rather than that of
+// the message alone. alone and behind say whether the first passage also leads the ranking of the message alone and
+// that of both together. sure and surer are the two confidences; nil is lower than any.
 func FollowsEarlier(alone, behind bool, sure, surer *float64) bool {
 	if alone != behind {
 		return behind
@@ -201,13 +205,12 @@ func FollowsEarlier(alone, behind bool, sure, surer *float64) bool {
 	return other < own
 }
 
-// A message that lacks what was said before it ("and for children?") is asked twice: by itself, and with the title of
-// what the conversation is about. Each passage has both fused scores, whatever question found it, and those of the same
-// document have more. This counts the less the more words the message has of its own: one that stands alone leads by
-// itself where the talk has moved on to something else (docs/evidence/trials.md).
+// A message of a conversation may depend on those before it ("and for children?"), so it is asked twice: by itself, and
+// with the title of the conversation's topic. A passage's score is the sum of both fused scores, the second times
+// earlierWeight, with an addition for the topic's document. Messages of many words weigh the second less: they are more
+// often about something new (docs/evidence/trials.md).
 const (
-	earlierMost = .7 // but the second no more than this
-
+	earlierMost = .7 // the greatest weight of the second score
 	// sameDocument is what the document of the conversation adds, as a share of how far the first spreadOver passages
 	// of the message by itself lie apart.
 	sameDocument = .7

@@ -13,7 +13,9 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// fuse ranks the candidates by every method.
+// fuse ranks the candidates by every method of the plan and appends the results to r.Rankings. A ranking has as many
+// passages as the page, the models and the comparison of names need. Confidences are nil if the question's keys could
+// not be looked up. It fails if ctx ends, a method cannot rank, or passages or ids cannot be read.
 func (r *Ranking) fuse(ctx context.Context) error {
 	for _, m := range r.Plan.Methods {
 		if err := ctx.Err(); err != nil {
@@ -57,8 +59,8 @@ func (r *Ranking) fuse(ctx context.Context) error {
 	return r.untied
 }
 
-// CapByVerdict lowers the confidences of a ranking to its chance that the collection answers, if that means
-// VerdictNotFound. It does nothing if the ranking has no such chance or by is nil.
+// CapByVerdict lowers the confidences of a ranking to its chance that the collection answers, if the verdict on that
+// chance is VerdictNotFound. It changes nothing if the chance or by is nil.
 func CapByVerdict(r *fusion.Ranking, by *learned.Answerability) {
 	if r.Answerable == nil || by == nil || by.Of(*r.Answerable) != reply.VerdictNotFound {
 		return
@@ -70,7 +72,7 @@ func CapByVerdict(r *fusion.Ranking, by *learned.Answerability) {
 	}
 }
 
-// settings returns what the line-up and the request decide.
+// settings returns the settings for all methods: the line-up's calibration and what the request sets.
 func (c *Candidates) settings() fusion.Settings {
 	d := c.Rules
 	s := fusion.Settings{
@@ -94,7 +96,7 @@ func (c *Candidates) settings() fusion.Settings {
 	return s
 }
 
-// Observe returns what the gate reads of each source that answered. It is computed once for an answer.
+// Observe returns what the gate reads of each source that answered. It computes that in the first call only.
 func (c *Candidates) Observe(ctx context.Context) []fusion.Observed {
 	if c.seen == nil {
 		c.seen = c.Observed(ctx, c.Found.Panel.Familiarities(c.Known), c.Rules.judges())
@@ -102,8 +104,8 @@ func (c *Candidates) Observe(ctx context.Context) []fusion.Observed {
 	return c.seen
 }
 
-// Observed returns what methods read of each source that answered; phrases only beside words. random says whether the
-// sources' scores of a sample of passages are added.
+// Observed returns what methods read of each source that answered, with its column in the table. Phrases are left out
+// if words did not answer. random adds the sources' scores of a random sample of passages.
 func (c *Candidates) Observed(ctx context.Context, q *sources.Familiarities, random bool) []fusion.Observed {
 	all := make([]fusion.Observed, 0, len(c.Findings))
 	words := false
@@ -130,8 +132,9 @@ func (c *Candidates) Observed(ctx context.Context, q *sources.Familiarities, ran
 	return all
 }
 
-// EncodeReference encodes the question by the panel's reference if a method weighs by familiarity and no source has
-// done so. If that fails, every expert counts as a generalist, and a note under Degraded says so.
+// EncodeReference sets c.Known to the reference's vector of the question, if a method weighs sources by familiarity; it
+// runs the encoder if no source has. If that fails, every expert counts as a generalist, and a note under Degraded says
+// so.
 func (c *Candidates) EncodeReference(ctx context.Context) {
 	c.Known = c.Found.Encoded()
 	if c.Known != nil || c.Found.Panel.Reference == nil || !c.Plan.WeighsByQuestion() {

@@ -8,7 +8,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Judged returns the verdict for a chance that the collection answers; nil: it is not known.
+// Judged returns the verdict for a chance that the collection answers. The verdict is VerdictNotFound if there are no
+// candidates, and "" if the chance is nil or the collection has no thresholds.
 func (a *Answer) Judged(chance *float64) (j reply.Judged) {
 	by := a.Rules.Answerability
 	if a.byReader {
@@ -25,8 +26,8 @@ func (a *Answer) Judged(chance *float64) (j reply.Judged) {
 	return j
 }
 
-// Undecided returns a note on why there is no verdict although the collection has thresholds for one; "" if there is a
-// verdict, or no thresholds.
+// Undecided returns a note for users on why there is no verdict although the collection has thresholds for one. It
+// returns "" if there is a verdict, or if there are no thresholds.
 func (a *Answer) Undecided() string {
 	if a.Rules.Answerability == nil || a.Plan.Listed || a.Rankings[0].Answerable != nil || a.Table.Len() == 0 {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Keys returns the keys of the question and a function that looks up which of them a passage has; the zero value if
-// BM25 did not answer. A failed lookup is kept in a.keyless.
+// Keys returns the keys of the question and a function that looks up which of them a passage has. It returns the zero
+// value if BM25 over words did not answer. If a lookup fails, the function returns 0 and sets r.Keyless.
 func (r *Ranking) Keys(ctx context.Context) fusion.Keys {
 	var out fusion.Keys
 	for i := range r.Findings {

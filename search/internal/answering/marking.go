@@ -16,9 +16,10 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// MarkAnswers lets the reader mark answers in the first passages. If the reader fails or runs
-// out of time, the response has passages without answers and a note under Degraded. The
-// error is for a passage that cannot be read from the corpus.
+// MarkAnswers lets the reader mark answers in the first passages, and sets a.Extracts, the order of the first page and
+// the confidences by what it says. If the reader fails or runs out of time, there are no extracts, and a note under
+// Degraded says so. It does not ask the reader about a question of one word or in a script that it was not trained on.
+// It fails if a passage cannot be read from the collection.
 func (a *Answer) MarkAnswers(ctx context.Context) error {
 	a.Extracts = []reply.Extract{}
 	reader := a.Plan.Reader
@@ -70,8 +71,8 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 	return nil
 }
 
-// readChances puts the chances with the reader in the place of those without it. An error of a
-// chance says that it was calibrated otherwise.
+// readChances replaces the chance that the collection answers, and the confidence, by those with the reader, if its
+// calibration has them. It keeps those that were calibrated for other signals.
 func (a *Answer) readChances(read *extract.Read) {
 	reader := a.Plan.Reader
 	r := &a.Rankings[0]
@@ -97,21 +98,22 @@ func (a *Answer) readChances(read *extract.Read) {
 	}
 }
 
-// mayAnswerEarlier reports whether a reader may have found the answer to an earlier question of a conversation, which
-// it reads with the last one: without it, that is not found. chance is that without the reader.
+// mayAnswerEarlier reports whether the reader may have answered an earlier question of a conversation: there is one,
+// and without the reader the verdict is not VerdictFound. chance is that the collection answers, without the reader.
 func (a *Answer) mayAnswerEarlier(chance float64) bool {
 	by := a.Rules.Answerability
 	return len(a.Found.Inquiry.Before) > 0 && by != nil && by.Of(chance) != reply.VerdictFound
 }
 
-// ranksByReader reports whether the first passages are ranked by what the reader says of
-// them, too: those of the first page, by the gate, whose scores the weight was fitted to.
+// ranksByReader reports whether the reader's scores have a part in the order of the first passages. They do if its
+// weight was fitted, on the first page, ranked by the gate, unless Plan.ReadTwice.
 func (a *Answer) ranksByReader() bool {
 	return a.Plan.Reader != nil && a.Plan.Reader.Ranking > 0 && a.Plan.Offset == 0 &&
 		a.Plan.Methods[0].WeighsByQuestion() && !a.Plan.ReadTwice()
 }
 
-// readsForConfidence reports whether the confidence is known better with a reader.
+// readsForConfidence reports whether MarkAnswers will replace the confidence by one that the reader's signals are part
+// of.
 func (a *Answer) readsForConfidence() bool {
 	reader := a.Plan.Reader
 	first := &a.Rankings[0]
@@ -120,9 +122,9 @@ func (a *Answer) readsForConfidence() bool {
 		len(first.Items) > 0
 }
 
-// rankBy ranks the passages by the gate and the reader, whose contribution to a
-// passage's score is how far its selection is above the least. They take the place of the
-// first so many, of which some may have been deleted.
+// rankBy orders the passages that were read by the sum of their scores and the reader's, and puts them in the place of
+// the first so many of the ranking, of which some may have been deleted. The reader's contribution to a score is
+// credited.
 func (a *Answer) rankBy(read *extract.Read, first int) {
 	scores, selections := make([]float64, len(a.ToRead)), make([]float64, len(a.ToRead))
 	for i, item := range a.ToRead {
@@ -140,8 +142,8 @@ func (a *Answer) rankBy(read *extract.Read, first int) {
 	*items = ranked[:min(len(ranked), len(*items))]
 }
 
-// leaveTimeToFetch returns a context that ends early enough for fetching: it leaves half
-// of the time that is reserved after the sources.
+// leaveTimeToFetch returns a context that ends before ctx does, by the time that fetching the texts takes: half of what
+// is reserved after the sources. The caller has to call the function.
 func leaveTimeToFetch(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -150,13 +152,13 @@ func leaveTimeToFetch(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/run.Reserved, run.ReservedMost/2)))
 }
 
-// noteUnanswered notes why there are no answers.
+// noteUnanswered adds a note to Degraded that the reader failed with cause, and reports it.
 func (a *Answer) noteUnanswered(ctx context.Context, cause error) {
 	a.noteLate(ctx, a.Plan.Reader.Name, cause, "read the passages", "no answers are marked")
 }
 
-// noteLate notes that a model which works on what was found has failed or was too late: what it
-// had not done, and what follows.
+// noteLate adds a note to Degraded that a model failed or was too late, and reports cause. done completes "it had not …
+// in time", and so says what follows for the answer.
 func (a *Answer) noteLate(ctx context.Context, name string, cause error, done, so string) {
 	status := reply.StatusFailed
 	reason := "it failed, so " + so + "; the server's log says why"
@@ -179,16 +181,16 @@ func (a *Answer) noteLate(ctx context.Context, name string, cause error, done, s
 	a.Degraded = append(a.Degraded, reply.Missing{Source: name, Reason: reason})
 }
 
-// Chances of answers. Those of rows are not fitted: they are below the share that was right
-// (docs/evidence/reliability.md).
+// Chances of marked answers. Those of rows and cells are not fitted: they are below the share that was right in a
+// measurement (docs/evidence/reliability.md).
 const (
-	headlineChance = .3 // the least of words that stand by themselves
-	cellChance     = .9 // that a cell of a row is right whose column the question names
-	rowChance      = .8 // that a row is
+	headlineChance = .3 // the least chance of an extract that is shown as the headline
+	cellChance     = .9 // that a cell is right if its column is known
+	rowChance      = .8 // that a row is right
 )
 
-// extractOf returns a row of a table as an answer: the cell that answers, or the whole row if that is not known. known
-// says that chances of answers are known.
+// extractOf returns a table row of passage p as an extract: the cell that answers, or the whole row if that is not
+// known. known says whether extracts have a chance.
 func extractOf(row grounds.Row, p *corpus.Passage, known bool) reply.Extract {
 	out := reply.Extract{
 		Passage: p.ID, Start: row.Begin, End: row.End, Reading: row.Passage,
@@ -208,8 +210,8 @@ func extractOf(row grounds.Row, p *corpus.Passage, known bool) reply.Extract {
 	return out
 }
 
-// extract returns the answers that are sure enough: what the reader marked and, before it, the row of a table that says
-// most of the question. It returns all of them if chances are not known and the request sets no minimum.
+// extract returns the extracts with a sufficient chance (sureEnough): the answers that the reader marked and, before
+// them, the table row of the first document that says most of the question. It sets which can be shown as the headline.
 func (a *Answer) extract(ctx context.Context, read *extract.Read) []reply.Extract {
 	texts := make([]string, len(read.Passages))
 	for i := range read.Passages {
@@ -248,6 +250,8 @@ func (a *Answer) extract(ctx context.Context, read *extract.Read) []reply.Extrac
 	return all
 }
 
+// sureEnough reports whether the chance of an extract is at least the request's minimum, or usualChance if the request
+// sets none. An extract without a chance (nil) is sure enough unless a minimum above 0 is set.
 func (a *Answer) sureEnough(chance *float64) bool {
 	least := a.Plan.Answer.MinChance
 	switch {

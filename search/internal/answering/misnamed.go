@@ -21,7 +21,7 @@ type misnaming struct {
 	nowhere bool   // no passage of the collection has it
 }
 
-// note returns a sentence for people that says which name is missing where, and what the passage has instead.
+// note returns a sentence for users that says which name is missing, and what the passage has instead.
 func (m *misnaming) note() string {
 	where := "the first passage does not have "
 	if m.nowhere {
@@ -37,8 +37,8 @@ func (m *misnaming) note() string {
 	return note + "; it has " + wording.Quote(m.rival)
 }
 
-// namesIn returns how to recognise names in the language of the question, among the languages of the collection.
-// Capital letters mark no names in German and Luxembourgish, where all nouns have one.
+// namesIn returns how to recognise names in the question's language. Capital letters do not mark names in German and
+// Luxembourgish, where all nouns have one.
 func (a *Answer) namesIn(ctx context.Context) naming.Language {
 	code, function := a.Rules.Words.LanguageOf(ctx, a.Found.View, a.Found.Inquiry.Question)
 	in := naming.Language{Capitals: code != "de" && code != "lb"}
@@ -50,8 +50,8 @@ func (a *Answer) namesIn(ctx context.Context) naming.Language {
 
 // findMisnaming returns the first name in the question that the passages behind the answer (restsOn) lack in every
 // form, if its missing words are rare in the collection; a number or a date must have a rival instead. first is the
-// ranking. nil: there is none, the ranking is empty, or no source searched by words. It fails if passages cannot be
-// read.
+// ranking. It returns nil if there is no such name, the ranking is empty, or BM25 over words did not answer. It fails
+// if passages cannot be read.
 func (a *Answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misnaming, error) {
 	at := slices.IndexFunc(
 		a.Findings,

@@ -18,15 +18,15 @@ import (
 )
 
 // A question with a name that no passage has ("who built the mill of Lund?") finds passages about its other words, and
-// encoders cannot tell the difference. The more of the question such names are, the less likely the collection answers
-// it.
+// encoders cannot tell the difference. The greater the share of such names in the question, the less likely the
+// collection answers it.
 
 const (
-	// leastTelling is the least Key.Code of a number that names something. In 1,000 passages numbers of three
+	// leastTelling is the least fusion.Key.Code of a number that counts as a name. In 1,000 passages numbers of three
 	// digits reach it; a 5 or a 12 does not.
 	leastTelling = .5
-	// leastShared is the least number of letters, and at least half of its own, that a name shares with a word of
-	// the first passage to count as said by it, such as Siberian by Siberia.
+	// leastShared is the least number of letters at their beginning that two forms of a name share, such as Siberian
+	// and Siberia; they also share at least half of the name's.
 	leastShared = 4
 
 	// mostNamed is the most names that a note lists.
@@ -94,8 +94,9 @@ func ShareOf(k *sources.Keys, words []string) float64 {
 	return these / all
 }
 
-// SaidNowhere returns the names of which passage p has no other form (leastShared). If capital letters mark no names
-// in p, as in German, it returns only those with a digit. It reuses the memory of names.
+// SaidNowhere returns the names of which passage p has no other form (leastShared). Names with a digit have no other
+// form. If capital letters mark no names in p, as in German, it returns only names with a digit. It reuses the memory
+// of names.
 func SaidNowhere(names []string, p *corpus.Passage) []string {
 	text := p.Title + ". " + p.Text
 	words := strings.Fields(text)
@@ -112,20 +113,20 @@ func SaidNowhere(names []string, p *corpus.Passage) []string {
 	})
 }
 
-// Estimates say how good a ranking is.
+// Estimates are the probabilities that a ranking answers, and the verdict.
 type Estimates struct {
 	Confidence *float64 // that the first passage answers; nil: it is not known
 	Any        *float64 // that any of the passages answers; nil: it is not known
 	Judged     reply.Judged
 }
 
-// headOf returns a copy of the first passages of a ranking that names are compared with.
+// headOf returns a copy of the first comparedNames passages of a ranking.
 func headOf(items []fusion.Item) []fusion.Item {
 	return slices.Clone(items[:min(comparedNames, len(items))])
 }
 
-// Head returns the first passages of a ranking, in the order in which they would be answered: the same ones whatever
-// part of the ranking is answered.
+// Head returns the first comparedNames passages of the ranking at an index, in their final order, regardless of which
+// page is answered.
 func (a *Answer) Head(ranking int) []fusion.Item {
 	head := a.heads[ranking]
 	if a.Plan.Offset > 0 || a.Plan.GroupBy != "" {
@@ -137,13 +138,14 @@ func (a *Answer) Head(ranking int) []fusion.Item {
 	})...))
 }
 
-// Doubt lowers r's chance that the collection answers, and with it the verdict, in three cases. A note says why, if the
-// verdict is not VerdictFound in the end. A verdict falls to doubtful at most. doubt does nothing if r has no
-// thresholds or no chance, or if the passages cannot be read.
+// Doubt lowers r's chance that the collection answers, and with it the verdict, in three cases. It returns a note for
+// users on why, if the verdict is not VerdictFound in the end; otherwise "". The verdict falls to doubtful at most.
+// Doubt does nothing if r has no thresholds or no chance, or if the passages cannot be read. first is the ranking's
+// Head.
 //
 //  1. The question asks nothing (asksNothing). r's confidences are then at most the chance.
 //  2. The passages behind the answer lack a name of the question (findMisnaming): the verdict is doubtful at most, and
-//     a.misnamed is set.
+//     a.Misnamed is set.
 //  3. No passage has some names of the question (namedNowhere): the chance falls with their share of the question.
 func (a *Answer) Doubt(ctx context.Context, r *Estimates, first []fusion.Item) (note string) {
 	j := &r.Judged
@@ -212,4 +214,5 @@ const doubtfulShare = .9
 // docs/evidence/reliability.md has what other weights do.
 const namedWeight = 10
 
+// sigmoid returns the probability whose log-odds are x.
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

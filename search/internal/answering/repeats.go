@@ -12,19 +12,19 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Passages that say the same in other words, cut or titled otherwise, such as those of one document in two
-// formats, are no rivals: how sure an answer is does not depend on how often it is there. Copies, whose
-// texts are equal, are found by fingerprints before (copies.go).
+// Near copies of a passage, such as those of one document in two formats, do not count as rivals of the first passage:
+// a confidence must not fall because an answer is there twice. Exact copies are found earlier, by fingerprints
+// (copies.go of package sources).
 
 const (
-	// mostRepeats is how many passages behind the first are compared with it.
+	// mostRepeats is the number of passages after the first that are compared with it.
 	mostRepeats = 5
 )
 
-// surely replaces the confidence of a ranking of k passages by the one it would have without the passages that repeat
-// the text of the first. It looks for them among the first 1+mostRepeats passages, whatever k is. It changes nothing
-// if there are none, the ranking has no confidence, or the request does not collapse copies. It fails if passages
-// cannot be read.
+// surely replaces the confidence of a ranking by the one that it would have without near copies of the first passage.
+// It looks for these among the mostRepeats passages after the first, regardless of k, the number of passages of the
+// ranking. It changes nothing if there are none, the ranking has no confidence, or the request does not collapse
+// copies. It fails if passages cannot be read or m cannot rank.
 func (r *Ranking) surely(ctx context.Context, m plan.Method, in fusion.Input, ranking *fusion.Ranking, k int) error {
 	if ranking.Confidence == nil || !m.WeighsByQuestion() || !r.Found.Inquiry.Collapse || r.Table.Len() < 2 {
 		return nil
@@ -50,9 +50,9 @@ func (r *Ranking) surely(ctx context.Context, m plan.Method, in fusion.Input, ra
 	return nil
 }
 
-// repeatsOfFirst returns which of the items after the first, at most mostRepeats, repeat its text (repeats). Of
-// passages that are slow to read (AtHand) it reads the k that are returned, too, which are then not read again. items
-// must not be empty.
+// repeatsOfFirst returns the passages among the mostRepeats items after the first that are near copies of it
+// (extract.Repeats). If passages are slow to read (not storage.AtHand), it reads all k that will be returned, so that
+// they are not read again. items must not be empty. It fails if they cannot be read.
 func (r *Ranking) repeatsOfFirst(ctx context.Context, items []fusion.Item, k int) (again []rank.Ordinal, err error) {
 	most := 1 + mostRepeats
 	if _, quick := r.Found.View.Passages().(storage.AtHand); !quick {

@@ -9,11 +9,13 @@ import (
 	"example.org/conclave/search/learned"
 )
 
-// RerankChance returns the probability that the passage that a ranking and a reranker put first answers, where
-// nobody fitted it. Before, the first passage answered with the probability first, and any of those that are answered
-// with the probability any. A distribution over the passages that were scored, softmax(β·scores)·any, has one β under
-// which the first passage has its probability; the same β with the sums of both gives that of the new first one. So
-// it is higher where the reranker agrees, and lower where it does not.
+// RerankChance returns the probability that the passage that a ranking and a reranker together put first answers, if no
+// such probability was fitted. scores are the ranking's, said the reranker's, and weight is the reranker's weight.
+// first is the probability that the first passage answered before, and any that some passage does; if any is lower than
+// first, first counts.
+//
+// It takes the β for which any·softmax(β·scores) gives the first passage its probability, and applies it to scores +
+// weight·said. So the result is higher if the reranker agrees, and lower if it does not.
 func RerankChance(scores, said []float64, weight, first, any float64) float64 {
 	any = max(any, first)
 	if any == 0 {
@@ -45,8 +47,9 @@ func RerankChance(scores, said []float64, weight, first, any float64) float64 {
 	return any * share(sums, high)
 }
 
-// rerankedChance puts the confidence of the passage that is the first with the reranker in the place of that without
-// it. Of a method whose confidence is no probability by the gate's signals it is not known of another passage.
+// rerankedChance replaces the confidence by that of the passage that is first after reranking: by the reranker's
+// calibration if it applies, else by RerankChance. For a method other than the gate the confidence becomes nil if
+// another passage is first. It changes nothing if there is no confidence, or if a reader will set it afterwards.
 func (a *Answer) rerankedChance(x *learned.LoadedReranker, scores, said []float64, weight float64) {
 	r := &a.Rankings[0]
 	if r.Confidence == nil || a.Plan.ReadTwice() && a.readsForConfidence() {
@@ -79,7 +82,7 @@ func (a *Answer) rerankedChance(x *learned.LoadedReranker, scores, said []float6
 	}
 }
 
-// reranksForConfidence reports whether the confidence will be another one with the reranker.
+// reranksForConfidence reports whether reranking will replace the confidence.
 func (a *Answer) reranksForConfidence() bool {
 	first := &a.Rankings[0]
 	return first.Confidence != nil && a.Plan.Methods[0].WeighsByQuestion() && a.Plan.Window(len(first.Items)) > 0

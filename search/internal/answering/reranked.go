@@ -16,9 +16,9 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Rerank lets the reranker score the first passages, and ranks them by both. If it fails or runs
-// out of time, the ranking stays as it is, and a note under Degraded says so. The error is for
-// passages that cannot be read from the corpus.
+// Rerank lets the reranker score the first passages, orders them by both scores, and cuts the ranking to its page. If
+// the reranker fails, runs out of time, or was not trained on the question's script, the order stays as it is, and a
+// note says so. It fails if passages cannot be read from the collection.
 func (a *Answer) Rerank(ctx context.Context) error {
 	x := a.Plan.Reranker
 	r := &a.Rankings[0]
@@ -52,8 +52,8 @@ func (a *Answer) Rerank(ctx context.Context) error {
 	return a.cut(r)
 }
 
-// scored returns the reranker's scores of passages, and notes how many it could not read to the
-// end.
+// scored returns the reranker's score of each passage, and adds a note on how many it could not read to the end. It
+// fails if the reranker fails or its time is up.
 func (a *Answer) scored(
 	ctx context.Context,
 	x *learned.LoadedReranker,
@@ -90,8 +90,8 @@ func (a *Answer) scored(
 	return scores, nil
 }
 
-// timeToRerank returns a context that ends early enough for what follows: a reader has its share,
-// and fetching as in leaveTimeToFetch.
+// timeToRerank returns a context for the reranker that ends before ctx does, by the time that a reader and fetching the
+// texts take. The caller has to call the function.
 func (a *Answer) timeToRerank(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -105,8 +105,9 @@ func (a *Answer) timeToRerank(ctx context.Context) (context.Context, context.Can
 	return context.WithDeadline(ctx, end.Add(-after))
 }
 
-// weightOf returns what a reranker's scores are multiplied by: what was fitted for the gate, and
-// else what makes both scores of the passages vary equally.
+// weightOf returns the weight of a reranker's scores: the fitted one if the plan may use it (Plan.Weighs); otherwise
+// the one with which the reranker's scores in said vary as much as those of items. It is 0 if said are all equal, and 1
+// if the items' scores are.
 func weightOf(p *plan.Plan, x *learned.LoadedReranker, items []fusion.Item, said []float64) float64 {
 	if p.Weighs(x) {
 		return *x.Weight
@@ -125,7 +126,7 @@ func weightOf(p *plan.Plan, x *learned.LoadedReranker, items []fusion.Item, said
 	return others / own
 }
 
-// deviation returns the standard deviation of numbers, of which there is at least one.
+// deviation returns the standard deviation of at least one number.
 func deviation(all []float64) float64 {
 	mean, squares := 0.0, 0.0
 	for _, x := range all {

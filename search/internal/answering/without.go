@@ -8,7 +8,8 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// withhold takes the passages that the request goes without, and their copies, out of the candidates.
+// withhold removes the passages that the request excludes (Plan.Without, by id), and their copies, from the table. Ids
+// that do not exist are ignored. It fails if the ids cannot be looked up.
 func (c *Candidates) withhold(ctx context.Context) error {
 	if len(c.Plan.Without) == 0 {
 		return nil
@@ -31,7 +32,7 @@ func (c *Candidates) withhold(ctx context.Context) error {
 	return nil
 }
 
-// kept returns passages without those that the answer goes without.
+// kept returns passages without those that the request excludes (withhold).
 func (c *Candidates) kept(passages []rank.Ordinal) []rank.Ordinal {
 	if c.gone == nil {
 		return passages

@@ -13,23 +13,25 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// written is what asking a generator gave.
+// written is the result of asking a generator.
 type written struct {
-	Answer   *reply.Generated // nil: there is none
+	Answer   *reply.Generated // nil: it was not asked, or it failed
 	Notes    []string
 	Degraded []reply.Missing
 }
 
-// Following is told how an answer is written. All of its functions are set.
+// Following has the functions that are called while an answer is written. None may be nil.
 type Following struct {
-	Written  func(text string)             // is told the text so far, whenever it is longer
-	Sentence func(s reply.WrittenSentence) // is told each sentence once it is whole and compared with what it cites
-	// Idle is called when a model on another machine begins to write, and what it returns when that has ended.
+	Written  func(text string)             // gets the whole text so far, each time it has grown
+	Sentence func(s reply.WrittenSentence) // gets each complete sentence, after it was compared with what it cites
+	// Idle is called when a model on another machine begins to write; goOn is called when it has ended.
 	Idle func() (goOn func())
 }
 
-// Generate lets a generator answer from the passages that were found, unless the verdict on them is that they do not
-// answer. If the generator fails or runs out of time, a note under degraded says so.
+// Generate lets the plan's generator write an answer from the passages in a.ToRead. It asks none if the plan has none,
+// there are no passages, or the verdict is VerdictNotFound; then out.Answer is nil, and out.Notes has the reason if it
+// was the verdict. If the generator fails or runs out of time, out.Degraded has a note. It fails if passages cannot be
+// read, or if the caller is gone.
 func (a *Answer) Generate(ctx context.Context, verdict reply.Verdict, follow Following) (out written, err error) {
 	writer := a.Plan.Writer
 	if writer == nil || len(a.ToRead) == 0 {
@@ -83,7 +85,8 @@ func (a *Answer) Generate(ctx context.Context, verdict reply.Verdict, follow Fol
 	return out, nil
 }
 
-// generated returns what was written from passages, which are of these collections.
+// generated returns a generator's text as the API gives it, with the passages that it attended to most (at most
+// mostSupport) and those that it cites. of are the collections of the passages, in the same order.
 func generated(name string, passages []corpus.Passage, of []string, g learned.Generation) *reply.Generated {
 	out := &reply.Generated{
 		Text:      g.Text,
@@ -122,4 +125,5 @@ func generated(name string, passages []corpus.Passage, of []string, g learned.Ge
 	return out
 }
 
+// mostSupport is the greatest number of passages that are named as a generated answer's support.
 const mostSupport = 3

@@ -215,8 +215,8 @@ func (p *Findings) failAll(ctx context.Context, cause error) {
 	}
 }
 
-// runSearch waits for a turn to compute, runs step as the search stage of a source, and adds its time to f.Took.Search.
-// It returns the error of step, or ctx's if there was no turn in time.
+// runSearch waits for a turn to compute, runs step as the search stage of a source, and stores its time in
+// f.Took.Search. It returns the error of step, or ctx's if there was no turn in time.
 func runSearch(ctx context.Context, r run.Runner, f *Finding, step func(context.Context) error) error {
 	return r.Compute(ctx, func(ctx context.Context) error {
 		return r.Stage(ctx, f.Source.Name(), run.StageSearch, &f.Took.Search, func() error { return step(ctx) })

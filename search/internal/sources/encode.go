@@ -67,8 +67,8 @@ func (p *Findings) EncodeNow(ctx context.Context, x *Dense) error {
 	return p.encode(ctx, x).err
 }
 
-// encodeBy runs an expert's encoder on the question, as a stage whose time is added to took, and returns the vector. It
-// returns a nil vector and an error if the encoder or check fails.
+// encodeBy runs an expert's encoder on the question, as a stage whose time is stored in took, and returns the vector.
+// It returns a nil vector and an error if the encoder or check fails.
 func (p *Findings) encodeBy(
 	ctx context.Context,
 	x *learned.Expert,

@@ -11,18 +11,18 @@ import (
 	"example.org/conclave/search/internal/content"
 )
 
-// Grounds are the units of some passages, by how much of a question they say.
+// Grounds are the sentences and table rows of some passages, with the share of a question that each says.
 type Grounds struct {
 	asked    []string  // the question's words, each once
-	function []bool    // whether each is a function word
-	weigh    []float64 // how rare each is among the units; of function words little of that
+	function []bool    // for each, whether it is a function word
+	weigh    []float64 // for each, how rare it is among the units; times functionWeight for a function word
 	all      float64   // sum of weigh
 	units    []unit
 	highest,
-	highestSentence float64 // said of a unit, and of a sentence
+	highestSentence float64 // the highest share of the question that a unit says, and that a sentence says
 }
 
-// Find returns the grounds of texts, the passages of an answer in their order, for a question. function are the
+// Find returns the grounds for a question in texts, the passages of an answer in their order. function are the
 // question's function words in lower case; nil: they are not known.
 func Find(question string, function []string, texts []string) *Grounds {
 	g := &Grounds{}
@@ -68,19 +68,19 @@ func Find(question string, function []string, texts []string) *Grounds {
 	return g
 }
 
-// functionWeight is how much a function word counts beside another word that is as rare: it decides between units that
-// say the same otherwise, such as the rows of the first and of the last ferry.
+// functionWeight is the weight of a function word next to another word that is as rare. It decides between units that
+// otherwise say the same, such as the rows of the first and of the last ferry.
 const functionWeight = .1
 
-// has reports whether a unit or its header has a word. A row whose first cell is a range, such as "3 to 5", has the
-// numbers between.
+// has reports whether a unit or its header has a word, in any inflection. A row whose first cell is a range, such as "3
+// to 5", also has the numbers between.
 func (u *unit) has(word string) bool {
 	return len(u.cells) > 0 && inRange(u.cells[0].text, word) ||
 		slices.ContainsFunc(u.words, func(w content.WordIn) bool { return sameWord(w.Lower, word) }) ||
 		slices.ContainsFunc(u.header, func(c cell) bool { return hasWord(c.text, word) })
 }
 
-// inRange reports whether a text has two numbers, and a word is one between them.
+// inRange reports whether a text has exactly two numbers and word is a number from the first to the second.
 func inRange(text, word string) bool {
 	value, ok := valueOf(word)
 	if !ok {
@@ -95,18 +95,20 @@ func inRange(text, word string) bool {
 	return len(ends) == 2 && ends[0] <= value && value <= ends[1]
 }
 
-// valueOf returns the value of a number in digits or as a word in lower case; ok is false for other words.
+// valueOf returns the value of a whole number, in digits or as an English word in lower case up to ninety-nine. ok is
+// false for other words.
 func valueOf(word string) (value int, ok bool) {
 	value, err := strconv.Atoi(cmp.Or(naming.WrittenValue(word), word))
 	return value, err == nil
 }
 
-// hasWord reports whether a text has a word.
+// hasWord reports whether a text has a word (in lower case), in any inflection (sameWord).
 func hasWord(text, word string) bool {
 	return slices.ContainsFunc(content.WordsIn(text), func(w content.WordIn) bool { return sameWord(w.Lower, word) })
 }
 
-// sameWord reports whether two words in lower case are equal or differ in their ending alone, as fillings and filled.
+// sameWord reports whether two words in lower case are equal or differ only in their ending, as fillings and filled do.
+// Words with digits have to be equal.
 func sameWord(a, b string) bool {
 	if a == b {
 		return true
@@ -120,27 +122,27 @@ func sameWord(a, b string) bool {
 }
 
 const (
-	leastStem     = 3 // letters that forms of one word share at least
-	longestEnding = 3 // letters behind these
+	leastStem     = 3 // the fewest letters that forms of one word share at their beginning
+	longestEnding = 3 // the most letters that follow these
 )
 
 // Row is a row of a table.
 type Row struct {
-	Passage    int
-	Begin, End int // in the text of the passage
+	Passage    int // index of texts, as Find got them
+	Begin, End int // bytes in the text of the passage
 	Header     []string
 	Cells      []string
-	Column     int // the cell that answers; -1: it is not known
-	// CellBegin and CellEnd are where that cell stands; 0 if it is not known.
+	Column     int // index of the cell that answers; -1: it is not known
+	// CellBegin and CellEnd are the bytes of that cell in the passage's text; 0 if it is not known.
 	CellBegin, CellEnd int
 }
 
-// leastSaid is the least share of the question that a row says which answers it.
+// leastSaid is the least share of the question that a row has to say to answer it.
 const leastSaid = .3
 
-// Row returns the row of a table that says more of the question than each other row and each sentence, beside its
-// header. ok is false if there is none. Its column is the one whose heading says most of the question, or the only one
-// beside the cell that the row is found by. counts says which passages' rows count.
+// Row returns the table row that says the greatest share of the question. ok is false if another row says as much, a
+// sentence says as much, or the share is below leastSaid. counts reports whether the rows of a passage are considered.
+// Row.Column is the column whose heading says most of the question, or the other one of two columns.
 func (g *Grounds) Row(counts func(passage int) bool) (row Row, ok bool) {
 	var best *unit
 	most := 0.0
@@ -178,15 +180,15 @@ func (g *Grounds) Row(counts func(passage int) bool) (row Row, ok bool) {
 	return row, true
 }
 
-// almost is how much two shares of a question differ that are equal but for rounding.
+// almost is the greatest difference between two shares that count as equal: they may differ by rounding.
 const almost = 1e-9
 
-// subjectWeight is how much it counts beside the share of the question that a row says, which share of the cell that it
-// is found by is in the question: a question about the brewing unit is about the row
-// "Brewing unit" rather than "Grease on the brewing unit".
+// subjectWeight times the share of a subject cell's words that the question has is added to the share of the question
+// that its row says: a question about the brewing unit is about the row "Brewing unit" rather than "Grease on the
+// brewing unit".
 const subjectWeight = .05
 
-// subject returns the cell of a row that says most of the question; -1: none says a part of it.
+// subject returns the index of the cell of a row that says most of the question; -1 if no cell says any of it.
 func (g *Grounds) subject(u *unit) int {
 	best := -1
 	most := 0.0
@@ -211,8 +213,8 @@ func (g *Grounds) shareSaid(text string) float64 {
 	return float64(has) / float64(max(len(words), 1))
 }
 
-// column returns the column of a row whose heading says most of the question, or the only one beside the subject; -1 if
-// several say as much.
+// column returns the index of the column whose heading says most of the question, apart from the subject's; of two
+// columns, the other one. It returns -1 if several say as much. The row must have a subject.
 func (g *Grounds) column(u *unit) int {
 	subject := g.subject(u)
 	if len(u.header) == 2 {
@@ -235,7 +237,7 @@ func (g *Grounds) column(u *unit) int {
 	return best
 }
 
-// inCell returns the share of the question that a text says.
+// inCell returns the share of the question, from 0 to 1, that a text says, by the weight of the words.
 func (g *Grounds) inCell(text string) (said float64) {
 	for n, word := range g.asked {
 		if hasWord(text, word) || inRange(text, word) {
@@ -245,10 +247,10 @@ func (g *Grounds) inCell(text string) (said float64) {
 	return said
 }
 
-// Support reports whether words of a passage may stand by themselves as the answer: a number or a name of a few words,
-// in a sentence that says most of the question, of all units of all passages, and nearer to the question's words there
-// than any other number of the sentence is. In "25 crowns, the digger for 60" the words "25 crowns" are not what is
-// said of the digger.
+// Support reports whether words of a passage, given by their bytes, can stand alone as the answer. They must be a
+// number or a name of at most mostOfFact words (isFact), in a sentence that says at least as much of the question as
+// any unit, and no other number of the sentence may be as near to a word of the question (rivals): in "25 crowns, the
+// digger for 60" the words "25 crowns" are not the price of the digger.
 func (g *Grounds) Support(passage, begin, end int) bool {
 	for i := range g.units {
 		u := &g.units[i]
@@ -260,11 +262,11 @@ func (g *Grounds) Support(passage, begin, end int) bool {
 	return false
 }
 
-// mostOfFact is how many words a number or a name has at most.
+// mostOfFact is the greatest number of words of a fact (isFact).
 const mostOfFact = 6
 
-// isFact reports whether the words of a sentence from begin to end are few, and one of them is a number or begins with
-// a capital letter inside of the sentence.
+// isFact reports whether the words of a sentence between two bytes are at most mostOfFact, and one of them is a number
+// or has a capital letter and is not the first word of the sentence.
 func isFact(words []content.WordIn, begin, end int) bool {
 	few := 0
 	tells := false
@@ -279,8 +281,8 @@ func isFact(words []content.WordIn, begin, end int) bool {
 	return tells && few <= mostOfFact
 }
 
-// rivals reports whether a number of a unit beside the words from begin to end is as near to a word of the question as
-// they are, or nearer. Words without a number have no rivals.
+// rivals reports whether a number of a unit outside the bytes from begin to end is as near to a word of the question as
+// the words there, or nearer. It returns false if there is no number among the words there.
 func (g *Grounds) rivals(u *unit, begin, end int) bool {
 	first, last := -1, -1
 	counts := false
@@ -315,7 +317,7 @@ func (g *Grounds) rivals(u *unit, begin, end int) bool {
 	return false
 }
 
-// asks reports whether a word is one of the question that is more than a function word.
+// asks reports whether a word is one of the question's and not a function word.
 func (g *Grounds) asks(word string) bool {
 	for n, asked := range g.asked {
 		if sameWord(word, asked) {
@@ -325,5 +327,5 @@ func (g *Grounds) asks(word string) bool {
 	return false
 }
 
-// distance returns how far two words are apart.
+// distance returns the number of words from one index to another.
 func distance(a, b int) int { return max(a-b, b-a) }

@@ -1,5 +1,5 @@
-// Package grounds finds the sentences and the rows of tables that say most of a question, without a model: what stands
-// there is likelier to answer it.
+// Package grounds finds the sentences and the table rows that have most of a question's words, without a model. They
+// are likelier than others to answer it.
 package grounds
 
 import (
@@ -9,27 +9,28 @@ import (
 	"example.org/conclave/search/internal/content"
 )
 
-// CellMark separates the cells of a row of a table, as documents are written into passages.
+// CellMark separates the cells of a table row in the text of a passage.
 const CellMark = " | "
 
 // unit is a sentence of a passage, or a row of a table.
 type unit struct {
 	passage    int
 	begin, end int    // in the passage's text
-	header     []cell // of a row; nil of a sentence
-	cells      []cell // of a row
+	header     []cell // the cells of the table's header; nil: the unit is a sentence
+	cells      []cell // the cells of a row, as many as header has
 	words      []content.WordIn
-	says       []bool  // for each word of the question, whether it is in the unit or in its header
-	said       float64 // share of the question that is said in it, or in its header
+	says       []bool  // for each word of the question, whether the unit or its header has it (has)
+	said       float64 // the share of the question that these words are, from 0 to 1, by their weight
 }
 
-// cell is a part of a row.
+// cell is a cell of a table row.
 type cell struct {
 	text       string
-	begin, end int // in the passage's text
+	begin, end int // bytes in the passage's text
 }
 
-// unitsOf cuts a passage into sentences and rows. The first line of a table is its header, and no unit.
+// unitsOf returns the sentences and table rows of a passage in their order. passage is the index that the units get.
+// The first line of a table is the header of the rows below it and is not a unit.
 func unitsOf(passage int, text string) (units []unit) {
 	var header []cell
 	begin := 0
@@ -60,7 +61,8 @@ func unitsOf(passage int, text string) (units []unit) {
 	return units
 }
 
-// cellsOf returns the cells of a line that begins at a byte of a text; one if the line is no row.
+// cellsOf returns the cells of a line, one if it is not a table row. at is the byte of the text at which the line
+// begins.
 func cellsOf(line string, at int) (cells []cell) {
 	for part := range strings.SplitSeq(line, CellMark) {
 		text := strings.TrimSpace(part)

@@ -108,14 +108,17 @@ func fold(word string) string {
 	return out.String()
 }
 
-// endsSentence reports whether a word ends with punctuation after which a sentence or a quotation begins, such as . or
-// :.
+// endsSentence reports whether a word ends with punctuation after which a sentence or a quotation may begin, such as a
+// full stop or a colon; closing quotation marks and brackets may follow it.
 func endsSentence(word string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(word, `"'”’»)`))
 	return strings.ContainsRune(".?!:;…。？！", last)
 }
 
-func hasDigit(word string) bool  { return strings.ContainsFunc(word, unicode.IsDigit) }
+// hasDigit reports whether a word has a decimal digit of any script.
+func hasDigit(word string) bool { return strings.ContainsFunc(word, unicode.IsDigit) }
+
+// hasLetter reports whether a word has a letter of any script.
 func hasLetter(word string) bool { return strings.ContainsFunc(word, unicode.IsLetter) }
 
 // isCapital reports whether a word begins with a capital letter and has at least two characters, without its part from
@@ -205,7 +208,8 @@ func CapitalsTell(question string, in Language) bool {
 	return in.Capitals && capitalsTell(tokensOf(question), in.IsFunction)
 }
 
-// capitalsTell reports the same of tokens. isFunction may be nil.
+// capitalsTell reports whether capital letters mark names in the question with these tokens (CapitalsTell). isFunction
+// may be nil.
 func capitalsTell(tokens []token, isFunction func(string) bool) bool {
 	words, capitals := 0, 0
 	for _, t := range tokens {

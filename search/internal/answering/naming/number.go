@@ -130,7 +130,7 @@ func isDigits(s string) bool {
 	return true
 }
 
-// Names of numbers, by the number (units) and by its tens (tens).
+// English words for numbers: units[n] for n up to nineteen, and tens[n] for ten times n.
 var (
 	units = []string{
 		"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

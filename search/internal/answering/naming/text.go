@@ -168,7 +168,8 @@ func (t *Text) findCode(m Mention) Found {
 	return found
 }
 
-const leastCode = 5 // least letters and digits of a code or name that is also found inside a longer word
+// leastCode is the least length of a code or name that is also found inside a longer word.
+const leastCode = 5
 
 // digitsApart returns the number of digits in which two codes of equal length differ, such as 2 for E11 and E23. It is
 // 0 if they are equal, or differ in length or in anything but digits.
@@ -361,7 +362,7 @@ func sameStem(a, b string) bool {
 	return a == b || sharedPrefix(a, b) >= max(leastShared, max(len(a), len(b))-2)
 }
 
-// SharedPrefix returns the number of letters that two words share at their beginning.
+// sharedPrefix returns the number of letters that two words share at their beginning.
 func sharedPrefix(a, b string) (n int) {
 	other := []rune(b)
 	for i, r := range []rune(a) {
