@@ -9,7 +9,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// nameCopies gives the results the ids of their copies.
+// nameCopies sets the ids of each result's copies, and the collections that these are of; at most mostCopies. of are
+// the passages of the results. It fails if copies cannot be read or the answer becomes too large.
 func (a *Page) nameCopies(ctx context.Context, results []reply.Result, of []rank.Ordinal) error {
 	var all []rank.Ordinal
 	ends := make([]int, len(results))
@@ -44,4 +45,5 @@ func (a *Page) nameCopies(ctx context.Context, results []reply.Result, of []rank
 	return nil
 }
 
-const mostCopies = 100 // of a result that are named
+// mostCopies is the greatest number of copies that are named for a result.
+const mostCopies = 100

@@ -12,8 +12,9 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// AddFacets counts the values of the plan's fields, among the passages that the filter lets through and among the
-// candidates. It fails if the store counts no values, or the answer becomes too large.
+// AddFacets adds the facets of the plan to the response: the most frequent values of a field, among all passages that
+// the filter lets through and among the candidates. It does nothing if the request asks for none. It fails if the store
+// cannot count values, or if the answer becomes too large.
 func (a *Page) AddFacets(ctx context.Context) error {
 	if len(a.answer.Plan.Facets) == 0 {
 		return nil

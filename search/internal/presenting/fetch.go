@@ -17,8 +17,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Fetch reads the texts of the ranked passages and fills in the response, but for facets and what a generator writes.
-// It fails if passages cannot be read or the answer becomes too large.
+// Fetch reads the texts of the ranked passages and fills in the response, apart from facets and a generated answer. It
+// fails if passages cannot be read or the answer becomes too large.
 func (a *Page) Fetch(ctx context.Context) error {
 	p := a.answer.Plan
 	if a.answer.Known != nil && a.answer.Found.Panel.Specialists(&p.Inquiry) != nil {
@@ -117,7 +117,9 @@ func (a *Page) Fetch(ctx context.Context) error {
 	return nil
 }
 
-// ranking returns a method's fused ranking as answers have it.
+// ranking returns the ranking of the method at an index of Plan.Methods, with results, confidences and verdict. It has
+// no results if the request abstains at this confidence. If the request did not list methods, it also adds a note on
+// doubts about the verdict to the response.
 func (a *Page) ranking(ctx context.Context, m plan.Method, at int) (reply.Ranking, error) {
 	r := &a.answer.Rankings[at]
 	out := reply.Ranking{
@@ -154,8 +156,9 @@ func (a *Page) ranking(ctx context.Context, m plan.Method, at int) (reply.Rankin
 	return out, err
 }
 
-// incomparable returns a note where an answer has no confidence for want of what that is read from:
-// passages that the question is compared with, or what the first passage holds of it; "" elsewhere.
+// incomparable returns a note for users on why the answer has no confidence: there were too few random passages to
+// compare the question with, or the question's keys could not be looked up. It returns "" if there is a confidence, or
+// if another reason explains its absence.
 func (a *Page) incomparable(ctx context.Context) string {
 	without := false
 	for i, m := range a.answer.Plan.Methods {
@@ -182,8 +185,8 @@ func (a *Page) incomparable(ctx context.Context) string {
 	return note
 }
 
-// describeSources returns the status of every source. With one method it has that method's weights.
-// In a list of methods the weights differ by ranking and are in the contributions.
+// describeSources returns the status of every source, with the weight that the method gave it. If the request lists
+// methods, weights differ by ranking and are left out; contributions have them.
 func (a *Page) describeSources(ctx context.Context) []reply.Source {
 	all := make([]reply.Source, len(a.answer.Findings))
 	for i, f := range a.answer.Findings {
@@ -222,9 +225,8 @@ func (a *Page) describeSources(ctx context.Context) []reply.Source {
 	return all
 }
 
-// giveChances fills in the chances that the sources' own first hits answer, where they
-// are calibrated and what they are read from was asked for: words, and how familiar the
-// question is.
+// giveChances sets the chance of each source, that is the probability that its own first hit answers. It sets none if
+// no source is calibrated, words did not answer, or the question's familiarity is not known.
 func (a *Page) giveChances(ctx context.Context, all []reply.Source) {
 	calibrated := slices.ContainsFunc(
 		a.answer.Findings,
@@ -250,7 +252,8 @@ func (a *Page) giveChances(ctx context.Context, all []reply.Source) {
 	}
 }
 
-// results makes the results of a fused ranking.
+// results returns the results of the ranking at an index, with the fields that the request asks for. It fails if
+// passages cannot be read, ctx ends, or the answer becomes too large.
 func (a *Page) results(ctx context.Context, ranking int) ([]reply.Result, error) {
 	items, passages, err := a.answer.Texts(ctx, a.answer.Rankings[ranking].Items)
 	if err != nil {
@@ -325,8 +328,8 @@ func (a *Page) results(ctx context.Context, ranking int) ([]reply.Result, error)
 	return results, a.nameCopies(ctx, results, ordinals)
 }
 
-// explain returns the terms of a result's scores, of every source that has terms. If an
-// explanation fails, the answer comes without it.
+// explain returns the terms of which a result's scores are sums, of every source that has such terms. It returns nil if
+// a source fails.
 func (a *Page) explain(ctx context.Context, item fusion.Item) []storage.TermScore {
 	var all []storage.TermScore
 	for _, part := range item.Parts {

@@ -8,7 +8,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// group makes groups of ranked results.
+// group groups results by their documents. Groups stand in the order of their best results, which are ranked anew in
+// each.
 func (a *Page) group(results []reply.Result) []reply.Group {
 	groups := []reply.Group{}
 	at := map[string]int{}

@@ -12,7 +12,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// FetchVectors fetches what highlights are read from. Where that fails, there are none.
+// fetchVectors fetches the vectors that the highlights of items need, where a source asks for that. A failure is
+// reported; the results then have no highlights of that source.
 func (a *Page) fetchVectors(ctx context.Context, items []fusion.Item) {
 	passages := make([]rank.Ordinal, len(items))
 	for i, item := range items {
@@ -34,10 +35,9 @@ func (a *Page) fetchVectors(ctx context.Context, items []fusion.Item) {
 	}
 }
 
-// highlight returns where late interaction matched a result, and the part of the passage that
-// is most similar to the question: of the granularities that have a weight in the score,
-// or else of all that took part. Highlights that fail are left out: the answer stands
-// without them.
+// highlight returns the words of a passage that late interaction matched, and the part of the passage that is most
+// similar to the question, or nil. For the part, experts with a weight in the score take precedence over the others. A
+// source that fails is reported and left out.
 func (a *Page) highlight(
 	ctx context.Context,
 	item *fusion.Item,

@@ -14,18 +14,18 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// MostAround is how many passages before and behind a result a request may ask for.
+// MostAround is the greatest number of passages before and after a result that a request may ask for.
 const MostAround = 5
 
-// neighbour is a passage beside a result, by its number in the document.
+// neighbour identifies a passage near a result by its number in the document, from 1.
 type neighbour struct {
 	collection, document string
 	number               int
 }
 
-// addNeighbours gives results the texts of the passages around them in their documents: as many
-// as the plan says, up to the first that is not there, that the filter does not let through, or
-// that is of another version of the document.
+// addNeighbours sets the texts before and after each result: those of up to Plan.Around passages of its document on
+// each side, up to the first that does not exist, is excluded by the filter, or is of another version of the document.
+// passages are those of the results. It fails if passages cannot be read or the answer becomes too large.
 func (a *Page) addNeighbours(ctx context.Context, results []reply.Result, passages []corpus.Passage) error {
 	around := a.answer.Plan.Around
 	if around == 0 {
@@ -87,7 +87,8 @@ func (a *Page) addNeighbours(ctx context.Context, results []reply.Result, passag
 	return nil
 }
 
-// neighbours reads passages, each once, when there is room for them.
+// neighbours waits for memory and reads passages, each once. Passages that do not exist are missing in the map. It
+// sorts wanted in place.
 func (a *Page) neighbours(ctx context.Context, wanted []neighbour) (map[neighbour]*corpus.Passage, error) {
 	slices.SortFunc(wanted, func(a, b neighbour) int {
 		return cmp.Or(strings.Compare(a.collection, b.collection), strings.Compare(a.document, b.document), a.number-b.number)

@@ -4,7 +4,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// countHighlights gives highlights of a passage the wanted count.
+// countHighlights converts the begin and end of highlights from bytes to a unit of reply.OffsetNames, in place. one may
+// be nil.
 func countHighlights(unit string, title, text string, all []reply.Highlight, one *reply.Highlight) {
 	if unit == reply.OffsetBytes {
 		return

@@ -1,4 +1,4 @@
-// Package presenting makes the response of an answer: texts, highlights, places and neighbours of passages, groups,
+// Package presenting makes the response to an answer: texts, highlights, places and neighbours of passages, groups,
 // facets, and the order by fields of metadata.
 package presenting
 
@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Page is a response in the making.
+// Page makes a response: its methods fill in Response.
 type Page struct {
 	Response reply.Response
 
@@ -20,13 +20,14 @@ type Page struct {
 
 // Asked says how the question was changed before it was searched.
 type Asked struct {
-	Part        string // of a long question; "": all of it was asked
+	Part        string // the part of a long question that was asked; "": all of it
 	Corrections []reply.Correction
-	Doubt       string // what keeps these from being those of the whole collection, for the user; "": nothing does
+	Doubt       string // what was not searched for corrections, for users; "": all was (question.Speller.Correct)
 	Synonyms    []reply.Expansion
 }
 
-// Room waits until there is memory for so many bytes. Its error ends the request.
+// Room waits until there is memory for so many bytes and takes it. It fails if there is none in time, which ends the
+// request.
 type Room func(ctx context.Context, bytes int) error
 
 // NewPage returns a page of an answer, without results yet.

@@ -18,7 +18,9 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// candidateFields reads the values of fields of passages, a few passages at a time.
+// candidateFields reads passages, some at a time, and calls read with the index of each and the passage, which may be
+// deleted (without metadata). Before, it takes memory for as many bytes as it reads at once. It fails if memory or
+// passages cannot be had.
 func candidateFields(
 	ctx context.Context,
 	r *answering.Ranking,
@@ -55,8 +57,9 @@ func candidateFields(
 	return nil
 }
 
-// OrderByFields adds what the plan's boost gives each candidate to its score, and sorts by the plan's field. It does
-// nothing if the plan has neither.
+// OrderByFields orders every ranking by metadata: it adds the plan's boost to the scores of candidates with newer
+// dates, and sorts by the plan's field. Confidences become nil if another passage is then first. It does nothing if the
+// plan has neither boost nor sort field. It fails if passages cannot be read or there is no memory for them.
 func OrderByFields(ctx context.Context, r *answering.Ranking, takeRoom Room) error {
 	if !r.Plan.ReadsFields() {
 		return nil
@@ -97,8 +100,9 @@ func OrderByFields(ctx context.Context, r *answering.Ranking, takeRoom Room) err
 	return nil
 }
 
-// addFreshness adds to the scores of a ranking what the dates of its passages give them. Time passes in
-// steps of a thousandth of the half-life, so that pages of one ranking belong together.
+// addFreshness adds a boost to the scores of the ranking at an index and sorts it. dates are the dates of passages;
+// those without a date get none. The boost of a passage is halved with every half-life of its age. now is rounded to a
+// thousandth of the half-life, so that the pages of one ranking agree.
 func addFreshness(ranked *answering.Ranking, ranking int, dates map[rank.Ordinal]time.Time, now time.Time) {
 	items := ranked.Rankings[ranking].Items
 	spread := items[0].Score - items[len(items)-1].Score
@@ -122,8 +126,8 @@ func addFreshness(ranked *answering.Ranking, ranking int, dates map[rank.Ordinal
 	slices.SortStableFunc(items, func(x, y fusion.Item) int { return cmp.Compare(y.Score, x.Score) })
 }
 
-// sortBy orders items by values of a field: numbers, then dates, then other words, then booleans; those
-// without one last. Equal ones stay in their order.
+// sortBy sorts items by their keys: numbers, then dates, then other strings, then booleans (storage.CompareValues), or
+// all of that reversed if descending. Items without a key come last. Equal ones keep their order.
 func sortBy(items []fusion.Item, keys map[rank.Ordinal]any, descending bool) {
 	slices.SortStableFunc(items, func(x, y fusion.Item) int {
 		a, has := keys[x.Ordinal]
@@ -138,6 +142,7 @@ func sortBy(items []fusion.Item, keys map[rank.Ordinal]any, descending bool) {
 	})
 }
 
+// b2i returns 1 for true and 0 for false.
 func b2i(yes bool) int {
 	if yes {
 		return 1
