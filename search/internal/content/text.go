@@ -41,7 +41,8 @@ func BareWord(word string) string {
 	return strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 }
 
-// Capitals returns the words inside the sentences of a text that begin with a capital letter.
+// Capitals returns the words of a text with a capital letter that do not begin a sentence, without punctuation around
+// them. Words of one letter are left out.
 func Capitals(text string) (out []string) {
 	words := strings.Fields(text)
 	for i, word := range words {
@@ -69,12 +70,12 @@ func CapitalsTell(text string) bool {
 	return float64(len(Capitals(text))) <= mostCapitals*float64(inside)
 }
 
-// mostCapitals is the greatest share of capitalised words inside the first passage's sentences at which a
-// capital letter marks a name. In a German text, or a list of titles, it does not.
+// mostCapitals is the greatest share of capitalised words, among those that do not begin a sentence, at which a capital
+// letter marks a name. In a German text, or a list of titles, the share is greater.
 const mostCapitals = .2
 
-// endsSentence reports whether a word ends with punctuation after which a sentence or a quotation begins, such as . or
-// :.
+// endsSentence reports whether a word ends with punctuation after which a sentence or a quotation may begin, such as a
+// full stop or a colon; closing quotation marks and brackets may follow it.
 func endsSentence(word string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(word, `"'”’»)`))
 	return strings.ContainsRune(".?!:;…。？！", last)
@@ -92,8 +93,8 @@ func SharedPrefix(a, b string) (n int) {
 	return n
 }
 
-// IsNamed reports whether the word at a place of a text is written as a name: with a capital letter inside a sentence,
-// or in capitals alone, as in The Who, IT and US.
+// IsNamed reports whether the word from byte start to end of a text is written as a name: with a capital letter inside
+// a sentence, or in capitals alone, as in The Who, IT and US. It returns false for a word of one letter.
 func IsNamed(text string, start, end int) bool {
 	word := text[start:end]
 	first, size := utf8.DecodeRuneInString(word)
@@ -107,6 +108,7 @@ func IsNamed(text string, start, end int) bool {
 	return len(before) > 0 && !endsSentence(before[len(before)-1])
 }
 
+// notOfWord reports whether a character separates words: it is no letter, number or combining mark.
 func notOfWord(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 }
@@ -129,8 +131,8 @@ func FieldOf(p *corpus.Passage, name string) string {
 	return p.Text
 }
 
-// StandsIn finds a sequence of words in a text, by their lower case. It returns the index of its first word and the
-// one after its last; -1, -1 if the text does not have it or it is empty.
+// StandsIn finds words in a text that follow each other, by their lower case. It returns the index in all of the first
+// of them and the index after the last; -1 and -1 if the text does not have them or some is empty.
 func StandsIn(all, some []WordIn) (at, end int) {
 	for at := 0; len(some) > 0 && at+len(some) <= len(all); at++ {
 		same := true

@@ -22,30 +22,31 @@ type Words struct {
 	mu         sync.Mutex
 	generation uint64
 	sample     []rank.Ordinal
-	random     int            // passages
-	having     map[string]int // of these, that have a word
-	languages  []string       // of these, by their codes
-	function   map[string]languages.FunctionWords
+	random     int                                // the number of sampled passages
+	having     map[string]int                     // by word, the number of these that have it
+	languages  []string                           // the codes of their languages
+	function   map[string]languages.FunctionWords // by code; languages without known ones are missing
 
 	all func() languages.FunctionWords // of all languages; nil until they are asked for
 }
 
-// leastCounted is the least number of passages in which words are counted to tell which ones are frequent.
+// leastCounted is the number of passages from which on a word's frequency among them is trusted.
 const leastCounted = 8
 
-// leastBits is the least information of a word that is marked in a language whose function words are not known, as a
-// share of that of a word that one passage has: -log(df/N) of log(N).
+// leastBits is the least information of a word that carries meaning, in a language whose function words are not known:
+// -log(df/N) as a share of log(N), which is the information of a word that one passage of N has.
 const leastBits = 1. / 3
 
-// Among so many passages, a word of more than this share of them is marked in no language.
+// In a language whose function words are known, a word carries no meaning if more than commonShare of the passages have
+// it, and there are at least manyPassages.
 const (
 	manyPassages = 100
 	commonShare  = .15
 )
 
-// Filter returns a function that reports whether the word from byte start to end of a field ("title" or "text") of a
-// passage is worth marking for a question: it is no function word of the passage or of the question, and not in a
-// large share of the passages. A word of which nothing is known is worth it.
+// Filter returns a function that reports whether a word of a passage is worth highlighting for a question. field is
+// "title" or "text", and the word stands there from byte start to end. A function word of the passage or of the
+// question is not worth it, nor is a word that a large share of the passages has. A word of which nothing is known is.
 func (t *Words) Filter(
 	ctx context.Context,
 	view *snapshot.Pinned,
@@ -63,7 +64,8 @@ func (t *Words) Filter(
 	}
 }
 
-// functionWords returns the language of a text, and its function words; nil where they are not known.
+// functionWords returns the code of the language of a text, out of those of the collection, and its function words;
+// nil: they are not known.
 func (k *knownWords) functionWords(text string) (code string, words languages.FunctionWords) {
 	code = languages.Among(text, k.languages)
 	return code, k.function[code]
@@ -97,8 +99,8 @@ func (t *Words) FunctionWordsOf(ctx context.Context, view *snapshot.Pinned, ques
 	return out
 }
 
-// LanguageOf returns the language of a question, of those of the collection, by its code, and its function words; nil:
-// they are not known.
+// LanguageOf returns the code of the language of a question, out of those of the collection, and its function words;
+// nil: they are not known.
 func (t *Words) LanguageOf(
 	ctx context.Context,
 	view *snapshot.Pinned,
@@ -123,17 +125,17 @@ func (t *Words) MayCarryNothing(question string) bool {
 	})
 }
 
-// knownWords are what is known of the words of a view.
+// knownWords are the frequencies and function words that one search works with.
 type knownWords struct {
-	random, all int // passages
-	having      map[string]int
-	words       storage.WordFrequencies // nil: they are not counted
+	random, all int                     // the number of passages in the sample and in the view
+	having      map[string]int          // by word, the number of sampled passages that have it
+	words       storage.WordFrequencies // the frequencies in the whole view; nil: the store does not count them
 	languages   []string
 	function    map[string]languages.FunctionWords
 }
 
-// carries reports whether the word at a place of a text carries something, by the function words of its language; nil:
-// they are not known.
+// carries reports whether the word from byte start to end of a text carries meaning. function are the function words of
+// the text's language; nil: they are not known.
 func (k *knownWords) carries(text string, start, end int, function languages.FunctionWords) bool {
 	word := text[start:end]
 	if function != nil && function.Has(word) {
@@ -162,8 +164,9 @@ func (k *knownWords) carries(text string, start, end int, function languages.Fun
 	return math.Log(float64(of)/float64(passages)) >= leastBits*math.Log(float64(k.all))
 }
 
-// countWords counts the words of random passages and tells their languages, once for a generation, and again where
-// other passages are drawn: in a store that has no generations.
+// countWords returns the frequencies of words in a random sample of passages and the function words of their languages.
+// It reads the sample when the generation or the sample has changed since the last call. If it cannot be read, the
+// result has no frequencies.
 func (t *Words) countWords(ctx context.Context, view *snapshot.Pinned) *knownWords {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -183,7 +186,7 @@ func (t *Words) countWords(ctx context.Context, view *snapshot.Pinned) *knownWor
 	return out
 }
 
-// count counts the words of passages.
+// count sets t's frequencies, languages and function words by the texts of sampled passages.
 func (t *Words) count(passages []corpus.Passage) {
 	t.random = 0
 	t.having = map[string]int{}
@@ -215,7 +218,7 @@ func (t *Words) count(passages []corpus.Passage) {
 	}
 }
 
-// RandomPassages is how many passages a question is compared with to see what
-// closeness is worth in this collection: the mean of so many scores is known to a
-// tenth of their deviation, for a fraction of a millisecond.
+// RandomPassages is the size of the random sample of passages that shows which words are frequent, and which scores a
+// question has with any passage. The mean of so many scores is known to a tenth of their deviation, for a fraction of a
+// millisecond.
 const RandomPassages = 128
