@@ -12,66 +12,66 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Plan is a request after validation: every default filled in, every name
-// resolved. It does not change.
+// Plan is a request after validation, with every default filled in and every name resolved. It does not change.
 type Plan struct {
 	Inquiry       sources.Inquiry
-	Experts       []int           // of the sources, those that are experts
-	Named         bool            // the request says which experts
+	Experts       []int           // the experts among the sources: indexes of Panel.Sources
+	Named         bool            // the request names experts
 	Absent        []reply.Missing // experts that cannot be asked, if the request names none
-	Methods       []Method
-	Offer         fusion.Offer // to them
-	Listed        bool         // a list of methods was asked for
-	Offset        int          // results before the first that is answered
-	K             int          // results, those before the first too
+	Methods       []Method        // at least one
+	Offer         fusion.Offer    // what the line-up has for the methods
+	Listed        bool            // the request has a list of methods, and gets a ranking for each
+	Offset        int             // the number of results before the page
+	K             int             // the number of results up to the end of the page; Offset is a part of it
 	Missing       fusion.Missing
 	Normalise     fusion.Normalisation // "": the method's own
 	Sharpness     float64              // 0: the method's own
-	Weights       map[string]float64
-	Explain       bool
+	Weights       map[string]float64   // by name of a source, as the request gives them
+	Explain       bool                 // results have the terms of their scores
 	Fields        Fields
-	MinConfidence float64
-	Offsets       string   // one of OffsetNames
-	Around        int      // neighbours on each side of a result
-	GroupBy       string   // "" or GroupByDocument
-	GroupSize     int      // passages of a group
-	Without       []string // ids of passages that are not fused
+	MinConfidence float64  // below it there are no results; 0: there is no such limit
+	Offsets       string   // the unit of places in texts, one of reply.OffsetNames
+	Around        int      // the number of neighbours on each side of a result
+	GroupBy       string   // "" or ask.GroupByDocument
+	GroupSize     int      // the number of results in a group
+	Without       []string // ids of passages that the request excludes
 	Facets        []ask.FacetRequest
 	Sort          ask.Sort
 	Boost         ask.Boost
-	HalfLife      time.Duration           // of boost
+	HalfLife      time.Duration           // of Boost
 	Answer        ask.AnswerOptions       // with the defaults filled in
-	Reader        *learned.LoadedReader   // that marks answers; nil: none are wanted
-	Marked        int                     // passages that it reads
-	MostMarked    int                     // extracts are returned of only the first so many of them; 0: of all
-	Writer        *learned.LoadedReader   // that writes an answer; nil: none is wanted
-	Unwritten     *reply.Missing          // why the writer made no question of the messages; nil: it did, or nobody asked
-	Reranker      *learned.LoadedReranker // that scores the first passages; nil: none is wanted
-	Reranked      int                     // how many of them
-	Useless       *learned.LoadedReranker // the one that was wanted and is known to make the ranking worse
+	Reader        *learned.LoadedReader   // marks answers; nil: none are wanted
+	Marked        int                     // the number of passages that Reader reads
+	MostMarked    int                     // only the first so many of them have extracts in the response; 0: all have
+	Writer        *learned.LoadedReader   // writes an answer; nil: none is wanted
+	Unwritten     *reply.Missing          // why Writer did not rewrite the messages; nil: it did, or need not
+	Reranker      *learned.LoadedReranker // scores the first passages; nil: none is wanted
+	Reranked      int                     // the number of passages that Reranker scores
+	Useless       *learned.LoadedReranker // was wanted, but by calibration makes rankings worse; nil: none
 }
 
-// Method is a method and its name in the request: "auto" is resolved.
+// Method is a fusion method and its name in the request, which may be "auto".
 type Method struct {
 	Asked string
 	*fusion.Method
 }
 
-// Fields are what an answer carries beside ids and scores.
+// Fields says what a result has in addition to id and score.
 type Fields struct{ Title, Text, Tags, Metadata, Document, Contributions, Sources, Highlights bool }
 
-// WeighsByQuestion reports whether one of the methods decides by question how much sources count.
+// WeighsByQuestion reports whether one of the methods sets the weights of the sources for each question, as the gate
+// does.
 func (p *Plan) WeighsByQuestion() bool {
 	return slices.ContainsFunc(p.Methods, func(m Method) bool { return m.WeighsByQuestion() })
 }
 
-// Weighs reports whether what was fitted for a reranker belongs to the ranking.
+// Weighs reports whether a reranker has a weight that was fitted, and fitted for the first method of the plan.
 func (p *Plan) Weighs(x *learned.LoadedReranker) bool {
 	return x.Weight != nil && len(p.Methods) > 0 && p.Methods[0].WeighsByQuestion()
 }
 
-// Window returns how many of the first items of a ranking are reranked: none where the page that
-// is answered lies behind them.
+// Window returns how many of the first items of a ranking of so many the reranker scores. It returns 0 if there is no
+// reranker, or if the page begins after those items.
 func (p *Plan) Window(items int) int {
 	if p.Reranker == nil || p.GroupBy == "" && p.Offset >= p.Reranked {
 		return 0
@@ -79,12 +79,13 @@ func (p *Plan) Window(items int) int {
 	return min(p.Reranked, items)
 }
 
-// ReadTwice reports whether the reader that marks answers has reranked the passages already, by the same selection.
+// ReadTwice reports whether the reader that marks answers is also the plan's reranker, so that its scores are in the
+// ranking already.
 func (p *Plan) ReadTwice() bool {
 	return p.Reader != nil && p.Reranker != nil && p.Reranker.Reads && p.Reranker.Name == p.Reader.Name
 }
 
-// Judges returns how many models add contributions of their own.
+// Judges returns how many models, of reranker and reader, add a contribution to the scores.
 func (p *Plan) Judges() (n int) {
 	if p.Reranker != nil {
 		n++
@@ -95,10 +96,11 @@ func (p *Plan) Judges() (n int) {
 	return n
 }
 
-// Abstains reports whether the request wants no answer at this confidence.
+// Abstains reports whether the request wants no results at this confidence: it sets a minimum, and the confidence is
+// lower or nil.
 func (p *Plan) Abstains(confidence *float64) bool {
 	return p.MinConfidence > 0 && (confidence == nil || *confidence < p.MinConfidence)
 }
 
-// ReadsFields reports whether the candidates' metadata order them.
+// ReadsFields reports whether the ranking depends on metadata of the candidates: by a sort field or a boost.
 func (p *Plan) ReadsFields() bool { return p.Sort.Field != "" || p.Boost.Field != "" }
