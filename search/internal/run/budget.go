@@ -4,14 +4,13 @@ import (
 	"time"
 )
 
-// reserved is the share of a request's time that is left, when the last source has
-// to be back, for making an answer of what the others found: a quarter, and never
-// more than ReservedMost.
+// The sources have to answer before the request ends, so that there is time to make an answer of what they found: by a
+// fourth (Reserved) of the request's time, and at most by ReservedMost.
 const (
 	Reserved     = 4
 	ReservedMost = 100 * time.Millisecond
 )
 
-// ReadingMost is the most that a reader, and a reranker, has of a request's time, of which each
-// gets a quarter: the sources have to be back so much earlier.
+// ReadingMost is the most time that the sources leave to each of reader and reranker, which get a quarter of the
+// request's time each.
 const ReadingMost = 500 * time.Millisecond

@@ -10,9 +10,9 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// Guard runs step and turns a panic into an error. An expert may be a remote engine, a
-// foreign model or a third party's index: if one breaks, it is left out, and the server
-// goes on. A mapped file that was cut is disk.ErrFault, as disk.Survive says.
+// Guard runs step and returns its error. It turns a panic into an error with the stack, and a fault in a mapped file
+// that was cut into disk.ErrFault. An expert may be a remote engine, a foreign model or a third party's index: if one
+// breaks, it is left out, and the server goes on.
 func Guard(step func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -22,14 +22,15 @@ func Guard(step func() error) (err error) {
 	return disk.Survive(step)
 }
 
-// Overloaded reports whether an error says that a queue was full (a method Overloaded() bool).
+// Overloaded reports whether err, or an error that it wraps, says that a queue was full: it has a method Overloaded()
+// bool that returns true.
 func Overloaded(err error) bool {
 	var full interface{ Overloaded() bool }
 	return errors.As(err, &full) && full.Overloaded()
 }
 
-// AdviceOf returns what an error or one that it wraps tells the caller to do (a method Advice() string); "" if none
-// does.
+// AdviceOf returns the advice to the caller that err, or an error that it wraps, has (a method Advice() string); "" if
+// none has.
 func AdviceOf(err error) string {
 	var known interface{ Advice() string }
 	if errors.As(err, &known) {

@@ -18,13 +18,14 @@ type Reporter interface {
 	Source(ctx context.Context, source, status string, cause error)
 }
 
-// Runner runs the steps of a search: those that compute in turns, and all of them under a reporter.
+// Runner runs the steps of a search: it waits for turns to compute, and reports stages.
 type Runner struct {
 	Report Reporter
 	Turns  turn.Turns
 }
 
-// Compute runs step with a turn, the use of a processor, and returns its error (Do).
+// Compute waits for a turn to compute, runs step and returns its error; if ctx ends before there is a turn, it returns
+// an error and does not run step (turn.Do).
 func (r Runner) Compute(ctx context.Context, step func(context.Context) error) error {
 	return turn.Do(ctx, r.Turns, step)
 }

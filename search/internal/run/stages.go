@@ -1,6 +1,6 @@
 package run
 
-// Stages of a search, as an Observer hears of them.
+// The stages of a search, as Reporter.Stage gets them.
 const (
 	StageEncode     = "encode"
 	StageHead       = "head"
