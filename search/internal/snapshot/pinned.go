@@ -18,19 +18,19 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Pinned is a view that several goroutines share. It is released after its last user.
+// Pinned is a view of a collection that several goroutines share. It is released when its last user releases it.
 type Pinned struct {
 	storage.View
-	Narrowed storage.Indexes  // what is searched: the view's own indexes, or those that a filter leaves
-	Types    conditions.Types // of fields, as they were declared
-	Where    conditions.Node  // what a filter asks of metadata
-	// selected is how many passages the filter lets through; nil without one.
+	Narrowed storage.Indexes  // the indexes to search: the view's own, or those of the passages that match the filter
+	Types    conditions.Types // the declared types of metadata fields
+	Where    conditions.Node  // the condition on tags and metadata of the filter and of the caller
+	// Selected returns how many passages match the filter; nil: there is no filter.
 	Selected  func(context.Context) (int, error)
-	narrowing sync.Mutex // guards narrow
+	narrowing sync.Mutex // held by Narrow
 	users     atomic.Int64
 }
 
-// Pin returns a view with one user, whose fields of metadata have these types.
+// Pin returns a view with one user. types are the declared types of its metadata fields. Call Release at the end.
 func Pin(view storage.View, types conditions.Types) *Pinned {
 	p := &Pinned{View: view, Types: types}
 	p.Narrowed = p.View
@@ -38,8 +38,9 @@ func Pin(view storage.View, types conditions.Types) *Pinned {
 	return p
 }
 
-// Separate returns the same view for one of several questions that are asked in turn and have nothing in common: what
-// one of them searched for is not fetched again for the others. p has to be held for as long as it is used.
+// Separate returns a Pinned of the same view that shares no fetched data with p, for one of several independent
+// questions. It returns p itself if the store fetches nothing. p must be held for as long as the result is used; the
+// result needs no Release.
 func (p *Pinned) Separate() *Pinned {
 	indexes, ok := p.Narrowed.(storage.Separable)
 	if !ok {
@@ -50,18 +51,18 @@ func (p *Pinned) Separate() *Pinned {
 	return out
 }
 
-// Hold adds a user.
+// Hold adds a user, who has to call Release.
 func (p *Pinned) Hold() { p.users.Add(1) }
 
-// Release removes a user and releases the view after the last one.
+// Release removes a user, and releases the view if that was the last one.
 func (p *Pinned) Release() {
 	if p.users.Add(-1) == 0 {
 		p.View.Release()
 	}
 }
 
-// Narrow restricts the view to the passages that match a filter and that the context may see: p.Narrowed finds no
-// others. Call it before the sources are asked. Only the first call has an effect. It fails if the filter does not fit
+// Narrow restricts p.Narrowed to the passages that match a filter and that the caller in the context may see. Call it
+// before the sources are asked; only the first call that restricts has an effect. It fails if the filter does not fit
 // the fields of the collection (*conditions.MisfitError) or cannot be evaluated.
 func (p *Pinned) Narrow(ctx context.Context, f storage.Filter) error {
 	if f.Empty() && !identity.IsRestricted(ctx) {
@@ -100,7 +101,8 @@ func (p *Pinned) CollectionOf(passage rank.Ordinal) string {
 	return ""
 }
 
-// Lookup finds passages by their ids in a collection. collection is "" unless several are searched (CollectionOf).
+// Lookup finds passages of a collection by their ids, in the order of ids. collection is the passages' CollectionOf: ""
+// unless several are searched.
 func (p *Pinned) Lookup(ctx context.Context, collection string, ids []string) ([]storage.Found, error) {
 	if several, ok := p.View.(storage.Collected); ok {
 		return several.LookupIn(ctx, collection, ids)
@@ -108,7 +110,7 @@ func (p *Pinned) Lookup(ctx context.Context, collection string, ids []string) ([
 	return p.Passages().Lookup(ctx, ids)
 }
 
-// Vocabulary returns what the view knows of the spelling of words; nil if it knows nothing.
+// Vocabulary returns the words of the collection for spelling correction; nil if the store does not list them.
 func (p *Pinned) Vocabulary() storage.Vocabulary {
 	if v, ok := p.View.(interface{ Vocabulary() storage.Vocabulary }); ok {
 		return v.Vocabulary()
@@ -116,8 +118,8 @@ func (p *Pinned) Vocabulary() storage.Vocabulary {
 	return nil
 }
 
-// restriction returns the condition that passages have to meet for the context to see them. It lets everything through
-// if nothing restricts the context, and nothing if the restriction does not fit the types of the fields.
+// restriction returns the condition on passages that the caller in the context may see. It matches all passages if the
+// caller is not restricted, and none if the restriction does not fit the types of the fields.
 func (p *Pinned) restriction(ctx context.Context) conditions.Node {
 	to := identity.Of(ctx).Restriction
 	if to == nil {
@@ -136,8 +138,8 @@ func (p *Pinned) Visible(ctx context.Context, passage *corpus.Passage) bool {
 	return n.Matches(passage.Tags, passage.Metadata)
 }
 
-// showValues adds to the error of a condition that compares what a field does not hold what it holds, as far
-// as the caller may see it.
+// showValues adds the most frequent values of a field to each problem of a *conditions.MisfitError, among the passages
+// that the caller may see. It does nothing for other errors, or if values cannot be counted.
 func (p *Pinned) showValues(ctx context.Context, err error) {
 	var misfit *conditions.MisfitError
 	if !errors.As(err, &misfit) {
@@ -164,11 +166,11 @@ func (p *Pinned) showValues(ctx context.Context, err error) {
 	}
 }
 
-// shownValues is how many values of a field an error shows, that others do not fit.
+// shownValues is the number of values of a field that showValues adds.
 const shownValues = 3
 
-// ValuesIn returns the most frequent values of a field among the passages that indexes can find, at most so many; none
-// if the store does not count values.
+// ValuesIn returns the most frequent values of a field among the passages of indexes, at most so many. It returns an
+// empty list if the store does not count values.
 func ValuesIn(ctx context.Context, indexes storage.Indexes, field string, most int) ([]storage.FacetValue, error) {
 	of, ok := indexes.(storage.Faceted)
 	if !ok {
