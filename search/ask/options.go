@@ -1,31 +1,29 @@
-// Package ask declares what a request may ask for beside its question: options of an answer and of reranking, sorting,
-// facets, synonyms. Typed reads a request as it is typed into a box.
+// Package ask declares the parts of a request: options of an answer and of reranking, sorting, boosts, facets,
+// synonyms. Typed reads a question with the operators of a search box.
 package ask
 
 import (
 	"encoding/json"
 )
 
-// AnswerOptions asks for the words that answer the question, which a reader marks in
-// the first passages of the ranking. In JSON they are true, false or an object; the
-// zero value asks for nothing.
+// AnswerOptions asks for an answer: words that a reader marks in the first passages of the ranking, or a text that a
+// generator writes from them. In JSON they are true, false or an object. The zero value asks for nothing.
 type AnswerOptions struct {
 	Wanted   bool
-	Reader   string // "": the first
+	Reader   string // the name of a reader or generator; "": the first reader
 	Passages int    // number of first passages to read; 0: 5, however many are returned
-	// Combine is CombineBest ("") or CombineSum.
+	// Combine is CombineBest or CombineSum; "": CombineBest.
 	Combine string
-	// MaxTokens bounds what a generator writes; 0: 32.
+	// MaxTokens is the greatest number of tokens that a generator writes; 0: 32.
 	MaxTokens int
-	// MinChance is the least chance of an answer that is returned; nil: usualChance, if
-	// chances are known.
+	// MinChance is the least chance of a marked answer that is returned; nil: 0.1, if chances are known.
 	MinChance *float64
 	// Form is the form that a generator has to write in, as OpenAI's response_format; nil: sentences with citations. It
 	// is not a part of the JSON.
 	Form json.RawMessage `json:"-"`
 }
 
-// MarshalJSON writes true where nothing is chosen.
+// MarshalJSON writes true or false if no option is set, otherwise an object. It implements json.Marshaler.
 func (o AnswerOptions) MarshalJSON() ([]byte, error) {
 	object := answerObject{o.Reader, o.Passages, o.Combine, o.MaxTokens, o.MinChance}
 	if !o.Wanted || object == (answerObject{}) {
@@ -34,7 +32,8 @@ func (o AnswerOptions) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads true, false or an object; null is false.
+// UnmarshalJSON reads true, false or an object, which means true with options; null is false. It implements
+// json.Unmarshaler.
 func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
 	*o = AnswerOptions{}
 	if string(data) == "null" {
@@ -54,7 +53,7 @@ func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// answerObject is AnswerOptions as an object.
+// answerObject is the JSON object of AnswerOptions.
 type answerObject struct {
 	Reader    string   `json:"reader,omitempty"`
 	Passages  int      `json:"passages,omitempty"`
@@ -63,18 +62,19 @@ type answerObject struct {
 	MinChance *float64 `json:"min_chance,omitempty"`
 }
 
+// CombineBest ranks the words that a reader marked in a passage by their own probability.
 const CombineBest = "best" // a passage's best words count for themselves
 
-// RerankOptions ask a reranker to score the first passages of the ranking. In JSON they are
-// true, false or an object; the zero value leaves it to Defaults.Rerank.
+// RerankOptions ask a reranker to score the first passages of the ranking. In JSON they are true, false or an object.
+// The zero value leaves it to the default of the server.
 type RerankOptions struct {
-	Asked    bool // the request says something
+	Asked    bool // the request says whether it wants a reranker; if not, Wanted does not count
 	Wanted   bool
-	Model    string // "": the first
-	Passages int    // how many are scored, from the first; 0: 20
+	Model    string // the name of a reranker; "": the first
+	Passages int    // the number of first passages to score; 0: 20
 }
 
-// MarshalJSON writes true where nothing is chosen.
+// MarshalJSON writes true or false if no option is set, otherwise an object. It implements json.Marshaler.
 func (o RerankOptions) MarshalJSON() ([]byte, error) {
 	object := rerankObject{o.Model, o.Passages}
 	if !o.Wanted || object == (rerankObject{}) {
@@ -83,7 +83,8 @@ func (o RerankOptions) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads true, false or an object; null is as if nothing was said.
+// UnmarshalJSON reads true, false or an object, which means true with options; null gives the zero value. It implements
+// json.Unmarshaler.
 func (o *RerankOptions) UnmarshalJSON(data []byte) error {
 	*o = RerankOptions{}
 	if string(data) == "null" {
@@ -101,21 +102,20 @@ func (o *RerankOptions) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// rerankObject is RerankOptions as an object.
+// rerankObject is the JSON object of RerankOptions.
 type rerankObject struct {
 	Model    string `json:"model,omitempty"`
 	Passages int    `json:"passages,omitempty"`
 }
 
-// Sort puts the candidates that were found in the order of a field of their metadata. Those without
-// it come last.
+// Sort orders the candidates by a field of their metadata instead of by score. Those without the field come last.
 type Sort struct {
 	Field string `json:"field"`
 	Order string `json:"order,omitempty"` // "asc" (""), or "desc"
 }
 
-// Boost adds to the score of passages what they are new: Weight times the range of the candidates'
-// scores for one of today, half of it for one that is HalfLife old, and nothing for one without a date.
+// Boost adds freshness to the score of passages with a date: Weight times the range of the candidates' scores for a
+// date of today, half of that for one that is HalfLife old, and so on. Passages without a date get nothing.
 type Boost struct {
 	Field    string  `json:"field"`
 	HalfLife string  `json:"half_life"`        // "12h", "90d", "8w", "2y"
@@ -125,17 +125,17 @@ type Boost struct {
 // FacetRequest asks how many passages have each value of a field.
 type FacetRequest struct {
 	Field string `json:"field"`
-	Size  int    `json:"size,omitempty"` // values that are listed; 0: 10
+	Size  int    `json:"size,omitempty"` // the number of values to list; 0: 10
 }
 
-// How answers of several passages are combined.
+// CombineSum ranks the words that a reader marked by the sum of the probabilities of equal words in several passages.
 const (
-	CombineSum = "sum" // equal words of several passages count together
+	CombineSum = "sum"
 )
 
-// GroupByDocument is the value of Request.GroupBy.
+// GroupByDocument is the value of Request.GroupBy that groups results by document.
 const GroupByDocument = "document"
 
-// ReaderAuto is the reader that stands for both: one that marks, and a generator that writes, as far
-// as there are any.
+// ReaderAuto is the value of AnswerOptions.Reader that asks for both a reader that marks words and a generator that
+// writes, as far as the server has them.
 const ReaderAuto = "auto"

@@ -5,17 +5,17 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Synonyms are words, or several words, that mean the same to a collection. They are applied to the words
-// of a question when it is asked, so that another list needs no indexing.
+// Synonyms are words or phrases that mean the same in a collection. They are added to a question when it is asked, so
+// that a changed list needs no indexing.
 type Synonyms struct {
-	// Words stand for each other; From, where it is given, are what To is searched for beside, and
-	// not the other way.
+	// Words are synonyms of each other: a question with one is also searched for the others. From and To, given in the
+	// place of Words, work one way: a question with one of From is also searched for all of To.
 	Words []string `json:"words,omitempty" yaml:"words,omitempty"`
 	From  []string `json:"from,omitempty"  yaml:"from,omitempty"`
 	To    []string `json:"to,omitempty"    yaml:"to,omitempty"`
 }
 
-// Check returns what is wrong with synonyms; "" for nothing.
+// Check returns what is wrong with the synonyms, for users; "" if nothing is.
 func (s *Synonyms) Check() string {
 	switch all := append(append(append([]string{}, s.Words...), s.From...), s.To...); {
 	case len(s.Words) > 0 && len(s.From)+len(s.To) > 0:
@@ -32,5 +32,5 @@ func (s *Synonyms) Check() string {
 	return ""
 }
 
-// MostSynonyms is how many words are searched for beside those of a question.
+// MostSynonyms is the greatest number of synonyms that are added to a question.
 const MostSynonyms = 64

@@ -6,11 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Typed reads what somebody typed into a box: words in double quotes have to stand so in each
-// passage, and a word or quotes with - before them must not. What is to be there stays part of
-// the question, without its quotes, and what is not is taken out. A - counts before a letter or
-// quotes alone, so that -40 is a number; what has no end, or would leave nothing to ask, stays
-// as it is.
+// Typed reads a text as typed into a search box, and returns the question to ask and the words and phrases that
+// passages must and must not have.
+//
+//  1. Words in double quotes become a phrase of must, and stay in the question without the quotes.
+//  2. A word or a quoted phrase with - before it becomes one of mustNot, and is removed from the question. The -
+//     counts only before a letter or quotes, so that -40 is a number.
+//  3. Quotes without an end stay as they are.
+//
+// It returns the text as it is, with nil lists, if it has none of these or if nothing would be left to ask.
 func Typed(text string) (question string, must, mustNot []string) {
 	var out strings.Builder
 	begins := true // of a chunk between white space
@@ -55,7 +59,9 @@ func Typed(text string) (question string, must, mustNot []string) {
 	return question, must, mustNot
 }
 
-// quotedAt returns what stands in the quotes that a text begins with, and what follows them.
+// quotedAt returns the phrase in the double quotes that a text begins with, and the text after them. ok is false if it
+// begins with no quotes, if they have no end, if a letter or digit follows them, or if the phrase has neither letter
+// nor digit.
 func quotedAt(text string) (phrase, after string, ok bool) {
 	open, size := utf8.DecodeRuneInString(text)
 	if open != '"' && open != '“' && open != '„' {
