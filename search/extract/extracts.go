@@ -14,7 +14,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// CountExtracts gives answers in passages the wanted count.
+// CountExtracts converts the starts and ends of extracts from bytes to a unit of reply.OffsetNames, in place.
+// Extract.Reading is an index of passages.
 func CountExtracts(unit string, all []reply.Extract, passages []corpus.Passage) {
 	if unit == reply.OffsetBytes {
 		return
@@ -27,17 +28,18 @@ func CountExtracts(unit string, all []reply.Extract, passages []corpus.Passage) 
 
 // candidate is a run of words of a passage that may be the answer.
 type candidate struct {
-	passage int // into those that were read
+	passage int // index of the passages that were read
 	learned.Span
-	words string // normalised
+	words string // as NormaliseAnswer returns them
 	// within is the probability of the words in their passage, P_start·P_end, and
 	// joint that times the probability of the passage, P_select (Karpukhin et al. 2020,
 	// DPR, section 6.1).
 	within, joint float64
-	total         float64 // of joint, over the spans of all passages with equal words
+	total         float64 // the sum of joint over the spans of all passages with equal words
 }
 
-// spansOf returns all spans of all passages, with their probabilities.
+// spansOf returns all spans that a reader marked in all passages, with their probabilities. Spans of only punctuation
+// are left out. readings[i] is of passages[i].
 func spansOf(passages []corpus.Passage, readings []learned.Reading) []candidate {
 	largest := math.Inf(-1)
 	sum := 0.0
@@ -71,9 +73,9 @@ func spansOf(passages []corpus.Passage, readings []learned.Reading) []candidate 
 	return all
 }
 
-// chooseAnswers returns the likeliest answers with different words, in descending probability.
-// CombineBest takes the best words of each passage. CombineSum adds up equal words of
-// several passages; the answer's place is that of the likeliest of them.
+// chooseAnswers returns at most mostAnswers candidates with different words, the most probable first. With
+// ask.CombineBest they are from different passages and ordered by their own probability; with ask.CombineSum they are
+// ordered by the sum of that of equal words, and each has the place of the likeliest of these.
 func chooseAnswers(passages []corpus.Passage, readings []learned.Reading, combine string) []candidate {
 	all := spansOf(passages, readings)
 	score := func(c candidate) float64 { return c.joint }
@@ -98,11 +100,11 @@ func chooseAnswers(passages []corpus.Passage, readings []learned.Reading, combin
 	return out
 }
 
-// mostAnswers is how many answers there are at most, of different words.
+// mostAnswers is the greatest number of extracts of an answer.
 const mostAnswers = 3
 
-// NormaliseAnswer makes answers comparable as SQuAD's script does (Rajpurkar et al.
-// 2016, section 6.1): lower case, without ASCII punctuation and articles, single spaces.
+// NormaliseAnswer returns a text in the form in which SQuAD's script compares answers (Rajpurkar et al. 2016, section
+// 6.1): lower case, without ASCII punctuation and articles, single spaces.
 func NormaliseAnswer(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII && (unicode.IsPunct(r) || unicode.IsSymbol(r)) {
@@ -126,11 +128,13 @@ func NormaliseAnswer(text string) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-// isWord reports whether a character is part of a word to a regular expression.
+// isWord reports whether a character is a letter or a number.
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// Extracts returns the answers in the readings of passages, which are in the order of
-// their ranking. confidence is that of the ranking, nil if not known; chance may be nil.
+// Extracts returns the answers in passages by what a reader said of them, the most probable first, at most mostAnswers.
+// passages are in the order of their ranking, and readings[i] is of passages[i]. combine is ask.CombineBest or
+// ask.CombineSum. confidence is the ranking's; nil: it is not known. chance computes Extract.Chance; nil: the extracts
+// have none.
 func Extracts(
 	passages []corpus.Passage,
 	readings []learned.Reading,

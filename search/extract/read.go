@@ -1,5 +1,6 @@
-// Package extract chooses the words that answer from what a reader said of passages (Read), and computes the signals
-// from which fitted chances are computed: of an answer, of a reader and of a reranker.
+// Package extract chooses the words that answer a question from a reader's readings of passages. It also computes the
+// signals from which calibrated chances are computed: of a marked answer, of a ranking with a reader, and of one with a
+// reranker.
 package extract
 
 import (
@@ -11,17 +12,17 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Read is what a reader said of passages for a question. It is for measuring.
+// Read has the readings of some passages for a question. Answers and calibration use it.
 type Read struct {
 	Passages []corpus.Passage
-	Readings []learned.Reading // of each passage
-	// Ranking is LoadedReader's.
+	Readings []learned.Reading // Readings[i] is of Passages[i]
+	// Ranking is learned.LoadedReader's.
 	Ranking float64
 }
 
-// Weigh adds to the selection of each passage its score in the ranking, times a weight, so that both are log-odds of
-// which passage answers, and sorts passages and readings by the sums. It returns the old indexes in the new order, the
-// most likely first.
+// Weigh adds weight times a passage's score in the ranking to each reading's Select, and sorts passages and readings by
+// the sum, the highest first. Both are then log-odds that the passage answers. It returns the old indexes in the new
+// order.
 func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
 	for i := range r.Readings {
 		r.Readings[i].Select += weight * scores[i]
@@ -42,7 +43,8 @@ func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
 	return order
 }
 
-// Of returns the readings of the passages with these ids, in this order. Ids that were not read are left out.
+// Of returns the passages with these ids and their readings, in the order of ids. Ids that were not read are left out,
+// and so is Ranking.
 func (r *Read) Of(ids []string) (out Read) {
 	for _, id := range ids {
 		for i := range r.Passages {
@@ -54,9 +56,8 @@ func (r *Read) Of(ids []string) (out Read) {
 	return out
 }
 
-// First returns the likeliest answer of passages in the order of their ranking, whose
-// confidence without the reader is given; nil: it is not known. ok is false where
-// there is none.
+// First returns the likeliest extract, without a chance. combine and confidence are as for Extracts. ok is false if
+// there is no extract.
 func (r *Read) First(combine string, confidence *float64) (first reply.Extract, ok bool) {
 	if all := Extracts(r.Passages, r.Readings, combine, confidence, nil); len(all) > 0 {
 		return all[0], true
@@ -64,7 +65,9 @@ func (r *Read) First(combine string, confidence *float64) (first reply.Extract, 
 	return first, false
 }
 
-// Signals returns the ReadSignals of passages in the order of their ranking; nil of none.
+// Signals returns the signals of the reader, in the order of ReadSignals; nil if nothing was read. The passages have to
+// be in the order of their ranking, and confidence is the ranking's without the reader. Near copies of the first
+// passage are left out.
 func (r *Read) Signals(confidence float64) []float64 {
 	if len(r.Readings) == 0 {
 		return nil

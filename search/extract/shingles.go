@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Repeats reports whether the longer of two texts, given as shingles, has at least the share repeated of the shorter
-// one.
+// Repeats reports whether two texts, given as Shingles, are near copies: the longer one has at least the share repeated
+// of the shingles of the shorter one. It returns false if one is empty.
 func Repeats(a, b map[string]bool) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -20,8 +20,8 @@ func Repeats(a, b map[string]bool) bool {
 	return len(a) > 0 && float64(shared) >= repeated*float64(len(a))
 }
 
-// Shingles returns the set of all runs of shingle consecutive words of a text, in lower case and without punctuation.
-// A shorter text is one run; an empty one gives none.
+// Shingles returns the set of all runs of shingle consecutive words of a text, in lower case and separated by spaces. A
+// shorter text gives one run of all its words, an empty one none.
 func Shingles(text string) map[string]bool {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -36,8 +36,8 @@ func Shingles(text string) map[string]bool {
 	return out
 }
 
-// shingle is of how many words the pieces are by which texts are compared, and repeated the share of
-// the shorter text's pieces that the other has to have. Texts on one subject share few runs of four words.
+// shingle is the number of words in a shingle. Texts on one subject share few runs of four words.
 const shingle = 4
 
+// repeated is the share of a text's shingles that another has to have to be a near copy.
 const repeated = 0.5

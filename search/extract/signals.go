@@ -8,13 +8,14 @@ import (
 	"example.org/conclave/search/learned"
 )
 
-// AnswerSignals names what is known of an answer, in the order of Extract.Signals. Its
-// chance is a function of these.
+// AnswerSignals returns the names of the signals of an answer, in the order of reply.Extract.Signals. Its chance is
+// computed from these.
 func AnswerSignals() []string {
 	return []string{"select", "within", "passage", "total", "lead", "rank", "position", "confidence"}
 }
 
-// signalsOf returns the signals of the answer at among those found.
+// signalsOf returns the signals of found[at], in the order of AnswerSignals. confidence is the ranking's; nil counts as
+// one half.
 func signalsOf(found []candidate, at int, readings []learned.Reading, confidence *float64) []float64 {
 	log := func(p float64) float64 { return max(math.Log(p), leastLog) }
 	c := found[at]
@@ -34,14 +35,14 @@ func signalsOf(found []candidate, at int, readings []learned.Reading, confidence
 	}
 }
 
-// ReadSignals names what a reader that has read the first passages says of whether the
-// first one answers. The confidence with it is a function of these.
+// ReadSignals returns the names of a reader's signals on whether the first passage answers, in the order of
+// Read.Signals. The confidence with the reader is computed from these.
 func ReadSignals() []string {
 	return []string{"confidence", "select", "lead", "within"}
 }
 
-// readSignals returns the signals of a ranking that was read, with its confidence without
-// the reader. There is at least one reading.
+// readSignals returns the signals in the order of ReadSignals. readings are in the order of the ranking and not empty.
+// confidence is the ranking's without the reader.
 func readSignals(readings []learned.Reading, confidence float64) []float64 {
 	first := readings[0]
 	others := math.Inf(-1)
@@ -59,23 +60,24 @@ func readSignals(readings []learned.Reading, confidence float64) []float64 {
 	return []float64{run.LogOdds(confidence), first.Select, lead, within}
 }
 
-// WithConfidence returns a copy of ReadSignals with the probability p instead of the confidence.
+// WithConfidence returns a copy of signals, in the order of ReadSignals, with the probability p in the place of the
+// confidence.
 func WithConfidence(signals []float64, p float64) []float64 {
 	out := slices.Clone(signals)
 	out[0] = run.LogOdds(p)
 	return out
 }
 
-// leastLog is the least logarithm of a probability that is a signal.
+// leastLog is the least value of a signal that is a logarithm of a probability.
 var leastLog = math.Log(1e-6)
 
-// RerankSignals names what a reranker that has scored the first passages says of whether the one that it and the
-// ranking put first answers. The confidence with it is a function of these.
+// RerankSignals returns the names of a reranker's signals on whether the passage that is first after reranking answers,
+// in the order of RerankedSignals. The confidence with the reranker is computed from these.
 func RerankSignals() []string { return []string{"confidence", "score", "lead", "same"} }
 
-// RerankedSignals returns the RerankSignals of passages in the order of their ranking, by its scores and what a
-// reranker said of them, times a weight, with the confidence without the reranker. top is which of them is the first
-// by both. There is at least one passage.
+// RerankedSignals returns the signals of a reranking, in the order of RerankSignals, and top, the index of the passage
+// that is first afterwards. scores are the passages' in the ranking, best first, said the reranker's, weight is the
+// reranker's weight, and confidence the ranking's. It panics without passages.
 func RerankedSignals(scores, said []float64, weight, confidence float64) (top int, signals []float64) {
 	top = FirstByBoth(scores, said, weight)
 	others := math.Inf(-1)
@@ -95,7 +97,7 @@ func RerankedSignals(scores, said []float64, weight, confidence float64) (top in
 	return top, []float64{run.LogOdds(confidence), said[top], lead, same}
 }
 
-// FirstByBoth returns the place of the largest sum, and of equal ones the first.
+// FirstByBoth returns the index i with the greatest scores[i] + weight·said[i], the first of equals; 0 without scores.
 func FirstByBoth(scores, said []float64, weight float64) (top int) {
 	for i := range scores {
 		if scores[i]+weight*said[i] > scores[top]+weight*said[top] {
