@@ -1,5 +1,6 @@
 // Package learned declares the models that an Engine works with, as its caller loads them: experts with their encoders,
-// readers that mark words, rerankers that score passages, generators that write, and what was fitted to their scores.
+// readers that mark words, rerankers that score passages, generators that write, and the calibrated chances that belong
+// to them.
 package learned
 
 import (
@@ -12,52 +13,52 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// Expert is a way from a question to a ranking, as loaded.
+// Expert is a loaded expert: an encoder, and what was fitted for it.
 type Expert struct {
 	// Name is unique among the experts, and neither "bm25" nor "phrases".
 	Name string
 	// Encoder may be shared: experts with the same Encoder, or with the same
 	// fingerprint "run" in Info or, without that, "question", encode a question once.
 	Encoder QuestionEncoder
-	// Head changes what Encoder gives a question; nil: the expert searches by that.
+	// Head changes the vector that Encoder gives a question; nil: the expert searches by Encoder's.
 	Head Head
-	// Passages encodes passages for Embed and Rerank. Nil: they are refused.
+	// Passages encodes passages for Embed and Rerank; nil: these return an error.
 	Passages PassageEncoder
-	// Similarity scores the token vectors of a passage for those of a question, as the
-	// index of late interaction does; nil: Rerank is refused.
+	// Similarity returns the score of late interaction for the token vectors of a question and of a passage; nil:
+	// Rerank returns an error.
 	Similarity func(question, passage []float32) (float32, error)
-	// Ensemble gives the expert a confidence when the calibration in Info says with
-	// which temperature and depth. Nil: it has none.
+	// Ensemble gives the expert a confidence, if Info.Calibration has the temperature and the depth for it; nil: the
+	// expert has none.
 	Ensemble Ensemble
-	// Representatives are questions of the expert's domain, [R, D], as the
-	// engine's Reference encodes questions; nil for a generalist. How near a
-	// question is to them is the expert's familiarity with it.
+	// Representatives are the vectors of typical questions of a specialist's domain by the reference, one after the
+	// other; nil: the expert is a generalist. A question's nearness to them is the expert's familiarity with it.
 	Representatives []float32
-	// Chance is the calibrated chance that the expert's own first hit answers;
-	// nil where nobody calibrated it.
+	// Chance is the calibrated probability that the expert's own first hit answers; nil: it is not calibrated.
 	Chance Chance
-	// Granularity says how large the parts of passages are that the expert's vectors
-	// are of, where it is one of several granularities of an encoder; "" for others.
+	// Granularity is the size of the parts of passages that have a vector each, such as 3 sentences; "": the expert is
+	// not one of several granularities of an encoder.
 	Granularity string
-	// Info is what Engine.Expert answers, but for its Name and EnsembleMembers, and
-	// for what depends on the generation: that comes from the View.
+	// Info is what Engine.Expert returns, apart from Name and EnsembleMembers, and from what depends on the generation
+	// (storage.IndexInfo).
 	Info ExpertInfo
 }
 
+// RunFingerprint returns the fingerprint of the run of the encoder for a question: "run" of Info.Fingerprints, or else
+// "question". It returns "" if there is neither.
 func (x *Expert) RunFingerprint() string {
 	return cmp.Or(x.Info.Fingerprints[FingerprintRun], x.Info.Fingerprints["question"])
 }
 
-// IsCalibrated reports whether the expert can say how sure it is.
+// IsCalibrated reports whether the expert has an ensemble and the calibration for it, so that it can give a confidence.
 func (x *Expert) IsCalibrated() bool {
 	return x.HasEnsemble() && x.Info.Calibration != nil
 }
 
-// HasEnsemble reports whether the expert has members that can disagree.
+// HasEnsemble reports whether the expert has an ensemble of two members or more.
 func (x *Expert) HasEnsemble() bool { return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 }
 
-// ApplyHead returns the head's output for the vector of a run, and the gate. For an expert
-// without a head it returns the run's vector.
+// ApplyHead returns the question's vector by the expert's head, and the probabilities of its domains, for the encoder's
+// vector run. Without a head it returns run and a nil gate. It fails if the head does, or gives something invalid.
 func (x *Expert) ApplyHead(ctx context.Context, run []float32) (vector, gate []float32, err error) {
 	if x.Head == nil {
 		return run, nil, nil
@@ -77,8 +78,8 @@ func (x *Expert) ApplyHead(ctx context.Context, run []float32) (vector, gate []f
 	return vector, slices.Clone(gate), CheckVector(vector, x.Info.Dimension)
 }
 
-// CountTokens returns how many tokens an expert reads of texts, and the positions of those of
-// which it reads only the beginning.
+// CountTokens returns how many tokens the expert reads of all texts together, and the indexes of the texts that it
+// reads only the beginning of. kind is KindPassage or KindQuestion. It panics for passages if x.Passages is nil.
 func (x *Expert) CountTokens(kind string, texts []string) (tokens int, truncated []int) {
 	for i, text := range texts {
 		n, cut := 0, false
@@ -95,12 +96,12 @@ func (x *Expert) CountTokens(kind string, texts []string) (tokens int, truncated
 	return tokens, truncated
 }
 
-// FingerprintRun is the key, in ExpertInfo.Fingerprints, of the fingerprint of an
-// encoder's run. An expert without a head has no such entry: the fingerprint of its run
-// is that of its question vectors.
+// FingerprintRun is the key in ExpertInfo.Fingerprints for the fingerprint of an encoder's run. An expert without a
+// head has no such entry: its run has the fingerprint of its question vectors.
 const FingerprintRun = "run"
 
-// SameEncoder reports whether one run of an encoder serves the questions of two experts.
+// SameEncoder reports whether one run of an encoder serves the questions of two experts: they have the same
+// RunFingerprint or the same Encoder.
 func SameEncoder(a, b *Expert) bool {
 	if run := a.RunFingerprint(); run != "" && run == b.RunFingerprint() {
 		return true
@@ -115,34 +116,35 @@ type ExpertInfo struct {
 	Dimension int    `json:"dimension"` // of a text's vector, or of a token's
 	Index     string `json:"index"`     // "hnsw", "flat", "coder", "late"
 	Passages  int    `json:"passages"`
-	Rows      int    `json:"rows"`            // of the index, of deleted passages too
+	Rows      int    `json:"rows"`            // the vectors in the index, with those of deleted passages
 	Parts     bool   `json:"parts,omitempty"` // vectors are of parts of passages
 	Owner     string `json:"owner,omitempty"` // the expert whose vectors these are; "": its own
-	// question and passage encoder; "run": of the run that an expert with a head shares
+	// Fingerprints are those of the "question" and the "passage" encoder; "run": of the run that an expert with a head
+	// shares (FingerprintRun).
 	Fingerprints    map[string]string `json:"fingerprints"`
 	Provider        string            `json:"provider"`   // "cpu" or "cuda"
 	Precision       string            `json:"precision"`  // "fp32" or "int8"
-	MaxTokens       map[string]int    `json:"max_tokens"` // question and passage
+	MaxTokens       map[string]int    `json:"max_tokens"` // of "question" and "passage"
 	EnsembleMembers int               `json:"ensemble_members"`
-	Domains         []string          `json:"domains,omitempty"`     // that its gate tells (DESIRE-ME)
-	Calibration     *CalibrationInfo  `json:"calibration"`           // null when uncalibrated
+	Domains         []string          `json:"domains,omitempty"`     // of the expert's head (DESIRE-ME)
+	Calibration     *CalibrationInfo  `json:"calibration"`           // null: it is not calibrated
 	Reliability     []ReliabilityBin  `json:"reliability,omitempty"` // of the chance that its own first hit answers
-	// "recall@10", "recall@100" against exact search, as measured at build
+	// Recall has "recall@10" and "recall@100" against exact search, as measured at build.
 	Recall   map[string]float64 `json:"recall"`
 	Warnings []string           `json:"warnings,omitempty"`
 }
 
-// CalibrationInfo is how an expert's confidence was fitted.
+// CalibrationInfo describes how an expert's confidence was fitted.
 type CalibrationInfo struct {
 	Temperature float64 `json:"temperature"`
-	Depth       int     `json:"depth"` // hits that the mutual information looks at
+	Depth       int     `json:"depth"` // the number of hits whose scores are compared
 	ECEBefore   float64 `json:"ece_before"`
 	ECEAfter    float64 `json:"ece_after"`
 	Questions   string  `json:"questions"`
 }
 
-// ReliabilityBin holds the questions whose confidence lies in one tenth of 0 to 1, as
-// calibration measured them on questions that it had not fitted on.
+// ReliabilityBin counts the questions whose confidence lies in one tenth of 0 to 1, out of questions that were not used
+// for fitting.
 type ReliabilityBin struct {
 	Questions  int     `json:"questions"`
 	Confidence float64 `json:"confidence"` // their mean

@@ -15,14 +15,14 @@ type Reader interface {
 	KnownWords(text string) (words, whole, unknown int)
 }
 
-// Reading is what a reader says of one passage.
+// Reading is the output of a reader for one passage.
 type Reading struct {
 	Select float64 // the logit that the passage answers
-	Spans  []Span  // the best first
-	// Starts and Ends are the logarithms of the sums of exp(logit) over all places
-	// where an answer may start and end.
+	Spans  []Span  // the marked words, the best first
+	// Starts and Ends are the logarithms of the sums of exp(logit) over all positions at which an answer may start or
+	// end.
 	Starts, Ends float64
-	Cut          bool // the end of the text was not read: it is too long
+	Cut          bool // the text is too long: its end was not read
 }
 
 // A Span is a run of words of a passage's text, in bytes, and the sum of the logits of its
@@ -32,26 +32,25 @@ type Span struct {
 	Score      float64
 }
 
-// LoadedReader is a Reader or a Generator with its name.
+// LoadedReader is a reader that marks words, or a generator that writes, with its name and calibration.
 type LoadedReader struct {
-	Reader    // nil: a generator
-	Generator Generator
-	Rewriter  Rewriter // nil: messages are asked as they are
-	// Passages and Tokens are how many a generator reads and writes where a request does not
+	Reader              // nil: it is a generator
+	Generator Generator // nil: it is a reader
+	Rewriter  Rewriter  // nil: messages of a conversation are not rewritten
+	// Passages and Tokens are how many passages a generator reads and how many tokens it writes if a request does not
 	// say; 0: UsuallyFused and UsuallyGenerated.
 	Passages, Tokens int
 	Name             string // unique among readers
 	Info             ReaderInfo
-	// Chance is calibrated for this reader; nil: there is no calibration. Confidence
-	// turns ReadSignals into the probability that the first passage answers, where the
-	// gate ranks; nil: it is what it is without the reader.
+	// Chance computes the probability that a marked answer is right from extract.AnswerSignals; nil: not calibrated.
+	// Confidence computes the probability that the first passage answers from extract.ReadSignals, if the gate ranks;
+	// nil: the reader does not change the confidence.
 	Chance, Confidence Chance
-	// Answerability turns ReadSignals, with the chance without the reader in the place of the
-	// confidence, into a verdict, where the gate ranks; nil: it is what it is without the reader.
+	// Answerability computes the verdict from extract.ReadSignals, with the chance without the reader in the place of
+	// the confidence, if the gate ranks; nil: the reader does not change the verdict.
 	Answerability *Answerability
-	// Ranking is what the gate's scores count beside the reader's selections, for the
-	// order of the passages and for the answers: see Read.Weigh. 0: neither knows of the
-	// other.
+	// Ranking is the weight of the gate's scores next to the reader's Select, for the order of passages and of answers
+	// (extract.Read.Weigh); 0: the reader changes neither.
 	Ranking float64
 }
 
@@ -61,12 +60,12 @@ type ReaderInfo struct {
 	Fingerprint string         `json:"fingerprint"`
 	Provider    string         `json:"provider"`
 	Precision   string         `json:"precision"`
-	MaxTokens   map[string]int `json:"max_tokens"`             // "question", "title", and of all together "pair"
-	LongestSpan int            `json:"longest_span,omitempty"` // of what it marks
+	MaxTokens   map[string]int `json:"max_tokens"`             // of "question" and "title", and "pair" of all together
+	LongestSpan int            `json:"longest_span,omitempty"` // the greatest number of tokens that it marks
 	Generates   bool           `json:"generates,omitempty"`    // it writes an answer, and marks none
 	Calibrated  bool           `json:"calibrated"`
-	// TimeoutMS is how many milliseconds a model behind an interface may write, beside the time of the
-	// search; 0: a model of this process, which has a part of that.
+	// TimeoutMS is how many milliseconds a generator on another machine may write, in addition to the time of the
+	// search; 0: the generator runs in this process and has a part of that time.
 	TimeoutMS int `json:"timeout_ms,omitempty"`
 }
 
@@ -78,24 +77,25 @@ type Reranker interface {
 	KnownWords(text string) (words, whole, unknown int)
 }
 
-// Relevance is what a reranker says of one passage.
+// Relevance is the output of a reranker for one passage.
 type Relevance struct {
-	Score float64 // a logit, the larger the better the passage answers
-	Cut   bool    // question and passage were too long to be read to the end
+	Score float64 // a logit: the greater, the better the passage answers
+	Cut   bool    // question and passage together are too long: the end was not read
 }
 
-// LoadedReranker is a Reranker with its name.
+// LoadedReranker is a reranker with its name and calibration.
 type LoadedReranker struct {
 	Reranker
 	Name string // unique among rerankers
 	Info RerankerInfo
-	// Reads says that it is the reader of this name, which reranks by its selection: then that counts once.
+	// Reads says that the reranker is the reader of the same name, which scores passages by Reading.Select. Its scores
+	// must not be added twice.
 	Reads bool
-	// Weight is what its scores count beside the gate's, fitted for it: 0 where the gate is
-	// better alone. Nil: nobody fitted it, and both vary equally over the passages.
+	// Weight is the fitted weight of its scores next to the gate's; 0: the ranking is better without it; nil: not
+	// fitted, and it is weighed so that its scores vary as much as the gate's.
 	Weight *float64
-	// Confidence turns RerankSignals into the probability that the first passage answers, where the gate ranks
-	// and Weight was fitted; nil: it is estimated (RerankChance).
+	// Confidence computes the probability that the first passage answers from extract.RerankSignals, if the gate ranks
+	// and Weight was fitted; nil: that is estimated (answering.RerankChance).
 	Confidence Chance
 }
 
@@ -111,50 +111,50 @@ type RerankerInfo struct {
 
 // Generator writes an answer to a question from passages.
 type Generator interface {
-	// Generate writes at most w.MaxTokens tokens. The error may have a method Advice() string,
-	// which says what a caller can do about it.
+	// Generate returns a text of at most w.MaxTokens tokens. An error may have a method Advice() string, which returns
+	// what users can do about it.
 	Generate(ctx context.Context, w Writing) (Generation, error)
 }
 
-// Writing is what a generator is asked for.
+// Writing is a request to a generator.
 type Writing struct {
 	Question string
-	// Before are the questions of the same person before it, which it may refer to, the last one last.
+	// Before are the earlier messages of the conversation, to which Question may refer, oldest first.
 	Before    []string
 	Passages  []corpus.Passage
 	MaxTokens int
-	// Form is the form of the answer, as OpenAI's response_format; nil: sentences with citations. Text in another form is
-	// not compared with the passages.
+	// Form is the form of the answer, as OpenAI's response_format; nil: sentences with citations. Text in another form
+	// is not compared with the passages.
 	Form []byte
-	// Each is told the text so far whenever it is longer.
+	// Each gets the whole text so far, each time it has grown.
 	Each func(text string)
-	// Sentence is told each sentence once it is whole and compared with what it cites, before
-	// Each is told more than it. A generator that compares nothing does not call it.
+	// Sentence gets each complete sentence after it was compared with the passages that it cites, before Each gets more
+	// text. A generator that compares nothing does not call it.
 	Sentence func(s reply.WrittenSentence)
 }
 
-// Generation is what a generator wrote.
+// Generation is the text that a generator wrote.
 type Generation struct {
 	Text     string
-	Complete bool // the model ended it, not MaxTokens
+	Complete bool // the model ended the text, rather than MaxTokens
 	Tokens   int
-	// LogProbability is that of the tokens, given question and passages; nil: the model does not say.
+	// LogProbability is the logarithm of the tokens' probability, given question and passages; nil: it is not known.
 	LogProbability *float64
-	// Shares is how the attention of the answer is spread over the passages, in their
-	// order; they add up to 1. nil: the model does not say.
+	// Shares are the shares of the model's attention that each passage has, in their order, with the sum 1; nil: they
+	// are not known.
 	Shares []float64
-	// Sentences are what was written, compared with the passages; nil: it cites none.
+	// Sentences are the sentences of Text, compared with the passages; nil: the generator cites no passages.
 	Sentences []reply.WrittenSentence
-	// Dropped are the sentences that were left out of Text, since no passage supports them.
+	// Dropped are the sentences that were removed from Text, since no passage supports them.
 	Dropped []reply.WrittenSentence
 	// Refused says that the model found no answer in the passages.
 	Refused bool
-	// Cut says why the text ends early, for people; "": it does not.
+	// Cut says for users why the text ends early; "": it does not.
 	Cut string
 }
 
-// What a generator reads and writes where a request does not say.
+// How many tokens a generator writes, and how many passages it reads, if neither a request nor the generator says.
 const (
-	UsuallyGenerated = 32 // tokens
-	UsuallyFused     = 20 // passages
+	UsuallyGenerated = 32
+	UsuallyFused     = 20
 )

@@ -4,8 +4,9 @@ import (
 	"context"
 )
 
-// Rewriter makes a question that stands alone of the last message of a conversation.
+// Rewriter rewrites the last message of a conversation as a question that can be understood alone.
 type Rewriter interface {
-	// Rewrite returns the question, by those before it, the last one last.
+	// Rewrite returns the message question as a question that stands alone. before are the messages before it, oldest
+	// first.
 	Rewrite(ctx context.Context, before []string, question string) (string, error)
 }
