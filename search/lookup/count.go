@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Count returns how many passages a filter lets through, as searches see them. The error is an *Error where the
-// filter cannot be followed.
+// Count returns how many passages match a filter and may be seen by the caller. It returns a *fault.Error of kind
+// Invalid if the filter is invalid or does not fit the collection's fields, and of kind Unavailable if counting fails.
 func (r Reader) Count(ctx context.Context, f storage.Filter) (n int, err error) {
 	if err := f.Check(); err != nil {
 		return 0, err

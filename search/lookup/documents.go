@@ -15,20 +15,21 @@ import (
 	"example.org/conclave/search/turn"
 )
 
-// DocumentsRequest asks for documents in the order of the ids of their first passages.
+// DocumentsRequest asks for a list of documents, in the order of the ids of their first passages.
 type DocumentsRequest struct {
-	After  string // the id of a document: those behind it; "": from the first
-	Prefix string // of their ids
-	Match  string // is in their ids or titles, whatever the case of its letters
-	Limit  int
+	After  string // the id of the document after which the list begins; "": at the first
+	Prefix string // the ids begin with it
+	Match  string // the ids or titles contain it, in upper or lower case
+	Limit  int    // the greatest number of documents
 }
 
-// documentsLooked is how many documents one request looks at when it searches for some.
+// documentsLooked is the greatest number of documents that one request compares with Match.
 const documentsLooked = 2000
 
-// Documents returns documents as searches see them. next is the id after which others may
-// follow, "" where none do: a request that looks for a few of many ends early, maybe with
-// none. Before it reads their passages it takes room (Reader.TakeRoom).
+// Documents returns documents that the caller may see. next is the value of After for the documents that may follow; ""
+// if there are none. A request with Match may return fewer documents than Limit, even none, and yet a next, since it
+// ends after documentsLooked. It waits for memory (Reader.TakeRoom). It returns a *fault.Error of kind Unavailable if
+// passages cannot be read.
 func (r Reader) Documents(
 	ctx context.Context,
 	q DocumentsRequest,
@@ -49,6 +50,7 @@ func (r Reader) Documents(
 	return found, next, nil
 }
 
+// documents is Documents without the guard against panics, and with the errors of the store.
 func (r Reader) documents(
 	ctx context.Context,
 	view *snapshot.Pinned,
@@ -96,7 +98,7 @@ func (r Reader) documents(
 	}
 }
 
-// readFirsts reads passages, for which it takes the room that was not taken before.
+// readFirsts reads passages. It first waits for the memory that they take beyond *taken, and adds that to *taken.
 func (r Reader) readFirsts(
 	ctx context.Context,
 	from storage.Passages,

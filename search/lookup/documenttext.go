@@ -19,17 +19,17 @@ import (
 // DocumentText is a document's text, or a part of it.
 type DocumentText struct {
 	Document reply.DocumentReference
-	Text     string // from the passage on that was asked for
-	Next     int    // the number of the passage that is next; 0: there is none
+	Text     string // the text from the wanted passage on
+	Next     int    // the number of the passage after Text; 0: the document ends
 }
 
-// documentChunk is how many passages of a document are looked up at a time.
+// documentChunk is the number of passages of a document that are looked up at a time.
 const documentChunk = 64
 
-// DocumentText returns the text of a document as searches see it, from a passage on, by its number
-// from 1: of so many passages that they have at most so many bytes as they are stored, and of one
-// at least. What no document has is an *Error of kind NotFound. It takes room before it reads
-// (Reader.TakeRoom).
+// DocumentText returns the text of a document from the passage with the number from on, counted from 1: of as many
+// passages as have at most so many stored bytes together, and of one at least. It waits for memory (Reader.TakeRoom).
+// It returns a *fault.Error of kind NotFound if the document does not exist, has no such passage, or may not be seen by
+// the caller, and of kind Unavailable if it cannot be read.
 func (r Reader) DocumentText(ctx context.Context, id string, from, most int) (out DocumentText, err error) {
 	view := r.View
 	var passages []corpus.Passage
@@ -66,7 +66,9 @@ func (r Reader) DocumentText(ctx context.Context, id string, from, most int) (ou
 	return out, nil
 }
 
-// documentPart reads passages of one version of a document. next is 0 behind the last.
+// documentPart reads passages of a document with the number from and on, of at most so many bytes together, and one at
+// least. next is the number of the passage after them; 0 if they are the last. It ends before a passage of another
+// version of the document.
 func (r Reader) documentPart(
 	ctx context.Context,
 	all storage.Passages,
@@ -118,8 +120,8 @@ search:
 	return read, next, nil
 }
 
-// joined returns the texts of passages that follow each other in a document, with what stands
-// between them; number is that of the first.
+// joined returns the text of passages that follow each other in a document, with the text between them in the document,
+// such as headings. number is that of the first passage.
 func joined(passages []corpus.Passage, number int) string {
 	var text strings.Builder
 	for i := range passages {

@@ -28,35 +28,36 @@ type EmbedResponse struct {
 	Expert     string      `json:"expert"`
 	Dimension  int         `json:"dimension"`
 	Embeddings [][]float32 `json:"embeddings"`
-	// the texts of which the expert reads only the beginning, by position
+	// Truncated are the indexes of the texts of which the expert reads only the beginning.
 	Truncated []int `json:"truncated,omitempty"`
-	Tokens    int   `json:"-"` // that the expert read of all texts; 0: its encoder does not say
+	Tokens    int   `json:"-"` // the tokens that the expert read of all texts; 0: its encoder does not say
 }
 
-// embedParallel is how many questions of one Embed wait in the encoder's queue
-// at once: enough for it to form batches, not enough to crowd others out.
+// embedParallel is the number of questions of one request that wait in the encoder's queue at once: enough for it to
+// form batches, and not so many that others wait long.
 const embedParallel = 32
 
-// RerankRequest asks how well texts answer a question.
+// RerankRequest asks for scores of how well texts answer a question.
 type RerankRequest struct {
-	// Model is the name of a reranker or of the expert of late interaction. Any other name
-	// stands for the first reranker, or for late interaction where there is none.
+	// Model is the name of a reranker or of the expert of late interaction. Any other name means the first reranker, or
+	// late interaction if there is none.
 	Model    string
 	Question string
 	Texts    []string
 }
 
-// RerankResponse holds a score for each text, in their order: a reranker's logit, or what late
-// interaction would score it as a passage, which is at most 1 but for rounding, and can be below 0.
+// RerankResponse has a score for each text, in their order: a reranker's logit, or the score of late interaction, which
+// is at most 1 apart from rounding, and may be negative.
 type RerankResponse struct {
-	Expert    string // or reranker
+	Expert    string // the name of the reranker or expert
 	Logits    bool   // the scores are a reranker's
 	Scores    []float32
-	Truncated []int // the texts of which the expert reads only the beginning, by position
+	Truncated []int // the indexes of the texts of which the model reads only the beginning
 }
 
-// EncodeQuestions returns a vector for each text, as an expert encodes questions, several at a time. check returns an
-// error for what is no vector of the expert's dimension. The first error ends the others.
+// EncodeQuestions returns an expert's vector of each text as a question, after its head. It encodes embedParallel texts
+// at a time. check gets each vector of the encoder and the expert's dimension. It returns the first error and ends the
+// others.
 func EncodeQuestions(
 	ctx context.Context,
 	x *learned.Expert,
@@ -88,8 +89,8 @@ func EncodeQuestions(
 	return vectors, group.Wait()
 }
 
-// EncodePassages returns a vector for each text, as an expert encodes passages without a title. check returns an error
-// for what is no vector of the expert's dimension.
+// EncodePassages returns an expert's vector of each text as a passage without a title. check gets each vector and the
+// expert's dimension. It fails if encoding or check does.
 func EncodePassages(
 	ctx context.Context,
 	x *learned.Expert,
@@ -118,8 +119,9 @@ func EncodePassages(
 	return vectors, err
 }
 
-// ModelError returns the error of a request whose texts a model could not encode within timeout. who names the model.
-// If the caller has gone it is the context's, else a *fault.Error of kind Deadline, Overloaded or Unavailable.
+// ModelError returns the error for users if a model could not encode the texts of a request because of err. who names
+// the model. If the caller is gone, it wraps the context's error; otherwise it is a *fault.Error of kind Deadline,
+// Overloaded or Unavailable.
 func ModelError(ctx context.Context, who string, timeout time.Duration, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):
@@ -147,18 +149,18 @@ func ModelError(ctx context.Context, who string, timeout time.Duration, err erro
 	}
 }
 
-// NumberRoom is what a number of a vector takes: itself, and with its comma as JSON.
+// NumberRoom is the memory in bytes that a number of a vector takes in a response: itself, and as JSON with a comma.
 const NumberRoom = 4 + 13*answering.Copies
 
-// TokenRoom is what a byte of a text takes at most as a token: its id, and what goes into the
-// graph.
+// TokenRoom is the greatest memory in bytes that a byte of a text takes as a token: the token's id, and its inputs of
+// the model.
 const TokenRoom = 4 + 3*8
 
-// SpecialTokens are at most added to a text.
+// SpecialTokens is the greatest number of tokens that an encoder adds to a text.
 const SpecialTokens = 4
 
-// CheckTexts adds to w what is wrong with a list of texts to encode: there have to be from 1 to most, each of at most
-// so many bytes.
+// CheckTexts adds a problem to w for each fault of a list of texts to encode: there have to be from 1 to most texts,
+// and none may be empty, invalid UTF-8 or longer than so many bytes. pointer is the list's JSON pointer in the request.
 func CheckTexts(w *fault.Problems, pointer string, texts []string, most, bytes int) {
 	switch n := len(texts); {
 	case n == 0:

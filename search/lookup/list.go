@@ -16,10 +16,10 @@ import (
 	"example.org/conclave/search/turn"
 )
 
-// List returns passages in the order of their ids' bytes, those after an id
-// ("": from the first), at most limit, and fewer where they would have more than
-// Limits.AnswerBytes. next is the id after which others follow, "" where none do. Before it
-// reads a text it takes room (Reader.TakeRoom).
+// List returns the passages that the caller may see, in the order of their ids' bytes: those after the id after ("":
+// from the first), at most limit, and fewer if they have more than r.AnswerBytes together. next is the id to pass as
+// after for the passages that follow; "" if there are none. It waits for memory (Reader.TakeRoom). It returns a
+// *fault.Error of kind Unavailable if passages cannot be read.
 func (r Reader) List(
 	ctx context.Context,
 	after string,
@@ -52,7 +52,8 @@ func (r Reader) List(
 	return passages, next, nil
 }
 
-// listed reads the passages of a list, when there is room for what was not taken before.
+// listed reads the passages of one step of List, visible or not. more says whether others follow. It waits for the
+// memory that they take beyond *taken, and sets *taken.
 func (r Reader) listed(
 	ctx context.Context,
 	view *snapshot.Pinned,
@@ -93,7 +94,8 @@ func (r Reader) listed(
 	return passages, more, nil
 }
 
-// list returns which passages are listed, and the room that they take.
+// list returns the ordinals of the passages of one step of List, whether others follow, and the memory that the
+// passages take.
 func (r Reader) list(
 	ctx context.Context,
 	from storage.Passages,

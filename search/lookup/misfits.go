@@ -13,20 +13,20 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Misfits are the values of a field that do not have its declared type, and that conditions pass over.
+// Misfits are the values of a field that do not fit its declared type. Conditions on the field ignore them.
 type Misfits struct {
 	Field    string          `json:"field"`
-	Type     conditions.Type `json:"type"`     // that is declared
-	Passages int             `json:"passages"` // with such values
-	// Values are the most frequent ones.
+	Type     conditions.Type `json:"type"`     // the declared type
+	Passages int             `json:"passages"` // the number of passages with such values
+	// Values are the most frequent of them, at most mostMisfits.
 	Values []storage.FacetValue `json:"values"`
 }
 
-// mostMisfits is how many values are shown of each field.
+// mostMisfits is the greatest number of values that Misfits shows of a field.
 const mostMisfits = 10
 
-// Misfits returns, for each field with a declared type, the values that do not have it; fields without such
-// values are left out.
+// Misfits returns, for each field with a declared type, the values that do not fit it, in the order of the fields'
+// names. Fields without such values are left out. It fails if the store cannot count.
 func (r Reader) Misfits(ctx context.Context) ([]Misfits, error) {
 	view := r.View
 	out := []Misfits{}

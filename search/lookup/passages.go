@@ -1,5 +1,5 @@
-// Package lookup reads passages and documents by their ids, lists and counts them, and encodes texts: what an Engine
-// does without asking sources.
+// Package lookup reads passages and documents by their ids, lists and counts them, and encodes texts: the requests to
+// an Engine that ask no sources.
 package lookup
 
 import (
@@ -17,16 +17,17 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Reader reads passages and documents of one generation of a collection, without asking sources.
+// Reader reads passages and documents of one generation of a collection. All its methods respect what the caller in the
+// context may see.
 type Reader struct {
 	View        *snapshot.Pinned
-	AnswerBytes int // of an answer at most
-	// TakeRoom waits until there is memory for so many bytes of texts; its error ends the request. nil: there is always
-	// room.
+	AnswerBytes int // the greatest size of an answer
+	// TakeRoom waits until there is memory for so many bytes of texts and takes it; its error ends the request. nil:
+	// there is always enough.
 	TakeRoom func(ctx context.Context, bytes int) error
 }
 
-// takeRoom waits until there is memory for so many bytes, and returns the error of TakeRoom.
+// takeRoom waits until there is memory for so many bytes, and returns the error of r.TakeRoom.
 func (r Reader) takeRoom(ctx context.Context, bytes int) error {
 	if r.TakeRoom == nil {
 		return nil
@@ -34,13 +35,13 @@ func (r Reader) takeRoom(ctx context.Context, bytes int) error {
 	return r.TakeRoom(ctx, bytes)
 }
 
-// PassageRoom returns the room that a passage takes which has so many bytes as it is stored.
+// PassageRoom returns the memory in bytes that a passage of so many stored bytes takes in an answer.
 func PassageRoom(bytes int) int {
 	return answering.Copies * (bytes + answering.ResultBytes + answering.MetadataGrows*min(bytes, answering.MetadataSmall))
 }
 
-// Sample reads at most n passages that were chosen without a question, of those that the requests of
-// the context may see. It takes room before it reads the texts (Reader.TakeRoom).
+// Sample returns at most n random passages, without those that the caller may not see. It waits for memory
+// (Reader.TakeRoom). It fails if passages cannot be read.
 func (r Reader) Sample(ctx context.Context, n int) (sample []corpus.Passage, err error) {
 	view := r.View
 	chosen := view.Passages().Sample(n)
@@ -71,8 +72,9 @@ func (r Reader) Sample(ctx context.Context, n int) (sample []corpus.Passage, err
 	return sample, err
 }
 
-// Passage returns a passage and its version; an unknown id is an *Error of
-// kind NotFound. It takes room before it reads the text (Reader.TakeRoom).
+// Passage returns the passage with an id, and its version. It waits for memory (Reader.TakeRoom). It returns a
+// *fault.Error of kind NotFound if the passage does not exist or the caller may not see it, and of kind Unavailable if
+// it cannot be read.
 func (r Reader) Passage(ctx context.Context, id string) (corpus.Passage, string, error) {
 	view := r.View
 	var passage corpus.Passage
