@@ -1,71 +1,69 @@
 package reply
 
-// An Extract is a run of words of a passage that answers the question.
+// Extract is an answer in the words of a passage: words that a reader marked, or a row or cell of a table.
 type Extract struct {
 	Text    string `json:"text"`
 	Passage string `json:"passage"` // its id
-	// Collection is what the passage is of, where several were searched.
+	// Collection is the name of the passage's collection, if several were searched.
 	Collection string `json:"collection,omitempty"`
-	// Start and End are where the words lie in the passage's text, in what Request.Offsets
-	// counts: bytes of UTF-8, unless it says otherwise.
+	// Start and End are the position of the words in the passage's text, in the unit of Request.Offsets: bytes of
+	// UTF-8, unless it names another.
 	Start int `json:"start"`
 	End   int `json:"end"`
-	// Score is the probability of passage and words by the reader alone, over all that
-	// it read. With CombineSum it is the sum over all equal words.
+	// Score is the probability of passage and words by the reader alone, over all that it read. With ask.CombineSum it
+	// is the sum over equal words in all passages.
 	Score float64 `json:"score"`
-	// Chance is the calibrated probability that these words are right; null if it is not
-	// known.
+	// Chance is the calibrated probability that these words are right; null: it is not known.
 	Chance *float64 `json:"chance"`
-	// Headline says that the words may stand by themselves as the answer. Otherwise they are to be shown in their
+	// Headline says that the words can be shown alone as the answer. Otherwise they have to be shown within their
 	// sentence or row.
 	Headline bool `json:"headline"`
 	// Row is the row of a table that the words stand in; nil if they do not.
 	Row *TableRow `json:"row,omitempty"`
 	Place
-	// At is where the words begin in the document's text, counted as Start; nil where that is
-	// not known.
+	// At is where the words begin in the document's text, in the unit of Start; nil: it is not known.
 	At *int `json:"at,omitempty"`
 
-	// Signals are the inputs of Chance, which calibration reads; see AnswerSignals.
+	// Signals are the inputs of Chance, for calibration (extract.AnswerSignals).
 	Signals []float64 `json:"-"`
-	// Reading is the place of the passage among those that were read.
+	// Reading is the index of the passage among those that were read.
 	Reading int `json:"-"`
 }
 
-// TableRow is a row of a table with the table's header.
+// TableRow is a row of a table, with the table's header.
 type TableRow struct {
 	Header []string `json:"header"`
 	Cells  []string `json:"cells"`
-	// Column is which of the cells answers, from 0; nil: it is not known.
+	// Column is the index of the cell that answers; nil: it is not known.
 	Column *int `json:"column,omitempty"`
 }
 
-// Generated is an answer in a generator's words.
+// Generated is an answer that a generator wrote.
 type Generated struct {
 	Text string `json:"text"`
-	// Generated is true: it says to whoever shows the answer that a model wrote it.
+	// Generated is always true: it tells those who show the answer that a model wrote it.
 	Generated bool   `json:"generated"`
 	Reader    string `json:"reader"`
-	Complete  bool   `json:"complete"` // it ended by itself, and not at max_tokens
+	Complete  bool   `json:"complete"` // the model ended the text, rather than max_tokens
 	Tokens    int    `json:"tokens"`
-	// Score is the probability of these tokens by the model alone; 0: it does not say.
+	// Score is the probability of these tokens by the model alone; 0: it is not known.
 	Score float64 `json:"score"`
-	// Support are the passages that have the most of the model's attention; none where that is
-	// not known.
+	// Support are the passages that have the most of the model's attention; empty: it is not known.
 	Support []Support `json:"support"`
 	// Refused says that the model found no answer in the passages, which Text says too.
 	Refused bool `json:"refused,omitempty"`
-	// Sentences, Dropped and Citations are of a model that cites passages.
+	// Sentences, Dropped and Citations are nil unless the generator cites passages. Dropped are sentences that were
+	// removed from Text, since no passage supports them.
 	Sentences []WrittenSentence `json:"sentences,omitempty"`
 	Dropped   []WrittenSentence `json:"dropped,omitempty"`
 	Citations []Citation        `json:"citations,omitempty"`
 }
 
-// Support is a passage that a generated answer attends to, and how much of its
-// attention that has, 0 to 1, among the passages that were read.
+// Support is a passage that a generator attended to, and its share of the attention, from 0 to 1, among the passages
+// that it read.
 type Support struct {
 	Passage string `json:"passage"` // its id
-	// Collection is what the passage is of, where several were searched.
+	// Collection is the name of the passage's collection, if several were searched.
 	Collection string  `json:"collection,omitempty"`
 	Share      float64 `json:"share"`
 	Place
@@ -73,9 +71,9 @@ type Support struct {
 
 // Citation is a passage that a generated answer cites.
 type Citation struct {
-	Number     int    `json:"number"` // in the text, [2]
-	Passage    string `json:"passage"`
-	Collection string `json:"collection,omitempty"` // where several were searched
+	Number     int    `json:"number"`               // as in the text: 2 for [2]
+	Passage    string `json:"passage"`              // its id
+	Collection string `json:"collection,omitempty"` // the name of its collection, if several were searched
 	Title      string `json:"title,omitempty"`
 	Place
 }

@@ -1,6 +1,6 @@
 package reply
 
-// Missing names a source that was left out of the fusion, and why.
+// Missing names a source or model that has no part in an answer, or only in a part of it, and the reason, for users.
 type Missing struct {
 	Source string `json:"source"`
 	Reason string `json:"reason"`

@@ -7,31 +7,31 @@ import (
 	"example.org/conclave/search/internal/run"
 )
 
-// Place names the document that a passage was cut from, and where in it the passage stands. It
-// is empty for a passage of no document.
+// Place is the document that a passage was cut from, and the passage's heading and pages there. It is empty for a
+// passage without a document.
 type Place struct {
 	Document *DocumentReference `json:"document,omitempty"`
-	// Heading is the path of the headings above the passage, with " › " between them.
+	// Heading has the headings above the passage, outermost first, with " › " between them.
 	Heading string `json:"heading,omitempty"`
-	Page    int    `json:"page,omitempty"`     // page, slide or sheet that it begins on, from 1
-	PageEnd int    `json:"page_end,omitempty"` // page that it ends on; 0: it ends on Page
+	Page    int    `json:"page,omitempty"`     // the page, slide or sheet on which it begins, from 1; 0: not known
+	PageEnd int    `json:"page_end,omitempty"` // the page on which it ends; 0: it ends on Page
 }
 
 // DocumentReference names a document.
 type DocumentReference struct {
 	ID     string `json:"id"`
 	Title  string `json:"title,omitempty"`
-	Source string `json:"source"` // where it is from: an address or a path; its id where nobody said
+	Source string `json:"source"` // the address or path that it is from, or else its id
 }
 
-// Extent is where a passage lies in its document's text, in what Request.Offsets counts; nil
-// where that is not known.
+// Extent is the position of a passage in its document's text, in the unit of Request.Offsets. Both are nil if it is not
+// known.
 type Extent struct {
 	Begin *int `json:"begin,omitempty"`
 	End   *int `json:"end,omitempty"`
 }
 
-// PlaceOf returns the place of a passage.
+// PlaceOf returns the place of a passage by its metadata; the zero Place if the passage is of no document.
 func PlaceOf(p *corpus.Passage) (at Place) {
 	of, _, ok := corpus.DocumentOf(p)
 	if !ok {
@@ -44,7 +44,7 @@ func PlaceOf(p *corpus.Passage) (at Place) {
 	return at
 }
 
-// Bytes returns about what a place takes as JSON, and the extent beside it.
+// Bytes returns about how many bytes the place and an Extent take as JSON; 0 for the zero Place.
 func (p *Place) Bytes() int {
 	if p.Document == nil {
 		return 0
@@ -53,7 +53,7 @@ func (p *Place) Bytes() int {
 	return around + len(p.Document.ID) + len(p.Document.Title) + len(p.Document.Source) + len(p.Heading)
 }
 
-// ExtentOf returns the extent of a passage, counted in unit, one of OffsetNames.
+// ExtentOf returns the extent of a passage in a unit of OffsetNames; the zero Extent if it is not known.
 func ExtentOf(p *corpus.Passage, unit string) (at Extent) {
 	begin, own, ok := ownText(p, unit)
 	if _, _, cut := corpus.DocumentOf(p); ok && cut {
@@ -63,8 +63,9 @@ func ExtentOf(p *corpus.Passage, unit string) (at Extent) {
 	return at
 }
 
-// PlaceOfByte returns where a byte of a passage's text lies in the document; nil where it is in
-// none, such as what was put before the text so that it can be understood.
+// PlaceOfByte returns the position of a byte of a passage's text in the document's text, in a unit of OffsetNames. It
+// returns nil if the position is not known, or if the byte is not from the document, such as one of the context that
+// was added before the text.
 func PlaceOfByte(p *corpus.Passage, at int, unit string) *int {
 	begin, own, ok := ownText(p, unit)
 	before := len(p.Text) - len(own)
@@ -74,8 +75,8 @@ func PlaceOfByte(p *corpus.Passage, at int, unit string) *int {
 	return run.Ptr(begin + (&Counter{Text: own, Unit: unit}).CountTo(at-before))
 }
 
-// ownText returns the part of a passage's text that stands in its document, and where that
-// begins there.
+// ownText returns the part of a passage's text that is from its document, and where it begins in the document's text,
+// in a unit of OffsetNames. ok is false if that is not known.
 func ownText(p *corpus.Passage, unit string) (begin int, text string, ok bool) {
 	first, last, ok := corpus.PlaceInDocument(p)
 	if !ok || last-first > len(p.Text) {
@@ -89,20 +90,22 @@ func ownText(p *corpus.Passage, unit string) (begin int, text string, ok bool) {
 	return begin, p.Text[len(p.Text)-(last-first):], true
 }
 
+// OffsetBytes is the unit of bytes of UTF-8, as Go and Rust slice strings.
 const OffsetBytes = "bytes" // of UTF-8, as Go and Rust slice
 
-// OffsetNames lists what Request.Offsets may be.
+// OffsetNames returns the values that Request.Offsets may have.
 func OffsetNames() []string { return []string{OffsetBytes, OffsetCodePoints, OffsetUTF16} }
 
-// Counter turns places in a text from bytes into another count. Places that do not go
-// back are counted in one pass over the text.
+// Counter converts positions in a text from bytes to another unit. Positions in ascending order are converted in one
+// pass over the text.
 type Counter struct {
 	Text  string
 	Unit  string
 	at, n int // n units come before byte at
 }
 
-// CountTo returns the place of a byte of the text.
+// CountTo returns the position of byte at of the text in the counter's unit. at has to be the begin of a character or
+// the length of the text; CountTo panics if it is greater.
 func (c *Counter) CountTo(at int) int {
 	if c.Unit == OffsetBytes {
 		return at
@@ -124,8 +127,8 @@ func (c *Counter) CountTo(at int) int {
 	return c.n
 }
 
-// What the starts and ends of answers and highlights count.
+// The other units of positions in texts.
 const (
-	OffsetCodePoints = "codepoints" // as Python slices
-	OffsetUTF16      = "utf16"      // 16-bit units, as JavaScript, Java and C# slice
+	OffsetCodePoints = "codepoints" // as Python slices strings
+	OffsetUTF16      = "utf16"      // 16-bit units, as JavaScript, Java and C# slice strings
 )

@@ -1,52 +1,53 @@
-// Package reply declares the Response to a request, and what it consists of: results and their places in documents,
-// contributions of sources, extracts, written answers, verdicts.
+// Package reply declares the Response to a request and its parts: results and their places in documents, contributions
+// of sources, extracts, generated answers, verdicts.
 package reply
 
 import "example.org/conclave/search/storage"
 
-// Response is the answer to one Request: Results for one fusion method (an
-// empty array when nothing was found), Rankings for a list of them. Fusion is
-// the method that was used: for "auto", what it stands for.
+// Response is the answer to one Request. It has Results for one fusion method (an empty array if nothing was found),
+// and Rankings for a list of methods. Fusion is the method that was used: for "auto", the one that it stands for.
 type Response struct {
 	RequestID string `json:"request_id,omitempty"` // set by the front end
 	Question  string `json:"question"`             // as it was asked
-	// Asked is the part of a long question, or what was made of messages, that was answered.
+	// Asked is the question that was answered, if it is not Question: the part of a long question, or the question made
+	// from the messages of a conversation.
 	Asked string `json:"asked,omitempty"`
-	// Corrected are the words of the question that others were asked for in their place.
+	// Corrected are the misspelt words of the question, and the words that were searched for instead.
 	Corrected []Correction `json:"corrected,omitempty"`
-	// Synonyms are what was searched for beside words of the question.
+	// Synonyms are the words of the question that have synonyms, and which of these were searched for in addition.
 	Synonyms   []Expansion `json:"synonyms,omitempty"`
 	Fusion     string      `json:"fusion,omitempty"`
 	Generation uint64      `json:"generation"`
-	Selected   *int        `json:"selected,omitempty"` // passages that the filter lets through; nil without one
+	Selected   *int        `json:"selected,omitempty"` // passages that match the filter; nil: there is none
 	TookMS     float64     `json:"took_ms"`
-	Confidence *float64    `json:"confidence"` // 0…1; null where it is not known
-	// where the confidence comes from: BasisCalibrated, BasisShipped, answering.BasisEnsembles
+	Confidence *float64    `json:"confidence"` // that the first result answers, from 0 to 1; null: it is not known
+	// Basis says where Confidence comes from: BasisCalibrated, BasisShipped or BasisEnsembles; "": it is not
+	// calibrated.
 	Basis string   `json:"confidence_basis,omitempty"`
 	Any   *float64 `json:"confidence_any,omitempty"` // the probability that any of the results answers
 	Judged
 	Abstained bool     `json:"abstained,omitempty"`
 	Results   []Result `json:"results,omitzero"`
-	// Groups are in the place of Results, with Request.GroupBy.
+	// Groups take the place of Results if Request.GroupBy is set.
 	Groups   []Group   `json:"groups,omitzero"`
 	Rankings []Ranking `json:"rankings,omitzero"`
-	// the likeliest first; empty when none is sure enough, nil when not asked for
+	// Answers are the extracts, the likeliest first; empty: none has a sufficient chance; nil: none were asked for.
 	Answers   []Extract  `json:"answers,omitzero"`
-	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
-	// FunctionWords are the words of the question that carry nothing, such as who and the, in lower case, with
-	// Request.Explain; nil where the language is not known.
+	Generated *Generated `json:"generated,omitempty"` // nil: none was asked for, or none was written in time
+	// FunctionWords are the function words of the question, such as who and the, in lower case, if Request.Explain is
+	// set; nil: the language is not known.
 	FunctionWords []string        `json:"function_words,omitzero"`
 	Facets        []storage.Facet `json:"facets,omitempty"` // in the order of the request's
 	Sources       []Source        `json:"sources,omitzero"`
-	Offsets       string          `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
-	Degraded      []Missing       `json:"degraded"`
-	Notes         []string        `json:"notes,omitempty"` // what to know about the question
+	Offsets       string          `json:"offsets,omitempty"` // the unit of positions in texts; "": bytes
+	Degraded      []Missing       `json:"degraded"`          // sources and models that failed or were too late
+	Notes         []string        `json:"notes,omitempty"`   // sentences for users about the question and the answer
 }
 
-// Ranking is the fused ranking of one method, when several were asked for.
+// Ranking is the ranking of one fusion method, if the request has a list of them.
 type Ranking struct {
-	Fusion     string   `json:"fusion"`           // as asked for
-	Method     string   `json:"method,omitempty"` // what "auto" stands for
+	Fusion     string   `json:"fusion"`           // the method's name in the request
+	Method     string   `json:"method,omitempty"` // the method that "auto" stands for; "": Fusion
 	Confidence *float64 `json:"confidence"`
 	Basis      string   `json:"confidence_basis,omitempty"`
 	Any        *float64 `json:"confidence_any,omitempty"`
@@ -55,12 +56,11 @@ type Ranking struct {
 	Results   []Result `json:"results"`
 }
 
-// Result is one passage of a fused ranking. The contributions of its sources
-// add up to its score.
+// Result is one passage of a ranking. The contributions of the sources add up to its score.
 type Result struct {
 	Rank int    `json:"rank"` // from 1
 	ID   string `json:"id"`
-	// Collection is what the passage is of, where several were searched.
+	// Collection is the name of the passage's collection, if several were searched.
 	Collection string         `json:"collection,omitempty"`
 	Title      string         `json:"title,omitempty"`
 	Text       string         `json:"text,omitempty"`
@@ -68,36 +68,37 @@ type Result struct {
 	Metadata   map[string]any `json:"metadata,omitempty"`
 	Place
 	Extent
-	// Before and After are what stands around the passage in its document, with Request.Around.
+	// Before and After are the texts around the passage in its document, if Request.Around is set.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// ids of others with this title and text, of those that were found
+	// Copies are the ids of other passages that were found with the same title and text.
 	Copies []string `json:"copies,omitempty"`
-	// CopiesIn are their collections, in the same order, where several were searched.
+	// CopiesIn are their collections, in the same order, if several were searched.
 	CopiesIn      []string       `json:"copies_in,omitempty"`
 	Score         float64        `json:"score"`
 	Contributions []Contribution `json:"contributions,omitzero"`
-	// the part that is most similar to the question, where a granularity took part
+	// Highlight is the part that is most similar to the question; nil: no expert with parts was asked.
 	Highlight *Highlight `json:"highlight,omitempty"`
-	// where late interaction matched, in the order of the passage
+	// Highlights are the words that late interaction matched, in the order of the passage.
 	Highlights []Highlight `json:"highlights,omitempty"`
-	// Explanation has BM25's terms and those of phrases, with Request.Explain.
+	// Explanation has the terms of BM25 over words and over phrases, if Request.Explain is set.
 	Explanation []storage.TermScore `json:"explanation,omitempty"`
 }
 
-// Source says how one source fared on this question.
+// Source is the result of asking one source: its status, weight and times.
 type Source struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"` // "dense" or "lexical"
-	// "ok", "skipped" (others are more familiar with the question, or see Reason), "failed", "deadline", "overloaded"
+	// Status is StatusOK, StatusSkipped (Reason, or others are more familiar with the question), StatusFailed,
+	// StatusDeadline or StatusOverloaded.
 	Status     string   `json:"status"`
-	Reason     string   `json:"reason,omitempty"` // why a method leaves it out
+	Reason     string   `json:"reason,omitempty"` // why a method does not use the source
 	Confidence *float64 `json:"confidence,omitempty"`
-	Chance     *float64 `json:"chance,omitempty"` // calibrated, that its own first hit answers
-	// with the question's domain: mean similarity to the nearest known questions
+	Chance     *float64 `json:"chance,omitempty"` // the calibrated probability that its own first hit answers
+	// Familiarity is the mean similarity of the question to the nearest representatives of a specialist.
 	Familiarity *float64 `json:"familiarity,omitempty"`
-	// Domains are the probabilities, each for itself, that the question is of these
-	// domains: of an expert with a gate (DESIRE-ME).
+	// Domains are the probabilities, independent of each other, that the question is of these domains, by an expert
+	// with a head (DESIRE-ME).
 	Domains     map[string]float64 `json:"domains,omitempty"`
 	Weight      *float64           `json:"weight,omitempty"`
 	Hits        int                `json:"hits"`
@@ -106,8 +107,7 @@ type Source struct {
 	Took        Took               `json:"took_ms"`
 }
 
-// Group is a document that was found, with its best passages. A passage of no document is a
-// group by itself.
+// Group is a document with its best passages. A passage without a document is a group of its own.
 type Group struct {
 	Rank     int                `json:"rank"` // from 1
 	Document *DocumentReference `json:"document,omitempty"`

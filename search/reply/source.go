@@ -14,8 +14,7 @@ const (
 	StatusFailed     = "failed"
 	StatusDeadline   = "deadline"
 	StatusOverloaded = "overloaded"
-	// StatusSkipped: others are more familiar with the question, or no method has a
-	// use for the expert.
+	// StatusSkipped: the expert was not asked, since others are more familiar with the question or no method uses it.
 	StatusSkipped = "skipped"
 )
 
@@ -27,8 +26,7 @@ const (
 	KindSparse  = "sparse"  // a weight for each of some word pieces
 )
 
-// The names of BM25 among the sources, and of BM25 over phrases. No expert may
-// have them.
+// The names of the sources BM25 over words and BM25 over phrases. No expert may have them.
 const (
 	WordSource   = "bm25"
 	PhraseSource = "phrases"
