@@ -8,14 +8,15 @@ import (
 	"example.org/conclave/internal/conditions"
 )
 
-// Facet counts the values of a field.
+// Facet has the most frequent values of a metadata field, with how many passages have each.
 type Facet struct {
 	Field string `json:"field"`
-	// Selected counts all passages that the filter lets through, the most frequent values first; Other
-	// is how many of them have a value that is not listed.
+	// Selected counts all passages that match the filter, the most frequent values first. Other is the number of these
+	// passages that have a value that is not listed.
 	Selected []FacetValue `json:"selected"`
 	Other    int          `json:"other,omitempty"`
-	// Approximate says that a store counted its shards by themselves, and may have missed some.
+	// Approximate says that shards listed their most frequent values separately, so that values or counts may be
+	// missing.
 	Approximate bool `json:"approximate,omitempty"`
 	// Candidates counts the passages that the sources found for the question.
 	Candidates []FacetValue `json:"candidates"`
@@ -27,14 +28,14 @@ type FacetValue struct {
 	Count int              `json:"count"`
 }
 
-// Faceted is implemented by Indexes that count values of fields.
+// Faceted is optionally implemented by Indexes that can count values of fields.
 type Faceted interface {
-	// Facet counts the values of a field among the passages that can be found, and returns the most
-	// frequent ones, as SortFacet orders them; Candidates is not for it.
+	// Facet returns the size most frequent values of a field among the passages of the indexes, in the order of
+	// SortFacet. It does not set Candidates.
 	Facet(ctx context.Context, field string, size int) (Facet, error)
 }
 
-// SortFacet orders values by their counts, the highest first, and equal counts by the values.
+// SortFacet sorts values in place by their counts, the highest first, and equal counts by value (CompareValues).
 func SortFacet(values []FacetValue) {
 	slices.SortFunc(values, func(a, b FacetValue) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), CompareValues(a.Value.Any(), b.Value.Any()),
@@ -42,19 +43,21 @@ func SortFacet(values []FacetValue) {
 	})
 }
 
-// CompareValues orders two values of metadata.
+// CompareValues compares two values of metadata, and returns a negative number, 0 or a positive one. Numbers, also in
+// strings, come before dates, then other strings, then booleans, then anything else.
 func CompareValues(a, b any) int {
 	x, y := sortKeyOf(a), sortKeyOf(b)
 	return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.key, y.key), cmp.Compare(x.text, y.text))
 }
 
-// sortKey is a value in a form that is compared: first its kind, then its key, then its text.
+// sortKey is a value of metadata in the form in which CompareValues compares it: by kind, then key, then text.
 type sortKey struct {
 	kind int
 	key  uint64
 	text string
 }
 
+// sortKeyOf returns the sort key of a value.
 func sortKeyOf(value any) sortKey {
 	v, _ := conditions.ValueOf(value)
 	switch of := v.Any().(type) {

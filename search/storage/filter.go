@@ -12,38 +12,38 @@ import (
 	"example.org/conclave/search/fault"
 )
 
-// Filter names the passages that a search may find: those that have every tag
-// of TagsAll and at least one of TagsAny. An empty list asks for nothing, so
-// that the zero value lets all passages through. Tags are compared byte by byte;
-// one that no passage has lets nothing through.
+// Filter restricts the passages that a search may find: to those that have every tag of TagsAll and at least one of
+// TagsAny, and meet the other fields. An empty list restricts nothing, so that the zero value matches all passages.
+// Tags are compared byte by byte.
 type Filter struct {
 	TagsAll []string `json:"tags_all,omitempty"`
 	TagsAny []string `json:"tags_any,omitempty"`
-	// Documents are the ids of documents: passages of others are not found.
+	// Documents are ids: only passages of these documents match.
 	Documents []string `json:"documents,omitempty"`
-	// Condition says what else a passage has to meet. Its own tags are those above.
+	// Condition is a condition on metadata and, in addition to the tags above, on tags.
 	conditions.Condition
 
-	// Must and MustNot are those of a Request.
+	// Must are words and phrases that a passage must have, and MustNot those that it must not have (Request.Must).
 	Must    []string `json:"-"`
 	MustNot []string `json:"-"`
-	// Where is what Condition means, by the types of the fields: the engine says it to a View.
+	// Where is Condition, compiled by the types of the fields; the engine sets it for View.Among.
 	Where conditions.Node `json:"-"`
 }
 
-// Empty reports whether the filter lets all passages through.
+// Empty reports whether the filter matches all passages. It does not look at Where.
 func (f Filter) Empty() bool {
 	return len(f.TagsAll)+len(f.TagsAny)+len(f.Documents)+len(f.Must)+len(f.MustNot) == 0 && f.Condition.Empty()
 }
 
-// Check returns an *Error when a filter is beyond the limits or names an empty tag.
+// Check returns a *fault.Error of kind Invalid if the filter exceeds a limit or has an empty tag, id or word; nil if it
+// is valid.
 func (f Filter) Check() error {
 	var wrong fault.Problems
 	CheckFilter(&wrong, f)
 	return wrong.Err()
 }
 
-// CheckFilter checks a filter against the limits.
+// CheckFilter adds a problem to w for each part of a filter that exceeds a limit or is empty.
 func CheckFilter(w *fault.Problems, f Filter) {
 	checkTags(w, "/filter/tags_all", f.TagsAll)
 	checkTags(w, "/filter/tags_any", f.TagsAny)
@@ -55,13 +55,15 @@ func CheckFilter(w *fault.Problems, f Filter) {
 	checkWordings(w, "/must_not", f.MustNot)
 }
 
-// What a request may say of words that passages have, or have not.
+// MaxWordings is the greatest number of words and phrases in each of Filter.Must and Filter.MustNot, and
+// MaxWordingBytes the greatest length of one.
 const (
 	MaxWordings     = 64
 	MaxWordingBytes = 512
 )
 
-// checkWordings checks a list of words and phrases.
+// checkWordings adds a problem to w for too many words and phrases, and for each that has no letter or digit or is too
+// long. pointer is the list's JSON pointer in the request.
 func checkWordings(w *fault.Problems, pointer string, list []string) {
 	if len(list) > MaxWordings {
 		w.Add("too_many_words", pointer, "there are %d words and phrases: at most %d are allowed", len(list), MaxWordings)
@@ -93,10 +95,10 @@ func checkWordings(w *fault.Problems, pointer string, list []string) {
 	}
 }
 
-// MaxDocuments is how many documents a filter may name.
+// MaxDocuments is the greatest number of documents in a filter.
 const MaxDocuments = 64
 
-// checkDocuments checks the ids of documents.
+// checkDocuments adds a problem to w for too many ids of documents, and for each that is empty or too long.
 func checkDocuments(w *fault.Problems, pointer string, ids []string) {
 	if len(ids) > MaxDocuments {
 		w.Add("out_of_range", pointer, "there are %d documents: at most %d are allowed", len(ids), MaxDocuments)
@@ -116,6 +118,7 @@ func checkDocuments(w *fault.Problems, pointer string, ids []string) {
 	}
 }
 
+// checkTags adds a problem to w for too many tags, and for each that is empty or too long.
 func checkTags(w *fault.Problems, pointer string, tags []string) {
 	if len(tags) > MaxFilterTags {
 		w.Add("too_many_tags", pointer, "there are %d tags: at most %d are allowed", len(tags), MaxFilterTags)
@@ -142,7 +145,8 @@ func checkTags(w *fault.Problems, pointer string, tags []string) {
 	}
 }
 
-// Refusal returns the *Error of a filter whose values do not fit, and nil for other errors.
+// Refusal returns the error for users if err is or wraps a *conditions.MisfitError: the values of a filter do not fit
+// the collection's fields. It returns nil for other errors and for nil.
 func Refusal(err error) *fault.Error {
 	var misfit *conditions.MisfitError
 	if !errors.As(err, &misfit) {
@@ -157,11 +161,11 @@ func Refusal(err error) *fault.Error {
 	return refused
 }
 
-// MaxFilterTags is the most tags of each list of a filter, enough for the groups of an
-// access list; no passage has a longer one than corpus.MaxTagBytes.
+// MaxFilterTags is the greatest number of tags in each list of a filter, enough for the groups of an access list. The
+// greatest length of a tag is corpus.MaxTagBytes.
 const MaxFilterTags = 1 << 14
 
-// LetsTags reports whether the filter's tags let a passage through that has some.
+// LetsTags reports whether a passage with these tags matches TagsAll and TagsAny.
 func (f Filter) LetsTags(tags []string) bool {
 	has := func(tag string) bool { return slices.Contains(tags, tag) }
 	lacks := func(tag string) bool { return !has(tag) }

@@ -1,8 +1,8 @@
-// Package storage declares what a store gives to searches: a Corpus hands out Views, and a View is one generation of a
+// Package storage declares what a store gives to searches: a Corpus returns Views, and a View is one generation of a
 // collection with its passages, its indexes of vectors and of words, and its vocabulary. Filters and facets, which
 // stores evaluate, are declared here too.
 //
-// An interface that is named as optional is implemented by some stores; searches ask for it with a type assertion.
+// An optional interface is implemented by some stores; searches ask for it with a type assertion.
 package storage
 
 import (
@@ -11,70 +11,71 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Corpus hands out the newest generation.
+// Corpus is a collection as searches see it. Acquire returns a view of the newest generation; the caller has to release
+// it.
 type Corpus interface{ Acquire() View }
 
-// View is one generation of a collection. Its ordinals mean the same passages
-// until it is released.
+// View is one generation of a collection. An ordinal means the same passage until the view is released.
 type View interface {
 	Indexes
 	Generation() uint64
 	Passages() Passages
-	// Index describes what the generation has of an expert; false: nothing.
+	// Index describes the index of an expert; false: the generation has none.
 	Index(expert string) (IndexInfo, bool)
-	// Among is the same indexes, which find only what the filter lets through,
-	// and how many passages that is, as soon as that is known. The scores stay what they are without the
-	// filter. It is of use until the View is released.
+	// Among returns indexes of only the passages that match the filter, and a function that waits for their number.
+	// Scores are the same as without the filter. The indexes are valid until the View is released. It returns an error
+	// that wraps *conditions.MisfitError if the filter does not fit the fields.
 	Among(ctx context.Context, f Filter) (Indexes, func(context.Context) (int, error), error)
 	// Release is called once, when nothing uses the view any more.
 	Release()
 }
 
-// Collected is a View of several collections, of which more than one may have a passage of an id.
+// Collected is optionally implemented by a View of several collections. An id may then be that of several passages.
 type Collected interface {
-	// CollectionOf returns the name of the one that a passage is of.
+	// CollectionOf returns the name of the collection of a passage.
 	CollectionOf(passage rank.Ordinal) string
-	// LookupIn works as Passages.Lookup does, in one collection by its name.
+	// LookupIn finds passages of the collection with a name by their ids, as Passages.Lookup does.
 	LookupIn(ctx context.Context, collection string, ids []string) ([]Found, error)
 }
 
-// Indexes are what sources search.
+// Indexes are the indexes that sources search.
 type Indexes interface {
-	// Vectors is the index of an expert, or false when this generation has none.
+	// Vectors returns the vector index of an expert; false: the generation has none.
 	Vectors(expert string) (VectorIndex, bool)
-	// Words is BM25, or nil when this generation has none.
+	// Words returns the index of BM25 over words; nil: the generation has none.
 	Words() WordIndex
-	// Phrases is BM25 over phrases, or nil when this generation has none.
+	// Phrases returns the index of BM25 over phrases; nil: the generation has none.
 	Phrases() WordIndex
-	// Prefetch says of which passages the scores will be asked for next, of every index
-	// that was asked or handed out. Indexes on another machine fetch them in one request,
-	// for which the question waits; the others do nothing. Those that are gone were deleted
-	// since they were found.
+	// Prefetch fetches the scores of passages, for every index and query that was searched, if the indexes are on
+	// another machine; otherwise it does nothing. It takes one request and waits for it. gone are the passages that
+	// were deleted since they were found.
 	Prefetch(ctx context.Context, passages []rank.Ordinal) (gone []rank.Ordinal, err error)
 }
 
-// IndexInfo is what one generation has of an expert.
+// IndexInfo describes the index of an expert in one generation.
 type IndexInfo struct {
 	Kind     string // "hnsw", "flat", "coder", "late"
 	Passages int
-	Rows     int    // of the index, of deleted passages too
+	Rows     int    // the number of vectors, with those of deleted passages
 	Parts    bool   // vectors are of parts of passages
 	Owner    string // the expert whose vectors these are; "": its own
-	// MostExact is how many passages an exact search compares with at most; 0: any number.
+	// MostExact is the greatest number of passages that an exact search can compare; 0: there is no limit.
 	MostExact int
-	Recall    map[string]float64 // "recall@10", "recall@100" against exact search, as measured at build
-	Warnings  []string           // for the operator
+	Recall    map[string]float64 // "recall@10" and "recall@100" against exact search, as measured at build
+	Warnings  []string           // for operators
 }
 
-// Separable is Indexes that remember what they were asked, since Prefetch fetches scores by all of that.
+// Separable is optionally implemented by Indexes that remember their queries, since Prefetch fetches scores for all of
+// these.
 type Separable interface {
-	// Separate returns the same indexes, which were asked nothing yet.
+	// Separate returns the same indexes without remembered queries.
 	Separate() Indexes
 }
 
-// Gathering is Indexes on another machine that send the first searches of several sources together.
+// Gathering is optionally implemented by Indexes on another machine, which send the first searches of several sources
+// in one request.
 type Gathering interface {
-	// Gather says that so many sources will search. left has to be called as often: when a source has ended,
-	// whether it searched or not.
+	// Gather announces that n sources will search at the same time. left has to be called n times: each time a source
+	// has ended, whether or not it searched.
 	Gather(n int) (left func())
 }

@@ -6,29 +6,31 @@ import (
 	"example.org/conclave/internal/spelling"
 )
 
-// Vocabulary is what a collection knows of how its words are written. A View may have the
-// method Vocabulary() Vocabulary; without it questions are taken as they are typed.
+// Vocabulary knows the spelling of words in a collection. A View may have a method Vocabulary() Vocabulary; without it
+// questions are not corrected.
 type Vocabulary interface {
-	// Look says of each of some words, which are in lower case, what is known of it.
+	// Look returns, for each word, which is in lower case, whether the collection has it and which of its words are
+	// near.
 	Look(ctx context.Context, words []string) ([]Spelled, error)
-	// Beside says how often words stand beside others. With a *PartialError words were counted inexactly.
+	// Beside returns, for each placed word, how often it stands next to its neighbours. With a *PartialError words were
+	// counted inexactly.
 	Beside(ctx context.Context, placed []Placed) ([]Neighbours, error)
 }
 
-// Spelled is what a collection knows of a word.
+// Spelled is what a collection knows of the spelling of a word.
 type Spelled struct {
-	// Known: passages have the word, in this or in another form, or it is one that is in
-	// every text.
+	// Known says that passages have the word, in this or another form, or that it is a function word, which is not
+	// indexed.
 	Known bool
-	// Near are words of the passages that differ in so many letters as spelling.MostEdits
-	// allows a word that is a letter longer, the most frequent first; none where the word is
-	// known. Counts are of passages.
+	// Near are words of the passages within spelling.MostEdits of the word's length plus one, the most frequent first;
+	// empty if the word is known. Counts are numbers of passages.
 	Near []spelling.Candidate
 }
 
-// Placed is a word between others.
+// Placed is a word and the texts before and after it in a question.
 type Placed struct{ Before, Word, After string }
 
-// Neighbours are the shares, 0 to 1, of the passages with the nearest word before a word, or
-// after it, that have the two side by side.
+// Neighbours says how often a word stands next to its nearest neighbours in a question. Before is the share, from 0 to
+// 1, of the passages with the word before it in which that one is directly before it; After is the same of the word
+// after it.
 type Neighbours struct{ Before, After float64 }

@@ -6,53 +6,57 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// WordIndex is BM25, over words or over phrases: pairs of words that follow each
-// other. Only passages that have a term of the question are hits. With a *PartialError
-// they are not of all passages, or words were counted inexactly: then bounds and rarities are about right.
+// WordIndex is BM25 over words, or over phrases, which are pairs of words that follow each other. With a *PartialError
+// only a part of the passages was searched, or words were counted inexactly, so that bounds and rarities are
+// approximate.
 type WordIndex interface {
+	// Search returns the k passages with the highest scores, in rank.Compare's order. Only passages that have a term of
+	// the question are hits.
 	Search(ctx context.Context, question string, k int) ([]rank.Hit, error)
-	// Scores writes to out the passages' scores, 0 where no term matches.
+	// Scores writes to out the score of each passage; 0 if it has no term of the question.
 	Scores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error
-	// UpperBound is a value that the score of no passage exceeds for the question; 0 for a
-	// question without terms.
+	// UpperBound returns a number that no passage's score for the question exceeds; 0 for a question without terms.
 	UpperBound(ctx context.Context, question string) (float64, error)
-	// Rarities returns, for each text, its distinct terms, those too that no passage has.
-	// They are those that Explain names.
+	// Rarities returns, for each text, its distinct terms and how rare they are, also those that no passage has. The
+	// terms are the same as those of Explain.
 	Rarities(ctx context.Context, texts []string) ([][]Rarity, error)
-	// Explain returns the terms of the sum that is the passage's score.
+	// Explain returns the terms that a passage's score is the sum of.
 	Explain(ctx context.Context, question string, passage rank.Ordinal) ([]TermScore, error)
 }
 
-// Holder is a WordIndex, on another machine, that says by what Prefetch fetched which terms a passage has.
+// Holder is optionally implemented by a WordIndex on another machine that knows, after Indexes.Prefetch, which terms a
+// passage has.
 type Holder interface {
-	// Holds works as Explain does, with Term and For alone, and without forms of one term that the passage has
-	// itself, after Rarities was asked.
+	// Holds returns the terms of the question that a passage has, as Explain does, but with only Term and For set, and
+	// without other forms of a term that the passage has itself. Rarities has to be called before.
 	Holds(ctx context.Context, question string, passage rank.Ordinal) ([]TermScore, error)
 }
 
-// Rarity is a term of a text and how rare it is, as a WordIndex says it.
+// Rarity is a term of a text, and how rare it is in the collection.
 type Rarity struct {
 	Term         string
 	Count        int // how often the text has it
-	DocFrequency int // passages that have it
+	DocFrequency int // the number of passages that have it
 	IDF          float64
 	Relative     float64 // IDF divided by that of a term that no passage has
 }
 
-// TermScore is one term of a BM25 sum; a phrase is two, with a space between.
+// TermScore is one term of the sum that is a BM25 score. The term of a phrase is two words with a space between.
 type TermScore struct {
 	Term         string  `json:"term"`
-	Frequency    int     `json:"frequency"`     // in the passage
-	DocFrequency int     `json:"doc_frequency"` // passages that have the term
+	Frequency    int     `json:"frequency"`     // how often the passage has the term
+	DocFrequency int     `json:"doc_frequency"` // the number of passages that have the term
 	IDF          float64 `json:"idf"`
 	Boost        float64 `json:"boost"` // how often the question has the term
 	Score        float64 `json:"score"`
-	// For are the question's terms of which Term is another form that the passage has;
-	// Score is what it adds beyond what they do. "": Term is the question's own.
+	// For has the terms of the question, separated by spaces, of which Term is another form that the passage has; Score
+	// is then what it adds to their scores. "": Term is a term of the question.
 	For string `json:"for,omitempty"`
 }
 
-// WordFrequencies is a WordIndex that knows how many passages have a word.
+// WordFrequencies is optionally implemented by a WordIndex.
 type WordFrequencies interface {
+	// Frequency returns how many passages have a word. term is false if the word is not indexed, such as a function
+	// word.
 	Frequency(word string) (passages int, term bool, err error)
 }
