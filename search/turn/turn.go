@@ -7,16 +7,18 @@ import (
 	"context"
 )
 
-// Turns shares the processors: a computation waits for its turn, first come first
-// served, and gives it back soon. Encoders have queues of their own, so nobody waits
-// for one with a turn in hand.
+// Turns limits how many computations run at the same time, usually to the number of processors. Encoders have queues of
+// their own: do not wait for one with a turn.
 type Turns interface {
+	// Turn waits for a turn, first come first served. done gives it back, and has to be called. It returns ctx's error
+	// if that ends first.
 	Turn(ctx context.Context) (done func(), err error)
 }
 
-// Unlimited gives a turn at once.
+// Unlimited are Turns without a limit.
 type Unlimited struct{}
 
+// Turn implements Turns. It never waits or fails.
 func (Unlimited) Turn(context.Context) (func(), error) { return func() {}, nil }
 
 // Do waits for a turn, the use of a processor, calls step with it, and returns step's error. If ctx ends before the
@@ -31,6 +33,7 @@ func Do(ctx context.Context, turns Turns, step func(context.Context) error) erro
 	return step(context.WithValue(ctx, turnKey{}, t))
 }
 
+// turnKey is the key of a context's value for the *turn of a step.
 type turnKey struct{}
 
 // turn is the turn of one step of Do. Only the goroutine of the step uses it.
