@@ -9,22 +9,25 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// MaxProblems is about how many problems an error names.
+// MaxProblems is about how many problems an error lists: checks of long lists stop after it.
 const MaxProblems = 20
 
-// Problems collects what is wrong with a request.
+// Problems collects what is wrong with a request. The zero value has no problems.
 type Problems []problem
 
+// problem is one fault of a request, with the code that an error gets if it is the first.
 type problem struct {
 	code string
 	FieldError
 }
 
+// Add adds a problem of the part of the request at a JSON pointer. format and args make the text for users, as in
+// fmt.Sprintf.
 func (w *Problems) Add(code, pointer, format string, args ...any) {
 	*w = append(*w, problem{code, FieldError{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}})
 }
 
-// Err returns the error for all of them, or nil when there are none.
+// Err returns an *Error of kind Invalid with all problems and the code of the first; nil if there are none.
 func (w Problems) Err() error {
 	if len(w) == 0 {
 		return nil
@@ -39,7 +42,8 @@ func (w Problems) Err() error {
 	return e
 }
 
-// Text checks a text that is to be encoded; empty is the code of one that is.
+// Text adds a problem if a text is longer than limit bytes, not valid UTF-8, or empty. what names the text for users
+// ("question"), and empty is the code for an empty one.
 func (w *Problems) Text(pointer, what, empty, text string, limit int) {
 	switch {
 	case len(text) > limit:
@@ -51,7 +55,8 @@ func (w *Problems) Text(pointer, what, empty, text string, limit int) {
 	}
 }
 
-// Count checks a number from 1 to most; 0 means the default.
+// Count returns n, or fallback if n is 0. It adds a problem if n is not from 0 to most. pointer is "/" and the name of
+// the field.
 func (w *Problems) Count(pointer string, n, fallback, most int) int {
 	if n == 0 {
 		return fallback
@@ -62,14 +67,15 @@ func (w *Problems) Count(pointer string, n, fallback, most int) int {
 	return n
 }
 
-// Between checks a number from 0 to most.
+// Between adds a problem if x is not from 0 to most or is not a number. pointer is "/" and the name of the field.
 func (w *Problems) Between(pointer string, x, most float64) {
 	if !(x >= 0 && x <= most) {
 		w.Add("out_of_range", pointer, "%s is %v: it has to be from 0 to %g", pointer[1:], x, most)
 	}
 }
 
-// OneOf checks a word; "" means the default.
+// OneOf returns value, or fallback if value is "". It adds a problem to w if value is not one of allowed. pointer is
+// "/" and the name of the field.
 func OneOf[T ~string](w *Problems, pointer, value string, fallback T, allowed []T) T {
 	if value == "" {
 		return fallback
