@@ -14,12 +14,12 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// mostAbsent is how many fields of a request are looked for at most.
+// mostAbsent is the greatest number of fields that absentFields looks for.
 const mostAbsent = 8
 
-// absentFields returns a note for each field of a request that no passage has: one of the filter if nothing was found,
-// one of a facet that has no values, and the one to sort by if no result shows it. Only passages count that the caller
-// may see. It takes a turn for each field that it looks for. An error of the store, or the end of ctx, gives no note.
+// absentFields returns a note for each field of a request that no passage has, out of those that the caller may see. It
+// looks for the fields of the filter if nothing was found, those of facets without values, and the one to sort by if no
+// result has it; at most mostAbsent, each in a turn of its own. If the store fails or ctx ends, it adds no note.
 func (e *Engine) absentFields(ctx context.Context, r *Request, out *reply.Response) (notes []string) {
 	var asked []string
 	if len(out.Results) == 0 && len(out.Groups) == 0 && len(out.Rankings) == 0 {
@@ -50,7 +50,7 @@ func (e *Engine) absentFields(ctx context.Context, r *Request, out *reply.Respon
 	return notes
 }
 
-// fieldsOf returns the fields that a condition names.
+// fieldsOf returns the fields that a condition and its parts name, in their order, with repetitions.
 func fieldsOf(c *conditions.Condition) (fields []string) {
 	if c.Field != "" {
 		fields = append(fields, c.Field)
@@ -66,8 +66,8 @@ func fieldsOf(c *conditions.Condition) (fields []string) {
 	return fields
 }
 
-// nearFields returns what to say behind a field that no passage has: the declared field that is written nearly so, or
-// all that are declared; "" if none are.
+// nearFields returns what a note on a missing field says after the field's name: the declared field with nearly the
+// same spelling, or else all declared fields; "" if none are declared.
 func (e *Engine) nearFields(field string) string {
 	view := e.pin()
 	defer view.Release()

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// MostRead is how many passages a request may have read.
+	// MostRead is the greatest number of passages that a request may let a reader, generator or reranker read.
 	MostRead    = 50
-	usuallyRead = 5
+	usuallyRead = 5 // what a reader reads if the request does not say
 )
 
-// planAnswer checks what is asked of a reader and fills in the defaults.
+// planAnswer checks Request.Answer and sets the plan's reader and generator, with defaults filled in. It adds problems
+// to wrong.
 func (l *lineUp) planAnswer(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	o := r.Answer
 	if !o.Wanted {
@@ -66,15 +67,15 @@ func (l *lineUp) planAnswer(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	}
 }
 
-// checkLeastChance checks a min_chance, which may be nil.
+// checkLeastChance adds a problem to w unless min_chance is nil or from 0 to 1.
 func checkLeastChance(w *fault.Problems, least *float64) {
 	if least != nil && !(*least >= 0 && *least <= 1) {
 		w.Add("out_of_range", "/answer/min_chance", "min_chance is %v: it has to be from 0 to 1", *least)
 	}
 }
 
-// readersFor returns the reader that marks and the generator that writes for a name: a generator has
-// the first that marks beside it, if there is one. nil: there is none.
+// readersFor returns the reader and the generator for a name in a request. With a generator the first reader marks
+// words too. Either is nil if there is none; an unknown name is added to wrong.
 func (l *lineUp) readersFor(name string, wrong *fault.Problems) (marks, writes *learned.LoadedReader) {
 	first := func(generates bool) *learned.LoadedReader {
 		at := slices.IndexFunc(l.readers, func(x learned.LoadedReader) bool { return (x.Generator != nil) == generates })
@@ -93,7 +94,8 @@ func (l *lineUp) readersFor(name string, wrong *fault.Problems) (marks, writes *
 	return first(false), x
 }
 
-// readerFor returns the reader of a name, or the first if the name is empty.
+// readerFor returns the reader or generator with a name, or the first one if the name is empty. If there is none, it
+// returns nil and adds a problem to wrong.
 func (l *lineUp) readerFor(name string, wrong *fault.Problems) *learned.LoadedReader {
 	if len(l.readers) == 0 {
 		wrong.Add("needs_reader", "/answer", "answers are marked by a reader, and none is loaded")

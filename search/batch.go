@@ -12,21 +12,22 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Answer is the outcome of one search of a batch: Err, or Response.
+// Answer is the result of one search of a batch: Response, or Err if that is not nil.
 type Answer struct {
 	Response reply.Response
 	Err      error
 }
 
-// Batch answers several questions and hands each answer to deliver, in the
-// order of the questions; an error of one leaves the others alone. Some run at
-// once (Limits.BatchParallel), so that the encoders see them together, and no
-// more than that wait to be delivered, as rankings: texts are read of one answer at a
-// time. Each search has its own deadline, which begins when it does and waits with it
-// for the answers before it. Where ctx ends with the cause context.DeadlineExceeded, the
-// time of the whole batch is over: searches that are not done are delivered with an *Error
-// of kind Deadline. The error is for a batch that is empty or too long, or deliver's, which
-// ends the batch.
+// Batch answers several requests and calls deliver with each answer, in the order of the requests. A search that fails
+// does not stop the others.
+//
+// Up to Limits.BatchParallel searches run at once, so that encoders work on them together. The texts of results are
+// read for one answer at a time: a search waits before that until the answer before it was delivered. The deadline of a
+// search begins when the search does, and this wait does not count. If ctx ends with the cause
+// context.DeadlineExceeded, the remaining answers are a *fault.Error of kind Deadline (BatchOver).
+//
+// Batch returns a *fault.Error if the batch is empty or too long, or if the engine is closed. It also returns the first
+// error of deliver, and then ends the batch.
 func (e *Engine) Batch(ctx context.Context, by Caller, requests []Request, deliver func(Answer) error) error {
 	if n := len(requests); n == 0 || n > e.limits.Batch {
 		code := "batch_too_large"
@@ -78,10 +79,11 @@ func (e *Engine) Batch(ctx context.Context, by Caller, requests []Request, deliv
 	return nil
 }
 
-// BatchOver says that a search was not done within the time of its batch.
+// BatchOver is the detail of the error of a search that was not done within the time of its batch.
 const BatchOver = "the time of the whole batch was over before this search was done: send it again, with fewer at once"
 
-// answerOne answers a search of a batch with line-up l. ahead is closed when the answer before it was delivered.
+// answerOne answers one request of a batch with line-up l. It reads texts only when ahead is closed, that is when the
+// answer before it was delivered; nil: there is none. A panic becomes an error.
 func (e *Engine) answerOne(
 	ctx context.Context,
 	l *lineUp,

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	usualBoost = 0.2
+	usualBoost = 0.2 // Boost.Weight if the request does not say
 	mostBoost  = 10
 )
 
-// planFields checks what is asked of fields of metadata.
+// planFields checks sort, boost and facets of a request and sets them in the plan. It adds problems to wrong.
 func planFields(p *plan.Plan, r *Request, wrong *fault.Problems) {
 	p.Sort, p.Boost = r.Sort, r.Boost
 	planFacets(p, r, wrong)
@@ -51,14 +51,15 @@ func planFields(p *plan.Plan, r *Request, wrong *fault.Problems) {
 	}
 }
 
-// checkField checks the name of a field.
+// checkField adds a problem to w if the name of a metadata field is empty or too long.
 func checkField(w *fault.Problems, pointer, name string) {
 	if name == "" || len(name) > conditions.MaxFieldBytes {
 		w.Add("out_of_range", pointer, "the field has %d bytes: it has to have 1 to %d", len(name), conditions.MaxFieldBytes)
 	}
 }
 
-// parseAge reads a number of hours, days, weeks or years.
+// parseAge parses a duration such as 12h, 90d, 8w or 2y. ok is false unless it is from a minute to 1000 years. A
+// duration of more than 292 years is returned as the longest time.Duration.
 func parseAge(s string) (age time.Duration, ok bool) {
 	if s == "" {
 		return 0, false

@@ -8,36 +8,36 @@ import (
 	"example.org/conclave/search/turn"
 )
 
-// Caller is what an Engine has to know of whoever called one of its methods, beside the request. The zero value is a
-// caller that has no limit of memory and follows nothing. The deadline, the caller's identity (search/access), its turn
-// to compute (search/turn) and its trace are in the context.
+// Caller is what an Engine needs to know of its caller in addition to the request. The zero value has no limit of
+// memory and watches nothing. The deadline, the caller's identity (internal/identity), its turn to compute
+// (search/turn) and its trace are in the context.
 type Caller struct {
-	// Arrived is when the request came in: its time runs from then. Zero: from the call.
+	// Arrived is when the request arrived, from which its timeout counts; zero: when the method is called.
 	Arrived time.Time
-	// TakeRoom waits until there is memory for so many bytes of texts, and returns an error that ends the request. It is
-	// called once for each answer before its texts are read; in a batch, only after the answer before was delivered. The
-	// caller frees the memory when the answer is written. nil: there is always room.
+	// TakeRoom waits until there is memory for so many bytes of texts and takes it; an error ends the request. It is
+	// called before texts are read, at least once for each answer; in a batch, results are read only after the answer
+	// before was delivered. The caller frees the memory when the answer is written. nil: there is always enough.
 	TakeRoom func(ctx context.Context, bytes int) error
-	// Wait is called when a search begins to wait for a model on another machine, and what it returns when the search
-	// goes on, both in the goroutine that searches. nil: nobody is told.
+	// Wait is called when a search begins to wait for a model on another machine, and goOn when the search continues,
+	// both in the goroutine that searches. nil: it is not called.
 	Wait func() (goOn func())
-	// Watching is told of an answer while it is made.
+	// Watching has functions that are called while an answer is made.
 	Watching Watching
 }
 
-// Watching is told of an answer while it is made, in the goroutine that searches. A nil function is not called.
+// Watching has functions that are called while an answer is made, in the goroutine that searches. A nil function is not
+// called.
 type Watching struct {
-	// Found is told the response before an answer is generated. Its error ends the
-	// search.
+	// Found gets the response before a generator writes. An error of it ends the search.
 	Found func(reply.Response) error
-	// Written is told the generated text so far, whenever it is longer.
+	// Written gets the whole generated text so far, each time it has grown.
 	Written func(text string)
-	// Sentence is told each sentence as Writing.Sentence is.
+	// Sentence gets each complete sentence, as learned.Writing.Sentence does.
 	Sentence func(s reply.WrittenSentence)
 }
 
-// takeRoom waits until the caller has memory for so many bytes, without the turn of ctx's step meanwhile. It returns
-// the error of Caller.TakeRoom.
+// takeRoom waits until the caller has memory for so many bytes, and returns the error of c.TakeRoom. Meanwhile it gives
+// back the turn of ctx's step.
 func (c Caller) takeRoom(ctx context.Context, bytes int) error {
 	if c.TakeRoom == nil {
 		return nil
@@ -45,8 +45,8 @@ func (c Caller) takeRoom(ctx context.Context, bytes int) error {
 	return turn.Elsewhere(ctx, func() error { return c.TakeRoom(ctx, bytes) })
 }
 
-// wait tells the caller that the search waits for a model on another machine, and returns a function that tells it that
-// the search goes on.
+// wait tells the caller that the search waits for a model on another machine. goOn has to be called when the search
+// continues.
 func (c Caller) wait() (goOn func()) {
 	if c.Wait == nil {
 		return func() {}

@@ -15,22 +15,21 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Compare answers one question in several ways. Each answer is that of a search of its own,
-// but every source is asked once for all of them. Evaluation thus measures methods and
-// single sources on the same findings.
+// Compare answers one question in several ways, and asks every source only once for all of them. Each response is that
+// of a search of its own, so that evaluations compare methods and single sources on the same findings.
 //
-// The requests may differ in what happens after the sources have answered, and
-// in which sources take part: K, Fusion, Experts, BM25, Late, Missing, Weights,
-// Explain, Fields, Normalisation, Sharpness, Answer, Without. Everything else is to be the same; an *Error
-// of kind Invalid says where it is not. A request that Search would refuse
-// fails the whole comparison, and so does one whose sources all failed; a
-// source that failed beside others is under Degraded of the answers that it
-// would have been in.
+// The requests may differ in what happens after the sources have answered, and in which sources take part: K, Fusion,
+// Experts, BM25, Late, Missing, Weights, Explain, Fields, Normalisation, Sharpness, MinConfidence, Offsets, Answer,
+// Rerank, Without. If anything else differs, Compare returns a *fault.Error of kind Invalid. It also fails if Search
+// would refuse one of the requests or all its sources failed; a source that failed next to others is under Degraded of
+// the responses that it would have been in.
 //
-// Four things differ from separate searches: a request is reranked only where it says so; the
-// deadline is for all sources together; what is known of a source (confidence, familiarity,
-// chance) is there in every answer when one of them needs it; and an expert that alone would have
-// been skipped is there with weight 0 when another request asks it.
+// Four things differ from separate searches:
+//
+//  1. A request is reranked only if it says so.
+//  2. The deadline is for all sources together.
+//  3. Confidence, familiarity and chance of a source are in every response if one of the requests needs them.
+//  4. An expert that would have been skipped is there with weight 0 if another request asks it.
 func (e *Engine) Compare(ctx context.Context, requests []Request) ([]reply.Response, error) {
 	started := time.Now()
 	l, err := e.begin()
@@ -66,7 +65,7 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]reply.Respo
 	return responses, nil
 }
 
-// conclude answers by a plan from what the sources found for several.
+// conclude makes the response to one plan out of the findings for several plans.
 func (l *lineUp) conclude(
 	ctx context.Context,
 	p *plan.Plan,
@@ -81,7 +80,8 @@ func (l *lineUp) conclude(
 	return l.finish(ctx, Caller{}, a, o, started)
 }
 
-// joinInquiries returns the inquiry whose findings serve all plans.
+// joinInquiries returns one inquiry that asks for everything that any of the plans needs. plans must not be empty and
+// must have the same question.
 func joinInquiries(plans []*plan.Plan) sources.Inquiry {
 	all := plans[0].Inquiry
 	all.Wanted = nil
@@ -111,7 +111,8 @@ func joinInquiries(plans []*plan.Plan) sources.Inquiry {
 	return all
 }
 
-// checkComparable refuses requests that would not ask the sources for the same.
+// checkComparable returns a *fault.Error if there are no requests, or if the sources would be asked differently for one
+// of them.
 func checkComparable(requests []Request) error {
 	invalid := func(format string, args ...any) error {
 		detail := fmt.Sprintf(format, args...)
@@ -163,7 +164,7 @@ func checkComparable(requests []Request) error {
 	return nil
 }
 
-// nameRequest says which request an error is about, and keeps its kind.
+// nameRequest returns err with the number of the request (i+1) before its text. A *fault.Error keeps its kind.
 func nameRequest(i int, err error) error {
 	var known *fault.Error
 	if errors.As(err, &known) {

@@ -18,81 +18,74 @@ import (
 	"example.org/conclave/search/turn"
 )
 
-// EngineConfig is what an Engine is made of.
+// EngineConfig is the configuration of an Engine.
 type EngineConfig struct {
-	LineUp   // to begin with
+	LineUp   // the first line-up
 	Corpus   storage.Corpus
 	Limits   Limits
-	Observer Observer   // nil: nobody listens
-	Turns    turn.Turns // nil: everybody computes at once
+	Observer Observer   // nil: NoObserver
+	Turns    turn.Turns // nil: turn.Unlimited
 }
 
-// Limits bound what one request may ask for.
+// Limits are the greatest values that one request may ask for. All have to be at least 1.
 type Limits struct {
-	K             int           // results
+	K             int           // results, together with Offset
 	Candidates    int           // hits of each source
-	QuestionBytes int           // length of a question in UTF-8
-	Timeout       time.Duration // of a search; Embed has this much
-	Batch         int           // searches of a batch
+	QuestionBytes int           // the length of a question in UTF-8
+	Timeout       time.Duration // of a search; Embed and Rerank always have this much
+	Batch         int           // searches in a batch
 	BatchParallel int           // searches of a batch that run at once
-	EmbedInputs   int           // texts of an Embed
-	EmbedBytes    int           // length of one of them in UTF-8
-	AnswerBytes   int           // of an answer, as AnswerBytes counts
+	EmbedInputs   int           // texts of an Embed or a Rerank
+	EmbedBytes    int           // the length of one of them in UTF-8
+	AnswerBytes   int           // the estimated size of an answer
 }
 
-// Defaults are what a request gets that does not say otherwise, within the limits; in
-// parentheses what a zero means.
+// Defaults are the values that a request gets if it does not set its own, and the calibration of the collection.
 type Defaults struct {
 	K          int
 	Candidates int
 	Timeout    time.Duration
 	Fusion     string
 	Missing    fusion.Missing
-	Correct    bool // mistyped words
-	Rerank     bool // by the first reranker, where there is one
-	// Synonyms are searched for beside the words of a question, and Fields are the declared types of fields
-	// of metadata.
+	Correct    bool // misspelt words are corrected
+	Rerank     bool // the first reranker reranks, if there is one
+	// Synonyms are the synonyms that are added to questions, and Fields the declared types of metadata fields.
 	Synonyms []ask.Synonyms
 	Fields   conditions.Types
-	// Alpha is BM25's weight in the hybrid; a request's "weights" for BM25 replaces it.
+	// Alpha is BM25's weight in the method hybrid; a request's "weights" for BM25 replaces it.
 	Alpha float64
-	// Sharpness is the power of the experts' confidences by which muf and hybrid weigh them;
-	// (fusion.DefaultSharpness).
+	// Sharpness is the power to which the methods muf and hybrid raise the experts' confidences; 0:
+	// fusion.DefaultSharpness.
 	Sharpness float64
-	// Auto is the method behind "auto": what calibration wrote for the
-	// collection, and ("rrf") before there is any.
+	// Auto is the method that "auto" stands for, which calibration chose for the collection; "": "rrf".
 	Auto string
-	// Gate weighs sources by question for the method "gate"; nil refuses the method.
+	// Gate is the fitted gate; nil: requests for the method "gate" are refused.
 	Gate *fusion.Gate
-	// GateWithoutLate takes Gate's place where late interaction takes no part in
-	// an answer; nil: Gate does that too. Chances are those of Gate.
+	// GateWithoutLate is the gate for answers without late interaction; nil: Gate. Chances are those of Gate.
 	GateWithoutLate *fusion.Gate
-	// CCE is what cce ranks by, as it was calibrated, and Granularities are the names of
-	// the experts that it takes; none: all that have a granularity.
+	// CCE are the calibrated options of the method cce, and Granularities the names of the experts that it uses; none:
+	// all that have a granularity.
 	CCE           fusion.CCEOptions
 	Granularities []string
-	// Specialists is how many specialists the gate asks, the most familiar with
-	// the question. 0: all.
+	// Specialists is how many specialists the gate asks, those that are the most familiar with the question; 0: all.
 	Specialists int
-	// Chances are the calibrated confidences of the gate's answers; nil: nobody
-	// calibrated them.
+	// Chances compute the confidences of the gate's answers; nil: they have none.
 	Chances fusion.Chances
-	// ChancesBasis says where the Chances come from; (BasisCalibrated).
+	// ChancesBasis says where Chances come from: reply.BasisCalibrated or reply.BasisShipped; "": the first.
 	ChancesBasis string
-	// Answerability is how verdicts are reached on the gate's answers; nil: there are none.
+	// Answerability computes the verdicts on the gate's answers; nil: they have none.
 	Answerability *learned.Answerability
-	// ConfidenceAUROC is, by method, the chance that of a right and a wrong first passage
-	// the right one has the higher confidence; a method that is not named: not known.
+	// ConfidenceAUROC is, by method, the probability that of a right and a wrong first passage the right one has the
+	// higher confidence; a method that is missing: it is not known.
 	ConfidenceAUROC map[string]float64
-	// Reliability is how often the first passage of the gate's answers was right, by
-	// confidence, the lowest first; nil: not known for this collection.
+	// Reliability is how often the first passage of the gate's answers was right, by confidence, the lowest first; nil:
+	// it is not known for this collection.
 	Reliability []learned.ReliabilityBin
-	// WordsChance is the calibrated chance that BM25's own first hit answers; nil
-	// likewise.
+	// WordsChance is the calibrated probability that BM25's own first hit answers; nil: it is not calibrated.
 	WordsChance learned.Chance
 }
 
-// complete fills in what is left out and refuses what cannot work.
+// complete fills in the observer and the turns, and returns an error if there is no corpus or a limit is below 1.
 func (c *EngineConfig) complete() error {
 	if c.Corpus == nil {
 		return errors.New("search: a corpus is needed")
@@ -106,7 +99,7 @@ func (c *EngineConfig) complete() error {
 	return c.Limits.check()
 }
 
-// check refuses limits that let nothing through.
+// check returns an error if a limit, other than Timeout, is below 1.
 func (l Limits) check() error {
 	if min(l.K, l.Candidates, l.QuestionBytes, l.Batch, l.BatchParallel, l.EmbedInputs, l.EmbedBytes, l.AnswerBytes) < 1 {
 		return fmt.Errorf("search: limits have to be at least 1: %+v", l)
@@ -114,7 +107,8 @@ func (l Limits) check() error {
 	return nil
 }
 
-// complete fills in what is left out and refuses what cannot work within limits.
+// complete fills in defaults that are zero, and returns an error if a default exceeds the limits or is unknown, or if
+// an expert is unusable.
 func (c *LineUp) complete(l Limits) error {
 	d := &c.Defaults
 	d.Auto = cmp.Or(d.Auto, fusion.MethodRRF)
@@ -159,6 +153,8 @@ func (c *LineUp) complete(l Limits) error {
 	return c.checkExperts()
 }
 
+// checkExperts fills in ExpertInfo of all experts, and returns an error if one has no name, no encoder, a name of
+// another one or of BM25, or an impossible calibration, or if the reference is unusable.
 func (c *LineUp) checkExperts() error {
 	names := map[string]bool{}
 	for i := range c.Experts {
@@ -212,8 +208,8 @@ func (c *LineUp) checkExperts() error {
 	return c.checkReference()
 }
 
-// checkReference refuses representatives that the reference cannot be compared
-// with.
+// checkReference returns an error if the reference is not one of the experts or has a head, or if representatives of an
+// expert are not vectors of the reference's dimension.
 func (c *LineUp) checkReference() error {
 	if c.Reference == "" {
 		return nil

@@ -17,10 +17,11 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// topicsHeld is how many topics a line-up remembers: of as many messages of conversations.
+// topicsHeld is the greatest number of topics that a line-up remembers, one for each message of a conversation.
 const topicsHeld = 4096
 
-// topics are those of the conversations that a line-up was asked lately.
+// topics remembers the topics of recent conversations, by a key of their messages. The zero value is empty. Several
+// goroutines may use it.
 type topics struct {
 	mu    sync.Mutex
 	known map[string]answering.Topic // at most topicsHeld
@@ -34,7 +35,7 @@ func (t *topics) get(key string) (topic answering.Topic, found bool) {
 	return topic, found
 }
 
-// put keeps a topic. It forgets all others where there are too many.
+// put remembers a topic. If there are topicsHeld already, it forgets all others.
 func (t *topics) put(key string, topic answering.Topic) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,8 +45,9 @@ func (t *topics) put(key string, topic answering.Topic) {
 	t.known[key] = topic
 }
 
-// findTopic returns what messages of a user are about: where the first passage is of that answers the last of them,
-// which is asked about the topic of those before it. The zero Topic if there are none, or none of them was answered.
+// findTopic returns the topic of the user's messages, oldest first: that of the passage that answers the last of them,
+// which is asked with the topic of those before it. It is the zero Topic if there are no messages or none is answered.
+// Topics are remembered for messages, caller, filter and generation.
 func (l *lineUp) findTopic(
 	ctx context.Context,
 	q *sources.Inquiry,
@@ -77,8 +79,8 @@ func (l *lineUp) findTopic(
 	return topic
 }
 
-// topicOf returns where the first passage is of that answers the last of messages, asked about the topic before it:
-// before if the collection may not answer it.
+// topicOf returns the topic of the passage that answers the last of messages, if that is asked with the topic before.
+// It returns before if the last message is no question or the collection may not answer it, or with an error.
 func (l *lineUp) topicOf(
 	ctx context.Context,
 	q *sources.Inquiry,
@@ -105,8 +107,8 @@ func (l *lineUp) topicOf(
 	return a.Topic(ctx, before)
 }
 
-// askInConversation puts an inquiry to its sources, and at the same time the same question with what was said before
-// it where anything was: with the title of the topic, and if that has none behind the messages before it.
+// askInConversation corrects a question, adds synonyms, and asks the sources. If there are messages before it, it also
+// asks, at the same time, the question with the title of the topic; without a title, the question after those messages.
 func (l *lineUp) askInConversation(
 	ctx context.Context,
 	q sources.Inquiry,
@@ -147,9 +149,10 @@ func (l *lineUp) askInConversation(
 	return o
 }
 
-// rewriteMessages lets the generator of a request make a question that stands alone of the last message of a
-// conversation. The question takes the place of all the messages, of at most so many bytes. It returns how long that
-// took. If it fails, the messages are asked as without it, and the answer says so.
+// rewriteMessages lets the request's generator rewrite the last message of a conversation as a question that stands
+// alone, of at most so many bytes, which replaces all messages in the plan. It returns how long that took. It does
+// nothing if there is no conversation or no such generator. If rewriting fails, the messages stay, and p.Unwritten says
+// why.
 func rewriteMessages(ctx context.Context, by Caller, p *plan.Plan, bytes int) time.Duration {
 	if len(p.Inquiry.Before) == 0 || p.Writer == nil || p.Writer.Rewriter == nil {
 		return 0

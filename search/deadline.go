@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/search/internal/sources"
 )
 
-// readingModels returns how many models read what the sources find: a reader, and a reranker.
+// readingModels returns how many models read the passages after the sources: reader and reranker.
 func readingModels(q *sources.Inquiry) (n int) {
 	if q.Reads {
 		n++
@@ -19,9 +19,11 @@ func readingModels(q *sources.Inquiry) (n int) {
 	return n
 }
 
-// divideTime limits a request, and in it the search and its sources, to its time: timeout, or less where some of it has
-// passed since the request arrived (zero: since it began) or the caller has less. Each of the models that work on what
-// is found has a share. A model behind an interface writes in time of its own, beside that.
+// divideTime returns the contexts of the parts of a request: asking ends when the sources have to have answered, and
+// whole when the response has to be complete. searched is the time by which everything but a generator on another
+// machine has to be done. The time of a request is q.Timeout from arrived (zero: from began), or less if ctx ends
+// earlier; q.Timeout becomes what of it was left at began. The sources leave time for the models that read what they
+// found. A generator on another machine has q.Writing in addition.
 func divideTime(
 	ctx context.Context,
 	q *sources.Inquiry,

@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Experts describes the experts of the line-up, in its order, and after them late
-// interaction, as of the newest generation; none when the engine is closed.
+// Experts returns descriptions of the experts of the line-up, in its order, followed by late interaction, with their
+// indexes in the newest generation. It returns nil if the engine is closed.
 func (e *Engine) Experts() []learned.ExpertInfo {
 	l, err := e.begin()
 	if err != nil {
@@ -20,6 +20,7 @@ func (e *Engine) Experts() []learned.ExpertInfo {
 	return l.described()
 }
 
+// described returns what Experts does, for a line-up in use.
 func (l *lineUp) described() []learned.ExpertInfo {
 	view := l.pin()
 	defer view.Release()
@@ -33,7 +34,8 @@ func (l *lineUp) described() []learned.ExpertInfo {
 	return infos
 }
 
-// Expert describes one expert; an unknown name is an *Error of kind NotFound.
+// Expert returns the description of the expert with a name. It returns a *fault.Error of kind NotFound if there is
+// none, and of kind Unavailable if the engine is closed.
 func (e *Engine) Expert(name string) (learned.ExpertInfo, error) {
 	l, err := e.begin()
 	if err != nil {
@@ -52,7 +54,8 @@ func (e *Engine) Expert(name string) (learned.ExpertInfo, error) {
 	}
 }
 
-// describeExpert returns what is known of an expert, and of its index in a generation.
+// describeExpert returns the description of an expert, with its index in a view; without one, the index's fields stay
+// zero.
 func describeExpert(x *learned.Expert, view storage.View) learned.ExpertInfo {
 	info := x.Info
 	if index, ok := view.Index(x.Name); ok {
@@ -63,7 +66,7 @@ func describeExpert(x *learned.Expert, view storage.View) learned.ExpertInfo {
 	return info
 }
 
-// Readers describes the readers, the default first.
+// Readers returns descriptions of the readers and generators, the default first.
 func (e *Engine) Readers() (all []learned.ReaderInfo) {
 	for _, r := range e.current.Load().readers {
 		r.Info.Name = r.Name
@@ -73,7 +76,7 @@ func (e *Engine) Readers() (all []learned.ReaderInfo) {
 	return all
 }
 
-// Rerankers describes the rerankers, the default first.
+// Rerankers returns descriptions of the rerankers, the default first.
 func (e *Engine) Rerankers() (all []learned.RerankerInfo) {
 	for _, x := range e.current.Load().rerankers {
 		x.Info.Name = x.Name
@@ -83,10 +86,10 @@ func (e *Engine) Rerankers() (all []learned.RerankerInfo) {
 	return all
 }
 
-// Limits returns the limits in force.
+// Limits returns the limits that the engine was made with.
 func (e *Engine) Limits() Limits { return e.limits }
 
-// Defaults returns what a request gets that does not say otherwise.
+// Defaults returns the defaults of the current line-up.
 func (e *Engine) Defaults() Defaults { return e.current.Load().defaults }
 
 // Generation returns the number of the newest generation of the corpus and how many passages that has. Both are 0 if

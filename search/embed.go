@@ -11,9 +11,9 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Embed returns an expert's vectors of questions or of passages (untitled).
-// It has Limits.Timeout, and takes room before it encodes (Caller.TakeRoom); errors are *Error as
-// for Search.
+// Embed returns an expert's vectors of texts, as questions or as passages without a title. It has Limits.Timeout, and
+// waits for memory before it encodes (Caller.TakeRoom). It returns a *fault.Error of kind Invalid for a request that
+// the expert cannot answer, and for failures as ModelError of package lookup does.
 func (e *Engine) Embed(ctx context.Context, by Caller, r lookup.EmbedRequest) (lookup.EmbedResponse, error) {
 	l, err := e.begin()
 	if err != nil {
@@ -78,6 +78,7 @@ func (e *Engine) Embed(ctx context.Context, by Caller, r lookup.EmbedRequest) (l
 	return out, nil
 }
 
+// embedError returns the error for users if expert x could not encode texts because of err (lookup.ModelError).
 func (l *lineUp) embedError(ctx context.Context, x *learned.Expert, err error) error {
 	return lookup.ModelError(ctx, fmt.Sprintf("expert %q", x.Name), l.limits.Timeout, err)
 }

@@ -20,11 +20,10 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Engine answers questions over a corpus, for as long as a process serves it: each
-// request sees the newest generation, and the line-up that Use named last. Its
-// methods are safe for concurrent use. It owns the goroutines of its fan-out and
-// nothing else: encoders and corpus belong to the caller, who closes an encoder
-// when no line-up in use has it, and the corpus after the Engine.
+// Engine answers questions over a corpus, as long as a process serves it. Each request sees the newest generation, and
+// the line-up that Use set last. Its methods are safe for concurrent use. It owns the goroutines that ask sources, and
+// nothing else: encoders and corpus belong to the caller, who may close an encoder when no line-up in use has it, and
+// the corpus after Close.
 type Engine struct {
 	run      run.Runner
 	corpus   storage.Corpus
@@ -39,7 +38,8 @@ type Engine struct {
 	current  atomic.Pointer[lineUp]
 }
 
-// NewEngine checks the configuration and returns an engine.
+// NewEngine returns an engine with a configuration. It fails if a limit, a default or an expert of the line-up is
+// invalid. Call Close at the end.
 func NewEngine(c EngineConfig) (*Engine, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -56,33 +56,30 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 	return e, nil
 }
 
-// Search answers one question. This is the order of steps:
+// Search answers one question, in these steps:
 //
-//  1. plan: check every field against the limits, fill in the defaults;
-//  2. pin one generation of the corpus for the whole request, and select the
-//     passages that the filter lets through: no source finds others;
-//  3. ask every source, in parallel, under one deadline: encode the question,
-//     search, and for MUF ask the ensemble how sure the expert is;
-//  4. complete: let late interaction score what was found, and fetch the true
-//     scores of what others found ("missing": "exact");
-//  5. fuse, once for each method asked for;
-//  6. take room for the answer (Caller.TakeRoom), let a reranker score the first passages and a reader mark the words
-//     that
-//     answer, where they are asked for, fetch the texts and explain;
-//  7. let a generator write an answer from them, where one is asked for.
+//  1. Plan: check every field against the limits and fill in the defaults.
+//  2. Pin one generation of the corpus for the whole request, and select the passages that match the filter: no source
+//     finds others.
+//  3. Ask every source, in parallel, under one deadline: encode the question, search, and for the method muf ask the
+//     ensemble how sure the expert is.
+//  4. Complete: let late interaction score what was found, and compute the exact scores of what other sources found
+//     ("missing": "exact").
+//  5. Fuse, once for each method of the request.
+//  6. Wait for memory (Caller.TakeRoom), let a reranker score the first passages and a reader mark the words that
+//     answer, if asked for, read the texts and explain.
+//  7. Let a generator write an answer from them, if asked for.
 //
-// A source that fails or misses the deadline is left out, named in Degraded,
-// and the rest is fused without it. The sources have to be back a little before
-// the deadline (divideTime), so that there is time for the rest, which looks at it
-// too: an answer that is not there in time is an error. A reader has its own share of the
-// time; when it is late the answer comes without marked words, and Degraded says so.
+// A source that fails or misses its deadline is left out and named in Degraded, and the others are fused without it.
+// The sources have to answer a little before the request's deadline (divideTime), which the later steps check too: a
+// response that is not complete in time is an error. A reader that is late leaves the response without marked words,
+// and Degraded says so.
 //
-// Errors are *Error, of kind Invalid for a request that cannot be answered,
-// and when no source answered Deadline, Overloaded or Unavailable. When the
-// caller has gone the error is the context's.
+// It returns a *fault.Error: of kind Invalid for a request that cannot be answered, and of kind Deadline, Overloaded or
+// Unavailable if no source answered or the response could not be made. If the caller is gone, it returns the context's
+// error.
 //
-// The same request to the same generation gives the same answer but for the
-// times, as long as the same sources answer.
+// The same request to the same generation gets the same response apart from times, as long as the same sources answer.
 func (e *Engine) Search(ctx context.Context, by Caller, r Request) (reply.Response, error) {
 	started := time.Now()
 	l, err := e.begin()
@@ -93,7 +90,8 @@ func (e *Engine) Search(ctx context.Context, by Caller, r Request) (reply.Respon
 	return e.answerNoted(ctx, l, by, r, started, nil)
 }
 
-// answerNoted answers a request with line-up l as lineUp.answer does, and notes which of its fields no passage has.
+// answerNoted answers a request as lineUp.answer does, and adds notes on fields that no passage has and on a message
+// that was shortened.
 func (e *Engine) answerNoted(
 	ctx context.Context,
 	l *lineUp,
@@ -110,8 +108,8 @@ func (e *Engine) answerNoted(
 	return response, err
 }
 
-// answer answers a request; ahead is closed when the answers before it are out, and
-// nil where there are none.
+// answer plans a request, asks the sources, ranks and finishes the response. In a batch it does not finish before ahead
+// is closed, that is until the answers before it were delivered; nil: it is not in a batch.
 func (l *lineUp) answer(
 	ctx context.Context,
 	by Caller,
@@ -149,8 +147,9 @@ func (l *lineUp) answer(
 	return l.finish(whole, by, a, o, started)
 }
 
-// ask pins a generation and asks the sources of an inquiry. It returns what they found and a context for the rest of
-// the request. Call release at its end; it is nil on an error.
+// ask pins a generation and asks the sources of an inquiry. It returns their findings and a context for the rest of the
+// request. Call release at the end; it is nil with an error. It fails if the caller is gone or the filter does not fit
+// the collection.
 func (l *lineUp) ask(
 	ctx context.Context,
 	q sources.Inquiry,
@@ -177,7 +176,8 @@ func (l *lineUp) ask(
 	return o, whole, release, nil
 }
 
-// askOf finds the question in the text of an inquiry and asks the sources for it, within asking.
+// askOf finds the question in the text of an inquiry and the topic of its messages, and asks the sources, within the
+// context asking. It changes q. It fails if an exact search would compare too many passages.
 func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *snapshot.Pinned) (*outcome, error) {
 	if q.Exact {
 		if err := l.allowExact(q.Wanted, view); err != nil {
@@ -206,8 +206,9 @@ func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *sn
 	return o, nil
 }
 
-// rank makes candidates of findings, a ranking of these and an answer of that, which no model has read yet. Call the
-// answer's Done at its end.
+// rank returns the answer that findings give by a plan, before any model has read its passages: candidates, ranking,
+// order by fields, and cut to the page. Call Done on it at the end. It fails if no source of the plan answered, or if
+// ranking does.
 func (l *lineUp) rank(
 	ctx context.Context,
 	by Caller,
@@ -254,8 +255,8 @@ func (l *lineUp) rank(
 	return a, nil
 }
 
-// finish waits for room, lets a reranker and a reader have their part in the ranking, fetches the texts, and lets a
-// generator write.
+// finish waits for memory, lets a reranker and a reader work on the answer, reads the texts, counts facets, and lets a
+// generator write. It returns the response and reports it to the observer. whole is the context of the request.
 func (l *lineUp) finish(
 	whole context.Context,
 	by Caller,
@@ -299,7 +300,7 @@ func (l *lineUp) finish(
 	return p.Response, nil
 }
 
-// write tells the caller the response so far, and adds what a generator writes.
+// write calls the caller's Found with the response so far, and adds what a generator writes.
 func write(ctx context.Context, a *answering.Answer, p *presenting.Page, by Caller) error {
 	watching := by.Watching
 	if watching.Found != nil {
@@ -326,10 +327,10 @@ func write(ctx context.Context, a *answering.Answer, p *presenting.Page, by Call
 	return nil
 }
 
-// pin pins the newest generation for a request, which releases it.
+// pin returns a view of the newest generation, with the current line-up's types of fields. Call Release at the end.
 func (e *Engine) pin() *snapshot.Pinned {
 	return snapshot.Pin(e.corpus.Acquire(), e.current.Load().defaults.Fields)
 }
 
-// pin pins the newest generation for a request, which releases it.
+// pin returns a view of the newest generation, with the line-up's types of fields. Call Release at the end.
 func (l *lineUp) pin() *snapshot.Pinned { return snapshot.Pin(l.corpus.Acquire(), l.defaults.Fields) }

@@ -17,46 +17,40 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Evidence is what the sources found for one question, before any fusion: what
-// calibration is fitted on. It holds no reference to the collection.
+// Evidence is what the sources found for one question, before fusion, for calibration. It has no reference to the
+// collection.
 type Evidence struct {
-	// Sources are the experts asked, in the engine's order, then BM25, then
-	// phrases where the collection has them, then late interaction; column i of
-	// Table is Sources[i].
+	// Sources are the experts that were asked, in the engine's order, then BM25 over words, then over phrases and late
+	// interaction if the collection has them. Column i of Table is Sources[i].
 	Sources []SourceEvidence
-	// Table holds the hits of all sources, completed by their true scores.
+	// Table has the hits of all sources, and the exact scores of each for the hits of the others.
 	Table   *fusion.Candidates
 	Wording fusion.Wording
-	// Copies are the other passages that were found with the text of one in Table.
+	// Copies has, for passages in Table, the others that were found with the same title and text; nil: there are none.
 	Copies map[rank.Ordinal][]rank.Ordinal
 }
 
 // SourceEvidence is what one source found.
 type SourceEvidence struct {
 	Name string
-	// Observed is what a gate wants to know of the source, but for its confidence:
-	// the temperature is not known yet.
+	// Observed is what a gate reads of the source, without a confidence: the temperature for it is not known yet.
 	fusion.Observed
 	Hits []rank.Hit
-	// MemberScores are the inner products of the ensemble's members with the
-	// first hits, at most the depth asked for: Members × hits. Empty without an
-	// ensemble or with fewer than two hits.
+	// MemberScores are the scores of the ensemble's members for the first hits, at most as many as the depth: Members ×
+	// hits numbers, member by member. It is empty without an ensemble or with fewer than two hits.
 	MemberScores []float32
 	Members      int
 }
 
-// Gather asks every source of the request and returns what they found, with
-// the scores of the ensembles' members over the first depth hits. Unlike
-// Search it fails when a source fails: what is fitted on the rest would not be
-// what is served. Of the request, Question, Experts, BM25, Candidates, Exact,
-// Filter and TimeoutMS count.
+// Gather asks every source of the request and returns what they found, with the scores of the ensembles' members for
+// the first depth hits. Unlike Search it fails if one source fails: what is fitted on the others would not fit what is
+// served. Of the request, it uses Question, Experts, BM25, Candidates, Exact, Filter and TimeoutMS.
 func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, error) {
 	return e.gather(ctx, r, depth, nil)
 }
 
-// GatherAmong gathers where every source ranks the same passages and
-// nothing else: those that choose names when it is told BM25's first depth hits. There
-// are no scores of ensembles' members.
+// GatherAmong does what Gather does, but every source scores the same passages: those that choose returns for BM25's
+// hits. There are no scores of ensembles' members. It fails if choose does.
 func (e *Engine) GatherAmong(
 	ctx context.Context,
 	r Request,
@@ -66,6 +60,7 @@ func (e *Engine) GatherAmong(
 	return e.gather(ctx, r, depth, choose)
 }
 
+// gather is Gather if choose is nil, and GatherAmong otherwise.
 func (e *Engine) gather(
 	ctx context.Context,
 	r Request,
@@ -104,7 +99,8 @@ func (e *Engine) gather(
 	return l.evidence(ctx, o.found, p, depth)
 }
 
-// evidence returns what the sources of a pass found, completed for a plan.
+// evidence returns what the sources found for a plan, with exact scores. It cuts hits to the plan's candidates. It
+// fails if one source failed.
 func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan.Plan, depth int) (Evidence, error) {
 	found := Evidence{Table: new(fusion.Candidates)}
 	found.Wording, _ = p.Panel.Wording(p.Inquiry.Question)
@@ -160,7 +156,8 @@ func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan.Pla
 	return found, keepOrder(found.Table, p.View.Passages())
 }
 
-// copyHeld looks up what the passages hold, so that nothing of the collection is needed later.
+// copyHeld returns k with a Held that no longer needs the collection: it looks up now which keys each of the passages
+// has.
 func copyHeld(k fusion.Keys, passages []rank.Ordinal) fusion.Keys {
 	if k.Held == nil {
 		return k
@@ -173,7 +170,7 @@ func copyHeld(k fusion.Keys, passages []rank.Ordinal) fusion.Keys {
 	return k
 }
 
-// keepOrder lets a table rank equal scores by ids without the passages.
+// keepOrder makes a table order equal scores by the passages' ids without the collection: it looks up their order now.
 func keepOrder(table *fusion.Candidates, passages storage.Passages) error {
 	all := slices.Clone(table.Ordinals())
 	if err := passages.SortByID(all); err != nil {

@@ -5,7 +5,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// allowExact refuses an exact search among more passages than an index compares with.
+// allowExact returns a *fault.Error if one of the wanted sources (indexes of Sources) has more passages than its index
+// can compare in an exact search.
 func (l *lineUp) allowExact(wanted []int, view storage.View) error {
 	for _, at := range wanted {
 		if x, ok := view.Index(l.panel.Sources[at].Name()); ok && x.MostExact > 0 && x.Passages > x.MostExact {

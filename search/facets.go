@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	usualFacet = 10
-	mostFacet  = 1000
-	mostFacets = 16
+	usualFacet = 10   // the values of a facet if the request does not say
+	mostFacet  = 1000 // the greatest number of values of a facet
+	mostFacets = 16   // the greatest number of facets of a request
 )
 
+// planFacets checks the facets of a request and sets them in the plan, with default sizes. It adds problems to wrong.
 func planFacets(p *plan.Plan, r *Request, wrong *fault.Problems) {
 	p.Facets = slices.Clone(r.Facets)
 	if len(p.Facets) > mostFacets {

@@ -10,8 +10,9 @@ import (
 	"example.org/conclave/search/internal/run"
 )
 
-// explainFailure returns the error of a request whose sources answered and that has no
-// answer for all that.
+// explainFailure returns the error for users of a request whose sources answered but whose response could not be made
+// because of cause. If the caller is gone, it is the context's error; a *fault.Error stays as it is; otherwise it is a
+// *fault.Error of kind Deadline or Unavailable.
 func explainFailure(ctx context.Context, timeout time.Duration, cause error) error {
 	var known *fault.Error
 	if err := run.CheckCaller(ctx); err != nil {

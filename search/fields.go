@@ -8,6 +8,8 @@ import (
 	"example.org/conclave/search/internal/plan"
 )
 
+// readFields returns the fields of results that have these names; nil means the default fields. It adds unknown names
+// to w.
 func readFields(w *fault.Problems, names []string) plan.Fields {
 	if names == nil {
 		return plan.Fields{Title: true, Text: true, Document: true, Contributions: true, Sources: true}
@@ -34,6 +36,7 @@ func readFields(w *fault.Problems, names []string) plan.Fields {
 	return f
 }
 
+// fieldNames returns the names that Request.Fields may have, in the order of plan.Fields.
 func fieldNames() []string {
 	return []string{"title", "text", "tags", "metadata", "document", "contributions", "sources", "highlights"}
 }

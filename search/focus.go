@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/search/internal/sources"
 )
 
-// estimateConfidence returns the confidence of the answer that a text has as a question by default; known
-// is false where there is no such confidence.
+// estimateConfidence returns the confidence of the answer to a text as a question, with the inquiry's filter and all
+// other defaults. known is false if the default method gives no confidence or searching fails.
 func (l *lineUp) estimateConfidence(
 	ctx context.Context,
 	q *sources.Inquiry,

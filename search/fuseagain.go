@@ -13,33 +13,31 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// FuseRequest holds the sources' scores of passages, and how to make one ranking of
-// them.
+// FuseRequest asks for a ranking by scores that sources gave passages before, such as in a Response.
 type FuseRequest struct {
-	Fusion string `json:"fusion"` // a method, but for "auto", which a collection decides
-	// Candidates are the results of a search as they are.
+	Fusion string `json:"fusion"` // a method; "auto" is not allowed, since its meaning depends on a collection
+	// Candidates are the results of a search, unchanged.
 	Candidates []Candidate `json:"candidates"`
-	K          int         `json:"k,omitempty"` // 0: all
-	// Weights of sources, in place of those that the method has by itself. The gate and
-	// hybrid's α have none: those among the contributions are taken where none is named.
+	K          int         `json:"k,omitempty"` // the greatest number of results; 0: all
+	// Weights are weights of sources, by name, in the place of the method's own. The weights of the gate and of
+	// hybrid's α are calibrated: those that are not named here are taken from the contributions.
 	Weights map[string]float64 `json:"weights,omitempty"`
-	// Confidences of experts, for the methods that weigh by them. Those of others count
-	// for nothing.
+	// Confidences are those of experts, by name, for the methods that weigh experts by confidence. Other names are
+	// ignored.
 	Confidences map[string]float64 `json:"confidences,omitempty"`
-	// Granularities are the sources of which the surest answers by cce, and Temperature
-	// divides their scores; 0: fusion.DefaultCCETemperature. A search by cce returns the
-	// hits of the surest alone, so the candidates have to be another method's.
+	// Granularities are the sources among which the method cce chooses the surest, and Temperature divides their
+	// scores; 0: fusion.DefaultCCETemperature. The candidates have to be from another method, since a search by cce
+	// returns the hits of the surest source only. The method hybrid uses Temperature if there are no Confidences.
 	Granularities []string `json:"granularities,omitempty"`
-	Temperature   float64  `json:"temperature,omitempty"` // for hybrid: experts without confidences are weighed by CCE's
-	// as in a Request; 0: fusion.DefaultSharpness, and of cce the surest
+	Temperature   float64  `json:"temperature,omitempty"`
+	// Sharpness is as in a Request; 0: fusion.DefaultSharpness, and for cce only the surest source.
 	Sharpness     float64 `json:"sharpness,omitempty"`
 	Missing       string  `json:"missing,omitempty"`
 	Normalisation string  `json:"normalisation,omitempty"`
 }
 
-// Candidate is a passage that sources have scored: a Result. Its rank, score,
-// highlights and explanation count for nothing; title, text, tags, metadata and the
-// place are passed on.
+// Candidate is a passage with the scores of sources: a reply.Result. Fuse ignores rank, score, highlights and
+// explanation, and copies title, text, tags, metadata and place to the result.
 type Candidate struct {
 	ID            string         `json:"id"`
 	Contributions []Said         `json:"contributions"`
@@ -58,34 +56,31 @@ type Candidate struct {
 	Explanation []storage.TermScore `json:"explanation,omitempty"`
 }
 
-// Said is one source's score of a candidate: a Contribution, whose own contribution is
-// ignored.
+// Said is one source's score of a candidate: a reply.Contribution. Fuse ignores its Contribution.
 type Said struct {
 	Source       string   `json:"source"`
 	Score        *float64 `json:"score,omitempty"`
-	Rank         *int     `json:"rank,omitempty"`   // among the source's own hits
-	Origin       string   `json:"origin,omitempty"` // "": "hit" with a rank, "exact" without
+	Rank         *int     `json:"rank,omitempty"`   // among the source's hits, from 1; nil: it was not a hit
+	Origin       string   `json:"origin,omitempty"` // as in reply.Contribution; "": "hit" with a rank, or "exact"
 	Weight       *float64 `json:"weight,omitempty"`
 	Contribution float64  `json:"contribution,omitempty"`
 }
 
-// FuseResponse is a ranking of the candidates.
+// FuseResponse is the ranking of the candidates.
 type FuseResponse struct {
 	Fusion     string         `json:"fusion"`
-	Confidence *float64       `json:"confidence"` // where the method gives one without a calibration
+	Confidence *float64       `json:"confidence"` // nil: the method gives none without a calibration
 	Results    []reply.Result `json:"results"`
 }
 
-// Fuse makes a ranking of what sources said, without asking any: a pure function. What
-// a search returned, all of its candidates, is ranked by the search's method, weights,
-// confidences and options as the search ranked it, but for passages whose scores differ
-// by less than what is printed; of some of its candidates only these are ranked, and
-// scales and lowest scores are those of these.
+// Fuse ranks passages by the scores that sources gave them in an earlier search. It asks no source and needs no
+// collection, so that users can try methods and weights on the same candidates.
 //
-// It stays beside a search by several methods: who has the candidates tries weights and methods on them without asking
-// the sources again, and without the collection.
+// With all candidates of a search and the search's method, weights, confidences and options it returns the search's
+// ranking, apart from passages whose scores differ by less than the printed digits. With only some of them, the scale
+// and the lowest score of a source are those of these.
 //
-// The error is an *Error of kind Invalid.
+// It returns a *fault.Error of kind Invalid for a request that cannot be fused.
 func Fuse(r FuseRequest) (FuseResponse, error) {
 	var wrong fault.Problems
 	e := evidenceOf(&r, &wrong)
@@ -115,8 +110,8 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 	return e.response(&r, m, &ranking), nil
 }
 
-// method returns the method asked for, when it can do with the sources that there are, with
-// the sources that take part and their weights filled in.
+// method returns the fusion method of a request. It keeps in e.observed only the sources that the method uses, and sets
+// e.weights. It returns nil for an unknown method, and adds a problem to wrong for whatever the method lacks.
 func (e *evidence) method(r *FuseRequest, wrong *fault.Problems) *fusion.Method {
 	m, ok := fusion.MethodNamed(r.Fusion)
 	if !ok {
@@ -160,7 +155,7 @@ func (e *evidence) method(r *FuseRequest, wrong *fault.Problems) *fusion.Method 
 	return &m
 }
 
-// Observe fills in what is known of the sources, and returns what they offer to a method.
+// Observe fills e.observed with the kind and confidence of each source, and returns what they offer to a method.
 func (e *evidence) Observe(r *FuseRequest) fusion.Offer {
 	o := fusion.Offer{Gate: true, Temperature: len(r.Confidences) == 0 && r.Temperature > 0}
 	for column, name := range e.sources {
@@ -182,13 +177,13 @@ func (e *evidence) Observe(r *FuseRequest) fusion.Offer {
 	return o
 }
 
-// abilityOf returns what a method has to know of an expert whose scores are given.
+// abilityOf returns whether an expert, whose scores are given in a request, has a confidence and is a granularity.
 func abilityOf(x fusion.Observed) fusion.Ability {
 	return fusion.Ability{Sure: x.Confidence != -1, Granular: x.Granular}
 }
 
-// checkNeeds refuses a method that lacks scores, or what the candidates do not tell of their
-// sources: which are sure, and which are granularities.
+// checkNeeds adds a problem to wrong for each thing that the method lacks: scores of a kind of source, confidences, or
+// the names of the granularities.
 func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *fault.Problems) {
 	for _, lack := range m.Lacks(o) {
 		switch {
@@ -225,7 +220,8 @@ func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, 
 	}
 }
 
-// checkOptions refuses options that the method does not take, and values out of range.
+// checkOptions adds a problem to wrong for each option that the method does not take and each value that is out of
+// range.
 func (e *evidence) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *fault.Problems) {
 	weighsByScores := o.Temperature && m.Takes(fusion.OptionTemperature)
 	if !m.RanksGranularities() && (len(r.Granularities) > 0 || r.Temperature != 0 && !weighsByScores) {
@@ -266,10 +262,11 @@ func (e *evidence) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offer
 	}
 }
 
-// maxTemperature bounds the temperature of cce: above it, all passages are equally likely.
+// maxTemperature is the greatest temperature of cce: above it, all passages are equally likely.
 const maxTemperature = 1000
 
-// contributedWeight returns the weight of a source among the contributions.
+// contributedWeight returns the weight that a source has in the first contribution with a valid one; false: there is
+// none.
 func (e *evidence) contributedWeight(source string) (float64, bool) {
 	for _, c := range e.candidates {
 		for _, given := range c.Contributions {
@@ -281,7 +278,8 @@ func (e *evidence) contributedWeight(source string) (float64, bool) {
 	return 0, false
 }
 
-// inRange refuses numbers outside 0 to most.
+// inRange adds a problem to wrong for each number of a map that is not from 0 to most. pointer is the JSON pointer of
+// the map.
 func inRange(pointer string, of map[string]float64, most float64, wrong *fault.Problems) {
 	for _, name := range sortedKeys(of) {
 		if x := of[name]; !(x >= 0 && x <= most) && len(*wrong) <= fault.MaxProblems {
@@ -298,7 +296,7 @@ func inRange(pointer string, of map[string]float64, most float64, wrong *fault.P
 	}
 }
 
-// response returns a ranking as answers have it.
+// response returns the response to a fuse request: the ranking's items with the fields of their candidates.
 func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ranking) FuseResponse {
 	out := FuseResponse{
 		Fusion:     m.Name,

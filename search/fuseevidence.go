@@ -12,24 +12,25 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// evidence is a request's candidates as fusion wants them.
+// evidence is the candidates of a FuseRequest as a table of scores: a row for each candidate, a column for each source.
 type evidence struct {
-	sources    []string
-	kinds      []fusion.SourceKind
-	candidates []*Candidate // by row, in the order of their ids: so equal scores rank
-	said       [][]fusion.Said
-	observed   []fusion.Observed
-	weights    map[int]float64 // by column: named, or needed and among the contributions
+	sources    []string            // names, by column
+	kinds      []fusion.SourceKind // by column
+	candidates []*Candidate        // by row, in the order of their ids, in which equal scores rank
+	said       [][]fusion.Said     // by row and column
+	observed   []fusion.Observed   // of the sources that the method uses
+	weights    map[int]float64     // by column: from the request, or else from the contributions if needed
 }
 
-// ofNoSource reports whether a contribution of an origin is a model's that read the passage, or of the
-// messages before a question.
+// ofNoSource reports whether a contribution with an origin is not a source's: it is a reader's, a reranker's, a
+// boost's, or from the earlier messages.
 func ofNoSource(origin string) bool {
 	return origin == reply.OriginRead || origin == reply.OriginRerank || origin == reply.OriginEarlier ||
 		origin == reply.OriginBoost
 }
 
-// evidenceOf reads the candidates of a request.
+// evidenceOf returns the evidence of a request's candidates. It adds a problem to wrong for each candidate or
+// contribution that is invalid.
 func evidenceOf(r *FuseRequest, wrong *fault.Problems) *evidence {
 	e := &evidence{}
 	columns := map[string]int{}
@@ -115,7 +116,7 @@ func evidenceOf(r *FuseRequest, wrong *fault.Problems) *evidence {
 	return e
 }
 
-// inOrder requires the ranks of each source to be those of its scores.
+// inOrder adds a problem to wrong if the hits of a source, by rank, are not in descending order of their scores.
 func (e *evidence) inOrder(wrong *fault.Problems) {
 	for column, name := range e.sources {
 		var hits []fusion.Said
@@ -135,7 +136,7 @@ func (e *evidence) inOrder(wrong *fault.Problems) {
 	}
 }
 
-// kindNamed returns the kind of a source as far as its name tells.
+// kindNamed returns the kind of the source with a name: BM25 over words or phrases, otherwise an expert's.
 func kindNamed(source string) fusion.SourceKind {
 	switch source {
 	case reply.WordSource:
@@ -146,8 +147,8 @@ func kindNamed(source string) fusion.SourceKind {
 	return fusion.Generalist
 }
 
-// restore returns the source's own score. A score that was filled in counts as missing, and
-// the method fills it in again.
+// restore returns the score as fusion needs it. A score that a method had filled in counts as missing, so that the
+// method fills it in again. problem says for users what is invalid; "": nothing is.
 func (v *Said) restore() (said fusion.Said, problem string) {
 	if v.Score == nil || v.Origin == fusion.FromMin.String() || v.Origin == fusion.FromNone.String() {
 		if v.Rank != nil {

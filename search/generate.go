@@ -11,15 +11,16 @@ import (
 	"example.org/conclave/search/learned"
 )
 
+// mostGenerated is the greatest max_tokens of a request.
 const (
 	mostGenerated = 8192
 )
 
-// RefusedText is what is answered where a generator found no answer in the passages.
+// RefusedText is the text of a generated answer if the generator found no answer in the passages.
 const RefusedText = "The passages do not answer this question."
 
-// planGenerated checks what is asked of a generator and fills in the defaults. A reader that marks
-// reads the first passages too, for their order and the verdict.
+// planGenerated checks Request.Answer for the plan's generator and fills in the defaults. If the plan also has a
+// reader, that reads the first passages for their order and the verdict.
 func planGenerated(p *plan.Plan, o ask.AnswerOptions, wrong *fault.Problems) {
 	x := p.Writer
 	p.Inquiry.Writes = x.Info.TimeoutMS == 0
@@ -45,7 +46,8 @@ func planGenerated(p *plan.Plan, o ask.AnswerOptions, wrong *fault.Problems) {
 	}
 }
 
-// WritingTime returns how long a request's generator may write, beside the request's own time.
+// WritingTime returns how long the generator of a request may write in addition to the request's own time. It is 0 if
+// the request asks for no answer, or the generator is not on another machine.
 func WritingTime(r Request, readers []learned.ReaderInfo) time.Duration {
 	if !r.Answer.Wanted {
 		return 0

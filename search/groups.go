@@ -6,13 +6,13 @@ import (
 	"example.org/conclave/search/internal/plan"
 )
 
-// How many passages of a document a group has.
+// The number of passages of a document in a group: the default and the greatest.
 const (
 	usuallyGrouped = 3
 	mostGrouped    = 20
 )
 
-// planGroups checks how results are to be grouped.
+// planGroups checks group_by and group_size of a request and sets them in the plan. It adds problems to wrong.
 func planGroups(p *plan.Plan, r *Request, wrong *fault.Problems) {
 	p.GroupBy = fault.OneOf(wrong, "/group_by", r.GroupBy, "", []string{ask.GroupByDocument})
 	p.GroupSize = wrong.Count("/group_size", r.GroupSize, usuallyGrouped, mostGrouped)

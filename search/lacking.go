@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// LackingMethods returns which methods weigh by what none of the experts can say, and what
-// helps; "": there are none.
+// LackingMethods returns a sentence for users that names the fusion methods which cannot rank, since none of the
+// experts has a calibrated confidence, and what would help. It returns "" if there are none.
 func LackingMethods(infos []learned.ExpertInfo) string {
 	var offer fusion.Offer
 	offer.Temperature = true

@@ -18,30 +18,28 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// LineUp is everything that changes when an expert joins or leaves, or with a new
-// calibration: the experts that are asked, and how their answers are fused by default. What
-// changes with a generation comes from the Corpus.
+// LineUp is what changes when an expert joins or leaves, or with a new calibration: the experts, other models, and how
+// their results are fused by default. What changes with a generation comes from the Corpus.
 type LineUp struct {
 	Experts []learned.Expert // in the order in which answers name them
-	// Late is an expert whose encoder gives a question a vector for each token, as
-	// one list: late interaction. It takes part in the gate where that weighs it.
-	// Nil: none.
+	// Late is the expert of late interaction, whose encoder gives a question a vector for each token. The gate uses it
+	// if it was fitted with it; nil: there is none.
 	Late     *learned.Expert
-	Defaults Defaults // zero values: see Defaults
-	// Readers mark the words that answer; the first does so where a request names none.
+	Defaults Defaults
+	// Readers are the readers and generators; a request that names none gets the first.
 	Readers []learned.LoadedReader
-	// Rerankers score the first passages; the first does so where a request names none.
+	// Rerankers are the rerankers; a request that names none gets the first.
 	Rerankers []learned.LoadedReranker
-	// Absent are experts of the collection that cannot be searched, and why. The answer to
-	// a request that does not name its experts lists them under Degraded.
+	// Absent are experts of the collection that cannot be searched, and why. Responses to requests that name no experts
+	// list them under Degraded.
 	Absent []reply.Missing
-	// Reference is the expert whose vectors of questions the experts'
-	// Representatives were made with, "" when there is none: then familiarity
-	// is not known.
+	// Reference is the name of the expert by which the experts' Representatives were encoded; "": there is none, and
+	// familiarity is not known.
 	Reference string
 }
 
-// lineUp is a LineUp that was checked. It never changes but for what it remembers, and it counts who uses it.
+// lineUp is a LineUp in use, with its sources. It does not change, apart from the topics that it remembers and the
+// count of its users.
 type lineUp struct {
 	panel     *sources.Panel
 	corpus    storage.Corpus
@@ -50,15 +48,15 @@ type lineUp struct {
 	rules     answering.Rules
 	readers   []learned.LoadedReader
 	rerankers []learned.LoadedReranker
-	methods   []fusion.Method // that there are
+	methods   []fusion.Method // all fusion methods
 	defaults  Defaults
 	absent    []reply.Missing
-	language  func() *spelling.Language // whose words a question may have; nil: none is known
-	topics    topics                    // of conversations
+	language  func() *spelling.Language // returns the words that are never misspelt; it may return nil
+	topics    topics
 }
 
-// Check returns an error where an engine with these limits would refuse the line-up: it is not
-// whole, or could not answer by its default method. It opens nothing.
+// Check returns an error if an engine with these limits would refuse the line-up: it is invalid, or could not answer by
+// its default method. It opens nothing.
 func (c LineUp) Check(limits Limits) error {
 	if err := limits.check(); err != nil {
 		return err
@@ -67,7 +65,8 @@ func (c LineUp) Check(limits Limits) error {
 	return err
 }
 
-// newLineUp checks a line-up, and that searches by its default method are answered.
+// newLineUp returns a line-up for use by the engine. It fails if the line-up is invalid or cannot answer by its default
+// method.
 func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 	x.Experts = slices.Clone(x.Experts)
 	if err := x.complete(e.limits); err != nil {
@@ -103,7 +102,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 	return l, nil
 }
 
-// checkSources refuses sources of one name, and more than can be fused.
+// checkSources returns an error if two sources have the same name, one has none, or there are more than can be fused.
 func (l *lineUp) checkSources() error {
 	if len(l.panel.Sources) > fusion.MaxSources {
 		return fmt.Errorf("search: %d sources, at most %d are possible", len(l.panel.Sources), fusion.MaxSources)
@@ -122,10 +121,9 @@ func (l *lineUp) checkSources() error {
 	return nil
 }
 
-// Use puts another line-up in the place of the current one, without a pause: requests
-// under way keep the one that they began with. One that the engine cannot answer by
-// is an error and changes nothing. drained is closed when nobody uses any earlier
-// line-up any more, so that encoders which only those have may be closed.
+// Use replaces the line-up for new requests; running ones keep theirs. If the line-up is invalid or the engine is
+// closed, it returns an error and changes nothing. drained is closed when no request uses any earlier line-up, so that
+// encoders which only those have may be closed.
 func (e *Engine) Use(x LineUp) (drained <-chan struct{}, err error) {
 	next, err := e.newLineUp(x)
 	if err != nil {
@@ -144,9 +142,8 @@ func (e *Engine) Use(x LineUp) (drained <-chan struct{}, err error) {
 	return before.panel.Users.Drained, nil
 }
 
-// Close refuses new requests and waits until the running ones have ended, and
-// with them every source that outlived its request, or until ctx is done. Then
-// encoders and corpus may be closed.
+// Close makes the engine refuse new requests and waits until running ones have ended, and every source that outlived
+// its request. Then encoders and corpus may be closed. It returns an error if ctx ends first.
 func (e *Engine) Close(ctx context.Context) error {
 	e.swapping.Lock()
 	last := e.current.Load()
@@ -162,12 +159,13 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 }
 
+// errClosed returns the error of a request to a closed engine.
 func errClosed() *fault.Error {
 	return &fault.Error{Kind: fault.Unavailable, Code: "shutting_down", Detail: "the server is shutting down"}
 }
 
-// begin returns the current line-up for a request, which leaves it at its end; an error
-// when the engine is closing.
+// begin returns the current line-up and makes the request its user. The caller has to call panel.Users.Leave on it. It
+// fails if the engine is closed.
 func (e *Engine) begin() (*lineUp, error) {
 	for !e.closed.Load() {
 		if l := e.current.Load(); l.panel.Users.Enter() {
@@ -177,7 +175,7 @@ func (e *Engine) begin() (*lineUp, error) {
 	return nil, errClosed()
 }
 
-// rulesOf returns the rules of a line-up with these defaults.
+// rulesOf returns the rules for answers of a line-up with these defaults and limits.
 func rulesOf(d *Defaults, l Limits, words *content.Words, tables *sync.Pool) answering.Rules {
 	return answering.Rules{
 		Alpha: d.Alpha, Sharpness: d.Sharpness, CCE: d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate,

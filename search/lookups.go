@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// reader pins the newest generation for a caller and returns what reads it. Call done at the end of the request. The
-// error is that the engine is closing.
+// reader returns a reader of the newest generation for a caller. Call done at the end of the request. It fails if the
+// engine is closed.
 func (e *Engine) reader(by Caller) (r lookup.Reader, done func(), err error) {
 	l, err := e.begin()
 	if err != nil {
@@ -24,8 +24,9 @@ func (e *Engine) reader(by Caller) (r lookup.Reader, done func(), err error) {
 	return lookup.Reader{View: view, AnswerBytes: e.limits.AnswerBytes, TakeRoom: by.takeRoom}, done, nil
 }
 
-// Passage returns a passage and its version; an unknown id is an *Error of kind NotFound. It takes room before it reads
-// the text (Caller.TakeRoom).
+// Passage returns the passage with an id, and its version. It waits for memory (Caller.TakeRoom). It returns a
+// *fault.Error of kind NotFound if the passage does not exist or the caller may not see it, and of kind Unavailable if
+// it cannot be read or the engine is closed.
 func (e *Engine) Passage(ctx context.Context, by Caller, id string) (corpus.Passage, string, error) {
 	r, done, err := e.reader(by)
 	if err != nil {
@@ -35,9 +36,9 @@ func (e *Engine) Passage(ctx context.Context, by Caller, id string) (corpus.Pass
 	return r.Passage(ctx, id)
 }
 
-// List returns passages in the order of the bytes of their ids: at most limit of those after an id ("": from the
-// first), and fewer where they would have more than Limits.AnswerBytes. next is the id after which others follow, ""
-// where none do. Before it reads a text it takes room (Caller.TakeRoom).
+// List returns the passages that the caller may see, in the order of their ids' bytes: those after the id after ("":
+// from the first), at most limit, and fewer if they have more than Limits.AnswerBytes together. next is the id to pass
+// as after for the passages that follow; "" if there are none. It waits for memory (Caller.TakeRoom).
 func (e *Engine) List(
 	ctx context.Context,
 	by Caller,
@@ -52,8 +53,8 @@ func (e *Engine) List(
 	return r.List(ctx, after, limit)
 }
 
-// Sample returns at most n passages that were chosen without a question, of those that the caller may see. It takes
-// room before it reads the texts (Caller.TakeRoom).
+// Sample returns at most n random passages, without those that the caller may not see. It waits for memory
+// (Caller.TakeRoom).
 func (e *Engine) Sample(ctx context.Context, by Caller, n int) ([]corpus.Passage, error) {
 	r, done, err := e.reader(by)
 	if err != nil {
@@ -63,9 +64,9 @@ func (e *Engine) Sample(ctx context.Context, by Caller, n int) ([]corpus.Passage
 	return r.Sample(ctx, n)
 }
 
-// Documents returns documents as searches see them. next is the id after which others may follow, "" where none do: a
-// request that looks for a few of many ends early, maybe with none. Before it reads their passages it takes room
-// (Caller.TakeRoom).
+// Documents returns documents that the caller may see. next is the value of After for the documents that may follow; ""
+// if there are none. A request with Match may return fewer documents than its limit, even none, and yet a next. It
+// waits for memory (Caller.TakeRoom).
 func (e *Engine) Documents(
 	ctx context.Context,
 	by Caller,
@@ -79,9 +80,10 @@ func (e *Engine) Documents(
 	return r.Documents(ctx, q)
 }
 
-// DocumentText returns the text of a document as searches see it, from the passage with the number from (from 1) on, of
-// as many passages as have at most this many bytes as they are stored, and of one at least. A document or a passage
-// that is not there is an *Error of kind NotFound. It takes room before it reads (Caller.TakeRoom).
+// DocumentText returns the text of a document from the passage with the number from on, counted from 1: of as many
+// passages as have at most so many stored bytes together, and of one at least. It waits for memory (Caller.TakeRoom).
+// It returns a *fault.Error of kind NotFound if the document does not exist, has no such passage, or may not be seen by
+// the caller.
 func (e *Engine) DocumentText(
 	ctx context.Context,
 	by Caller,
@@ -96,8 +98,8 @@ func (e *Engine) DocumentText(
 	return r.DocumentText(ctx, id, from, most)
 }
 
-// Count returns how many passages a filter lets through, as searches see them. A filter that cannot be followed is an
-// *Error.
+// Count returns how many passages match a filter and may be seen by the caller. It returns a *fault.Error of kind
+// Invalid if the filter is invalid or does not fit the collection's fields, and of kind Unavailable if counting fails.
 func (e *Engine) Count(ctx context.Context, f storage.Filter) (int, error) {
 	r, done, err := e.reader(Caller{})
 	if err != nil {
@@ -107,8 +109,8 @@ func (e *Engine) Count(ctx context.Context, f storage.Filter) (int, error) {
 	return r.Count(ctx, f)
 }
 
-// Misfits returns, for each field with a declared type, the values that do not have it. Fields without such values are
-// left out.
+// Misfits returns, for each metadata field with a declared type, the values that do not fit it. Fields without such
+// values are left out.
 func (e *Engine) Misfits(ctx context.Context) ([]lookup.Misfits, error) {
 	r, done, err := e.reader(Caller{})
 	if err != nil {
@@ -118,7 +120,7 @@ func (e *Engine) Misfits(ctx context.Context) ([]lookup.Misfits, error) {
 	return r.Misfits(ctx)
 }
 
-// Visible reports whether the caller of a context may see a passage.
+// Visible reports whether the caller in the context may see a passage, by the passage's tags and metadata.
 func (e *Engine) Visible(ctx context.Context, passage *corpus.Passage) bool {
 	if !identity.IsRestricted(ctx) {
 		return true

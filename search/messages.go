@@ -10,19 +10,19 @@ import (
 	"example.org/conclave/search/internal/question"
 )
 
-// Message is one of a conversation.
+// Message is one message of a conversation.
 type Message struct {
 	Role    string `json:"role"` // "user", "assistant", "system", "developer" or "tool"
 	Content string `json:"content"`
 }
 
-// userRole is that of the messages whose last one is the question.
+// userRole is the role of the person who asks. The last message with it is the question.
 const userRole = "user"
 
-// roles returns those that a message may have.
+// roles returns the roles that a message may have.
 func roles() []string { return []string{userRole, "assistant", "system", "developer", "tool"} }
 
-// Ask returns the request of a question behind what its user asked before, the last one last.
+// Ask returns the request for a question of a user who sent the messages before earlier, oldest first.
 func Ask(question string, before []string) Request {
 	if len(before) == 0 {
 		return Request{Question: question}
@@ -34,15 +34,15 @@ func Ask(question string, before []string) Request {
 	return Request{Messages: messages}
 }
 
-// A conversation is followed over the first message of its user, which mostly names what all is about, and the last
-// ones before the question: at least mostBefore of them, and as many more as make the number of those left out a
-// multiple of leftOutAtOnce, so that two turns in a row mostly have the same beginning (lineUp.topics).
+// Of a long conversation only some of the user's messages are used: the first, which mostly names the subject, and the
+// last ones before the question. These are at least mostBefore, and as many more as make the number of omitted ones a
+// multiple of leftOutAtOnce, so that two questions in a row mostly have the same earlier messages (lineUp.topics).
 const (
 	mostBefore    = 4
 	leftOutAtOnce = 4
 )
 
-// lastMessage returns the last message of the user that says something; "" where the request has none.
+// lastMessage returns the last message of the user that is not blank; "" if there is none.
 func (r *Request) lastMessage() string {
 	for _, m := range slices.Backward(r.Messages) {
 		if m.Role == userRole && strings.TrimSpace(m.Content) != "" {
@@ -52,7 +52,8 @@ func (r *Request) lastMessage() string {
 	return ""
 }
 
-// shortened returns a note where asked takes only a part of the last message; nil where it takes all.
+// shortened returns a note for users if the last message has more bytes than limit, so that only a part of it was
+// asked; nil if not.
 func (r *Request) shortened(limit int) []string {
 	n := len(r.lastMessage())
 	if n <= limit {
@@ -63,9 +64,9 @@ func (r *Request) shortened(limit int) []string {
 	)}
 }
 
-// asked returns the question of a request, which of messages is the last of the user, and the user's messages before
-// it, the last one last. Of a message that has more bytes than limit it takes the sentences that look most like a
-// question.
+// asked returns the question of a request, and the earlier messages of its user, oldest first (cutBefore). Of messages,
+// the question is the last one of the user. A message with more bytes than limit is shortened to the sentences that
+// look most like a question. Problems are added to wrong.
 func (r *Request) asked(wrong *fault.Problems, limit int) (asked string, before []string) {
 	if len(r.Messages) == 0 {
 		wrong.Text("/question", "question", "empty_question", r.Question, limit)
@@ -107,7 +108,8 @@ func (r *Request) asked(wrong *fault.Problems, limit int) (asked string, before 
 	return asked, cutBefore(before)
 }
 
-// cutBefore returns the messages of a user that a question is understood by: the first and the last of them.
+// cutBefore returns the earlier messages of a user without those between the first and the last few, if there are many
+// (mostBefore).
 func cutBefore(before []string) []string {
 	left := (len(before) - 1 - mostBefore) / leftOutAtOnce * leftOutAtOnce
 	if left <= 0 {

@@ -2,14 +2,14 @@ package search
 
 import "example.org/conclave/fusion"
 
-// MethodInfo says of a fusion method whether it can answer here.
+// MethodInfo says whether a fusion method can answer with the current line-up.
 type MethodInfo struct {
 	Name string `json:"name"`
-	// Lacks says what keeps it from answering, as a request for it would be refused; "": nothing.
+	// Lacks is the error of a request for the method; "": it can answer.
 	Lacks string `json:"lacks,omitempty"`
 }
 
-// Methods lists the fusion methods, "auto" first.
+// Methods returns all fusion methods, "auto" first, and whether each can answer with the current line-up.
 func (e *Engine) Methods() []MethodInfo {
 	names := []string{MethodAuto}
 	for _, m := range fusion.Methods() {

@@ -9,7 +9,8 @@ import (
 	"example.org/conclave/search/internal/plan"
 )
 
-// offer returns what a plan has for a method to rank by.
+// offer returns what the plan's experts and the line-up's calibration offer to a method. words says whether BM25 takes
+// part.
 func (l *lineUp) offer(p *plan.Plan, words bool) fusion.Offer {
 	d := &l.defaults
 	other := func(at int) bool { return !l.panel.Experts[at].Granular }
@@ -27,10 +28,11 @@ func (l *lineUp) offer(p *plan.Plan, words bool) fusion.Offer {
 	return o
 }
 
-// leastAUROC is what a confidence has to be worth to be a threshold; 0.5 is chance.
+// leastAUROC is the least ConfidenceAUROC of a method at which min_confidence is allowed; 0.5 is chance.
 const leastAUROC = .6
 
-// checkNeeds refuses a method, the i-th that is asked for, which lacks what it needs.
+// checkNeeds adds a problem to wrong for each thing that method m needs and the plan's offer lacks. i is the index of m
+// in the request's list of methods.
 func (l *lineUp) checkNeeds(m plan.Method, i int, p *plan.Plan, wrong *fault.Problems) {
 	pointer := methodPointer(p.Listed, i)
 	for _, lack := range m.Lacks(p.Offer) {
@@ -90,7 +92,8 @@ func (l *lineUp) checkNeeds(m plan.Method, i int, p *plan.Plan, wrong *fault.Pro
 	}
 }
 
-// checkConfidence refuses a least confidence where a method's own is none to be compared with.
+// checkConfidence adds a problem to wrong if the confidence of a method is not calibrated, or hardly distinguishes
+// right from wrong answers, so that min_confidence would be meaningless.
 func (l *lineUp) checkConfidence(m plan.Method, p *plan.Plan, wrong *fault.Problems) {
 	if !m.Confident(p.Offer) {
 		wrong.Add(
@@ -113,7 +116,8 @@ func (l *lineUp) checkConfidence(m plan.Method, p *plan.Plan, wrong *fault.Probl
 	}
 }
 
-// excludedByAll returns why none of the methods has a use for an expert; "" where one has.
+// excludedByAll returns why no method of the plan uses an expert, as a sentence for users; "" if one does. expert is an
+// index of Sources.
 func (l *lineUp) excludedByAll(p *plan.Plan, expert int) string {
 	reason := ""
 	for _, m := range p.Methods {

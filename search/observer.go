@@ -7,26 +7,23 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Observer is told how a search went, stage by stage and source by source, for
-// metrics and the log. It is called from several goroutines at once, also
-// after the answer was given (by a source that came too late), and must be
-// quick. The context is the one that Search was
-// called with, or a child of it.
+// Observer gets the progress of searches, stage by stage and source by source, for metrics and the log. Several
+// goroutines call it at once, also after the answer was given (for a source that came too late), so it must be safe for
+// concurrent use and quick. The context is the one that Search got, or a child of it.
 type Observer interface {
 	// Stage reports how long a stage took: of one source ("encode", "head", "search",
 	// "confidence"), or with source "" of the request ("sources", "complete",
 	// "fuse", "rerank", "read", "fetch", "generate").
 	Stage(ctx context.Context, source, stage string, took time.Duration)
-	// Source reports how a source fared: its status as in Source.Status, and
-	// for the log the cause when it is not "ok". A source that answered is
-	// reported once more, as failed, when its true scores for the others'
-	// passages or an explanation could not be had.
+	// Source reports the status of a source (reply.Source.Status), and the cause if it is not "ok". A source that
+	// answered is reported again, as failed, if its exact scores of other passages or an explanation could not be
+	// computed.
 	Source(ctx context.Context, source, status string, cause error)
 	// Answer reports an answer before it is given.
 	Answer(ctx context.Context, answer reply.Response)
 }
 
-// NoObserver ignores what it is told.
+// NoObserver is an Observer that does nothing.
 type NoObserver struct{}
 
 // Stage implements Observer.

@@ -10,25 +10,24 @@ import (
 	"example.org/conclave/search/internal/plan"
 )
 
-// MethodAuto stands for the method that calibration found best.
+// MethodAuto is the name that stands for the method that calibration found best for the collection.
 const MethodAuto = "auto"
 
-// MethodNames lists the fusion methods that a request may ask for: those of
-// fusion.Methods, and "auto".
+// MethodNames returns the fusion methods that a request may name: "auto" and those of fusion.Methods.
 func MethodNames() []string { return append([]string{MethodAuto}, fusion.MethodNames(nil)...) }
 
-// MethodsWith returns the fusion methods that take an option of a request: "missing",
-// "weights", "normalisation" or "sharpness".
+// MethodsWith returns the names of the fusion methods that take an option of a request: "missing", "weights",
+// "normalisation" or "sharpness".
 func MethodsWith(option string) []string { return fusion.MethodNames(taking(fusion.Option(option))) }
 
-// taking returns whether a method looks at an option.
+// taking returns a function that reports whether a method takes an option.
 func taking(option fusion.Option) func(fusion.Method) bool {
 	return func(m fusion.Method) bool { return m.Takes(option) }
 }
 
-// checkOptions refuses an option that none of the methods uses, so that no option is
-// ignored. "late": false is no option of a method: it leaves late interaction out, as
-// methods other than the gate do anyway.
+// checkOptions adds a problem to wrong for each option of a request that none of its methods takes, so that no option
+// is ignored silently. "late": false is always allowed: it leaves late interaction out, as methods other than the gate
+// do anyway.
 func (l *lineUp) checkOptions(r *Request, methods []plan.Method, wrong *fault.Problems) {
 	if len(methods) == 0 {
 		return // told already
@@ -80,12 +79,12 @@ func (l *lineUp) checkOptions(r *Request, methods []plan.Method, wrong *fault.Pr
 	}
 }
 
-// canAnswer returns nil if requests for a fusion method, of all experts and without
-// further options, are answered, and else says what is missing.
+// canAnswer returns nil if a request that only names a fusion method would be answered, and otherwise the error of its
+// plan.
 func (l *lineUp) canAnswer(name string) error {
 	_, err := l.plan(&Request{Question: "can it be answered?", Fusion: Methods{Names: []string{name}}})
 	return err
 }
 
-// missings returns the ways to complete that a request may ask for.
+// missings returns the values that Request.Missing may have.
 func missings() []fusion.Missing { return []fusion.Missing{fusion.Exact, fusion.Min} }

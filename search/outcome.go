@@ -10,19 +10,20 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// outcome is what the sources found for a question of a request.
+// outcome is what asking the sources gave: their findings, and how the question was changed before.
 type outcome struct {
 	found       *sources.Findings  // for the question
-	corrections []reply.Correction // of misspelt words of it
-	doubt       string             // of the corrections, for the user; "": there is none
-	synonyms    []reply.Expansion  // that were searched for with its words
+	corrections []reply.Correction // of its misspelt words
+	doubt       string             // what was not searched for corrections, for users; "": all was
+	synonyms    []reply.Expansion  // that were added to its words
 	part        string             // the part of a long question that was asked; "": all of it
-	earlier     *sources.Findings  // for the question with what was said before it; nil: nothing was
+	earlier     *sources.Findings  // for the question together with the messages before it; nil: there are none
 	about       answering.Topic    // of the messages before the question
-	searched    time.Time          // when everything but the writing of an answer has to be done
+	searched    time.Time          // when everything but a generator on another machine has to be done (divideTime)
 }
 
-// untilSearched returns a context that ends when everything but the writing of an answer has to be done.
+// untilSearched returns a context that ends when everything but a generator on another machine has to be done. Call the
+// function at the end.
 func (o *outcome) untilSearched(ctx context.Context) (context.Context, context.CancelFunc) {
 	if o.found.Inquiry.Writing == 0 {
 		return context.WithCancel(ctx)
@@ -30,8 +31,8 @@ func (o *outcome) untilSearched(ctx context.Context) (context.Context, context.C
 	return context.WithDeadline(ctx, o.searched)
 }
 
-// checkAsked returns the error of a request that ends after the sources were asked: its caller has gone, or its filter
-// cannot be followed.
+// checkAsked returns an error if the request ends after the sources were asked: its caller is gone, or the store
+// refused its filter.
 func checkAsked(ctx context.Context, o *outcome) error {
 	if err := run.CheckCaller(ctx); err != nil {
 		return err

@@ -7,14 +7,15 @@ import (
 	"example.org/conclave/search/learned"
 )
 
-// PassageReads is what a PassageEncoder can say, too: whether it reads only the beginning
-// of a passage, and whether it can hardly read it.
+// PassageReads is optionally implemented by a learned.PassageEncoder.
 type PassageReads interface {
+	// Reads reports whether the encoder reads only the beginning of a passage, and whether it can hardly read it.
 	Reads(p corpus.Passage) (cut, unread bool)
 }
 
-// Reads reports whether any of the experts reads only the beginning of a passage, and
-// whether any can hardly read it. Experts that read equally many tokens are asked once.
+// Reads reports whether an expert reads only the beginning of a passage, and whether one can hardly read it, for
+// example because of its script. Of experts that read equally many tokens it asks one. Both are false if the engine is
+// closed.
 func (e *Engine) Reads(p corpus.Passage) (cut, unread bool) {
 	l, err := e.begin()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// plan checks a request and fills in the defaults. Its error names every
-// field that is wrong, not just the first.
+// plan returns the plan of a request, with the defaults filled in. It returns a *fault.Error of kind Invalid that lists
+// every field that is wrong.
 func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	var wrong fault.Problems
 	d, most := l.defaults, l.limits
@@ -107,7 +107,8 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	return p, wrong.Err()
 }
 
-// planSources plans the experts, and of the other sources those that a method wants.
+// planSources sets which sources the plan asks: its experts, and the others that one of its methods needs. Experts that
+// no method uses are marked as unused, with the reason.
 func (l *lineUp) planSources(r *Request, p *plan.Plan) {
 	p.Inquiry.Wanted = slices.Clone(p.Experts)
 	w := sources.Selection{
@@ -131,8 +132,8 @@ func (l *lineUp) planSources(r *Request, p *plan.Plan) {
 	}
 }
 
-// planExperts resolves names to indexes, in the engine's own order, so that
-// the order of the names never shows in an answer.
+// planExperts returns the indexes of the experts with these names, ascending, so that the order of the names does not
+// matter; nil means all. It adds a problem to wrong for each name that is unknown or repeated.
 func (l *lineUp) planExperts(names *[]string, wrong *fault.Problems) []int {
 	var experts []int
 	if names == nil {
@@ -167,8 +168,8 @@ func (l *lineUp) planExperts(names *[]string, wrong *fault.Problems) []int {
 	return experts
 }
 
-// planSpecialists decides how many specialists count, and whether the others
-// need to be asked at all.
+// planSpecialists returns how many specialists count (0: all), and whether only these have to be asked. It adds a
+// problem to wrong if the request's number is out of range.
 func (l *lineUp) planSpecialists(r *Request, p *plan.Plan, wrong *fault.Problems) (most int, chosenOnly bool) {
 	if r.Specialists != 0 {
 		return wrong.Count("/specialists", r.Specialists, 0, fusion.MaxSources), true
@@ -182,6 +183,8 @@ func (l *lineUp) planSpecialists(r *Request, p *plan.Plan, wrong *fault.Problems
 	)
 }
 
+// planMethods returns the methods that a request names, or the default one. It adds a problem to wrong for each name
+// that is unknown or repeated, and for an empty list.
 func (l *lineUp) planMethods(asked Methods, wrong *fault.Problems) []plan.Method {
 	names := asked.Names
 	if len(names) == 0 {
@@ -220,7 +223,7 @@ func (l *lineUp) planMethods(asked Methods, wrong *fault.Problems) []plan.Method
 	return methods
 }
 
-// method returns the method of a name, or that "auto" stands for; nil: there is none.
+// method returns the method with a name, for "auto" the line-up's default for it; nil if there is none.
 func (l *lineUp) method(name string) *fusion.Method {
 	if name == MethodAuto {
 		name = l.defaults.Auto
@@ -233,6 +236,7 @@ func (l *lineUp) method(name string) *fusion.Method {
 	return nil
 }
 
+// methodPointer returns the JSON pointer of the i-th method of a request, which has a list of them if listed is true.
 func methodPointer(listed bool, i int) string {
 	if listed {
 		return wording.Pointer("/fusion", i)
@@ -240,7 +244,8 @@ func methodPointer(listed bool, i int) string {
 	return "/fusion"
 }
 
-// checkWeights refuses weights of what is no source, or is not weighted by requests.
+// checkWeights adds a problem to wrong for each weight that is out of range, of an unknown source, or of a source that
+// only the gate weighs.
 func (l *lineUp) checkWeights(weights map[string]float64, wrong *fault.Problems) {
 	for _, name := range sortedKeys(weights) {
 		pointer := wording.Pointer("/weights", name)
@@ -277,6 +282,7 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *fault.Problems)
 	}
 }
 
+// sortedKeys returns the keys of a map in ascending order; nil if it is empty.
 func sortedKeys(weights map[string]float64) []string {
 	if len(weights) == 0 {
 		return nil
@@ -284,11 +290,12 @@ func sortedKeys(weights map[string]float64) []string {
 	return slices.Sorted(maps.Keys(weights))
 }
 
-// numberOf returns an expert's place, -1 where there is none of the name.
+// numberOf returns the index of the expert with a name in panel.Experts; -1 if there is none.
 func (l *lineUp) numberOf(name string) int {
 	return slices.IndexFunc(l.panel.Experts, func(x *sources.Dense) bool { return x.Name() == name })
 }
 
+// knownExperts returns the end of a message for users that lists the experts.
 func (l *lineUp) knownExperts() string {
 	if len(l.panel.Experts) == 0 {
 		return "no experts are loaded"

@@ -9,8 +9,9 @@ import (
 	"example.org/conclave/search/internal/run"
 )
 
-// Readings lets a reader, by name ("": the default), read passages for a question, in
-// the order of their ids.
+// Readings returns the readings of a reader for a question and stored passages, in the order of ids. reader is its
+// name; "": the first. It is for calibration. It fails if the reader is unknown or a generator, if a passage does not
+// exist, or if the reader fails.
 func (e *Engine) Readings(ctx context.Context, reader, question string, ids []string) (out extract.Read, err error) {
 	l, err := e.begin()
 	if err != nil {

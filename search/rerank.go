@@ -12,10 +12,10 @@ import (
 	"example.org/conclave/search/lookup"
 )
 
-// Rerank scores texts, which need not be stored, by a reranker or by late interaction. It has
-// Limits.Timeout, Limits.EmbedInputs texts of at most Limits.EmbedBytes each, and takes room
-// for the vectors of their tokens (Caller.TakeRoom); errors are *Error as for Search, with pointers
-// to /question and /texts.
+// Rerank returns scores of how well texts, which need not be stored, answer a question, by a reranker or by late
+// interaction. It has Limits.Timeout and takes at most Limits.EmbedInputs texts of at most Limits.EmbedBytes each. It
+// waits for memory (Caller.TakeRoom). It returns a *fault.Error of kind Invalid for an invalid request, or if there is
+// neither; if the model fails, the error of lookup.ModelError.
 func (e *Engine) Rerank(ctx context.Context, by Caller, r lookup.RerankRequest) (out lookup.RerankResponse, err error) {
 	l, err := e.begin()
 	if err != nil {
@@ -75,8 +75,7 @@ func (e *Engine) Rerank(ctx context.Context, by Caller, r lookup.RerankRequest) 
 	return out, nil
 }
 
-// rerankerFirst returns the reranker that a name stands for in a RerankRequest; nil: late
-// interaction.
+// rerankerFirst returns the reranker that RerankRequest.Model stands for; nil: late interaction.
 func (l *lineUp) rerankerFirst(name string) *learned.LoadedReranker {
 	if x := l.rerankerNamed(name); x != nil {
 		return x
@@ -87,7 +86,7 @@ func (l *lineUp) rerankerFirst(name string) *learned.LoadedReranker {
 	return &l.rerankers[0]
 }
 
-// rerankBy scores texts by a reranker.
+// rerankBy returns the response to a RerankRequest with the scores of a reranker. It waits for memory.
 func (l *lineUp) rerankBy(
 	ctx context.Context,
 	by Caller,

@@ -12,10 +12,12 @@ import (
 	"example.org/conclave/search/learned"
 )
 
-const usuallyReranked = 20 // passages, where a request does not say
+// usuallyReranked is the number of passages that are reranked if the request does not say.
+const usuallyReranked = 20
 
-// Judgements lets a reranker, by name, score stored passages for a question, in the order of
-// their ids. It is for measuring.
+// Judgements returns the scores of a reranker for a question and stored passages, in the order of ids. reranker is its
+// name; "": the first. It is for calibration. It fails if the reranker is unknown, if a passage does not exist, or if
+// the reranker fails.
 func (e *Engine) Judgements(
 	ctx context.Context,
 	reranker, question string,
@@ -46,8 +48,9 @@ func (e *Engine) Judgements(
 	return scores, err
 }
 
-// planRerank checks what is asked of a reranker and fills in the defaults. What the
-// configuration asks for does not apply where there are several rankings.
+// planRerank checks Request.Rerank and sets the plan's reranker, with defaults filled in. The default of the
+// configuration does not apply to a list of methods. A reranker with the fitted weight 0 becomes p.Useless. Problems
+// are added to wrong.
 func (l *lineUp) planRerank(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	o := r.Rerank
 	if !o.Asked {
@@ -73,7 +76,8 @@ func (l *lineUp) planRerank(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	p.Inquiry.Reranks = p.Reranker != nil
 }
 
-// rerankerFor returns the reranker of a name, or the first if the name is empty.
+// rerankerFor returns the reranker with a name, or the first one if the name is empty. If there is none, it returns nil
+// and adds a problem to wrong.
 func (l *lineUp) rerankerFor(name string, wrong *fault.Problems) *learned.LoadedReranker {
 	if len(l.rerankers) == 0 {
 		wrong.Add("needs_reranker", "/rerank", "passages are scored by a reranker, and none is loaded")
@@ -96,7 +100,7 @@ func (l *lineUp) rerankerFor(name string, wrong *fault.Problems) *learned.Loaded
 	return nil
 }
 
-// rerankerNamed returns the reranker of a name; nil: there is none.
+// rerankerNamed returns the reranker with a name; nil if there is none.
 func (l *lineUp) rerankerNamed(name string) *learned.LoadedReranker {
 	for i := range l.rerankers {
 		if l.rerankers[i].Name == name {

@@ -7,11 +7,12 @@ import (
 	"example.org/conclave/search/internal/answering"
 )
 
-// RoomBytes returns the most room that an answer takes (Caller.TakeRoom).
+// RoomBytes returns the greatest memory in bytes that one response takes (Caller.TakeRoom).
 func (l Limits) RoomBytes() int { return answering.Copies * l.AnswerBytes }
 
-// waitForEarlier waits until the answers before this one are delivered. That time does not count:
-// the context that it returns has as much time left as before.
+// waitForEarlier waits until ahead is closed: the answers before this one in a batch were delivered. It returns how
+// long it waited, and a context that has as much time left as search had before. Call cancel at the end. It fails if
+// the context batch ends first.
 func waitForEarlier(
 	batch, search context.Context,
 	ahead <-chan struct{},
