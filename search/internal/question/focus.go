@@ -144,8 +144,8 @@ func (c Focuser) fitsEncoders(text string) bool {
 }
 
 // nearness returns, for each unit, the highest inner product of its vector with a passage's, as of unit vectors, times
-// the share of the unit that the encoder can read. The vectors are the base's, or the first generalist's. It returns
-// zeros if there is no such expert or if encoding or searching fails.
+// QuestionEncoder.Readable of the unit. The vectors are the base's, or the first generalist's. It returns zeros if
+// there is no such expert or if encoding or searching fails.
 func (c Focuser) nearness(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, units []unit) []float64 {
 	near := make([]float64, len(units))
 	x := c.Panel.Generalist

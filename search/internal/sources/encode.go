@@ -19,7 +19,7 @@ type encoding struct {
 	vector   []float32
 	err      error
 	cut      bool    // only the beginning of the question was read
-	readable float64 // the share of the question that the encoder can read, by which vector was multiplied
+	readable float64 // QuestionEncoder.Readable of the question, by which vector was multiplied
 	took     float64 // milliseconds
 }
 
