@@ -31,8 +31,9 @@ func (l *lineUp) offer(p *plan.Plan, words bool) fusion.Offer {
 // leastAUROC is the least ConfidenceAUROC of a method at which min_confidence is allowed; 0.5 is chance.
 const leastAUROC = .6
 
-// checkNeeds adds a problem to wrong for each thing that method m needs and the plan's offer lacks. i is the index of m
-// in the request's list of methods.
+// checkNeeds adds a problem to wrong for each thing that method m needs and the plan's offer lacks, and if the request
+// sets min_confidence and the method's confidence is no use for that (checkConfidence). i is the index of m in the
+// request's list of methods.
 func (l *lineUp) checkNeeds(m plan.Method, i int, p *plan.Plan, wrong *fault.Problems) {
 	pointer := methodPointer(p.Listed, i)
 	for _, lack := range m.Lacks(p.Offer) {

@@ -94,8 +94,8 @@ func (r Reader) listed(
 	return passages, more, nil
 }
 
-// list returns the ordinals of the passages of one step of List, whether others follow, and the memory that the
-// passages take.
+// list returns the ordinals of the passages after the id after: at most limit, and fewer if they have more than
+// r.AnswerBytes together. more says whether others follow; room is the memory that the passages take.
 func (r Reader) list(
 	ctx context.Context,
 	from storage.Passages,

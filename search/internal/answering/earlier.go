@@ -185,9 +185,14 @@ func AnswerableBehind(alone, behind *float64) *float64 {
 	return run.Ptr(1 / (1 + math.Exp(-odds)))
 }
 
-// FollowsEarlier reports whether the confidence of the question with the messages before it counts, rather than that of
-// the message alone. alone and behind say whether the first passage also leads the ranking of the message alone and
-// that of both together. sure and surer are the two confidences; nil is lower than any.
+// FollowsEarlier reports whether the confidence of the question together with the messages before it (behind) counts,
+// rather than that of the message alone. alone and behind say of each of the two questions whether its own ranking
+// begins with the passage that is first now. sure and surer are the confidences of alone and of behind; nil is lower
+// than any.
+//
+//  1. If one of the two rankings begins with the passage, that question's confidence counts.
+//  2. If both do, the higher confidence counts.
+//  3. If neither does, the lower one counts.
 func FollowsEarlier(alone, behind bool, sure, surer *float64) bool {
 	if alone != behind {
 		return behind

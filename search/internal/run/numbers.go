@@ -15,7 +15,7 @@ func Printed(x float64) float64 {
 	return math.Round(x*decimals) / decimals
 }
 
-// PrintedOf returns Printed of a number that may be unknown; nil stays nil.
+// PrintedOf returns a pointer to *x rounded to nine decimals (Printed); nil if x is nil.
 func PrintedOf(x *float64) *float64 {
 	if x == nil {
 		return nil

@@ -113,8 +113,9 @@ func scoreZero(_ context.Context, _ []rank.Ordinal, out []float32) error {
 	return nil
 }
 
-// Observe implements Source. It also sets f.Familiarity of a specialist, if the reference's vector of the question is
-// known.
+// Observe implements Source: it returns the kind (base, specialist or generalist), the familiarity of a specialist with
+// the question, and the highest one of the other experts. It also sets f.Familiarity of a specialist, if familiarities
+// are known.
 func (x *Dense) Observe(f *Finding, q *Familiarities) fusion.Observed {
 	o := fusion.Observed{Kind: fusion.Generalist, Rival: q.rival(x.number), Granular: x.Granular}
 	if x.Base {

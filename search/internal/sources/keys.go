@@ -34,10 +34,11 @@ type Key struct {
 // in a script without spaces, and each term is a key.
 const fewTerms = 3
 
-// ReadKeys returns the keys of the question: its words as they are written, and pairs of terms that some passage has
-// side by side. A word that the index has in parts, such as BC.6613-18, is in a passage that has all parts, side by
-// side if phrases is not nil. It fails if an index cannot be read. With a *storage.PartialError the keys are there, and
-// words were counted inexactly.
+// ReadKeys returns the keys of the question: its mostWords rarest words, as they are written, and pairs of neighbouring
+// terms that some passage has, with the rarity of each. A word that the index has in parts, such as BC.6613-18, is one
+// key, which a passage has if it has all parts, next to each other if phrases is not nil. Each part of a longer word,
+// such as a path, is a key of its own. It fails if an index cannot be read. With a *storage.PartialError the keys are
+// usable, and words were counted inexactly.
 func (p *Findings) ReadKeys(ctx context.Context, words, phrases storage.WordIndex) (*Keys, error) {
 	chunks := content.DistinctWords(p.Inquiry.Question)
 	of, lacks := words.Rarities(ctx, chunks)

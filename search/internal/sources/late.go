@@ -20,7 +20,8 @@ type late struct {
 	contentWords *content.Words
 }
 
-// TakesPart implements Source. It reports false if a request names no expert, since that one searches words alone.
+// TakesPart implements Source: it reports whether the method uses late interaction, the request wants it and searches
+// experts, and the gate was fitted with it. A request that names no expert searches words alone.
 func (x *late) TakesPart(w *Selection, m *fusion.Method) bool {
 	return m.Uses(fusion.Late) && w.Late && w.Experts && w.Gate != nil && len(w.Gate.Late) > 0
 }
@@ -51,7 +52,7 @@ func (x *late) ask(ctx context.Context, p *Findings, f *Finding) error {
 	return err
 }
 
-// Observe implements Source.
+// Observe implements Source: it returns only the kind.
 func (x *late) Observe(*Finding, *Familiarities) fusion.Observed {
 	return fusion.Observed{Kind: fusion.Late}
 }

@@ -49,10 +49,17 @@ type label struct {
 	own          learned.Chance
 }
 
-func (x *label) Name() string                   { return x.called }
-func (x *label) Kind() string                   { return x.sort }
+// Name returns the source's name.
+func (x *label) Name() string { return x.called }
+
+// Kind returns the source's kind, such as reply.KindDense.
+func (x *label) Kind() string { return x.sort }
+
+// available returns true: the source is there in every collection, or its ask fails.
 func (x *label) available(storage.Indexes) bool { return true }
-func (x *label) Chance() learned.Chance         { return x.own }
+
+// Chance returns the calibrated probability that the source's own first hit answers; nil: it is not calibrated.
+func (x *label) Chance() learned.Chance { return x.own }
 
 // Finding is the result of one source for an inquiry.
 type Finding struct {

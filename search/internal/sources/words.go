@@ -15,7 +15,7 @@ type wordSource struct {
 	symbols SymbolShare
 }
 
-// TakesPart implements Source.
+// TakesPart implements Source: it reports whether the method uses words and the request wants BM25.
 func (w *wordSource) TakesPart(of *Selection, m *fusion.Method) bool {
 	return m.Uses(fusion.Lexical) && of.Words
 }
@@ -41,7 +41,8 @@ func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	})
 }
 
-// Observe implements Source.
+// Observe implements Source: it returns the upper bound of the question's score, the share of rare words that the
+// encoder has only in pieces (Keys.Exact), the passages' share of symbols, and the highest familiarity of a specialist.
 func (w *wordSource) Observe(f *Finding, q *Familiarities) fusion.Observed {
 	o := fusion.Observed{Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.rival(-1), Symbols: f.symbols}
 	if f.Keys != nil {
@@ -54,20 +55,21 @@ func (w *wordSource) Observe(f *Finding, q *Familiarities) fusion.Observed {
 // been built without a phrase index.
 type phraseSource struct{ label }
 
-// TakesPart implements Source.
+// TakesPart implements Source: it reports whether the method uses phrases, the request wants BM25, and the fitted gate
+// gives phrases a weight.
 func (w *phraseSource) TakesPart(of *Selection, m *fusion.Method) bool {
 	return m.Uses(fusion.Phrases) && of.Words && of.Gate != nil && of.Gate.Phrases > 0
 }
 
-// available implements Source.
+// available implements Source: it reports whether there is a phrase index.
 func (w *phraseSource) available(in storage.Indexes) bool { return in.Phrases() != nil }
 
-// ask implements Source.
+// ask implements Source: it searches the phrases of the question.
 func (w *phraseSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	return p.searchWords(ctx, f, p.View.Narrowed.Phrases(), p.Inquiry.Question, func(context.Context) error { return nil })
 }
 
-// Observe implements Source.
+// Observe implements Source: it returns only the kind.
 func (w *phraseSource) Observe(*Finding, *Familiarities) fusion.Observed {
 	return fusion.Observed{Kind: fusion.Phrases}
 }
