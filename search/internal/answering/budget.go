@@ -54,8 +54,10 @@ func GroupOf(collection, passage string) string {
 	return collection + "/" + passage
 }
 
-// CutToLimits cuts each ranking to the page that is answered, and computes the room that the answer takes. It reads no
-// text. It returns a *fault.Error of kind Invalid if the answer would be larger than Rules.AnswerBytes.
+// CutToLimits cuts each ranking to the page that is answered, to nothing if the request abstains at its confidence, and
+// sets a.ToRead, the passages that models read, and a.Room, the memory that the response takes. It reads no text. It
+// returns a *fault.Error of kind Invalid if the response would exceed Rules.AnswerBytes, and fails if the passages' ids
+// or sizes cannot be read.
 func (a *Answer) CutToLimits() error {
 	for i := range a.Rankings {
 		r := &a.Rankings[i]

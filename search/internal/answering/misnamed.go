@@ -49,9 +49,14 @@ func (a *Answer) namesIn(ctx context.Context) naming.Language {
 }
 
 // findMisnaming returns the first name in the question that the passages behind the answer (restsOn) lack in every
-// form, if its missing words are rare in the collection; a number or a date must have a rival instead. first is the
-// ranking. It returns nil if there is no such name, the ranking is empty, or BM25 over words did not answer. It fails
-// if passages cannot be read.
+// form, and that counts as another name than theirs:
+//
+//  1. a number or a date, if the text has a rival;
+//  2. a code that is rare in the collection, if some passage has it, it identifies one thing, or the text has a rival;
+//  3. another name that is rare, if the text has a rival for it, or later passages are about it (namesAnother).
+//
+// first is the ranking. It returns nil if there is no such name, the ranking is empty, or BM25 over words did not
+// answer. It fails if passages cannot be read.
 func (a *Answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misnaming, error) {
 	at := slices.IndexFunc(
 		a.Findings,

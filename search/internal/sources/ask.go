@@ -29,7 +29,7 @@ type Inquiry struct {
 	Candidates int      // the number of hits wanted of each source
 	Exact      bool     // vectors are searched exhaustively, without an approximate index
 	Filter     storage.Filter
-	Timeout    time.Duration  // of all sources together; only named in messages
+	Timeout    time.Duration  // the time of the request, as messages name it
 	Wanted     []int          // the sources to ask: indexes of Panel.Sources, ascending
 	Unused     map[int]string // the experts of Wanted that no method uses, and the reason, for users
 	Confidence bool           // a method needs the experts' confidences
@@ -51,7 +51,7 @@ type Findings struct {
 	encodings  []encoding   // by Dense.encoder
 	answers    chan Finding // has room for all, so that a send never blocks
 	All        []Finding    // one for each of asked, in its order
-	Refused    *fault.Error // why the store cannot apply the filter; nil: it can. No source was asked then
+	Refused    *fault.Error // the filter does not fit the collection's fields, so no source was asked; nil: it fits
 	left       func()       // tells a storage.Gathering that a source has ended
 }
 
