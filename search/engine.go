@@ -148,8 +148,8 @@ func (l *lineUp) answer(
 }
 
 // ask pins a generation and asks the sources of an inquiry. It returns their findings and a context for the rest of the
-// request. Call release at the end; it is nil with an error. It fails if the caller is gone or the filter does not fit
-// the collection.
+// request. Call release at the end; it is nil with an error. It fails if the caller is gone, the filter does not fit
+// the collection, or an exact search would compare too many passages.
 func (l *lineUp) ask(
 	ctx context.Context,
 	q sources.Inquiry,

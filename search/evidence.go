@@ -49,8 +49,9 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 	return e.gather(ctx, r, depth, nil)
 }
 
-// GatherAmong does what Gather does, but every source scores the same passages: those that choose returns for BM25's
-// hits. There are no scores of ensembles' members. It fails if choose does.
+// GatherAmong does what Gather does, but every source scores the same passages: those that choose returns when it gets
+// BM25's first hits, at least depth of them if there are so many. There are no scores of ensembles' members. It fails
+// if choose does.
 func (e *Engine) GatherAmong(
 	ctx context.Context,
 	r Request,

@@ -56,7 +56,7 @@ type lineUp struct {
 }
 
 // Check returns an error if an engine with these limits would refuse the line-up: it is invalid, or could not answer by
-// its default method. It opens nothing.
+// the method of Defaults.Auto. It opens nothing.
 func (c LineUp) Check(limits Limits) error {
 	if err := limits.check(); err != nil {
 		return err
@@ -65,8 +65,8 @@ func (c LineUp) Check(limits Limits) error {
 	return err
 }
 
-// newLineUp returns a line-up for use by the engine. It fails if the line-up is invalid or cannot answer by its default
-// method.
+// newLineUp returns a line-up for use by the engine. It fails if the line-up is invalid or cannot answer by the method
+// of Defaults.Auto.
 func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 	x.Experts = slices.Clone(x.Experts)
 	if err := x.complete(e.limits); err != nil {
