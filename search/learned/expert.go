@@ -27,8 +27,8 @@ type Expert struct {
 	// Similarity returns the score of late interaction for the token vectors of a question and of a passage; nil:
 	// Rerank returns an error.
 	Similarity func(question, passage []float32) (float32, error)
-	// Ensemble gives the expert a confidence, if Info.Calibration has the temperature and the depth for it; nil: the
-	// expert has none.
+	// Ensemble gives the expert a confidence, if ExpertInfo.Calibration has the temperature and the depth for it; nil:
+	// the expert has none.
 	Ensemble Ensemble
 	// Representatives are the vectors of typical questions of a specialist's domain by the reference, one after the
 	// other; nil: the expert is a generalist. A question's nearness to them is the expert's familiarity with it.
@@ -43,8 +43,8 @@ type Expert struct {
 	Info ExpertInfo
 }
 
-// RunFingerprint returns the fingerprint of the run of the encoder for a question: "run" of Info.Fingerprints, or else
-// "question". It returns "" if there is neither.
+// RunFingerprint returns the fingerprint of the run of the encoder for a question: "run" of ExpertInfo.Fingerprints, or
+// else "question". It returns "" if there is neither.
 func (x *Expert) RunFingerprint() string {
 	return cmp.Or(x.Info.Fingerprints[FingerprintRun], x.Info.Fingerprints["question"])
 }

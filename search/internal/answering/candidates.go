@@ -32,8 +32,8 @@ type Candidates struct {
 	others   []rank.Ordinal          // passages to score that only the other question found (BehindEarlier)
 }
 
-// NewCandidates returns the candidates of a plan by the findings of its sources; Rank fills in the table. findings are
-// a part of found.All. Call Done at the end.
+// NewCandidates returns the candidates of a plan by the findings of its sources, which are some of those in found. Rank
+// fills in the table. Call Done at the end.
 func NewCandidates(r *Rules, by *plan.Plan, found *sources.Findings, findings []sources.Finding) *Candidates {
 	return &Candidates{Rules: r, Plan: by, Found: found, Findings: findings, Table: r.Tables.Get().(*fusion.Candidates)}
 }
