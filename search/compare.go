@@ -111,8 +111,9 @@ func joinInquiries(plans []*plan.Plan) sources.Inquiry {
 	return all
 }
 
-// checkComparable returns a *fault.Error if there are no requests, or if the sources would be asked differently for one
-// of them.
+// checkComparable returns a *fault.Error (Invalid) if there are no requests, or one asks something else of the sources
+// than the first. Which sources count, how they are fused and what is shown may differ, but not Experts where
+// Specialists is set.
 func checkComparable(requests []Request) error {
 	invalid := func(format string, args ...any) error {
 		detail := fmt.Sprintf(format, args...)

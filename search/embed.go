@@ -11,9 +11,9 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Embed returns an expert's vectors of texts, as questions or as passages without a title. It has Limits.Timeout, and
-// waits for memory before it encodes (Caller.TakeRoom). It returns a *fault.Error of kind Invalid for a request that
-// the expert cannot answer, and for failures as ModelError of package lookup does.
+// Embed returns an expert's vectors of texts, as questions (after its head) or as passages without a title, with their
+// numbers of tokens. Errors are of kind Invalid, also for a sparse or late expert, else as ModelError returns them: not
+// a *fault.Error if the caller is gone. It has Limits.Timeout and waits for memory (Caller.TakeRoom).
 func (e *Engine) Embed(ctx context.Context, by Caller, r lookup.EmbedRequest) (lookup.EmbedResponse, error) {
 	l, err := e.begin()
 	if err != nil {

@@ -60,14 +60,10 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 //
 //  1. Plan: check every field against the limits and fill in the defaults.
 //  2. Pin one generation of the corpus for the whole request, and select the passages that match the filter: no source
-//     finds others.
 //  3. Ask every source, in parallel, under one deadline: encode the question, search, and for the method muf ask the
-//     ensemble how sure the expert is.
 //  4. Complete: let late interaction score what was found, and compute the exact scores of what other sources found
-//     ("missing": "exact").
 //  5. Fuse, once for each method of the request.
 //  6. Wait for memory (Caller.TakeRoom), let a reranker score the first passages and a reader mark the words that
-//     answer, if asked for, read the texts and explain.
 //  7. Let a generator write an answer from them, if asked for.
 //
 // A source that fails or misses its deadline is left out and named in Degraded, and the others are fused without it.
@@ -90,8 +86,9 @@ func (e *Engine) Search(ctx context.Context, by Caller, r Request) (reply.Respon
 	return e.answerNoted(ctx, l, by, r, started, nil)
 }
 
-// answerNoted answers a request as lineUp.answer does, and adds notes on fields that no passage has and on a message
-// that was shortened.
+// answerNoted returns lineUp.answer's response, with notes on fields that no passage has (absentFields, which asks the
+// store) and on a shortened message. In a batch, the answer is not finished before ahead is closed, that is until the
+// answers before it were delivered; nil: there is no batch.
 func (e *Engine) answerNoted(
 	ctx context.Context,
 	l *lineUp,
@@ -176,8 +173,9 @@ func (l *lineUp) ask(
 	return o, whole, release, nil
 }
 
-// askOf finds the question in the text of an inquiry and the topic of its messages, and asks the sources, within the
-// context asking. It changes q. It fails if an exact search would compare too many passages.
+// askOf returns the outcome of asking the sources, all within asking. First it replaces q.Question and q.Before by the
+// parts that ask something, and finds the topic of q.Before. It fails only if an exact search would compare too many
+// passages; failures of sources are in the outcome.
 func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *snapshot.Pinned) (*outcome, error) {
 	if q.Exact {
 		if err := l.allowExact(q.Wanted, view); err != nil {

@@ -220,8 +220,8 @@ func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, 
 	}
 }
 
-// checkOptions adds a problem to wrong for each option that the method does not take and each value that is out of
-// range.
+// checkOptions adds a problem to wrong for each option that the method does not take, each value that is out of range,
+// and each granularity or weight of a source of which no candidate has a score.
 func (e *evidence) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *fault.Problems) {
 	weighsByScores := o.Temperature && m.Takes(fusion.OptionTemperature)
 	if !m.RanksGranularities() && (len(r.Granularities) > 0 || r.Temperature != 0 && !weighsByScores) {

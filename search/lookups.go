@@ -109,8 +109,9 @@ func (e *Engine) Count(ctx context.Context, f storage.Filter) (int, error) {
 	return r.Count(ctx, f)
 }
 
-// Misfits returns, for each metadata field with a declared type, the values that do not fit it. Fields without such
-// values are left out.
+// Misfits returns, for each metadata field with a declared type, the most frequent values that do not fit it (at most
+// ten) and the number of passages with such values. Fields without any are left out. It fails if the store cannot
+// count.
 func (e *Engine) Misfits(ctx context.Context) ([]lookup.Misfits, error) {
 	r, done, err := e.reader(Caller{})
 	if err != nil {

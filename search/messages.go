@@ -108,8 +108,8 @@ func (r *Request) asked(wrong *fault.Problems, limit int) (asked string, before 
 	return asked, cutBefore(before)
 }
 
-// cutBefore returns the earlier messages of a user without those between the first and the last few, if there are many
-// (mostBefore).
+// cutBefore returns the first of a user's earlier messages and the last ones, at least mostBefore: it leaves out others
+// by leftOutAtOnce at a time, so that up to eight messages come back as they are. It does not change before.
 func cutBefore(before []string) []string {
 	left := (len(before) - 1 - mostBefore) / leftOutAtOnce * leftOutAtOnce
 	if left <= 0 {

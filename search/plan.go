@@ -168,8 +168,9 @@ func (l *lineUp) planExperts(names *[]string, wrong *fault.Problems) []int {
 	return experts
 }
 
-// planSpecialists returns how many specialists count (0: all), and whether only these have to be asked. It adds a
-// problem to wrong if the request's number is out of range.
+// planSpecialists returns how many specialists count (0: all), and whether the others need not be asked. The request's
+// number always saves asking them; the default does if all methods weigh by question, and is off if the request names
+// experts. It adds a problem to wrong if the request's number is out of range.
 func (l *lineUp) planSpecialists(r *Request, p *plan.Plan, wrong *fault.Problems) (most int, chosenOnly bool) {
 	if r.Specialists != 0 {
 		return wrong.Count("/specialists", r.Specialists, 0, fusion.MaxSources), true

@@ -120,8 +120,9 @@ search:
 	return read, next, nil
 }
 
-// joined returns the text of passages that follow each other in a document, with the text between them in the document,
-// such as headings. number is that of the first passage.
+// joined returns passages that follow each other in a document as one text, with what stands between and after them,
+// such as headings. number is the first one's: if it is not 1, that passage keeps what was put before its text for
+// context.
 func joined(passages []corpus.Passage, number int) string {
 	var text strings.Builder
 	for i := range passages {

@@ -112,8 +112,9 @@ func (a *Answer) ranksByReader() bool {
 		a.Plan.Methods[0].WeighsByQuestion() && !a.Plan.ReadTwice()
 }
 
-// readsForConfidence reports whether MarkAnswers will replace the confidence by one that the reader's signals are part
-// of.
+// readsForConfidence reports whether MarkAnswers computes the confidence anew with the reader's signals: the reader
+// has a calibration for it, and this is the first page of a first ranking by the gate that is not empty and has a
+// confidence.
 func (a *Answer) readsForConfidence() bool {
 	reader := a.Plan.Reader
 	first := &a.Rankings[0]

@@ -71,8 +71,9 @@ func (k *knownWords) functionWords(text string) (code string, words languages.Fu
 	return code, k.function[code]
 }
 
-// FunctionWordsOf returns the function words of a question, such as who and the, in lower case, each once. It returns
-// nil if the function words of its language are not known.
+// FunctionWordsOf returns the function words of a question in their order, in lower case and each once, and the word
+// that opens it if it asks (languages.Opens). A word written as a name, as The Who, is none. It returns nil if the
+// function words of the question's language are not known, also because passages could not be read.
 func (t *Words) FunctionWordsOf(ctx context.Context, view *snapshot.Pinned, question string) []string {
 	code, function := t.countWords(ctx, view).functionWords(question)
 	if function == nil {

@@ -65,7 +65,8 @@ func (p *Plan) WeighsByQuestion() bool {
 	return slices.ContainsFunc(p.Methods, func(m Method) bool { return m.WeighsByQuestion() })
 }
 
-// Weighs reports whether a reranker has a weight that was fitted, and fitted for the first method of the plan.
+// Weighs reports whether the reranker's fitted weight applies: it has one, and the plan's first method weighs sources
+// by question, as the gate does.
 func (p *Plan) Weighs(x *learned.LoadedReranker) bool {
 	return x.Weight != nil && len(p.Methods) > 0 && p.Methods[0].WeighsByQuestion()
 }

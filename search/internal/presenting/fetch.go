@@ -185,8 +185,9 @@ func (a *Page) incomparable(ctx context.Context) string {
 	return note
 }
 
-// describeSources returns the status of every source, with the weight that the method gave it. If the request lists
-// methods, weights differ by ranking and are left out; contributions have them.
+// describeSources returns what the answer says of each source: status, hits, time, why a method does not use it, and
+// confidence, chance and familiarity if known. Weight is set if the source answered (StatusOK) and the request does not
+// list methods: weights then differ by ranking, and contributions have them.
 func (a *Page) describeSources(ctx context.Context) []reply.Source {
 	all := make([]reply.Source, len(a.answer.Findings))
 	for i, f := range a.answer.Findings {

@@ -87,7 +87,8 @@ func (a *Page) addNeighbours(ctx context.Context, results []reply.Result, passag
 	return nil
 }
 
-// neighbours waits for memory and reads passages, each once. Passages that do not exist are missing in the map. It
+// neighbours returns the passages wanted that exist and are not deleted, read once each after waiting for memory. It
+// fails if they cannot be read, or with a *fault.Error of kind Invalid if they have more than Rules.AnswerBytes. It
 // sorts wanted in place.
 func (a *Page) neighbours(ctx context.Context, wanted []neighbour) (map[neighbour]*corpus.Passage, error) {
 	slices.SortFunc(wanted, func(a, b neighbour) int {

@@ -11,8 +11,9 @@ import (
 // leastParts divides the bytes that Shorten may return: no part among which it chooses has more than this share.
 const leastParts = 16
 
-// Shorten returns a text of at most so many bytes: the sentences that look most like a question (priorOf), in their
-// order, separated by spaces. It returns a text that is short enough as it is.
+// Shorten returns a text as it is if it has at most so many bytes, otherwise its most question-like sentences
+// (priorOf) that fit, in their order, with spaces between. A sentence longer than bytes/leastParts is cut first, so
+// only pieces of it may be left. The result may be empty if bytes is less than leastParts.
 func Shorten(text string, bytes int) string {
 	if len(text) <= bytes {
 		return text

@@ -23,8 +23,9 @@ type chanceMatches struct {
 	best     [][]float32 // for each passage, by token, the greatest inner product
 }
 
-// matchByChance compares each token of a question with the tokens of up to mostByChance random passages. question holds
-// one vector of dim numbers for each token. Passages whose vectors cannot be read are left out.
+// matchByChance returns, for each of the first mostByChance random passages whose vectors can be read, the greatest
+// inner product of each token of the question with the passage's tokens. question holds a vector of dim numbers for
+// each token. The result is never nil, but may be empty.
 func matchByChance(index storage.TokenVectors, random []rank.Ordinal, question []float32, dim int) *chanceMatches {
 	c := &chanceMatches{}
 	for _, o := range random {

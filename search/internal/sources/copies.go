@@ -25,8 +25,8 @@ type duplicates struct {
 	fingerprints map[rank.Ordinal]uint64
 }
 
-// duplicatesIn returns an empty set of duplicates; nil if the inquiry does not collapse copies or the store has no
-// fingerprints.
+// duplicatesIn returns an empty set in which the hits of this request are grouped by their fingerprints. It is nil, and
+// no method may be called on it, if the inquiry does not collapse copies or the store has no fingerprints.
 func duplicatesIn(view *snapshot.Pinned, q Inquiry) *duplicates {
 	passages, ok := view.Passages().(storage.Fingerprinted)
 	if !ok || !q.Collapse {

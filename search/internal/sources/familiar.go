@@ -66,12 +66,10 @@ func (p *Panel) Specialists(q *Inquiry) []int {
 	return all
 }
 
-// askFamiliar encodes the question by the reference, asks the q.Most specialists that are the most familiar with it,
-// and marks the others as skipped. Two encoder passes one after the other take less time than eight that share the
-// machine.
-//
-// If the reference fails, familiarity is unknown, and all specialists are asked. If its queue is full or time is up,
-// none is asked: a full server must not do more work than usual.
+// askFamiliar starts the q.Most specialists most familiar with the question, by the reference's vector, and sends a
+// skipped finding to p.answers for each other. It does not wait for them, and ends the work that the caller began
+// (begin). If the reference fails, it starts all; if its queue is full or time is up, none, and each gets a finding
+// that says so.
 func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 	defer p.end()
 	encoded := p.encode(ctx, p.Panel.Reference)

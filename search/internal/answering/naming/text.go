@@ -198,8 +198,9 @@ func (t *Text) hasInOrder(words []string) bool {
 	return strings.Contains(t.joined, " "+strings.Join(plainWords, " ")+" ")
 }
 
-// findName looks for a mention of the kind Name, as Find does. A name of which the text has only some words counts as
-// found, unless the text has another name in the place of a missing word (inPlaceOf).
+// findName returns what Find does, for a Name. It is found (zero Found) if the text has all its words, its initials,
+// or some words with no other name in the place of a missing one (inPlaceOf; such a rival sets Beside). If the text
+// has none of the words, all are missing and Rival is the name that rivalOf finds.
 func (t *Text) findName(m Mention) Found {
 	var missing []string
 	var at []int
