@@ -17,6 +17,17 @@ import (
 	"example.org/conclave/search/reply"
 )
 
+// scores returns the scores of the passages that answer a request with this question, by their ids.
+func (s *stage) scores(t *testing.T, r Request, question string) map[string]float64 {
+	t.Helper()
+	r.Question = question
+	out := map[string]float64{}
+	for _, x := range s.ask(t, r).Results {
+		out[x.ID] = x.Score
+	}
+	return out
+}
+
 // TestEarlierMessagesAddUp: with messages before it, a passage's score is that of the question by itself,
 // and with the weight of its length how far that with the title of the earlier answer lies above the least; the
 // contributions add up. (Of the other methods, the weights and ranks are those among all candidates.)
@@ -29,17 +40,8 @@ func TestEarlierMessagesAddUp(t *testing.T) {
 		if method == fusion.MethodSum {
 			all.Normalisation = "raw"
 		}
-		scores := func(question string) map[string]float64 {
-			r := all
-			r.Question = question
-			out := map[string]float64{}
-			for _, x := range s.ask(t, r).Results {
-				out[x.ID] = x.Score
-			}
-			return out
-		}
 		about := s.ask(t, Request{Question: before}).Results[0].Title
-		alone, behind := scores(last), scores(last+" ("+about+")")
+		alone, behind := s.scores(t, all, last), s.scores(t, all, last+" ("+about+")")
 		r := all
 		r.Messages = []Message{{"user", before}, {"assistant", "Fish."}, {"user", last}}
 		got := s.ask(t, r)
@@ -96,16 +98,7 @@ func TestTopicIsOfADocument(t *testing.T) {
 		t.Fatalf("%s is of no document: the test needs another question", first.ID)
 	}
 	all := Request{Fusion: methodsOf(fusion.MethodSum), Normalisation: "raw", K: 60, Candidates: 60}
-	scores := func(question string) map[string]float64 {
-		r := all
-		r.Question = question
-		out := map[string]float64{}
-		for _, x := range s.ask(t, r).Results {
-			out[x.ID] = x.Score
-		}
-		return out
-	}
-	alone, about := scores(last), scores(last+" ("+first.Title+")")
+	alone, about := s.scores(t, all, last), s.scores(t, all, last+" ("+first.Title+")")
 	sorted := slices.Sorted(maps.Values(alone))
 	slices.Reverse(sorted)
 	spread := sorted[0] - sorted[49]

@@ -298,7 +298,9 @@ func (l *lineUp) finish(
 	return p.Response, nil
 }
 
-// write calls the caller's Found with the response so far, and adds what a generator writes.
+// write lets the plan's generator write an answer from the passages, and adds it with its notes to the response. First
+// it calls the caller's Watching.Found, if set, with the response so far; then Written and Sentence while the model
+// writes. It returns Found's error, or that of a passage that cannot be read.
 func write(ctx context.Context, a *answering.Answer, p *presenting.Page, by Caller) error {
 	watching := by.Watching
 	if watching.Found != nil {

@@ -244,8 +244,8 @@ func (a *chatAnswer) quoteWords(r reply.Response) []source {
 	return []source{a.quotePassage(found, at+1, words.Start)}
 }
 
-// quoteRow writes a row of a passage's table with its header, under the passage's number, and returns the passage as a
-// source.
+// quoteRow writes a row of a passage's table below its header, as a table in Markdown, and [number] behind it. It
+// returns the passage as the source of that number.
 func (a *chatAnswer) quoteRow(row *reply.TableRow, x reply.Result, number int) source {
 	line := func(cells []string) string {
 		return "| " + strings.Join(withoutBars(cells), " | ") + " |"

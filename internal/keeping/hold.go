@@ -24,7 +24,8 @@ type Held struct {
 	Empty     bool   `json:"empty"`     // the folder has no file; otherwise more than half of the documents are gone
 }
 
-// String returns a sentence for people: which documents stay, and why.
+// String returns a sentence for people: how many documents of which folder stay, and why. It does not say how to delete
+// them.
 func (h Held) String() string {
 	if h.Empty {
 		return fmt.Sprintf("%s is empty, and the collection has documents from there (%d): they stay, since a folder that is not mounted looks the same",

@@ -15,10 +15,12 @@ import (
 // update or a _reindex of the cluster's own loses them, and whoever writes a document again has to send them.
 const allCodes = lateField + "*"
 
-// codesApart reports whether stored documents lack the codes.
+// codesApart reports whether the documents that the index stores (_source) lack the codes of late interaction, which
+// then lie in doc values alone. It is so from format 2 on.
 func (m *Manifest) codesApart() bool { return m.Format >= 2 }
 
-// lateOf returns the experts of late interaction whose codes are in doc values alone.
+// lateOf returns those of the experts that are late interaction's and have their codes in doc values alone; nil in an
+// index of format 1.
 func (s *Store) lateOf(experts []Expert) (out []Expert) {
 	for _, x := range experts {
 		if s.current().codesApart() && x.Late {

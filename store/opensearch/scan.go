@@ -60,7 +60,8 @@ func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 	return scan, scan.begin()
 }
 
-// begin lets the cluster keep the state that is read.
+// begin opens a point in time: a state of the index that the cluster keeps for pageAlive after each request, and that
+// Next reads. It fails if the cluster refuses or cannot be asked. Close ends it.
 func (s *Scan) begin() error {
 	answer, err := s.store.ask(
 		s.ctx,
@@ -82,7 +83,7 @@ func (s *Scan) begin() error {
 	return nil
 }
 
-// Next returns the next passage, io.EOF after the last.
+// Next returns the next passage, by id; io.EOF after the last. It reads a page of them at a time.
 func (s *Scan) Next() (p corpus.Passage, err error) {
 	if len(s.page) == 0 && !s.ended {
 		if err := s.readPage(); err != nil {
@@ -98,10 +99,10 @@ func (s *Scan) Next() (p corpus.Passage, err error) {
 	return p, nil
 }
 
-// Place names the index.
+// Place returns the index as the place that errors about passages name.
 func (s *Scan) Place() corpus.Place { return corpus.Place{File: "index " + s.store.index} }
 
-// Progress counts passages.
+// Progress returns how many passages Next returned and how many there are; -1 before the first call of Next.
 func (s *Scan) Progress() (done, total int64) { return s.done, s.total }
 
 // Close lets the cluster forget the state that was read.

@@ -100,7 +100,7 @@ func stampOf(path string) fileStamp {
 	return fileStamp{info.Size(), info.ModTime()}
 }
 
-// HasWindows implements store.Backend.
+// HasWindows returns true: long passages always have vectors of their windows.
 func (b *backend) HasWindows() bool { return true }
 
 // Calibration implements store.Backend.
@@ -121,10 +121,10 @@ func (b *backend) recalibrated() bool {
 	return now != b.record
 }
 
-// CalibrationAt implements store.Backend.
+// CalibrationAt returns the path of the calibration's file, for people.
 func (b *backend) CalibrationAt() string { return filepath.Join(b.dir, calibration.RecordFile) }
 
-// MayCalibrate implements store.Backend.
+// MayCalibrate returns nil: Calibrate is never refused.
 func (b *backend) MayCalibrate(context.Context) error { return nil }
 
 // Calibrate implements store.Backend.
@@ -132,7 +132,7 @@ func (b *backend) Calibrate(_ context.Context, text []byte) error {
 	return calibration.PutRecord(b.dir, text)
 }
 
-// Settings implements store.Backend.
+// Settings returns the text of the collection's settings file; nil if there is none.
 func (b *backend) Settings() ([]byte, error) { return location{b.dir}.Settings(context.Background()) }
 
 // Configure implements store.Backend.
@@ -140,7 +140,7 @@ func (b *backend) Configure(_ context.Context, text []byte) error {
 	return collections.WriteText(disk.OS{}, b.dir, text)
 }
 
-// JobsFolder implements store.Backend.
+// JobsFolder returns the folder of the collection's jobs.
 func (b *backend) JobsFolder() string { return filepath.Join(b.dir, "jobs") }
 
 // JobRegisters implements store.Backend: the jobs are in a folder.

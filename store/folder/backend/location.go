@@ -19,7 +19,7 @@ type location struct{ dir string }
 // At returns the location of a collection in a folder.
 func At(dir string) store.Location { return location{dir} }
 
-// Experts implements store.Location.
+// Experts returns the experts of the collection; nil if the folder has none, or one whose indexing has not ended.
 func (l location) Experts(context.Context) ([]store.Expert, error) {
 	c, err := folder.Open(l.dir)
 	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
@@ -33,17 +33,18 @@ func (l location) Experts(context.Context) ([]store.Expert, error) {
 	return append([]store.Expert{}, g.Experts()...), nil
 }
 
-// Words implements store.Location.
+// Words returns the constants of BM25 that the collection was made with.
 func (l location) Words(context.Context) (store.WordConstants, error) {
 	return folder.WordParams(l.dir)
 }
 
-// Settings implements store.Location.
+// Settings returns the text of the collection's settings file; nil if there is none.
 func (l location) Settings(context.Context) ([]byte, error) {
 	return collections.ReadText(disk.OS{}, l.dir)
 }
 
-// Index implements store.Location.
+// Index adds the passages of a source to the collection, or makes one of them if there is none or o.New says so. It
+// refuses o.Share, since one process writes a folder.
 func (l location) Index(
 	ctx context.Context,
 	source store.Stream,
@@ -76,7 +77,7 @@ func (l location) configure(o store.BuildOptions, built error) error {
 	return collections.WriteText(disk.OS{}, l.dir, o.Settings)
 }
 
-// AddExpert implements store.Location.
+// AddExpert encodes all passages of the collection with one more expert, while nobody else writes to it.
 func (l location) AddExpert(
 	ctx context.Context,
 	e store.PassageEncoder,
@@ -85,21 +86,22 @@ func (l location) AddExpert(
 	return folder.AddExpert(ctx, l.dir, e, o)
 }
 
-// RemoveExpert implements store.Location.
+// RemoveExpert removes an expert's vectors from the collection, while nobody else writes to it.
 func (l location) RemoveExpert(ctx context.Context, name string) error {
 	return folder.RemoveExpert(ctx, l.dir, name)
 }
 
-// CheckParts implements store.Location.
+// CheckParts returns nil: a folder can hold vectors of parts of passages.
 func (l location) CheckParts() error { return nil }
 
-// Folder implements store.Location.
+// Folder returns the folder of the collection.
 func (l location) Folder() string { return l.dir }
 
-// Shards implements store.Location.
+// Shards returns 0: a folder has no shards.
 func (l location) Shards(context.Context) (int, error) { return 0, nil }
 
-// Open implements store.Location.
+// Open opens the collection for reading. It fails if there is none, it has another format, or its recall is below
+// o.Floors.
 func (l location) Open(_ context.Context, o store.OpenOptions) (store.Backend, error) {
 	c, err := folder.Open(l.dir)
 	if err != nil {

@@ -50,7 +50,8 @@ type writer struct {
 // lookAtBacklog is how often Visible tells what still waits.
 const lookAtBacklog = 2 * time.Second
 
-// Visible implements store.Writer.
+// Visible waits until searches see all that was acknowledged before. If waiting is not nil, it is told every
+// lookAtBacklog what is still to do; its error ends the wait and is returned.
 func (w writer) Visible(ctx context.Context, waiting func(store.Backlog) error) error {
 	if waiting == nil {
 		return w.Flush(ctx)
@@ -68,7 +69,8 @@ func (w writer) Visible(ctx context.Context, waiting func(store.Backlog) error) 
 	}
 }
 
-// Selected implements store.Writer.
+// Selected returns the passages of the newest generation that a filter lets through. Close it. It fails with a
+// *conditions.MisfitError if the filter's values do not fit the fields.
 func (w writer) Selected(_ context.Context, f storage.Filter) (store.Selected, error) {
 	g := w.Collection().Acquire()
 	wrong, err := g.Misfits(&f.Where)
@@ -98,7 +100,7 @@ type selected struct {
 	stop       func()
 }
 
-// Next implements store.Selected.
+// Next returns the next passage; io.EOF behind the last.
 func (t *selected) Next() (corpus.Passage, error) {
 	ordinal, ok := t.next()
 	if !ok {
@@ -107,22 +109,23 @@ func (t *selected) Next() (corpus.Passage, error) {
 	return t.generation.Passage(ordinal)
 }
 
-// Total implements store.Selected.
+// Total returns the number of passages.
 func (t *selected) Total() int64 { return t.total }
 
-// Close implements store.Selected.
+// Close releases the generation. The error is always nil.
 func (t *selected) Close() error {
 	t.stop()
 	t.generation.Release()
 	return nil
 }
 
-// Experts implements store.Writer.
+// Experts returns what adds and removes experts of the collection while it is served. The error is always nil.
 func (w writer) Experts() (store.ServedExperts, error) { return servedExperts{w.Live}, nil }
 
 type servedExperts struct{ live *folder.Live }
 
-// Add implements store.ServedExperts.
+// Add encodes all passages with one more expert beside the searches. What was encoded is kept in the file scratch, so
+// that an interrupted Add goes on.
 func (x servedExperts) Add(
 	ctx context.Context,
 	e store.PassageEncoder,
@@ -136,29 +139,29 @@ func (x servedExperts) Add(
 	return ahead.AddExpert(ctx, x.live, e, scratch, o, report)
 }
 
-// Remove implements store.ServedExperts.
+// Remove removes an expert's vectors; searches under way still have them.
 func (x servedExperts) Remove(ctx context.Context, name string) error {
 	return x.live.RemoveExpert(ctx, name)
 }
 
-// Snapshots implements store.Writer.
+// Snapshots returns what copies the collection into folders. The error is always nil.
 func (w writer) Snapshots() (store.Snapshots, error) { return snapshots{w.Live}, nil }
 
 type snapshots struct{ live *folder.Live }
 
-// Check implements store.Snapshots.
+// Check returns an error if no snapshot can be made as this folder.
 func (s snapshots) Check(path string) error { return folder.CheckSnapshot(path) }
 
-// NewID implements store.Snapshots.
+// NewID returns an id that no other snapshot has.
 func (s snapshots) NewID() string { return folder.NewID() }
 
-// Make implements store.Snapshots.
+// Make copies the collection into a folder and returns what the copy has.
 func (s snapshots) Make(ctx context.Context, path, id string) (store.Snapshot, error) {
 	made, err := s.live.Snapshot(ctx, path, id)
 	return store.Snapshot{ID: id, Generation: made.Generation, Passages: made.Passages, Bytes: made.Bytes}, err
 }
 
-// Read implements store.Snapshots.
+// Read returns what the snapshot in a folder has. It fails if there is none.
 func (s snapshots) Read(path string) (found store.Snapshot, err error) {
 	c, err := folder.Open(path)
 	if err != nil {

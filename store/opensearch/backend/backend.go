@@ -79,7 +79,8 @@ func (b *backend) Meters() []store.Meter {
 	}
 }
 
-// HasWindows implements store.Backend.
+// HasWindows reports whether long passages of the index have vectors of their windows: not in an index of an older
+// format.
 func (b *backend) HasWindows() bool { return b.Store().Manifest().HasWindows() }
 
 // Calibration implements store.Backend.
@@ -90,18 +91,20 @@ func (b *backend) Calibration() ([]byte, error) {
 	return nil, nil
 }
 
-// CalibrationAt implements store.Backend.
+// CalibrationAt returns the words by which people are told where the calibration is.
 func (b *backend) CalibrationAt() string { return "the calibration of store " + b.Store().Index() }
 
-// MayCalibrate implements store.Backend.
+// MayCalibrate returns an error if Calibrate would be refused now: the cluster does not let this user change the
+// index.
 func (b *backend) MayCalibrate(ctx context.Context) error { return b.Store().MayChange(ctx) }
 
-// Calibrate implements store.Backend.
+// Calibrate puts the text of a calibration in the place of the one before. Other servers take it when they look at the
+// index.
 func (b *backend) Calibrate(ctx context.Context, text []byte) error {
 	return b.Store().Calibrate(ctx, string(text))
 }
 
-// Settings implements store.Backend.
+// Settings returns the text of the settings in the index's manifest; nil if it has none. The error is always nil.
 func (b *backend) Settings() ([]byte, error) { return settingsOf(b.Store().Manifest()), nil }
 
 // settingsOf returns the text of the settings that a manifest has; nil: it has none.
@@ -122,7 +125,7 @@ func (b *backend) Configure(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// JobsFolder implements store.Backend.
+// JobsFolder returns "": jobs are in JobRegisters, which all servers of the index share.
 func (b *backend) JobsFolder() string { return "" }
 
 // JobRegisters implements store.Backend. An index that is made anew has others.
@@ -155,7 +158,7 @@ func (b *backend) Everything(ctx context.Context) (*store.Everything, error) {
 	return all, err
 }
 
-// Close implements store.Backend.
+// Close does nothing and returns nil: the connections belong to the caller.
 func (b *backend) Close() error { return nil }
 
 // Describe implements store.Backend.

@@ -68,7 +68,8 @@ func (l *location) planned(ctx context.Context) (*opensearch.Manifest, error) {
 	return m, err
 }
 
-// Experts implements store.Location.
+// Experts returns the experts of the index's manifest, also of one whose indexing has not ended; nil if there is no
+// index.
 func (l *location) Experts(ctx context.Context) ([]store.Expert, error) {
 	m, err := l.planned(ctx)
 	if m == nil || err != nil {
@@ -77,7 +78,7 @@ func (l *location) Experts(ctx context.Context) ([]store.Expert, error) {
 	return expertsOf(m), nil
 }
 
-// Words implements store.Location.
+// Words returns the constants of BM25 that the index was made with; the zero value if there is no index.
 func (l *location) Words(ctx context.Context) (store.WordConstants, error) {
 	m, err := l.planned(ctx)
 	if m == nil || err != nil {
@@ -86,7 +87,7 @@ func (l *location) Words(ctx context.Context) (store.WordConstants, error) {
 	return m.Words.Params(), nil
 }
 
-// Settings implements store.Location.
+// Settings returns the text of the settings in the index's manifest; nil if there is no index or it has none.
 func (l *location) Settings(ctx context.Context) ([]byte, error) {
 	m, err := l.planned(ctx)
 	return settingsOf(m), err
@@ -105,7 +106,8 @@ func expertsOf(m *opensearch.Manifest) []store.Expert {
 	return out
 }
 
-// Index implements store.Location.
+// Index adds the passages of a source to the index, which it makes if there is none. With o.Share it adds one share of
+// them, beside other processes, and keeps neither calibration nor settings.
 func (l *location) Index(
 	ctx context.Context,
 	source store.Stream,
@@ -129,7 +131,7 @@ func (l *location) Index(
 	return report, stored.Configure(ctx, string(o.Settings))
 }
 
-// AddExpert implements store.Location.
+// AddExpert encodes all passages of the index with one more expert.
 func (l *location) AddExpert(
 	ctx context.Context,
 	e store.PassageEncoder,
@@ -142,7 +144,7 @@ func (l *location) AddExpert(
 	return opensearch.AddExpert(ctx, client, l.cluster.Index, e, o)
 }
 
-// RemoveExpert implements store.Location.
+// RemoveExpert removes an expert's vectors from the index.
 func (l *location) RemoveExpert(ctx context.Context, name string) error {
 	client, err := l.connect(ctx)
 	if err != nil {
@@ -151,17 +153,17 @@ func (l *location) RemoveExpert(ctx context.Context, name string) error {
 	return opensearch.RemoveExpert(ctx, client, l.cluster.Index, name)
 }
 
-// CheckParts implements store.Location.
+// CheckParts returns an error always: an index has no vectors of parts of passages.
 func (l *location) CheckParts() error {
 	return errors.New(
 		"a store has one vector of an expert a passage: leave granularities out, or keep the passages in a folder",
 	)
 }
 
-// Folder implements store.Location.
+// Folder returns "": the passages take no space of this machine.
 func (l *location) Folder() string { return "" }
 
-// Shards implements store.Location.
+// Shards returns the number of shards of the index; if there is none, that of the one that Index would make.
 func (l *location) Shards(ctx context.Context) (int, error) {
 	client, err := l.connect(ctx)
 	if err != nil {
@@ -203,7 +205,8 @@ const (
 	firstWords  = 15 * time.Second
 )
 
-// Open implements store.Location.
+// Open opens the index for searching. The error is a *store.UnavailableError if the cluster does not answer; it also
+// fails if this program cannot read the index, or o asks for more hits than a cluster gives.
 func (l *location) Open(ctx context.Context, o store.OpenOptions) (store.Backend, error) {
 	b, err := l.open(ctx, o)
 	if err != nil {

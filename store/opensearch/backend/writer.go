@@ -44,7 +44,7 @@ func (w *writer) Visible(ctx context.Context, _ func(store.Backlog) error) error
 	return w.Wait(ctx, 0)
 }
 
-// Selected implements store.Writer.
+// Selected returns the passages that searches see and that a filter lets through, as the index is now. Close it.
 func (w *writer) Selected(ctx context.Context, f storage.Filter) (store.Selected, error) {
 	scan, err := w.corpus.ScanSelected(ctx, f)
 	if err != nil {
@@ -53,24 +53,25 @@ func (w *writer) Selected(ctx context.Context, f storage.Filter) (store.Selected
 	return selected{scan}, nil
 }
 
-// TogetherBytes implements store.Writer.
+// TogetherBytes returns 0: ApplyTogether takes the passages of one document alone.
 func (w *writer) TogetherBytes() int { return 0 }
 
 // selected is a scan of the passages that a filter lets through.
 type selected struct{ *opensearch.Scan }
 
-// Total implements store.Selected.
+// Total returns the number of passages; -1 before the first call of Next.
 func (t selected) Total() int64 {
 	_, total := t.Progress()
 	return total
 }
 
-// Experts implements store.Writer.
+// Experts returns a *store.ElsewhereError always: experts are added and removed by `conclave index`, and servers
+// started anew.
 func (w *writer) Experts() (store.ServedExperts, error) {
 	return nil, elsewhere("every server in front of it needs an expert's bundle, so experts are added and removed from outside, and the servers are started anew")
 }
 
-// Snapshots implements store.Writer.
+// Snapshots returns a *store.ElsewhereError always: the cluster makes snapshots by its own means.
 func (w *writer) Snapshots() (store.Snapshots, error) {
 	return nil, elsewhere("the cluster makes snapshots by its own means")
 }
