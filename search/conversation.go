@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"sync"
 	"time"
@@ -20,15 +21,15 @@ import (
 // topicsHeld is the greatest number of topics that a line-up remembers, one for each message of a conversation.
 const topicsHeld = 4096
 
-// topics remembers the topics of recent conversations, by a key of their messages. The zero value is empty. Several
+// topics remembers the topics of recent conversations, by the hash of their messages. The zero value is empty. Several
 // goroutines may use it.
 type topics struct {
 	mu    sync.Mutex
-	known map[string]answering.Topic // at most topicsHeld
+	known map[[sha256.Size]byte]answering.Topic // at most topicsHeld
 }
 
 // get returns the topic of a key; found is false if none is held.
-func (t *topics) get(key string) (topic answering.Topic, found bool) {
+func (t *topics) get(key [sha256.Size]byte) (topic answering.Topic, found bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	topic, found = t.known[key]
@@ -36,11 +37,11 @@ func (t *topics) get(key string) (topic answering.Topic, found bool) {
 }
 
 // put remembers a topic. If there are topicsHeld already, it forgets all others.
-func (t *topics) put(key string, topic answering.Topic) {
+func (t *topics) put(key [sha256.Size]byte, topic answering.Topic) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known == nil || len(t.known) >= topicsHeld {
-		t.known = make(map[string]answering.Topic)
+		t.known = make(map[[sha256.Size]byte]answering.Topic)
 	}
 	t.known[key] = topic
 }
@@ -64,7 +65,8 @@ func (l *lineUp) findTopic(
 	if err != nil {
 		return answering.Topic{}
 	}
-	if topic, found := l.topics.get(string(key)); found {
+	sum := sha256.Sum256(key) // the messages may be long
+	if topic, found := l.topics.get(sum); found {
 		return topic
 	}
 	last := len(messages) - 1
@@ -74,7 +76,7 @@ func (l *lineUp) findTopic(
 		return before
 	}
 	if ctx.Err() == nil {
-		l.topics.put(string(key), topic)
+		l.topics.put(sum, topic)
 	}
 	return topic
 }

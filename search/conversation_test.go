@@ -7,7 +7,9 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/conditions"
@@ -116,6 +118,24 @@ func TestTopicIsOfADocument(t *testing.T) {
 		}
 		if math.Abs(x.Score-want) > 1e-6 {
 			t.Errorf("%s has %v, want %v", x.ID, x.Score, want)
+		}
+	}
+}
+
+// TestTopicsAreSmall: what is remembered of a conversation does not grow with a title.
+func TestTopicsAreSmall(t *testing.T) {
+	s, _, _ := lateStage()
+	for i := range s.library.shelf.passages {
+		s.library.shelf.passages[i].Title = strings.Repeat("é", 30_000)
+	}
+	engine := s.engine(t)
+	r := Request{Messages: []Message{{"user", "what do red cats eat"}, {"user", "and green birds?"}}}
+	if _, err := engine.Search(t.Context(), Caller{}, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range engine.current.Load().topics.known {
+		if n := len(topic.Title); n == 0 || n > 256 || !utf8.ValidString(topic.Title) {
+			t.Errorf("a title of %d bytes is held", n)
 		}
 	}
 }

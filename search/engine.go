@@ -158,7 +158,7 @@ func (l *lineUp) ask(
 		cancel()
 		view.Release()
 	}
-	o, err = l.askOf(ctx, asking, &q, view)
+	o, err = l.askOf(asking, &q, view)
 	if err != nil {
 		release()
 		return nil, nil, nil, err
@@ -176,7 +176,7 @@ func (l *lineUp) ask(
 // askOf returns the outcome of asking the sources, all within asking. First it replaces q.Question and q.Before by the
 // parts that ask something, and finds the topic of q.Before. It fails only if an exact search would compare too many
 // passages; failures of sources are in the outcome.
-func (l *lineUp) askOf(ctx, asking context.Context, q *sources.Inquiry, view *snapshot.Pinned) (*outcome, error) {
+func (l *lineUp) askOf(asking context.Context, q *sources.Inquiry, view *snapshot.Pinned) (*outcome, error) {
 	if q.Exact {
 		if err := l.allowExact(q.Wanted, view); err != nil {
 			return nil, err

@@ -61,7 +61,7 @@ func foundBy(findings []sources.Finding) []rank.Ordinal {
 // Topic is what a conversation is about: the document of the passage that answered the last message. The zero Topic
 // means that nothing answered yet.
 type Topic struct {
-	Title string // the title of the passage
+	Title string // the first mostTitle bytes of the passage's title, with its document's and its headings
 	Group string // the key of its document (GroupOf); "": it has none
 }
 
@@ -79,7 +79,8 @@ func (a *Answer) Topic(ctx context.Context, before Topic) (Topic, error) {
 	if err != nil || len(passages) == 0 {
 		return before, err
 	}
-	topic := Topic{Title: passages[0].Title}
+	title := passages[0].Title
+	topic := Topic{Title: strings.ToValidUTF8(title[:min(len(title), mostTitle)], "")}
 	if _, _, ok := corpus.SplitPassageID(passages[0].ID); ok {
 		topic.Group = GroupOf(a.Found.View.CollectionOf(items[0].Ordinal), passages[0].ID)
 	}
@@ -220,6 +221,8 @@ const (
 	// of the message by itself lie apart.
 	sameDocument = .7
 	spreadOver   = 50
+
+	mostTitle = 256 // bytes of a title that say what a conversation is about
 
 	// earlierAnswerable is how much the log-odds behind the earlier messages count beside the
 	// message's own for whether the collection answers it.
