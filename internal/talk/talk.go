@@ -36,6 +36,7 @@ const (
 	mostWords    = 24  // of a message that is no question
 	mostCourtesy = 5   // words before or behind something else without a punctuation mark
 	margin       = 1.0 // how much more likely (natural logarithm) than a question a message has to be another kind
+	marginBehind = 8.0 // the same behind a question, which "how many?" goes on with more often than not; of no courtesy
 	smoothing    = .05 // added to the count of each word and pair of words of a kind
 )
 
@@ -257,12 +258,17 @@ func (m *model) classifyApart(courtesy, words []string, follows bool) Kind {
 // classify returns the kind of words.
 func (m *model) classify(words []string, follows bool) Kind {
 	best := m.questions
-	most := m.questions.logLikelihood(words, m.distinct) + margin
+	question := m.questions.logLikelihood(words, m.distinct)
+	most := question + margin
 	for _, c := range m.classes {
 		if !c.hasAll(words) {
 			continue
 		}
-		if l := c.logLikelihood(words, m.distinct); l > most {
+		l := c.logLikelihood(words, m.distinct)
+		if follows && !courtesies[c.kind] && l < question+marginBehind {
+			continue
+		}
+		if l > most {
 			best = c
 			most = l
 		}

@@ -95,3 +95,23 @@ func TestMentions(t *testing.T) {
 		}
 	}
 }
+
+// TestBehindAQuestion: short messages go on with the question before, and whole ones about the collection do not.
+func TestBehindAQuestion(t *testing.T) {
+	for _, message := range []string{
+		"and how old?", "how old is it?", "how many?", "and how many are there?", "when?", "how big?", "how new is it?",
+		"what about it?", "and what is it about?",
+	} {
+		if kind := Classify(message, true); kind != Question {
+			t.Errorf("%q is %s", message, kind)
+		}
+	}
+	for message, want := range map[string]Kind{
+		"how many documents are there?": Count, "and who are you?": Who, "what can I ask?": Who, "thank you!": Thanks,
+		"when were you updated?": Updated, "how old are your documents?": Updated, "which documents do you have?": Count,
+	} {
+		if kind := Classify(message, true); kind != want {
+			t.Errorf("%q is %s, want %s", message, kind, want)
+		}
+	}
+}
