@@ -60,7 +60,7 @@ func TestUploadMemory(t *testing.T) {
 		most         int64 // bytes of the heap in use
 	}{
 		{"large", 550, 16_000, 56 << 20},
-		{"small", 60_000, 80, 22 << 20}, // half of what comes in
+		{"small", 120_000, 80, 44 << 20}, // half of what comes in
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			s := startWriting(t, writingOptions{

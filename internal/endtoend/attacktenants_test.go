@@ -108,12 +108,15 @@ var filteredRequests = []struct{ method, path, body string }{
 var measured = regexp.MustCompile(
 	`"(request_id|took_ms|generation|score|confidence|created|created_at|instance|chance|verdict|contributions|weight|doc_frequency|idf)":\s*("[^"]*"|[-+.0-9eE]+|\[[^\]]*\]|null)`)
 
+// patient are the settings of a server that is asked on a busy machine.
+const patient = "log: {level: error}\nsearch: {timeout: 20s}\nlimits: {timeout: 30s}\n"
+
 // TestAttackFilters: a key with a filter is answered from a collection as from one that has the passages alone which it
 // may see, but for scores.
 func TestAttackFilters(t *testing.T) {
 	answers := map[bool][]string{}
 	for _, others := range []bool{true, false} {
-		s := newSite(t, "log: {level: error}\nread_only: true\n"+tenantKeys, []string{"small"}, "small", groupedLines(others))
+		s := newSite(t, patient+"read_only: true\n"+tenantKeys, []string{"small"}, "small", groupedLines(others))
 		p := s.serve("")
 		answers[others] = p.filteredAnswers()
 		p.stop()
@@ -127,9 +130,10 @@ func TestClusterBoundKeys(t *testing.T) {
 	c := cluster.Start(t, 3)
 	answers := map[bool][]string{}
 	for _, others := range []bool{true, false} {
-		s := newSite(t, "log: {level: error}\nread_only: true\n"+tenantKeys, []string{"small"}, "small", groupedLines(others))
+		s := newSite(t, patient+"read_only: true\n"+tenantKeys, []string{"small"}, "small", groupedLines(others))
 		address := storeAt(t, c, "c")
 		s.command("export", "--collection", "c", "--to", address)
+		tell(t, c, http.MethodGet, "/_cluster/health/c?wait_for_status=green&timeout=60s", "") // /readyz is compared
 		p := s.serve("", "--store", address)
 		answers[others] = p.filteredAnswers()
 		p.stop()
@@ -137,7 +141,7 @@ func TestClusterBoundKeys(t *testing.T) {
 	}
 	compareFiltered(t, answers[true], answers[false])
 
-	s := newSite(t, "log: {level: error}\n"+tenantKeys, []string{"small"}, "small", groupedLines(false))
+	s := newSite(t, patient+tenantKeys, []string{"small"}, "small", groupedLines(false))
 	for _, name := range []string{"bound-c", "bound-d"} {
 		s.command("export", "--collection", "c", "--to", storeAt(t, c, name))
 	}

@@ -42,8 +42,7 @@ func libraryOf(t *testing.T) (texts map[string]string, passages []corpus.Passage
 // what follows by hand from a plain search and from the documents' texts.
 func TestDocumentSearch(t *testing.T) {
 	texts, passages := libraryOf(t)
-	const slow = "log: {level: error}\nsearch: {timeout: 20s}\nlimits: {timeout: 30s}\n" // a busy machine
-	s := newSite(t, slow, []string{"small"}, "small", jsonLines(t, passages))
+	s := newSite(t, patient, []string{"small"}, "small", jsonLines(t, passages))
 	folder := s.serve("")
 	checkDocumentSearch(t, folder, texts, passages)
 	folder.stop()

@@ -213,8 +213,7 @@ func (s *site) syncs(t *testing.T, want string, args ...string) {
 // change half of the files, let the collection follow, and ask again. It follows while nobody
 // serves it, through the server that does, and in a cluster; all end with the same documents.
 func TestFolderFollowed(t *testing.T) {
-	const slow = "log: {level: error}\nsearch: {timeout: 20s}\nlimits: {timeout: 30s}\n" // a busy machine
-	s := newSite(t, slow, []string{"small"}, "small", `{"id":"hand","text":"by hand"}`+"\n")
+	s := newSite(t, patient, []string{"small"}, "small", `{"id":"hand","text":"by hand"}`+"\n")
 	folder := filepath.Join(s.dir, "files")
 	before := strangersFolder(t, folder)
 	s.command("index", "--collection", "alone", "--in", "files", "--experts", "small")
