@@ -42,7 +42,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"Misfits":           reflect.TypeFor[lookup.Misfits](),
 		"ServedSettings":    reflect.TypeFor[ServedSettings](),
 		"SettingsAnswer":    reflect.TypeFor[SettingsAnswer](),
-		"FuseRequest":       reflect.TypeFor[search.FuseRequest](), "Highlight": reflect.TypeFor[reply.Highlight](), "Candidate": reflect.TypeFor[search.Candidate](), "CandidateScore": reflect.TypeFor[search.Said](), "FuseResponse": reflect.TypeFor[search.FuseResponse](),
+		"FuseRequest":       reflect.TypeFor[search.FuseRequest](), "Highlight": reflect.TypeFor[reply.Highlight](), "Candidate": reflect.TypeFor[search.Candidate](), "CandidateScore": reflect.TypeFor[search.SourceScore](), "FuseResponse": reflect.TypeFor[search.FuseResponse](),
 		"SearchResponse": reflect.TypeFor[reply.Response](), "Ranking": reflect.TypeFor[reply.Ranking](),
 		"Thresholds":   reflect.TypeFor[reply.Thresholds](),
 		"Result":       reflect.TypeFor[reply.Result](),

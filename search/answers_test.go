@@ -419,7 +419,7 @@ func TestRankedByReader(t *testing.T) {
 			for _, by := range x.Contributions {
 				c.Contributions = append(
 					c.Contributions,
-					Said{Source: by.Source, Score: by.Score, Rank: by.Rank, Origin: by.Origin},
+					SourceScore{Source: by.Source, Score: by.Score, Rank: by.Rank, Origin: by.Origin},
 				)
 			}
 			f.Candidates = append(f.Candidates, c)

@@ -57,7 +57,7 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]reply.Respo
 	defer release()
 	responses := make([]reply.Response, len(plans))
 	for i, p := range plans {
-		responses[i], err = l.conclude(whole, p, o, started)
+		responses[i], err = l.respondToPlan(whole, p, o, started)
 		if err != nil {
 			return nil, nameRequest(i, err)
 		}
@@ -65,11 +65,11 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]reply.Respo
 	return responses, nil
 }
 
-// conclude makes the response to one plan out of the findings for several plans.
-func (l *lineUp) conclude(
+// respondToPlan makes the response to one plan out of the findings for several plans.
+func (l *lineUp) respondToPlan(
 	ctx context.Context,
 	p *plan.Plan,
-	o *outcome,
+	o *askResult,
 	started time.Time,
 ) (reply.Response, error) {
 	a, err := l.rank(ctx, Caller{}, p, o, o.found.FindingsOf(&p.Inquiry))
@@ -93,7 +93,7 @@ func joinInquiries(plans []*plan.Plan) sources.Inquiry {
 			p.Inquiry.Confidence, all.Reads ||
 			p.Inquiry.Reads, all.Writes ||
 			p.Inquiry.Writes
-		all.Writing = max(all.Writing, p.Inquiry.Writing)
+		all.WritingTime = max(all.WritingTime, p.Inquiry.WritingTime)
 		all.Reranks = all.Reranks || p.Inquiry.Reranks
 	}
 	slices.Sort(all.Wanted)

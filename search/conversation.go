@@ -116,9 +116,9 @@ func (l *lineUp) askInConversation(
 	q sources.Inquiry,
 	about answering.Topic,
 	view *snapshot.Pinned,
-) *outcome {
-	ask := func(q sources.Inquiry) *outcome {
-		o := &outcome{about: about}
+) *askResult {
+	ask := func(q sources.Inquiry) *askResult {
+		o := &askResult{about: about}
 		if q.Correct &&
 			!identity.IsRestricted(ctx) { // what is said of it may be words of passages that are not seen
 			speller := question.Speller{Run: l.panel.Run, Language: l.language}
@@ -137,7 +137,7 @@ func (l *lineUp) askInConversation(
 		}
 	}
 	var running sync.WaitGroup
-	var earlier *outcome
+	var earlier *askResult
 	if behind != "" {
 		other := q
 		other.Question = behind
@@ -161,7 +161,7 @@ func rewriteMessages(ctx context.Context, by Caller, p *plan.Plan, bytes int) ti
 	}
 	defer by.wait()()
 	began := time.Now()
-	within := p.Inquiry.Writing / question.ShareOfRewriting
+	within := p.Inquiry.WritingTime / question.ShareOfRewriting
 	question, err := question.Rewrite(ctx, p.Writer.Rewriter, p.Inquiry.Before, p.Inquiry.Question, bytes, within)
 	if err == nil {
 		if question != p.Inquiry.Question {

@@ -33,7 +33,7 @@ func divideTime(
 	if !arrived.IsZero() {
 		end = arrived.Add(q.Timeout)
 	}
-	written := end.Add(q.Writing)
+	written := end.Add(q.WritingTime)
 	if earlier, ok := ctx.Deadline(); ok && earlier.Before(written) {
 		written = earlier
 	}

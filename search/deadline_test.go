@@ -239,7 +239,7 @@ func TestBesideTakesNoTurn(t *testing.T) {
 		s.vectors["A"].hook = func(ctx context.Context) error {
 			ended := make(chan error)
 			go func() {
-				ended <- turn.Elsewhere(turn.Beside(ctx), func() error { time.Sleep(20 * time.Millisecond); return nil })
+				ended <- turn.Elsewhere(turn.WithoutTurn(ctx), func() error { time.Sleep(20 * time.Millisecond); return nil })
 			}()
 			err := turn.Elsewhere(ctx, func() error { time.Sleep(10 * time.Millisecond); return nil })
 			return errors.Join(err, turn.Elsewhere(ctx, func() error { return <-ended }))

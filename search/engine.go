@@ -151,14 +151,14 @@ func (l *lineUp) ask(
 	ctx context.Context,
 	q sources.Inquiry,
 	started, arrived time.Time,
-) (o *outcome, whole context.Context, release func(), err error) {
+) (o *askResult, whole context.Context, release func(), err error) {
 	view := l.pin()
 	whole, asking, searched, cancel := divideTime(ctx, &q, started, arrived)
 	release = func() {
 		cancel()
 		view.Release()
 	}
-	o, err = l.askOf(asking, &q, view)
+	o, err = l.askWithFocus(asking, &q, view)
 	if err != nil {
 		release()
 		return nil, nil, nil, err
@@ -173,10 +173,10 @@ func (l *lineUp) ask(
 	return o, whole, release, nil
 }
 
-// askOf returns the outcome of asking the sources, all within asking. First it replaces q.Question and q.Before by the
-// parts that ask something, and finds the topic of q.Before. It fails only if an exact search would compare too many
-// passages; failures of sources are in the outcome.
-func (l *lineUp) askOf(asking context.Context, q *sources.Inquiry, view *snapshot.Pinned) (*outcome, error) {
+// askWithFocus returns the outcome of asking the sources, all within asking. First it replaces q.Question and q.Before
+// by the parts that ask something, and finds the topic of q.Before. It fails only if an exact search would compare too
+// many passages; failures of sources are in the outcome.
+func (l *lineUp) askWithFocus(asking context.Context, q *sources.Inquiry, view *snapshot.Pinned) (*askResult, error) {
 	if q.Exact {
 		if err := l.allowExact(q.Wanted, view); err != nil {
 			return nil, err
@@ -211,7 +211,7 @@ func (l *lineUp) rank(
 	ctx context.Context,
 	by Caller,
 	p *plan.Plan,
-	o *outcome,
+	o *askResult,
 	findings []sources.Finding,
 ) (*answering.Answer, error) {
 	if err := o.found.CheckAnswered(findings); err != nil {
@@ -259,7 +259,7 @@ func (l *lineUp) finish(
 	whole context.Context,
 	by Caller,
 	a *answering.Answer,
-	o *outcome,
+	o *askResult,
 	started time.Time,
 ) (reply.Response, error) {
 	ctx, cancel := o.untilSearched(whole)
@@ -308,7 +308,7 @@ func write(ctx context.Context, a *answering.Answer, p *presenting.Page, by Call
 			return err
 		}
 	}
-	follow := answering.Following{
+	follow := answering.GenerationEvents{
 		Written: watching.Written, Sentence: watching.Sentence, Idle: by.wait,
 	}
 	if follow.Written == nil {

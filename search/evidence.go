@@ -97,12 +97,12 @@ func (e *Engine) gather(
 			return Evidence{}, err
 		}
 	}
-	return l.evidence(ctx, o.found, p, depth)
+	return l.collectEvidence(ctx, o.found, p, depth)
 }
 
-// evidence returns what the sources found for a plan, with exact scores. It cuts hits to the plan's candidates. It
-// fails if one source failed.
-func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan.Plan, depth int) (Evidence, error) {
+// collectEvidence returns what the sources found for a plan, with exact scores. It cuts hits to the plan's candidates.
+// It fails if one source failed.
+func (l *lineUp) collectEvidence(ctx context.Context, p *sources.Findings, by *plan.Plan, depth int) (Evidence, error) {
 	found := Evidence{Table: new(fusion.Candidates)}
 	found.Wording, _ = p.Panel.Wording(p.Inquiry.Question)
 	for i := range p.All {
@@ -129,7 +129,7 @@ func (l *lineUp) evidence(ctx context.Context, p *sources.Findings, by *plan.Pla
 		if err := a.Complete(ctx); err != nil {
 			return err
 		}
-		for _, o := range a.Observed(ctx, p.Panel.Familiarities(a.Known), true) {
+		for _, o := range a.ObserveWith(ctx, p.Panel.Familiarities(a.Known), true) {
 			found.Sources[o.Column].Observed = o
 		}
 		found.Wording.Keys = copyHeld(a.Keys(ctx), a.Table.Ordinals())

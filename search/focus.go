@@ -26,7 +26,7 @@ func (l *lineUp) estimateConfidence(
 	p.Inquiry.Filter = q.Filter // with what passages must have
 	p.Inquiry.Words, _ = question.AddSynonyms(p.Inquiry.Question, l.defaults.Synonyms)
 	found := l.panel.Ask(ctx, p.Inquiry, view)
-	a, err := l.rank(ctx, Caller{}, p, &outcome{found: found}, found.All)
+	a, err := l.rank(ctx, Caller{}, p, &askResult{found: found}, found.All)
 	if err != nil {
 		return 0, false
 	}

@@ -40,7 +40,7 @@ type FuseRequest struct {
 // explanation, and copies title, text, tags, metadata and place to the result.
 type Candidate struct {
 	ID            string         `json:"id"`
-	Contributions []Said         `json:"contributions"`
+	Contributions []SourceScore  `json:"contributions"`
 	Rank          int            `json:"rank,omitempty"`
 	Title         string         `json:"title,omitempty"`
 	Text          string         `json:"text,omitempty"`
@@ -56,8 +56,8 @@ type Candidate struct {
 	Explanation []storage.TermScore `json:"explanation,omitempty"`
 }
 
-// Said is one source's score of a candidate: a reply.Contribution. Fuse ignores its Contribution.
-type Said struct {
+// SourceScore is one source's score of a candidate: a reply.Contribution. Fuse ignores its Contribution.
+type SourceScore struct {
 	Source       string   `json:"source"`
 	Score        *float64 `json:"score,omitempty"`
 	Rank         *int     `json:"rank,omitempty"`   // among the source's hits, from 1; nil: it was not a hit
@@ -83,7 +83,7 @@ type FuseResponse struct {
 // It returns a *fault.Error of kind Invalid for a request that cannot be fused.
 func Fuse(r FuseRequest) (FuseResponse, error) {
 	var wrong fault.Problems
-	e := evidenceOf(&r, &wrong)
+	e := fuseTableOf(&r, &wrong)
 	m := e.method(&r, &wrong)
 	missing := fault.OneOf(&wrong, "/missing", r.Missing, "", missings())
 	normalisation := fault.OneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
@@ -112,7 +112,7 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 
 // method returns the fusion method of a request. It keeps in e.observed only the sources that the method uses, and sets
 // e.weights. It returns nil for an unknown method, and adds a problem to wrong for whatever the method lacks.
-func (e *evidence) method(r *FuseRequest, wrong *fault.Problems) *fusion.Method {
+func (e *fuseTable) method(r *FuseRequest, wrong *fault.Problems) *fusion.Method {
 	m, ok := fusion.MethodNamed(r.Fusion)
 	if !ok {
 		wrong.Add(
@@ -156,7 +156,7 @@ func (e *evidence) method(r *FuseRequest, wrong *fault.Problems) *fusion.Method 
 }
 
 // Observe fills e.observed with the kind and confidence of each source, and returns what they offer to a method.
-func (e *evidence) Observe(r *FuseRequest) fusion.Offer {
+func (e *fuseTable) Observe(r *FuseRequest) fusion.Offer {
 	o := fusion.Offer{Gate: true, Temperature: len(r.Confidences) == 0 && r.Temperature > 0}
 	for column, name := range e.sources {
 		x := fusion.Observed{
@@ -184,7 +184,7 @@ func abilityOf(x fusion.Observed) fusion.Ability {
 
 // checkNeeds adds a problem to wrong for each thing that the method lacks: scores of a kind of source, confidences, or
 // the names of the granularities.
-func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *fault.Problems) {
+func (e *fuseTable) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *fault.Problems) {
 	for _, lack := range m.Lacks(o) {
 		switch {
 		case lack == fusion.LacksGranularities && len(r.Granularities) == 0:
@@ -222,7 +222,7 @@ func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, 
 
 // checkOptions adds a problem to wrong for each option that the method does not take, each value that is out of range,
 // and each granularity or weight of a source of which no candidate has a score.
-func (e *evidence) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *fault.Problems) {
+func (e *fuseTable) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *fault.Problems) {
 	weighsByScores := o.Temperature && m.Takes(fusion.OptionTemperature)
 	if !m.RanksGranularities() && (len(r.Granularities) > 0 || r.Temperature != 0 && !weighsByScores) {
 		wrong.Add("unused_option", "/fusion", "fusion method %q does not take granularities and a temperature", m.Name)
@@ -267,7 +267,7 @@ const maxTemperature = 1000
 
 // contributedWeight returns the weight that a source has in the first contribution with a valid one; false: there is
 // none.
-func (e *evidence) contributedWeight(source string) (float64, bool) {
+func (e *fuseTable) contributedWeight(source string) (float64, bool) {
 	for _, c := range e.candidates {
 		for _, given := range c.Contributions {
 			if given.Source == source && given.Weight != nil && *given.Weight >= 0 && *given.Weight <= fusion.MaxWeight {
@@ -297,7 +297,7 @@ func inRange(pointer string, of map[string]float64, most float64, wrong *fault.P
 }
 
 // response returns the response to a fuse request: the ranking's items with the fields of their candidates.
-func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ranking) FuseResponse {
+func (e *fuseTable) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ranking) FuseResponse {
 	out := FuseResponse{
 		Fusion:     m.Name,
 		Confidence: run.PrintedOf(ranking.Confidence),

@@ -170,7 +170,7 @@ func TestFuseByHand(t *testing.T) {
 		{
 			ID:    "b",
 			Title: "B",
-			Contributions: []Said{
+			Contributions: []SourceScore{
 				{Source: "wiki", Score: score(.75), Rank: &one},
 				{Source: "bm25", Score: score(2), Rank: &three},
 				{Source: "late", Score: score(.5), Origin: "scored"},
@@ -178,13 +178,13 @@ func TestFuseByHand(t *testing.T) {
 		},
 		{
 			ID: "a",
-			Contributions: []Said{
+			Contributions: []SourceScore{
 				{Source: "wiki", Score: score(.5), Rank: &two},
 				{Source: "bm25", Score: score(4), Rank: &one},
 				{Source: "late", Score: score(.25), Origin: "scored"},
 			},
 		},
-		{ID: "c", Contributions: []Said{{Source: "wiki", Score: score(.25)}, {Source: "bm25", Score: score(3), Rank: &two}}},
+		{ID: "c", Contributions: []SourceScore{{Source: "wiki", Score: score(.25)}, {Source: "bm25", Score: score(3), Rank: &two}}},
 	}
 	for _, c := range []struct {
 		request FuseRequest

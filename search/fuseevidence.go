@@ -12,8 +12,9 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// evidence is the candidates of a FuseRequest as a table of scores: a row for each candidate, a column for each source.
-type evidence struct {
+// fuseTable is the candidates of a FuseRequest as a table of scores: a row for each candidate, a column for each
+// source.
+type fuseTable struct {
 	sources    []string            // names, by column
 	kinds      []fusion.SourceKind // by column
 	candidates []*Candidate        // by row, in the order of their ids, in which equal scores rank
@@ -29,10 +30,10 @@ func ofNoSource(origin string) bool {
 		origin == reply.OriginBoost
 }
 
-// evidenceOf returns the evidence of a request's candidates. It adds a problem to wrong for each candidate or
+// fuseTableOf returns the evidence of a request's candidates. It adds a problem to wrong for each candidate or
 // contribution that is invalid.
-func evidenceOf(r *FuseRequest, wrong *fault.Problems) *evidence {
-	e := &evidence{}
+func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
+	e := &fuseTable{}
 	columns := map[string]int{}
 	order := make([]int, len(r.Candidates))
 	for i := range r.Candidates {
@@ -117,7 +118,7 @@ func evidenceOf(r *FuseRequest, wrong *fault.Problems) *evidence {
 }
 
 // inOrder adds a problem to wrong if the hits of a source, by rank, are not in descending order of their scores.
-func (e *evidence) inOrder(wrong *fault.Problems) {
+func (e *fuseTable) inOrder(wrong *fault.Problems) {
 	for column, name := range e.sources {
 		var hits []fusion.Said
 		for _, said := range e.said {
@@ -149,7 +150,7 @@ func kindNamed(source string) fusion.SourceKind {
 
 // restore returns the score as fusion needs it. A score that a method had filled in counts as missing, so that the
 // method fills it in again. problem says for users what is invalid; "": nothing is.
-func (v *Said) restore() (said fusion.Said, problem string) {
+func (v *SourceScore) restore() (said fusion.Said, problem string) {
 	if v.Score == nil || v.Origin == fusion.FromMin.String() || v.Origin == fusion.FromNone.String() {
 		if v.Rank != nil {
 			return said, "has a rank without a score of the source's own"

@@ -24,7 +24,7 @@ const RefusedText = "The passages do not answer this question."
 func planGenerated(p *plan.Plan, o ask.AnswerOptions, wrong *fault.Problems) {
 	x := p.Writer
 	p.Inquiry.Writes = x.Info.TimeoutMS == 0
-	p.Inquiry.Writing = time.Duration(x.Info.TimeoutMS) * time.Millisecond
+	p.Inquiry.WritingTime = time.Duration(x.Info.TimeoutMS) * time.Millisecond
 	p.Answer.Passages = wrong.Count("/answer/passages", o.Passages, cmp.Or(x.Passages, learned.UsuallyFused), MostRead)
 	p.Answer.MaxTokens = wrong.Count(
 		"/answer/max_tokens", o.MaxTokens, cmp.Or(x.Tokens, learned.UsuallyGenerated), mostGenerated)

@@ -150,12 +150,12 @@ func TestTellsByHand(t *testing.T) {
 		"1": 0, "5.": 0, "42": 2*2*math.Log2(10)/11 - 1, "2023": 1, "a1": 2*(math.Log2(26)+math.Log2(10))/11 - 1, "BC.6613-18": 1, "lake": 0, "...": 0,
 	} {
 		for _, term := range []storage.Rarity{rare, half} {
-			if got := sources.Tells(word, term); math.Abs(got-want) > 1e-9 {
+			if got := sources.IdentifyingPower(word, term); math.Abs(got-want) > 1e-9 {
 				t.Errorf("%q: %v, want %v", word, got, want)
 			}
 		}
 	}
-	if got := sources.Tells("123456", storage.Rarity{}); got != 0 {
+	if got := sources.IdentifyingPower("123456", storage.Rarity{}); got != 0 {
 		t.Errorf("%v of a term that all passages have", got)
 	}
 }

@@ -122,7 +122,7 @@ func (l *lineUp) checkConfidence(m plan.Method, p *plan.Plan, wrong *fault.Probl
 func (l *lineUp) excludedByAll(p *plan.Plan, expert int) string {
 	reason := ""
 	for _, m := range p.Methods {
-		reason = l.panel.Excluded(p.Offer, m.Method, expert)
+		reason = l.panel.ExclusionReason(p.Offer, m.Method, expert)
 		if reason == "" {
 			return ""
 		}

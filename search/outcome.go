@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// outcome is what asking the sources gave: their findings, and how the question was changed before.
-type outcome struct {
+// askResult is what asking the sources gave: their findings, and how the question was changed before.
+type askResult struct {
 	found       *sources.Findings  // for the question
 	corrections []reply.Correction // of its misspelt words
 	doubt       string             // what was not searched for corrections, for users; "": all was
@@ -24,8 +24,8 @@ type outcome struct {
 
 // untilSearched returns a context that ends when everything but a generator on another machine has to be done. Call the
 // function at the end.
-func (o *outcome) untilSearched(ctx context.Context) (context.Context, context.CancelFunc) {
-	if o.found.Inquiry.Writing == 0 {
+func (o *askResult) untilSearched(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.found.Inquiry.WritingTime == 0 {
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, o.searched)
@@ -33,7 +33,7 @@ func (o *outcome) untilSearched(ctx context.Context) (context.Context, context.C
 
 // checkAsked returns an error if the request ends after the sources were asked: its caller is gone, or the store
 // refused its filter.
-func checkAsked(ctx context.Context, o *outcome) error {
+func checkAsked(ctx context.Context, o *askResult) error {
 	if err := run.CheckCaller(ctx); err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	if len(wrong) == 0 {
 		l.checkOptions(r, p.Methods, &wrong)
 	}
-	p.Inquiry.Most, p.Inquiry.ChosenOnly = l.planSpecialists(r, p, &wrong)
+	p.Inquiry.MostSpecialists, p.Inquiry.ChosenOnly = l.planSpecialists(r, p, &wrong)
 
 	if len(p.Experts) == 0 && !r.words() && len(wrong) == 0 {
 		wrong.Add("no_sources", "/experts", `there is nothing to search: "experts" is empty and "bm25" is false`)

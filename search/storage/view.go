@@ -72,9 +72,9 @@ type Separable interface {
 	Separate() Indexes
 }
 
-// Gathering is optionally implemented by Indexes on another machine, which send the first searches of several sources
-// in one request.
-type Gathering interface {
+// SearchBatcher is optionally implemented by Indexes on another machine, which send the first searches of several
+// sources in one request.
+type SearchBatcher interface {
 	// Gather announces that n sources will search at the same time. left has to be called n times: each time a source
 	// has ended, whether or not it searched.
 	Gather(n int) (left func())

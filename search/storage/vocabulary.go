@@ -14,7 +14,7 @@ type Vocabulary interface {
 	Look(ctx context.Context, words []string) ([]Spelled, error)
 	// Beside returns, for each placed word, how often it stands next to its neighbours. With a *PartialError words were
 	// counted inexactly.
-	Beside(ctx context.Context, placed []Placed) ([]Neighbours, error)
+	Beside(ctx context.Context, placed []WordInContext) ([]Neighbours, error)
 }
 
 // Spelled is what a collection knows of the spelling of a word.
@@ -27,8 +27,8 @@ type Spelled struct {
 	Near []spelling.Candidate
 }
 
-// Placed is a word and the texts before and after it in a question.
-type Placed struct{ Before, Word, After string }
+// WordInContext is a word and the texts before and after it in a question.
+type WordInContext struct{ Before, Word, After string }
 
 // Neighbours says how often a word stands next to its nearest neighbours in a question. Before is the share, from 0 to
 // 1, of the passages with the word before it in which that one is directly before it; After is the same of the word

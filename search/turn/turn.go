@@ -73,6 +73,6 @@ func Elsewhere(ctx context.Context, wait func() error) error {
 // only checks ctx.
 func Yield(ctx context.Context) error { return Elsewhere(ctx, ctx.Err) }
 
-// Beside returns a context without the turn of ctx's step, for another goroutine that works while the step goes on:
-// what it does neither gives the step's turn back nor takes one twice.
-func Beside(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, nil) }
+// WithoutTurn returns a context without the turn of ctx's step, for another goroutine that works while the step goes
+// on: what it does neither gives the step's turn back nor takes one twice.
+func WithoutTurn(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, nil) }

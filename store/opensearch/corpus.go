@@ -234,7 +234,7 @@ func (v *view) Among(
 	counted := make(chan struct{})
 	var n int
 	var failed error
-	beside := turn.Beside(ctx)
+	beside := turn.WithoutTurn(ctx)
 	go func() {
 		defer close(counted)
 		answers, err := v.store.multiPartly(

@@ -30,7 +30,7 @@ type joined struct {
 	err      error
 }
 
-// Gather implements storage.Gathering.
+// Gather implements storage.SearchBatcher.
 func (r *request) Gather(n int) (left func()) {
 	if n < 2 {
 		return func() {}
@@ -106,7 +106,7 @@ func (r *request) together(ctx context.Context, searches []object) ([]said, erro
 		case <-ctx.Done():
 		}
 		if all := g.take(); all != nil {
-			r.send(turn.Beside(ctx), all)
+			r.send(turn.WithoutTurn(ctx), all)
 		}
 		select {
 		case <-j.done:

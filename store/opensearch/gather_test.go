@@ -69,7 +69,7 @@ func TestGathered(t *testing.T) {
 		}
 		v := far.Acquire()
 		sources := append([]string{"words", "phrases", "plain"}, others...)
-		left := v.(storage.Gathering).Gather(len(sources))
+		left := v.(storage.SearchBatcher).Gather(len(sources))
 		var all sync.WaitGroup
 		for _, source := range sources {
 			all.Go(func() {

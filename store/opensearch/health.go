@@ -62,7 +62,7 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	// Several nodes are asked for these: where one does not answer, the last numbers stay.
 	var everywhere string
 	var asking sync.WaitGroup
-	beside := turn.Beside(ctx)
+	beside := turn.WithoutTurn(ctx)
 	asking.Go(func() { everywhere, h.Limits = now.client.limits(beside) })
 	h.Statistics, err = c.Count(ctx)
 	asking.Wait()

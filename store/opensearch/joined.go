@@ -290,7 +290,7 @@ func ofEach[T any](
 	add func(T),
 ) error {
 	said, failed := make([]T, len(members)), make([]error, len(members))
-	beside := turn.Beside(ctx)
+	beside := turn.WithoutTurn(ctx)
 	err := turn.Elsewhere(ctx, func() error {
 		var asking sync.WaitGroup
 		for i, c := range members {

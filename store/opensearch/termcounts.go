@@ -230,7 +230,7 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, e
 	if err != nil {
 		return nil, err
 	}
-	asking, cancel := context.WithCancel(turn.Beside(ctx))
+	asking, cancel := context.WithCancel(turn.WithoutTurn(ctx))
 	defer cancel()
 	type outcome struct {
 		of  shardStatistics

@@ -109,7 +109,7 @@ func (q *wordQuery) finding() object {
 }
 
 // Beside implements storage.Vocabulary, in one request at most.
-func (v vocabulary) Beside(ctx context.Context, placed []storage.Placed) ([]storage.Neighbours, error) {
+func (v vocabulary) Beside(ctx context.Context, placed []storage.WordInContext) ([]storage.Neighbours, error) {
 	out := make([]storage.Neighbours, len(placed))
 	w := v.store.Manifest().Words.Params()
 	if !w.Phrases {

@@ -22,16 +22,16 @@ type Ranking struct {
 // Answer is a ranking that was cut to a page, with what models said of its passages.
 type Answer struct {
 	*Ranking
-	ToRead   []fusion.Item    // the passages that a reader or a generator reads
-	Extracts []reply.Extract  // the answers that the reader marked
-	Unread   int              // the number of passages of which the reader read only the beginning
-	Misnamed bool             // the question has a name that the passages behind the answer lack (Doubt)
-	Notes    []string         // for users, of a reranker or a reader
-	Room     int              // the bytes that the response takes in memory while it is made
-	read     []corpus.Passage // the passages that the reader has read
-	heads    [][]fusion.Item  // the first comparedNames passages of each ranking, before it was cut to a page
-	byReader bool             // Answerable of the first ranking is the reader's
-	bytes    int              // the estimated size of the response
+	ToRead     []fusion.Item    // the passages that a reader or a generator reads
+	Extracts   []reply.Extract  // the answers that the reader marked
+	ReadPartly int              // the number of passages of which the reader read only the beginning
+	Misnamed   bool             // the question has a name that the passages behind the answer lack (Doubt)
+	Notes      []string         // for users, of a reranker or a reader
+	Room       int              // the bytes that the response takes in memory while it is made
+	read       []corpus.Passage // the passages that the reader has read
+	heads      [][]fusion.Item  // the first comparedNames passages of each ranking, before it was cut to a page
+	byReader   bool             // Answerable of the first ranking is the reader's
+	bytes      int              // the estimated size of the response
 }
 
 // NewAnswer returns the answer of a ranking before any model has read its passages. It cuts each ranking to the page

@@ -67,7 +67,7 @@ func (a *Answer) asksNothing(ctx context.Context, first []fusion.Item) string {
 	}
 	place := reply.PlaceOf(&passages[0])
 	switch {
-	case Heads(word, passages[0].Title+" "+place.Heading+" "+titleOf(place)):
+	case TitleHas(word, passages[0].Title+" "+place.Heading+" "+titleOf(place)):
 		return ""
 	case number:
 		return "a number alone does not say what is asked"
@@ -100,8 +100,9 @@ func titleOf(p reply.Place) string {
 	return p.Document.Title
 }
 
-// Heads reports whether a title has a word, or a form of it with another ending. Words with digits have no other form.
-func Heads(word, title string) bool {
+// TitleHas reports whether a title has a word, or a form of it with another ending. Words with digits have no other
+// form.
+func TitleHas(word, title string) bool {
 	word = strings.ToLower(word)
 	least := max(leastShared, (utf8.RuneCountInString(word)+1)/2)
 	return slices.ContainsFunc(content.WordsIn(title), func(other content.WordIn) bool {

@@ -33,7 +33,7 @@ func TestHeads(t *testing.T) {
 		{"202", "The year 2023", false},
 		{"fox", "", false},
 	} {
-		if got := Heads(c.word, c.title); got != c.want {
+		if got := TitleHas(c.word, c.title); got != c.want {
 			t.Errorf("%q in %q: %t", c.word, c.title, got)
 		}
 	}

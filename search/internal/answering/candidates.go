@@ -19,17 +19,17 @@ import (
 // Candidates are the passages that the sources of a plan found, in a table with a score of each source. They are for
 // one goroutine; call Done at the end.
 type Candidates struct {
-	Rules    *Rules
-	Plan     *plan.Plan
-	Found    *sources.Findings
-	Findings []sources.Finding       // those of Found that the plan's sources made
-	Table    *fusion.Candidates      // one column for each finding
-	Known    []float32               // the reference's vector of the question; nil: not needed, or it failed
-	Degraded []reply.Missing         // what could not be asked or read so far
-	seen     []fusion.Observed       // what Observe returned; nil: it was not called
-	untied   error                   // why the ids that decide between equal scores could not be read; nil: they were
-	gone     func(rank.Ordinal) bool // reports whether the request excludes a passage (withhold); nil: none
-	others   []rank.Ordinal          // passages to score that only the other question found (BehindEarlier)
+	Rules      *Rules
+	Plan       *plan.Plan
+	Found      *sources.Findings
+	Findings   []sources.Finding       // those of Found that the plan's sources made
+	Table      *fusion.Candidates      // one column for each finding
+	Known      []float32               // the reference's vector of the question; nil: not needed, or it failed
+	Degraded   []reply.Missing         // what could not be asked or read so far
+	seen       []fusion.Observed       // what Observe returned; nil: it was not called
+	idError    error                   // why the ids that decide between equal scores could not be read; nil: they were
+	isExcluded func(rank.Ordinal) bool // reports whether the request excludes a passage (withhold); nil: none
+	others     []rank.Ordinal          // passages to score that only the other question found (BehindEarlier)
 }
 
 // NewCandidates returns the candidates of a plan by the findings of its sources, which are some of those in found. Rank
@@ -44,7 +44,7 @@ func (c *Candidates) Rank(ctx context.Context) (*Ranking, error) {
 	if err := c.Step(ctx, run.StageComplete, c.Complete); err != nil {
 		return nil, err
 	}
-	if err := c.withhold(ctx); err != nil {
+	if err := c.removeExcluded(ctx); err != nil {
 		return nil, err
 	}
 	r := &Ranking{Candidates: c, Asked: c.Found.Inquiry.Question}

@@ -19,8 +19,8 @@ import (
 // store cannot fetch the scores.
 func (c *Candidates) Complete(ctx context.Context) error {
 	for _, f := range c.Findings {
-		if f.Status == reply.StatusOK && f.Lacks != nil {
-			c.Degraded = append(c.Degraded, reply.Missing{Source: f.Source.Name(), Reason: f.Lacks.Reason})
+		if f.Status == reply.StatusOK && f.Partial != nil {
+			c.Degraded = append(c.Degraded, reply.Missing{Source: f.Source.Name(), Reason: f.Partial.Reason})
 		}
 	}
 	if err := c.tabulate(); err != nil {
@@ -102,7 +102,7 @@ func (c *Candidates) tabulate() error {
 	c.Table.Admit(c.others)
 	c.Table.OrderTies(func(passages []rank.Ordinal) {
 		if err := c.Found.View.Passages().SortByID(passages); err != nil {
-			c.untied = fmt.Errorf("ordering passages with equal scores: %w", err)
+			c.idError = fmt.Errorf("ordering passages with equal scores: %w", err)
 		}
 	})
 	return nil

@@ -42,10 +42,11 @@ func (r *Ranking) Credit(ranking int, passage rank.Ordinal, c reply.Contribution
 	r.Credits[at] = append(r.Credits[at], c)
 }
 
-// raise returns a copy of items with weight times a model's score added to each, and credits that contribution to the
-// model (source) in the first ranking. A contribution is how far the model's score in said lies above the lowest one,
-// so that it is never negative and no item falls behind those that the model did not score. said must not be empty.
-func (r *Ranking) raise(items []fusion.Item, said []float64, weight float64, source, origin string) []fusion.Item {
+// addModelScores returns a copy of items with weight times a model's score added to each, and credits that contribution
+// to the model (source) in the first ranking. A contribution is how far the model's score in said lies above the lowest
+// one, so that it is never negative and no item falls behind those that the model did not score. said must not be
+// empty.
+func (r *Ranking) addModelScores(items []fusion.Item, said []float64, weight float64, source, origin string) []fusion.Item {
 	raised := slices.Clone(items)
 	least := slices.Min(said)
 	for i := range raised {

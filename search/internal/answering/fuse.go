@@ -29,8 +29,8 @@ func (r *Ranking) fuse(ctx context.Context) error {
 				in.Wording.Keys = r.Keys(ctx)
 			}
 		} else {
-			in.Sources = slices.DeleteFunc(r.Observed(ctx, new(sources.Familiarities), false), func(o fusion.Observed) bool {
-				return r.Found.Panel.Excluded(r.Plan.Offer, m.Method, r.Findings[o.Column].At) != ""
+			in.Sources = slices.DeleteFunc(r.ObserveWith(ctx, new(sources.Familiarities), false), func(o fusion.Observed) bool {
+				return r.Found.Panel.ExclusionReason(r.Plan.Offer, m.Method, r.Findings[o.Column].At) != ""
 			})
 		}
 		k := max(r.Plan.K, r.Plan.Offset+r.Plan.Answer.Passages, r.Plan.Reranked, comparedNames)
@@ -41,7 +41,7 @@ func (r *Ranking) fuse(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("fusing by %s: %w", m.Name, err)
 		}
-		if err := r.surely(ctx, m, in, &ranking, k); err != nil {
+		if err := r.setConfidenceWithoutRepeats(ctx, m, in, &ranking, k); err != nil {
 			return err
 		}
 		CapByVerdict(&ranking, r.Rules.Answerability)
@@ -56,7 +56,7 @@ func (r *Ranking) fuse(ctx context.Context) error {
 	if r.Keyless != nil {
 		r.Found.Panel.Run.Report.Source(ctx, reply.WordSource, reply.StatusFailed, fmt.Errorf("looking up the question's keys: %w", r.Keyless))
 	}
-	return r.untied
+	return r.idError
 }
 
 // CapByVerdict lowers the confidences of a ranking to its chance that the collection answers, if the verdict on that
@@ -78,7 +78,7 @@ func (c *Candidates) settings() fusion.Settings {
 	s := fusion.Settings{
 		Missing: c.Plan.Missing, Normalisation: c.Plan.Normalise, Alpha: d.Alpha,
 		Sharpness: cmp.Or(c.Plan.Sharpness, d.Sharpness),
-		CCE:       d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: c.Plan.Inquiry.Most,
+		CCE:       d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: c.Plan.Inquiry.MostSpecialists,
 		Chances: d.Chances, CloseOnly: d.ChancesBasis == reply.BasisShipped,
 	}
 	s.CCE.Sharpness = c.Plan.Sharpness
@@ -99,14 +99,14 @@ func (c *Candidates) settings() fusion.Settings {
 // Observe returns what the gate reads of each source that answered. It computes that in the first call only.
 func (c *Candidates) Observe(ctx context.Context) []fusion.Observed {
 	if c.seen == nil {
-		c.seen = c.Observed(ctx, c.Found.Panel.Familiarities(c.Known), c.Rules.judges())
+		c.seen = c.ObserveWith(ctx, c.Found.Panel.Familiarities(c.Known), c.Rules.judges())
 	}
 	return c.seen
 }
 
-// Observed returns what methods read of each source that answered, with its column in the table. Phrases are left out
-// if words did not answer. random adds the sources' scores of a random sample of passages.
-func (c *Candidates) Observed(ctx context.Context, q *sources.Familiarities, random bool) []fusion.Observed {
+// ObserveWith returns what methods read of each source that answered, with its column in the table. Phrases are left
+// out if words did not answer. random adds the sources' scores of a random sample of passages.
+func (c *Candidates) ObserveWith(ctx context.Context, q *sources.Familiarities, random bool) []fusion.Observed {
 	all := make([]fusion.Observed, 0, len(c.Findings))
 	words := false
 	for i := range c.Findings {
@@ -124,8 +124,8 @@ func (c *Candidates) Observed(ctx context.Context, q *sources.Familiarities, ran
 		if f.Sure != nil {
 			o.Confidence = f.Sure.Confidence
 		}
-		if random && f.Close {
-			o.Random = f.ScoresOf(ctx, c.kept(c.Found.View.Passages().Sample(content.RandomPassages)))
+		if random && f.WantsRandomScores {
+			o.Random = f.ScoresOf(ctx, c.withoutExcluded(c.Found.View.Passages().Sample(content.RandomPassages)))
 		}
 		all = append(all, o)
 	}

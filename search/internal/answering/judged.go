@@ -8,9 +8,9 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Judged returns the verdict for a chance that the collection answers. The verdict is VerdictNotFound if there are no
-// candidates, and "" if the chance is nil or the collection has no thresholds.
-func (a *Answer) Judged(chance *float64) (j reply.Judged) {
+// VerdictFor returns the verdict for a chance that the collection answers. The verdict is VerdictNotFound if there are
+// no candidates, and "" if the chance is nil or the collection has no thresholds.
+func (a *Answer) VerdictFor(chance *float64) (j reply.Judged) {
 	by := a.Rules.Answerability
 	if a.byReader {
 		by = a.Plan.Reader.Answerability
@@ -26,9 +26,9 @@ func (a *Answer) Judged(chance *float64) (j reply.Judged) {
 	return j
 }
 
-// Undecided returns a note for users on why there is no verdict although the collection has thresholds for one. It
-// returns "" if there is a verdict, or if there are no thresholds.
-func (a *Answer) Undecided() string {
+// MissingVerdictNote returns a note for users on why there is no verdict although the collection has thresholds for
+// one. It returns "" if there is a verdict, or if there are no thresholds.
+func (a *Answer) MissingVerdictNote() string {
 	if a.Rules.Answerability == nil || a.Plan.Listed || a.Rankings[0].Answerable != nil || a.Table.Len() == 0 {
 		return ""
 	}

@@ -53,7 +53,7 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 	}
 	for _, r := range readings {
 		if r.Cut {
-			a.Unread++
+			a.ReadPartly++
 		}
 	}
 	read := extract.Read{Passages: passages, Readings: readings}
@@ -132,7 +132,7 @@ func (a *Answer) rankBy(read *extract.Read, first int) {
 		scores[i], selections[i] = item.Score, read.Readings[i].Select
 	}
 	x := a.Plan.Reader
-	raised := a.raise(a.ToRead, selections, 1/x.Ranking, x.Name, reply.OriginRead)
+	raised := a.addModelScores(a.ToRead, selections, 1/x.Ranking, x.Name, reply.OriginRead)
 	ranked := make([]fusion.Item, len(a.ToRead))
 	for n, at := range read.Weigh(scores, x.Ranking) { // the readings, and in their order the passages
 		ranked[n] = raised[at]

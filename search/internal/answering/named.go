@@ -138,16 +138,16 @@ func (a *Answer) Head(ranking int) []fusion.Item {
 	})...))
 }
 
-// Doubt lowers r's chance that the collection answers, and with it the verdict, in three cases. It returns a note for
-// users on why, if the verdict is not VerdictFound in the end; otherwise "". The verdict falls to doubtful at most.
-// Doubt does nothing if r has no thresholds or no chance, or if the passages cannot be read. first is the ranking's
-// Head.
+// LowerVerdict lowers r's chance that the collection answers, and with it the verdict, in three cases. It returns a
+// note for users on why, if the verdict is not VerdictFound in the end; otherwise "". The verdict falls to doubtful at
+// most. Doubt does nothing if r has no thresholds or no chance, or if the passages cannot be read. first is the
+// ranking's Head.
 //
 //  1. The question asks nothing (asksNothing). r's confidences are then at most the chance.
 //  2. The passages behind the answer lack a name of the question (findMisnaming): the verdict is doubtful at most, and
 //     a.Misnamed is set.
 //  3. No passage has some names of the question (namedNowhere): the chance falls with their share of the question.
-func (a *Answer) Doubt(ctx context.Context, r *Estimates, first []fusion.Item) (note string) {
+func (a *Answer) LowerVerdict(ctx context.Context, r *Estimates, first []fusion.Item) (note string) {
 	j := &r.Judged
 	if j.Thresholds == nil || j.Answerable == nil {
 		return ""

@@ -21,11 +21,11 @@ const (
 	mostRepeats = 5
 )
 
-// surely replaces the confidence of a ranking by the one that it would have without near copies of the first passage.
-// It looks for these among the mostRepeats passages after the first, regardless of k, the number of passages of the
-// ranking. It changes nothing if there are none, the ranking has no confidence, or the request does not collapse
-// copies. It fails if passages cannot be read or m cannot rank.
-func (r *Ranking) surely(ctx context.Context, m plan.Method, in fusion.Input, ranking *fusion.Ranking, k int) error {
+// setConfidenceWithoutRepeats replaces the confidence of a ranking by the one that it would have without near copies of
+// the first passage. It looks for these among the mostRepeats passages after the first, regardless of k, the number of
+// passages of the ranking. It changes nothing if there are none, the ranking has no confidence, or the request does not
+// collapse copies. It fails if passages cannot be read or m cannot rank.
+func (r *Ranking) setConfidenceWithoutRepeats(ctx context.Context, m plan.Method, in fusion.Input, ranking *fusion.Ranking, k int) error {
 	if ranking.Confidence == nil || !m.WeighsByQuestion() || !r.Found.Inquiry.Collapse || r.Table.Len() < 2 {
 		return nil
 	}

@@ -43,7 +43,7 @@ func (a *Answer) Rerank(ctx context.Context) error {
 				scores[i] = item.Score
 			}
 			a.rerankedChance(x, scores, said, weight)
-			raised := a.raise(first, said, weight, x.Name, reply.OriginRerank)
+			raised := a.addModelScores(first, said, weight, x.Name, reply.OriginRerank)
 			slices.SortStableFunc(raised, func(x, y fusion.Item) int { return cmp.Compare(y.Score, x.Score) })
 			r.Items = append(raised, rest...)
 		}

@@ -8,9 +8,9 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// withhold removes the passages that the request excludes (Plan.Without, by id), and their copies, from the table. Ids
-// that do not exist are ignored. It fails if the ids cannot be looked up.
-func (c *Candidates) withhold(ctx context.Context) error {
+// removeExcluded removes the passages that the request excludes (Plan.Without, by id), and their copies, from the
+// table. Ids that do not exist are ignored. It fails if the ids cannot be looked up.
+func (c *Candidates) removeExcluded(ctx context.Context) error {
 	if len(c.Plan.Without) == 0 {
 		return nil
 	}
@@ -24,18 +24,18 @@ func (c *Candidates) withhold(ctx context.Context) error {
 			named[f.Ordinal] = true
 		}
 	}
-	c.gone = func(o rank.Ordinal) bool {
+	c.isExcluded = func(o rank.Ordinal) bool {
 		return named[o] ||
 			slices.ContainsFunc(c.Found.CopiesOf(o), func(other rank.Ordinal) bool { return named[other] })
 	}
-	c.Table = c.Table.Without(c.gone)
+	c.Table = c.Table.Without(c.isExcluded)
 	return nil
 }
 
-// kept returns passages without those that the request excludes (withhold).
-func (c *Candidates) kept(passages []rank.Ordinal) []rank.Ordinal {
-	if c.gone == nil {
+// withoutExcluded returns passages without those that the request excludes (withhold).
+func (c *Candidates) withoutExcluded(passages []rank.Ordinal) []rank.Ordinal {
+	if c.isExcluded == nil {
 		return passages
 	}
-	return slices.DeleteFunc(slices.Clone(passages), c.gone)
+	return slices.DeleteFunc(slices.Clone(passages), c.isExcluded)
 }

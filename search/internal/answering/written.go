@@ -13,15 +13,15 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// written is the result of asking a generator.
-type written struct {
+// generationResult is the result of asking a generator.
+type generationResult struct {
 	Answer   *reply.Generated // nil: it was not asked, or it failed
 	Notes    []string
 	Degraded []reply.Missing
 }
 
-// Following has the functions that are called while an answer is written. None may be nil.
-type Following struct {
+// GenerationEvents has the functions that are called while an answer is written. None may be nil.
+type GenerationEvents struct {
 	Written  func(text string)             // gets the whole text so far, each time it has grown
 	Sentence func(s reply.WrittenSentence) // gets each complete sentence, after it was compared with what it cites
 	// Idle is called when a model on another machine begins to write; goOn is called when it has ended.
@@ -32,7 +32,7 @@ type Following struct {
 // there are no passages, or the verdict is VerdictNotFound; then out.Answer is nil, and out.Notes has the reason if it
 // was the verdict. If the generator fails or runs out of time, out.Degraded has a note. It fails if passages cannot be
 // read, or if the caller is gone.
-func (a *Answer) Generate(ctx context.Context, verdict reply.Verdict, follow Following) (out written, err error) {
+func (a *Answer) Generate(ctx context.Context, verdict reply.Verdict, follow GenerationEvents) (out generationResult, err error) {
 	writer := a.Plan.Writer
 	if writer == nil || len(a.ToRead) == 0 {
 		return out, nil
@@ -50,7 +50,7 @@ func (a *Answer) Generate(ctx context.Context, verdict reply.Verdict, follow Fol
 	defer cancel()
 	w := learned.Writing{Question: a.Asked, Passages: passages, MaxTokens: a.Plan.Answer.MaxTokens,
 		Form: a.Plan.Answer.Form, Each: follow.Written, Sentence: follow.Sentence}
-	if a.Plan.Inquiry.Writing > 0 { // a model that reads a conversation as one
+	if a.Plan.Inquiry.WritingTime > 0 { // a model that reads a conversation as one
 		w.Question, w.Before = a.Found.Inquiry.Question, a.Found.Inquiry.Before
 		defer follow.Idle()()
 	}

@@ -72,7 +72,7 @@ func (a *Page) Fetch(ctx context.Context) error {
 	if _, note := a.answer.Found.Panel.Wording(a.answer.Found.Inquiry.Question); note != "" && len(p.Experts) > 0 {
 		a.Response.Notes = append(a.Response.Notes, note)
 	}
-	if note := cmp.Or(a.incomparable(ctx), a.answer.Undecided()); note != "" {
+	if note := cmp.Or(a.incomparable(ctx), a.answer.MissingVerdictNote()); note != "" {
 		a.Response.Notes = append(a.Response.Notes, note)
 	}
 	a.Response.Notes = append(a.Response.Notes, a.answer.Notes...)
@@ -82,13 +82,13 @@ func (a *Page) Fetch(ctx context.Context) error {
 			p.Useless.Name+" has no part in the ranking: by the calibration of this collection the passages are in better order without it",
 		)
 	}
-	if a.answer.Unread > 0 {
+	if a.answer.ReadPartly > 0 {
 		a.Response.Notes = append(
 			a.Response.Notes,
 			fmt.Sprintf(
 				"%s read only the beginning of %d of %d passages, since they are too long for it; an answer further on is not marked",
 				p.Reader.Name,
-				a.answer.Unread,
+				a.answer.ReadPartly,
 				len(a.answer.ToRead),
 			),
 		)
@@ -124,14 +124,14 @@ func (a *Page) ranking(ctx context.Context, m plan.Method, at int) (reply.Rankin
 	r := &a.answer.Rankings[at]
 	out := reply.Ranking{
 		Fusion: m.Asked, Confidence: run.PrintedOf(r.Confidence), Any: run.PrintedOf(r.Any),
-		Judged: a.answer.Judged(r.Answerable),
+		Judged: a.answer.VerdictFor(r.Answerable),
 	}
 	if m.Name != m.Asked {
 		out.Method = m.Name
 	}
 	if !a.answer.Plan.Listed {
 		e := answering.Estimates{Confidence: out.Confidence, Any: out.Any, Judged: out.Judged}
-		if note := a.answer.Doubt(ctx, &e, a.answer.Head(at)); note != "" {
+		if note := a.answer.LowerVerdict(ctx, &e, a.answer.Head(at)); note != "" {
 			a.Response.Notes = append(a.Response.Notes, note)
 		}
 		out.Judged = e.Judged
@@ -200,7 +200,7 @@ func (a *Page) describeSources(ctx context.Context) []reply.Source {
 			Took:      f.Took,
 		}
 		for _, m := range a.answer.Plan.Methods {
-			if reason := a.answer.Found.Panel.Excluded(a.answer.Plan.Offer, m.Method, f.At); reason != "" {
+			if reason := a.answer.Found.Panel.ExclusionReason(a.answer.Plan.Offer, m.Method, f.At); reason != "" {
 				s.Reason = reason
 			}
 		}

@@ -32,10 +32,10 @@ const (
 
 // suspect is a word of a question that may be mistyped.
 type suspect struct {
-	begin, end int            // in the question
-	word       string         // in lower case
-	name       bool           // it begins with a capital letter inside a question that is not all capitals
-	placed     storage.Placed // the question before and after it; Word is empty
+	begin, end int                   // in the question
+	word       string                // in lower case
+	name       bool                  // it begins with a capital letter inside a question that is not all capitals
+	placed     storage.WordInContext // the question before and after it; Word is empty
 }
 
 // Speller corrects misspelt words of questions to a collection.
@@ -199,7 +199,7 @@ func (s *suspect) likeliest(
 	slices.SortFunc(all, order)
 	var lacks error
 	if len(all) > 1 {
-		placed := make([]storage.Placed, min(len(all), mostInContext))
+		placed := make([]storage.WordInContext, min(len(all), mostInContext))
 		for i := range placed {
 			placed[i] = s.placed
 			placed[i].Word = all[i].Word
@@ -273,7 +273,7 @@ func suspectsOf(question string, language *spelling.Language) (suspects []suspec
 							end:    begin + to,
 							word:   lower,
 							name:   !loud && !first && unicode.IsUpper(head),
-							placed: storage.Placed{Before: question[:begin+from], After: question[begin+to:]},
+							placed: storage.WordInContext{Before: question[:begin+from], After: question[begin+to:]},
 						},
 					)
 				}

@@ -20,39 +20,39 @@ import (
 
 // Inquiry is a checked question, and which sources are asked it in which way.
 type Inquiry struct {
-	Question   string
-	Words      string   // the question with synonyms of its words behind it
-	Before     []string // the earlier messages of a conversation, oldest first
-	Message    string   // the message that a model rewrote as Question; "": Question is as it was asked
-	Correct    bool     // misspelt words are corrected
-	Collapse   bool     // of passages with the same title and text only one is a hit
-	Candidates int      // the number of hits wanted of each source
-	Exact      bool     // vectors are searched exhaustively, without an approximate index
-	Filter     storage.Filter
-	Timeout    time.Duration  // the time of the request, as messages name it
-	Wanted     []int          // the sources to ask: indexes of Panel.Sources, ascending
-	Unused     map[int]string // the experts of Wanted that no method uses, and the reason, for users
-	Confidence bool           // a method needs the experts' confidences
-	Most       int            // the number of specialists that are asked if ChosenOnly, and that a gate weighs; 0: all
-	ChosenOnly bool           // no method needs more specialists than the Most most familiar ones
-	Reranks    bool           // a reranker needs time after the sources
-	Reads      bool           // a reader needs time after the sources
-	Writes     bool           // a generator needs time after the sources
-	Writing    time.Duration  // that a generator has beside all that
+	Question        string
+	Words           string   // the question with synonyms of its words behind it
+	Before          []string // the earlier messages of a conversation, oldest first
+	Message         string   // the message that a model rewrote as Question; "": Question is as it was asked
+	Correct         bool     // misspelt words are corrected
+	Collapse        bool     // of passages with the same title and text only one is a hit
+	Candidates      int      // the number of hits wanted of each source
+	Exact           bool     // vectors are searched exhaustively, without an approximate index
+	Filter          storage.Filter
+	Timeout         time.Duration  // the time of the request, as messages name it
+	Wanted          []int          // the sources to ask: indexes of Panel.Sources, ascending
+	Unused          map[int]string // the experts of Wanted that no method uses, and the reason, for users
+	Confidence      bool           // a method needs the experts' confidences
+	MostSpecialists int            // the number of specialists that are asked if ChosenOnly, and that a gate weighs; 0: all
+	ChosenOnly      bool           // no method needs more specialists than the Most most familiar ones
+	Reranks         bool           // a reranker needs time after the sources
+	Reads           bool           // a reader needs time after the sources
+	Writes          bool           // a generator needs time after the sources
+	WritingTime     time.Duration  // that a generator has beside all that
 }
 
 // Findings are the results of all sources for an inquiry, and the view that they searched.
 type Findings struct {
-	Panel      *Panel
-	Inquiry    Inquiry
-	View       *snapshot.Pinned
-	duplicates *duplicates  // the copies among the hits; nil: copies are not looked for
-	asked      []int        // the sources of Wanted that the collection has: indexes of Panel.Sources
-	encodings  []encoding   // by Dense.encoder
-	answers    chan Finding // has room for all, so that a send never blocks
-	All        []Finding    // one for each of asked, in its order
-	Refused    *fault.Error // the filter does not fit the collection's fields, so no source was asked; nil: it fits
-	left       func()       // tells a storage.Gathering that a source has ended
+	Panel       *Panel
+	Inquiry     Inquiry
+	View        *snapshot.Pinned
+	duplicates  *duplicates  // the copies among the hits; nil: copies are not looked for
+	asked       []int        // the sources of Wanted that the collection has: indexes of Panel.Sources
+	encodings   []encoding   // by Dense.encoder
+	answers     chan Finding // has room for all, so that a send never blocks
+	All         []Finding    // one for each of asked, in its order
+	Refused     *fault.Error // the filter does not fit the collection's fields, so no source was asked; nil: it fits
+	sourceEnded func()       // tells a storage.SearchBatcher that a source has ended
 }
 
 // Ask puts an inquiry to all its sources in parallel and returns one finding for each, when all have answered or ctx
@@ -87,11 +87,11 @@ func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.Pinned) *Find
 		}
 		waiting++
 		if !slices.Contains(specialists, at) {
-			found.start(ctx, at)
+			found.askInBackground(ctx, at)
 		}
 	}
 	if specialists != nil {
-		found.begin()
+		found.holdView()
 		go found.askFamiliar(ctx, specialists)
 	}
 	for waiting > 0 {
@@ -129,12 +129,12 @@ func Narrow(ctx context.Context, r run.Runner, view *snapshot.Pinned, f storage.
 	return r.Compute(ctx, func(ctx context.Context) error { return view.Narrow(ctx, f) })
 }
 
-// gather tells a store that batches searches (storage.Gathering) how many sources will search at the same time, and
+// gather tells a store that batches searches (storage.SearchBatcher) how many sources will search at the same time, and
 // sets p.left. It counts neither skipped sources, nor late interaction, nor the specialists, of which it is not known
 // yet which are asked.
 func (p *Findings) gather(specialists []int) {
-	p.left = func() {}
-	g, ok := p.View.Narrowed.(storage.Gathering)
+	p.sourceEnded = func() {}
+	g, ok := p.View.Narrowed.(storage.SearchBatcher)
 	if !ok {
 		return
 	}
@@ -144,29 +144,29 @@ func (p *Findings) gather(specialists []int) {
 			n++
 		}
 	}
-	p.left = g.Gather(n)
+	p.sourceEnded = g.Gather(n)
 }
 
-// start asks the source at an index of Panel.Sources in a goroutine, which sends the finding to p.answers.
-func (p *Findings) start(ctx context.Context, at int) {
-	p.begin()
+// askInBackground asks the source at an index of Panel.Sources in a goroutine, which sends the finding to p.answers.
+func (p *Findings) askInBackground(ctx context.Context, at int) {
+	p.holdView()
 	go func() {
-		defer p.end()
+		defer p.releaseView()
 		f := Finding{Source: p.Panel.Sources[at], At: at}
 		f.Cause = run.Guard(func() error { return f.Source.ask(ctx, p, &f) })
 		if f.Source.Kind() != reply.KindLate {
-			p.left()
+			p.sourceEnded()
 		}
 		p.answers <- f
 	}()
 }
 
-// begin marks the start of work that may outlive the request: it keeps the view open and the line-up in use until end
-// is called.
-func (p *Findings) begin() { p.View.Hold(); p.Panel.Users.Hold() }
+// holdView marks the start of work that may outlive the request: it keeps the view open and the line-up in use until
+// end is called.
+func (p *Findings) holdView() { p.View.Hold(); p.Panel.Users.Hold() }
 
-// end marks the end of work that begin started.
-func (p *Findings) end() { p.View.Release(); p.Panel.Users.Leave() }
+// releaseView marks the end of work that begin started.
+func (p *Findings) releaseView() { p.View.Release(); p.Panel.Users.Leave() }
 
 // setStatus sets the status of a finding by its cause, and a reason for users, and reports both to the observer. It
 // removes the hits if the status is not StatusOK. A finding whose status is still StatusDeadline never arrived; a

@@ -61,7 +61,7 @@ func (x *Dense) ask(ctx context.Context, p *Findings, f *Finding) error {
 			}, err
 		}
 	}
-	f.Close = len(x.Model.Representatives) == 0
+	f.WantsRandomScores = len(x.Model.Representatives) == 0
 	if x.Model.Ensemble != nil {
 		f.Members = func(ctx context.Context, hits []rank.Hit) ([]float32, int, error) {
 			scores, err := memberScores(ctx, x.Model.Ensemble, vectors, question, hits)
@@ -100,7 +100,7 @@ func (x *Dense) ask(ctx context.Context, p *Findings, f *Finding) error {
 // fillUnreadable fills in the finding of a question of which the encoder can read nothing: no hits, a score of 0 for
 // every passage, and a confidence of 0.
 func (x *Dense) fillUnreadable(p *Findings, f *Finding) {
-	f.Close = len(x.Model.Representatives) == 0
+	f.WantsRandomScores = len(x.Model.Representatives) == 0
 	f.Score = scoreZero
 	if p.Inquiry.Confidence && x.Model.IsCalibrated() {
 		f.Sure = &certainty{}

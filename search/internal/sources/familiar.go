@@ -60,7 +60,7 @@ func (p *Panel) Specialists(q *Inquiry) []int {
 			all = append(all, at)
 		}
 	}
-	if len(all) <= q.Most {
+	if len(all) <= q.MostSpecialists {
 		return nil
 	}
 	return all
@@ -71,7 +71,7 @@ func (p *Panel) Specialists(q *Inquiry) []int {
 // (begin). If the reference fails, it starts all; if its queue is full or time is up, none, and each gets a finding
 // that says so.
 func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
-	defer p.end()
+	defer p.releaseView()
 	encoded := p.encode(ctx, p.Panel.Reference)
 	if encoded.err != nil && (ctx.Err() != nil || run.Overloaded(encoded.err)) {
 		reason := fmt.Sprintf(
@@ -105,12 +105,12 @@ func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 		specialists = p.chooseFamiliar(encoded.vector, specialists)
 	}
 	for _, at := range specialists {
-		p.start(ctx, at)
+		p.askInBackground(ctx, at)
 	}
 }
 
-// chooseFamiliar returns the specialists that are the most familiar with a question, at most Inquiry.Most. For each of
-// the others it sends a finding with StatusSkipped. question is the reference's vector.
+// chooseFamiliar returns the specialists that are the most familiar with a question, at most Inquiry.MostSpecialists.
+// For each of the others it sends a finding with StatusSkipped. question is the reference's vector.
 func (p *Findings) chooseFamiliar(question []float32, specialists []int) []int {
 	observed := make([]fusion.Observed, len(specialists))
 	for i, at := range specialists {
@@ -121,7 +121,7 @@ func (p *Findings) chooseFamiliar(question []float32, specialists []int) []int {
 		}
 	}
 	var asked []int
-	for _, o := range fusion.MostFamiliar(observed, p.Inquiry.Most) {
+	for _, o := range fusion.MostFamiliar(observed, p.Inquiry.MostSpecialists) {
 		asked = append(asked, o.Column)
 	}
 	for _, o := range observed {

@@ -19,7 +19,7 @@ import (
 type Keys struct {
 	List []Key // the rarest, at most fusion.MaxKeys, in the order of the question
 	// Exact is the share, from 0 to 1, of the question's possible BM25 score that comes from words that few passages
-	// have (rare) and that the encoder has only in pieces (inPieces).
+	// have (rare) and that the encoder has only in pieces (pieceShare).
 	Exact float64
 }
 
@@ -63,12 +63,12 @@ func (p *Findings) ReadKeys(ctx context.Context, words, phrases storage.WordInde
 			}
 		}
 		all += mass
-		exact += mass * rare(rarest.DocFrequency) * p.inPieces(chunk)
+		exact += mass * rarityWeight(rarest.DocFrequency) * p.pieceShare(chunk)
 		if content.HasDigit(chunk) || len(terms) <= fewTerms {
 			out.List = append(
 				out.List,
 				Key{
-					Key:   fusion.Key{Text: chunk, Rarity: rarest.Relative, Code: Tells(chunk, rarest)},
+					Key:   fusion.Key{Text: chunk, Rarity: rarest.Relative, Code: IdentifyingPower(chunk, rarest)},
 					terms: termsOf(terms), Nowhere: rarest.DocFrequency == 0,
 				},
 			)
@@ -92,11 +92,11 @@ func (p *Findings) ReadKeys(ctx context.Context, words, phrases storage.WordInde
 	return out, err
 }
 
-// Tells returns how well a word with a digit identifies one passage, from 0 to 1. It is 1 if its digits and letters
-// could form as many different words as it takes to make a term rare that no passage has, and 0 if they carry half as
-// many bits or fewer, or if the word has no digit. Of 1,800 passages, a year identifies one, and the number 42 hardly.
-// term is the word's rarest index term.
-func Tells(word string, term storage.Rarity) float64 {
+// IdentifyingPower returns how well a word with a digit identifies one passage, from 0 to 1. It is 1 if its digits and
+// letters could form as many different words as it takes to make a term rare that no passage has, and 0 if they carry
+// half as many bits or fewer, or if the word has no digit. Of 1,800 passages, a year identifies one, and the number 42
+// hardly. term is the word's rarest index term.
+func IdentifyingPower(word string, term storage.Rarity) float64 {
 	if !content.HasDigit(word) || term.IDF <= 0 {
 		return 0
 	}
@@ -183,20 +183,20 @@ func rarestOf(list []Key, n int) []Key {
 	return out
 }
 
-// rare returns how rare a term is that so many passages have: 1 for one to three passages, falling to 0 at ten. It is 0
-// for a term that no passage has.
-func rare(passages int) float64 {
+// rarityWeight returns how rare a term is that so many passages have: 1 for one to three passages, falling to 0 at ten.
+// It is 0 for a term that no passage has.
+func rarityWeight(passages int) float64 {
 	if passages == 0 {
 		return 0
 	}
 	return min(1, max(0, float64(10-passages)/7))
 }
 
-// inPieces returns how far the general encoder knows a word only in pieces, from 0 to 1: 0 for a word of few pieces, 1
-// for one with six more, or with characters that it cannot read. A few are four pieces with a digit in the word and
+// pieceShare returns how far the general encoder knows a word only in pieces, from 0 to 1: 0 for a word of few pieces,
+// 1 for one with six more, or with characters that it cannot read. A few are four pieces with a digit in the word and
 // twelve without, since a word such as the name of a disease may be long and yet be read. It returns 0 if there is no
 // general encoder.
-func (p *Findings) inPieces(word string) float64 {
+func (p *Findings) pieceShare(word string) float64 {
 	if p.Panel.Generalist == nil {
 		return 0
 	}

@@ -29,7 +29,7 @@ func (x *late) TakesPart(w *Selection, m *fusion.Method) bool {
 // ask implements Source. It encodes the question, one vector for each token, and sets the functions of f that score and
 // highlight passages later, when the other sources have answered.
 func (x *late) ask(ctx context.Context, p *Findings, f *Finding) error {
-	f.Follows, f.Close = true, true
+	f.Follows, f.WantsRandomScores = true, true
 	if x.Model.Encoder.Readable(p.Inquiry.Question) == 0 {
 		f.Score = scoreZero
 		return nil

@@ -116,9 +116,9 @@ func (u *usage) Leave() {
 	}
 }
 
-// Excluded returns why a method does not use the source at an index of Sources, as a sentence for users. It returns ""
-// if the method uses it, or if the source is not an expert.
-func (p *Panel) Excluded(offer fusion.Offer, m *fusion.Method, at int) string {
+// ExclusionReason returns why a method does not use the source at an index of Sources, as a sentence for users. It
+// returns "" if the method uses it, or if the source is not an expert.
+func (p *Panel) ExclusionReason(offer fusion.Offer, m *fusion.Method, at int) string {
 	if at >= len(p.Experts) {
 		return ""
 	}

@@ -63,14 +63,14 @@ func (x *label) Chance() learned.Chance { return x.own }
 
 // Finding is the result of one source for an inquiry.
 type Finding struct {
-	Source Source
-	At     int    // index in Panel.Sources
-	Status string // reply.StatusOK and so on
-	Reason string // why the status is not StatusOK, for users
-	Cause  error  // the same, for the log
-	Took   reply.Took
-	Cut    bool                  // only the beginning of the question was read
-	Lacks  *storage.PartialError // why only a part of the passages was searched or counted; nil: all were
+	Source  Source
+	At      int    // index in Panel.Sources
+	Status  string // reply.StatusOK and so on
+	Reason  string // why the status is not StatusOK, for users
+	Cause   error  // the same, for the log
+	Took    reply.Took
+	Cut     bool                  // only the beginning of the question was read
+	Partial *storage.PartialError // why only a part of the passages was searched or counted; nil: all were
 
 	Hits []rank.Hit
 	// Score writes to out the scores of any passages for the question; nil: the source did not get so far. A source
@@ -87,8 +87,8 @@ type Finding struct {
 	symbols      float64 // the share of symbols in the collection's texts (SymbolShare); 0: not read
 	// Keys are the question's keys; nil: the source does not read them. Only BM25 over words does.
 	Keys *Keys
-	// Close asks for the scores of random passages too, as a scale for the hits' scores.
-	Close bool
+	// WantsRandomScores asks for the scores of random passages too, as a scale for the hits' scores.
+	WantsRandomScores bool
 	// Sure is the expert's confidence in its own hits; nil: not asked for, or the expert cannot say.
 	Sure *certainty
 	// Members scores hits by every member of the expert's ensemble; nil: it has none.
@@ -102,7 +102,7 @@ type Finding struct {
 func (f *Finding) keepPartial(err error) error {
 	var partial *storage.PartialError
 	if errors.As(err, &partial) {
-		f.Lacks = cmp.Or(f.Lacks, partial)
+		f.Partial = cmp.Or(f.Partial, partial)
 		return nil
 	}
 	return err

@@ -41,7 +41,7 @@ func (v vocabulary) look(word string) (s storage.Spelled, err error) {
 }
 
 // Beside implements storage.Vocabulary.
-func (v vocabulary) Beside(_ context.Context, placed []storage.Placed) ([]storage.Neighbours, error) {
+func (v vocabulary) Beside(_ context.Context, placed []storage.WordInContext) ([]storage.Neighbours, error) {
 	out := make([]storage.Neighbours, len(placed))
 	for i, p := range placed {
 		var err error
