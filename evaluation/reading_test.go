@@ -73,7 +73,7 @@ func (m *marked) Readings(_ context.Context, reader, _ string, ids []string) (re
 		read.Passages = append(read.Passages, corpus.Passage{ID: id, Text: p.text})
 		read.Readings = append(
 			read.Readings,
-			learned.Reading{
+			learned.ReadResult{
 				Select: math.Log(p.selection),
 				Spans:  []learned.Span{{Start: 0, End: len(p.text), Score: math.Log(p.words)}},
 			},

@@ -47,7 +47,7 @@ func (e *events) search(engine Engine, request search.Request) (reply.Response, 
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	requestID := front.ExchangeOf(ctx).RequestID
-	response, err := engine.Search(ctx, search.Caller{Watching: search.Watching{
+	response, err := engine.Search(ctx, search.Caller{Watching: search.Watchers{
 		Found: func(r reply.Response) error {
 			r = e.c.api.withoutStages(ctx, r)
 			r.RequestID = requestID

@@ -36,11 +36,11 @@ func (m *marker) KnownWords(string) (words, whole, unknown int) {
 	return cmp.Or(m.words, 4), 0, m.unknown
 }
 
-func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) (out []learned.Reading, err error) {
+func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) (out []learned.ReadResult, err error) {
 	m.read = nil
 	for _, p := range passages {
 		m.read = append(m.read, p.ID)
-		r := learned.Reading{
+		r := learned.ReadResult{
 			Select: float64(strings.Count(p.Text, "red")),
 			Starts: math.Inf(-1),
 			Ends:   math.Inf(-1),

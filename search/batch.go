@@ -40,7 +40,7 @@ func (e *Engine) Batch(ctx context.Context, by Caller, requests []Request, deliv
 			Fields: []fault.FieldError{{Pointer: "/searches", Detail: detail}},
 		}
 	}
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return err
 	}

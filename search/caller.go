@@ -22,17 +22,17 @@ type Caller struct {
 	// both in the goroutine that searches. nil: it is not called.
 	Wait func() (goOn func())
 	// Watching has functions that are called while an answer is made.
-	Watching Watching
+	Watching Watchers
 }
 
-// Watching has functions that are called while an answer is made, in the goroutine that searches. A nil function is not
+// Watchers has functions that are called while an answer is made, in the goroutine that searches. A nil function is not
 // called.
-type Watching struct {
+type Watchers struct {
 	// Found gets the response before a generator writes. An error of it ends the search.
 	Found func(reply.Response) error
 	// Written gets the whole generated text so far, each time it has grown.
 	Written func(text string)
-	// Sentence gets each complete sentence, as learned.Writing.Sentence does.
+	// Sentence gets each complete sentence, as learned.WriteRequest.Sentence does.
 	Sentence func(s reply.WrittenSentence)
 }
 
@@ -45,9 +45,9 @@ func (c Caller) takeRoom(ctx context.Context, bytes int) error {
 	return turn.Elsewhere(ctx, func() error { return c.TakeRoom(ctx, bytes) })
 }
 
-// wait tells the caller that the search waits for a model on another machine. goOn has to be called when the search
-// continues.
-func (c Caller) wait() (goOn func()) {
+// reportWait tells the caller that the search waits for a model on another machine. goOn has to be called when the
+// search continues.
+func (c Caller) reportWait() (goOn func()) {
 	if c.Wait == nil {
 		return func() {}
 	}

@@ -32,7 +32,7 @@ import (
 //  4. An expert that would have been skipped is there with weight 0 if another request asks it.
 func (e *Engine) Compare(ctx context.Context, requests []Request) ([]reply.Response, error) {
 	started := time.Now()
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return nil, err
 	}

@@ -135,8 +135,8 @@ func (c *LineUp) complete(l Limits) error {
 			d.Auto,
 			wording.List(MethodNames()),
 		)
-	case !slices.Contains(missings(), d.Missing):
-		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, wording.List(missings()))
+	case !slices.Contains(missingValues(), d.Missing):
+		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, wording.List(missingValues()))
 	case d.Specialists < 0:
 		return fmt.Errorf("search: defaults.specialists is %d: it has to be 0 or more", d.Specialists)
 	case !(d.Alpha >= 0 && d.Alpha <= fusion.MaxWeight):

@@ -65,7 +65,7 @@ func TestFunctionWordsAreNotMarked(t *testing.T) {
 				s.library.shelf.passages[i].Title, s.library.shelf.passages[i].Text = "", lines[i%len(lines)]
 			}
 			known := new(content.Words)
-			view := &snapshot.Pinned{View: &fewer{s.library.shelf, len(lines) * times}}
+			view := &snapshot.PinnedView{View: &fewer{s.library.shelf, len(lines) * times}}
 			carries := known.Filter(t.Context(), view, "")
 			for want, words := range map[bool]string{false: c.ask, true: c.tell} {
 				for _, word := range strings.Fields(words) {
@@ -111,7 +111,7 @@ func TestNamesAreMarked(t *testing.T) {
 	for i, line := range strings.Split(spoken["en"].passages, "\n") {
 		s.library.shelf.passages[i].Text = line
 	}
-	carries := new(content.Words).Filter(t.Context(), &snapshot.Pinned{View: s.library.shelf}, "")
+	carries := new(content.Words).Filter(t.Context(), &snapshot.PinnedView{View: s.library.shelf}, "")
 	for text, want := range map[string]string{
 		"They saw The Who play before it was dark, and who they were did not matter to them.":       "The Who",
 		"Ask the IT department when it is broken, since they know it, and not us.":                  "IT",

@@ -52,7 +52,7 @@ func (t *topics) put(key [sha256.Size]byte, topic answering.Topic) {
 func (l *lineUp) findTopic(
 	ctx context.Context,
 	q *sources.Inquiry,
-	view *snapshot.Pinned,
+	view *snapshot.PinnedView,
 	messages []string,
 ) answering.Topic {
 	if len(messages) == 0 || ctx.Err() != nil {
@@ -86,7 +86,7 @@ func (l *lineUp) findTopic(
 func (l *lineUp) topicOf(
 	ctx context.Context,
 	q *sources.Inquiry,
-	view *snapshot.Pinned,
+	view *snapshot.PinnedView,
 	before answering.Topic,
 	messages []string,
 ) (answering.Topic, error) {
@@ -115,7 +115,7 @@ func (l *lineUp) askInConversation(
 	ctx context.Context,
 	q sources.Inquiry,
 	about answering.Topic,
-	view *snapshot.Pinned,
+	view *snapshot.PinnedView,
 ) *askResult {
 	ask := func(q sources.Inquiry) *askResult {
 		o := &askResult{about: about}
@@ -159,7 +159,7 @@ func rewriteMessages(ctx context.Context, by Caller, p *plan.Plan, bytes int) ti
 	if len(p.Inquiry.Before) == 0 || p.Writer == nil || p.Writer.Rewriter == nil {
 		return 0
 	}
-	defer by.wait()()
+	defer by.reportWait()()
 	began := time.Now()
 	within := p.Inquiry.WritingTime / question.ShareOfRewriting
 	question, err := question.Rewrite(ctx, p.Writer.Rewriter, p.Inquiry.Before, p.Inquiry.Question, bytes, within)

@@ -12,16 +12,16 @@ import (
 // Experts returns descriptions of the experts of the line-up, in its order, followed by late interaction, with their
 // indexes in the newest generation. It returns nil if the engine is closed.
 func (e *Engine) Experts() []learned.ExpertInfo {
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return nil
 	}
 	defer l.panel.Users.Leave()
-	return l.described()
+	return l.describeExperts()
 }
 
-// described returns what Experts does, for a line-up in use.
-func (l *lineUp) described() []learned.ExpertInfo {
+// describeExperts returns what Experts does, for a line-up in use.
+func (l *lineUp) describeExperts() []learned.ExpertInfo {
 	view := l.pin()
 	defer view.Release()
 	infos := make([]learned.ExpertInfo, 0, len(l.panel.Experts)+1)
@@ -37,12 +37,12 @@ func (l *lineUp) described() []learned.ExpertInfo {
 // Expert returns the description of the expert with a name. It returns a *fault.Error of kind NotFound if there is
 // none, and of kind Unavailable if the engine is closed.
 func (e *Engine) Expert(name string) (learned.ExpertInfo, error) {
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return learned.ExpertInfo{}, err
 	}
 	defer l.panel.Users.Leave()
-	for _, info := range l.described() {
+	for _, info := range l.describeExperts() {
 		if info.Name == name {
 			return info, nil
 		}
@@ -95,7 +95,7 @@ func (e *Engine) Defaults() Defaults { return e.current.Load().defaults }
 // Generation returns the number of the newest generation of the corpus and how many passages that has. Both are 0 if
 // the engine is closed.
 func (e *Engine) Generation() (number uint64, passages int) {
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return 0, 0
 	}

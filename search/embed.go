@@ -15,7 +15,7 @@ import (
 // numbers of tokens. Errors are of kind Invalid, also for a sparse or late expert, else as ModelError returns them: not
 // a *fault.Error if the caller is gone. It has Limits.Timeout and waits for memory (Caller.TakeRoom).
 func (e *Engine) Embed(ctx context.Context, by Caller, r lookup.EmbedRequest) (lookup.EmbedResponse, error) {
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return lookup.EmbedResponse{}, err
 	}

@@ -78,7 +78,7 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 // The same request to the same generation gets the same response apart from times, as long as the same sources answer.
 func (e *Engine) Search(ctx context.Context, by Caller, r Request) (reply.Response, error) {
 	started := time.Now()
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return reply.Response{}, err
 	}
@@ -100,7 +100,7 @@ func (e *Engine) answerNoted(
 	response, err := l.answer(ctx, by, r, started, ahead)
 	if err == nil {
 		response.Notes = append(response.Notes, e.absentFields(ctx, &r, &response)...)
-		response.Notes = append(response.Notes, r.shortened(l.limits.QuestionBytes)...)
+		response.Notes = append(response.Notes, r.shortenedNote(l.limits.QuestionBytes)...)
 	}
 	return response, err
 }
@@ -173,10 +173,12 @@ func (l *lineUp) ask(
 	return o, whole, release, nil
 }
 
-// askWithFocus returns the outcome of asking the sources, all within asking. First it replaces q.Question and q.Before
+// askWithFocus returns the result of asking the sources, all within asking. First it replaces q.Question and q.Before
 // by the parts that ask something, and finds the topic of q.Before. It fails only if an exact search would compare too
-// many passages; failures of sources are in the outcome.
-func (l *lineUp) askWithFocus(asking context.Context, q *sources.Inquiry, view *snapshot.Pinned) (*askResult, error) {
+// many passages; failures of sources are in the result.
+func (l *lineUp) askWithFocus(
+	asking context.Context, q *sources.Inquiry, view *snapshot.PinnedView,
+) (*askResult, error) {
 	if q.Exact {
 		if err := l.allowExact(q.Wanted, view); err != nil {
 			return nil, err
@@ -266,7 +268,7 @@ func (l *lineUp) finish(
 	defer cancel()
 	p := presenting.NewPage(
 		a,
-		presenting.Asked{Part: o.part, Corrections: o.corrections, Doubt: o.doubt, Synonyms: o.synonyms},
+		presenting.QuestionChanges{Part: o.part, Corrections: o.corrections, Doubt: o.doubt, Synonyms: o.synonyms},
 		by.takeRoom,
 	)
 	compute := l.panel.Run.Compute
@@ -288,7 +290,7 @@ func (l *lineUp) finish(
 	if err == nil && (a.Plan.Writer != nil || by.Watching.Found != nil) {
 		p.Response.TookMS = run.Milliseconds(time.Since(started)) // so far
 		ctx = whole
-		err = a.Step(ctx, run.StageGenerate, func(ctx context.Context) error { return write(ctx, a, p, by) })
+		err = a.Step(ctx, run.StageGenerate, func(ctx context.Context) error { return writeAnswer(ctx, a, p, by) })
 	}
 	if err != nil {
 		return reply.Response{}, explainFailure(ctx, o.found.Inquiry.Timeout, err)
@@ -298,10 +300,10 @@ func (l *lineUp) finish(
 	return p.Response, nil
 }
 
-// write lets the plan's generator write an answer from the passages, and adds it with its notes to the response. First
-// it calls the caller's Watching.Found, if set, with the response so far; then Written and Sentence while the model
-// writes. It returns Found's error, or that of a passage that cannot be read.
-func write(ctx context.Context, a *answering.Answer, p *presenting.Page, by Caller) error {
+// writeAnswer lets the plan's generator write an answer from the passages, and adds it with its notes to the response.
+// First it calls the caller's Watchers.Found, if set, with the response so far; then Written and Sentence while the
+// model writes. It returns Found's error, or that of a passage that cannot be read.
+func writeAnswer(ctx context.Context, a *answering.Answer, p *presenting.Page, by Caller) error {
 	watching := by.Watching
 	if watching.Found != nil {
 		if err := watching.Found(p.Response); err != nil {
@@ -309,7 +311,7 @@ func write(ctx context.Context, a *answering.Answer, p *presenting.Page, by Call
 		}
 	}
 	follow := answering.GenerationEvents{
-		Written: watching.Written, Sentence: watching.Sentence, Idle: by.wait,
+		Written: watching.Written, Sentence: watching.Sentence, Idle: by.reportWait,
 	}
 	if follow.Written == nil {
 		follow.Written = func(string) {}
@@ -328,9 +330,11 @@ func write(ctx context.Context, a *answering.Answer, p *presenting.Page, by Call
 }
 
 // pin returns a view of the newest generation, with the current line-up's types of fields. Call Release at the end.
-func (e *Engine) pin() *snapshot.Pinned {
+func (e *Engine) pin() *snapshot.PinnedView {
 	return snapshot.Pin(e.corpus.Acquire(), e.current.Load().defaults.Fields)
 }
 
 // pin returns a view of the newest generation, with the line-up's types of fields. Call Release at the end.
-func (l *lineUp) pin() *snapshot.Pinned { return snapshot.Pin(l.corpus.Acquire(), l.defaults.Fields) }
+func (l *lineUp) pin() *snapshot.PinnedView {
+	return snapshot.Pin(l.corpus.Acquire(), l.defaults.Fields)
+}

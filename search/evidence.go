@@ -68,7 +68,7 @@ func (e *Engine) gather(
 	depth int,
 	choose func([]rank.Hit) ([]rank.Ordinal, error),
 ) (Evidence, error) {
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return Evidence{}, err
 	}
@@ -83,7 +83,7 @@ func (e *Engine) gather(
 	q.Candidates = max(p.Inquiry.Candidates, depth)
 	q.Wanted = slices.Clone(p.Experts)
 	for at := len(l.panel.Experts); at < len(l.panel.Sources); at++ {
-		if l.panel.Sources[at].Kind() != reply.KindLexical || r.words() {
+		if l.panel.Sources[at].Kind() != reply.KindLexical || r.wantsWords() {
 			q.Wanted = append(q.Wanted, at)
 		}
 	}

@@ -95,7 +95,7 @@ func TestFilters(t *testing.T) {
 			methods = append(methods, fusion.MethodMUF, fusion.MethodMUFSparse, fusion.MethodHybrid)
 		}
 		for _, f := range someFilters() {
-			for _, missing := range missings() {
+			for _, missing := range missingValues() {
 				for _, exact := range []bool{false, true} {
 					r := Request{
 						Question: askedOften,

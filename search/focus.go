@@ -13,7 +13,7 @@ import (
 func (l *lineUp) estimateConfidence(
 	ctx context.Context,
 	q *sources.Inquiry,
-	view *snapshot.Pinned,
+	view *snapshot.PinnedView,
 	text string,
 ) (sure float64, known bool) {
 	if l.defaults.Chances == nil {

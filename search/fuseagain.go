@@ -84,8 +84,8 @@ type FuseResponse struct {
 func Fuse(r FuseRequest) (FuseResponse, error) {
 	var wrong fault.Problems
 	e := fuseTableOf(&r, &wrong)
-	m := e.method(&r, &wrong)
-	missing := fault.OneOf(&wrong, "/missing", r.Missing, "", missings())
+	m := e.chooseMethod(&r, &wrong)
+	missing := fault.OneOf(&wrong, "/missing", r.Missing, "", missingValues())
 	normalisation := fault.OneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
 	if err := wrong.Err(); err != nil {
 		return FuseResponse{}, err
@@ -110,9 +110,9 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 	return e.response(&r, m, &ranking), nil
 }
 
-// method returns the fusion method of a request. It keeps in e.observed only the sources that the method uses, and sets
-// e.weights. It returns nil for an unknown method, and adds a problem to wrong for whatever the method lacks.
-func (e *fuseTable) method(r *FuseRequest, wrong *fault.Problems) *fusion.Method {
+// chooseMethod returns the fusion method of a request. It keeps in e.observed only the sources that the method uses,
+// and sets e.weights. It returns nil for an unknown method, and adds a problem to wrong for whatever the method lacks.
+func (e *fuseTable) chooseMethod(r *FuseRequest, wrong *fault.Problems) *fusion.Method {
 	m, ok := fusion.MethodNamed(r.Fusion)
 	if !ok {
 		wrong.Add(

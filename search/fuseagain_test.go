@@ -184,7 +184,9 @@ func TestFuseByHand(t *testing.T) {
 				{Source: "late", Score: score(.25), Origin: "scored"},
 			},
 		},
-		{ID: "c", Contributions: []SourceScore{{Source: "wiki", Score: score(.25)}, {Source: "bm25", Score: score(3), Rank: &two}}},
+		{ID: "c", Contributions: []SourceScore{
+			{Source: "wiki", Score: score(.25)}, {Source: "bm25", Score: score(3), Rank: &two},
+		}},
 	}
 	for _, c := range []struct {
 		request FuseRequest

@@ -30,7 +30,7 @@ func ofNoSource(origin string) bool {
 		origin == reply.OriginBoost
 }
 
-// fuseTableOf returns the evidence of a request's candidates. It adds a problem to wrong for each candidate or
+// fuseTableOf returns the table of a request's candidates. It adds a problem to wrong for each candidate or
 // contribution that is invalid.
 func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 	e := &fuseTable{}

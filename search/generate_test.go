@@ -21,7 +21,7 @@ type writer struct {
 	shares []float64
 }
 
-func (w writer) Generate(ctx context.Context, asked learned.Writing) (learned.Generation, error) {
+func (w writer) Generate(ctx context.Context, asked learned.WriteRequest) (learned.Generation, error) {
 	question, passages := asked.Question, asked.Passages
 	if w.waits {
 		<-ctx.Done()
@@ -50,7 +50,7 @@ func TestGenerate(t *testing.T) {
 		s.config.Readers = []learned.LoadedReader{{Generator: w, Name: "writer"}}
 		e := s.engine(t)
 		var reported []string
-		caller := Caller{Watching: Watching{
+		caller := Caller{Watching: Watchers{
 			Found:   func(r reply.Response) error { reported = append(reported, "found "+r.Results[0].ID); return nil },
 			Written: func(text string) { reported = append(reported, text) },
 		}}
@@ -105,7 +105,7 @@ type unhurried struct {
 	takes time.Duration
 }
 
-func (c unhurried) Generate(ctx context.Context, w learned.Writing) (learned.Generation, error) {
+func (c unhurried) Generate(ctx context.Context, w learned.WriteRequest) (learned.Generation, error) {
 	*c.asked++
 	select {
 	case <-time.After(c.takes):

@@ -126,7 +126,7 @@ func TestCommonWordsAreNotMarked(t *testing.T) {
 		for i := range shelf.passages {
 			shelf.passages[i].Text = fmt.Sprintf("qwe moon%d zxc", i)
 		}
-		view := &snapshot.Pinned{View: &fewer{shelf, passages}}
+		view := &snapshot.PinnedView{View: &fewer{shelf, passages}}
 		p := corpus.Passage{Text: word}
 		return known.Filter(t.Context(), view, "")(&p, "text", 0, len(word))
 	}

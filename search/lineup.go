@@ -164,9 +164,9 @@ func errClosed() *fault.Error {
 	return &fault.Error{Kind: fault.Unavailable, Code: "shutting_down", Detail: "the server is shutting down"}
 }
 
-// begin returns the current line-up and makes the request its user. The caller has to call panel.Users.Leave on it. It
-// fails if the engine is closed.
-func (e *Engine) begin() (*lineUp, error) {
+// useLineUp returns the current line-up and makes the request its user. The caller has to call panel.Users.Leave on it.
+// It fails if the engine is closed.
+func (e *Engine) useLineUp() (*lineUp, error) {
 	for !e.closed.Load() {
 		if l := e.current.Load(); l.panel.Users.Enter() {
 			return l, nil

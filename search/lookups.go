@@ -9,10 +9,10 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// reader returns a reader of the newest generation for a caller. Call done at the end of the request. It fails if the
-// engine is closed.
-func (e *Engine) reader(by Caller) (r lookup.Reader, done func(), err error) {
-	l, err := e.begin()
+// newReader returns a reader of the newest generation for a caller. Call done at the end of the request. It fails if
+// the engine is closed.
+func (e *Engine) newReader(by Caller) (r lookup.Reader, done func(), err error) {
+	l, err := e.useLineUp()
 	if err != nil {
 		return lookup.Reader{}, nil, err
 	}
@@ -28,7 +28,7 @@ func (e *Engine) reader(by Caller) (r lookup.Reader, done func(), err error) {
 // *fault.Error of kind NotFound if the passage does not exist or the caller may not see it, and of kind Unavailable if
 // it cannot be read or the engine is closed.
 func (e *Engine) Passage(ctx context.Context, by Caller, id string) (corpus.Passage, string, error) {
-	r, done, err := e.reader(by)
+	r, done, err := e.newReader(by)
 	if err != nil {
 		return corpus.Passage{}, "", err
 	}
@@ -45,7 +45,7 @@ func (e *Engine) List(
 	after string,
 	limit int,
 ) (passages []corpus.Passage, next string, err error) {
-	r, done, err := e.reader(by)
+	r, done, err := e.newReader(by)
 	if err != nil {
 		return nil, "", err
 	}
@@ -56,7 +56,7 @@ func (e *Engine) List(
 // Sample returns at most n random passages, without those that the caller may not see. It waits for memory
 // (Caller.TakeRoom).
 func (e *Engine) Sample(ctx context.Context, by Caller, n int) ([]corpus.Passage, error) {
-	r, done, err := e.reader(by)
+	r, done, err := e.newReader(by)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (e *Engine) Documents(
 	by Caller,
 	q lookup.DocumentsRequest,
 ) (found []corpus.Document, next string, err error) {
-	r, done, err := e.reader(by)
+	r, done, err := e.newReader(by)
 	if err != nil {
 		return nil, "", err
 	}
@@ -90,7 +90,7 @@ func (e *Engine) DocumentText(
 	id string,
 	from, most int,
 ) (lookup.DocumentText, error) {
-	r, done, err := e.reader(by)
+	r, done, err := e.newReader(by)
 	if err != nil {
 		return lookup.DocumentText{}, err
 	}
@@ -101,7 +101,7 @@ func (e *Engine) DocumentText(
 // Count returns how many passages match a filter and may be seen by the caller. It returns a *fault.Error of kind
 // Invalid if the filter is invalid or does not fit the collection's fields, and of kind Unavailable if counting fails.
 func (e *Engine) Count(ctx context.Context, f storage.Filter) (int, error) {
-	r, done, err := e.reader(Caller{})
+	r, done, err := e.newReader(Caller{})
 	if err != nil {
 		return 0, err
 	}
@@ -113,7 +113,7 @@ func (e *Engine) Count(ctx context.Context, f storage.Filter) (int, error) {
 // ten) and the number of passages with such values. Fields without any are left out. It fails if the store cannot
 // count.
 func (e *Engine) Misfits(ctx context.Context) ([]lookup.Misfits, error) {
-	r, done, err := e.reader(Caller{})
+	r, done, err := e.newReader(Caller{})
 	if err != nil {
 		return nil, err
 	}

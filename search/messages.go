@@ -52,9 +52,9 @@ func (r *Request) lastMessage() string {
 	return ""
 }
 
-// shortened returns a note for users if the last message has more bytes than limit, so that only a part of it was
+// shortenedNote returns a note for users if the last message has more bytes than limit, so that only a part of it was
 // asked; nil if not.
-func (r *Request) shortened(limit int) []string {
+func (r *Request) shortenedNote(limit int) []string {
 	n := len(r.lastMessage())
 	if n <= limit {
 		return nil
@@ -64,10 +64,10 @@ func (r *Request) shortened(limit int) []string {
 	)}
 }
 
-// asked returns the question of a request, and the earlier messages of its user, oldest first (cutBefore). Of messages,
-// the question is the last one of the user. A message with more bytes than limit is shortened to the sentences that
-// look most like a question. Problems are added to wrong.
-func (r *Request) asked(wrong *fault.Problems, limit int) (asked string, before []string) {
+// questionAndEarlier returns the question of a request, and the earlier messages of its user, oldest first (cutBefore).
+// Of messages, the question is the last one of the user. A message with more bytes than limit is shortened to the
+// sentences that look most like a question. Problems are added to wrong.
+func (r *Request) questionAndEarlier(wrong *fault.Problems, limit int) (asked string, before []string) {
 	if len(r.Messages) == 0 {
 		wrong.Text("/question", "question", "empty_question", r.Question, limit)
 		return r.Question, nil

@@ -9,9 +9,9 @@ import (
 	"example.org/conclave/search/internal/plan"
 )
 
-// offer returns what the plan's experts and the line-up's calibration offer to a method. words says whether BM25 takes
-// part.
-func (l *lineUp) offer(p *plan.Plan, words bool) fusion.Offer {
+// methodOffer returns what the plan's experts and the line-up's calibration offer to a method. words says whether BM25
+// takes part.
+func (l *lineUp) methodOffer(p *plan.Plan, words bool) fusion.Offer {
 	d := &l.defaults
 	other := func(at int) bool { return !l.panel.Experts[at].Granular }
 	o := fusion.Offer{

@@ -18,10 +18,12 @@ func MethodNames() []string { return append([]string{MethodAuto}, fusion.MethodN
 
 // MethodsWith returns the names of the fusion methods that take an option of a request: "missing", "weights",
 // "normalisation" or "sharpness".
-func MethodsWith(option string) []string { return fusion.MethodNames(taking(fusion.Option(option))) }
+func MethodsWith(option string) []string {
+	return fusion.MethodNames(takesOption(fusion.Option(option)))
+}
 
-// taking returns a function that reports whether a method takes an option.
-func taking(option fusion.Option) func(fusion.Method) bool {
+// takesOption returns a function that reports whether a method takes an option.
+func takesOption(option fusion.Option) func(fusion.Method) bool {
 	return func(m fusion.Method) bool { return m.Takes(option) }
 }
 
@@ -54,7 +56,7 @@ func (l *lineUp) checkOptions(r *Request, methods []plan.Method, wrong *fault.Pr
 			asked,
 			verb,
 			what,
-			wording.List(fusion.MethodNames(taking(option))),
+			wording.List(fusion.MethodNames(takesOption(option))),
 		)
 	}
 	if len(r.Weights) > 0 {
@@ -86,5 +88,5 @@ func (l *lineUp) canAnswer(name string) error {
 	return err
 }
 
-// missings returns the values that Request.Missing may have.
-func missings() []fusion.Missing { return []fusion.Missing{fusion.Exact, fusion.Min} }
+// missingValues returns the values that Request.Missing may have.
+func missingValues() []fusion.Missing { return []fusion.Missing{fusion.Exact, fusion.Min} }

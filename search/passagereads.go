@@ -17,7 +17,7 @@ type PassageReads interface {
 // example because of its script. Of experts that read equally many tokens it asks one. Both are false if the engine is
 // closed.
 func (e *Engine) Reads(p corpus.Passage) (cut, unread bool) {
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return false, false
 	}

@@ -28,10 +28,10 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 		wrong.Add("unknown_value", "/collections", "several collections are searched by one request of its own, "+
 			"not as a part of a batch, nor below the name of one")
 	}
-	p.Inquiry.Filter = r.restricted()
+	p.Inquiry.Filter = r.fullFilter()
 	p.Inquiry.Exact = r.Exact
 	p.Inquiry.Collapse = r.Collapse == nil || *r.Collapse
-	p.Inquiry.Question, p.Inquiry.Before = r.asked(&wrong, most.QuestionBytes)
+	p.Inquiry.Question, p.Inquiry.Before = r.questionAndEarlier(&wrong, most.QuestionBytes)
 	p.Inquiry.Correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
 	p.K = wrong.Count("/k", r.K, d.K, most.K)
 	p.Offset = r.Offset
@@ -53,7 +53,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 		int(most.Timeout/time.Millisecond),
 	)
 	p.Inquiry.Timeout = time.Duration(milliseconds) * time.Millisecond
-	p.Missing = fault.OneOf(&wrong, "/missing", r.Missing, d.Missing, missings())
+	p.Missing = fault.OneOf(&wrong, "/missing", r.Missing, d.Missing, missingValues())
 	p.Normalise = fault.OneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
 	p.Sharpness = r.Sharpness
 	if !(p.Sharpness >= 0 && p.Sharpness <= fusion.MaxSharpness) {
@@ -87,10 +87,10 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	}
 	p.Inquiry.MostSpecialists, p.Inquiry.ChosenOnly = l.planSpecialists(r, p, &wrong)
 
-	if len(p.Experts) == 0 && !r.words() && len(wrong) == 0 {
+	if len(p.Experts) == 0 && !r.wantsWords() && len(wrong) == 0 {
 		wrong.Add("no_sources", "/experts", `there is nothing to search: "experts" is empty and "bm25" is false`)
 	}
-	p.Offer = l.offer(p, r.words())
+	p.Offer = l.methodOffer(p, r.wantsWords())
 	for i, m := range p.Methods {
 		l.checkNeeds(m, i, p, &wrong)
 		p.Inquiry.Confidence = p.Inquiry.Confidence || m.ReadsConfidence(len(p.Experts))
@@ -112,7 +112,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 func (l *lineUp) planSources(r *Request, p *plan.Plan) {
 	p.Inquiry.Wanted = slices.Clone(p.Experts)
 	w := sources.Selection{
-		Words:   r.words(),
+		Words:   r.wantsWords(),
 		Late:    r.Late == nil || *r.Late,
 		Experts: r.Experts == nil || len(*r.Experts) > 0,
 		Gate:    l.defaults.Gate,

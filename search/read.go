@@ -13,7 +13,7 @@ import (
 // name; "": the first. It is for calibration. It fails if the reader is unknown or a generator, if a passage does not
 // exist, or if the reader fails.
 func (e *Engine) Readings(ctx context.Context, reader, question string, ids []string) (out extract.Read, err error) {
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return out, err
 	}

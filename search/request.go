@@ -80,8 +80,8 @@ type Request struct {
 	Without []string `json:"-"`
 }
 
-// restricted returns the request's filter together with Must and MustNot.
-func (r *Request) restricted() storage.Filter {
+// fullFilter returns the request's filter together with Must and MustNot.
+func (r *Request) fullFilter() storage.Filter {
 	f := r.Filter
 	f.Must, f.MustNot = unquoted(r.Must), unquoted(r.MustNot)
 	return f
@@ -96,8 +96,8 @@ func unquoted(list []string) []string {
 	return out
 }
 
-// words reports whether BM25 may take part.
-func (r *Request) words() bool { return r.BM25 == nil || *r.BM25 }
+// wantsWords reports whether BM25 may take part.
+func (r *Request) wantsWords() bool { return r.BM25 == nil || *r.BM25 }
 
 // Methods is one fusion method or a list of them. In JSON it is a string or an array of strings. Listed is true for an
 // array, even of one: the response then has a ranking for each method.

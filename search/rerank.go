@@ -17,7 +17,7 @@ import (
 // waits for memory (Caller.TakeRoom). It returns a *fault.Error of kind Invalid for an invalid request, or if there is
 // neither; if the model fails, the error of lookup.ModelError.
 func (e *Engine) Rerank(ctx context.Context, by Caller, r lookup.RerankRequest) (out lookup.RerankResponse, err error) {
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return out, err
 	}

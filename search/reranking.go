@@ -23,7 +23,7 @@ func (e *Engine) Judgements(
 	reranker, question string,
 	ids []string,
 ) (scores []float64, err error) {
-	l, err := e.begin()
+	l, err := e.useLineUp()
 	if err != nil {
 		return nil, err
 	}

@@ -180,7 +180,9 @@ type overhearing struct {
 	asked []string
 }
 
-func (o *overhearing) Read(ctx context.Context, question string, passages []corpus.Passage) ([]learned.Reading, error) {
+func (o *overhearing) Read(
+	ctx context.Context, question string, passages []corpus.Passage,
+) ([]learned.ReadResult, error) {
 	o.asked = append(o.asked, question)
 	return o.marker.Read(ctx, question, passages)
 }

@@ -74,7 +74,7 @@ type Backend interface {
 	Close() error
 }
 
-// Joined is several collections as one corpus. Its views are storage.Collected.
+// Joined is several collections as one corpus. Its views are storage.MultiCollection.
 type Joined interface {
 	storage.Corpus
 	// Experts returns the names of the experts that all of them have.

@@ -89,7 +89,7 @@ func (a *chatAnswer) answer(
 	case said != nil:
 		return *said, nil
 	}
-	r, err = e.Search(ctx, search.Caller{Watching: search.Watching{
+	r, err = e.Search(ctx, search.Caller{Watching: search.Watchers{
 		Found: func(r reply.Response) error {
 			a.allowLinks(r.Results)
 			if r.Verdict == reply.VerdictDoubtful {

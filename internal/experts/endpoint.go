@@ -65,7 +65,7 @@ func keyOf(g configs.Generator) (string, error) {
 func (e *endpoint) Close() error { return nil }
 
 // Generate implements learned.Generator.
-func (e *endpoint) Generate(ctx context.Context, w learned.Writing) (learned.Generation, error) {
+func (e *endpoint) Generate(ctx context.Context, w learned.WriteRequest) (learned.Generation, error) {
 	asking := generators.Asking{Question: w.Question, Before: w.Before, MaxTokens: w.MaxTokens, Form: w.Form}
 	for i := range w.Passages {
 		p := &w.Passages[i]

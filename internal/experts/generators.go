@@ -35,7 +35,7 @@ func (x *Set) openGenerator(name string, opening encoder.Opening) (opened, error
 }
 
 // Generate implements learned.Generator.
-func (g *generator) Generate(ctx context.Context, w learned.Writing) (learned.Generation, error) {
+func (g *generator) Generate(ctx context.Context, w learned.WriteRequest) (learned.Generation, error) {
 	a := encoder.Asking{
 		Question: w.Question, Passages: texts(w.Passages), MaxTokens: w.MaxTokens, Memory: g.memory, Each: w.Each,
 	}

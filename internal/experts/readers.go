@@ -94,11 +94,11 @@ func (x *Set) openReader(name string) (opened, error) {
 }
 
 // Read implements learned.Reader.
-func (r *reader) Read(ctx context.Context, question string, passages []corpus.Passage) ([]learned.Reading, error) {
+func (r *reader) Read(ctx context.Context, question string, passages []corpus.Passage) ([]learned.ReadResult, error) {
 	said, err := r.Reader.Read(ctx, question, texts(passages))
-	out := make([]learned.Reading, len(said))
+	out := make([]learned.ReadResult, len(said))
 	for i, s := range said {
-		out[i] = learned.Reading{
+		out[i] = learned.ReadResult{
 			Select: s.Select,
 			Starts: s.Starts,
 			Ends:   s.Ends,

@@ -40,7 +40,7 @@ type candidate struct {
 
 // spansOf returns all spans that a reader marked in all passages, with their probabilities. Spans of only punctuation
 // are left out. readings[i] is of passages[i].
-func spansOf(passages []corpus.Passage, readings []learned.Reading) []candidate {
+func spansOf(passages []corpus.Passage, readings []learned.ReadResult) []candidate {
 	largest := math.Inf(-1)
 	sum := 0.0
 	for _, r := range readings {
@@ -76,7 +76,7 @@ func spansOf(passages []corpus.Passage, readings []learned.Reading) []candidate 
 // chooseAnswers returns at most mostAnswers candidates with different words, the most probable first. With
 // ask.CombineBest they are from different passages and ordered by their own probability; with ask.CombineSum they are
 // ordered by the sum of that of equal words, and each has the place of the likeliest of these.
-func chooseAnswers(passages []corpus.Passage, readings []learned.Reading, combine string) []candidate {
+func chooseAnswers(passages []corpus.Passage, readings []learned.ReadResult, combine string) []candidate {
 	all := spansOf(passages, readings)
 	score := func(c candidate) float64 { return c.joint }
 	if combine == ask.CombineSum {
@@ -137,7 +137,7 @@ func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 // have none.
 func Extracts(
 	passages []corpus.Passage,
-	readings []learned.Reading,
+	readings []learned.ReadResult,
 	combine string,
 	confidence *float64,
 	chance learned.Chance,

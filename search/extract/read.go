@@ -15,7 +15,7 @@ import (
 // Read has the readings of some passages for a question. Answers and calibration use it.
 type Read struct {
 	Passages []corpus.Passage
-	Readings []learned.Reading // Readings[i] is of Passages[i]
+	Readings []learned.ReadResult // Readings[i] is of Passages[i]
 	// Ranking is learned.LoadedReader's.
 	Ranking float64
 }

@@ -16,7 +16,7 @@ func AnswerSignals() []string {
 
 // signalsOf returns the signals of found[at], in the order of AnswerSignals. confidence is the ranking's; nil counts as
 // one half.
-func signalsOf(found []candidate, at int, readings []learned.Reading, confidence *float64) []float64 {
+func signalsOf(found []candidate, at int, readings []learned.ReadResult, confidence *float64) []float64 {
 	log := func(p float64) float64 { return max(math.Log(p), leastLog) }
 	c := found[at]
 	next := 0.0
@@ -43,7 +43,7 @@ func ReadSignals() []string {
 
 // readSignals returns the signals in the order of ReadSignals. readings are in the order of the ranking and not empty.
 // confidence is the ranking's without the reader.
-func readSignals(readings []learned.Reading, confidence float64) []float64 {
+func readSignals(readings []learned.ReadResult, confidence float64) []float64 {
 	first := readings[0]
 	others := math.Inf(-1)
 	for _, r := range readings[1:] {

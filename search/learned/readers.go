@@ -9,14 +9,14 @@ import (
 
 // Reader marks the words of passages that answer a question.
 type Reader interface {
-	// Read returns a Reading for each passage, in their order.
-	Read(ctx context.Context, question string, passages []corpus.Passage) ([]Reading, error)
+	// Read returns a ReadResult for each passage, in their order.
+	Read(ctx context.Context, question string, passages []corpus.Passage) ([]ReadResult, error)
 	// KnownWords is that of a QuestionEncoder.
 	KnownWords(text string) (words, whole, unknown int)
 }
 
-// Reading is the output of a reader for one passage.
-type Reading struct {
+// ReadResult is the output of a reader for one passage.
+type ReadResult struct {
 	Select float64 // the logit that the passage answers
 	Spans  []Span  // the marked words, the best first
 	// Starts and Ends are the logarithms of the sums of exp(logit) over all positions at which an answer may start or
@@ -88,7 +88,7 @@ type LoadedReranker struct {
 	Reranker
 	Name string // unique among rerankers
 	Info RerankerInfo
-	// Reads says that the reranker is the reader of the same name, which scores passages by Reading.Select. Its scores
+	// Reads says that the reranker is the reader of the same name, which scores passages by ReadResult.Select. Its scores
 	// must not be added twice.
 	Reads bool
 	// Weight is the fitted weight of its scores next to the gate's; 0: the ranking is better without it; nil: not
@@ -113,11 +113,11 @@ type RerankerInfo struct {
 type Generator interface {
 	// Generate returns a text of at most w.MaxTokens tokens. An error may have a method Advice() string, which returns
 	// what users can do about it.
-	Generate(ctx context.Context, w Writing) (Generation, error)
+	Generate(ctx context.Context, w WriteRequest) (Generation, error)
 }
 
-// Writing is a request to a generator.
-type Writing struct {
+// WriteRequest is a request to a generator.
+type WriteRequest struct {
 	Question string
 	// Before are the earlier messages of the conversation, to which Question may refer, oldest first.
 	Before    []string

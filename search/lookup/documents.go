@@ -36,7 +36,7 @@ func (r Reader) Documents(
 ) (found []corpus.Document, next string, err error) {
 	view := r.View
 	err = run.Guard(func() (err error) {
-		found, next, err = r.documents(ctx, view, q)
+		found, next, err = r.listDocuments(ctx, view, q)
 		return err
 	})
 	if err != nil {
@@ -50,10 +50,10 @@ func (r Reader) Documents(
 	return found, next, nil
 }
 
-// documents is Documents without the guard against panics, and with the errors of the store.
-func (r Reader) documents(
+// listDocuments is Documents without the guard against panics, and with the errors of the store.
+func (r Reader) listDocuments(
 	ctx context.Context,
-	view *snapshot.Pinned,
+	view *snapshot.PinnedView,
 	q DocumentsRequest,
 ) (found []corpus.Document, next string, err error) {
 	from := view.Passages()

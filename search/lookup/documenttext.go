@@ -62,7 +62,7 @@ func (r Reader) DocumentText(ctx context.Context, id string, from, most int) (ou
 		}
 	}
 	out.Document = *reply.PlaceOf(&passages[0]).Document
-	out.Text = joined(passages, from)
+	out.Text = joinTexts(passages, from)
 	return out, nil
 }
 
@@ -120,10 +120,10 @@ search:
 	return read, next, nil
 }
 
-// joined returns passages that follow each other in a document as one text, with what stands between and after them,
+// joinTexts returns passages that follow each other in a document as one text, with what stands between and after them,
 // such as headings. number is the first one's: if it is not 1, that passage keeps what was put before its text for
 // context.
-func joined(passages []corpus.Passage, number int) string {
+func joinTexts(passages []corpus.Passage, number int) string {
 	var text strings.Builder
 	for i := range passages {
 		switch p := &passages[i]; {

@@ -28,7 +28,7 @@ func (r Reader) List(
 	view := r.View
 	taken := 0
 	for more := true; more && len(passages) == 0; more = more && identity.IsRestricted(ctx) {
-		passages, more, err = r.listed(ctx, view, after, limit, &taken)
+		passages, more, err = r.listStep(ctx, view, after, limit, &taken)
 		if err == nil {
 			err = turn.Yield(ctx)
 		}
@@ -52,11 +52,11 @@ func (r Reader) List(
 	return passages, next, nil
 }
 
-// listed reads the passages of one step of List, visible or not. more says whether others follow. It waits for the
+// listStep reads the passages of one step of List, visible or not. more says whether others follow. It waits for the
 // memory that they take beyond *taken, and sets *taken.
-func (r Reader) listed(
+func (r Reader) listStep(
 	ctx context.Context,
-	view *snapshot.Pinned,
+	view *snapshot.PinnedView,
 	after string,
 	limit int,
 	taken *int,
@@ -72,7 +72,7 @@ func (r Reader) listed(
 	var ordinals []rank.Ordinal
 	var room int
 	err = run.Guard(func() (err error) {
-		ordinals, more, room, err = r.list(ctx, view.Passages(), after, limit)
+		ordinals, more, room, err = r.listOrdinals(ctx, view.Passages(), after, limit)
 		return err
 	})
 	if err != nil {
@@ -94,9 +94,9 @@ func (r Reader) listed(
 	return passages, more, nil
 }
 
-// list returns the ordinals of the passages after the id after: at most limit, and fewer if they have more than
+// listOrdinals returns the ordinals of the passages after the id after: at most limit, and fewer if they have more than
 // r.AnswerBytes together. more says whether others follow; room is the memory that the passages take.
-func (r Reader) list(
+func (r Reader) listOrdinals(
 	ctx context.Context,
 	from storage.Passages,
 	after string,

@@ -20,7 +20,7 @@ import (
 // Reader reads passages and documents of one generation of a collection. All its methods respect what the caller in the
 // context may see.
 type Reader struct {
-	View        *snapshot.Pinned
+	View        *snapshot.PinnedView
 	AnswerBytes int // the greatest size of an answer
 	// TakeRoom waits until there is memory for so many bytes of texts and takes it; its error ends the request. nil:
 	// there is always enough.

@@ -28,8 +28,8 @@ type FacetValue struct {
 	Count int              `json:"count"`
 }
 
-// Faceted is optionally implemented by Indexes that can count values of fields.
-type Faceted interface {
+// FacetCounter is optionally implemented by Indexes that can count values of fields.
+type FacetCounter interface {
 	// Facet returns the size most frequent values of a field among the passages of the indexes, in the order of
 	// SortFacet. It does not set Candidates.
 	Facet(ctx context.Context, field string, size int) (Facet, error)

@@ -47,8 +47,8 @@ type Found struct {
 // IsDeleted reports whether a passage that Passages.Read returned was deleted before: it has neither title nor text.
 func IsDeleted(p corpus.Passage) bool { return p.Text == "" && p.Title == "" }
 
-// Fingerprinted is optionally implemented by Passages that can identify copies.
-type Fingerprinted interface {
+// Fingerprinter is optionally implemented by Passages that can identify copies.
+type Fingerprinter interface {
 	// Fingerprints returns a number for each passage, in their order. Passages with the same title and text, apart from
 	// white space and case, have the same number; 0: it is not known.
 	Fingerprints(ctx context.Context, passages []rank.Ordinal) ([]uint64, error)

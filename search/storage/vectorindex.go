@@ -24,8 +24,8 @@ type PartIndex interface {
 	Best(query []float32, passage rank.Ordinal) (rank.Span, float32, error)
 }
 
-// Expecting is optionally implemented by a VectorIndex on another machine, which fetches scores in advance.
-type Expecting interface {
+// ScorePrefetcher is optionally implemented by a VectorIndex on another machine, which fetches scores in advance.
+type ScorePrefetcher interface {
 	// Expect announces that Scores will be called with query, so that Indexes.Prefetch fetches these scores too.
 	Expect(query []float32)
 }

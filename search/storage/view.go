@@ -30,8 +30,9 @@ type View interface {
 	Release()
 }
 
-// Collected is optionally implemented by a View of several collections. An id may then be that of several passages.
-type Collected interface {
+// MultiCollection is optionally implemented by a View of several collections. An id may then be that of several
+// passages.
+type MultiCollection interface {
 	// CollectionOf returns the name of the collection of a passage.
 	CollectionOf(passage rank.Ordinal) string
 	// LookupIn finds passages of the collection with a name by their ids, as Passages.Lookup does.

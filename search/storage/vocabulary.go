@@ -11,14 +11,14 @@ import (
 type Vocabulary interface {
 	// Look returns, for each word, which is in lower case, whether the collection has it and which of its words are
 	// near.
-	Look(ctx context.Context, words []string) ([]Spelled, error)
-	// Beside returns, for each placed word, how often it stands next to its neighbours. With a *PartialError words were
-	// counted inexactly.
-	Beside(ctx context.Context, placed []WordInContext) ([]Neighbours, error)
+	Look(ctx context.Context, words []string) ([]Spelling, error)
+	// NeighbourShares returns, for each word, how often it stands next to its neighbours. With a *PartialError
+	// words were counted inexactly.
+	NeighbourShares(ctx context.Context, placed []WordInContext) ([]Neighbours, error)
 }
 
-// Spelled is what a collection knows of the spelling of a word.
-type Spelled struct {
+// Spelling is what a collection knows of the spelling of a word.
+type Spelling struct {
 	// Known says that passages have the word, in this or another form, or that it is a function word, which is not
 	// indexed.
 	Known bool

@@ -16,7 +16,7 @@ import (
 // mostFacetTerms is how many values each shard counts at least: with no more in a shard, counts are exact.
 const mostFacetTerms = 10_000
 
-// Facet implements storage.Faceted. A passage counts by its word where it has one, as in a folder.
+// Facet implements storage.FacetCounter. A passage counts by its word where it has one, as in a folder.
 func (r *request) Facet(ctx context.Context, field string, size int) (out storage.Facet, err error) {
 	if why := r.corpus.notValued(); why != "" {
 		return out, &fault.Error{Kind: fault.Invalid, Code: "out_of_range", Detail: why}

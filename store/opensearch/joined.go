@@ -192,7 +192,7 @@ type joinedView struct {
 	names []string
 }
 
-// CollectionOf implements storage.Collected.
+// CollectionOf implements storage.MultiCollection.
 func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
 	return v.names[memberOf(v.table.idsOf([]rank.Ordinal{ordinal})[0])]
 }
@@ -201,7 +201,7 @@ func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
 // the ids of another one, the cluster takes no statistics of words there: this keeps something left.
 const nobody = "\x00"
 
-// LookupIn implements storage.Collected.
+// LookupIn implements storage.MultiCollection.
 func (v *joinedView) LookupIn(ctx context.Context, collection string, ids []string) ([]storage.Found, error) {
 	number := slices.Index(v.names, collection)
 	own := make([]string, len(ids))

@@ -81,7 +81,7 @@ type expected struct {
 	script object
 }
 
-// Expect implements storage.Expecting. A question that cannot be compared fails when it is.
+// Expect implements storage.ScorePrefetcher. A question that cannot be compared fails when it is.
 func (t tokens) Expect(query []float32) {
 	if !t.store.scored[t.expert.field()] || time.Now().UnixNano() < t.corpus.unscripted.Load() {
 		return

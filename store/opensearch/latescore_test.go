@@ -156,7 +156,7 @@ func scoresOfAll(t *testing.T, v storage.View, question []float32, given []corpu
 	if !ok {
 		t.Fatal("there is no such expert")
 	}
-	if e, ok := x.(storage.Expecting); ok {
+	if e, ok := x.(storage.ScorePrefetcher); ok {
 		e.Expect(question)
 	}
 	var ordinals []rank.Ordinal

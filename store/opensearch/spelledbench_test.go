@@ -42,7 +42,7 @@ func BenchmarkLook(b *testing.B) {
 	c.counts.Store(&Statistics{})
 	c.lexicon.Store(&lexicon{words: spelling.NewLexicon(counts), known: known, whole: true})
 	v := c.Acquire().(*view).Vocabulary()
-	var got []storage.Spelled
+	var got []storage.Spelling
 	for b.Loop() {
 		got, _ = v.Look(b.Context(), []string{"windmlil", "puchrase", "purchases"})
 	}

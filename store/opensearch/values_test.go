@@ -85,7 +85,7 @@ func sameFacets(t *testing.T, name string, far, near storage.Corpus, f storage.F
 			v := c.Acquire()
 			indexes, _, err := v.Among(t.Context(), f)
 			if err == nil {
-				got[i], err = indexes.(storage.Faceted).Facet(t.Context(), field, 7)
+				got[i], err = indexes.(storage.FacetCounter).Facet(t.Context(), field, 7)
 			}
 			v.Release()
 			if err != nil {

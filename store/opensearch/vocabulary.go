@@ -63,8 +63,8 @@ func (all lexicons) near(word string, most int) (out []spelling.Candidate) {
 
 // Look implements storage.Vocabulary. It asks the cluster for nothing, except for words that
 // are unknown and may be there all the same, since passages changed or not all words fit.
-func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelled, error) {
-	out := make([]storage.Spelled, len(words))
+func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelling, error) {
+	out := make([]storage.Spelling, len(words))
 	analysis := v.store.Manifest().Words.Params().Analysis
 	var unknown []*wordQuery
 	var finding []object
@@ -108,8 +108,8 @@ func (q *wordQuery) finding() object {
 	return object{"size": 1, "query": sumOf(queries), "track_total_hits": false, "_source": false, "terminate_after": 1}
 }
 
-// Beside implements storage.Vocabulary, in one request at most.
-func (v vocabulary) Beside(ctx context.Context, placed []storage.WordInContext) ([]storage.Neighbours, error) {
+// NeighbourShares implements storage.Vocabulary, in one request at most.
+func (v vocabulary) NeighbourShares(ctx context.Context, placed []storage.WordInContext) ([]storage.Neighbours, error) {
 	out := make([]storage.Neighbours, len(placed))
 	w := v.store.Manifest().Words.Params()
 	if !w.Phrases {

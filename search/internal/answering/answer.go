@@ -13,10 +13,10 @@ import (
 // Ranking is the candidates in the order of each method of the plan.
 type Ranking struct {
 	*Candidates
-	Rankings []fusion.Ranking                  // one for each of Plan.Methods
-	Asked    string                            // the question as models that read passages get it
-	Credits  map[Credited][]reply.Contribution // contributions that are not a source's, such as a reranker's
-	Keyless  error                             // why the keys of a passage could not be looked up; nil: they were
+	Rankings []fusion.Ranking                   // one for each of Plan.Methods
+	Asked    string                             // the question as models that read passages get it
+	Credits  map[CreditKey][]reply.Contribution // contributions that are not a source's, such as a reranker's
+	Keyless  error                              // why the keys of a passage could not be looked up; nil: they were
 }
 
 // Answer is a ranking that was cut to a page, with what models said of its passages.
@@ -25,7 +25,7 @@ type Answer struct {
 	ToRead     []fusion.Item    // the passages that a reader or a generator reads
 	Extracts   []reply.Extract  // the answers that the reader marked
 	ReadPartly int              // the number of passages of which the reader read only the beginning
-	Misnamed   bool             // the question has a name that the passages behind the answer lack (Doubt)
+	Misnamed   bool             // the question has a name that the passages behind the answer lack (LowerVerdict)
 	Notes      []string         // for users, of a reranker or a reader
 	Room       int              // the bytes that the response takes in memory while it is made
 	read       []corpus.Passage // the passages that the reader has read

@@ -60,7 +60,7 @@ func (c *Candidates) Complete(ctx context.Context) error {
 		passages = c.Table.Missing(i, passages[:0])
 		scores = append(scores[:0], make([]float32, len(passages))...)
 		if f.Follows {
-			c.follow(ctx, i, passages, scores)
+			c.scoreFollower(ctx, i, passages, scores)
 			continue
 		}
 		if len(passages) == 0 {
@@ -108,9 +108,9 @@ func (c *Candidates) tabulate() error {
 	return nil
 }
 
-// follow lets a source that has no hits of its own score all candidates, which become its column. If that fails, the
-// finding gets the status failed, like that of a source that did not answer. scores has room for all candidates.
-func (c *Candidates) follow(ctx context.Context, column int, candidates []rank.Ordinal, scores []float32) {
+// scoreFollower lets a source that has no hits of its own score all candidates, which become its column. If that fails,
+// the finding gets the status failed, like that of a source that did not answer. scores has room for all candidates.
+func (c *Candidates) scoreFollower(ctx context.Context, column int, candidates []rank.Ordinal, scores []float32) {
 	f := &c.Findings[column]
 	f.Cause = run.Guard(func() error {
 		return c.Found.Panel.Run.Stage(ctx, f.Source.Name(), run.StageSearch, &f.Took.Search, func() error {

@@ -26,8 +26,8 @@ func ContributionOf(source string, part *fusion.Part) reply.Contribution {
 	return c
 }
 
-// Credited identifies a passage of one of the answer's rankings.
-type Credited struct {
+// CreditKey identifies a passage of one of the answer's rankings.
+type CreditKey struct {
 	Ranking int
 	Passage rank.Ordinal
 }
@@ -36,9 +36,9 @@ type Credited struct {
 // r.Rankings. It does not change the score.
 func (r *Ranking) Credit(ranking int, passage rank.Ordinal, c reply.Contribution) {
 	if r.Credits == nil {
-		r.Credits = map[Credited][]reply.Contribution{}
+		r.Credits = map[CreditKey][]reply.Contribution{}
 	}
-	at := Credited{ranking, passage}
+	at := CreditKey{ranking, passage}
 	r.Credits[at] = append(r.Credits[at], c)
 }
 
@@ -46,7 +46,9 @@ func (r *Ranking) Credit(ranking int, passage rank.Ordinal, c reply.Contribution
 // to the model (source) in the first ranking. A contribution is how far the model's score in said lies above the lowest
 // one, so that it is never negative and no item falls behind those that the model did not score. said must not be
 // empty.
-func (r *Ranking) addModelScores(items []fusion.Item, said []float64, weight float64, source, origin string) []fusion.Item {
+func (r *Ranking) addModelScores(
+	items []fusion.Item, said []float64, weight float64, source, origin string,
+) []fusion.Item {
 	raised := slices.Clone(items)
 	least := slices.Min(said)
 	for i := range raised {

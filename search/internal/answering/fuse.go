@@ -24,12 +24,13 @@ func (r *Ranking) fuse(ctx context.Context) error {
 		in := fusion.Input{Table: r.Table}
 		if m.WeighsByQuestion() {
 			in.Sources = r.Observe(ctx)
-			if r.Rules.judges() {
+			if r.Rules.judgesAnswers() {
 				in.Wording, _ = r.Found.Panel.Wording(r.Found.Inquiry.Question)
 				in.Wording.Keys = r.Keys(ctx)
 			}
 		} else {
-			in.Sources = slices.DeleteFunc(r.ObserveWith(ctx, new(sources.Familiarities), false), func(o fusion.Observed) bool {
+			observed := r.ObserveWith(ctx, new(sources.Familiarities), false)
+			in.Sources = slices.DeleteFunc(observed, func(o fusion.Observed) bool {
 				return r.Found.Panel.ExclusionReason(r.Plan.Offer, m.Method, r.Findings[o.Column].At) != ""
 			})
 		}
@@ -99,7 +100,7 @@ func (c *Candidates) settings() fusion.Settings {
 // Observe returns what the gate reads of each source that answered. It computes that in the first call only.
 func (c *Candidates) Observe(ctx context.Context) []fusion.Observed {
 	if c.seen == nil {
-		c.seen = c.ObserveWith(ctx, c.Found.Panel.Familiarities(c.Known), c.Rules.judges())
+		c.seen = c.ObserveWith(ctx, c.Found.Panel.Familiarities(c.Known), c.Rules.judgesAnswers())
 	}
 	return c.seen
 }

@@ -39,7 +39,7 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 	}
 	within, cancel := leaveTimeToFetch(ctx)
 	defer cancel()
-	var readings []learned.Reading
+	var readings []learned.ReadResult
 	err = run.Guard(func() (err error) {
 		readings, err = reader.Read(within, a.Found.Inquiry.Question, passages)
 		if err == nil && len(readings) != len(passages) {

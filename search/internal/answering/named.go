@@ -140,7 +140,7 @@ func (a *Answer) Head(ranking int) []fusion.Item {
 
 // LowerVerdict lowers r's chance that the collection answers, and with it the verdict, in three cases. It returns a
 // note for users on why, if the verdict is not VerdictFound in the end; otherwise "". The verdict falls to doubtful at
-// most. Doubt does nothing if r has no thresholds or no chance, or if the passages cannot be read. first is the
+// most. It does nothing if r has no thresholds or no chance, or if the passages cannot be read. first is the
 // ranking's Head.
 //
 //  1. The question asks nothing (asksNothing). r's confidences are then at most the chance.

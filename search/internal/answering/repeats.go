@@ -25,7 +25,9 @@ const (
 // the first passage. It looks for these among the mostRepeats passages after the first, regardless of k, the number of
 // passages of the ranking. It changes nothing if there are none, the ranking has no confidence, or the request does not
 // collapse copies. It fails if passages cannot be read or m cannot rank.
-func (r *Ranking) setConfidenceWithoutRepeats(ctx context.Context, m plan.Method, in fusion.Input, ranking *fusion.Ranking, k int) error {
+func (r *Ranking) setConfidenceWithoutRepeats(
+	ctx context.Context, m plan.Method, in fusion.Input, ranking *fusion.Ranking, k int,
+) error {
 	if ranking.Confidence == nil || !m.WeighsByQuestion() || !r.Found.Inquiry.Collapse || r.Table.Len() < 2 {
 		return nil
 	}

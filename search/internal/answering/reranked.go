@@ -32,7 +32,7 @@ func (a *Answer) Rerank(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		said, err := a.scored(ctx, x, passages)
+		said, err := a.scorePassages(ctx, x, passages)
 		if err != nil {
 			a.noteLate(ctx, x.Name, err, "scored the passages", "they are ranked without it")
 		} else if len(first) > 0 {
@@ -52,9 +52,9 @@ func (a *Answer) Rerank(ctx context.Context) error {
 	return a.cut(r)
 }
 
-// scored returns the reranker's score of each passage, and adds a note on how many it could not read to the end. It
-// fails if the reranker fails or its time is up.
-func (a *Answer) scored(
+// scorePassages returns the reranker's score of each passage, and adds a note on how many it could not read to the end.
+// It fails if the reranker fails or its time is up.
+func (a *Answer) scorePassages(
 	ctx context.Context,
 	x *learned.LoadedReranker,
 	passages []corpus.Passage,

@@ -24,5 +24,5 @@ type Rules struct {
 	Tables          *sync.Pool             // of *fusion.Candidates
 }
 
-// judges reports whether the gate's answers get a confidence or a verdict: chances or answerability were fitted.
-func (r *Rules) judges() bool { return r.Chances != nil || r.Answerability != nil }
+// judgesAnswers reports whether the gate's answers get a confidence or a verdict: chances or answerability were fitted.
+func (r *Rules) judgesAnswers() bool { return r.Chances != nil || r.Answerability != nil }

@@ -49,7 +49,7 @@ const (
 // question is not worth it, nor is a word that a large share of the passages has. A word of which nothing is known is.
 func (t *Words) Filter(
 	ctx context.Context,
-	view *snapshot.Pinned,
+	view *snapshot.PinnedView,
 	question string,
 ) func(p *corpus.Passage, field string, start, end int) bool {
 	known := t.countWords(ctx, view)
@@ -60,7 +60,7 @@ func (t *Words) Filter(
 			return false
 		}
 		_, function := known.functionWords(p.Title + ". " + p.Text)
-		return known.carries(text, start, end, function)
+		return known.carriesMeaning(text, start, end, function)
 	}
 }
 
@@ -74,7 +74,7 @@ func (k *knownWords) functionWords(text string) (code string, words languages.Fu
 // FunctionWordsOf returns the function words of a question in their order, in lower case and each once, and the word
 // that opens it if it asks (languages.Opens). A word written as a name, as The Who, is none. It returns nil if the
 // function words of the question's language are not known, also because passages could not be read.
-func (t *Words) FunctionWordsOf(ctx context.Context, view *snapshot.Pinned, question string) []string {
+func (t *Words) FunctionWordsOf(ctx context.Context, view *snapshot.PinnedView, question string) []string {
 	code, function := t.countWords(ctx, view).functionWords(question)
 	if function == nil {
 		return nil
@@ -104,7 +104,7 @@ func (t *Words) FunctionWordsOf(ctx context.Context, view *snapshot.Pinned, ques
 // nil: they are not known.
 func (t *Words) LanguageOf(
 	ctx context.Context,
-	view *snapshot.Pinned,
+	view *snapshot.PinnedView,
 	question string,
 ) (code string, function languages.FunctionWords) {
 	return t.countWords(ctx, view).functionWords(question)
@@ -135,9 +135,9 @@ type knownWords struct {
 	function    map[string]languages.FunctionWords
 }
 
-// carries reports whether the word from byte start to end of a text carries meaning. function are the function words of
-// the text's language; nil: they are not known.
-func (k *knownWords) carries(text string, start, end int, function languages.FunctionWords) bool {
+// carriesMeaning reports whether the word from byte start to end of a text carries meaning. function are the function
+// words of the text's language; nil: they are not known.
+func (k *knownWords) carriesMeaning(text string, start, end int, function languages.FunctionWords) bool {
 	word := text[start:end]
 	if function != nil && function.Has(word) {
 		return CapitalsTell(text) && IsNamed(text, start, end)
@@ -168,7 +168,7 @@ func (k *knownWords) carries(text string, start, end int, function languages.Fun
 // countWords returns the frequencies of words in a random sample of passages and the function words of their languages.
 // It reads the sample when the generation or the sample has changed since the last call. If it cannot be read, the
 // result has no frequencies.
-func (t *Words) countWords(ctx context.Context, view *snapshot.Pinned) *knownWords {
+func (t *Words) countWords(ctx context.Context, view *snapshot.PinnedView) *knownWords {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := &knownWords{all: view.Passages().Len()}
@@ -181,14 +181,14 @@ func (t *Words) countWords(ctx context.Context, view *snapshot.Pinned) *knownWor
 		}
 		t.generation = view.Generation()
 		t.sample = slices.Clone(sample)
-		t.count(passages)
+		t.countFrequencies(passages)
 	}
 	out.random, out.having, out.languages, out.function = t.random, t.having, t.languages, t.function
 	return out
 }
 
-// count sets t's frequencies, languages and function words by the texts of sampled passages.
-func (t *Words) count(passages []corpus.Passage) {
+// countFrequencies sets t's frequencies, languages and function words by the texts of sampled passages.
+func (t *Words) countFrequencies(passages []corpus.Passage) {
 	t.random = 0
 	t.having = map[string]int{}
 	var texts []string

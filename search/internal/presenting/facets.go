@@ -19,7 +19,7 @@ func (a *Page) AddFacets(ctx context.Context) error {
 	if len(a.answer.Plan.Facets) == 0 {
 		return nil
 	}
-	of, ok := a.answer.Found.View.Narrowed.(storage.Faceted)
+	of, ok := a.answer.Found.View.Narrowed.(storage.FacetCounter)
 	if !ok {
 		return fmt.Errorf("the store counts no values of fields")
 	}

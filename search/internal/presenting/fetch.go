@@ -72,7 +72,7 @@ func (a *Page) Fetch(ctx context.Context) error {
 	if _, note := a.answer.Found.Panel.Wording(a.answer.Found.Inquiry.Question); note != "" && len(p.Experts) > 0 {
 		a.Response.Notes = append(a.Response.Notes, note)
 	}
-	if note := cmp.Or(a.incomparable(ctx), a.answer.MissingVerdictNote()); note != "" {
+	if note := cmp.Or(a.missingConfidenceNote(ctx), a.answer.MissingVerdictNote()); note != "" {
 		a.Response.Notes = append(a.Response.Notes, note)
 	}
 	a.Response.Notes = append(a.Response.Notes, a.answer.Notes...)
@@ -95,7 +95,7 @@ func (a *Page) Fetch(ctx context.Context) error {
 	}
 
 	for i, m := range p.Methods {
-		ranking, err := a.ranking(ctx, m, i)
+		ranking, err := a.methodRanking(ctx, m, i)
 		if err != nil {
 			return err
 		}
@@ -111,16 +111,16 @@ func (a *Page) Fetch(ctx context.Context) error {
 		}
 		a.Response.Basis, a.Response.Abstained, a.Response.Results = ranking.Basis, ranking.Abstained, ranking.Results
 		if p.GroupBy != "" {
-			a.Response.Groups, a.Response.Results = a.group(ranking.Results), nil
+			a.Response.Groups, a.Response.Results = a.groupByDocument(ranking.Results), nil
 		}
 	}
 	return nil
 }
 
-// ranking returns the ranking of the method at an index of Plan.Methods, with results, confidences and verdict. It has
-// no results if the request abstains at this confidence. If the request did not list methods, it also adds a note on
-// doubts about the verdict to the response.
-func (a *Page) ranking(ctx context.Context, m plan.Method, at int) (reply.Ranking, error) {
+// methodRanking returns the ranking of the method at an index of Plan.Methods, with results, confidences and verdict.
+// It has no results if the request abstains at this confidence. If the request did not list methods, it also adds a
+// note on doubts about the verdict to the response.
+func (a *Page) methodRanking(ctx context.Context, m plan.Method, at int) (reply.Ranking, error) {
 	r := &a.answer.Rankings[at]
 	out := reply.Ranking{
 		Fusion: m.Asked, Confidence: run.PrintedOf(r.Confidence), Any: run.PrintedOf(r.Any),
@@ -156,10 +156,10 @@ func (a *Page) ranking(ctx context.Context, m plan.Method, at int) (reply.Rankin
 	return out, err
 }
 
-// incomparable returns a note for users on why the answer has no confidence: there were too few random passages to
-// compare the question with, or the question's keys could not be looked up. It returns "" if there is a confidence, or
-// if another reason explains its absence.
-func (a *Page) incomparable(ctx context.Context) string {
+// missingConfidenceNote returns a note for users on why the answer has no confidence: there were too few random
+// passages to compare the question with, or the question's keys could not be looked up. It returns "" if there is a
+// confidence, or if another reason explains its absence.
+func (a *Page) missingConfidenceNote(ctx context.Context) string {
 	without := false
 	for i, m := range a.answer.Plan.Methods {
 		without = without || m.WeighsByQuestion() && a.answer.Rankings[i].Confidence == nil
@@ -302,7 +302,7 @@ func (a *Page) results(ctx context.Context, ranking int) ([]reply.Result, error)
 			}
 			result.Contributions = append(
 				result.Contributions,
-				a.answer.Credits[answering.Credited{Ranking: ranking, Passage: item.Ordinal}]...)
+				a.answer.Credits[answering.CreditKey{Ranking: ranking, Passage: item.Ordinal}]...)
 		}
 		if a.answer.Plan.Fields.Highlights {
 			result.Highlights, result.Highlight = a.highlight(ctx, &item, passage)

@@ -8,9 +8,9 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// group groups results by their documents. Groups stand in the order of their best results, which are ranked anew in
-// each.
-func (a *Page) group(results []reply.Result) []reply.Group {
+// groupByDocument groups results by their documents. Groups stand in the order of their best results, which are ranked
+// anew in each.
+func (a *Page) groupByDocument(results []reply.Result) []reply.Group {
 	groups := []reply.Group{}
 	at := map[string]int{}
 	for _, r := range results {

@@ -40,7 +40,7 @@ func (a *Page) addNeighbours(ctx context.Context, results []reply.Result, passag
 			}
 		}
 	}
-	there, err := a.neighbours(ctx, wanted)
+	there, err := a.readNeighbours(ctx, wanted)
 	if err != nil {
 		return err
 	}
@@ -87,10 +87,10 @@ func (a *Page) addNeighbours(ctx context.Context, results []reply.Result, passag
 	return nil
 }
 
-// neighbours returns the passages wanted that exist and are not deleted, read once each after waiting for memory. It
-// fails if they cannot be read, or with a *fault.Error of kind Invalid if they have more than Rules.AnswerBytes. It
+// readNeighbours returns the passages wanted that exist and are not deleted, read once each after waiting for memory.
+// It fails if they cannot be read, or with a *fault.Error of kind Invalid if they have more than Rules.AnswerBytes. It
 // sorts wanted in place.
-func (a *Page) neighbours(ctx context.Context, wanted []neighbour) (map[neighbour]*corpus.Passage, error) {
+func (a *Page) readNeighbours(ctx context.Context, wanted []neighbour) (map[neighbour]*corpus.Passage, error) {
 	slices.SortFunc(wanted, func(a, b neighbour) int {
 		return cmp.Or(strings.Compare(a.collection, b.collection), strings.Compare(a.document, b.document), a.number-b.number)
 	})

@@ -14,12 +14,12 @@ type Page struct {
 	Response reply.Response
 
 	answer   *answering.Answer
-	asked    Asked
+	asked    QuestionChanges
 	takeRoom Room
 }
 
-// Asked says how the question was changed before it was searched.
-type Asked struct {
+// QuestionChanges says how the question was changed before it was searched.
+type QuestionChanges struct {
 	Part        string // the part of a long question that was asked; "": all of it
 	Corrections []reply.Correction
 	Doubt       string // what was not searched for corrections, for users; "": all was (question.Speller.Correct)
@@ -31,6 +31,6 @@ type Asked struct {
 type Room func(ctx context.Context, bytes int) error
 
 // NewPage returns a page of an answer, without results yet.
-func NewPage(a *answering.Answer, asked Asked, takeRoom Room) *Page {
+func NewPage(a *answering.Answer, asked QuestionChanges, takeRoom Room) *Page {
 	return &Page{answer: a, asked: asked, takeRoom: takeRoom}
 }

@@ -49,7 +49,7 @@ type Speller struct {
 // or that nothing was; "": all was.
 func (c Speller) Correct(
 	ctx context.Context,
-	view *snapshot.Pinned,
+	view *snapshot.PinnedView,
 	question string,
 ) (out string, corrections []reply.Correction, doubt string) {
 	err := c.Run.Compute(ctx, func(ctx context.Context) error {
@@ -76,7 +76,7 @@ func (c Speller) Correct(
 // inexactly.
 func correctWords(
 	ctx context.Context,
-	view *snapshot.Pinned,
+	view *snapshot.PinnedView,
 	known func() *spelling.Language,
 	question string,
 ) (string, []reply.Correction, error) {
@@ -111,7 +111,7 @@ func correctWords(
 			continue
 		}
 		unknown++
-		meant, err := s.likeliest(ctx, v, language, looked[i].Near, passages)
+		meant, err := s.likeliestWord(ctx, v, language, looked[i].Near, passages)
 		switch {
 		case storage.IsPartial(err):
 			lacks = err
@@ -147,10 +147,10 @@ func LanguageOf(x *learned.Expert) *spelling.Language {
 	return spelling.NewLanguage(encoder.WholeWords())
 }
 
-// likeliest returns the word that was most probably meant by a suspect, in lower case; "" if that is the suspect itself
-// or no word is near enough. near are the collection's words near it, passages is the size of the collection, and
-// language may be nil. With a *storage.PartialError the result is usable, and neighbours were counted inexactly.
-func (s *suspect) likeliest(
+// likeliestWord returns the word that was most probably meant by a suspect, in lower case; "" if that is the suspect
+// itself or no word is near enough. near are the collection's words near it, passages is the size of the collection,
+// and language may be nil. With a *storage.PartialError the result is usable, and neighbours were counted inexactly.
+func (s *suspect) likeliestWord(
 	ctx context.Context,
 	v storage.Vocabulary,
 	language *spelling.Language,
@@ -166,7 +166,7 @@ func (s *suspect) likeliest(
 	letters := utf8.RuneCountInString(s.word)
 	var all []candidate
 	add := func(c spelling.Candidate, own bool) {
-		if !s.allows(c, letters) {
+		if !s.allowsEdits(c, letters) {
 			return
 		}
 		at := slices.IndexFunc(all, func(x candidate) bool { return x.Word == c.Word })
@@ -204,7 +204,7 @@ func (s *suspect) likeliest(
 			placed[i] = s.placed
 			placed[i].Word = all[i].Word
 		}
-		beside, err := v.Beside(ctx, placed)
+		beside, err := v.NeighbourShares(ctx, placed)
 		switch {
 		case storage.IsPartial(err):
 			lacks = err
@@ -223,9 +223,9 @@ func (s *suspect) likeliest(
 	return all[0].Word, lacks
 }
 
-// allows reports whether a candidate has few enough edits (spelling.MostEdits) for a suspect of so many letters. One of
-// three letters may only have letters missing or swapped, and a name one edit.
-func (s *suspect) allows(c spelling.Candidate, letters int) bool {
+// allowsEdits reports whether a candidate has few enough edits (spelling.MostEdits) for a suspect of so many letters.
+// One of three letters may only have letters missing or swapped, and a name one edit.
+func (s *suspect) allowsEdits(c spelling.Candidate, letters int) bool {
 	most := spelling.MostEdits(max(letters, utf8.RuneCountInString(c.Word)))
 	if letters == leastLetters && c.Edits.Swapped == 1 {
 		most = 1

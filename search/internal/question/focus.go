@@ -40,12 +40,14 @@ type Focuser struct {
 	Panel *sources.Panel
 	// Confidence returns the confidence of the answer to a text in the place of the inquiry's question. known is false
 	// if there is no such confidence.
-	Confidence func(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) (sure float64, known bool)
+	Confidence func(
+		ctx context.Context, q *sources.Inquiry, view *snapshot.PinnedView, text string,
+	) (sure float64, known bool)
 }
 
 // Focus returns the part of a text that asks something, if an encoder that is asked cannot read the whole text or if it
 // has at least manyParts sentences and lines, as a mail has; otherwise the text. It takes at most half of ctx's time.
-func (c Focuser) Focus(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) string {
+func (c Focuser) Focus(ctx context.Context, q *sources.Inquiry, view *snapshot.PinnedView, text string) string {
 	if !c.tooLong(q, text) && len(partsOf(text, c.fitsEncoders)) < manyParts {
 		return text
 	}
@@ -82,7 +84,7 @@ func (c Focuser) Join(before []string, question string) string {
 
 // findQuestion returns the part of a text that asks something, or the text itself if it has only one part or is on one
 // topic throughout.
-func (c Focuser) findQuestion(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, text string) string {
+func (c Focuser) findQuestion(ctx context.Context, q *sources.Inquiry, view *snapshot.PinnedView, text string) string {
 	units := unitsOf(text, c.fitsEncoders)
 	if len(units) < 2 {
 		return text
@@ -146,7 +148,7 @@ func (c Focuser) fitsEncoders(text string) bool {
 // nearness returns, for each unit, the highest inner product of its vector with a passage's, as of unit vectors, times
 // QuestionEncoder.Readable of the unit. The vectors are the base's, or the first generalist's. It returns zeros if
 // there is no such expert or if encoding or searching fails.
-func (c Focuser) nearness(ctx context.Context, q *sources.Inquiry, view *snapshot.Pinned, units []unit) []float64 {
+func (c Focuser) nearness(ctx context.Context, q *sources.Inquiry, view *snapshot.PinnedView, units []unit) []float64 {
 	near := make([]float64, len(units))
 	x := c.Panel.Generalist
 	if c.Panel.Reference != nil {

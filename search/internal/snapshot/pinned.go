@@ -18,8 +18,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Pinned is a view of a collection that several goroutines share. It is released when its last user releases it.
-type Pinned struct {
+// PinnedView is a view of a collection that several goroutines share. It is released when its last user releases it.
+type PinnedView struct {
 	storage.View
 	Narrowed storage.Indexes  // the indexes to search: the view's own, or those of the passages that match the filter
 	Types    conditions.Types // the declared types of metadata fields
@@ -31,31 +31,31 @@ type Pinned struct {
 }
 
 // Pin returns a view with one user. types are the declared types of its metadata fields. Call Release at the end.
-func Pin(view storage.View, types conditions.Types) *Pinned {
-	p := &Pinned{View: view, Types: types}
+func Pin(view storage.View, types conditions.Types) *PinnedView {
+	p := &PinnedView{View: view, Types: types}
 	p.Narrowed = p.View
 	p.users.Store(1)
 	return p
 }
 
-// Separate returns a Pinned of the same view that shares no fetched data with p, for one of several independent
+// Separate returns a PinnedView of the same view that shares no fetched data with p, for one of several independent
 // questions. It returns p itself if the store fetches nothing. p must be held for as long as the result is used; the
 // result needs no Release.
-func (p *Pinned) Separate() *Pinned {
+func (p *PinnedView) Separate() *PinnedView {
 	indexes, ok := p.Narrowed.(storage.Separable)
 	if !ok {
 		return p
 	}
-	out := &Pinned{View: p.View, Narrowed: indexes.Separate(), Types: p.Types, Where: p.Where, Selected: p.Selected}
+	out := &PinnedView{View: p.View, Narrowed: indexes.Separate(), Types: p.Types, Where: p.Where, Selected: p.Selected}
 	out.users.Store(1) // that p's users have: it is never released
 	return out
 }
 
 // Hold adds a user, who has to call Release.
-func (p *Pinned) Hold() { p.users.Add(1) }
+func (p *PinnedView) Hold() { p.users.Add(1) }
 
 // Release removes a user, and releases the view if that was the last one.
-func (p *Pinned) Release() {
+func (p *PinnedView) Release() {
 	if p.users.Add(-1) == 0 {
 		p.View.Release()
 	}
@@ -64,7 +64,7 @@ func (p *Pinned) Release() {
 // Narrow restricts p.Narrowed to the passages that match a filter and that the caller in the context may see. Call it
 // before the sources are asked; only the first call that restricts has an effect. It fails if the filter does not fit
 // the fields of the collection (*conditions.MisfitError) or cannot be evaluated.
-func (p *Pinned) Narrow(ctx context.Context, f storage.Filter) error {
+func (p *PinnedView) Narrow(ctx context.Context, f storage.Filter) error {
 	if f.Empty() && !identity.IsRestricted(ctx) {
 		return nil
 	}
@@ -94,8 +94,8 @@ func (p *Pinned) Narrow(ctx context.Context, f storage.Filter) error {
 }
 
 // CollectionOf returns the name of the collection that a passage is of; "" if only one is searched.
-func (p *Pinned) CollectionOf(passage rank.Ordinal) string {
-	if several, ok := p.View.(storage.Collected); ok {
+func (p *PinnedView) CollectionOf(passage rank.Ordinal) string {
+	if several, ok := p.View.(storage.MultiCollection); ok {
 		return several.CollectionOf(passage)
 	}
 	return ""
@@ -103,15 +103,15 @@ func (p *Pinned) CollectionOf(passage rank.Ordinal) string {
 
 // Lookup finds passages of a collection by their ids, in the order of ids. collection is the passages' CollectionOf: ""
 // unless several are searched.
-func (p *Pinned) Lookup(ctx context.Context, collection string, ids []string) ([]storage.Found, error) {
-	if several, ok := p.View.(storage.Collected); ok {
+func (p *PinnedView) Lookup(ctx context.Context, collection string, ids []string) ([]storage.Found, error) {
+	if several, ok := p.View.(storage.MultiCollection); ok {
 		return several.LookupIn(ctx, collection, ids)
 	}
 	return p.Passages().Lookup(ctx, ids)
 }
 
 // Vocabulary returns the words of the collection for spelling correction; nil if the store does not list them.
-func (p *Pinned) Vocabulary() storage.Vocabulary {
+func (p *PinnedView) Vocabulary() storage.Vocabulary {
 	if v, ok := p.View.(interface{ Vocabulary() storage.Vocabulary }); ok {
 		return v.Vocabulary()
 	}
@@ -120,7 +120,7 @@ func (p *Pinned) Vocabulary() storage.Vocabulary {
 
 // restriction returns the condition on passages that the caller in the context may see. It matches all passages if the
 // caller is not restricted, and none if the restriction does not fit the types of the fields.
-func (p *Pinned) restriction(ctx context.Context) conditions.Node {
+func (p *PinnedView) restriction(ctx context.Context) conditions.Node {
 	to := identity.Of(ctx).Restriction
 	if to == nil {
 		return conditions.Node{}
@@ -133,14 +133,14 @@ func (p *Pinned) restriction(ctx context.Context) conditions.Node {
 }
 
 // Visible reports whether the context may see a passage, by the passage's tags and metadata.
-func (p *Pinned) Visible(ctx context.Context, passage *corpus.Passage) bool {
+func (p *PinnedView) Visible(ctx context.Context, passage *corpus.Passage) bool {
 	n := p.restriction(ctx)
 	return n.Matches(passage.Tags, passage.Metadata)
 }
 
 // showValues adds the most frequent values of a field to each problem of a *conditions.MisfitError, among the passages
 // that the caller may see. It does nothing for other errors, or if values cannot be counted.
-func (p *Pinned) showValues(ctx context.Context, err error) {
+func (p *PinnedView) showValues(ctx context.Context, err error) {
 	var misfit *conditions.MisfitError
 	if !errors.As(err, &misfit) {
 		return
@@ -172,7 +172,7 @@ const shownValues = 3
 // ValuesIn returns the most frequent values of a field among the passages of indexes, at most so many. It returns an
 // empty list if the store does not count values.
 func ValuesIn(ctx context.Context, indexes storage.Indexes, field string, most int) ([]storage.FacetValue, error) {
-	of, ok := indexes.(storage.Faceted)
+	of, ok := indexes.(storage.FacetCounter)
 	if !ok {
 		return []storage.FacetValue{}, nil
 	}

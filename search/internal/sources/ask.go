@@ -33,8 +33,8 @@ type Inquiry struct {
 	Wanted          []int          // the sources to ask: indexes of Panel.Sources, ascending
 	Unused          map[int]string // the experts of Wanted that no method uses, and the reason, for users
 	Confidence      bool           // a method needs the experts' confidences
-	MostSpecialists int            // the number of specialists that are asked if ChosenOnly, and that a gate weighs; 0: all
-	ChosenOnly      bool           // no method needs more specialists than the Most most familiar ones
+	MostSpecialists int            // the number of specialists that a gate weighs and, if ChosenOnly, are asked; 0: all
+	ChosenOnly      bool           // no method needs more specialists than the MostSpecialists most familiar ones
 	Reranks         bool           // a reranker needs time after the sources
 	Reads           bool           // a reader needs time after the sources
 	Writes          bool           // a generator needs time after the sources
@@ -45,7 +45,7 @@ type Inquiry struct {
 type Findings struct {
 	Panel       *Panel
 	Inquiry     Inquiry
-	View        *snapshot.Pinned
+	View        *snapshot.PinnedView
 	duplicates  *duplicates  // the copies among the hits; nil: copies are not looked for
 	asked       []int        // the sources of Wanted that the collection has: indexes of Panel.Sources
 	encodings   []encoding   // by Dense.encoder
@@ -57,12 +57,12 @@ type Findings struct {
 
 // Ask puts an inquiry to all its sources in parallel and returns one finding for each, when all have answered or ctx
 // is done. A source that has not answered by then has StatusDeadline; it ends later and then releases the view.
-func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.Pinned) *Findings {
+func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.PinnedView) *Findings {
 	found := &Findings{Panel: p, Inquiry: q, View: view, encodings: make([]encoding, len(p.Experts)),
 		asked: make([]int, 0, len(q.Wanted)), All: make([]Finding, 0, len(q.Wanted))}
 	err := Narrow(ctx, p.Run, view, q.Filter)
 	for _, at := range q.Wanted {
-		if source := p.Sources[at]; source.available(view.Narrowed) {
+		if source := p.Sources[at]; source.isAvailable(view.Narrowed) {
 			found.asked = append(found.asked, at)
 			found.All = append(found.All, Finding{Source: source, At: at, Status: reply.StatusDeadline})
 		}
@@ -77,7 +77,7 @@ func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.Pinned) *Find
 	found.duplicates = duplicatesIn(view, q)
 	found.answers = make(chan Finding, len(found.asked))
 	specialists := p.Specialists(&q)
-	found.gather(specialists)
+	found.announceSearches(specialists)
 	waiting := 0
 	for i, at := range found.asked {
 		if reason := found.Inquiry.Unused[at]; reason != "" {
@@ -122,17 +122,17 @@ func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.Pinned) *Find
 
 // Narrow restricts a view to the passages that match filter f and the context's restriction (Restrict). It waits for a
 // processor, since a filter may have thousands of values. It fails if ctx ends first or the filter cannot be applied.
-func Narrow(ctx context.Context, r run.Runner, view *snapshot.Pinned, f storage.Filter) error {
+func Narrow(ctx context.Context, r run.Runner, view *snapshot.PinnedView, f storage.Filter) error {
 	if f.Empty() && !identity.IsRestricted(ctx) {
 		return nil
 	}
 	return r.Compute(ctx, func(ctx context.Context) error { return view.Narrow(ctx, f) })
 }
 
-// gather tells a store that batches searches (storage.SearchBatcher) how many sources will search at the same time, and
-// sets p.left. It counts neither skipped sources, nor late interaction, nor the specialists, of which it is not known
-// yet which are asked.
-func (p *Findings) gather(specialists []int) {
+// announceSearches tells a store that batches searches (storage.SearchBatcher) how many sources will search at the same
+// time, and sets p.left. It counts neither skipped sources, nor late interaction, nor the specialists, of which it is
+// not known yet which are asked.
+func (p *Findings) announceSearches(specialists []int) {
 	p.sourceEnded = func() {}
 	g, ok := p.View.Narrowed.(storage.SearchBatcher)
 	if !ok {

@@ -49,10 +49,10 @@ func matchByChance(index storage.TokenVectors, random []rank.Ordinal, question [
 	return c
 }
 
-// thresholds returns, for each token of the question, the inner product that a match in a passage has to exceed: the
-// one that a share byChance of the random passages reaches. The passage itself is not one of these. It returns nil if
-// fewer than leastByChance remain.
-func (c *chanceMatches) thresholds(passage rank.Ordinal) []float32 {
+// matchThresholds returns, for each token of the question, the inner product that a match in a passage has to exceed:
+// the one that a share byChance of the random passages reaches. The passage itself is not one of these. It returns nil
+// if fewer than leastByChance remain.
+func (c *chanceMatches) matchThresholds(passage rank.Ordinal) []float32 {
 	var others [][]float32
 	for i, o := range c.passages {
 		if o != passage {

@@ -19,7 +19,7 @@ const (
 
 // duplicates groups the hits of all sources by the fingerprints of their title and text. Several goroutines may use it.
 type duplicates struct {
-	passages     storage.Fingerprinted
+	passages     storage.Fingerprinter
 	mu           sync.Mutex
 	groups       map[uint64][]rank.Ordinal
 	fingerprints map[rank.Ordinal]uint64
@@ -27,8 +27,8 @@ type duplicates struct {
 
 // duplicatesIn returns an empty set in which the hits of this request are grouped by their fingerprints. It is nil, and
 // no method may be called on it, if the inquiry does not collapse copies or the store has no fingerprints.
-func duplicatesIn(view *snapshot.Pinned, q Inquiry) *duplicates {
-	passages, ok := view.Passages().(storage.Fingerprinted)
+func duplicatesIn(view *snapshot.PinnedView, q Inquiry) *duplicates {
+	passages, ok := view.Passages().(storage.Fingerprinter)
 	if !ok || !q.Collapse {
 		return nil
 	}

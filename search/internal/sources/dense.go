@@ -30,7 +30,7 @@ func (x *Dense) TakesPart(*Selection, *fusion.Method) bool { return true }
 // confidence if the inquiry asks for it and the expert is calibrated. If the encoder can read nothing of the question,
 // it finds nothing, without an error.
 func (x *Dense) ask(ctx context.Context, p *Findings, f *Finding) error {
-	encoded := p.encode(ctx, x)
+	encoded := p.encodeQuestion(ctx, x)
 	f.Took.Encode, f.Cut = encoded.took, encoded.cut
 	if encoded.err != nil {
 		return encoded.err
@@ -49,7 +49,7 @@ func (x *Dense) ask(ctx context.Context, p *Findings, f *Finding) error {
 			return err
 		}
 	}
-	vectors, err := p.vectors(x.Model, f, question)
+	vectors, err := p.openVectors(x.Model, f, question)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func scoreZero(_ context.Context, _ []rank.Ordinal, out []float32) error {
 // the question, and the highest one of the other experts. It also sets f.Familiarity of a specialist, if familiarities
 // are known.
 func (x *Dense) Observe(f *Finding, q *Familiarities) fusion.Observed {
-	o := fusion.Observed{Kind: fusion.Generalist, Rival: q.rival(x.number), Granular: x.Granular}
+	o := fusion.Observed{Kind: fusion.Generalist, Rival: q.highestRival(x.number), Granular: x.Granular}
 	if x.Base {
 		o.Kind = fusion.Base
 	}

@@ -23,9 +23,9 @@ type encoding struct {
 	took     float64 // milliseconds
 }
 
-// encode returns the question's vector by the encoder of an expert. The first caller of the experts that share an
-// encoder runs it; the others wait. A failure is in err of what it returns.
-func (p *Findings) encode(ctx context.Context, x *Dense) *encoding {
+// encodeQuestion returns the question's vector by the encoder of an expert. The first caller of the experts that share
+// an encoder runs it; the others wait. A failure is in err of what it returns.
+func (p *Findings) encodeQuestion(ctx context.Context, x *Dense) *encoding {
 	e := &p.encodings[x.encoder]
 	e.once.Do(func() {
 		e.begun.Store(true)
@@ -64,7 +64,7 @@ func (p *Findings) EncodeNow(ctx context.Context, x *Dense) error {
 	if e := &p.encodings[x.encoder]; e.begun.Load() && !e.done.Load() {
 		return context.DeadlineExceeded
 	}
-	return p.encode(ctx, x).err
+	return p.encodeQuestion(ctx, x).err
 }
 
 // encodeBy runs an expert's encoder on the question, as a stage whose time is stored in took, and returns the vector.

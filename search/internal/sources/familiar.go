@@ -21,9 +21,9 @@ type Familiarities struct {
 	known    bool              // the reference's vector of the question was there
 }
 
-// rival returns the highest familiarity of the other experts than that of a number (Dense.number). Number -1 is a
-// source that is not an expert. It returns 0 if familiarities were not computed.
-func (q *Familiarities) rival(number int) float64 {
+// highestRival returns the highest familiarity of the other experts than that of a number (Dense.number). Number -1 is
+// a source that is not an expert. It returns 0 if familiarities were not computed.
+func (q *Familiarities) highestRival(number int) float64 {
 	if len(q.observed) == 0 {
 		return 0
 	}
@@ -72,7 +72,7 @@ func (p *Panel) Specialists(q *Inquiry) []int {
 // that says so.
 func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 	defer p.releaseView()
-	encoded := p.encode(ctx, p.Panel.Reference)
+	encoded := p.encodeQuestion(ctx, p.Panel.Reference)
 	if encoded.err != nil && (ctx.Err() != nil || run.Overloaded(encoded.err)) {
 		reason := fmt.Sprintf(
 			"%s, which tells who is familiar with the question, could not encode it in time",

@@ -23,7 +23,7 @@ import (
 // returned function is for one goroutine.
 func (x *late) highlighter(
 	ctx context.Context,
-	view *snapshot.Pinned,
+	view *snapshot.PinnedView,
 	index storage.VectorIndex,
 	asked string,
 	question []float32,
@@ -58,7 +58,7 @@ func (x *late) highlighter(
 			usual = matchByChance(stored, view.Passages().Sample(content.RandomPassages), question, dim)
 			tells = x.contentWords.Filter(ctx, view, asked)
 		}
-		found := Highlights(p, of, question, vectors, dim, usual.thresholds(o))
+		found := Highlights(p, of, question, vectors, dim, usual.matchThresholds(o))
 		return slices.DeleteFunc(found, func(h reply.Highlight) bool {
 			return !tells(&p, h.Field, h.Start, h.End)
 		}), nil

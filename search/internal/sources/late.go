@@ -39,8 +39,8 @@ func (x *late) ask(ctx context.Context, p *Findings, f *Finding) error {
 		return err
 	}
 	_, f.Cut = x.Model.Encoder.QuestionTokens(p.Inquiry.Question)
-	index, err := p.vectors(x.Model, f, tokens)
-	if expecting, ok := index.(storage.Expecting); ok && err == nil {
+	index, err := p.openVectors(x.Model, f, tokens)
+	if expecting, ok := index.(storage.ScorePrefetcher); ok && err == nil {
 		expecting.Expect(tokens)
 	}
 	if fetched, ok := index.(storage.FetchedVectors); ok && err == nil {
@@ -57,9 +57,9 @@ func (x *late) Observe(*Finding, *Familiarities) fusion.Observed {
 	return fusion.Observed{Kind: fusion.Late}
 }
 
-// vectors returns the vector index of an expert, and sets f.Score to scoring passages by it and the question's vector.
-// If the collection has no vectors of the expert, it returns an error and sets f.Reason.
-func (p *Findings) vectors(x *learned.Expert, f *Finding, question []float32) (storage.VectorIndex, error) {
+// openVectors returns the vector index of an expert, and sets f.Score to scoring passages by it and the question's
+// vector. If the collection has no vectors of the expert, it returns an error and sets f.Reason.
+func (p *Findings) openVectors(x *learned.Expert, f *Finding, question []float32) (storage.VectorIndex, error) {
 	vectors, ok := p.View.Narrowed.Vectors(x.Name)
 	if !ok {
 		f.Reason = "this collection has no vectors of the expert"

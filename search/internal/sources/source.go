@@ -22,10 +22,10 @@ type Source interface {
 	// TakesPart reports whether a method needs the source in a request with a selection. The caller leaves out experts
 	// that the request does not search.
 	TakesPart(w *Selection, m *fusion.Method) bool
-	// available reports whether a generation has what the source searches. If not, the source is not asked and not
+	// isAvailable reports whether a generation has what the source searches. If not, the source is not asked and not
 	// named in the answer. A source that every collection must have returns true, and its ask fails if the index is not
 	// there.
-	available(in storage.Indexes) bool
+	isAvailable(in storage.Indexes) bool
 	// ask puts the inquiry of p to the source and fills in f. After an error, only f.Took, f.Cut, f.Reason and
 	// f.Familiarity are used.
 	ask(ctx context.Context, p *Findings, f *Finding) error
@@ -55,8 +55,8 @@ func (x *label) Name() string { return x.called }
 // Kind returns the source's kind, such as reply.KindDense.
 func (x *label) Kind() string { return x.sort }
 
-// available returns true: the source is there in every collection, or its ask fails.
-func (x *label) available(storage.Indexes) bool { return true }
+// isAvailable returns true: the source is there in every collection, or its ask fails.
+func (x *label) isAvailable(storage.Indexes) bool { return true }
 
 // Chance returns the calibrated probability that the source's own first hit answers; nil: it is not calibrated.
 func (x *label) Chance() learned.Chance { return x.own }

@@ -27,7 +27,7 @@ type SymbolShare struct {
 
 // Read returns fusion.Symbols of a sample of the passages of a view. It returns 0 if reading them is slow (they are not
 // storage.AtHand) or fails.
-func (s *SymbolShare) Read(ctx context.Context, view *snapshot.Pinned) float64 {
+func (s *SymbolShare) Read(ctx context.Context, view *snapshot.PinnedView) float64 {
 	if _, quick := view.Passages().(storage.AtHand); !quick {
 		return 0
 	}

@@ -44,7 +44,7 @@ func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 // Observe implements Source: it returns the upper bound of the question's score, the share of rare words that the
 // encoder has only in pieces (Keys.Exact), the passages' share of symbols, and the highest familiarity of a specialist.
 func (w *wordSource) Observe(f *Finding, q *Familiarities) fusion.Observed {
-	o := fusion.Observed{Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.rival(-1), Symbols: f.symbols}
+	o := fusion.Observed{Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.highestRival(-1), Symbols: f.symbols}
 	if f.Keys != nil {
 		o.Exact = f.Keys.Exact
 	}
@@ -61,8 +61,8 @@ func (w *phraseSource) TakesPart(of *Selection, m *fusion.Method) bool {
 	return m.Uses(fusion.Phrases) && of.Words && of.Gate != nil && of.Gate.Phrases > 0
 }
 
-// available implements Source: it reports whether there is a phrase index.
-func (w *phraseSource) available(in storage.Indexes) bool { return in.Phrases() != nil }
+// isAvailable implements Source: it reports whether there is a phrase index.
+func (w *phraseSource) isAvailable(in storage.Indexes) bool { return in.Phrases() != nil }
 
 // ask implements Source: it searches the phrases of the question.
 func (w *phraseSource) ask(ctx context.Context, p *Findings, f *Finding) error {

@@ -8,12 +8,12 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// Facet implements storage.Faceted.
+// Facet implements storage.FacetCounter.
 func (v pinned) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
 	return facet(v.generation, nil, field, size)
 }
 
-// Facet implements storage.Faceted.
+// Facet implements storage.FacetCounter.
 func (a among) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
 	return facet(a.generation, a.selection, field, size)
 }

@@ -66,7 +66,7 @@ type member struct {
 	names []string
 }
 
-// LookupIn implements storage.Collected.
+// LookupIn implements storage.MultiCollection.
 func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]storage.Found, error) {
 	number := slices.Index(m.names, collection)
 	found := make([]storage.Found, len(ids))
@@ -80,7 +80,7 @@ func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]
 	return found, nil
 }
 
-// CollectionOf implements storage.Collected.
+// CollectionOf implements storage.MultiCollection.
 func (m member) CollectionOf(ordinal rank.Ordinal) string {
 	return m.names[m.generation.Member(ordinal)]
 }

@@ -15,8 +15,8 @@ func (v pinned) Vocabulary() storage.Vocabulary { return vocabulary(v) }
 type vocabulary struct{ generation *folder.Generation }
 
 // Look implements storage.Vocabulary.
-func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelled, error) {
-	out := make([]storage.Spelled, len(words))
+func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelling, error) {
+	out := make([]storage.Spelling, len(words))
 	for i, word := range words {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -30,7 +30,7 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelled
 	return out, nil
 }
 
-func (v vocabulary) look(word string) (s storage.Spelled, err error) {
+func (v vocabulary) look(word string) (s storage.Spelling, err error) {
 	passages, term, err := v.generation.Frequency(word)
 	s.Known = passages > 0 || !term
 	if err != nil || s.Known {
@@ -40,8 +40,8 @@ func (v vocabulary) look(word string) (s storage.Spelled, err error) {
 	return s, err
 }
 
-// Beside implements storage.Vocabulary.
-func (v vocabulary) Beside(_ context.Context, placed []storage.WordInContext) ([]storage.Neighbours, error) {
+// NeighbourShares implements storage.Vocabulary.
+func (v vocabulary) NeighbourShares(_ context.Context, placed []storage.WordInContext) ([]storage.Neighbours, error) {
 	out := make([]storage.Neighbours, len(placed))
 	for i, p := range placed {
 		var err error

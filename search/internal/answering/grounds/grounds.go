@@ -152,7 +152,7 @@ func (g *Grounds) Row(counts func(passage int) bool) (row Row, ok bool) {
 		if u.header == nil || !counts(u.passage) {
 			continue
 		}
-		subject := g.subject(u)
+		subject := g.subjectCell(u)
 		if subject < 0 {
 			continue
 		}
@@ -168,7 +168,7 @@ func (g *Grounds) Row(counts func(passage int) bool) (row Row, ok bool) {
 	if best == nil || ties || best.said < leastSaid || best.said < g.highestSentence+almost {
 		return Row{}, false
 	}
-	row = Row{Passage: best.passage, Begin: best.begin, End: best.end, Column: g.column(best)}
+	row = Row{Passage: best.passage, Begin: best.begin, End: best.end, Column: g.askedColumn(best)}
 	for i := range best.cells {
 		row.Header = append(row.Header, best.header[i].text)
 		row.Cells = append(row.Cells, best.cells[i].text)
@@ -188,8 +188,8 @@ const almost = 1e-9
 // brewing unit".
 const subjectWeight = .05
 
-// subject returns the index of the cell of a row that says most of the question; -1 if no cell says any of it.
-func (g *Grounds) subject(u *unit) int {
+// subjectCell returns the index of the cell of a row that says most of the question; -1 if no cell says any of it.
+func (g *Grounds) subjectCell(u *unit) int {
 	best := -1
 	most := 0.0
 	for i, c := range u.cells {
@@ -213,10 +213,10 @@ func (g *Grounds) shareSaid(text string) float64 {
 	return float64(has) / float64(max(len(words), 1))
 }
 
-// column returns the index of the column whose heading says most of the question, apart from the subject's; of two
+// askedColumn returns the index of the column whose heading says most of the question, apart from the subject's; of two
 // columns, the other one. It returns -1 if several say as much. The row must have a subject.
-func (g *Grounds) column(u *unit) int {
-	subject := g.subject(u)
+func (g *Grounds) askedColumn(u *unit) int {
+	subject := g.subjectCell(u)
 	if len(u.header) == 2 {
 		return 1 - subject
 	}
@@ -249,14 +249,14 @@ func (g *Grounds) inCell(text string) (said float64) {
 
 // Support reports whether words of a passage, given by their bytes, can stand alone as the answer. They must be a
 // number or a name of at most mostOfFact words (isFact), in a sentence that says at least as much of the question as
-// any unit, and no other number of the sentence may be as near to a word of the question (rivals): in "25 crowns, the
+// any unit, and no other number of the sentence may be as near to a word of the question (hasRival): in "25 crowns, the
 // digger for 60" the words "25 crowns" are not the price of the digger.
 func (g *Grounds) Support(passage, begin, end int) bool {
 	for i := range g.units {
 		u := &g.units[i]
 		if u.passage == passage && u.begin <= begin && begin < u.end {
 			return u.header == nil && end <= u.end && u.said > 0 && u.said > g.highest-almost &&
-				isFact(u.words, begin-u.begin, end-u.begin) && !g.rivals(u, begin, end)
+				isFact(u.words, begin-u.begin, end-u.begin) && !g.hasRival(u, begin, end)
 		}
 	}
 	return false
@@ -281,9 +281,9 @@ func isFact(words []content.WordIn, begin, end int) bool {
 	return tells && few <= mostOfFact
 }
 
-// rivals reports whether a number of a unit outside the bytes from begin to end is as near to a word of the question as
-// the words there, or nearer. It returns false if there is no number among the words there.
-func (g *Grounds) rivals(u *unit, begin, end int) bool {
+// hasRival reports whether a number of a unit outside the bytes from begin to end is as near to a word of the question
+// as the words there, or nearer. It returns false if there is no number among the words there.
+func (g *Grounds) hasRival(u *unit, begin, end int) bool {
 	first, last := -1, -1
 	counts := false
 	var numbers []int
@@ -306,7 +306,7 @@ func (g *Grounds) rivals(u *unit, begin, end int) bool {
 		return false
 	}
 	for i, w := range u.words {
-		if i >= first && i <= last || !g.asks(w.Lower) {
+		if i >= first && i <= last || !g.isAsked(w.Lower) {
 			continue
 		}
 		own := min(distance(i, first), distance(i, last))
@@ -317,8 +317,8 @@ func (g *Grounds) rivals(u *unit, begin, end int) bool {
 	return false
 }
 
-// asks reports whether a word is one of the question's and not a function word.
-func (g *Grounds) asks(word string) bool {
+// isAsked reports whether a word is one of the question's and not a function word.
+func (g *Grounds) isAsked(word string) bool {
 	for n, asked := range g.asked {
 		if sameWord(word, asked) {
 			return !g.function[n]

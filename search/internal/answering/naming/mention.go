@@ -69,7 +69,7 @@ func tokensOf(text string) []token {
 	tokens := make([]token, 0, len(words))
 	opens := true
 	for _, word := range words {
-		t := token{raw: word, bare: bare(word), opens: opens}
+		t := token{raw: word, bare: bareWord(word), opens: opens}
 		t.fold = fold(t.bare)
 		t.ends = endsSentence(word)
 		trimmed := strings.TrimRightFunc(word, unicode.IsSpace)
@@ -84,10 +84,10 @@ func tokensOf(text string) []token {
 }
 
 // Bare returns a word as Mention.Words has it: without the punctuation around it and without a possessive 's.
-func Bare(word string) string { return bare(word) }
+func Bare(word string) string { return bareWord(word) }
 
-// bare returns a word without the punctuation around it and without a possessive 's.
-func bare(word string) string {
+// bareWord returns a word without the punctuation around it and without a possessive 's.
+func bareWord(word string) string {
 	word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	for _, possessive := range []string{"'s", "’s"} {
 		if rest, ok := strings.CutSuffix(word, possessive); ok {

@@ -86,14 +86,15 @@ func datesAt(tokens []token) (out []date) {
 	return out
 }
 
-// same reports whether two dates can be the same day: day and month are equal, and the years too unless one is missing.
-func (d date) same(other date) bool {
+// sameDay reports whether two dates can be the same day: day and month are equal, and the years too unless one is
+// missing.
+func (d date) sameDay(other date) bool {
 	return d.month == other.month && d.day == other.day && (d.year == other.year || d.year == 0 || other.year == 0)
 }
 
-// values returns the numbers that a word of digits and marks can mean, in one notation with a decimal point: 8,848.86
-// gives 8848.86, and 1.234 gives both 1.234 and 1234. nil: it is no number.
-func values(word string) (out []string) {
+// numbersIn returns the numbers that a word of digits and marks can mean, in one notation with a decimal point:
+// 8,848.86 gives 8848.86, and 1.234 gives both 1.234 and 1234. nil: it is no number.
+func numbersIn(word string) (out []string) {
 	whole := strings.NewReplacer("'", "", "’", "", "\u00a0", "", "\u202f", "").Replace(word)
 	for _, marks := range [][2]string{{",", "."}, {".", ","}} { // of thousands, and before a fraction
 		before, fraction, hasFraction := strings.Cut(whole, marks[1])

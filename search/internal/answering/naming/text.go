@@ -12,7 +12,7 @@ type Text struct {
 	tokens  []token
 	words   map[string]bool // all words and their parts between marks, folded
 	joined  string          // letters and digits of all words, folded, with a blank around each word
-	numbers map[string]bool // all numbers, in the notation of values
+	numbers map[string]bool // all numbers, in the notation of numbersIn
 	dates   []date          // all dates
 }
 
@@ -25,7 +25,7 @@ func Read(text string) *Text {
 		for part := range strings.FieldsFuncSeq(x.fold, isMark) {
 			t.words[part] = true
 		}
-		joined.WriteString(" " + plain(x.fold))
+		joined.WriteString(" " + lettersAndDigits(x.fold))
 		if hasDigit(x.bare) {
 			t.addNumbers(i)
 		} else if value := WrittenValue(x.fold); value != "" {
@@ -46,11 +46,11 @@ func isMark(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }
 // and 8848.
 func (t *Text) addNumbers(at int) {
 	number := strings.TrimFunc(t.tokens[at].bare, func(r rune) bool { return !unicode.IsDigit(r) })
-	for _, value := range values(number) {
+	for _, value := range numbersIn(number) {
 		t.numbers[value] = true
 	}
 	for _, part := range strings.FieldsFunc(t.tokens[at].bare, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' && r != ',' }) {
-		for _, value := range values(strings.Trim(part, ".,")) {
+		for _, value := range numbersIn(strings.Trim(part, ".,")) {
 			t.numbers[value] = true
 		}
 	}
@@ -60,14 +60,14 @@ func (t *Text) addNumbers(at int) {
 			break
 		}
 		group += next.bare
-		for _, value := range values(group) {
+		for _, value := range numbersIn(group) {
 			t.numbers[value] = true
 		}
 	}
 }
 
-// plain returns a word without the characters that are neither letters nor digits.
-func plain(word string) string {
+// lettersAndDigits returns a word without the characters that are neither letters nor digits.
+func lettersAndDigits(word string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsNumber(r) {
 			return r
@@ -111,7 +111,7 @@ func (t *Text) Find(m Mention) Found {
 // findDate looks for a Date. A text without dates counts as having it; one with only other dates does not.
 func (t *Text) findDate(m Mention) Found {
 	for _, d := range t.dates {
-		if slices.ContainsFunc(m.dates, d.same) {
+		if slices.ContainsFunc(m.dates, d.sameDay) {
 			return Found{}
 		}
 	}
@@ -123,7 +123,7 @@ func (t *Text) findDate(m Mention) Found {
 
 // findNumber looks for a Number in any notation. Its rival is another number after the same word, or another year.
 func (t *Text) findNumber(m Mention) Found {
-	for _, value := range values(m.Words[0]) {
+	for _, value := range numbersIn(m.Words[0]) {
 		if t.numbers[value] {
 			return Found{}
 		}
@@ -149,7 +149,7 @@ func (t *Text) findNumber(m Mention) Found {
 
 // findCode looks for a Code; case and punctuation do not matter. Its rival is a code that differs in the fewest digits.
 func (t *Text) findCode(m Mention) Found {
-	code := plain(fold(m.Words[0]))
+	code := lettersAndDigits(fold(m.Words[0]))
 	if strings.Contains(t.joined, " "+code+" ") {
 		return Found{}
 	}
@@ -160,7 +160,7 @@ func (t *Text) findCode(m Mention) Found {
 	found := Found{Missing: m.Words}
 	least := len(code)
 	for _, x := range t.tokens {
-		if d := digitsApart(code, plain(x.fold)); d > 0 && d < least {
+		if d := digitsApart(code, lettersAndDigits(x.fold)); d > 0 && d < least {
 			least = d
 			found.Rival = x.bare
 		}
@@ -193,7 +193,7 @@ func digitsApart(a, b string) (n int) {
 func (t *Text) hasInOrder(words []string) bool {
 	plainWords := make([]string, len(words))
 	for i, word := range words {
-		plainWords[i] = plain(fold(word))
+		plainWords[i] = lettersAndDigits(fold(word))
 	}
 	return strings.Contains(t.joined, " "+strings.Join(plainWords, " ")+" ")
 }
@@ -236,7 +236,7 @@ func (t *Text) hasName(word string) bool {
 		}
 	}
 	folded := fold(word)
-	if t.words[folded] || t.words[plain(folded)] || isAcronym(word) && t.spells(folded) {
+	if t.words[folded] || t.words[lettersAndDigits(folded)] || isAcronym(word) && t.spellsInitials(folded) {
 		return true
 	}
 	letters := utf8.RuneCountInString(folded)
@@ -258,9 +258,9 @@ const (
 	longestEnding = 5 // most letters that the other form has beyond those
 )
 
-// spells reports whether consecutive words of the text with capital letters begin with these letters, in lower case:
-// who is spelt by World Health Organization. Words of up to three bytes between them are skipped.
-func (t *Text) spells(letters string) bool {
+// spellsInitials reports whether consecutive words of the text with capital letters begin with these letters, in lower
+// case: who is spelt by World Health Organization. Words of up to three bytes between them are skipped.
+func (t *Text) spellsInitials(letters string) bool {
 	want := []rune(letters)
 	for begin := range t.tokens {
 		next := 0
@@ -292,7 +292,7 @@ func (t *Text) hasInitials(words []string) bool {
 		initials = append(initials, first)
 	}
 	for _, x := range t.tokens {
-		if plain(x.bare) == string(initials) {
+		if lettersAndDigits(x.bare) == string(initials) {
 			return true
 		}
 	}

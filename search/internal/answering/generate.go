@@ -32,7 +32,9 @@ type GenerationEvents struct {
 // there are no passages, or the verdict is VerdictNotFound; then out.Answer is nil, and out.Notes has the reason if it
 // was the verdict. If the generator fails or runs out of time, out.Degraded has a note. It fails if passages cannot be
 // read, or if the caller is gone.
-func (a *Answer) Generate(ctx context.Context, verdict reply.Verdict, follow GenerationEvents) (out generationResult, err error) {
+func (a *Answer) Generate(
+	ctx context.Context, verdict reply.Verdict, follow GenerationEvents,
+) (out generationResult, err error) {
 	writer := a.Plan.Writer
 	if writer == nil || len(a.ToRead) == 0 {
 		return out, nil
@@ -48,7 +50,7 @@ func (a *Answer) Generate(ctx context.Context, verdict reply.Verdict, follow Gen
 	}
 	within, cancel := leaveTimeToFetch(ctx)
 	defer cancel()
-	w := learned.Writing{Question: a.Asked, Passages: passages, MaxTokens: a.Plan.Answer.MaxTokens,
+	w := learned.WriteRequest{Question: a.Asked, Passages: passages, MaxTokens: a.Plan.Answer.MaxTokens,
 		Form: a.Plan.Answer.Form, Each: follow.Written, Sentence: follow.Sentence}
 	if a.Plan.Inquiry.WritingTime > 0 { // a model that reads a conversation as one
 		w.Question, w.Before = a.Found.Inquiry.Question, a.Found.Inquiry.Before
@@ -81,13 +83,13 @@ func (a *Answer) Generate(ctx context.Context, verdict reply.Verdict, follow Gen
 	for i, item := range items {
 		of[i] = a.Found.View.CollectionOf(item.Ordinal)
 	}
-	out.Answer = generated(writer.Name, passages, of, wrote)
+	out.Answer = newGenerated(writer.Name, passages, of, wrote)
 	return out, nil
 }
 
-// generated returns a generator's text as the API gives it, with the passages that it attended to most (at most
+// newGenerated returns a generator's text as the API gives it, with the passages that it attended to most (at most
 // mostSupport) and those that it cites. of are the collections of the passages, in the same order.
-func generated(name string, passages []corpus.Passage, of []string, g learned.Generation) *reply.Generated {
+func newGenerated(name string, passages []corpus.Passage, of []string, g learned.Generation) *reply.Generated {
 	out := &reply.Generated{
 		Text:      g.Text,
 		Generated: true,
