@@ -48,6 +48,7 @@ type Config struct {
 	Search     Search      `yaml:"search"`
 	Limits     Limits      `yaml:"limits"`
 	Documents  Documents   `yaml:"documents"`
+	Unanswered Unanswered  `yaml:"unanswered"`
 	Rate       Rate        `yaml:"rate"`
 	Auth       Auth        `yaml:"auth"`
 	Server     Server      `yaml:"server"`
@@ -278,6 +279,12 @@ type OCR struct {
 type Converter struct {
 	Ending  string `yaml:"ending" unique:"true"` // with the dot
 	Command string `yaml:"command"`              // with {in} and {dir}
+}
+
+// Unanswered says which questions that were not answered are kept for administrators.
+type Unanswered struct {
+	Keep int           `yaml:"keep" between:"0 10000"`  // of each collection; 0: none
+	Age  time.Duration `yaml:"age" between:"1s 87600h"` // after which one is dropped that nobody asked again
 }
 
 // Rate bounds the requests of one caller: of its key, or of its address.

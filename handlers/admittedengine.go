@@ -123,6 +123,9 @@ func (e *admittedEngine) Search(ctx context.Context, by search.Caller, r search.
 		by.Wait = place.Idle
 	}
 	response, err := e.engine.Search(ctx, by, r)
+	if err == nil {
+		e.call.api.noteAnswer(e.call.r.Context(), r, response)
+	}
 	return e.call.api.withoutStages(e.call.r.Context(), response), err
 }
 

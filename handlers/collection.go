@@ -7,6 +7,7 @@ import (
 	"example.org/conclave/handlers/front"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
+	"example.org/conclave/internal/unanswered"
 )
 
 // Collection is what answers the requests to one collection, and what writes to it. Until it is
@@ -24,8 +25,9 @@ type Collection struct {
 	originals atomic.Pointer[OriginalReader]
 	inputs    jobs.Inputs // set before keeper
 	// judgments is set before writing; nil: they are not kept here
-	judgments Judgments
-	settings  Settings // set before engine; nil: it has none that change
+	judgments  Judgments
+	unanswered *unanswered.Log // set before writing; nil: none are kept
+	settings   Settings        // set before engine; nil: it has none that change
 }
 
 // NewCollection returns a collection of a name, to which nothing is attached. What is said of it is
@@ -60,6 +62,9 @@ func (k *Collection) AttachOriginals(r OriginalReader) { k.originals.Store(&r) }
 // AttachJudgments lets judgments be kept. It is called before AttachWriter, and not where the store
 // cannot keep them.
 func (k *Collection) AttachJudgments(j Judgments) { k.judgments = j }
+
+// AttachUnanswered lets the questions be kept that searches do not answer. It is called before AttachWriter.
+func (k *Collection) AttachUnanswered(l *unanswered.Log) { k.unanswered = l }
 
 // AttachSettings lets the settings of the collection be asked for and changed. It is called before Attach.
 func (k *Collection) AttachSettings(s Settings) { k.settings = s }

@@ -18,6 +18,7 @@ import (
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/keeping"
+	"example.org/conclave/internal/unanswered"
 	"example.org/conclave/search"
 	"example.org/conclave/search/ask"
 	"example.org/conclave/search/learned"
@@ -64,7 +65,9 @@ func typesOfDocument() map[string]reflect.Type {
 		"FusionMethod":    reflect.TypeFor[search.MethodInfo](),
 		"MeasuredResult":  reflect.TypeFor[jobs.MeasuredResult](), "Share": reflect.TypeFor[jobs.Share](),
 		"JudgmentRequest": reflect.TypeFor[judgmentBody](), "JudgmentCounts": reflect.TypeFor[JudgmentCounts](),
-		"JudgmentList": reflect.TypeFor[JudgmentList](), "Judgment": reflect.TypeFor[judgments.Judgment](),
+		"UnansweredList": reflect.TypeFor[UnansweredList](), "UnansweredQuestion": reflect.TypeFor[unanswered.Question](),
+		"RemovedQuestions": reflect.TypeFor[RemovedQuestions](),
+		"JudgmentList":     reflect.TypeFor[JudgmentList](), "Judgment": reflect.TypeFor[judgments.Judgment](),
 		"JudgedQuestion":     reflect.TypeFor[judgments.Question](),
 		"CalibrationRequest": reflect.TypeFor[calibrationBody](), "EvaluationRequest": reflect.TypeFor[evaluationBody](),
 		"DocumentFailure": reflect.TypeFor[jobs.DocumentFailure](),

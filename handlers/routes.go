@@ -59,6 +59,8 @@ func routes() []route {
 		{"snapshot", answer, serveJSON((*API).postSnapshot)},
 		{"snapshots", answer, serveJSON((*API).getSnapshots)},
 		{"removeSnapshot", answer, serveJSON((*API).deleteSnapshot)},
+		{"unanswered", answer, serveJSON((*API).getUnanswered)},
+		{"removeUnanswered", front.Storing(), serveJSON((*API).deleteUnanswered)},
 		{"addExpert", answer, serveJSON((*API).postExpert)},
 		{"removeExpert", answer, serveJSON((*API).deleteExpert)},
 		{"calibrate", answer, serveJSON((*API).postCalibration)},

@@ -151,7 +151,7 @@ var allowed = map[string][]string{
 		"documents", "handlers/front", "handlers/schema", "handlers/upload", "handlers/web", "internal/collections",
 		"internal/conditions", "internal/corpus", "internal/identity", "internal/jobs", "internal/judgments",
 		"internal/keeping", "internal/languages", "internal/originals", "internal/overload", "internal/plaintext",
-		"internal/wording", "search", "search/ask", "search/fault", "search/learned", "search/lookup", "search/reply",
+		"internal/unanswered", "internal/wording", "search", "search/ask", "search/fault", "search/learned", "search/lookup", "search/reply",
 		"search/storage", "search/turn", "store",
 	},
 	"handlers/adapters": {
@@ -182,6 +182,7 @@ var allowed = map[string][]string{
 	"internal/collections": {"internal/disk"},
 	"internal/jobs":        {"internal/conditions", "internal/disk", "internal/jobs/lease"},
 	"internal/judgments":   {"internal/disk"},
+	"internal/unanswered":  {"internal/disk"},
 	"internal/jobs/lease":  {},
 	"internal/stores": {
 		"ann", "configs", "internal/collections", "internal/disk", "store", "store/folder/backend",
@@ -214,7 +215,7 @@ var allowed = map[string][]string{
 		"handlers/front", "handlers/schema", "internal/assembly", "internal/capacity", "internal/collections",
 		"internal/conditions", "internal/corpus", "internal/disk", "internal/experts", "internal/guide",
 		"internal/jobs", "internal/judgments", "internal/keeping", "internal/originals", "internal/overload",
-		"internal/provision", "internal/questions", "internal/stores", "internal/wording", "models", "search",
+		"internal/provision", "internal/questions", "internal/stores", "internal/unanswered", "internal/wording", "models", "search",
 		"search/learned", "search/lookup", "search/reply", "search/storage", "shipped", "store",
 	},
 

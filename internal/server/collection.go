@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/originals"
 	"example.org/conclave/internal/overload"
+	"example.org/conclave/internal/unanswered"
 	"example.org/conclave/search"
 	"example.org/conclave/store"
 
@@ -37,8 +39,10 @@ type collection struct {
 	keeper   *keeping.Keeper
 	// judgments are what people say of answers; nil: the store cannot keep them
 	judgments *judgments.File
-	readers   *documents.Pool // processes that read files; nil: this process reads them
-	quotas    collections.Quotas
+	// unanswered are the questions that searches did not answer; nil: none are kept
+	unanswered *unanswered.Log
+	readers    *documents.Pool // processes that read files; nil: this process reads them
+	quotas     collections.Quotas
 	// originals has copies of uploaded files; nil: the collection is only read, or in a store, which keeps none
 	originals *originals.Folder
 	follows   []string // folders that the documents follow while this server runs
@@ -98,6 +102,9 @@ func (s *collection) load(o assembly.Options, control *overload.Control) (queue 
 // on.
 func (s *collection) announce() {
 	s.tellCollection()
+	if s.config.ReadOnly && s.config.Unanswered.Keep > 0 {
+		s.tellUnanswered(errors.New("the server only reads: unanswered.keep has no effect"))
+	}
 	for _, e := range s.assembly.Experts.Searched {
 		s.tellExpert(e.Name())
 	}
@@ -119,6 +126,9 @@ func (s *collection) announce() {
 func (s *collection) run(queue worker) {
 	if queue != nil {
 		s.group.Go(func() error { queue.Run(s.running); return nil })
+	}
+	if s.unanswered != nil {
+		s.group.Go(func() error { s.unanswered.Run(s.running, s.tellUnanswered); return nil })
 	}
 	if s.originals != nil {
 		s.group.Go(s.sweepOriginals)

@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/judgments"
+	"example.org/conclave/internal/unanswered"
 	"example.org/conclave/store"
 )
 
@@ -73,6 +74,7 @@ func (s *collection) acceptWrites() (worker, error) {
 	if err := s.keepJudgments(dir); err != nil {
 		return nil, err
 	}
+	s.keepUnanswered(dir)
 	if err := s.openOriginals(); err != nil {
 		return nil, err
 	}
@@ -114,6 +116,37 @@ func (s *collection) keepJudgments(jobsFolder string) error {
 	s.judgments = file
 	s.api.AttachJudgments(file)
 	return nil
+}
+
+// keepUnanswered opens the unanswered questions of a collection in a folder, which has the folder of its jobs, if the
+// configuration keeps any. Where it cannot, it says so in the log and in /readyz, and the collection keeps none: it
+// answers as well without them.
+func (s *collection) keepUnanswered(jobsFolder string) {
+	if s.config.Unanswered.Keep == 0 {
+		return
+	}
+	if jobsFolder == "" {
+		s.tellUnanswered(errors.New("the passages are in a store, which keeps no questions: unanswered.keep has no effect"))
+		return
+	}
+	path := filepath.Join(filepath.Dir(jobsFolder), unanswered.FileName)
+	kept, err := unanswered.Open(disk.OS{}, path, s.config.Unanswered.Keep, s.config.Unanswered.Age)
+	if err != nil {
+		s.tellUnanswered(err)
+		return
+	}
+	s.unanswered = kept
+	s.api.AttachUnanswered(kept)
+}
+
+// tellUnanswered states in the log and in /readyz why unanswered questions are not kept; nil: that they are again.
+func (s *collection) tellUnanswered(err error) {
+	c := schema.Component{Name: "unanswered questions", Status: handlers.Ready}
+	if err != nil {
+		s.log.Warn("unanswered questions are not kept", "error", err)
+		c.Warnings = []string{err.Error()}
+	}
+	s.api.Readiness().Set(c)
 }
 
 // keepsJudgments returns an error where judgments cannot be kept.

@@ -7,6 +7,7 @@ import { improvement } from "./improve.js";
 import { about, nameOf, oneOf } from "./collections.js";
 import { bytes, h, number, problem, redraw, sized, table } from "./dom.js";
 import { upload } from "./files.js";
+import { unansweredQuestions } from "./unanswered.js";
 
 // collection shows the documents, and to who wants the numbers all that there is to know.
 export function collection(state, signal) {
@@ -39,6 +40,7 @@ async function refresh(body, { tune }, signal) {
       !limits.read_only && upload(limits, signal, documents.refresh),
       documents.card,
       passageList(limits, signal),
+      unansweredQuestions(signal),
       improving.card,
       tune && expertTable(experts.experts),
       tune && calibration(experts),

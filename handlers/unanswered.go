@@ -1,0 +1,94 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+
+	"example.org/conclave/handlers/front"
+	"example.org/conclave/handlers/schema"
+	"example.org/conclave/internal/unanswered"
+	"example.org/conclave/search"
+	"example.org/conclave/search/reply"
+	"example.org/conclave/store"
+)
+
+// UnansweredList is the answer of GET /v1/admin/unanswered.
+type UnansweredList struct {
+	Keep      int                   `json:"keep"` // the most that are kept; 0: none are
+	Questions []unanswered.Question `json:"questions"`
+}
+
+// RemovedQuestions is the answer of DELETE /v1/admin/unanswered.
+type RemovedQuestions struct {
+	Removed int `json:"removed"`
+}
+
+// unansweredLog returns the log of the collection's unanswered questions; nil: the configuration keeps none. It returns
+// a problem where the collection cannot keep one, since it is read only or in a store.
+func (a *API) unansweredLog() (*unanswered.Log, error) {
+	if _, err := a.writer(); err != nil {
+		return nil, err
+	}
+	if a.unanswered == nil && a.judgments == nil { // as in a store
+		elsewhere := &store.ElsewhereError{
+			Instead: "unanswered questions are kept beside a collection in a folder, and these passages are in a store: " +
+				"log questions there (log.questions)",
+		}
+		return nil, schema.NewProblem("no_such_path", schema.Sentence(elsewhere.Error()))
+	}
+	return a.unanswered, nil
+}
+
+// getUnanswered answers GET /v1/admin/unanswered.
+func (a *API) getUnanswered(*call, none) (UnansweredList, error) {
+	list := UnansweredList{Questions: []unanswered.Question{}}
+	kept, err := a.unansweredLog()
+	if err != nil || kept == nil {
+		return list, err
+	}
+	list.Keep = kept.Most()
+	list.Questions = append(list.Questions, kept.All()...)
+	return list, nil
+}
+
+// deleteUnanswered answers DELETE /v1/admin/unanswered.
+func (a *API) deleteUnanswered(c *call, _ none) (out RemovedQuestions, err error) {
+	kept, err := a.unansweredLog()
+	if err != nil || kept == nil {
+		return out, err
+	}
+	question, _ := c.query["question"].(string)
+	out.Removed, err = kept.Remove(question)
+	if err != nil {
+		return out, storeProblem(err)
+	}
+	return out, nil
+}
+
+// noteAnswer adds the question of a search to the unanswered questions of the collections that were searched, or
+// removes it from them, by the verdict. A search without a verdict, or by several methods, changes nothing.
+func (k *Collection) noteAnswer(ctx context.Context, r search.Request, response reply.Response) {
+	for _, member := range k.members {
+		member.noteAnswer(ctx, r, response)
+	}
+	if k.unanswered == nil || len(response.Rankings) > 0 {
+		return
+	}
+	q := unanswered.Question{
+		Question: cmp.Or(response.Asked, response.Question), Verdict: string(response.Verdict), Filtered: !r.Filter.Empty(),
+	}
+	if key := front.ExchangeOf(ctx).Key; key != nil && key.Filter != nil {
+		q.Filtered = true
+	}
+	switch response.Verdict {
+	case reply.VerdictFound:
+		k.unanswered.Answered(q.Question)
+	case reply.VerdictNotFound, reply.VerdictDoubtful:
+		if len(response.Results) > 0 {
+			q.Nearest = response.Results[0].ID
+		} else if len(response.Groups) > 0 && len(response.Groups[0].Results) > 0 {
+			q.Nearest = response.Groups[0].Results[0].ID
+		}
+		k.unanswered.Add(q)
+	}
+}

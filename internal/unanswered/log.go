@@ -1,0 +1,246 @@
+// Package unanswered keeps the questions that a collection did not answer, for those who add documents to it.
+package unanswered
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"example.org/conclave/internal/disk"
+)
+
+// FileName is the name of a Log's file in the folder of its collection.
+const FileName = "unanswered.json"
+
+// mostBytes bounds the text of one question. A longer one is cut.
+const mostBytes = 500
+
+// writeEvery is the time between two writes of what was added. A crash loses what was added since the last one.
+const writeEvery = 5 * time.Second
+
+// Question is a question that was not answered.
+type Question struct {
+	Question string    `json:"question"`          // as it was last asked; at most 500 bytes and "…"
+	Verdict  string    `json:"verdict"`           // of the last answer: "not_found" or "doubtful"
+	Asked    int       `json:"asked"`             // how many times
+	First    time.Time `json:"first"`             // when it was first asked
+	Last     time.Time `json:"last"`              // when it was last asked
+	Filtered bool      `json:"filtered"`          // whether the last search was of a part of the passages only
+	Nearest  string    `json:"nearest,omitempty"` // id of the first passage of the last search; "": none was found
+}
+
+// Log is a bounded set of questions in memory and in a file. Questions are the same if they differ in case, space and
+// punctuation only. It is safe for concurrent use.
+type Log struct {
+	disk disk.Disk
+	path string
+	most int
+	age  time.Duration
+	now  func() time.Time
+
+	mu        sync.Mutex
+	questions map[string]Question // by key
+	changed   bool                // since the file was written
+	writing   sync.Mutex          // held while the file is written, and before mu
+}
+
+// Open returns the log in a file, which need not exist. The log has at most most questions, which is 1 or more: a
+// further one replaces the one that was asked least often, of these the one not asked for longest. A question that was
+// not asked for the time age is dropped. Open fails if the file cannot be read or is not a log.
+func Open(d disk.Disk, path string, most int, age time.Duration) (*Log, error) {
+	l := &Log{disk: d, path: path, most: most, age: age, now: time.Now, questions: map[string]Question{}}
+	text, err := d.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the unanswered questions: %w", err)
+	}
+	var all []Question
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("%s has no unanswered questions (%w): delete the file to begin anew", path, err)
+	}
+	slices.SortFunc(all, compare)
+	for _, q := range all[:min(len(all), most)] {
+		l.questions[keyOf(q.Question)] = q
+	}
+	return l, nil
+}
+
+// shorten returns a question of at most mostBytes bytes; "…" behind it if it was cut.
+func shorten(question string) string {
+	if len(question) <= mostBytes {
+		return question
+	}
+	return strings.ToValidUTF8(question[:mostBytes], "") + "…"
+}
+
+// keyOf returns a text that is equal for questions that count as the same: their words in lower case.
+func keyOf(question string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(shorten(question)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r)
+	}), " ")
+}
+
+// Add counts one more asking of q.Question, now, with the verdict, filter and nearest passage of q. The other fields of
+// q are ignored, and so is a question without a letter or digit.
+func (l *Log) Add(q Question) {
+	key := keyOf(q.Question)
+	if key == "" {
+		return
+	}
+	q.Question = shorten(q.Question)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q.Last = l.now().UTC().Truncate(time.Second)
+	before, known := l.questions[key]
+	q.First, q.Asked = before.First, before.Asked+1
+	if !known {
+		q.First = q.Last
+	}
+	l.questions[key] = q
+	if len(l.questions) > l.most {
+		l.dropLeast(key)
+	}
+	l.changed = true
+}
+
+// Answered removes a question, since it is answered now. A question that is not in the log changes nothing.
+func (l *Log) Answered(question string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := keyOf(question)
+	if _, known := l.questions[key]; known {
+		delete(l.questions, key)
+		l.changed = true
+	}
+}
+
+// dropOld drops the questions that nobody asked for the log's age.
+func (l *Log) dropOld() {
+	oldest := l.now().Add(-l.age)
+	before := len(l.questions)
+	maps.DeleteFunc(l.questions, func(_ string, q Question) bool { return q.Last.Before(oldest) })
+	l.changed = l.changed || len(l.questions) < before
+}
+
+// dropLeast drops the question that compares last, other than the one with the key except.
+func (l *Log) dropLeast(except string) {
+	least := ""
+	for key, q := range l.questions {
+		if key != except && (least == "" || compare(q, l.questions[least]) > 0) {
+			least = key
+		}
+	}
+	delete(l.questions, least)
+}
+
+// compare orders questions: asked more often first, then asked later, then by their text.
+func compare(a, b Question) int {
+	return cmp.Or(cmp.Compare(b.Asked, a.Asked), b.Last.Compare(a.Last), strings.Compare(a.Question, b.Question))
+}
+
+// Most returns the number of questions that the log has room for.
+func (l *Log) Most() int { return l.most }
+
+// All returns the questions: those asked more often first, then those asked later.
+func (l *Log) All() []Question {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropOld()
+	return slices.SortedFunc(maps.Values(l.questions), compare)
+}
+
+// Remove removes a question, or all if question is "". It returns their number, when the file has them no more. If the
+// file cannot be written, it returns an error and the questions stay.
+func (l *Log) Remove(question string) (removed int, err error) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	before := maps.Clone(l.questions)
+	if question == "" {
+		clear(l.questions)
+	} else {
+		delete(l.questions, keyOf(question))
+	}
+	removed = len(before) - len(l.questions)
+	l.changed = l.changed || removed > 0
+	l.mu.Unlock()
+	if err := l.write(); err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for key, q := range before {
+			if _, again := l.questions[key]; !again {
+				l.questions[key] = q
+			}
+		}
+		for len(l.questions) > l.most {
+			l.dropLeast("")
+		}
+		return 0, err
+	}
+	return removed, nil
+}
+
+// Run writes the file when questions have changed, every few seconds and at the end, until ctx is done. It calls report
+// with the first error of writing and goes on, and with nil when writing works again.
+func (l *Log) Run(ctx context.Context, report func(error)) {
+	failing := false
+	tick := time.NewTicker(writeEvery)
+	defer tick.Stop()
+	for done := false; !done; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			done = true
+		}
+		err := l.Write()
+		if failing != (err != nil) {
+			report(err)
+		}
+		failing = err != nil
+	}
+}
+
+// Write writes the file if questions have changed since it was written.
+func (l *Log) Write() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return l.write()
+}
+
+// write is Write for who holds writing.
+func (l *Log) write() error {
+	l.mu.Lock()
+	l.dropOld()
+	changed := l.changed
+	l.changed = false
+	all := slices.SortedFunc(maps.Values(l.questions), compare)
+	l.mu.Unlock()
+	if !changed {
+		return nil
+	}
+	text, err := json.Marshal(all)
+	if err == nil {
+		err = disk.ReplaceFile(l.disk, l.path, func(file *disk.Replacement) error {
+			_, err := file.Write(text)
+			return err
+		})
+	}
+	if err != nil {
+		l.mu.Lock()
+		l.changed = true
+		l.mu.Unlock()
+		return fmt.Errorf("writing the unanswered questions to %s: %w", l.path, err)
+	}
+	return nil
+}
