@@ -30,9 +30,6 @@ type Backend interface {
 	// Watch tells a Watcher, until ctx is done, of what changes.
 	Watch(ctx context.Context, w Watcher)
 
-	// HasWindows reports whether long passages have vectors of their windows (WindowReader), or of their beginning alone.
-	HasWindows() bool
-
 	// Calibration returns the text of the record that was fitted for the collection; nil: there
 	// is none.
 	Calibration() ([]byte, error)

@@ -23,16 +23,13 @@ type Reads struct {
 	Unknown int
 }
 
-// ReadsOf returns how encoders read a passage: what holds for any of them. known: one of
-// them can say it.
-//
-// windows says that the store has vectors of the windows of long passages (WindowReader): what is in one counts as
-// read.
-func ReadsOf(encoders []PassageEncoder, p corpus.Passage, windows bool) (cut, unread, known bool) {
+// ReadsOf returns how encoders read a passage: what holds for any of them. What is in a window of a long passage
+// (WindowReader) counts as read. known is false if no encoder is a PassageReader.
+func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bool) {
 	for _, e := range encoders {
 		if r, ok := e.(PassageReader); ok {
 			c, u := r.Reads(p)
-			if w, ok := e.(WindowReader); ok && c && windows {
+			if w, ok := e.(WindowReader); ok && c {
 				_, c = w.Windows(p)
 			}
 			cut = cut || c

@@ -9,16 +9,14 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// EncodeTogether gives the vectors of passages by every encoder that has its own, by the
-// names of the encoders: what a segment of them would hold. Two that one pass can serve
-// share it. windows says that long passages are read in windows (WindowReader), by two that share a pass in those of
-// the dense one.
+// EncodeTogether returns the vectors of passages by the name of each encoder without an owner, in the order of the
+// passages. Long passages are read in windows (WindowReader). A late and a dense encoder of one SharedPass are run
+// together, in the windows of the dense one. It returns an empty map if there are no passages.
 func EncodeTogether(
 	ctx context.Context,
 	encoders []PassageEncoder,
 	shared []SharedPass,
 	passages []corpus.Passage,
-	windows bool,
 ) (map[string][]Encoded, error) {
 	out := map[string][]Encoded{}
 	if len(passages) == 0 {
@@ -42,7 +40,7 @@ func EncodeTogether(
 			out[dense.Name()] != nil {
 			continue
 		}
-		read := splitIntoWindows(s.Dense, passages, !windows)
+		read := splitIntoWindows(s.Dense, passages)
 		var ofLate, ofDense [][]float32
 		for some := range slices.Chunk(read.texts, len(passages)) {
 			madeLate, madeDense, err := s.Encode(ctx, some)
@@ -60,7 +58,7 @@ func EncodeTogether(
 		if wanted[e.Name()] == nil || out[e.Name()] != nil {
 			continue
 		}
-		read := splitIntoWindows(e, passages, !windows)
+		read := splitIntoWindows(e, passages)
 		var vectors [][]float32
 		for some := range slices.Chunk(read.texts, len(passages)) {
 			made, err := e.EncodePassages(ctx, some)

@@ -41,13 +41,9 @@ type inWindows struct {
 	spans [][]rank.Span    // of each passage: its windows; nil: it is read as it is
 }
 
-// splitIntoWindows returns passages as an encoder reads them; whole: each of them as it is.
-func splitIntoWindows(e PassageEncoder, passages []corpus.Passage, whole bool) inWindows {
+// splitIntoWindows returns passages as an encoder reads them: long ones in windows, if it is a WindowReader.
+func splitIntoWindows(e PassageEncoder, passages []corpus.Passage) inWindows {
 	w := inWindows{spans: make([][]rank.Span, len(passages))}
-	if whole {
-		w.texts = passages
-		return w
-	}
 	for i, p := range passages {
 		w.spans[i] = WindowsOf(e, p)
 		if w.spans[i] == nil {

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
 	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch/schema"
 
 	"github.com/spf13/cobra"
 )
@@ -54,6 +55,7 @@ func describe() about {
 func formats() map[string][]int {
 	return map[string][]int{
 		"collection":  folder.ManifestFormats(),
+		"index":       {schema.Format},
 		"bundle":      {models.Format},
 		"calibration": {calibration.RecordFormat},
 		"job":         {jobs.RecordFormat},

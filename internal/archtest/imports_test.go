@@ -141,10 +141,19 @@ var allowed = map[string][]string{
 		"calibration", "internal/collections", "internal/conditions", "internal/corpus", "internal/disk",
 		"internal/jobs/lease", "internal/rank", "search/storage", "store", "store/folder", "store/folder/view",
 	},
-	"store/opensearch/backend": {"ann", "internal/jobs/lease", "search/storage", "store", "store/opensearch"},
+	"store/opensearch/backend": {
+		"ann", "internal/jobs/lease", "search/storage", "store", "store/opensearch", "store/opensearch/cluster",
+		"store/opensearch/schema",
+	},
 	"store/opensearch": {
 		"ann", "bm25", "bm25/forms", "internal/conditions", "internal/corpus", "internal/jobs/lease", "internal/rank",
-		"internal/spelling", "search/fault", "search/storage", "search/turn", "store",
+		"internal/spelling", "search/storage", "search/turn", "store", "store/opensearch/cluster",
+		"store/opensearch/schema",
+	},
+	"store/opensearch/cluster": {"search/turn", "store"},
+	"store/opensearch/schema": {
+		"ann", "bm25", "bm25/forms", "internal/conditions", "internal/corpus", "internal/rank", "internal/spelling",
+		"store", "store/opensearch/cluster",
 	},
 
 	"handlers": {
@@ -186,7 +195,7 @@ var allowed = map[string][]string{
 	"internal/jobs/lease":  {},
 	"internal/stores": {
 		"ann", "configs", "internal/collections", "internal/disk", "store", "store/folder/backend",
-		"store/opensearch", "store/opensearch/backend",
+		"store/opensearch", "store/opensearch/backend", "store/opensearch/cluster", "store/opensearch/schema",
 	},
 	"internal/capacity": {"configs", "internal/overload", "search"},
 	"internal/experts": {

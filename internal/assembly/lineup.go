@@ -28,9 +28,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	}
 	for _, e := range a.Experts.Searched {
 		x := e.SearchedAmong(a.Experts.Searched)
-		if a.stores()[0].HasWindows() {
-			x.Passages = experts.InWindows(x.Passages)
-		}
+		x.Passages = experts.InWindows(x.Passages)
 		if e.Late() {
 			if made.Late != nil {
 				return made, &TwoLateError{made.Late.Name, x.Name}

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/store"
 	"example.org/conclave/store/opensearch"
 	inCluster "example.org/conclave/store/opensearch/backend"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // indexes is the catalogue of a cluster.
@@ -32,8 +33,8 @@ func openCluster(ctx context.Context, config configs.Config) (Catalogue, error) 
 	return &indexes{config, c}, nil
 }
 
-func shapeOf(config configs.Config) opensearch.Shape {
-	return opensearch.Shape{Shards: config.Cluster.Shards, Replicas: config.Cluster.Replicas}
+func shapeOf(config configs.Config) schema.Shape {
+	return schema.Shape{Shards: config.Cluster.Shards, Replicas: config.Cluster.Replicas}
 }
 
 // entry describes a collection by what its index says.

@@ -15,6 +15,7 @@ import (
 	inFolder "example.org/conclave/store/folder/backend"
 	"example.org/conclave/store/opensearch"
 	inCluster "example.org/conclave/store/opensearch/backend"
+	"example.org/conclave/store/opensearch/cluster"
 )
 
 // At returns where a configuration keeps its passages.
@@ -35,8 +36,8 @@ func At(config configs.Config) (store.Location, error) {
 }
 
 // accessOf returns how a cluster is accessed. A password or key that is in a file is read.
-func accessOf(c configs.Cluster) (opensearch.Access, error) {
-	access := opensearch.Access{CA: c.CA, User: c.User, Password: string(c.Password), APIKey: string(c.APIKey)}
+func accessOf(c configs.Cluster) (cluster.Access, error) {
+	access := cluster.Access{CA: c.CA, User: c.User, Password: string(c.Password), APIKey: string(c.APIKey)}
 	for file, into := range map[string]*string{c.PasswordFile: &access.Password, c.APIKeyFile: &access.APIKey} {
 		if file == "" {
 			continue

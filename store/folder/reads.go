@@ -49,7 +49,7 @@ func readBy(encoders []store.PassageEncoder) readMaker {
 			if err != nil {
 				return reads, false, err
 			}
-			c, u, some := store.ReadsOf(encoders, p, true)
+			c, u, some := store.ReadsOf(encoders, p)
 			if !some {
 				return reads, false, nil
 			}

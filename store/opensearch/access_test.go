@@ -17,9 +17,11 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/testing/cluster"
+	testcluster "example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 func address(t *testing.T, text string) *url.URL {
@@ -68,12 +70,12 @@ Wf86aX6PepsntZv2GYlA5UpabfT2EZICICpJ5h/iI+i341gBmLiAFQOyTDT+/wQc
 // anything else, and says both what is there and what is needed. No error has a secret.
 func TestRefusedAtStart(t *testing.T) {
 	t.Parallel()
-	c := cluster.Start(t, 3)
+	c := testcluster.Start(t, 3)
 	clean := nodesOf(t, c)
 	index := testIndex(t, clean, "refused-at-start")
 	one := hashed{name: "one"}
 	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []store.PassageEncoder{one}}
-	if _, err := Build(t.Context(), clean, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
+	if _, err := Build(t.Context(), clean, index, schema.Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
 		""); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +84,7 @@ func TestRefusedAtStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := *target.Manifest()
-	guarded, trusted := cluster.Guarded(t, c)
+	guarded, trusted := testcluster.Guarded(t, c)
 	tls := address(t, guarded)
 	real := address(t, c.URLs[0])
 
@@ -102,11 +104,11 @@ func TestRefusedAtStart(t *testing.T) {
 	plainToTLS.Scheme = "http"
 	tlsToPlain := *real
 	tlsToPlain.Scheme = "https"
-	manifest := func(change func(m *Manifest)) func(t *testing.T) {
+	manifest := func(change func(m *schema.Manifest)) func(t *testing.T) {
 		return func(t *testing.T) {
 			m := good
 			change(&m)
-			if err := target.putMapping(t.Context(), meta{Manifest: &m}, nil); err != nil {
+			if err := target.putMapping(t.Context(), schema.Meta{Manifest: &m}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -118,11 +120,11 @@ func TestRefusedAtStart(t *testing.T) {
 			}
 		}
 	}
-	writer := Access{CA: trusted, User: cluster.Writer, Password: cluster.Password}
+	writer := cluster.Access{CA: trusted, User: testcluster.Writer, Password: testcluster.Password}
 	for _, x := range []struct {
 		name    string
 		nodes   []*url.URL
-		access  Access
+		access  cluster.Access
 		before  func(t *testing.T) // what somebody did to the index
 		encoder hashed             // of the bundle; default: the one that made the index
 		want    []string
@@ -135,30 +137,30 @@ func TestRefusedAtStart(t *testing.T) {
 		{name: "another product", nodes: []*url.URL{version(`"distribution":"other",`, "9.0.0")}, want: []string{`"other" 9.0.0`, "OpenSearch 3.5 or newer"}},
 		{name: "a web page", nodes: []*url.URL{answers(t, 200, "<html>hello")},
 			want: []string{"not OpenSearch", "<html>hello"}},
-		{name: "no authority of ours", nodes: []*url.URL{tls}, access: Access{User: cluster.Writer, Password: cluster.Password}, want: []string{"Acme Co", "is not trusted by the system's certificates"}},
-		{name: "another authority", nodes: []*url.URL{tls}, access: Access{CA: otherTLS(t), User: cluster.Writer, Password: cluster.Password}, want: []string{"Acme Co", "is not trusted by ", "other.pem"}},
+		{name: "no authority of ours", nodes: []*url.URL{tls}, access: cluster.Access{User: testcluster.Writer, Password: testcluster.Password}, want: []string{"Acme Co", "is not trusted by the system's certificates"}},
+		{name: "another authority", nodes: []*url.URL{tls}, access: cluster.Access{CA: otherTLS(t), User: testcluster.Writer, Password: testcluster.Password}, want: []string{"Acme Co", "is not trusted by ", "other.pem"}},
 		{name: "http to https", nodes: []*url.URL{&plainToTLS}, access: writer, want: []string{"HTTPS"}},
 		{name: "https to http", nodes: []*url.URL{&tlsToPlain}, want: []string{"HTTP"}},
-		{name: "nobody asks", nodes: []*url.URL{tls}, access: Access{CA: trusted}, want: []string{"status 401", "without a user or an API key"}},
-		{name: "wrong password", nodes: []*url.URL{tls}, access: Access{CA: trusted, User: cluster.Writer, Password: "sesame-0"}, want: []string{"status 401", `the user "writer" with this password`}},
-		{name: "wrong API key", nodes: []*url.URL{tls}, access: Access{CA: trusted, APIKey: "sesame-0"}, want: []string{"status 401", "this API key"}},
-		{name: "user may only read", nodes: []*url.URL{tls}, access: Access{CA: trusted, User: cluster.Reader, Password: cluster.Password}, want: []string{"may not be written to", `the user "reader"`, "status 403"}},
-		{name: "key may only read", nodes: []*url.URL{tls}, access: Access{CA: trusted, APIKey: cluster.ReadingKey}, want: []string{"may not be written to", "this API key", "status 403"}},
+		{name: "nobody asks", nodes: []*url.URL{tls}, access: cluster.Access{CA: trusted}, want: []string{"status 401", "without a user or an API key"}},
+		{name: "wrong password", nodes: []*url.URL{tls}, access: cluster.Access{CA: trusted, User: testcluster.Writer, Password: "sesame-0"}, want: []string{"status 401", `the user "writer" with this password`}},
+		{name: "wrong API key", nodes: []*url.URL{tls}, access: cluster.Access{CA: trusted, APIKey: "sesame-0"}, want: []string{"status 401", "this API key"}},
+		{name: "user may only read", nodes: []*url.URL{tls}, access: cluster.Access{CA: trusted, User: testcluster.Reader, Password: testcluster.Password}, want: []string{"may not be written to", `the user "reader"`, "status 403"}},
+		{name: "key may only read", nodes: []*url.URL{tls}, access: cluster.Access{CA: trusted, APIKey: testcluster.ReadingKey}, want: []string{"may not be written to", "this API key", "status 403"}},
 		{name: "index locked", before: put("/_settings", `{"index.blocks.write":true}`), want: []string{"may not be written to", "status 403", "index write"}},
 		{name: "another encoder", encoder: hashed{name: "one", owner: "another"}, want: []string{"print of one", "print of another"}},
 		{name: "expert that it lacks", encoder: hashed{name: "two"}, want: []string{`no vectors of expert "two"`, "it has: [one]"}},
-		{name: "format", before: manifest(func(m *Manifest) { m.Format = 7 }), want: []string{"format is 7", "knows 1"}},
-		{name: "analyser", before: manifest(func(m *Manifest) { m.Words.Analyser = "other" }), want: []string{"analysed in another way (other)", store.Analyser(forms.Lucene)[:16]}},
-		{name: "k1", before: manifest(func(m *Manifest) { m.Words.K1 = 1.2 }), want: []string{`k1 is "0.9"`, "manifest says 1.2"}},
-		{name: "missing field of phrases", before: manifest(func(m *Manifest) { m.Words.Phrases = true }), want: []string{"no field pairs"}},
-		{name: "missing field of an expert", before: manifest(func(m *Manifest) {
-			m.Experts = append(slices.Clone(m.Experts), Expert{Name: "two", Fingerprint: "x", Dimension: 8})
+		{name: "format", before: manifest(func(m *schema.Manifest) { m.Format = 7 }), want: []string{"has format 7", "reads format 2", "index the passages again under another name"}},
+		{name: "analyser", before: manifest(func(m *schema.Manifest) { m.Words.Analyser = "other" }), want: []string{"analysed in another way (other)", store.Analyser(forms.Lucene)[:16]}},
+		{name: "k1", before: manifest(func(m *schema.Manifest) { m.Words.K1 = 1.2 }), want: []string{`k1 is "0.9"`, "manifest says 1.2"}},
+		{name: "missing field of phrases", before: manifest(func(m *schema.Manifest) { m.Words.Phrases = true }), want: []string{"no field pairs"}},
+		{name: "missing field of an expert", before: manifest(func(m *schema.Manifest) {
+			m.Experts = append(slices.Clone(m.Experts), schema.Expert{Name: "two", Fingerprint: "x", Dimension: 8})
 		}), want: []string{"no field v_two"}},
-		{name: "dimension", before: manifest(func(m *Manifest) { m.Experts = []Expert{{Name: "one", Fingerprint: "x", Dimension: 9}} }), want: []string{"dimension is 8", "to be 9"}},
+		{name: "dimension", before: manifest(func(m *schema.Manifest) { m.Experts = []schema.Expert{{Name: "one", Fingerprint: "x", Dimension: 9}} }), want: []string{"dimension is 8", "to be 9"}},
 		{name: "changed mapping", before: put("/_mapping", `{"dynamic":"true"}`),
 			want: []string{`dynamic ("true")`, "strict"}},
 		{name: "unfinished", before: func(t *testing.T) {
-			if err := target.putMapping(t.Context(), meta{Plan: &good}, nil); err != nil {
+			if err := target.putMapping(t.Context(), schema.Meta{Plan: &good}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}, want: []string{"has not ended"}},
@@ -176,7 +178,7 @@ func TestRefusedAtStart(t *testing.T) {
 				defer func() {
 					put("/_settings", `{"index.blocks.write":null}`)(t)
 					put("/_mapping", `{"dynamic":"strict"}`)(t)
-					manifest(func(*Manifest) {})(t)
+					manifest(func(*schema.Manifest) {})(t)
 				}()
 			}
 			err := starts(t.Context(), x.nodes, x.access, index, x.encoder)
@@ -204,8 +206,8 @@ func TestRefusedAtStart(t *testing.T) {
 }
 
 // starts does what a server that writes does first.
-func starts(ctx context.Context, nodes []*url.URL, a Access, index string, e hashed) error {
-	client, err := NewClient(nodes, a)
+func starts(ctx context.Context, nodes []*url.URL, a cluster.Access, index string, e hashed) error {
+	client, err := cluster.NewClient(nodes, a)
 	if err != nil {
 		return err
 	}
@@ -222,10 +224,10 @@ func starts(ctx context.Context, nodes []*url.URL, a Access, index string, e has
 	return s.MayWrite(ctx)
 }
 
-// hasNoSecret looks for the secrets of cluster.Guarded in an error and all that it wraps.
+// hasNoSecret looks for the secrets of testcluster.Guarded in an error and all that it wraps.
 func hasNoSecret(t *testing.T, err error) {
 	t.Helper()
-	if _, found := cluster.SecretIn(err.Error()); found {
+	if _, found := testcluster.SecretIn(err.Error()); found {
 		t.Errorf("the error has a secret: %v", err)
 	}
 }
@@ -234,19 +236,19 @@ func hasNoSecret(t *testing.T, err error) {
 // refused without the secret.
 func TestReadOnlyUser(t *testing.T) {
 	t.Parallel()
-	c := cluster.Start(t, 3)
+	c := testcluster.Start(t, 3)
 	clean := nodesOf(t, c)
 	index := testIndex(t, clean, "read-only-user")
 	e := []store.PassageEncoder{hashed{name: "one"}}
 	options := store.BuildOptions{Experts: e}
-	if _, err := Build(t.Context(), clean, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
+	if _, err := Build(t.Context(), clean, index, schema.Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
 		""); err != nil {
 		t.Fatal(err)
 	}
-	node, trusted := cluster.Guarded(t, c)
-	client, err := NewClient(
+	node, trusted := testcluster.Guarded(t, c)
+	client, err := cluster.NewClient(
 		[]*url.URL{address(t, node)},
-		Access{CA: trusted, User: cluster.Reader, Password: cluster.Password},
+		cluster.Access{CA: trusted, User: testcluster.Reader, Password: testcluster.Password},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -281,8 +283,8 @@ func TestReadOnlyUser(t *testing.T) {
 		t.Errorf("importing: %d passages, %v", report.Passages, err)
 	}
 	given := &list{passages: passages(2, 3)}
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, given, options, ""); !errors.Is(err, ErrReadOnly) ||
-		given.at != 0 {
+	_, err = Build(t.Context(), client, index, schema.Shape{Shards: 1}, given, options, "")
+	if !errors.Is(err, ErrReadOnly) || given.at != 0 {
 		t.Errorf("indexing: %v, and %d passages were read", err, given.at)
 	} else {
 		hasNoSecret(t, err)
@@ -292,7 +294,7 @@ func TestReadOnlyUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = writer.Apply(t.Context(), []store.Change{{Put: &corpus.Passage{ID: "new", Text: "lamp"}}})
-	if !isStatus(err, http.StatusForbidden) {
+	if !cluster.IsStatus(err, http.StatusForbidden) {
 		t.Fatalf("%v", err)
 	}
 	hasNoSecret(t, err)

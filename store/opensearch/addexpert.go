@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // ErrHasExpert is the error of an expert that an index has.
@@ -27,12 +27,12 @@ const settling = 2 * lookEvery
 // index, or adds or removes an expert, that is a *lease.HeldError.
 func AddExpert(
 	ctx context.Context,
-	client *Client,
+	client *cluster.Client,
 	index string,
 	encoder store.PassageEncoder,
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
-	if _, err := describe(encoder); err != nil { // before anything is done
+	if _, err := schema.DescribeEncoder(encoder); err != nil { // before anything is done
 		return report, err
 	}
 	err = changing(ctx, client, index, "the adding of expert "+encoder.Name(), func(ctx context.Context) (err error) {
@@ -44,31 +44,31 @@ func AddExpert(
 
 func addExpert(
 	ctx context.Context,
-	client *Client,
+	client *cluster.Client,
 	index string,
 	encoder store.PassageEncoder,
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
-	s, err := open(ctx, client, index, opening)
+	s, err := open(ctx, client, index, cluster.Opening)
 	if err != nil {
 		return report, fmt.Errorf("index %s: %w", index, err)
 	}
-	x, err := describe(encoder)
+	x, err := schema.DescribeEncoder(encoder)
 	if err != nil {
 		return report, err
 	}
 	if s.about.Manifest == nil {
-		return report, fmt.Errorf("index %s: %w", index, ErrUnfinished)
+		return report, fmt.Errorf("index %s: %w", index, schema.ErrUnfinished)
 	}
 	if _, ok := s.about.Manifest.Expert(x.Name); ok {
 		return report, fmt.Errorf("index %s: %w: %s", index, ErrHasExpert, x.Name)
 	}
 	plan := *s.about.Manifest
 	plan.Experts = append(slices.Clone(plan.Experts), x)
-	if err := plan.check(); err != nil {
+	if err := plan.Check(); err != nil {
 		return report, err
 	}
-	err = s.changeMeta(ctx, fieldOf(&plan, x, s.fields), func(about *meta) error {
+	err = s.changeMeta(ctx, plan.FieldsOf(x), func(about *schema.Meta) error {
 		about.Plan = &plan
 		return nil
 	})
@@ -76,7 +76,7 @@ func addExpert(
 		return report, err
 	}
 	if x.Owner == "" {
-		if err := sleep(ctx, settling); err != nil {
+		if err := cluster.Sleep(ctx, settling); err != nil {
 			return report, err
 		}
 		for filled := -1; filled != 0; { // what was changed meanwhile is found by the next pass
@@ -86,58 +86,36 @@ func addExpert(
 			}
 		}
 	}
-	return report, s.changeMeta(ctx, nil, func(about *meta) error {
+	return report, s.changeMeta(ctx, nil, func(about *schema.Meta) error {
 		done := plan
 		done.Calibration, done.Settings = about.Manifest.Calibration, about.Manifest.Settings // as they are by now
-		*about = meta{Manifest: &done}
+		*about = schema.Meta{Manifest: &done}
 		return nil
 	})
 }
 
 // RemoveExpert lets an index have an expert no more. Its vectors stay where they are, as
 // fields of a mapping do, until their passages are written again.
-func RemoveExpert(ctx context.Context, client *Client, index, name string) error {
+func RemoveExpert(ctx context.Context, client *cluster.Client, index, name string) error {
 	return changing(ctx, client, index, "the removal of expert "+name, func(ctx context.Context) error {
 		s, err := Open(ctx, client, index)
 		if err != nil {
 			return err
 		}
-		return s.changeMeta(ctx, nil, func(about *meta) error { return about.remove(index, name) })
+		return s.changeMeta(ctx, nil, func(about *schema.Meta) error { return about.Remove(index, name) })
 	})
-}
-
-// remove takes an expert out, also one whose adding was begun.
-func (about *meta) remove(index, name string) error {
-	if about.Plan != nil {
-		_, planned := about.Plan.Expert(name)
-		_, has := about.Manifest.Expert(name)
-		if planned && !has {
-			about.Plan = nil
-			return nil
-		}
-	}
-	left := *about.Manifest
-	left.Experts = slices.DeleteFunc(slices.Clone(left.Experts), func(x Expert) bool { return x.Name == name })
-	if len(left.Experts) == len(about.Manifest.Experts) {
-		return fmt.Errorf("index %s has no expert %q (it has: %v)", index, name, names(left.Experts))
-	}
-	if err := left.check(); err != nil { // somebody searches its vectors
-		return fmt.Errorf("without %s: %w", name, err)
-	}
-	*about = meta{Manifest: &left}
-	return nil
 }
 
 // fill gives the passages that lack vectors of an expert theirs, and says how many
 // passages it found.
 func (s *Store) fill(
 	ctx context.Context,
-	x Expert,
+	x schema.Expert,
 	encoder store.PassageEncoder,
 	o store.BuildOptions,
 	report *store.BuildReport,
 ) (found int, err error) {
-	scan, err := s.scan(ctx, object{"bool": object{"must_not": object{"term": object{fieldExperts: x.mark()}}}})
+	scan, err := s.scan(ctx, object{"bool": object{"must_not": object{"term": object{schema.FieldExperts: x.Mark()}}}})
 	if err != nil {
 		return 0, err
 	}
@@ -163,7 +141,7 @@ func (s *Store) fill(
 // another content, are left.
 func (s *Store) fillBatch(
 	ctx context.Context,
-	x Expert,
+	x schema.Expert,
 	encoder store.PassageEncoder,
 	batch []corpus.Passage,
 	report *store.BuildReport,
@@ -182,34 +160,34 @@ func (s *Store) fillBatch(
 	var todo []corpus.Passage
 	var operations []operation
 	var marks [][]string
-	var sources []documentSource
+	var sources []schema.Source
 	for i, has := range stored {
-		if has.found && has.version == batch[i].Version() && !has.has([]string{x.mark()}) {
+		if has.Found && has.Version == batch[i].Version() && !has.HasMarks([]string{x.Mark()}) {
 			todo = append(todo, batch[i])
-			op := operation{verb: updating, id: ids[i], seqNo: has.seqNo, term: has.term}
+			op := operation{verb: updating, id: ids[i], seqNo: has.SeqNo, term: has.Term}
 			if whole {
 				op.verb = replacing
 			}
 			operations = append(operations, op)
-			sources = append(sources, has.source)
-			others := slices.DeleteFunc(has.experts, func(mark string) bool { return strings.HasPrefix(mark, x.markName()) })
-			marks = append(marks, append(others, x.mark())) // an earlier expert of this name had the same field
+			sources = append(sources, has.Source)
+			others := slices.DeleteFunc(has.Experts, func(mark string) bool { return strings.HasPrefix(mark, x.MarkName()) })
+			marks = append(marks, append(others, x.Mark())) // an earlier expert of this name had the same field
 		}
 	}
-	vectors, err := store.EncodeTogether(ctx, []store.PassageEncoder{encoder}, nil, todo, s.current().HasWindows())
+	vectors, err := store.EncodeTogether(ctx, []store.PassageEncoder{encoder}, nil, todo)
 	if err != nil {
 		return err
 	}
 	for i := range operations {
 		body := []byte{'{'}
 		if whole {
-			body = sources[i].appendOthers(body, append(x.sources(), fieldExperts)...)
+			body = sources[i].AppendFieldsBut(body, append(x.Sources(), schema.FieldExperts)...)
 		}
-		body, err := appendVectors(body, []Expert{x}, vectorsOf{x.Name: vectors[x.Name][i]})
+		body, err := schema.AppendVectors(body, []schema.Expert{x}, schema.Vectors{x.Name: vectors[x.Name][i]})
 		if err != nil {
 			return fmt.Errorf("passage %q: %w", todo[i].ID, err)
 		}
-		operations[i].body = append(appendField(body, fieldExperts, marks[i]), '}')
+		operations[i].body = append(schema.AppendField(body, schema.FieldExperts, marks[i]), '}')
 	}
 	results, err := s.bulk(ctx, operations)
 	if err != nil {
@@ -230,29 +208,19 @@ func (s *Store) fillBatch(
 
 // toFill reads passages that get a field more. whole says that their documents were read with all that they have, and
 // have to be written so: the cluster's own update of a field would lose codes that are doc values alone.
-func (s *Store) toFill(ctx context.Context, ids []string) (there []stored, whole bool, err error) {
-	var codes []Expert
-	for field := range s.scored {
-		if name, ok := strings.CutPrefix(field, lateField); ok && s.scored[field] {
-			codes = append(codes, Expert{Name: name, Late: true}) // one that was removed, too
+func (s *Store) toFill(ctx context.Context, ids []string) (there []schema.Stored, whole bool, err error) {
+	var codes []schema.Expert
+	for field := range s.fields {
+		if name, ok := strings.CutPrefix(field, schema.LateField); ok {
+			codes = append(codes, schema.Expert{Name: name, Late: true}) // one that was removed, too
 		}
 	}
-	if !s.current().codesApart() || len(codes) == 0 {
+	if len(codes) == 0 {
 		there, err = s.get(ctx, ids)
 		return there, false, err
 	}
 	there, err = s.seen(ctx, bulkPatience, ids, codes, "*")
 	return there, true, err
-}
-
-// appendOthers appends the fields of a document but some, each with a comma behind it.
-func (s documentSource) appendOthers(b []byte, but ...string) []byte {
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		if !slices.Contains(but, name) {
-			b = append(append(append(strconv.AppendQuote(b, name), ':'), s[name]...), ',')
-		}
-	}
-	return b
 }
 
 // lookEvery is how old what a writer knows of its index may be.

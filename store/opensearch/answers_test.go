@@ -13,15 +13,17 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // FuzzAnswers: whatever a cluster, or what stands in its place, answers is read or
 // refused. What is read is what was asked for.
 func FuzzAnswers(f *testing.F) {
-	m := &Manifest{
-		Format: manifestFormat,
-		Words:  Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: store.Analyser(forms.Lucene)},
-		Experts: []Expert{
+	m := &schema.Manifest{
+		Format: schema.Format,
+		Words:  schema.Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: store.Analyser(forms.Lucene)},
+		Experts: []schema.Expert{
 			{Name: "one", Fingerprint: "x", Dimension: 2},
 			{Name: "two", Fingerprint: "y", Dimension: 4, Late: true},
 		},
@@ -33,7 +35,7 @@ func FuzzAnswers(f *testing.F) {
 		Tags:     []string{"t"},
 		Metadata: map[string]any{"n": json.Number("1.50")},
 	}
-	document, err := appendPassage(nil, m, beside{true, true, true}, &p, vectorsOf{
+	document, err := schema.AppendPassage(nil, m, &p, schema.Vectors{
 		"one": {Vectors: []float32{1, -0.5, 0, 2}, Windows: []rank.Span{{End: 3}, {Begin: 3, End: 7}}},
 		"two": {Vectors: []float32{1, 0, 0, 0}}})
 	if err != nil {
@@ -58,7 +60,7 @@ func FuzzAnswers(f *testing.F) {
 	index, err := json.Marshal(
 		object{
 			"x": object{
-				"mappings": mapping(m, meta{Manifest: m}),
+				"mappings": schema.Mapping(m, schema.Meta{Manifest: m}),
 				"settings": object{
 					"index": object{"number_of_shards": "3", "similarity": object{"conclave": object{"k1": "0.9", "b": "0.4"}}},
 				},
@@ -72,14 +74,14 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer string) {
 		if got, err := parseGot([]byte(answer), []string{"a", "b"}); err == nil {
 			for i, s := range got {
-				if !s.found {
+				if !s.Found {
 					continue
 				}
-				if p, err := s.source.passage([]string{"a", "b"}[i]); err == nil && (p.Version() != s.version || p.Check() != nil) {
+				if p, err := s.Source.Passage([]string{"a", "b"}[i]); err == nil && (p.Version() != s.Version || p.Check() != nil) {
 					t.Errorf("%+v was read", p)
 				}
 				for _, x := range m.Experts {
-					if made, err := s.source.encoded(x); err == nil {
+					if made, err := s.Source.Encoded(x); err == nil {
 						v := made.Vectors
 						if len(v) == 0 || len(v)%x.Dimension != 0 || slices.ContainsFunc(v,
 							func(n float32) bool { return math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) }) {
@@ -101,14 +103,14 @@ func FuzzAnswers(f *testing.F) {
 			len(out) != 2 {
 			t.Errorf("%+v", out)
 		}
-		if _, d, about, err := parseDescribed([]byte(answer)); err == nil {
-			for _, m := range []*Manifest{about.Manifest, about.Plan} {
-				if m != nil && m.check() == nil {
-					_ = d.fits(m)
+		if _, d, about, err := schema.ParseDescription([]byte(answer)); err == nil {
+			for _, m := range []*schema.Manifest{about.Manifest, about.Plan} {
+				if m != nil && m.Check() == nil {
+					_ = d.CheckFits(m)
 				}
 			}
 		}
-		_ = reason([]byte(answer))
+		_ = cluster.Reason([]byte(answer))
 	})
 }
 
@@ -121,7 +123,7 @@ func TestAnswersThatSayTooLittle(t *testing.T) {
 		`{"timed_out":false,"_shards":{"total":3,"successful":3,"failed":0}}`,
 		`{"timed_out":false,"_shards":{"total":3,"successful":2,"failed":0},"hits":{"hits":[]}}`,
 	} {
-		if page, err := parsePage([]byte(answer)); !errors.Is(err, errAnswer) {
+		if page, err := parsePage([]byte(answer)); !errors.Is(err, cluster.ErrAnswer) {
 			t.Errorf("%s is %+v, %v", answer, page, err)
 		}
 	}
@@ -130,7 +132,7 @@ func TestAnswersThatSayTooLittle(t *testing.T) {
 		`{"docs":[{"_id":"a","error":{"type":"no_shard_available_action_exception"}}]}`,
 		`{"docs":[{"_id":"a","found":true,"_source":{"version":"x"}}]}`,
 	} {
-		if got, err := parseGot([]byte(answer), []string{"a"}); !errors.Is(err, errAnswer) {
+		if got, err := parseGot([]byte(answer), []string{"a"}); !errors.Is(err, cluster.ErrAnswer) {
 			t.Errorf("%s is %+v, %v", answer, got, err)
 		}
 	}
@@ -139,7 +141,8 @@ func TestAnswersThatSayTooLittle(t *testing.T) {
 		`{"items":[{"index":{"_id":"a"}}]}`, `{"items":[{"index":{"_id":"a","status":201,"error":{"type":"x"}}}]}`,
 		`{"items":[{"index":{"_id":"a","status":409,"error":{"type":"x","reason":"a conflict"}}}]}`,
 	} {
-		if got, err := parseBulk([]byte(answer), []*operation{{verb: replacing, id: "a"}}); !errors.Is(err, errAnswer) {
+		got, err := parseBulk([]byte(answer), []*operation{{verb: replacing, id: "a"}})
+		if !errors.Is(err, cluster.ErrAnswer) {
 			t.Errorf("%s is %+v, %v", answer, got, err)
 		}
 	}
@@ -153,7 +156,7 @@ func TestIndexedOtherwise(t *testing.T) {
 	index := testIndex(t, client, "write-refused")
 	one := hashed{name: "one"}
 	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []store.PassageEncoder{one}}
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
 		""); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +167,7 @@ func TestIndexedOtherwise(t *testing.T) {
 	} {
 		o := options
 		o.Experts = encoders
-		if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, o,
+		if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 1}, &list{passages: passages(1, 3)}, o,
 			""); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
@@ -173,15 +176,14 @@ func TestIndexedOtherwise(t *testing.T) {
 	var clash *store.ClashError
 	changed := passages(1, 3)
 	changed[1].Text += " more"
-	_, err := Build(t.Context(), client, index, Shape{}, &list{passages: changed}, options, "")
+	_, err := Build(t.Context(), client, index, schema.Shape{}, &list{passages: changed}, options, "")
 	if !errors.As(err, &clash) ||
 		clash.ID != changed[1].ID {
 		t.Errorf("another passage of the same id: %v", err)
 	}
 	options.Replace = true
-	if report, err := Build(t.Context(), client, index, Shape{}, &list{passages: changed}, options, ""); err != nil ||
-		report.Replaced != 1 ||
-		report.There != 2 {
+	report, err := Build(t.Context(), client, index, schema.Shape{}, &list{passages: changed}, options, "")
+	if err != nil || report.Replaced != 1 || report.There != 2 {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
@@ -198,7 +200,7 @@ func TestPartsAreRefused(t *testing.T) {
 		t.Context(),
 		nil,
 		"x",
-		Shape{Shards: 1},
+		schema.Shape{Shards: 1},
 		&list{},
 		store.BuildOptions{Experts: []store.PassageEncoder{e}},
 		"",
@@ -219,7 +221,7 @@ func (weighing) Sparse() bool { return true }
 // TestSparseExpertsAreRefused before anything is read or sent.
 func TestSparseExpertsAreRefused(t *testing.T) {
 	e := weighing{hashed{name: "splade"}}
-	_, err := Build(t.Context(), nil, "x", Shape{Shards: 1}, &list{},
+	_, err := Build(t.Context(), nil, "x", schema.Shape{Shards: 1}, &list{},
 		store.BuildOptions{Experts: []store.PassageEncoder{e}}, "")
 	_, again := AddExpert(t.Context(), nil, "x", e, store.BuildOptions{})
 	for _, err := range []error{err, again} {

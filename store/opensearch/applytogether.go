@@ -2,7 +2,6 @@ package opensearch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // ApplyTogether makes changes of different passages, all or none: those behind the first,
@@ -54,7 +54,7 @@ type conditionError struct{ error }
 
 // holds returns a *conditionError where the first passage is not as its change asks.
 func (w *Writer) holds(ctx context.Context, first *attempt, waited *waited) error {
-	var there []stored
+	var there []schema.Stored
 	err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 		there, err = w.store.getFor(ctx, patience, []string{first.result.ID})
 		return err
@@ -62,7 +62,7 @@ func (w *Writer) holds(ctx context.Context, first *attempt, waited *waited) erro
 	if err != nil {
 		return err
 	}
-	if _, err := first.change.On(there[0].version, first.version); err != nil {
+	if _, err := first.change.On(there[0].Version, first.version); err != nil {
 		return &conditionError{err}
 	}
 	return nil
@@ -163,7 +163,7 @@ func ofRevision(changes []store.Change) []store.Change {
 // reuse makes the documents of passages whose title and text one of those has that are
 // replaced or deleted: with the vectors that it has.
 func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) error {
-	var m *Manifest
+	var m *schema.Manifest
 	var encoders []store.PassageEncoder
 	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 		m, encoders, err = w.look(ctx, patience)
@@ -171,29 +171,29 @@ func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) erro
 	}); err != nil {
 		return err
 	}
-	fields := []string{fieldTitle, fieldText}
-	for _, x := range m.keepers() {
-		fields = append(fields, x.sources()...)
+	fields := []string{schema.FieldTitle, schema.FieldText}
+	for _, x := range m.Keepers() {
+		fields = append(fields, x.Sources()...)
 	}
-	known := map[[2]string]vectorsOf{}
+	known := map[[2]string]schema.Vectors{}
 	for from := 0; from < len(all); from += batchPassages {
 		var ids []string
 		for _, a := range all[from:min(from+batchPassages, len(all))] {
 			ids = append(ids, a.result.ID)
 		}
-		var there []stored
+		var there []schema.Stored
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getFor(ctx, patience, ids, fields...)
 			if err == nil {
-				err = w.store.addFreshCodes(ctx, patience, ids, there, w.store.lateOf(m.keepers()))
+				err = w.store.addFreshCodes(ctx, patience, ids, there, lateOf(m.Keepers()))
 			}
 			return err
 		}); err != nil {
 			return err
 		}
 		for i := range there {
-			if there[i].found && there[i].has(m.marks()) {
-				there[i].source.remember(known, m.keepers())
+			if there[i].Found && there[i].HasMarks(m.Marks()) {
+				there[i].Source.RememberVectors(known, m.Keepers())
 			}
 		}
 	}
@@ -207,33 +207,12 @@ func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) erro
 			continue
 		}
 		var err error
-		a.body, err = appendPassage(nil, m, w.store.beside(), p, vectors, readMarks(encoders, *p, m.HasWindows())...)
+		a.body, err = schema.AppendPassage(nil, m, p, vectors, schema.ReadMarks(encoders, *p)...)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// remember keeps the vectors of what was read by its title and text. What cannot be read is
-// encoded anew.
-func (s documentSource) remember(known map[[2]string]vectorsOf, experts []Expert) {
-	var title, text string
-	if raw, ok := s[fieldTitle]; ok && json.Unmarshal(raw, &title) != nil {
-		return
-	}
-	if json.Unmarshal(s[fieldText], &text) != nil {
-		return
-	}
-	vectors := vectorsOf{}
-	for _, x := range experts {
-		made, err := s.encoded(x)
-		if err != nil {
-			return
-		}
-		vectors[x.Name] = made
-	}
-	known[[2]string{title, text}] = vectors
 }
 
 // encodeInBatches makes the documents of all passages.

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // version returns the changes that put a version of a document in the place of one of up
@@ -42,7 +43,7 @@ func TestTogether(t *testing.T) {
 	e := []store.PassageEncoder{hashed{name: "plain", encoded: &encoded}, hashed{name: "tokens", late: true}}
 	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: e}
 	given := &list{passages: passages(1, 3)}
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 3}, given, options, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 3}, given, options, ""); err != nil {
 		t.Fatal(err)
 	}
 	target, err := Open(t.Context(), client, index)
@@ -148,11 +149,11 @@ func TestTogether(t *testing.T) {
 	}
 	for i, c := range again[:4] {
 		x, _ := target.Manifest().Expert("plain")
-		there, err := target.get(t.Context(), []string{c.Put.ID}, x.field(), fieldText)
+		there, err := target.get(t.Context(), []string{c.Put.ID}, x.Field(), schema.FieldText)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := there[0].source.encoded(x)
+		made, err := there[0].Source.Encoded(x)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,11 +13,12 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/testing/cluster"
+	testcluster "example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	embedded "example.org/conclave/store/folder/view"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // TestBackup: a snapshot by the cluster's own means, taken while a server writes, has everything
@@ -25,7 +26,7 @@ import (
 // another name, it has the same passages with the same vectors, and what the registers had.
 func TestBackup(t *testing.T) {
 	t.Parallel()
-	c := cluster.Start(t, 3)
+	c := testcluster.Start(t, 3)
 	client := testClient(t)
 	index := testIndex(t, client, "backup")
 	options := store.BuildOptions{
@@ -33,7 +34,7 @@ func TestBackup(t *testing.T) {
 		Experts: []store.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}},
 	}
 	given := passages(31, 40)
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 2, Replicas: 1}, &list{passages: given}, options,
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 2, Replicas: 1}, &list{passages: given}, options,
 		"temperature: 1\n"); err != nil {
 		t.Fatal(err)
 	}

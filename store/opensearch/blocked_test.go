@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
 )
 
 // TestBlocked: changes of an index with a block are refused at once with the cluster's
@@ -33,7 +34,7 @@ func TestBlocked(t *testing.T) {
 	}
 	for block, full := range map[string]bool{"read_only_allow_delete": true, "read_only": false, "write": false} {
 		set(block, "true")
-		var blocked *BlockedError
+		var blocked *cluster.BlockedError
 		began := time.Now()
 		_, err := writers[0].Apply(t.Context(), put)
 		if !errors.As(err, &blocked) || errors.Is(err, syscall.ENOSPC) != full ||

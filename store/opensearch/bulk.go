@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // The bounds of one bulk request. One larger document goes by itself.
@@ -22,14 +24,8 @@ const (
 	bulkItems = 500
 )
 
-// How long a request that changes something is waited for, and how long it is tried again
-// while nothing gets through.
-const (
-	bulkTimeout  = 30 * time.Second
-	bulkPatience = 2 * time.Minute
-	firstPause   = 100 * time.Millisecond
-	longestPause = 5 * time.Second
-)
+// bulkPatience is how long a request that changes something is tried again while nothing gets through.
+const bulkPatience = 2 * time.Minute
 
 // A verb is what a bulk request does with a document.
 type verb string
@@ -59,17 +55,14 @@ type operation struct {
 // absent reports that nothing was there to change.
 func (o *operation) absent() bool { return o.term == 0 }
 
-// keepDeleted is how long the cluster knows the versions of deleted passages.
-const keepDeleted = "10m"
-
 // appendTo appends the lines of an operation.
 func (o *operation) appendTo(b []byte) []byte {
 	b = append(b, `{"`...)
 	b = append(b, o.verb...)
 	b = append(b, `":{`...)
-	b = appendField(b, "_id", o.id)
+	b = schema.AppendField(b, "_id", o.id)
 	if isStandIn(o.id) {
-		b = appendField(append(b, ','), "routing", shownID(o.id))
+		b = schema.AppendField(append(b, ','), "routing", shownID(o.id))
 	}
 	if o.absent() {
 		b = fmt.Appendf(b, `,"version":%d,"version_type":"external"`, o.last+1)
@@ -118,7 +111,7 @@ func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error
 // bulkFor works as bulk does with how long nothing may get through.
 func (s *Store) bulkFor(ctx context.Context, patience time.Duration, operations []operation) ([]done, error) {
 	if err := s.aim(ctx); err != nil {
-		return nil, cmp.Or(s.blocked(err), err)
+		return nil, cmp.Or(cluster.BlockedIn(s.index, err), err)
 	}
 	redirected := false
 	out := make([]done, len(operations))
@@ -127,7 +120,7 @@ func (s *Store) bulkFor(ctx context.Context, patience time.Duration, operations 
 		left[i] = i
 	}
 	limit := bulkItems
-	pause := s.pause
+	pauses := s.client.NewBackoff()
 	since := time.Now()
 	for len(left) > 0 {
 		n := 0
@@ -148,12 +141,12 @@ func (s *Store) bulkFor(ctx context.Context, patience time.Duration, operations 
 			redirected = true
 			s.aimed.Store(false)
 			if err := s.aim(ctx); err != nil {
-				return out, cmp.Or(s.blocked(err), err)
+				return out, cmp.Or(cluster.BlockedIn(s.index, err), err)
 			}
 			continue
 		}
-		var status *StatusError
-		if blocked := s.blocked(err); blocked != nil {
+		var status *cluster.StatusError
+		if blocked := cluster.BlockedIn(s.index, err); blocked != nil {
 			return out, blocked
 		}
 		switch known := errors.As(err, &status); {
@@ -175,7 +168,7 @@ func (s *Store) bulkFor(ctx context.Context, patience time.Duration, operations 
 			r := results[i]
 			r.unsure = out[at].unsure || r.status >= 500
 			out[at] = r
-			if blocked := s.blockedBy(r.status, r.why); blocked != nil {
+			if blocked := cluster.BlockedBy(s.index, r.status, r.why); blocked != nil {
 				return out, blocked
 			}
 			if r.again() {
@@ -189,19 +182,18 @@ func (s *Store) bulkFor(ctx context.Context, patience time.Duration, operations 
 			since = time.Now()
 		}
 		if len(again) == 0 {
-			pause = s.pause
+			pauses = s.client.NewBackoff()
 			continue
 		}
 		if err == nil {
 			err = fmt.Errorf("%q: status %d: %s", operations[again[0]].id, out[again[0]].status, out[again[0]].why)
 		}
-		if time.Since(since)+pause > patience-lastLook {
+		if time.Since(since)+pauses.Next > patience-lastLook {
 			return out, s.gaveUp(ctx, patience, err)
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := pauses.Wait(ctx); err != nil {
 			return out, err
 		}
-		pause = min(2*pause, longestPause)
 	}
 	return out, nil
 }
@@ -229,7 +221,7 @@ func (s *Store) sendFor(
 	sent []int,
 	body []byte,
 ) ([]done, error) {
-	ctx, cancel := context.WithTimeout(ctx, min(bulkTimeout, patience))
+	ctx, cancel := context.WithTimeout(ctx, min(cluster.RequestTimeout, patience))
 	defer cancel()
 	answer, err := s.client.Do(ctx, "POST", s.targetPath("/_bulk?timeout=20s&require_alias=true"), body)
 	if err != nil {
@@ -256,72 +248,49 @@ func parseBulk(answer []byte, want []*operation) ([]done, error) {
 		} `json:"items"`
 	}
 	if err := json.Unmarshal(answer, &got); err != nil {
-		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+		return nil, fmt.Errorf("%w: %w", cluster.ErrAnswer, err)
 	}
 	if len(got.Items) != len(want) {
-		return nil, fmt.Errorf("%w: %d items for %d operations", errAnswer, len(got.Items), len(want))
+		return nil, fmt.Errorf("%w: %d items for %d operations", cluster.ErrAnswer, len(got.Items), len(want))
 	}
 	out := make([]done, len(want))
 	for i, item := range got.Items {
 		r, ok := item[want[i].verb]
 		if !ok || len(item) != 1 || r.ID != want[i].id || r.Status < 200 || r.Status > 599 {
-			return nil, fmt.Errorf("%w: item %d is not of %s %q", errAnswer, i, want[i].verb, want[i].id)
+			return nil, fmt.Errorf("%w: item %d is not of %s %q", cluster.ErrAnswer, i, want[i].verb, want[i].id)
 		}
-		out[i] = done{status: r.Status, why: reason(r.Error)}
+		out[i] = done{status: r.Status, why: cluster.Reason(r.Error)}
 		if want[i].absent() && r.Status == 409 {
 			found := currentVersion.FindStringSubmatch(out[i].why)
 			if found == nil {
-				return nil, fmt.Errorf("%w: item %d is a conflict with no version: %s", errAnswer, i, out[i].why)
+				return nil, fmt.Errorf("%w: item %d is a conflict with no version: %s", cluster.ErrAnswer, i, out[i].why)
 			}
 			out[i].last, _ = strconv.ParseInt(found[1], 10, 64)
 		}
 		if out[i].made() && len(r.Error) > 0 && !bytes.Equal(r.Error, []byte("null")) {
-			return nil, fmt.Errorf("%w: item %d succeeded with an error", errAnswer, i)
+			return nil, fmt.Errorf("%w: item %d succeeded with an error", cluster.ErrAnswer, i)
 		}
 	}
 	return out, nil
 }
 
-// reason returns what an error of an item, or of a request, says, for people.
-func reason(raw json.RawMessage) string {
-	if len(raw) == 0 {
-		return ""
-	}
-	var whole struct {
-		Error json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(raw, &whole) == nil && len(whole.Error) > 0 && whole.Error[0] == '{' {
-		return reason(whole.Error)
-	}
-	var e struct {
-		Type   string `json:"type"`
-		Reason string `json:"reason"`
-		Cause  *struct {
-			Reason string `json:"reason"`
-		} `json:"caused_by"`
-	}
-	if json.Unmarshal(raw, &e) != nil || e.Reason == "" {
-		return string(raw[:min(len(raw), 300)])
-	}
-	said := []string{e.Type, e.Reason}
-	if e.Cause != nil && e.Cause.Reason != "" {
-		said = append(said, e.Cause.Reason)
-	}
-	return strings.Join(said, ": ")
-}
-
 // get reads what there is of ids, as it was acknowledged last, with the named fields.
-func (s *Store) get(ctx context.Context, ids []string, fields ...string) ([]stored, error) {
+func (s *Store) get(ctx context.Context, ids []string, fields ...string) ([]schema.Stored, error) {
 	return s.getFor(ctx, bulkPatience, ids, fields...)
 }
 
 // getFor works as get does with how long it is tried again.
-func (s *Store) getFor(ctx context.Context, patience time.Duration, ids []string, fields ...string) ([]stored, error) {
+func (s *Store) getFor(
+	ctx context.Context,
+	patience time.Duration,
+	ids []string,
+	fields ...string,
+) ([]schema.Stored, error) {
 	path, body, err := s.getting(ids, fields...)
 	if err != nil {
 		return nil, err
 	}
-	var out []stored
+	var out []schema.Stored
 	_, err = s.askFor(ctx, patience, "POST", path, body, func(answer []byte) (err error) {
 		out, err = parseGot(answer, ids)
 		return err
@@ -331,7 +300,7 @@ func (s *Store) getFor(ctx context.Context, patience time.Duration, ids []string
 
 // getting returns the request that reads fields of passages.
 func (s *Store) getting(ids []string, fields ...string) (path string, body []byte, err error) {
-	of := "/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, fieldVersion, fieldExperts), ","))
+	of := "/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, schema.FieldVersion, schema.FieldExperts), ","))
 	if s.members == nil && !slices.ContainsFunc(ids, isStandIn) {
 		body, err = json.Marshal(object{"ids": ids})
 		return s.path(of), body, err
@@ -356,7 +325,7 @@ func (s *Store) getting(ids []string, fields ...string) (path string, body []byt
 
 // ask sends what changes nothing, or may be done twice, until the cluster does it, refuses
 // it, or did not for a while. check looks at the answer; where it finds that the
-// answer is not whole (errAnswer), that is tried again, too.
+// answer is not whole (ErrAnswer), that is tried again, too.
 func (s *Store) ask(
 	ctx context.Context,
 	method, path string,
@@ -374,44 +343,7 @@ func (s *Store) askFor(
 	body []byte,
 	check func(answer []byte) error,
 ) (answer []byte, err error) {
-	pause := s.pause
-	since := time.Now()
-	for {
-		trying, cancel := context.WithTimeout(ctx, min(bulkTimeout, patience-time.Since(since)))
-		answer, err = s.client.Do(trying, method, path, body)
-		cancel()
-		if err == nil {
-			err = check(answer)
-			if err == nil || !errors.Is(err, errAnswer) {
-				return answer, err
-			}
-		}
-		var status *StatusError
-		var untrusted *tls.CertificateVerificationError
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case errors.As(err, &untrusted):
-			return nil, err
-		case s.blocked(err) != nil:
-			return nil, s.blocked(err)
-		case errors.As(err, &status) && status.Status != 429 && status.Status < 502,
-			time.Since(since)+pause > patience:
-			return nil, err
-		}
-		if sleep(ctx, pause) != nil {
-			return nil, fmt.Errorf("%w; the last answer: %w", ctx.Err(), err)
-		}
-		pause = min(2*pause, longestPause)
-	}
-}
-
-// sleep waits, unless ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return s.client.Repeat(ctx, patience, cluster.Request{
+		Index: s.index, Method: method, Path: path, Body: body, Check: check,
+	})
 }

@@ -2,7 +2,6 @@ package opensearch
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,26 +12,30 @@ import (
 	"strings"
 
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // Catalogue is the indexes of a cluster whose names begin with a prefix, each a collection by the rest of its
 // name. All are reached by one client. What is made, and what is removed, is so by one request each, which the
 // cluster carries out as a whole or not at all.
 type Catalogue struct {
-	client *Client
+	client *cluster.Client
 	prefix string
 }
 
 // Entry is a collection of a catalogue.
 type Entry struct {
 	Name     string
-	Manifest *Manifest // nil where Err says why
+	Manifest *schema.Manifest // nil where Err says why
 	// Err is why the index cannot be searched by this program, as far as its description tells.
 	Err error
 }
 
 // NewCatalogue returns that of a prefix.
-func NewCatalogue(client *Client, prefix string) *Catalogue { return &Catalogue{client, prefix} }
+func NewCatalogue(client *cluster.Client, prefix string) *Catalogue {
+	return &Catalogue{client, prefix}
+}
 
 // collectionName is what a collection of a cluster may be called: indexes have no capital letters.
 var collectionName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,63}$`)
@@ -53,7 +56,7 @@ func (c *Catalogue) CheckName(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	if !indexName.MatchString(c.Index(name)) {
+	if !cluster.IsIndexName(c.Index(name)) {
 		return fmt.Errorf("%q cannot name a collection of this cluster: its index would be %q, whose name is too long", name, c.Index(name))
 	}
 	return nil
@@ -62,7 +65,7 @@ func (c *Catalogue) CheckName(name string) error {
 // CheckExperts returns an error where a collection cannot have passages with vectors of these experts.
 func (c *Catalogue) CheckExperts(experts []store.PassageEncoder) error {
 	for _, e := range experts {
-		if _, err := describe(e); err != nil {
+		if _, err := schema.DescribeEncoder(e); err != nil {
 			return err
 		}
 	}
@@ -83,7 +86,7 @@ func (c *Catalogue) Find(ctx context.Context, name string) (*Entry, error) {
 		return nil, nil
 	}
 	all, err := c.entries(ctx, url.PathEscape(c.Index(name)), "")
-	if isStatus(err, http.StatusNotFound) {
+	if cluster.IsStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}
 	i := slices.IndexFunc(all, func(e Entry) bool { return e.Name == name })
@@ -100,9 +103,9 @@ func (c *Catalogue) entries(ctx context.Context, indexes, more string) (out []En
 			Meta map[string]json.RawMessage `json:"_meta"`
 		} `json:"mappings"`
 	}
-	s := &Store{client: c.client, pause: firstPause}
+	s := &Store{client: c.client}
 	path := "/" + indexes + "/_mapping?local=true&filter_path=*.mappings._meta" + more
-	answer, err := s.askFor(ctx, opening, http.MethodGet, path, nil, isJSON)
+	answer, err := s.askFor(ctx, cluster.Opening, http.MethodGet, path, nil, cluster.CheckJSON)
 	if err == nil {
 		err = json.Unmarshal(answer, &all)
 	}
@@ -116,14 +119,13 @@ func (c *Catalogue) entries(ctx context.Context, indexes, more string) (out []En
 			continue
 		}
 		e := Entry{Name: name}
-		var about meta
-		switch err := decodeStrictly(raw, &about); {
+		switch about, err := schema.ParseMeta(raw); {
 		case err != nil:
 			e.Err = fmt.Errorf("_meta.conclave of index %s: %w", index, err)
 		case about.Manifest == nil:
-			e.Err = fmt.Errorf("index %s: %w", index, ErrUnfinished)
+			e.Err = fmt.Errorf("index %s: %w", index, schema.ErrUnfinished)
 		default:
-			if err := about.Manifest.check(); err != nil {
+			if err := about.Manifest.Check(); err != nil {
 				e.Err = fmt.Errorf("index %s: %w", index, err)
 				break
 			}
@@ -149,12 +151,12 @@ func (c *Catalogue) Look(
 	var settings map[string]struct {
 		Settings struct {
 			Index struct {
-				Blocks blocks `json:"blocks"`
+				Blocks cluster.Blocks `json:"blocks"`
 			} `json:"index"`
 		} `json:"settings"`
 	}
 	indexes := url.PathEscape(c.prefix) + "*"
-	s := &Store{client: c.client, pause: firstPause}
+	s := &Store{client: c.client}
 	for _, of := range []struct {
 		path string
 		into any
@@ -163,7 +165,7 @@ func (c *Catalogue) Look(
 		{"/_cluster/health/" + indexes + "?level=indices&" + wild, &health},
 		{"/" + indexes + "/_settings/index.blocks.*?" + wild, &settings},
 	} {
-		answer, err := s.askFor(ctx, opening, http.MethodGet, of.path, nil, isJSON)
+		answer, err := s.askFor(ctx, cluster.Opening, http.MethodGet, of.path, nil, cluster.CheckJSON)
 		if err == nil {
 			err = json.Unmarshal(answer, of.into)
 		}
@@ -176,11 +178,11 @@ func (c *Catalogue) Look(
 		name, ok := strings.CutPrefix(index, c.prefix)
 		if ok && c.CheckName(name) == nil {
 			h := health.Indices[index]
-			h.Blocked = settings[index].Settings.Index.Blocks.changes()
+			h.Blocked = settings[index].Settings.Index.Blocks.Changes()
 			all[name] = h
 		}
 	}
-	everywhere, limits = c.client.limits(ctx)
+	everywhere, limits = c.client.Limits(ctx)
 	return all, limits, everywhere, nil
 }
 
@@ -188,32 +190,24 @@ func (c *Catalogue) Look(
 var ErrExists = errors.New("there is an index of this name")
 
 // Create makes a collection without passages, with settings as text, by one request.
-func (c *Catalogue) Create(ctx context.Context, name, settings string, shape Shape, o store.BuildOptions) error {
+func (c *Catalogue) Create(ctx context.Context, name, settings string, shape schema.Shape, o store.BuildOptions) error {
 	if err := c.CheckName(name); err != nil {
 		return err
 	}
-	m := &Manifest{
-		Format: manifestFormat, ID: rand.Text(), Words: wordsOf(o.Words), Experts: []Expert{}, Settings: settings,
-	}
-	for _, e := range o.Experts {
-		x, err := describe(e)
-		if err != nil {
-			return err
-		}
-		m.Experts = append(m.Experts, x)
-	}
-	if err := m.check(); err != nil {
+	m, err := schema.NewManifest(o.Words, o.Experts)
+	if err != nil {
 		return err
 	}
+	m.Settings = settings
 	index := c.Index(name)
-	s := &Store{client: c.client, index: index, concrete: index, pause: firstPause}
-	if _, _, err := s.describe(ctx, manager, opening); !errors.Is(err, ErrNoIndex) {
-		if err == nil || errors.Is(err, errForeign) {
+	s := &Store{client: c.client, index: index, concrete: index}
+	if _, _, err := s.describe(ctx, manager, cluster.Opening); !errors.Is(err, ErrNoIndex) {
+		if err == nil || errors.Is(err, schema.ErrForeign) {
 			return ErrExists
 		}
 		return fmt.Errorf("index %s: %w", index, err)
 	}
-	made, err := makeIndex(ctx, c.client, index, meta{Manifest: m}, shape)
+	made, err := makeIndex(ctx, c.client, index, schema.Meta{Manifest: m}, shape)
 	if err == nil && made.current().ID != m.ID { // another one was faster
 		return ErrExists
 	}
@@ -223,9 +217,9 @@ func (c *Catalogue) Create(ctx context.Context, name, settings string, shape Sha
 // Remove removes a collection with all that is beside it, by one request. Who has it open finds it gone.
 func (c *Catalogue) Remove(ctx context.Context, name string) error {
 	index := c.Index(name)
-	s := &Store{client: c.client, index: index, concrete: index, pause: firstPause}
+	s := &Store{client: c.client, index: index, concrete: index}
 	var id string // of what is removed: one that is made anew meanwhile stays
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for pauses := c.client.NewBackoff(); ; {
 		has, err := c.Find(ctx, name)
 		switch {
 		case err != nil:
@@ -239,18 +233,18 @@ func (c *Catalogue) Remove(ctx context.Context, name string) error {
 		}
 		_, refused := c.client.Do(ctx, http.MethodDelete,
 			"/"+url.PathEscape(index)+","+url.PathEscape(index+stateSuffix)+"?ignore_unavailable=true&timeout=20s", nil)
-		var status *StatusError
+		var status *cluster.StatusError
 		switch {
 		case refused == nil:
 		case errors.As(refused, &status) && status.Status != 429 && status.Status < 502:
 			return fmt.Errorf("removing index %s: %w", index, refused)
 		}
 		if refused == nil {
-			if _, _, err := s.describe(ctx, manager, opening); errors.Is(err, ErrNoIndex) {
+			if _, _, err := s.describe(ctx, manager, cluster.Opening); errors.Is(err, ErrNoIndex) {
 				return nil
 			}
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := pauses.Wait(ctx); err != nil {
 			return fmt.Errorf("removing index %s: %w", index, errors.Join(err, refused))
 		}
 	}

@@ -11,10 +11,16 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // testCatalogue returns the catalogue of a prefix, of which nothing is there, and what makes a collection.
-func testCatalogue(t *testing.T, client *Client, prefix string) (*Catalogue, func(c *Catalogue, name string) error) {
+func testCatalogue(
+	t *testing.T,
+	client *cluster.Client,
+	prefix string,
+) (*Catalogue, func(c *Catalogue, name string) error) {
 	t.Helper()
 	drop := func() {
 		_, _ = client.Do(context.WithoutCancel(t.Context()), "DELETE", "/"+prefix+"*?expand_wildcards=all", nil)
@@ -25,7 +31,7 @@ func testCatalogue(t *testing.T, client *Client, prefix string) (*Catalogue, fun
 		Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []store.PassageEncoder{hashed{name: "one"}},
 	}
 	return NewCatalogue(client, prefix), func(c *Catalogue, name string) error {
-		return c.Create(t.Context(), name, "description: of "+name+"\n", Shape{Shards: 1}, o)
+		return c.Create(t.Context(), name, "description: of "+name+"\n", schema.Shape{Shards: 1}, o)
 	}
 }
 
@@ -126,7 +132,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-func opened1(t *testing.T, client *Client, index string) *Store {
+func opened1(t *testing.T, client *cluster.Client, index string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), client, index)
 	if err != nil {
@@ -168,7 +174,7 @@ func TestCatalogueAfterCrashes(t *testing.T) {
 				err = dying.Remove(dead, "a")
 			} else {
 				o := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: oneExpert().Experts}
-				err = dying.Create(dead, "a", "", Shape{Shards: 1}, o)
+				err = dying.Create(dead, "a", "", schema.Shape{Shards: 1}, o)
 			}
 			die()
 			told := err == nil

@@ -8,22 +8,15 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
-// allCodes matches the fields of codes of late interaction (Expert.field). An index of format 2 leaves them out of its
-// stored documents: their doc values are the only copy. So a request for a document by its id has no codes, a partial
-// update or a _reindex of the cluster's own loses them, and whoever writes a document again has to send them.
-const allCodes = lateField + "*"
-
-// codesApart reports whether the documents that the index stores (_source) lack the codes of late interaction, which
-// then lie in doc values alone. It is so from format 2 on.
-func (m *Manifest) codesApart() bool { return m.Format >= 2 }
-
-// lateOf returns those of the experts that are late interaction's and have their codes in doc values alone; nil in an
-// index of format 1.
-func (s *Store) lateOf(experts []Expert) (out []Expert) {
+// lateOf returns the experts of late interaction among experts; nil if there is none.
+func lateOf(experts []schema.Expert) (out []schema.Expert) {
 	for _, x := range experts {
-		if s.current().codesApart() && x.Late {
+		if x.Late {
 			out = append(out, x)
 		}
 	}
@@ -36,26 +29,26 @@ func (s *Store) seen(
 	ctx context.Context,
 	patience time.Duration,
 	ids []string,
-	codesOf []Expert,
+	codesOf []schema.Expert,
 	fields ...string,
-) ([]stored, error) {
-	out := make([]stored, len(ids))
+) ([]schema.Stored, error) {
+	out := make([]schema.Stored, len(ids))
 	at := make(map[string]int, len(ids))
 	for i, id := range ids {
 		at[id] = i
 	}
 	var ofCodes []string
 	for _, x := range codesOf {
-		ofCodes = append(ofCodes, x.field())
+		ofCodes = append(ofCodes, x.Field())
 	}
 	for some := range slices.Chunk(ids, fetchPassages) {
-		header, err := json.Marshal(object{"index": s.index, "search_type": eachShard})
+		header, err := json.Marshal(object{"index": s.index, "search_type": cluster.EachShard})
 		if err != nil {
 			return nil, err
 		}
 		find, err := json.Marshal(object{
 			"size": len(some), "query": object{"bool": object{"filter": s.naming(some)}}, "track_total_hits": false,
-			"_source": append(slices.Clone(fields), fieldVersion, fieldExperts), "docvalue_fields": ofCodes,
+			"_source": append(slices.Clone(fields), schema.FieldVersion, schema.FieldExperts), "docvalue_fields": ofCodes,
 			"seq_no_primary_term": true,
 		})
 		if err != nil {
@@ -77,7 +70,7 @@ func (s *Store) seen(
 			if err := h.takeCodes(codesOf); err != nil {
 				return nil, err
 			}
-			out[at[h.id]], err = storedAs(h.id, h.source, h.seqNo, h.term)
+			out[at[h.id]], err = schema.ParseStored(h.id, h.source, h.seqNo, h.term)
 			if err != nil {
 				return nil, err
 			}
@@ -86,17 +79,17 @@ func (s *Store) seen(
 	return out, nil
 }
 
-// takeCodes puts the codes of experts, where a hit has some, into its document as appendVectors writes them.
-func (f *found) takeCodes(of []Expert) error {
+// takeCodes puts the codes of experts, where a hit has some, into its document as AppendVectors writes them.
+func (f *found) takeCodes(of []schema.Expert) error {
 	for _, x := range of {
-		if len(f.fields[x.field()]) == 0 {
+		if len(f.fields[x.Field()]) == 0 {
 			continue
 		}
 		codes, err := f.codes(x)
 		if err != nil {
 			return err
 		}
-		f.source[x.field()], err = json.Marshal(base64.StdEncoding.EncodeToString(codes))
+		f.source[x.Field()], err = json.Marshal(base64.StdEncoding.EncodeToString(codes))
 		if err != nil {
 			return err
 		}
@@ -110,8 +103,8 @@ func (s *Store) addCodes(
 	ctx context.Context,
 	patience time.Duration,
 	ids []string,
-	there []stored,
-	of []Expert,
+	there []schema.Stored,
+	of []schema.Expert,
 ) (complete bool, err error) {
 	complete = true
 	if len(of) == 0 {
@@ -123,9 +116,9 @@ func (s *Store) addCodes(
 	}
 	for i, has := range seen {
 		switch {
-		case !there[i].found:
-		case has.found && has.seqNo == there[i].seqNo && has.term == there[i].term:
-			maps.Copy(there[i].source, has.source)
+		case !there[i].Found:
+		case has.Found && has.SeqNo == there[i].SeqNo && has.Term == there[i].Term:
+			maps.Copy(there[i].Source, has.Source)
 		default:
 			complete = false
 		}
@@ -138,14 +131,14 @@ func (s *Store) addFreshCodes(
 	ctx context.Context,
 	patience time.Duration,
 	ids []string,
-	there []stored,
-	of []Expert,
+	there []schema.Stored,
+	of []schema.Expert,
 ) error {
 	complete, err := s.addCodes(ctx, patience, ids, there, of)
 	if err != nil || complete {
 		return err
 	}
-	if err := s.refreshFor(ctx, patience); err != nil && !isStatus(err, http.StatusForbidden) {
+	if err := s.refreshFor(ctx, patience); err != nil && !cluster.IsStatus(err, http.StatusForbidden) {
 		return err
 	}
 	_, err = s.addCodes(ctx, patience, ids, there, of)

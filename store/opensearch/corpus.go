@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // Corpus shows a store to the search engine. Every question asks the cluster: for the hits
@@ -34,7 +35,7 @@ type Corpus struct {
 	// compared are the experts whose hits are compared with other vectors than the
 	// question's, those of an ensemble's members: their searches return vectors, too.
 	compared sync.Map
-	// fit are the fields that had values of a kind, by valueTerm.
+	// fit are the fields that had values of a kind, by ValueTerm.
 	fit sync.Map
 
 	mu sync.Mutex // held while the sample is read
@@ -66,7 +67,7 @@ func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
 		return n, err
 	}
 	patience := sizePatience
-	if c.Store().client.someAway() {
+	if c.Store().client.SomeAway() {
 		patience = sizePatience / 4
 	}
 	if before != nil {
@@ -263,15 +264,15 @@ func filterOf(f storage.Filter) (clauses []any) {
 		return []any{object{"match_none": object{}}}
 	}
 	for _, tag := range all {
-		clauses = append(clauses, object{"term": object{fieldTags: tag}})
+		clauses = append(clauses, object{"term": object{schema.FieldTags: tag}})
 	}
 	if len(f.TagsAny) > 0 {
-		clauses = append(clauses, object{"terms": object{fieldTags: f.TagsAny}})
+		clauses = append(clauses, object{"terms": object{schema.FieldTags: f.TagsAny}})
 	}
 	if len(f.Documents) > 0 {
 		var any []any
 		for _, id := range f.Documents {
-			any = append(any, object{"regexp": object{fieldID: object{"value": passagesOf(id), "flags": "NONE"}}})
+			any = append(any, object{"regexp": object{schema.FieldID: object{"value": passagesOf(id), "flags": "NONE"}}})
 		}
 		clauses = append(clauses, object{"bool": object{"should": any}})
 	}
@@ -380,7 +381,7 @@ func (p texts) After(ctx context.Context, id string, limit int) ([]rank.Ordinal,
 
 // DocumentsAfter implements storage.Passages.
 func (p texts) DocumentsAfter(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
-	return p.after(ctx, object{"term": object{fieldExperts: markFirst}}, id, limit)
+	return p.after(ctx, object{"term": object{schema.FieldExperts: schema.MarkFirst}}, id, limit)
 }
 
 // after returns the passages that a query matches, of those whose ids come after one.
@@ -388,9 +389,9 @@ func (p texts) after(ctx context.Context, query object, id string, limit int) ([
 	find := object{
 		"size":            limit,
 		"query":           withoutStandIns(query),
-		"sort":            []any{object{fieldID: "asc"}},
+		"sort":            []any{object{schema.FieldID: "asc"}},
 		"_source":         false,
-		"docvalue_fields": []string{fieldBytes},
+		"docvalue_fields": []string{schema.FieldBytes},
 	}
 	if id != "" {
 		find["search_after"] = []string{id}
@@ -420,7 +421,7 @@ func (p texts) Lookup(ctx context.Context, ids []string) ([]storage.Found, error
 	if len(ids) == 0 {
 		return []storage.Found{}, nil
 	}
-	at, there, err := p.store.find(ctx, ids, fieldBytes)
+	at, there, err := p.store.find(ctx, ids, schema.FieldBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -428,16 +429,16 @@ func (p texts) Lookup(ctx context.Context, ids []string) ([]storage.Found, error
 }
 
 // found returns where passages are that were read with their bytes.
-func (p texts) found(ids []string, there []stored) ([]storage.Found, error) {
+func (p texts) found(ids []string, there []schema.Stored) ([]storage.Found, error) {
 	found := make([]storage.Found, len(ids))
 	for i, has := range there {
 		bytes := 0
-		if raw, ok := has.source[fieldBytes]; ok {
+		if raw, ok := has.Source[schema.FieldBytes]; ok {
 			if err := json.Unmarshal(raw, &bytes); err != nil {
-				return nil, fmt.Errorf("passage %q: field %s: %w", plainID(ids[i]), fieldBytes, err)
+				return nil, fmt.Errorf("passage %q: field %s: %w", plainID(ids[i]), schema.FieldBytes, err)
 			}
 		}
-		if has.found {
+		if has.Found {
 			found[i] = storage.Found{Ordinal: p.table.ordinal(ids[i], bytes, 0), There: true}
 		}
 	}
@@ -447,8 +448,8 @@ func (p texts) found(ids []string, there []stored) ([]storage.Found, error) {
 // Ordinal implements storage.Passages. It sees what was written last, as a lookup by id
 // does in the cluster.
 func (p texts) Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, error) {
-	at, there, err := p.store.find(ctx, []string{id}, fieldBytes)
-	if err != nil || !there[0].found {
+	at, there, err := p.store.find(ctx, []string{id}, schema.FieldBytes)
+	if err != nil || !there[0].Found {
 		return 0, false, err
 	}
 	return p.table.ordinal(at[0], 0, 0), true, nil

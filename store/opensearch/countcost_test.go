@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/bm25/forms"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // TestCountingCost measures how long counting the words of a question takes in indexes of generated
@@ -29,11 +30,11 @@ func TestCountingCost(t *testing.T) {
 	}
 	client := testClient(t)
 	index := testIndex(t, client, "count-cost")
-	words := wordsOf(bm25.Params{K1: 0.9, B: 0.4, Analysis: forms.Unicode})
-	m := &Manifest{Format: manifestFormat, ID: "cost", Words: words}
-	made := settings(words, Shape{Shards: 3})
+	words := schema.WordsOf(bm25.Params{K1: 0.9, B: 0.4, Analysis: forms.Unicode})
+	m := &schema.Manifest{Format: schema.Format, ID: "cost", Words: words}
+	made := schema.Settings(words, schema.Shape{Shards: 3})
 	made["index"].(object)["refresh_interval"] = "-1"
-	body, err := json.Marshal(object{"settings": made, "mappings": mapping(m, meta{Manifest: m})})
+	body, err := json.Marshal(object{"settings": made, "mappings": schema.Mapping(m, schema.Meta{Manifest: m})})
 	if err == nil {
 		_, err = client.Do(t.Context(), "PUT", "/"+index, body)
 	}
@@ -78,11 +79,11 @@ func TestCountingCost(t *testing.T) {
 		shown.store.Store(store)
 		shown.counts.Store(&Statistics{})
 		var entries []entry
-		filters := object{"all": object{"exists": object{"field": fieldWords}}}
+		filters := object{"all": object{"exists": object{"field": schema.FieldWords}}}
 		for i := range 16 { // eight words of a question and as many forms
-			e := entry{fieldWords, fmt.Sprintf("w%d", 3*i*i)}
+			e := entry{schema.FieldWords, fmt.Sprintf("w%d", 3*i*i)}
 			entries = append(entries, e)
-			filters[e.text] = object{"term": object{fieldWords: e.text}}
+			filters[e.text] = object{"term": object{schema.FieldWords: e.text}}
 		}
 		median := func(ask func() error) time.Duration {
 			var took []time.Duration
@@ -107,8 +108,8 @@ func TestCountingCost(t *testing.T) {
 				"aggs": object{"terms": object{"filters": object{"filters": filters}}}}})
 			return err
 		})
-		if counts.all[fieldWords] != uint64(size) || counts.of[entries[0]] == 0 {
-			t.Errorf("%d documents, %d with %s", counts.all[fieldWords], counts.of[entries[0]], entries[0].text)
+		if counts.all[schema.FieldWords] != uint64(size) || counts.of[entries[0]] == 0 {
+			t.Errorf("%d documents, %d with %s", counts.all[schema.FieldWords], counts.of[entries[0]], entries[0].text)
 		}
 		var aggregated struct {
 			Terms struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"example.org/conclave/store/opensearch/cluster"
 	"sync"
 	"time"
 )
@@ -51,7 +52,7 @@ func (t *documentTurn) await(ctx context.Context) error {
 		case time.Since(since) > t.patience:
 			return nil
 		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := cluster.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // explanation is how Lucene says that a score came about.
@@ -53,7 +55,7 @@ func (q *wordQuery) allLeaves() (own []leaf, forms [][]leaf) {
 // other forms that passages have, mostClauses of them in a search.
 func (w words) Explain(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	q := w.query(question)
-	if w.field == fieldWords {
+	if w.field == schema.FieldWords {
 		if err := w.count(ctx, q); err != nil {
 			return nil, err
 		}
@@ -97,7 +99,7 @@ func (w words) explain(ctx context.Context, leaves []leaf, passage rank.Ordinal)
 			continue
 		}
 		if a.hits[0].why == nil {
-			return nil, fmt.Errorf("%w: it explains nothing", errAnswer)
+			return nil, fmt.Errorf("%w: it explains nothing", cluster.ErrAnswer)
 		}
 		byName := map[string]*explanation{}
 		a.hits[0].why.weights(byName)
@@ -183,7 +185,7 @@ func (l *leaf) score(whys map[leaf]*explanation) (*storage.TermScore, error) {
 	}
 	value, err := strconv.ParseFloat(why.Value.String(), 32)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the score of %q: %w", errAnswer, l.text, err)
+		return nil, fmt.Errorf("%w: the score of %q: %w", cluster.ErrAnswer, l.text, err)
 	}
 	score := storage.TermScore{Term: shown(l.text), Boost: float64(l.count), Score: value}
 	frequency, err := why.number("freq, ")
@@ -205,7 +207,7 @@ func (l *leaf) score(whys map[leaf]*explanation) (*storage.TermScore, error) {
 // number returns the value of the part whose description begins so.
 func (e *explanation) number(start string) (float64, error) {
 	if e == nil {
-		return 0, fmt.Errorf("%w: it explains nothing", errAnswer)
+		return 0, fmt.Errorf("%w: it explains nothing", cluster.ErrAnswer)
 	}
 	if strings.HasPrefix(e.Description, start) {
 		value, err := strconv.ParseFloat(e.Value.String(), 32)
@@ -216,5 +218,5 @@ func (e *explanation) number(start string) (float64, error) {
 			return value, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: its explanation has no %q", errAnswer, strings.TrimSuffix(start, ", "))
+	return 0, fmt.Errorf("%w: its explanation has no %q", cluster.ErrAnswer, strings.TrimSuffix(start, ", "))
 }

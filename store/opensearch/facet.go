@@ -9,8 +9,9 @@ import (
 	"unicode"
 
 	"example.org/conclave/internal/conditions"
-	"example.org/conclave/search/fault"
 	"example.org/conclave/search/storage"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // mostFacetTerms is how many values each shard counts at least: with no more in a shard, counts are exact.
@@ -18,17 +19,14 @@ const mostFacetTerms = 10_000
 
 // Facet implements storage.FacetCounter. A passage counts by its word where it has one, as in a folder.
 func (r *request) Facet(ctx context.Context, field string, size int) (out storage.Facet, err error) {
-	if why := r.corpus.notValued(); why != "" {
-		return out, &fault.Error{Kind: fault.Invalid, Code: "out_of_range", Detail: why}
-	}
 	terms := func(kind conditions.Kind) object {
 		return object{"terms": object{
-			"field": fieldValues, "size": size, "shard_size": max(mostFacetTerms, size),
-			"include": literally(valueTerm(field, kind)) + ".*",
+			"field": schema.FieldValues, "size": size, "shard_size": max(mostFacetTerms, size),
+			"include": literally(schema.ValueTerm(field, kind)) + ".*",
 		}}
 	}
 	unworded := object{"bool": object{"must_not": object{"term": object{
-		fieldValues: kindTerm(field, byte(conditions.Words)),
+		schema.FieldValues: schema.KindTerm(field, byte(conditions.Words)),
 	}}}}
 	answers, err := r.store.multiPartly(ctx, []object{{
 		"size": 0, "track_total_hits": false, "query": withoutStandIns(r.filter...),
@@ -55,7 +53,7 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out storag
 		} `json:"others"`
 	}
 	if err := json.Unmarshal(answers[0].aggregations, &said); err != nil {
-		return out, fmt.Errorf("%w: counts of values: %w", errAnswer, err)
+		return out, fmt.Errorf("%w: counts of values: %w", cluster.ErrAnswer, err)
 	}
 	out.Selected = []storage.FacetValue{}
 	out.Approximate = lost(answers) != nil
@@ -65,12 +63,12 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out storag
 		conditions.Bools:   said.Others.Bools,
 	} {
 		if c == nil {
-			return out, fmt.Errorf("%w: no counts of values", errAnswer)
+			return out, fmt.Errorf("%w: no counts of values", cluster.ErrAnswer)
 		}
 		out.Other += c.Rest
 		out.Approximate = out.Approximate || c.Error > 0
 		for _, b := range c.Buckets {
-			v, err := valueIn(kind, strings.TrimPrefix(b.Key, valueTerm(field, kind)))
+			v, err := valueIn(kind, strings.TrimPrefix(b.Key, schema.ValueTerm(field, kind)))
 			if err != nil {
 				return out, err
 			}
@@ -93,7 +91,7 @@ func valueIn(kind conditions.Kind, text string) (v conditions.Value, err error) 
 	}
 	key, err := strconv.ParseUint(text, 16, 64)
 	if err != nil {
-		return v, fmt.Errorf("%w: the value %q: %w", errAnswer, text, err)
+		return v, fmt.Errorf("%w: the value %q: %w", cluster.ErrAnswer, text, err)
 	}
 	if kind == conditions.Bools {
 		return conditions.Bool(key != 0), nil

@@ -20,12 +20,14 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // faulty stands between a client and a cluster, and does to requests what networks and
 // busy nodes do to them.
 type faulty struct {
-	to      *Client
+	to      *cluster.Client
 	mu      sync.Mutex
 	random  *rand.Rand
 	share   float64 // of requests that suffer something
@@ -62,7 +64,7 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.URL.RequestURI(),
 		body,
 	) // the client may be gone
-	var status *StatusError
+	var status *cluster.StatusError
 	switch {
 	case errors.As(err, &status):
 		http.Error(w, status.Body, status.Status)
@@ -92,15 +94,15 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // behind returns a client of what stands before a cluster.
-func behind(t *testing.T, proxy http.Handler) *Client {
+func behind(t *testing.T, proxy http.Handler) *cluster.Client {
 	t.Helper()
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	a, err := ParseAddress("opensearch+" + server.URL + "/x")
+	a, err := cluster.ParseAddress("opensearch+" + server.URL + "/x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := NewClient(a.Nodes, Access{})
+	client, err := cluster.NewClient(a.Nodes, cluster.Access{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +143,7 @@ func TestInterrupted(t *testing.T) {
 		} else {
 			f.before = nil
 		}
-		_, err := Build(ctx, client, index, Shape{Shards: 3}, &list{passages: given}, options, "")
+		_, err := Build(ctx, client, index, schema.Shape{Shards: 3}, &list{passages: given}, options, "")
 		cancel()
 		if err == nil {
 			break
@@ -203,15 +205,15 @@ func TestInterrupted(t *testing.T) {
 
 // unlock forgets the locks of one that was interrupted and could not tell: others need not
 // wait until they are free.
-func unlock(t *testing.T, client *Client, index string) {
+func unlock(t *testing.T, client *cluster.Client, index string) {
 	t.Helper()
-	if _, err := client.Do(t.Context(), "DELETE", "/"+index+stateSuffix, nil); err != nil && !isStatus(err, 404) {
+	if _, err := client.Do(t.Context(), "DELETE", "/"+index+stateSuffix, nil); err != nil && !cluster.IsStatus(err, 404) {
 		t.Fatal(err)
 	}
 }
 
 // hasContent compares an index with a collection of the same passages, built without it.
-func hasContent(t *testing.T, client *Client, index string, given []corpus.Passage, o store.BuildOptions) {
+func hasContent(t *testing.T, client *cluster.Client, index string, given []corpus.Passage, o store.BuildOptions) {
 	t.Helper()
 	dir := t.TempDir()
 	if _, err := folder.Build(t.Context(), dir+"/want", &list{passages: given}, o); err != nil {
@@ -240,12 +242,12 @@ func written(
 	t *testing.T,
 	index string,
 	given []corpus.Passage,
-	clean *Client,
-	clients ...*Client,
+	clean *cluster.Client,
+	clients ...*cluster.Client,
 ) (*Store, []*Writer) {
 	t.Helper()
 	e := hashed{name: "one"}
-	if _, err := Build(t.Context(), clean, index, Shape{Shards: 3, Replicas: 1}, &list{passages: given}, store.BuildOptions{Experts: []store.PassageEncoder{e}}, ""); err != nil {
+	if _, err := Build(t.Context(), clean, index, schema.Shape{Shards: 3, Replicas: 1}, &list{passages: given}, store.BuildOptions{Experts: []store.PassageEncoder{e}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	var writers []*Writer
@@ -254,7 +256,7 @@ func written(
 		if err != nil {
 			t.Fatal(err)
 		}
-		target.pause = time.Millisecond
+		target.client.FirstPause = time.Millisecond
 		w, err := NewWriter(target, []store.PassageEncoder{e}, nil)
 		if err != nil {
 			t.Fatal(err)

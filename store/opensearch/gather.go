@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.org/conclave/search/turn"
+	"example.org/conclave/store/opensearch/cluster"
 )
 
 // gatherFor is how long a search waits for those of the question's other sources, to be sent with them. They are
@@ -131,7 +132,7 @@ func (r *request) send(ctx context.Context, all []*joined) {
 	answers, err := r.store.multiPartly(ctx, searches)
 	var alone sync.WaitGroup
 	for _, j := range all {
-		if errors.Is(err, errAnswer) && len(all) > 1 {
+		if errors.Is(err, cluster.ErrAnswer) && len(all) > 1 {
 			alone.Go(func() {
 				defer close(j.done)
 				j.answers, j.err = r.store.multiPartly(ctx, j.searches)

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
 )
 
 // TestGathered: the searches of words, phrases and an expert of a question go to the cluster in one request, beside one
@@ -28,7 +29,7 @@ func TestGathered(t *testing.T) {
 	far := farCorpus.(*Corpus)
 	var mu sync.Mutex
 	requests := map[string]int{}
-	far.Store().Observe(func(e Exchange) {
+	far.Store().Observe(func(e cluster.Exchange) {
 		mu.Lock()
 		defer mu.Unlock()
 		if e.Outcome == "ok" {

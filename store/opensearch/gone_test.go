@@ -15,10 +15,11 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
 )
 
 // indexesLike returns the names of the indexes and aliases that begin so.
-func indexesLike(t *testing.T, client *Client, prefix string) (found []string) {
+func indexesLike(t *testing.T, client *cluster.Client, prefix string) (found []string) {
 	t.Helper()
 	var all map[string]struct {
 		Aliases map[string]json.RawMessage `json:"aliases"`
@@ -94,7 +95,7 @@ func TestGone(t *testing.T) {
 	if _, err := target.Add(t.Context(), &list{passages: given}, oneExpert()); !errors.As(err, &gone) {
 		t.Errorf("indexing on: %v", err)
 	}
-	if err := target.putMapping(t.Context(), target.about, nil); !isStatus(err, 404) {
+	if err := target.putMapping(t.Context(), target.about, nil); !cluster.IsStatus(err, 404) {
 		t.Errorf("a mapping: %v", err)
 	}
 	if found := indexesLike(t, client, index); len(found) > 0 {
@@ -109,13 +110,13 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestOlderIndexIsAimed: an index of an older version, without an alias, is written as ever and has one
+// TestRestoredIndexIsAimed: an index that was restored without its alias is written as ever and has one
 // afterwards; so are its registers, and a copy that was restored under another name together with
 // the alias of the first one.
-func TestOlderIndexIsAimed(t *testing.T) {
+func TestRestoredIndexIsAimed(t *testing.T) {
 	t.Parallel()
 	client := testClient(t)
-	index := testIndex(t, client, "aimed-older")
+	index := testIndex(t, client, "aimed-restored")
 	target, _ := written(t, index, passages(1, 3), client)
 	register := target.Register("somebody")
 	_, version := wrote(t, register, `{"n":0}`, "")
@@ -158,7 +159,7 @@ func TestOlderIndexIsAimed(t *testing.T) {
 	apply("new")
 	change("remove", index, target.target())
 	change("remove", index+stateSuffix, index+stateSuffix+"-W")
-	apply("of an older version")
+	apply("restored without an alias")
 	change("remove", index, target.target())
 	change("add", other, target.target())
 	apply("of another index")
@@ -221,7 +222,7 @@ func TestSilence(t *testing.T) {
 
 // silence is a way to a cluster that answers nothing to requests of a path, or 503 after a while.
 type silence struct {
-	to    *Client
+	to    *cluster.Client
 	path  string
 	after time.Duration
 	on    atomic.Bool
@@ -242,7 +243,7 @@ func (s *silence) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, err := s.to.Do(context.WithoutCancel(r.Context()), r.Method, r.URL.RequestURI(), body)
-	var status *StatusError
+	var status *cluster.StatusError
 	if errors.As(err, &status) {
 		http.Error(w, status.Body, status.Status)
 	} else if err != nil {

@@ -12,14 +12,16 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/bm25/forms"
-	"example.org/conclave/internal/testing/cluster"
+	testcluster "example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // leaderOf returns the number of the node that leads a cluster.
-func leaderOf(t *testing.T, client *Client) int {
+func leaderOf(t *testing.T, client *cluster.Client) int {
 	t.Helper()
 	var nodes []struct {
 		Name string `json:"name"`
@@ -39,10 +41,10 @@ func leaderOf(t *testing.T, client *Client) int {
 // TestStoppedNode: while a node is stopped, an ordinary one and then the leader, everything that a question and a
 // look ask for comes from the others. The cluster itself takes half a minute to go on without the node.
 func TestStoppedNode(t *testing.T) {
-	c := cluster.Start(t, 3)
+	c := testcluster.Start(t, 3)
 	client := nodesOf(t, c)
 	index := testIndex(t, client, "stopped-node")
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 3, Replicas: 1}, &list{passages: tagged(12, 200)},
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 3, Replicas: 1}, &list{passages: tagged(12, 200)},
 		store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Analysis: forms.Unicode}}, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func TestStoppedNode(t *testing.T) {
 		for range 6 { // the nodes are asked in turn
 			word++
 			within("counts", func(ctx context.Context) error {
-				_, err := far.termCounts(ctx, []entry{{fieldWords, fmt.Sprint("w", word)}})
+				_, err := far.termCounts(ctx, []entry{{schema.FieldWords, fmt.Sprint("w", word)}})
 				return err
 			})
 		}
@@ -128,8 +130,8 @@ func TestFilterKeepsNoTurn(t *testing.T) {
 		_, _ = io.WriteString(w, `{"responses":[{"_shards":{"total":1,"successful":1},"hits":{"total":{"value":7},"hits":[]}}]}`)
 	}))
 	c := &Corpus{}
-	m := &Manifest{Words: wordsOf(bm25.DefaultParams())}
-	c.store.Store(&Store{client: client, index: "x", about: meta{Manifest: m}})
+	m := &schema.Manifest{Words: schema.WordsOf(bm25.DefaultParams())}
+	c.store.Store(&Store{client: client, index: "x", about: schema.Meta{Manifest: m}})
 	c.shared.Store(&shared{table: newTable(9)})
 	turns := &countedTurns{}
 	var count func(context.Context) (int, error)

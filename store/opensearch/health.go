@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"example.org/conclave/search/turn"
+	"example.org/conclave/store/opensearch/cluster"
 )
 
 // Health is what a cluster says of an index.
@@ -33,7 +34,7 @@ var errChanged = errors.New("start again")
 // Replaced reports whether an error of Look says that the index which was opened is not there any more, or not as
 // it was.
 func Replaced(err error) bool {
-	return errors.Is(err, ErrNoIndex) || errors.Is(err, errForeign) || errors.Is(err, errChanged)
+	return isNotOurs(err) || errors.Is(err, errChanged)
 }
 
 // Look asks how the index is, and lets searches use what is new of its manifest. The error
@@ -50,20 +51,17 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	if err == nil {
 		err = json.Unmarshal(answer, &h)
 		if err == nil && h.Status == "" {
-			err = fmt.Errorf("%w: no health", errAnswer)
+			err = fmt.Errorf("%w: no health", cluster.ErrAnswer)
 		}
 	}
 	if err != nil {
 		return h, fmt.Errorf("asking how index %s is: %w", now.index, err)
 	}
-	now.written.Store(next.written.Load())
-	now.keyed.Store(next.keyed.Load())
-	now.valued.Store(next.valued.Load())
 	// Several nodes are asked for these: where one does not answer, the last numbers stay.
 	var everywhere string
 	var asking sync.WaitGroup
 	beside := turn.WithoutTurn(ctx)
-	asking.Go(func() { everywhere, h.Limits = now.client.limits(beside) })
+	asking.Go(func() { everywhere, h.Limits = now.client.Limits(beside) })
 	h.Statistics, err = c.Count(ctx)
 	asking.Wait()
 	if err != nil {
@@ -74,7 +72,7 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	switch {
 	case was.ID != is.ID:
 		return h, fmt.Errorf("index %s was made anew since it was opened: %w", now.index, errChanged)
-	case !was.searchable(is):
+	case !was.SearchableBy(is):
 		return h, fmt.Errorf("index %s has %s, and had %s when it was opened: %w", now.index, is, was, errChanged)
 	}
 	if was.Calibration != is.Calibration || was.Settings != is.Settings {
@@ -91,15 +89,4 @@ func (c *Corpus) Health() Health {
 		return *h
 	}
 	return Health{}
-}
-
-// searchable reports whether what was opened by this manifest can be searched by the next:
-// experts may have been added.
-func (m *Manifest) searchable(next *Manifest) bool {
-	for _, x := range m.Experts {
-		if has, ok := next.Expert(x.Name); !ok || has != x {
-			return false
-		}
-	}
-	return m.Format == next.Format && m.Words == next.Words
 }

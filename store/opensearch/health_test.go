@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // TestLook: what others do with an index is seen: a calibration, and that it was made anew.
@@ -15,7 +16,7 @@ func TestLook(t *testing.T) {
 	index := testIndex(t, client, "look")
 	options := store.BuildOptions{Words: bm25.DefaultParams()}
 	build := func() *Store {
-		if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: tagged(1, 20)}, options,
+		if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 1}, &list{passages: tagged(1, 20)}, options,
 			""); err != nil {
 			t.Fatal(err)
 		}

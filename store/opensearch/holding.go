@@ -7,6 +7,7 @@ import (
 
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // Of the first passage of an answer it is asked which of the question's words and phrases it has. Which passage that
@@ -16,7 +17,8 @@ import (
 // wants reports whether Holds will be asked of a question, and is not known yet: who reads how rare its words are
 // asks it.
 func (r *request) wants(of asked) bool {
-	if of.field != fieldWords && of.field != fieldPairs || len(words{r, of.field}.query(of.question).parts()) != 1 {
+	if of.field != schema.FieldWords && of.field != schema.FieldPairs ||
+		len(words{r, of.field}.query(of.question).parts()) != 1 {
 		return false
 	}
 	r.mu.Lock()
@@ -83,7 +85,7 @@ func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal)
 	names, known := w.held[asked{w.field, question}][passage]
 	w.mu.Unlock()
 	own, forms := q.allLeaves()
-	if !known || w.field == fieldWords && !q.counted || q.weighed(own, forms, names) {
+	if !known || w.field == schema.FieldWords && !q.counted || q.weighed(own, forms, names) {
 		return w.Explain(ctx, question, passage)
 	}
 	var out []storage.TermScore

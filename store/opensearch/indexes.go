@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 var notANumber = float32(math.NaN())
@@ -35,7 +36,7 @@ type term struct {
 // termsOf returns the terms of a question, each once, in the order in which they come.
 func termsOf(field string, analysis forms.Analysis, question string) (out terms) {
 	all := analysis.Terms(question)
-	if field == fieldPairs {
+	if field == schema.FieldPairs {
 		all = analysis.QuestionPairs(question)
 	}
 	at := map[string]int{}
@@ -119,7 +120,7 @@ func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, er
 	defer close(under.done)
 	all := entries
 	if w.store.Manifest().Words.Phrases {
-		for _, field := range []string{fieldWords, fieldPairs} {
+		for _, field := range []string{schema.FieldWords, schema.FieldPairs} {
 			if field != q.field {
 				all = slices.Concat(all, words{w.request, field}.query(q.question).looked())
 			}
@@ -149,7 +150,7 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 
 // hits returns the first k passages. With a *storage.PartialError they are not of all, or words were counted inexactly.
 func (w words) hits(ctx context.Context, q *wordQuery, k int) ([]rank.Hit, error) {
-	if w.field == fieldWords || q.leaves() > mostClauses { // phrases have no forms
+	if w.field == schema.FieldWords || q.leaves() > mostClauses { // phrases have no forms
 		if err := w.count(ctx, q); err != nil {
 			return nil, err
 		}
@@ -200,7 +201,7 @@ func (w words) Scores(ctx context.Context, question string, passages []rank.Ordi
 		clear(out)
 		return nil
 	}
-	if w.field == fieldWords { // phrases have no forms
+	if w.field == schema.FieldWords { // phrases have no forms
 		if err := w.count(ctx, q); err != nil {
 			return err
 		}
@@ -266,7 +267,7 @@ func (w words) Rarities(ctx context.Context, texts []string) ([][]storage.Rarity
 // vectors are those of an expert, one for each passage.
 type vectors struct {
 	*request
-	expert Expert
+	expert schema.Expert
 }
 
 // Search implements storage.VectorIndex.
@@ -285,7 +286,7 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 		if len(v.filter) > 0 {
 			among = object{"bool": object{"filter": v.filter}}
 		}
-		find = v.exactly(v.expert.field(), query, among)
+		find = v.exactly(v.expert.Field(), query, among)
 	} else {
 		near := object{"vector": query, "k": kept(k)}
 		if len(v.filter) > 0 {
@@ -295,7 +296,7 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 	}
 	var fields []string
 	if _, compared := v.corpus.compared.Load(v.expert.Name); compared {
-		fields = v.expert.sources()
+		fields = v.expert.Sources()
 	}
 	hits, answers, err := v.search(ctx, find, k, fields)
 	if err != nil {
@@ -330,7 +331,7 @@ func kept(k int) int { return min(mostHits, max(120, 3*k)) }
 func (v vectors) ask(query []float32) asked {
 	of := v.find(query)
 	if of.field == "" {
-		of = asked{v.expert.field(), strconv.Itoa(len(v.queries))}
+		of = asked{v.expert.Field(), strconv.Itoa(len(v.queries))}
 		v.queries[of] = query
 	}
 	return of
@@ -339,7 +340,7 @@ func (v vectors) ask(query []float32) asked {
 // find returns what was asked with this vector; its field is "" where nothing was.
 func (v vectors) find(query []float32) asked {
 	for of, other := range v.queries {
-		if of.field == v.expert.field() && &other[0] == &query[0] {
+		if of.field == v.expert.Field() && &other[0] == &query[0] {
 			return of
 		}
 	}
@@ -386,13 +387,10 @@ func (v vectors) sampled(passages []rank.Ordinal) bool {
 }
 
 // nearest returns the query of the passages that are nearest by their vectors, or by those of their windows.
-func (r *request) nearest(x Expert, near object) object {
-	find := object{"knn": object{x.field(): near}}
-	if !r.store.Manifest().HasWindows() {
-		return find
-	}
-	windows := x.windowsField()
-	return better(find, inWindows(windows, object{"knn": object{windows + "." + fieldVector: near}}))
+func (r *request) nearest(x schema.Expert, near object) object {
+	find := object{"knn": object{x.Field(): near}}
+	windows := x.WindowsField()
+	return better(find, inWindows(windows, object{"knn": object{windows + "." + schema.FieldVector: near}}))
 }
 
 // exactly returns the query that compares a vector with those in a field of all passages that another
@@ -403,13 +401,10 @@ func (r *request) exactly(field string, vector []float32, among object) object {
 			"params": object{"field": with, "query_value": vector, "space_type": "innerproduct"}}}}
 	}
 	find := compare(field, among)
-	name, _ := strings.CutPrefix(field, vectorField)
-	if !r.store.Manifest().HasWindows() {
-		return find
-	}
-	windows := Expert{Name: name}.windowsField()
+	name, _ := strings.CutPrefix(field, schema.VectorField)
+	windows := schema.Expert{Name: name}.WindowsField()
 	return better(find, object{"bool": object{"filter": among,
-		"must": inWindows(windows, compare(windows+"."+fieldVector, object{"match_all": object{}}))}})
+		"must": inWindows(windows, compare(windows+"."+schema.FieldVector, object{"match_all": object{}}))}})
 }
 
 // better returns the query that scores as the better of two.
@@ -431,7 +426,7 @@ func product(score float32) float32 {
 // tokens are those of late interaction, a list for each passage.
 type tokens struct {
 	*request
-	expert Expert
+	expert schema.Expert
 }
 
 // Search implements storage.VectorIndex: late interaction scores what others found.

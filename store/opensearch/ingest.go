@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // batchPassages is how many passages are read, encoded and written at a time. What was
@@ -29,15 +30,15 @@ var errNothing = errors.New("there was no passage to index")
 // process fills the index, or adds or removes an expert, that is a *lease.HeldError.
 func Build(
 	ctx context.Context,
-	client *Client,
+	client *cluster.Client,
 	index string,
-	shape Shape,
+	shape schema.Shape,
 	source store.Stream,
 	o store.BuildOptions,
 	calibration string,
 ) (report store.BuildReport, err error) {
 	for _, e := range o.Experts { // before anything is done
-		if _, err := describe(e); err != nil {
+		if _, err := schema.DescribeEncoder(e); err != nil {
 			return report, err
 		}
 	}
@@ -50,18 +51,15 @@ func Build(
 
 func build(
 	ctx context.Context,
-	client *Client,
+	client *cluster.Client,
 	index string,
-	shape Shape,
+	shape schema.Shape,
 	source store.Stream,
 	o store.BuildOptions,
 	calibration string,
 ) (report store.BuildReport, err error) {
 	s, err := begin(ctx, client, index, o, shape)
 	if err != nil {
-		return report, err
-	}
-	if err := s.complete(ctx, o); err != nil {
 		return report, err
 	}
 	report, err = s.Add(ctx, source, o)
@@ -83,10 +81,15 @@ func build(
 }
 
 // changing does what one process at a time may do to an index, which need not be there.
-func changing(ctx context.Context, client *Client, index, doing string, work func(context.Context) error) error {
+func changing(
+	ctx context.Context,
+	client *cluster.Client,
+	index, doing string,
+	work func(context.Context) error,
+) error {
 	return exclusively(ctx, client, index, doing, 0, func(ctx context.Context) error {
-		s := &Store{client: client, index: index, concrete: index, pause: firstPause}
-		if _, _, err := s.describe(ctx, manager, opening); err != nil && !errors.Is(err, ErrNoIndex) {
+		s := &Store{client: client, index: index, concrete: index}
+		if _, _, err := s.describe(ctx, manager, cluster.Opening); err != nil && !errors.Is(err, ErrNoIndex) {
 			return fmt.Errorf("index %s: %w", index, err)
 		}
 		return s.withoutShares(ctx, doing, work)
@@ -96,13 +99,13 @@ func changing(ctx context.Context, client *Client, index, doing string, work fun
 // exclusively does work while nobody else changes an index, and waits so long for one who does.
 func exclusively(
 	ctx context.Context,
-	client *Client,
+	client *cluster.Client,
 	index, doing string,
 	patience time.Duration,
 	work func(context.Context) error,
 ) error {
-	s := &Store{client: client, index: index, concrete: index, pause: firstPause}
-	switch _, about, err := s.describe(ctx, manager, opening); {
+	s := &Store{client: client, index: index, concrete: index}
+	switch _, about, err := s.describe(ctx, manager, cluster.Opening); {
 	case errors.Is(err, ErrNoIndex):
 	case err != nil:
 		return fmt.Errorf("index %s: %w", index, err)
@@ -126,7 +129,7 @@ func (s *Store) Add(
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
 	m := s.current()
-	if err := m.matches(o.Experts); err != nil {
+	if err := m.CheckAllEncoders(o.Experts); err != nil {
 		return report, err
 	}
 	report.Recall = map[string]store.Recall{}
@@ -155,46 +158,7 @@ func (s *Store) Add(
 }
 
 // current returns what passages are written by.
-func (s *Store) current() *Manifest { return s.about.current() }
-
-func (about *meta) current() *Manifest {
-	if about.Plan != nil {
-		return about.Plan
-	}
-	return about.Manifest
-}
-
-// matches makes sure that the encoders are those of the index, no more and no less.
-func (m *Manifest) matches(encoders []store.PassageEncoder) error {
-	given := map[string]bool{}
-	for _, e := range encoders {
-		x, err := describe(e)
-		if err != nil {
-			return err
-		}
-		has, ok := m.Expert(x.Name)
-		if !ok {
-			return fmt.Errorf("the index has no vectors of expert %q (it has: %v)", x.Name, names(m.Experts))
-		}
-		if has != x {
-			return fmt.Errorf(
-				"the vectors of expert %q were made by the passage encoder %.16s (%d numbers), and the one given is %.16s (%d numbers): use the bundle that made them",
-				x.Name,
-				has.Fingerprint,
-				has.Dimension,
-				x.Fingerprint,
-				x.Dimension,
-			)
-		}
-		given[x.Name] = true
-	}
-	for _, x := range m.Experts {
-		if !given[x.Name] {
-			return fmt.Errorf("the index has vectors of expert %q, so its encoder is needed to write passages", x.Name)
-		}
-	}
-	return nil
-}
+func (s *Store) current() *schema.Manifest { return s.about.Current() }
 
 // readBatch reads the next passages, each id once.
 func (s *Store) readBatch(
@@ -244,13 +208,13 @@ func skip(err error, o store.BuildOptions, report *store.BuildReport) error {
 // looked at again.
 func (s *Store) addBatch(
 	ctx context.Context,
-	m *Manifest,
+	m *schema.Manifest,
 	place corpus.Place,
 	batch []corpus.Passage,
 	o store.BuildOptions,
 	report *store.BuildReport,
 ) error {
-	marks := m.marks()
+	marks := m.Marks()
 	ours := map[string]bool{} // sent before, perhaps with success
 	last := map[string]int64{}
 	for len(batch) > 0 {
@@ -266,12 +230,12 @@ func (s *Store) addBatch(
 		var operations []operation
 		for i, p := range batch {
 			op := operation{verb: replacing, id: p.ID, last: last[p.ID]}
-			if has := stored[i]; has.found {
-				switch equal := has.version == p.Version(); {
-				case equal && has.has(marks) && ours[p.ID]:
+			if has := stored[i]; has.Found {
+				switch equal := has.Version == p.Version(); {
+				case equal && has.HasMarks(marks) && ours[p.ID]:
 					report.Passages++
 					continue
-				case equal && has.has(marks):
+				case equal && has.HasMarks(marks):
 					report.There++
 					continue
 				case !equal && !o.Replace:
@@ -281,7 +245,7 @@ func (s *Store) addBatch(
 					}
 					continue
 				}
-				op.seqNo, op.term = has.seqNo, has.term
+				op.seqNo, op.term = has.SeqNo, has.Term
 			}
 			todo, operations = append(todo, p), append(operations, op)
 		}
@@ -316,40 +280,24 @@ func (s *Store) addBatch(
 	return nil
 }
 
-// has reports whether what is stored has all of some marks.
-func (s *stored) has(marks []string) bool {
-	for _, mark := range marks {
-		if !slices.Contains(s.experts, mark) {
-			return false
-		}
-	}
-	return true
-}
-
 // encode gives operations the documents of passages.
 func (s *Store) encode(
 	ctx context.Context,
-	m *Manifest,
+	m *schema.Manifest,
 	passages []corpus.Passage,
 	operations []operation,
 	o store.BuildOptions,
 ) error {
-	vectors, err := store.EncodeTogether(ctx, o.Experts, o.Shared, passages, m.HasWindows())
+	vectors, err := store.EncodeTogether(ctx, o.Experts, o.Shared, passages)
 	if err != nil {
 		return err
 	}
 	for i := range passages {
-		own := vectorsOf{}
+		own := schema.Vectors{}
 		for name, all := range vectors {
 			own[name] = all[i]
 		}
-		operations[i].body, err = appendPassage(
-			nil,
-			m,
-			s.beside(),
-			&passages[i],
-			own,
-			readMarks(o.Experts, passages[i], m.HasWindows())...)
+		operations[i].body, err = schema.AppendPassage(nil, m, &passages[i], own, schema.ReadMarks(o.Experts, passages[i])...)
 		if err != nil {
 			return fmt.Errorf("passage %q: %w", passages[i].ID, err)
 		}

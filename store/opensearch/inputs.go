@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/jobs/lease"
+	"example.org/conclave/store/opensearch/cluster"
 )
 
 // Inputs keeps what jobs read, such as uploads, beside an index, so that any server can do a
@@ -87,7 +88,7 @@ func (i *Inputs) Keep(
 		}
 		return accept(name)
 	})
-	leaving, end := context.WithTimeout(context.WithoutCancel(ctx), opening)
+	leaving, end := context.WithTimeout(context.WithoutCancel(ctx), cluster.Opening)
 	defer end()
 	if err != nil {
 		_ = i.Remove(leaving, name) // else Sweep does
@@ -251,7 +252,7 @@ func (i *Inputs) Open(ctx context.Context, name string) (in io.ReaderAt, bytes i
 		err = json.Unmarshal(data, &r.head)
 	}
 	if err == nil && r.head.Chunk < 1 {
-		err = fmt.Errorf("input %s: %w", name, errAnswer)
+		err = fmt.Errorf("input %s: %w", name, cluster.ErrAnswer)
 	}
 	return r, r.head.Bytes, func() error { return nil }, err
 }
@@ -315,7 +316,7 @@ func (r *Register) remove(ctx context.Context, version string) error {
 		path += "&" + version
 	}
 	_, err := r.ask(ctx, "DELETE", path, nil)
-	if isStatus(err, 404) || version != "" && isStatus(err, 409) {
+	if cluster.IsStatus(err, 404) || version != "" && cluster.IsStatus(err, 409) {
 		return nil
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // TestInputs keeps what jobs read beside an index: what was kept is read by any server, byte for
@@ -25,7 +26,7 @@ func TestInputs(t *testing.T) {
 		Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []store.PassageEncoder{hashed{name: "plain"}},
 	}
 	given := &list{passages: passages(1, 3)}
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, given, options, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 1}, given, options, ""); err != nil {
 		t.Fatal(err)
 	}
 	open := func() *Inputs {

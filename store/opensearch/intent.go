@@ -17,6 +17,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs/lease"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // intent is the change of a document that was begun. It is durable before the first passage is
@@ -27,8 +29,8 @@ type intent struct {
 	ID      string `json:"id"`    // of the document
 	Changes []byte `json:"changes"`
 	// Index is the ID of the index's manifest: nothing is done of an intent that an index of this name left
-	// which is gone. "": an older version made it, which did not say so.
-	Index string `json:"index,omitempty"`
+	// which is gone.
+	Index string `json:"index"`
 }
 
 // undisturbed is how long an intent is left to the writer that made it, which is taken for dead
@@ -173,7 +175,7 @@ func (w *Writer) await(ctx context.Context, r *Register, waited *waited) (left s
 			err := w.finish(ctx, r, data, version)
 			var silent *SilentError
 			var gone *GoneError
-			var blocked *BlockedError
+			var blocked *cluster.BlockedError
 			switch {
 			case err == nil:
 				return "", nil
@@ -182,7 +184,7 @@ func (w *Writer) await(ctx context.Context, r *Register, waited *waited) (left s
 			}
 			return version, nil
 		}
-		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := cluster.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return "", err
 		}
 	}
@@ -191,7 +193,7 @@ func (w *Writer) await(ctx context.Context, r *Register, waited *waited) (left s
 // foreign reports whether an intent is of another index, which had this name before.
 func (w *Writer) foreign(data []byte) bool {
 	var i intent
-	return json.Unmarshal(data, &i) == nil && i.Index != "" && i.Index != w.store.current().ID
+	return json.Unmarshal(data, &i) == nil && i.Index != w.store.current().ID
 }
 
 // finish makes all of a change that another writer began, and removes its intent.
@@ -288,15 +290,15 @@ func (w *Writer) stagesOf(ctx context.Context, all []*attempt) ([]stage, error) 
 	if all[0].change.Put == nil {
 		return []stage{first, rest, {standIns: true}}, nil
 	}
-	var there []stored
+	var there []schema.Stored
 	if err := w.wait(ctx, &waited{}, func(patience time.Duration) (err error) {
-		there, err = w.store.getFor(ctx, patience, []string{all[0].result.ID}, fieldMetadata)
+		there, err = w.store.getFor(ctx, patience, []string{all[0].result.ID}, schema.FieldMetadata)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	record := &there[0]
-	if !record.found {
+	if !record.Found {
 		return []stage{rest, first}, nil
 	}
 	put, delete := stage{shown: true}, stage{}
@@ -308,7 +310,7 @@ func (w *Writer) stagesOf(ctx context.Context, all []*attempt) ([]stage, error) 
 		}
 	}
 	stages := []stage{put, first, delete, {standIns: true}}
-	if record.version == all[0].version { // it was begun before, or is the same
+	if record.Version == all[0].version { // it was begun before, or is the same
 		stages[0].shown = false
 		return stages, nil
 	}
@@ -359,8 +361,8 @@ type sighting struct {
 
 // listPending lists the names of the registers that have intents, 1,000 at the most.
 func (r *Register) listPending(ctx context.Context) ([]string, error) {
-	_, err := r.beside.ask(ctx, "POST", r.beside.path("/_refresh"), nil, isJSON)
-	if isStatus(err, 404) {
+	_, err := r.beside.ask(ctx, "POST", r.beside.path("/_refresh"), nil, cluster.CheckJSON)
+	if cluster.IsStatus(err, 404) {
 		return nil, nil
 	}
 	if err != nil {
@@ -370,7 +372,7 @@ func (r *Register) listPending(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := r.beside.ask(ctx, "POST", r.beside.path("/_search"), body, isJSON)
+	answer, err := r.beside.ask(ctx, "POST", r.beside.path("/_search"), body, cluster.CheckJSON)
 	if err != nil {
 		return nil, fmt.Errorf("looking for changes that were begun: %w", err)
 	}

@@ -12,18 +12,20 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // documentIndex makes an index and returns a writer to it by a client.
-func documentIndex(t *testing.T, client *Client, index string) (open func(*Client) *Writer) {
+func documentIndex(t *testing.T, client *cluster.Client, index string) (open func(*cluster.Client) *Writer) {
 	t.Helper()
 	e := []store.PassageEncoder{hashed{name: "plain"}}
 	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: e}
 	given := &list{passages: passages(1, 3)}
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 3}, given, options, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 3}, given, options, ""); err != nil {
 		t.Fatal(err)
 	}
-	return func(client *Client) *Writer {
+	return func(client *cluster.Client) *Writer {
 		s, err := Open(t.Context(), client, index)
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,8 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // Joined is several indexes of one cluster as one corpus: each request is one over all of them, with the
@@ -29,16 +30,14 @@ type Joined struct {
 
 // memberState is what Join reads of one index. Two equal ones are of an index that has not changed.
 type memberState struct {
-	store                  *Store
-	counts                 Statistics
-	sample                 *placedSample
-	written, keyed, valued bool
+	store  *Store
+	counts Statistics
+	sample *placedSample
 }
 
 // memberStateOf returns what Join reads of an index now.
 func memberStateOf(c *Corpus) memberState {
-	s := c.Store()
-	return memberState{s, c.Known(), c.shared.Load().sample, s.written.Load(), s.keyed.Load(), s.valued.Load()}
+	return memberState{c.Store(), c.Known(), c.shared.Load().sample}
 }
 
 // ofMember stands between the id of a passage and the number of its index. No id has it.
@@ -50,10 +49,7 @@ func Join(all []*Corpus, names []string) (*Joined, error) {
 	first := all[0].Store()
 	m := *first.Manifest()
 	m.Experts = slices.Clone(m.Experts)
-	s := &Store{client: first.client, fields: first.fields, scored: maps.Clone(first.scored), pause: firstPause}
-	s.written.Store(true)
-	s.keyed.Store(true)
-	s.valued.Store(true)
+	s := &Store{client: first.client, fields: first.fields}
 	var known Statistics
 	var indexes []string
 	var states []memberState
@@ -64,30 +60,25 @@ func Join(all []*Corpus, names []string) (*Joined, error) {
 		switch {
 		case of.client != s.client:
 			return nil, errors.New("these collections are in several clusters")
-		case !has.Words.comparable(m.Words):
+		case !has.Words.Comparable(m.Words):
 			return nil, fmt.Errorf("the words of %s are not analysed as those of %s, so that their scores do not compare",
 				names[i], names[0])
 		}
-		m.Experts = slices.DeleteFunc(m.Experts, func(x Expert) bool {
+		m.Experts = slices.DeleteFunc(m.Experts, func(x schema.Expert) bool {
 			other, ok := has.Expert(x.Name)
 			return !ok || other != x
 		})
-		maps.DeleteFunc(s.scored, func(field string, _ bool) bool { return !of.scored[field] })
-		m.Format = max(m.Format, has.Format) // what one of them lacks is not found there
-		s.written.Store(s.written.Load() && of.written.Load())
-		s.keyed.Store(s.keyed.Load() && of.keyed.Load())
-		s.valued.Store(s.valued.Load() && of.valued.Load())
 		s.shards += of.shards
 		s.members = append(s.members, of)
 		indexes = append(indexes, of.index)
 		known.add(c.Known())
 	}
-	m.Experts = slices.DeleteFunc(m.Experts, func(x Expert) bool {
+	m.Experts = slices.DeleteFunc(m.Experts, func(x schema.Expert) bool {
 		_, ok := m.Expert(x.Owner)
 		return x.Owner != "" && !ok
 	})
 	s.index = strings.Join(indexes, ",")
-	s.about = meta{Manifest: &m}
+	s.about = schema.Meta{Manifest: &m}
 	j := &Joined{Corpus: &Corpus{members: all, renew: renewEvery, gather: all[0].gather},
 		members: all, names: names, joined: states}
 	j.store.Store(s)
@@ -103,9 +94,6 @@ func (n *Statistics) add(more Statistics) {
 	n.Deleted += more.Deleted
 	n.Cut += more.Cut
 	n.Unread += more.Unread
-	n.Unwritten += more.Unwritten
-	n.Unkeyed += more.Unkeyed
-	n.Unvalued += more.Unvalued
 	n.Bytes += more.Bytes
 	n.inCopies += more.inCopies
 	n.changes += more.changes
@@ -126,12 +114,12 @@ func joinSamples(all []*Corpus) *sample {
 			out.passages = append(out.passages, p)
 			for name, vectors := range of.vectors {
 				if vectors[own] != nil {
-					out.keep(Expert{Name: name}, p.id, vectors[own], nil)
+					out.keep(schema.Expert{Name: name}, p.id, vectors[own], nil)
 				}
 			}
 			for name, codes := range of.codes {
 				if codes[own] != nil {
-					out.keep(Expert{Name: name, Late: true}, p.id, nil, codes[own])
+					out.keep(schema.Expert{Name: name, Late: true}, p.id, nil, codes[own])
 				}
 			}
 		}
@@ -171,7 +159,7 @@ func (s *Store) alike(id, plain string) string {
 func (j *Joined) Acquire() storage.View { return &joinedView{j.Corpus.Acquire().(*view), j.names} }
 
 // Experts returns the names of the experts that all have.
-func (j *Joined) Experts() []string { return names(j.Store().Manifest().Experts) }
+func (j *Joined) Experts() []string { return schema.ExpertNames(j.Store().Manifest().Experts) }
 
 // Current implements store.Joined.
 func (j *Joined) Current() bool {
@@ -208,7 +196,7 @@ func (v *joinedView) LookupIn(ctx context.Context, collection string, ids []stri
 	for i, id := range ids {
 		own[i] = memberID(id, number)
 	}
-	there, err := v.store.stored(ctx, own, fieldBytes)
+	there, err := v.store.stored(ctx, own, schema.FieldBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +232,7 @@ func (s *Store) tell(answers []said) error {
 		for i, h := range a.hits {
 			at := slices.IndexFunc(s.members, func(m *Store) bool { return m.concrete == h.index })
 			if at < 0 {
-				return fmt.Errorf("%w: passage %q is of index %q", errAnswer, h.id, h.index)
+				return fmt.Errorf("%w: passage %q is of index %q", cluster.ErrAnswer, h.id, h.index)
 			}
 			a.hits[i].id = memberID(h.id, at)
 		}
@@ -254,14 +242,18 @@ func (s *Store) tell(answers []said) error {
 
 // find returns, for ids as users write them, those of the passages that are there: of several indexes with a passage
 // of an id the first one's. What is absent has an id, too.
-func (s *Store) find(ctx context.Context, ids []string, fields ...string) (found []string, there []stored, err error) {
+func (s *Store) find(
+	ctx context.Context,
+	ids []string,
+	fields ...string,
+) (found []string, there []schema.Stored, err error) {
 	found = slices.Clone(ids)
-	there = make([]stored, len(ids))
+	there = make([]schema.Stored, len(ids))
 	for number := range max(1, len(s.members)) {
 		var missing []int
 		var ask []string
 		for i, id := range ids {
-			if !there[i].found {
+			if !there[i].Found {
 				missing = append(missing, i)
 				ask = append(ask, s.alike(memberID(id, number), id))
 			}

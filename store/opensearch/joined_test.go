@@ -20,6 +20,7 @@ import (
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	embedded "example.org/conclave/store/folder/view"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // TestJoinedAsEmbedded: a search over two indexes has the passages, the order, the scores, the corrections and the
@@ -52,7 +53,7 @@ func TestJoinedAsEmbedded(t *testing.T) {
 		}
 		nears = append(nears, collectionIn(t, dir))
 		index := testIndex(t, client, "joined-"+names[i])
-		if _, err := Build(t.Context(), client, index, Shape{Shards: 2}, &list{passages: of}, own, ""); err != nil {
+		if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 2}, &list{passages: of}, own, ""); err != nil {
 			t.Fatal(err)
 		}
 		target, err := Open(t.Context(), client, index)

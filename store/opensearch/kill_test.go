@@ -17,12 +17,14 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/testing/cluster"
+	testcluster "example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // nodesOf returns a client of all nodes of a cluster.
-func nodesOf(t *testing.T, c *cluster.Cluster) *Client {
+func nodesOf(t *testing.T, c *testcluster.Cluster) *cluster.Client {
 	t.Helper()
 	var nodes []*url.URL
 	for _, text := range c.URLs {
@@ -32,7 +34,7 @@ func nodesOf(t *testing.T, c *cluster.Cluster) *Client {
 		}
 		nodes = append(nodes, node)
 	}
-	client, err := NewClient(nodes, Access{})
+	client, err := cluster.NewClient(nodes, cluster.Access{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,7 @@ type acknowledged map[string]*corpus.Passage
 // each acknowledged passage, in its words and in the vectors of each expert, and none that
 // was deleted. In a long test a node is stopped until the cluster goes on without it.
 func TestKilledNodes(t *testing.T) {
-	c := cluster.Start(t, 3)
+	c := testcluster.Start(t, 3)
 	client := nodesOf(t, c)
 	index := testIndex(t, client, "killed-nodes")
 	const seed = 11
@@ -55,7 +57,7 @@ func TestKilledNodes(t *testing.T) {
 	experts := []store.PassageEncoder{hashed{name: "plain"}, hashed{name: "other"}, hashed{name: "tokens", late: true}}
 	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Experts: experts}
 	first := corpus.Passage{ID: "first", Text: "common"}
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 3, Replicas: 1}, &list{passages: []corpus.Passage{first}}, options, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 3, Replicas: 1}, &list{passages: []corpus.Passage{first}}, options, ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Ready(t.Context()); err != nil {
@@ -89,7 +91,7 @@ func TestKilledNodes(t *testing.T) {
 	}
 	victims := rand.New(rand.NewPCG(seed, writers))
 	const few = 2
-	many := cluster.Rounds(t, few)
+	many := testcluster.Rounds(t, few)
 	for round := range many {
 		time.Sleep(time.Second)
 		victim := victims.IntN(3)
@@ -179,7 +181,7 @@ type shardCopy struct{ Shard, Prirep, State, ID string }
 // byte. All copies of one shard have to have the same, and all shards together what is wanted.
 func checkCopies(
 	t *testing.T,
-	client *Client,
+	client *cluster.Client,
 	index string,
 	experts []store.PassageEncoder,
 	want map[string]corpus.Passage,
@@ -203,7 +205,7 @@ func checkCopies(
 			shards++
 			codes := map[string]json.RawMessage{}
 			ask := func(name string, query object, fields ...string) {
-				body, err := json.Marshal(object{"query": query, "size": 10000, "_source": []string{fieldID},
+				body, err := json.Marshal(object{"query": query, "size": 10000, "_source": []string{schema.FieldID},
 					"docvalue_fields": append([]string{}, fields...)})
 				if err != nil {
 					t.Fatal(err)
@@ -239,15 +241,15 @@ func checkCopies(
 					}
 				}
 			}
-			ask("words", object{"match": object{fieldWords: "common"}})
-			ask("pairs", object{"match": object{fieldPairs: "+"}})
+			ask("words", object{"match": object{schema.FieldWords: "common"}})
+			ask("pairs", object{"match": object{schema.FieldPairs: "+"}})
 			for _, e := range experts {
-				x, err := describe(e)
+				x, err := schema.DescribeEncoder(e)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if x.Late {
-					ask("codes of "+x.Name, object{"match_all": object{}}, x.field())
+					ask("codes of "+x.Name, object{"match_all": object{}}, x.Field())
 					for id, got := range codes {
 						p, ok := want[id]
 						if !ok {
@@ -258,19 +260,19 @@ func checkCopies(
 						if err != nil {
 							t.Fatal(err)
 						}
-						right, err := appendVectors(nil, []Expert{x}, vectorsOf{x.Name: {Vectors: vectors[0]}})
+						right, err := schema.AppendVectors(nil, []schema.Expert{x}, schema.Vectors{x.Name: {Vectors: vectors[0]}})
 						if err != nil {
 							t.Fatal(err)
 						}
-						if stripped := strings.ReplaceAll(string(right), "=", ""); stripped != fmt.Sprintf("%q:%s,", x.field(), got) {
+						if stripped := strings.ReplaceAll(string(right), "=", ""); stripped != fmt.Sprintf("%q:%s,", x.Field(), got) {
 							t.Errorf("copies %s, codes of %s: %s has %s, and not %s", kind, x.Name, id, got, right)
 						}
 					}
 				} else {
-					ask("field of "+x.Name, object{"exists": object{"field": x.field()}})
-					ask("graph of "+x.Name, object{"knn": object{x.field(): object{"vector": probe, "k": 10000}}})
+					ask("field of "+x.Name, object{"exists": object{"field": x.Field()}})
+					ask("graph of "+x.Name, object{"knn": object{x.Field(): object{"vector": probe, "k": 10000}}})
 					ask("vectors of "+x.Name, object{"script_score": object{"query": object{"match_all": object{}}, "script": object{
-						"lang": "knn", "source": "knn_score", "params": object{"field": x.field(), "query_value": probe, "space_type": "innerproduct"}}}})
+						"lang": "knn", "source": "knn_score", "params": object{"field": x.Field(), "query_value": probe, "space_type": "innerproduct"}}}})
 				}
 			}
 		}
@@ -314,7 +316,7 @@ func checkCopies(
 }
 
 // decode sends a request that has to succeed.
-func decode(t *testing.T, client *Client, method, path string, body []byte, into any) {
+func decode(t *testing.T, client *cluster.Client, method, path string, body []byte, into any) {
 	t.Helper()
 	answer, err := client.Do(t.Context(), method, path, body)
 	if err != nil {

@@ -7,16 +7,18 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
 )
 
 // keeping is a way to a cluster that keeps the first bulk request: its sender is told
 // nothing and sends it again, and the test sends it on when it likes.
 type keeping struct {
-	to   *Client
+	to   *cluster.Client
 	mu   sync.Mutex
 	kept []byte
 	path string
@@ -96,12 +98,16 @@ func TestLateCreate(t *testing.T) {
 // past is a way to a cluster that answers each _mget as it once was answered, while it has
 // answers of the past.
 type past struct {
-	to      *Client
+	to      *cluster.Client
 	mu      sync.Mutex
 	answers [][]byte
+	breaks  atomic.Bool // the next connection, without an answer
 }
 
 func (p *past) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p.breaks.Swap(false) {
+		panic(http.ErrAbortHandler)
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -166,8 +172,10 @@ func TestReadingThePast(t *testing.T) {
 	stored(false)
 	apply(1, store.Change{Delete: "a"}, store.Absent)
 	p.answers = [][]byte{once, once}
-	client.nodes[0].leave()
-	client.look(t.Context(), client.nodes[0], func() {})
+	p.breaks.Store(true) // so that the node is taken for one that hung
+	if _, err := client.Do(t.Context(), http.MethodPost, "/_refresh", nil); err == nil {
+		t.Error("the connection did not break")
+	}
 	apply(1, store.Change{Put: passage}, store.Created)
 	stored(true)
 	apply(1, store.Change{Put: passage}, store.Unchanged)

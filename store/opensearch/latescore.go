@@ -12,6 +12,8 @@ import (
 
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // lateScript scores a passage by late interaction from the doc values of its codes, as ann.CodesSimilarity
@@ -76,14 +78,14 @@ const unscriptedFor = time.Minute
 
 // expected is a question to an expert of late interaction, whose passages will be scored.
 type expected struct {
-	expert Expert
+	expert schema.Expert
 	query  []float32
 	script object
 }
 
 // Expect implements storage.ScorePrefetcher. A question that cannot be compared fails when it is.
 func (t tokens) Expect(query []float32) {
-	if !t.store.scored[t.expert.field()] || time.Now().UnixNano() < t.corpus.unscripted.Load() {
+	if time.Now().UnixNano() < t.corpus.unscripted.Load() {
 		return
 	}
 	codes, scales, err := ann.CodeQuestion(query, t.expert.Dimension)
@@ -99,16 +101,16 @@ func (t tokens) Expect(query []float32) {
 		exact[i] = float64(s)
 	}
 	script := object{"lang": "painless", "source": lateScript, "params": object{
-		"field": t.expert.field(), "dim": t.expert.Dimension,
+		"field": t.expert.Field(), "dim": t.expert.Dimension,
 		"codes": base64.StdEncoding.EncodeToString(bytes), "scales": exact}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	of := asked{t.expert.field(), strconv.Itoa(len(t.expecting))}
+	of := asked{t.expert.Field(), strconv.Itoa(len(t.expecting))}
 	t.expecting[of] = expected{t.expert, query, script}
 }
 
 // expectedOf finds what was announced with this vector.
-func (r *request) expectedOf(x Expert, query []float32) (of asked, found bool) {
+func (r *request) expectedOf(x schema.Expert, query []float32) (of asked, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for of, e := range r.expecting {
@@ -135,7 +137,7 @@ func (t tokens) inCluster(
 		if err == nil {
 			err = t.takeLate(of, some, answers[0])
 		}
-		if errors.Is(err, errAnswer) {
+		if errors.Is(err, cluster.ErrAnswer) {
 			t.corpus.unscripted.Store(time.Now().Add(unscriptedFor).UnixNano())
 			t.mu.Lock()
 			delete(t.expecting, of)
@@ -181,7 +183,7 @@ func (r *request) takeLate(of asked, ordinals []rank.Ordinal, s said) error {
 		}
 		score, err := strconv.ParseFloat(number.String(), 32)
 		if err != nil {
-			return fmt.Errorf("%w: the score of %q: %w", errAnswer, h.id, err)
+			return fmt.Errorf("%w: the score of %q: %w", cluster.ErrAnswer, h.id, err)
 		}
 		byID[h.id] = float32(score)
 	}

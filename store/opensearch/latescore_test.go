@@ -17,11 +17,13 @@ import (
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	embedded "example.org/conclave/store/folder/view"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // between passes requests on to a cluster, and looks at them.
 type between struct {
-	to    *Client
+	to    *cluster.Client
 	fetch atomic.Int64 // searches that return codes
 	asked atomic.Int64 // searches
 	wrong atomic.Bool  // scripts are refused
@@ -64,8 +66,8 @@ func (b *between) open(t *testing.T, index string) *Corpus {
 }
 
 // TestLateInCluster: late interaction is scored by the nodes, to the last bit as in a folder, whatever the
-// dimension, and without a passage's codes in any answer; so is a question of more than mostScripted tokens, an index
-// whose codes have no doc values, as an older version made it, or a cluster that refuses the script, by fetching them.
+// dimension, and without a passage's codes in any answer; so is a question of more than mostScripted tokens, or
+// in a cluster that refuses the script, by fetching them.
 // Negative sums are no exception.
 func TestLateInCluster(t *testing.T) {
 	t.Parallel()
@@ -81,70 +83,35 @@ func TestLateInCluster(t *testing.T) {
 		}
 		near := embedded.Of(collectionIn(t, dir)).Acquire()
 		defer near.Release()
-		for _, older := range []bool{false, true} {
-			index := testIndex(t, clean, "late-in-cluster")
-			if older {
-				createOlder(t, clean, index, options)
-			}
-			_, err := Build(t.Context(), clean, index, Shape{Shards: 3}, &list{passages: given}, options, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			b := &between{to: clean}
-			shown := b.open(t, index)
-			random := rand.New(rand.NewPCG(uint64(dimension), 4))
-			for _, refused := range []bool{false, true} {
-				b.wrong.Store(refused)
-				for _, tokens := range []int{1 + random.IntN(9), 1 + random.IntN(9), mostScripted, mostScripted + 1} {
-					question := make([]float32, tokens*dimension)
-					for i := range question {
-						question[i] = float32(random.NormFloat64() * math.Exp(random.NormFloat64()))
-					}
-					if random.IntN(2) == 0 {
-						clear(question[:dimension]) // a token that says nothing
-					}
-					b.fetch.Store(0)
-					got, want := scoresOfAll(t, shown.Acquire(), question, given), scoresOfAll(t, near, question, given)
-					if !slices.Equal(got, want) {
-						t.Fatalf("dimension %d, older %t, refused %t:\n%v, want\n%v", dimension, older, refused, got, want)
-					}
-					if fetched := b.fetch.Load() > 0; fetched != (older || refused || tokens > mostScripted) {
-						t.Errorf("dimension %d, %d tokens, older %t, refused %t: codes were fetched: %t",
-							dimension, tokens, older, refused, fetched)
-					}
+		index := testIndex(t, clean, "late-in-cluster")
+		_, err := Build(t.Context(), clean, index, schema.Shape{Shards: 3}, &list{passages: given}, options, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &between{to: clean}
+		shown := b.open(t, index)
+		random := rand.New(rand.NewPCG(uint64(dimension), 4))
+		for _, refused := range []bool{false, true} {
+			b.wrong.Store(refused)
+			for _, tokens := range []int{1 + random.IntN(9), 1 + random.IntN(9), mostScripted, mostScripted + 1} {
+				question := make([]float32, tokens*dimension)
+				for i := range question {
+					question[i] = float32(random.NormFloat64() * math.Exp(random.NormFloat64()))
+				}
+				if random.IntN(2) == 0 {
+					clear(question[:dimension]) // a token that says nothing
+				}
+				b.fetch.Store(0)
+				got, want := scoresOfAll(t, shown.Acquire(), question, given), scoresOfAll(t, near, question, given)
+				if !slices.Equal(got, want) {
+					t.Fatalf("dimension %d, refused %t:\n%v, want\n%v", dimension, refused, got, want)
+				}
+				if fetched := b.fetch.Load() > 0; fetched != (refused || tokens > mostScripted) {
+					t.Errorf("dimension %d, %d tokens, refused %t: codes were fetched: %t",
+						dimension, tokens, refused, fetched)
 				}
 			}
 		}
-	}
-}
-
-// createOlder makes an index as versions did that kept codes in the document alone.
-func createOlder(t *testing.T, client *Client, index string, o store.BuildOptions) {
-	t.Helper()
-	var with store.BuildOptions
-	with.Words, with.Index = o.Words, o.Index
-	plan := &Manifest{Format: 1, ID: "older", Words: wordsOf(o.Words), Experts: []Expert{}}
-	if _, err := makeIndex(t.Context(), client, index, meta{Plan: plan}, Shape{Shards: 3}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Build(t.Context(), client, index, Shape{Shards: 3}, &list{passages: passages(1, 1)}, with, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := open(t.Context(), client, index, opening)
-	if err != nil {
-		t.Fatal(err)
-	}
-	field := `{"properties":{"t_tokens":{"type":"binary"}}}`
-	if _, err := client.Do(t.Context(), "PUT", s.path("/_mapping"), []byte(field)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := AddExpert(t.Context(), client, index, o.Experts[0], store.BuildOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	body := []byte(`{"query":{"match_all":{}}}`)
-	if _, err := client.Do(t.Context(), "POST", s.path("/_delete_by_query?refresh=true"), body); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/jobs/lease"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // The leases of an index.
@@ -33,7 +34,7 @@ func (s *Store) holding(
 }
 
 // changeMeta changes _meta, as it is now, and adds fields that are new.
-func (s *Store) changeMeta(ctx context.Context, fields object, change func(*meta) error) error {
+func (s *Store) changeMeta(ctx context.Context, fields object, change func(*schema.Meta) error) error {
 	return s.holding(ctx, metaLock, "a change of _meta", bulkPatience, func(ctx context.Context) error {
 		now, err := open(ctx, s.client, s.index, bulkPatience)
 		if err != nil {

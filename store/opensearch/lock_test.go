@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs/lease"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // halting is a source that waits before its second passage.
@@ -37,7 +38,7 @@ func TestOneFillsAnIndex(t *testing.T) {
 	source := &halting{list: list{passages: passages(1, 3)}, reached: make(chan struct{}), on: make(chan struct{})}
 	var group, first sync.WaitGroup
 	first.Go(func() {
-		if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, source, o, ""); err != nil {
+		if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 1}, source, o, ""); err != nil {
 			t.Error(err)
 		}
 	})
@@ -45,7 +46,7 @@ func TestOneFillsAnIndex(t *testing.T) {
 	host, _ := os.Hostname()
 	for what, act := range map[string]func() error{
 		"indexing": func() error {
-			_, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, o, "")
+			_, err := Build(t.Context(), client, index, schema.Shape{Shards: 1}, &list{passages: passages(1, 3)}, o, "")
 			return err
 		},
 		"adding": func() error {
@@ -66,7 +67,7 @@ func TestOneFillsAnIndex(t *testing.T) {
 	group.Wait()
 	close(source.on)
 	first.Wait()
-	if report, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, o,
+	if report, err := Build(t.Context(), client, index, schema.Shape{Shards: 1}, &list{passages: passages(1, 3)}, o,
 		""); err != nil ||
 		report.There != 3 {
 		t.Errorf("afterwards: %+v, %v", report, err)
@@ -78,7 +79,7 @@ func TestOneFillsAnIndex(t *testing.T) {
 func TestChangesOfMeta(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "write-meta")
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, store.BuildOptions{}, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 1}, &list{passages: passages(1, 3)}, store.BuildOptions{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	const hands, each = 3, 3
@@ -91,7 +92,7 @@ func TestChangesOfMeta(t *testing.T) {
 					err = target.changeMeta(
 						t.Context(),
 						nil,
-						func(about *meta) error { about.Manifest.Calibration += "x"; return nil },
+						func(about *schema.Meta) error { about.Manifest.Calibration += "x"; return nil },
 					)
 				}
 			}

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"example.org/conclave/internal/testing/cluster"
+	testcluster "example.org/conclave/internal/testing/cluster"
 )
 
-func TestMain(m *testing.M) { os.Exit(cluster.Apart(m)) }
+func TestMain(m *testing.M) { os.Exit(testcluster.Apart(m)) }

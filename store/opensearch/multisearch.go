@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // found is a hit of a search.
@@ -19,10 +22,10 @@ type found struct {
 	bytes  int    // of the passage; 0 where they were not asked for
 	print  uint64 // its fingerprint; 0 where it was not asked for, or is not there
 	fields map[string][]json.RawMessage
-	source documentSource
+	source schema.Source
 	named  []string     // queries with a name that it meets
 	why    *explanation // where it was asked for
-	// seqNo and term say in which state it was found, where that was asked for.
+	// SeqNo and term say in which state it was found, where that was asked for.
 	seqNo, term int64
 }
 
@@ -45,7 +48,7 @@ func lost(answers []said) error {
 }
 
 // byScore orders hits as rankings are: equal scores by their ids.
-var byScore = []any{object{"_score": "desc"}, object{fieldID: "asc"}}
+var byScore = []any{object{"_score": "desc"}, object{schema.FieldID: "asc"}}
 
 // inOrder returns byScore, which tells equal ids of several indexes apart.
 func (s *Store) inOrder() []any {
@@ -113,7 +116,7 @@ func (s *Store) multiPartly(ctx context.Context, searches []object) ([]said, err
 		}
 		// A node that ends in the middle fails the searches that it took part in, and they
 		// find other copies when they are asked again.
-		if again || ctx.Err() != nil || err != nil && !errors.Is(err, errAnswer) || err == nil && lost(out) == nil {
+		if again || ctx.Err() != nil || err != nil && !errors.Is(err, cluster.ErrAnswer) || err == nil && lost(out) == nil {
 			return out, err
 		}
 	}
@@ -123,16 +126,10 @@ func (s *Store) multiPartly(ctx context.Context, searches []object) ([]said, err
 // else for hits at once.
 func searchType(query any) string {
 	if ofWords(query) {
-		return wholeIndex
+		return cluster.WholeIndex
 	}
-	return eachShard
+	return cluster.EachShard
 }
-
-// The kinds of searches.
-const (
-	wholeIndex = "dfs_query_then_fetch"
-	eachShard  = "query_then_fetch"
-)
 
 // ofWords reports whether a query scores by a term of a field of words.
 func ofWords(query any) bool {
@@ -140,7 +137,7 @@ func ofWords(query any) bool {
 	case object:
 		if term, ok := of["term"].(object); ok {
 			for field := range term {
-				return field == fieldWords || field == fieldForms || field == fieldPairs
+				return field == schema.FieldWords || field == schema.FieldForms || field == schema.FieldPairs
 			}
 		}
 		for _, inner := range of {
@@ -158,7 +155,7 @@ func ofWords(query any) bool {
 // the cluster unpacks several documents for each hit, with codes of late interaction some kilobytes each.
 func withoutStored(search object) object {
 	fields, _ := search["docvalue_fields"].([]string)
-	search["docvalue_fields"] = append([]string{fieldID}, fields...)
+	search["docvalue_fields"] = append([]string{schema.FieldID}, fields...)
 	search["stored_fields"] = "_none_"
 	search["_source"] = false
 	return search
@@ -166,25 +163,25 @@ func withoutStored(search object) object {
 
 // takeID takes the id of a hit of withoutStored from its doc values.
 func (f *found) takeID() error {
-	if all := f.fields[fieldID]; len(all) != 1 || json.Unmarshal(all[0], &f.id) != nil || f.id == "" {
-		return fmt.Errorf("%w: a hit without an id", errAnswer)
+	if all := f.fields[schema.FieldID]; len(all) != 1 || json.Unmarshal(all[0], &f.id) != nil || f.id == "" {
+		return fmt.Errorf("%w: a hit without an id", cluster.ErrAnswer)
 	}
 	return nil
 }
 
 // codes reads the codes of an expert of late interaction from doc values, or else from the document.
-func (f *found) codes(x Expert) ([]byte, error) {
-	all := f.fields[x.field()]
+func (f *found) codes(x schema.Expert) ([]byte, error) {
+	all := f.fields[x.Field()]
 	if len(all) != 1 {
-		return f.source.codes(x)
+		return f.source.Codes(x)
 	}
 	var text string
 	if err := json.Unmarshal(all[0], &text); err != nil {
-		return nil, fmt.Errorf("field %s: %w", x.field(), err)
+		return nil, fmt.Errorf("field %s: %w", x.Field(), err)
 	}
 	codes, err := base64.RawStdEncoding.DecodeString(text) // as the cluster writes doc values
 	if err != nil {
-		return nil, fmt.Errorf("field %s: %w", x.field(), err)
+		return nil, fmt.Errorf("field %s: %w", x.Field(), err)
 	}
 	return codes, nil
 }
@@ -203,7 +200,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 					Index  string                       `json:"_index"`
 					Score  *json.Number                 `json:"_score"`
 					Fields map[string][]json.RawMessage `json:"fields"`
-					Source documentSource               `json:"_source"`
+					Source schema.Source                `json:"_source"`
 					Named  []string                     `json:"matched_queries"`
 					Why    *explanation                 `json:"_explanation"`
 					SeqNo  int64                        `json:"_seq_no"`
@@ -211,24 +208,24 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 				} `json:"hits"`
 			} `json:"hits"`
 			Aggregations json.RawMessage `json:"aggregations"`
-			taken
+			cluster.Coverage
 		} `json:"responses"`
 	}
 	if err := json.Unmarshal(answer, &got); err != nil {
-		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+		return nil, fmt.Errorf("%w: %w", cluster.ErrAnswer, err)
 	}
 	if len(got.Responses) != n {
-		return nil, fmt.Errorf("%w: %d answers to %d searches", errAnswer, len(got.Responses), n)
+		return nil, fmt.Errorf("%w: %d answers to %d searches", cluster.ErrAnswer, len(got.Responses), n)
 	}
 	out := make([]said, n)
 	for i, r := range got.Responses {
 		switch {
 		case len(r.Error) > 0:
-			return nil, fmt.Errorf("%w: %s", errAnswer, reason(r.Error))
+			return nil, fmt.Errorf("%w: %s", cluster.ErrAnswer, cluster.Reason(r.Error))
 		case r.Hits == nil:
-			return nil, fmt.Errorf("%w: no hits", errAnswer)
+			return nil, fmt.Errorf("%w: no hits", cluster.ErrAnswer)
 		}
-		if err := r.searched(); err != nil {
+		if err := r.CheckSearched(); err != nil {
 			if r.Shards == nil || r.TimedOut || r.Shards.Successful <= 0 {
 				return nil, err
 			}
@@ -249,21 +246,21 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 			if h.Score != nil {
 				score, err := strconv.ParseFloat(h.Score.String(), 32)
 				if err != nil {
-					return nil, fmt.Errorf("%w: the score of %q: %w", errAnswer, h.ID, err)
+					return nil, fmt.Errorf("%w: the score of %q: %w", cluster.ErrAnswer, h.ID, err)
 				}
 				hit.score = float32(score)
 			}
-			if n := h.Fields[fieldBytes]; len(n) == 1 {
+			if n := h.Fields[schema.FieldBytes]; len(n) == 1 {
 				size, err := strconv.Atoi(string(n[0]))
-				if err != nil || size < 0 || size > maxAnswer {
-					return nil, fmt.Errorf("%w: passage %q has %s bytes", errAnswer, h.ID, n[0])
+				if err != nil || size < 0 || size > cluster.MaxAnswer {
+					return nil, fmt.Errorf("%w: passage %q has %s bytes", cluster.ErrAnswer, h.ID, n[0])
 				}
 				hit.bytes = size
 			}
-			if n := h.Fields[fieldPrint]; len(n) == 1 {
+			if n := h.Fields[schema.FieldPrint]; len(n) == 1 {
 				print, err := strconv.ParseInt(string(n[0]), 10, 64)
 				if err != nil {
-					return nil, fmt.Errorf("%w: passage %q has the fingerprint %s", errAnswer, h.ID, n[0])
+					return nil, fmt.Errorf("%w: passage %q has the fingerprint %s", cluster.ErrAnswer, h.ID, n[0])
 				}
 				hit.print = uint64(print)
 			}

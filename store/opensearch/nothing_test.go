@@ -9,7 +9,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/internal/testing/cluster"
+	testcluster "example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/reply"
@@ -79,7 +79,7 @@ func (v brokenView) Vectors(expert string) (storage.VectorIndex, bool) {
 // and where nodes hang, are not there, or the index is deleted. What was answered before is answered
 // again when the nodes go on.
 func TestNothingAnswers(t *testing.T) {
-	nodes := cluster.Start(t, 3)
+	nodes := testcluster.Start(t, 3)
 	client := nodesOf(t, nodes)
 	const index = "nothing-answers"
 	options := store.BuildOptions{Words: bm25.Params{K1: .9, B: .4, Phrases: true}, Index: store.Index{Kind: "flat"},

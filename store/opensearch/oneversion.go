@@ -2,11 +2,10 @@ package opensearch
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // ofOneVersion empties, of passages that were read, those that are of another version of their
@@ -18,7 +17,7 @@ func (s *Store) ofOneVersion(ctx context.Context, ids []string, passages []corpu
 	for i := range passages {
 		d, number, ok := corpus.DocumentOf(&passages[i])
 		if ok && number == 1 && !isStandIn(ids[i]) {
-			versions[ids[i]] = versionOf(d)
+			versions[ids[i]] = schema.VersionOf(d)
 		}
 	}
 	for i := range passages {
@@ -32,15 +31,15 @@ func (s *Store) ofOneVersion(ctx context.Context, ids []string, passages []corpu
 		}
 	}
 	if len(ask) > 0 {
-		there, err := s.stored(ctx, ask, fieldID, fieldMetadata)
+		there, err := s.stored(ctx, ask, schema.FieldID, schema.FieldMetadata)
 		if err != nil {
 			return nil, err
 		}
 		for i, has := range there {
-			if !has.found {
+			if !has.Found {
 				continue
 			}
-			versions[ask[i]], err = has.source.version(plainID(ask[i]))
+			versions[ask[i]], err = has.Source.DocumentVersion(plainID(ask[i]))
 			if err != nil {
 				return nil, err
 			}
@@ -51,32 +50,12 @@ func (s *Store) ofOneVersion(ctx context.Context, ids []string, passages []corpu
 		if !ok {
 			continue
 		}
-		if now, there := versions[s.alike(ids[i], corpus.PassageID(d.ID, 1))]; !there || !sameVersion(now, versionOf(d)) {
+		now, there := versions[s.alike(ids[i], corpus.PassageID(d.ID, 1))]
+		if !there || !sameVersion(now, schema.VersionOf(d)) {
 			passages[i] = corpus.Passage{ID: passages[i].ID}
 		}
 	}
 	return passages, nil
-}
-
-// version reads the document of a first passage.
-func (s documentSource) version(id string) (corpus.Document, error) {
-	p := corpus.Passage{ID: id}
-	var metadata string
-	if err := json.Unmarshal(s[fieldMetadata], &metadata); err != nil {
-		return corpus.Document{}, fmt.Errorf("passage %q: field %s: %w", id, fieldMetadata, err)
-	}
-	if err := json.Unmarshal([]byte(metadata), &p.Metadata); err != nil {
-		return corpus.Document{}, fmt.Errorf("passage %q: field %s: %w", id, fieldMetadata, err)
-	}
-	d, _, _ := corpus.DocumentOf(&p)
-	return versionOf(d), nil
-}
-
-// versionOf returns what tells versions of a document apart. Tags and metadata may be
-// changed of one passage by itself, and count by the revision that all passages got together.
-func versionOf(d corpus.Document) corpus.Document {
-	d.Tags, d.Metadata = nil, nil
-	return d
 }
 
 func sameVersion(a, b corpus.Document) bool {

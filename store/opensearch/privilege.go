@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // ErrReadOnly is the error of an index whose passages may be read and not changed: the key
@@ -16,16 +19,16 @@ var ErrReadOnly = errors.New("the index may not be written to")
 // asks to delete a passage that is not there. Nothing else is looked at: a cluster
 // that cannot write now may be able to later.
 func (s *Store) MayWrite(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, opening)
+	ctx, cancel := context.WithTimeout(ctx, cluster.Opening)
 	defer cancel()
 	if err := s.aim(ctx); err != nil {
 		return s.readOnly("of its aliases", err)
 	}
 	none := []operation{{verb: removing, id: "conclave-" + rand.Text(), term: 1}}
 	body := none[0].appendTo(nil)
-	results, err := s.sendFor(ctx, opening, none, []int{0}, body)
+	results, err := s.sendFor(ctx, cluster.Opening, none, []int{0}, body)
 	if err == nil && results[0].status == http.StatusForbidden {
-		err = &StatusError{results[0].status, results[0].why}
+		err = &cluster.StatusError{Status: results[0].status, Body: results[0].why}
 	}
 	return s.readOnly("of its passages", err)
 }
@@ -33,21 +36,21 @@ func (s *Store) MayWrite(ctx context.Context) error {
 // MayChange returns an ErrReadOnly where the cluster refuses changes of the mapping, which
 // says what the index is. It asks for a field that is there as it is.
 func (s *Store) MayChange(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, opening)
+	ctx, cancel := context.WithTimeout(ctx, cluster.Opening)
 	defer cancel()
 	_, err := s.client.Do(
 		ctx,
 		http.MethodPut,
 		s.path("/_mapping"),
-		[]byte(`{"properties":{"`+fieldID+`":{"type":"keyword"}}}`),
+		[]byte(`{"properties":{"`+schema.FieldID+`":{"type":"keyword"}}}`),
 	)
 	return s.readOnly("of its mapping", err)
 }
 
 // readOnly returns an ErrReadOnly of an answer that refuses, else nil.
 func (s *Store) readOnly(what string, err error) error {
-	if !isStatus(err, http.StatusForbidden) && !isStatus(err, http.StatusUnauthorized) {
+	if !cluster.IsStatus(err, http.StatusForbidden) && !cluster.IsStatus(err, http.StatusUnauthorized) {
 		return nil
 	}
-	return fmt.Errorf("%w: index %s refuses %s a change %s: %w", ErrReadOnly, s.index, s.client.who(), what, err)
+	return fmt.Errorf("%w: index %s refuses %s a change %s: %w", ErrReadOnly, s.index, s.client.Who(), what, err)
 }

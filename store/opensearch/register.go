@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"example.org/conclave/store/opensearch/cluster"
 	"fmt"
 	"net/url"
 	"sync/atomic"
@@ -31,7 +32,7 @@ type Register struct {
 // the index is there that was opened.
 func (s *Store) Register(name string) *Register {
 	state := s.concrete + stateSuffix
-	r := &Register{beside: &Store{client: s.client, index: state, concrete: state, pause: s.pause}, name: name}
+	r := &Register{beside: &Store{client: s.client, index: state, concrete: state}, name: name}
 	if s.current() != nil {
 		r.of = s
 	}
@@ -50,7 +51,7 @@ type registered struct {
 // Read gives what was written last, with its version, which is "" where nothing was.
 func (r *Register) Read(ctx context.Context) (data []byte, version string, err error) {
 	answer, err := r.ask(ctx, "GET", r.path("?_source=true"), nil)
-	if isStatus(err, 404) { // the register, or the index
+	if cluster.IsStatus(err, 404) { // the register, or the index
 		return nil, "", nil
 	}
 	var got struct {
@@ -62,7 +63,7 @@ func (r *Register) Read(ctx context.Context) (data []byte, version string, err e
 		err = json.Unmarshal(answer, &got)
 	}
 	if err == nil && (got.SeqNo == nil || got.Term == nil) {
-		err = fmt.Errorf("%w: no sequence number", errAnswer)
+		err = fmt.Errorf("%w: no sequence number", cluster.ErrAnswer)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("reading %s of index %s: %w", r.name, r.beside.index, err)
@@ -72,7 +73,7 @@ func (r *Register) Read(ctx context.Context) (data []byte, version string, err e
 
 // ask sends a request that may be done twice.
 func (r *Register) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	return r.beside.askFor(ctx, cmp.Or(r.patience, bulkPatience), method, path, body, isJSON)
+	return r.beside.askFor(ctx, cmp.Or(r.patience, bulkPatience), method, path, body, cluster.CheckJSON)
 }
 
 func (r *Register) path(query string) string {
@@ -107,14 +108,14 @@ func (r *Register) Write(ctx context.Context, data []byte, version string) (now 
 		if r.made != nil {
 			r.made.Store(false)
 		}
-		if err := r.beside.redirect(ctx, r.target()); isStatus(err, 404) {
+		if err := r.beside.redirect(ctx, r.target()); cluster.IsStatus(err, 404) {
 			return "", false, nil // it is gone, and the version with it
 		} else if err != nil {
 			return "", false, fmt.Errorf("giving index %s an alias: %w", r.beside.index, err)
 		}
 		answer, err = r.ask(ctx, "PUT", path, body)
 	}
-	if isStatus(err, 409) {
+	if cluster.IsStatus(err, 409) {
 		has, now, err := r.Read(ctx)
 		return now, err == nil && bytes.Equal(has, data), err
 	}
@@ -141,7 +142,7 @@ var registerFields = object{
 func (r *Register) make(ctx context.Context) error {
 	if r.of != nil {
 		var gone *GoneError
-		if err := r.of.still(ctx, opening); errors.As(err, &gone) {
+		if err := r.of.still(ctx, cluster.Opening); errors.As(err, &gone) {
 			return err
 		}
 	}
@@ -154,7 +155,7 @@ func (r *Register) make(ctx context.Context) error {
 		return err
 	}
 	_, err = r.ask(ctx, "PUT", r.beside.path("?timeout=20s"), body)
-	var status *StatusError
+	var status *cluster.StatusError
 	if errors.As(err, &status) && status.Status == 400 &&
 		bytes.Contains([]byte(status.Body), []byte("resource_already_exists")) {
 		err = nil

@@ -10,6 +10,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // request is what one question asks of a store, and what came back. It implements
@@ -28,7 +30,7 @@ type fetched struct {
 	mu          sync.Mutex
 	asked       []asked                               // in the order in which they were asked
 	queries     map[asked][]float32                   // of the experts
-	late        []Expert                              // that were handed out
+	late        []schema.Expert                       // that were handed out
 	expecting   map[asked]expected                    // of late interaction
 	scores      map[asked]map[rank.Ordinal]float32    // that were fetched
 	vectors     map[string]map[rank.Ordinal][]float32 // by expert
@@ -93,14 +95,14 @@ func (r *request) Separate() storage.Indexes {
 type asked struct{ field, question string }
 
 // Words implements storage.Indexes.
-func (r *request) Words() storage.WordIndex { return words{r, fieldWords} }
+func (r *request) Words() storage.WordIndex { return words{r, schema.FieldWords} }
 
 // Phrases implements storage.Indexes.
 func (r *request) Phrases() storage.WordIndex {
 	if !r.store.Manifest().Words.Phrases {
 		return nil
 	}
-	return words{r, fieldPairs}
+	return words{r, schema.FieldPairs}
 }
 
 // Vectors implements storage.Indexes.
@@ -136,10 +138,7 @@ func (r *request) first(query object, k int, fields []string) object {
 		"track_scores":     true,
 		"track_total_hits": false,
 		"_source":          fields,
-		"docvalue_fields":  []string{fieldBytes},
-	}
-	if r.store.written.Load() {
-		find["docvalue_fields"] = []string{fieldBytes, fieldPrint}
+		"docvalue_fields":  []string{schema.FieldBytes, schema.FieldPrint},
 	}
 	if len(fields) == 0 {
 		return withoutStored(find)
@@ -227,7 +226,7 @@ func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 		}
 	}
 	for of, e := range expecting {
-		late = slices.DeleteFunc(late, func(x Expert) bool { return x == e.expert })
+		late = slices.DeleteFunc(late, func(x schema.Expert) bool { return x == e.expert })
 		if missing := r.unscored(of, ordinals); len(missing) > 0 {
 			add(missing, []object{r.lateScoring(of, missing)}, func(s []said) error { return r.takeLate(of, missing, s[0]) })
 		}
@@ -273,7 +272,7 @@ type fetch struct {
 // scoring returns the searches that give passages their scores, which add up.
 func (r *request) scoring(of asked, ordinals []rank.Ordinal) (searches []object) {
 	ids := r.table.idsOf(ordinals)
-	if of.field == fieldWords || of.field == fieldPairs {
+	if of.field == schema.FieldWords || of.field == schema.FieldPairs {
 		parts := words{r, of.field}.query(of.question).parts()
 		if len(parts) == 0 {
 			parts = [][]any{{}}
@@ -299,7 +298,7 @@ func (r *request) scored(of asked, ordinals []rank.Ordinal, answers []said) {
 			byID[h.id] += float64(h.score)
 		}
 	}
-	dense := of.field != fieldWords && of.field != fieldPairs
+	dense := of.field != schema.FieldWords && of.field != schema.FieldPairs
 	for i, id := range r.table.idsOf(ordinals) {
 		score, ok := byID[id]
 		switch {
@@ -332,7 +331,7 @@ func (r *request) score(ctx context.Context, of asked, ordinals []rank.Ordinal, 
 }
 
 // without returns the passages whose codes are not there.
-func (r *request) without(x Expert, ordinals []rank.Ordinal) (out []rank.Ordinal) {
+func (r *request) without(x schema.Expert, ordinals []rank.Ordinal) (out []rank.Ordinal) {
 	for _, o := range ordinals {
 		if r.codesAt(x, o) == nil {
 			out = append(out, o)
@@ -341,7 +340,7 @@ func (r *request) without(x Expert, ordinals []rank.Ordinal) (out []rank.Ordinal
 	return out
 }
 
-func (r *request) codesAt(x Expert, o rank.Ordinal) []byte {
+func (r *request) codesAt(x schema.Expert, o rank.Ordinal) []byte {
 	if codes := r.sample.code(x, o); codes != nil {
 		return codes
 	}
@@ -350,7 +349,7 @@ func (r *request) codesAt(x Expert, o rank.Ordinal) []byte {
 	return r.codes[x.Name][o]
 }
 
-func (r *request) vectorAt(x Expert, o rank.Ordinal) []float32 {
+func (r *request) vectorAt(x schema.Expert, o rank.Ordinal) []float32 {
 	if vector := r.sample.vector(x, o); vector != nil {
 		return vector
 	}
@@ -359,26 +358,21 @@ func (r *request) vectorAt(x Expert, o rank.Ordinal) []float32 {
 	return r.vectors[x.Name][o]
 }
 
-// codesOf returns the search for codes: by their doc values, where the index has these.
-func (r *request) codesOf(x Expert, ordinals []rank.Ordinal) object {
-	find := object{
+// codesOf returns the search for codes by their doc values.
+func (r *request) codesOf(x schema.Expert, ordinals []rank.Ordinal) object {
+	return withoutStored(object{
 		"size":             len(ordinals),
 		"query":            object{"bool": object{"filter": r.store.naming(r.table.idsOf(ordinals))}},
 		"track_total_hits": false,
-	}
-	if r.store.scored[x.field()] {
-		find["docvalue_fields"] = []string{x.field()}
-		return withoutStored(find)
-	}
-	find["_source"] = []string{x.field()}
-	return find
+		"docvalue_fields":  []string{x.Field()},
+	})
 }
 
-func (r *request) takeCodes(x Expert, ordinals []rank.Ordinal, s said) error {
+func (r *request) takeCodes(x schema.Expert, ordinals []rank.Ordinal, s said) error {
 	for _, h := range s.hits {
 		codes, err := h.codes(x)
 		if err != nil {
-			return fmt.Errorf("%w: passage %q: %w", errAnswer, h.id, err)
+			return fmt.Errorf("%w: passage %q: %w", cluster.ErrAnswer, h.id, err)
 		}
 		o := r.table.ordinal(h.id, 0, 0)
 		r.mu.Lock()
@@ -392,7 +386,7 @@ func (r *request) takeCodes(x Expert, ordinals []rank.Ordinal, s said) error {
 }
 
 // fetchCodes fetches the codes of passages.
-func (r *request) fetchCodes(ctx context.Context, x Expert, ordinals []rank.Ordinal) error {
+func (r *request) fetchCodes(ctx context.Context, x schema.Expert, ordinals []rank.Ordinal) error {
 	for some := range slices.Chunk(r.without(x, ordinals), mostHits) {
 		answers, err := r.store.multiPartly(ctx, []object{r.codesOf(x, some)})
 		if err == nil {
@@ -406,7 +400,7 @@ func (r *request) fetchCodes(ctx context.Context, x Expert, ordinals []rank.Ordi
 }
 
 // fetchVectors fetches the vectors of passages.
-func (r *request) fetchVectors(ctx context.Context, x Expert, ordinals []rank.Ordinal) error {
+func (r *request) fetchVectors(ctx context.Context, x schema.Expert, ordinals []rank.Ordinal) error {
 	var missing []rank.Ordinal
 	for _, o := range ordinals {
 		if r.vectorAt(x, o) == nil {
@@ -417,15 +411,15 @@ func (r *request) fetchVectors(ctx context.Context, x Expert, ordinals []rank.Or
 		return nil
 	}
 	ids := r.table.idsOf(missing)
-	stored, err := r.store.stored(ctx, ids, x.sources()...)
+	stored, err := r.store.stored(ctx, ids, x.Sources()...)
 	if err != nil {
 		return err
 	}
 	for i, has := range stored {
-		if !has.found {
+		if !has.Found {
 			continue
 		}
-		if err := r.takeVector(x, missing[i], has.source); err != nil {
+		if err := r.takeVector(x, missing[i], has.Source); err != nil {
 			return fmt.Errorf("passage %q: %w", ids[i], err)
 		}
 	}
@@ -433,8 +427,8 @@ func (r *request) fetchVectors(ctx context.Context, x Expert, ordinals []rank.Or
 }
 
 // takeVector keeps the vector of a passage, or those of its windows.
-func (r *request) takeVector(x Expert, o rank.Ordinal, from documentSource) error {
-	made, err := from.encoded(x)
+func (r *request) takeVector(x schema.Expert, o rank.Ordinal, from schema.Source) error {
+	made, err := from.Encoded(x)
 	if err != nil {
 		return err
 	}
@@ -448,7 +442,7 @@ func (r *request) takeVector(x Expert, o rank.Ordinal, from documentSource) erro
 }
 
 // stored reads fields of passages by their ids, once: a question has no time for more.
-func (s *Store) stored(ctx context.Context, ids []string, fields ...string) ([]stored, error) {
+func (s *Store) stored(ctx context.Context, ids []string, fields ...string) ([]schema.Stored, error) {
 	path, body, err := s.getting(ids, fields...)
 	if err != nil {
 		return nil, err
@@ -469,17 +463,17 @@ func (s *Store) readPassages(ctx context.Context, ids []string) ([]corpus.Passag
 	if len(ids) == 0 {
 		return []corpus.Passage{}, nil
 	}
-	stored, err := s.stored(ctx, ids, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
+	stored, err := s.stored(ctx, ids, schema.PassageFields()...)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]corpus.Passage, len(ids))
 	for i, has := range stored {
-		if !has.found {
+		if !has.Found {
 			out[i].ID = shownID(ids[i])
 			continue
 		}
-		out[i], err = has.source.passage(plainID(ids[i]))
+		out[i], err = has.Source.Passage(plainID(ids[i]))
 		if err != nil {
 			return nil, err
 		}

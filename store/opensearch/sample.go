@@ -3,11 +3,11 @@ package opensearch
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
-	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // sample holds the passages that a confidence compares each question with, those with the
@@ -17,7 +17,6 @@ type sample struct {
 	passages []chosen // in the order of their keys
 	vectors  map[string]map[string][]float32
 	codes    map[string]map[string][]byte // like vectors by expert and id
-	scanned  int64                        // so many passages were scanned to draw it; 0: it was drawn by keys
 }
 
 // chosen is a passage of a sample in the state that its vectors are of.
@@ -29,9 +28,6 @@ type chosen struct {
 
 // sampled is how many there are: as many as the engine asks for.
 const sampled = 128
-
-// mostUnkeyed is the share of passages without a key up to which passages are drawn by their keys.
-const mostUnkeyed = .01
 
 // ReadSample draws the sample from the index as it is now. Of passages that are drawn again and
 // have not changed nothing is read. It is to be called before questions are answered, and
@@ -74,19 +70,8 @@ func (c *Corpus) FillSample(ctx context.Context) error {
 // draw returns the sample of the passages that are there.
 func (c *Corpus) draw(ctx context.Context, old *sample) (*sample, error) {
 	store := c.Store()
-	n := c.Known()
 	out := &sample{vectors: map[string]map[string][]float32{}, codes: map[string]map[string][]byte{}}
-	var err error
-	var answer said
-	switch {
-	case store.keyed.Load() && float64(n.Unkeyed) <= mostUnkeyed*float64(n.Passages):
-		answer, err = store.lowest(ctx, n.Passages)
-	case old != nil && old.scanned > 0 && n.Passages < 2*old.scanned && 2*n.Passages > old.scanned:
-		return old, nil // a scan is not worth it yet
-	default:
-		out.scanned = max(n.Passages, 1)
-		answer, err = store.scattered(ctx)
-	}
+	answer, err := store.lowest(ctx, c.Known().Passages)
 	if err == nil && answer.lost != nil && old != nil {
 		err = answer.lost
 	}
@@ -108,8 +93,8 @@ func (s *Store) lowest(ctx context.Context, n int64) (said, error) {
 		if few := int64(4 * sampled); bound == all && n > few {
 			bound = max(all/n*few, 1)
 		}
-		answers, err := s.multiPartly(ctx, []object{drawing(object{"range": object{fieldKey: object{"lt": bound}}},
-			object{fieldKey: "asc"}, object{fieldID: "asc"})})
+		answers, err := s.multiPartly(ctx, []object{drawing(object{"range": object{schema.FieldKey: object{"lt": bound}}},
+			object{schema.FieldKey: "asc"}, object{schema.FieldID: "asc"})})
 		if err != nil {
 			return said{}, err
 		}
@@ -119,28 +104,16 @@ func (s *Store) lowest(ctx context.Context, n int64) (said, error) {
 	}
 }
 
-// scattered finds passages by chance, the same again and again while they are there. The
-// cluster looks at all of them for it.
-func (s *Store) scattered(ctx context.Context) (said, error) {
-	answers, err := s.multiPartly(ctx, []object{drawing(object{
-		"function_score": object{"random_score": object{"seed": 13, "field": fieldID}, "boost_mode": "replace"},
-	}, "_score")})
-	if err != nil {
-		return said{}, err
-	}
-	return answers[0], nil
-}
-
 // drawing returns the search for the first passages in an order that a query finds.
 func drawing(query object, order ...any) object {
 	return object{"size": sampled, "query": query, "sort": order, "track_total_hits": false, "_source": false,
-		"docvalue_fields": []string{fieldBytes}, "seq_no_primary_term": true}
+		"docvalue_fields": []string{schema.FieldBytes}, "seq_no_primary_term": true}
 }
 
 // read takes the vectors and codes of the passages over from the last sample, where they are
 // of the same state, and reads the others. Passages that are gone by now are left out.
 func (s *sample) read(ctx context.Context, store *Store, old *sample) error {
-	keepers := store.Manifest().keepers()
+	keepers := store.Manifest().Keepers()
 	var missing []string
 	for _, p := range s.passages {
 		if !s.takeOver(keepers, p, old) {
@@ -149,13 +122,13 @@ func (s *sample) read(ctx context.Context, store *Store, old *sample) error {
 	}
 	var fields []string
 	for _, x := range keepers {
-		fields = append(fields, x.sources()...)
+		fields = append(fields, x.Sources()...)
 	}
 	for some := range slices.Chunk(missing, fetchPassages) {
-		var stored []stored
+		var stored []schema.Stored
 		var err error
-		if late := store.lateOf(keepers); len(late) > 0 {
-			stored, err = store.seen(ctx, opening, some, late, fields...)
+		if late := lateOf(keepers); len(late) > 0 {
+			stored, err = store.seen(ctx, cluster.Opening, some, late, fields...)
 		} else {
 			stored, err = store.stored(ctx, some, fields...)
 		}
@@ -164,12 +137,12 @@ func (s *sample) read(ctx context.Context, store *Store, old *sample) error {
 		}
 		for i, has := range stored {
 			at := slices.IndexFunc(s.passages, func(p chosen) bool { return p.id == some[i] })
-			if !has.found {
+			if !has.Found {
 				s.passages = slices.Delete(s.passages, at, at+1)
 				continue
 			}
-			s.passages[at].seqNo, s.passages[at].term = has.seqNo, has.term
-			if err := s.take(keepers, some[i], has.source); err != nil {
+			s.passages[at].seqNo, s.passages[at].term = has.SeqNo, has.Term
+			if err := s.take(keepers, some[i], has.Source); err != nil {
 				return err
 			}
 		}
@@ -178,7 +151,7 @@ func (s *sample) read(ctx context.Context, store *Store, old *sample) error {
 }
 
 // takeOver takes what the last sample has of a passage, and reports whether it has everything.
-func (s *sample) takeOver(keepers []Expert, p chosen, old *sample) bool {
+func (s *sample) takeOver(keepers []schema.Expert, p chosen, old *sample) bool {
 	if old == nil || !slices.Contains(old.passages, p) {
 		return false
 	}
@@ -194,17 +167,17 @@ func (s *sample) takeOver(keepers []Expert, p chosen, old *sample) bool {
 }
 
 // take takes vectors and codes of a document.
-func (s *sample) take(keepers []Expert, id string, from documentSource) error {
+func (s *sample) take(keepers []schema.Expert, id string, from schema.Source) error {
 	for _, x := range keepers {
 		if x.Late {
-			codes, err := from.codes(x)
+			codes, err := from.Codes(x)
 			if err != nil {
 				return err
 			}
 			s.keep(x, id, nil, codes)
 			continue
 		}
-		made, err := from.encoded(x)
+		made, err := from.Encoded(x)
 		if err != nil {
 			return err
 		}
@@ -213,7 +186,7 @@ func (s *sample) take(keepers []Expert, id string, from documentSource) error {
 	return nil
 }
 
-func (s *sample) keep(x Expert, id string, vector []float32, codes []byte) {
+func (s *sample) keep(x schema.Expert, id string, vector []float32, codes []byte) {
 	if s.vectors[x.Name] == nil {
 		s.vectors[x.Name], s.codes[x.Name] = map[string][]float32{}, map[string][]byte{}
 	}
@@ -246,7 +219,7 @@ func (s *sample) byTable(t *table) *placedSample {
 }
 
 // vector returns that of an expert for a passage, or those of its windows; nil where the passage is not of the sample.
-func (s *placedSample) vector(x Expert, o rank.Ordinal) []float32 {
+func (s *placedSample) vector(x schema.Expert, o rank.Ordinal) []float32 {
 	if s == nil {
 		return nil
 	}
@@ -254,16 +227,11 @@ func (s *placedSample) vector(x Expert, o rank.Ordinal) []float32 {
 }
 
 // code returns the codes of an expert for a passage; nil where the passage is not of the sample.
-func (s *placedSample) code(x Expert, o rank.Ordinal) []byte {
+func (s *placedSample) code(x schema.Expert, o rank.Ordinal) []byte {
 	if s == nil {
 		return nil
 	}
 	return s.codes[x.Name][s.ids[o]]
-}
-
-// appendKey appends the field by which passages are drawn.
-func appendKey(b []byte, id string) []byte {
-	return fmt.Appendf(b, `"%s":%d`, fieldKey, corpus.SampleKey(id))
 }
 
 // sortBy puts ordinals in the order of their ids.

@@ -18,6 +18,7 @@ import (
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // lowestKeys returns the ids of the sample, as it has to be drawn of passages.
@@ -92,7 +93,7 @@ func TestSampleFollows(t *testing.T) {
 	var writers []*Writer
 	for _, name := range []string{"sample-one", "another-sample"} {
 		index := testIndex(t, client, name)
-		_, err := Build(t.Context(), client, index, Shape{Shards: 2}, &list{passages: given[:1]}, options, "")
+		_, err := Build(t.Context(), client, index, schema.Shape{Shards: 2}, &list{passages: given[:1]}, options, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +333,8 @@ func TestFillSample(t *testing.T) {
 	index := testIndex(t, client, "fill-sample")
 	options := store.BuildOptions{Words: bm25.DefaultParams()}
 	given := tagged(5, sampled+20)
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: given[:2]}, options, ""); err != nil {
+	_, err := Build(t.Context(), client, index, schema.Shape{Shards: 1}, &list{passages: given[:2]}, options, "")
+	if err != nil {
 		t.Fatal(err)
 	}
 	target, err := Open(t.Context(), client, index)

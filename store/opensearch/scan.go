@@ -3,16 +3,18 @@ package opensearch
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // pageAlive is how long the cluster keeps the state that a Scan reads, from page to page.
@@ -53,7 +55,7 @@ func (c *Corpus) ScanSelected(ctx context.Context, f storage.Filter) (*Scan, err
 // scan works as Scan does for the passages that a query finds. Who may only read may refresh
 // nothing, and reads what searches find, which is all that was acknowledged a second ago.
 func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
-	if err := s.refresh(ctx); err != nil && !isStatus(err, http.StatusForbidden) {
+	if err := s.refresh(ctx); err != nil && !cluster.IsStatus(err, http.StatusForbidden) {
 		return nil, err
 	}
 	scan := &Scan{ctx: ctx, store: s, query: withoutStandIns(query), total: -1}
@@ -68,7 +70,7 @@ func (s *Scan) begin() error {
 		"POST",
 		s.store.path("/_search/point_in_time?keep_alive="+pageAlive),
 		nil,
-		searchedWholly,
+		cluster.CheckSearched,
 	)
 	if err != nil {
 		return err
@@ -77,7 +79,7 @@ func (s *Scan) begin() error {
 		ID string `json:"pit_id"`
 	}
 	if err := json.Unmarshal(answer, &made); err != nil || made.ID == "" {
-		return fmt.Errorf("%w: no point in time: %w", errAnswer, err)
+		return fmt.Errorf("%w: no point in time: %w", cluster.ErrAnswer, err)
 	}
 	s.at = made.ID
 	return nil
@@ -111,7 +113,7 @@ func (s *Scan) Close() error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), bulkTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), cluster.RequestTimeout)
 	defer cancel()
 	_, err = s.store.client.Do(ctx, "DELETE", "/_search/point_in_time", body)
 	return err
@@ -137,10 +139,9 @@ func (s *Scan) readPage() error {
 // readFor works as read does within a while.
 func (s *Scan) readFor(patience time.Duration) error {
 	query := object{
-		"size": batchPassages, "query": s.query, "sort": []any{object{fieldID: "asc"}},
-		"pit": object{"id": s.at, "keep_alive": pageAlive},
-		"_source": append([]string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata, fieldVersion},
-			s.store.windowPlaces()...),
+		"size": batchPassages, "query": s.query, "sort": []any{object{schema.FieldID: "asc"}},
+		"pit":     object{"id": s.at, "keep_alive": pageAlive},
+		"_source": slices.Concat(schema.PassageFields(), []string{schema.FieldVersion}, s.store.windowPlaces()),
 	}
 	if s.after != nil {
 		query["search_after"] = s.after
@@ -179,7 +180,7 @@ type page struct {
 
 // parsePage reads the answer to a search that sorts by id.
 func parsePage(answer []byte) (p page, err error) {
-	if err := searchedWholly(answer); err != nil {
+	if err := cluster.CheckSearched(answer); err != nil {
 		return p, err
 	}
 	var got struct {
@@ -189,27 +190,27 @@ func parsePage(answer []byte) (p page, err error) {
 			} `json:"total"`
 			Hits []struct {
 				ID     string          `json:"_id"`
-				Source documentSource  `json:"_source"`
+				Source schema.Source   `json:"_source"`
 				Sort   json.RawMessage `json:"sort"`
 			} `json:"hits"`
 		} `json:"hits"`
 	}
 	if err := json.Unmarshal(answer, &got); err != nil {
-		return p, fmt.Errorf("%w: %w", errAnswer, err)
+		return p, fmt.Errorf("%w: %w", cluster.ErrAnswer, err)
 	}
 	if got.Hits == nil {
-		return p, fmt.Errorf("%w: no hits", errAnswer)
+		return p, fmt.Errorf("%w: no hits", cluster.ErrAnswer)
 	}
 	if got.Hits.Total != nil {
 		p.total = got.Hits.Total.Value
 	}
 	for _, hit := range got.Hits.Hits {
-		passage, err := hit.Source.passage(hit.ID)
+		passage, err := hit.Source.Passage(hit.ID)
 		if err != nil {
 			return p, err
 		}
 		if n := len(p.passages); n > 0 && p.passages[n-1].ID >= passage.ID {
-			return p, fmt.Errorf("%w: passage %q after %q", errAnswer, passage.ID, p.passages[n-1].ID)
+			return p, fmt.Errorf("%w: passage %q after %q", cluster.ErrAnswer, passage.ID, p.passages[n-1].ID)
 		}
 		p.passages = append(p.passages, passage)
 		p.last = hit.Sort
@@ -227,7 +228,7 @@ func (s *Store) Encoders() (out []store.PassageEncoder) {
 }
 
 type storedEncoder struct {
-	expert Expert
+	expert schema.Expert
 	store  *Store
 }
 
@@ -256,11 +257,11 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 				ids = append(ids, some[i].ID)
 			}
 		}
-		there, err := e.store.get(ctx, ids, append(e.expert.sources(), fieldText)...)
+		there, err := e.store.get(ctx, ids, append(e.expert.Sources(), schema.FieldText)...)
 		if err != nil {
 			return nil, err
 		}
-		late := e.store.lateOf([]Expert{e.expert})
+		late := lateOf([]schema.Expert{e.expert})
 		if err := e.store.addFreshCodes(ctx, bulkPatience, ids, there, late); err != nil {
 			return nil, err
 		}
@@ -269,7 +270,7 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 			if i == 0 || some[i].ID != some[i-1].ID {
 				at++
 			}
-			vector, err := there[at].vectorFor(e.expert, &some[i])
+			vector, err := there[at].VectorFor(e.expert, &some[i])
 			if err != nil {
 				return nil, fmt.Errorf("passage %q of %s: %w", some[i].ID, e.store.index, err)
 			}
@@ -279,42 +280,12 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 	return out, nil
 }
 
-// errChanging is the error of a passage that is not as it was read.
-var errChanging = errors.New("it was changed while it was read: start again while nobody writes to it")
-
-// vectorFor returns the vectors of a passage, or that of the window whose text p has.
-func (s *stored) vectorFor(x Expert, p *corpus.Passage) ([]float32, error) {
-	if !s.found {
-		return nil, errChanging
-	}
-	made, err := s.source.encoded(x)
-	if err != nil {
-		return nil, err
-	}
-	if s.version == p.Version() {
-		if len(made.Windows) > 0 {
-			return made.Vectors[:x.Dimension], nil
-		}
-		return made.Vectors, nil
-	}
-	var text string
-	if err := json.Unmarshal(s.source[fieldText], &text); err != nil {
-		return nil, fmt.Errorf("field %s: %w", fieldText, err)
-	}
-	for i, w := range made.Windows {
-		if int(w.End) <= len(text) && text[w.Begin:w.End] == p.Text {
-			return made.Vectors[i*x.Dimension : (i+1)*x.Dimension], nil
-		}
-	}
-	return nil, errChanging
-}
-
 // windowPlaces returns the fields of windows' places in texts.
 func (s *Store) windowPlaces() (fields []string) {
 	m := s.current()
-	for _, x := range m.keepers() {
-		if of := x.windowsField(); of != "" && m.HasWindows() {
-			fields = append(fields, of+"."+fieldBegin, of+"."+fieldEnd)
+	for _, x := range m.Keepers() {
+		if of := x.WindowsField(); of != "" {
+			fields = append(fields, of+"."+schema.FieldBegin, of+"."+schema.FieldEnd)
 		}
 	}
 	return fields
@@ -323,19 +294,19 @@ func (s *Store) windowPlaces() (fields []string) {
 // noteWindows keeps where the windows of the passages of a page are, which Windows of Encoders returns.
 func (s *Store) noteWindows(answer []byte) error {
 	fields := map[string]bool{}
-	for _, x := range s.current().keepers() {
-		fields[x.windowsField()] = true
+	for _, x := range s.current().Keepers() {
+		fields[x.WindowsField()] = true
 	}
 	var got struct {
 		Hits struct {
 			Hits []struct {
-				ID     string         `json:"_id"`
-				Source documentSource `json:"_source"`
+				ID     string        `json:"_id"`
+				Source schema.Source `json:"_source"`
 			} `json:"hits"`
 		} `json:"hits"`
 	}
 	if err := json.Unmarshal(answer, &got); err != nil {
-		return fmt.Errorf("%w: %w", errAnswer, err)
+		return fmt.Errorf("%w: %w", cluster.ErrAnswer, err)
 	}
 	for _, hit := range got.Hits.Hits {
 		for name, raw := range hit.Source {
@@ -354,7 +325,7 @@ func (s *Store) noteWindows(answer []byte) error {
 
 // Windows implements store.WindowReader, of passages that were scanned.
 func (e storedEncoder) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
-	if spans, ok := e.store.windows.Load(entry{e.expert.windowsField(), p.ID}); ok {
+	if spans, ok := e.store.windows.Load(entry{e.expert.WindowsField(), p.ID}); ok {
 		return spans.([]rank.Span), false
 	}
 	return nil, false

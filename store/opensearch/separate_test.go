@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // TestSeparate: of questions that are asked of separate indexes, as the parts of a long one are, each fetches the
@@ -26,8 +27,8 @@ func TestSeparate(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"responses":[%s]}`, strings.TrimSuffix(strings.Repeat(one+",", n), ","))
 	}))
 	c := &Corpus{}
-	m := &Manifest{Words: wordsOf(bm25.DefaultParams()), Experts: []Expert{{Name: "e", Dimension: 2}}}
-	c.store.Store(&Store{client: client, index: "x", about: meta{Manifest: m}})
+	m := &schema.Manifest{Words: schema.WordsOf(bm25.DefaultParams()), Experts: []schema.Expert{{Name: "e", Dimension: 2}}}
+	c.store.Store(&Store{client: client, index: "x", about: schema.Meta{Manifest: m}})
 	c.shared.Store(&shared{table: newTable(9)})
 	whole := c.Acquire().(*view)
 	ask := func(of storage.Indexes, query ...float32) int64 {

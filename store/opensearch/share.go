@@ -11,6 +11,8 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // shareOf gives the passages of a source that fall to a share.
@@ -27,12 +29,6 @@ func (s shareOf) Next() (corpus.Passage, error) {
 			return p, err
 		}
 	}
-}
-
-// filling is what an index that several processes make has otherwise until all of them have ended: no
-// copies, and no refreshes.
-type filling struct {
-	Replicas int `json:"replicas"` // that it gets then
 }
 
 // shares is the register of the processes that fill an index.
@@ -54,27 +50,24 @@ const (
 // started again, and until then the index is not finished.
 func BuildShare(
 	ctx context.Context,
-	client *Client,
+	client *cluster.Client,
 	index string,
-	shape Shape,
+	shape schema.Shape,
 	share store.Share,
 	source store.Stream,
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
 	for _, e := range o.Experts {
-		if _, err := describe(e); err != nil {
+		if _, err := schema.DescribeEncoder(e); err != nil {
 			return report, err
 		}
 	}
 	doing := "indexing share " + share.String()
 	var s *Store
 	err = exclusively(ctx, client, index, doing, beginningShare, func(ctx context.Context) (err error) {
-		shape.filling = true
+		shape.Filling = true
 		s, err = begin(ctx, client, index, o, shape)
 		if err != nil {
-			return err
-		}
-		if err := s.complete(ctx, o); err != nil {
 			return err
 		}
 		return s.join(ctx, share)
@@ -156,7 +149,7 @@ func (s *Store) finish(ctx context.Context, calibration string) error {
 	if of := s.about.Filling; of != nil {
 		body, err := json.Marshal(object{"index": object{"number_of_replicas": of.Replicas, "refresh_interval": nil}})
 		if err == nil {
-			_, err = s.ask(ctx, "PUT", s.path("/_settings"), body, isJSON)
+			_, err = s.ask(ctx, "PUT", s.path("/_settings"), body, cluster.CheckJSON)
 		}
 		if err != nil {
 			return fmt.Errorf("giving index %s its copies: %w", s.index, err)
@@ -168,9 +161,9 @@ func (s *Store) finish(ctx context.Context, calibration string) error {
 	if err := s.refresh(ctx); err != nil {
 		return err
 	}
-	return s.changeMeta(ctx, nil, func(about *meta) error {
+	return s.changeMeta(ctx, nil, func(about *schema.Meta) error {
 		if about.Plan != nil {
-			*about = meta{Manifest: about.Plan}
+			*about = schema.Meta{Manifest: about.Plan}
 			about.Manifest.Calibration = calibration
 		}
 		return nil
@@ -181,7 +174,7 @@ func (s *Store) finish(ctx context.Context, calibration string) error {
 // there for are not waited for.
 func (s *Store) copied(ctx context.Context) error {
 	for idle := 0; idle < 5; {
-		answer, err := s.ask(ctx, "GET", "/_cluster/health"+s.path(""), nil, isJSON)
+		answer, err := s.ask(ctx, "GET", "/_cluster/health"+s.path(""), nil, cluster.CheckJSON)
 		if err != nil {
 			return err
 		}
@@ -191,7 +184,7 @@ func (s *Store) copied(ctx context.Context) error {
 			Waiting int    `json:"delayed_unassigned_shards"`
 		}
 		if err := json.Unmarshal(answer, &is); err != nil {
-			return fmt.Errorf("%w: %w", errAnswer, err)
+			return fmt.Errorf("%w: %w", cluster.ErrAnswer, err)
 		}
 		if is.Status == "green" {
 			return nil
@@ -200,7 +193,7 @@ func (s *Store) copied(ctx context.Context) error {
 		if is.Making+is.Waiting > 0 {
 			idle = 0
 		}
-		if err := sleep(ctx, time.Second); err != nil {
+		if err := cluster.Sleep(ctx, time.Second); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs/lease"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // stopping gives passages until it has given so many, and then ends the process, as it were.
@@ -39,7 +41,7 @@ func TestShares(t *testing.T) {
 		Words:   bm25.Params{K1: 0.9, B: 0.4, Phrases: true},
 		Experts: []store.PassageEncoder{hashed{name: "base"}},
 	}
-	shape := Shape{Shards: 2, Replicas: 1}
+	shape := schema.Shape{Shards: 2, Replicas: 1}
 	settings := func() (replicas, refresh string) {
 		t.Helper()
 		answer, err := client.Do(t.Context(), "GET", "/"+index+"/_settings", nil)
@@ -80,7 +82,7 @@ func TestShares(t *testing.T) {
 	if errs[1] != nil || errs[2] == nil || errs[3] != nil {
 		t.Fatalf("%v", errs)
 	}
-	if _, err := Open(t.Context(), client, index); !errors.Is(err, ErrUnfinished) {
+	if _, err := Open(t.Context(), client, index); !errors.Is(err, schema.ErrUnfinished) {
 		t.Errorf("two of three have ended: %v", err)
 	}
 	if replicas, refresh := settings(); replicas != "0" || refresh != "-1" {
@@ -91,7 +93,7 @@ func TestShares(t *testing.T) {
 		t.Error("another number of shares is taken")
 	}
 
-	s, err := open(t.Context(), client, index, opening)
+	s, err := open(t.Context(), client, index, cluster.Opening)
 	if err != nil {
 		t.Fatal(err)
 	}

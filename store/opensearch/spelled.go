@@ -5,33 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
-	"slices"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"example.org/conclave/bm25/forms"
-	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/spelling"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
-
-// spelledWords returns the words of a passage by their letters, and the other forms that words of
-// questions may have, as forms.Analysis.Forms has them: each once, without those that have
-// digits or signs, which nobody takes for mistyped.
-func spelledWords(analysis forms.Analysis, p *corpus.Passage) []string {
-	out := append([]string{}, spelling.Distinct(p.Title, p.Text)...)
-	words := len(out)
-	for _, form := range analysis.Forms(p.Title, p.Text) {
-		letters := form[1:] // without the mark
-		if letters != "" && utf8.RuneCountInString(letters) <= spelling.LongestWord &&
-			!strings.ContainsFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
-			out = append(out, form)
-		}
-	}
-	slices.Sort(out[words:])
-	return out[:words+len(slices.Compact(out[words:]))]
-}
 
 // A lexicon is what a server knows of how the words of an index are written.
 type lexicon struct {
@@ -52,10 +32,10 @@ func (x *lexicon) has(entry string) bool {
 }
 
 // indexState changes when the passages of an index do.
-type indexState struct{ passages, deleted, changes, unwritten int64 }
+type indexState struct{ passages, deleted, changes int64 }
 
 func (n Statistics) state() indexState {
-	return indexState{n.Passages, n.Deleted, n.changes, n.Unwritten}
+	return indexState{n.Passages, n.Deleted, n.changes}
 }
 
 const (
@@ -81,15 +61,12 @@ func (c *Corpus) ReadWords(ctx context.Context) error {
 	store := c.Store()
 	state := c.Known().state()
 	had := c.lexicon.Load()
-	switch {
-	case !store.written.Load():
-		return nil
-	case had != nil && (had.state == state || time.Since(had.read) < max(c.renew, renewShare*had.took)):
+	if had != nil && (had.state == state || time.Since(had.read) < max(c.renew, renewShare*had.took)) {
 		return nil
 	}
 	analysis := store.Manifest().Words.Params().Analysis
 	began := time.Now()
-	x := &lexicon{known: map[uint64]struct{}{}, whole: state.unwritten == 0, state: state}
+	x := &lexicon{known: map[uint64]struct{}{}, whole: true, state: state}
 	counts := map[string]uint32{}
 	know := func(entry string) { x.known[maphash.String(hashSeed, entry)] = struct{}{} }
 	for part := range spelledParts {
@@ -124,7 +101,7 @@ type spelledWord struct {
 
 // spelledPart reads one of spelledParts parts of the words; whole where none is left out.
 func (s *Store) spelledPart(ctx context.Context, part int) (all []spelledWord, whole bool, err error) {
-	words := object{"terms": object{"field": fieldSpelled, "size": partWords, "shard_size": shardWords,
+	words := object{"terms": object{"field": schema.FieldSpelled, "size": partWords, "shard_size": shardWords,
 		"include": object{"partition": part, "num_partitions": spelledParts}}}
 	answers, err := s.multi(ctx, []object{{"size": 0, "track_total_hits": false, "aggs": object{"words": words}}})
 	if err != nil {
@@ -137,7 +114,7 @@ func (s *Store) spelledPart(ctx context.Context, part int) (all []spelledWord, w
 		} `json:"words"`
 	}
 	if err := json.Unmarshal(answers[0].aggregations, &said); err != nil || said.Words == nil {
-		return nil, false, fmt.Errorf("%w: no words: %w", errAnswer, err)
+		return nil, false, fmt.Errorf("%w: no words: %w", cluster.ErrAnswer, err)
 	}
 	return said.Words.Buckets, said.Words.Others == 0, nil
 }

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/spelling"
 	"example.org/conclave/search/storage"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // BenchmarkLook looks two mistyped words up, and one that is there, among as many words as a
@@ -35,7 +36,9 @@ func BenchmarkLook(b *testing.B) {
 	c := &Corpus{}
 	c.store.Store(
 		&Store{
-			about: meta{Manifest: &Manifest{Words: wordsOf(bm25.Params{K1: .9, B: .4, Phrases: true, Analysis: forms.Unicode})}},
+			about: schema.Meta{Manifest: &schema.Manifest{
+				Words: schema.WordsOf(bm25.Params{K1: .9, B: .4, Phrases: true, Analysis: forms.Unicode}),
+			}},
 		},
 	)
 	c.shared.Store(&shared{table: newTable(mostKnown)})

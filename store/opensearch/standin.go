@@ -10,6 +10,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // An index has no change of several passages at once. While a document is replaced, its passages have stand-ins:
@@ -24,11 +26,8 @@ import (
 // counts, in its place or by its stand-in, and Store.readWhole leaves the others out.
 
 // standInSuffix is behind the id of a passage in that of its stand-in. No passage that is put has an id with it
-// (corpus.CheckID). Programs that do not know stand-ins take one for a passage of no document.
+// (corpus.CheckID).
 const standInSuffix = "\u2060"
-
-// markStandIn marks stand-ins, among the marks of experts.
-const markStandIn = ":stand-in"
 
 // shownID returns the id of a passage, of an id as a table has it.
 func shownID(id string) string { return strings.TrimSuffix(plainID(id), standInSuffix) }
@@ -46,7 +45,7 @@ func (s *Store) counterpart(id string) string {
 // withoutStandIns returns the query of what clauses find but stand-ins.
 func withoutStandIns(clauses ...any) object {
 	return object{"bool": object{
-		"filter": append([]any{}, clauses...), "must_not": object{"term": object{fieldExperts: markStandIn}},
+		"filter": append([]any{}, clauses...), "must_not": object{"term": object{schema.FieldExperts: schema.MarkStandIn}},
 	}}
 }
 
@@ -107,20 +106,20 @@ func (s *Store) incomplete(ids []string, read []corpus.Passage) (places []int) {
 
 // standIns returns the changes that make the stand-ins of a document that is replaced: record is its first passage as
 // it is there, with its metadata.
-func (w *Writer) standIns(ctx context.Context, all []*attempt, record *stored) ([]*attempt, error) {
+func (w *Writer) standIns(ctx context.Context, all []*attempt, record *schema.Stored) ([]*attempt, error) {
 	waited := &waited{}
-	counts, err := record.source.version(all[0].result.ID)
+	counts, err := record.Source.DocumentVersion(all[0].result.ID)
 	if err != nil {
 		return nil, nil // it is of no document yet
 	}
-	var m *Manifest
+	var m *schema.Manifest
 	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 		m, _, err = w.look(ctx, patience)
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	var first documentSource
+	var first schema.Source
 	if err := json.Unmarshal(all[0].body, &first); err != nil {
 		return nil, err
 	}
@@ -128,9 +127,9 @@ func (w *Writer) standIns(ctx context.Context, all []*attempt, record *stored) (
 	if err != nil {
 		return nil, err
 	}
-	fields := []string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata}
-	for _, x := range m.keepers() {
-		fields = append(fields, x.sources()...)
+	fields := schema.PassageFields()
+	for _, x := range m.Keepers() {
+		fields = append(fields, x.Sources()...)
 	}
 	var ids []string
 	versions := map[string]string{}
@@ -141,29 +140,29 @@ func (w *Writer) standIns(ctx context.Context, all []*attempt, record *stored) (
 		}
 	}
 	for some := range slices.Chunk(ids, batchPassages) {
-		var there []stored
+		var there []schema.Stored
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getFor(ctx, patience, some, fields...)
 			if err == nil {
-				err = w.store.addFreshCodes(ctx, patience, some, there, w.store.lateOf(m.keepers()))
+				err = w.store.addFreshCodes(ctx, patience, some, there, lateOf(m.Keepers()))
 			}
 			return err
 		}); err != nil {
 			return nil, err
 		}
 		for i, has := range there {
-			if !has.found || has.version == versions[some[i]] || !has.has(m.marks()) {
+			if !has.Found || has.Version == versions[some[i]] || !has.HasMarks(m.Marks()) {
 				continue
 			}
-			p, err := has.source.passage(some[i])
+			p, err := has.Source.Passage(some[i])
 			if err != nil {
 				continue // another program wrote it
 			}
-			if slices.ContainsFunc(w.store.lateOf(m.keepers()), func(x Expert) bool { return has.source[x.field()] == nil }) {
+			if slices.ContainsFunc(lateOf(m.Keepers()), func(x schema.Expert) bool { return has.Source[x.Field()] == nil }) {
 				continue // it is being changed by itself
 			}
-			if d, _, ok := corpus.DocumentOf(&p); ok && sameVersion(versionOf(d), counts) {
-				out, err = w.appendStandIn(out, m, p, has.source)
+			if d, _, ok := corpus.DocumentOf(&p); ok && sameVersion(schema.VersionOf(d), counts) {
+				out, err = w.appendStandIn(out, m, p, has.Source)
 				if err != nil {
 					return nil, err
 				}
@@ -173,15 +172,20 @@ func (w *Writer) standIns(ctx context.Context, all []*attempt, record *stored) (
 	return out, nil
 }
 
-// appendStandIn appends the change that makes the stand-in of a passage, with the vectors of a document.
-func (w *Writer) appendStandIn(all []*attempt, m *Manifest, p corpus.Passage, from documentSource) ([]*attempt, error) {
+// AppendStandIn appends the change that makes the stand-in of a passage, with the vectors of a document.
+func (w *Writer) appendStandIn(
+	all []*attempt,
+	m *schema.Manifest,
+	p corpus.Passage,
+	from schema.Source,
+) ([]*attempt, error) {
 	p.ID += standInSuffix
 	if len(p.ID) > corpus.MaxIDBytes {
 		return all, nil
 	}
-	vectors := vectorsOf{}
-	for _, x := range m.keepers() {
-		made, err := from.encoded(x)
+	vectors := schema.Vectors{}
+	for _, x := range m.Keepers() {
+		made, err := from.Encoded(x)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +195,7 @@ func (w *Writer) appendStandIn(all []*attempt, m *Manifest, p corpus.Passage, fr
 	if err != nil {
 		return nil, err
 	}
-	body, err := appendPassage(nil, m, beside{valued: w.store.valued.Load()}, &p, vectors, markStandIn)
+	body, err := schema.AppendStandIn(nil, m, &p, vectors)
 	return append(all, &attempt{change: &store.Change{Put: &p}, result: &store.ChangeResult{ID: p.ID},
 		version: corpus.VersionOf(record), body: body}), err
 }
@@ -206,7 +210,7 @@ func (w *Writer) standInsLeft(ctx context.Context, all []*attempt) (out []*attem
 				ids = append(ids, id)
 			}
 		}
-		var there []stored
+		var there []schema.Stored
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getFor(ctx, patience, ids)
 			return err
@@ -214,7 +218,7 @@ func (w *Writer) standInsLeft(ctx context.Context, all []*attempt) (out []*attem
 			return nil, err
 		}
 		for i, has := range there {
-			if has.found {
+			if has.Found {
 				out = append(out, &attempt{change: &store.Change{Delete: ids[i]}, result: &store.ChangeResult{ID: ids[i]}})
 			}
 		}
@@ -235,5 +239,5 @@ func (w *Writer) show(ctx context.Context) {
 	waiting, cancel := context.WithTimeout(ctx, showWithin)
 	defer cancel()
 	_ = w.Wait(waiting, w.sequence.Add(1))
-	_ = sleep(ctx, min(w.inFlight, 4*w.store.client.searched.hedge()))
+	_ = cluster.Sleep(ctx, min(w.inFlight, 4*w.store.client.SearchTime()))
 }

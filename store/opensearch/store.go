@@ -3,37 +3,35 @@ package opensearch
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // Store is an index of a cluster that holds a collection.
 type Store struct {
-	client *Client
+	client *cluster.Client
 	index  string
-	about  meta // as it was read or written last
+	about  schema.Meta // as it was read or written last
 	// concrete is the index's own name, where the one that it was opened by is an alias.
 	concrete string
 
-	// written: passages have writtenFields, keyed: the keyField, and valued: the valuesField. It may
-	// become so while a store is open.
-	written, keyed, valued atomic.Bool
+	fields map[string]object // of the mapping as it was opened
 
-	// fields are those of the mapping as it was opened, and scored are those of codes that a script can read.
-	fields map[string]object
-	scored map[string]bool
-
-	// windows are the places of windows of passages that were scanned, as []rank.Span by an entry of the field and the id.
+	// windows are the places of windows of passages that were scanned, as []rank.Span by an entry of the field and the
+	// id.
 	windows sync.Map
 
 	aimed  atomic.Bool // the index has its target
@@ -41,17 +39,15 @@ type Store struct {
 
 	blocks string // by which it takes no changes, as it was opened
 
-	pause time.Duration // firstPause, but in tests
-
 	members []*Store // of several indexes that are read as one (Join)
 }
 
 // Open reads what an index is and makes sure that this program can search it: that it
 // is finished, and has the fields and settings that its manifest says.
-func Open(ctx context.Context, client *Client, index string) (*Store, error) {
-	s, err := openFrom(ctx, client, index, anyNode, opening)
+func Open(ctx context.Context, client *cluster.Client, index string) (*Store, error) {
+	s, err := openFrom(ctx, client, index, anyNode, cluster.Opening)
 	if err == nil && s.about.Manifest == nil {
-		err = ErrUnfinished
+		err = schema.ErrUnfinished
 	}
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", index, err)
@@ -61,7 +57,7 @@ func Open(ctx context.Context, client *Client, index string) (*Store, error) {
 
 // open does what Open does, also for what is not finished, by what the cluster's
 // manager says. The cluster has patience to answer.
-func open(ctx context.Context, client *Client, index string, patience time.Duration) (*Store, error) {
+func open(ctx context.Context, client *cluster.Client, index string, patience time.Duration) (*Store, error) {
 	return openFrom(ctx, client, index, manager, patience)
 }
 
@@ -72,29 +68,25 @@ const (
 	anyNode = "?local=true"
 )
 
-func openFrom(ctx context.Context, client *Client, index, whom string, patience time.Duration) (*Store, error) {
-	s := &Store{client: client, index: index, concrete: index, pause: firstPause}
+func openFrom(ctx context.Context, client *cluster.Client, index, whom string, patience time.Duration) (*Store, error) {
+	s := &Store{client: client, index: index, concrete: index}
 	has, about, err := s.describe(ctx, whom, patience)
 	if err != nil {
 		return nil, err
 	}
 	s.about = *about
-	s.written.Store(has.written())
-	s.keyed.Store(has.keyed())
-	s.valued.Store(has.valued())
 	s.fields = has.Mappings.Properties
-	s.scored = has.scored()
-	s.blocks = has.Settings.Index.Blocks.changes()
-	s.aimed.Store(has.aimedAt(s.target()))
+	s.blocks = has.Settings.Index.Blocks.Changes()
+	s.aimed.Store(has.HasAlias(s.target()))
 	s.shards, err = strconv.Atoi(has.Settings.Index.Shards)
 	if err != nil || s.shards < 1 {
-		return nil, fmt.Errorf("%w: its number of shards is %q", errAnswer, has.Settings.Index.Shards)
+		return nil, fmt.Errorf("%w: its number of shards is %q", cluster.ErrAnswer, has.Settings.Index.Shards)
 	}
-	for _, m := range []*Manifest{s.about.Manifest, s.about.Plan} {
+	for _, m := range []*schema.Manifest{s.about.Manifest, s.about.Plan} {
 		if m == nil {
 			continue
 		}
-		if err := errors.Join(m.check(), has.fits(m)); err != nil {
+		if err := errors.Join(m.Check(), has.CheckFits(m)); err != nil {
 			return nil, err
 		}
 	}
@@ -102,11 +94,11 @@ func openFrom(ctx context.Context, client *Client, index, whom string, patience 
 }
 
 // Manifest says how the index was made; nil while its first indexing has not ended.
-func (s *Store) Manifest() *Manifest { return s.about.Manifest }
+func (s *Store) Manifest() *schema.Manifest { return s.about.Manifest }
 
 // Observe has a function called after each request to a node, by several at the same
 // time. It is to be set before the store is used by several.
-func (s *Store) Observe(f func(Exchange)) {
+func (s *Store) Observe(f func(cluster.Exchange)) {
 	s.client.Observe(f)
 }
 
@@ -117,8 +109,8 @@ func (s *Store) Index() string { return s.index }
 var ErrOther = errors.New("the index is made otherwise")
 
 // Shards returns how many an index has, 0 of one that is not there.
-func Shards(ctx context.Context, client *Client, index string) (int, error) {
-	s, err := open(ctx, client, index, opening)
+func Shards(ctx context.Context, client *cluster.Client, index string) (int, error) {
+	s, err := open(ctx, client, index, cluster.Opening)
 	if errors.Is(err, ErrNoIndex) {
 		return 0, nil
 	}
@@ -129,8 +121,8 @@ func Shards(ctx context.Context, client *Client, index string) (int, error) {
 }
 
 // Planned returns what an index is, or will be when the indexing has ended that makes it.
-func Planned(ctx context.Context, client *Client, index string) (*Manifest, error) {
-	s, err := open(ctx, client, index, opening)
+func Planned(ctx context.Context, client *cluster.Client, index string) (*schema.Manifest, error) {
+	s, err := open(ctx, client, index, cluster.Opening)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", index, err)
 	}
@@ -139,26 +131,26 @@ func Planned(ctx context.Context, client *Client, index string) (*Manifest, erro
 
 // begin makes the index for passages with these words and experts, or opens the one
 // that is there and has these experts. Zero words are those that it has.
-func begin(ctx context.Context, client *Client, index string, o store.BuildOptions, shape Shape) (*Store, error) {
-	s, err := open(ctx, client, index, opening)
+func begin(
+	ctx context.Context,
+	client *cluster.Client,
+	index string,
+	o store.BuildOptions,
+	shape schema.Shape,
+) (*Store, error) {
+	s, err := open(ctx, client, index, cluster.Opening)
 	if errors.Is(err, ErrNoIndex) {
 		if o.Words == (bm25.Params{}) {
 			o.Words = bm25.DefaultParams()
 		}
-		plan := &Manifest{Format: manifestFormat, ID: rand.Text(), Words: wordsOf(o.Words), Experts: []Expert{}}
-		for _, e := range o.Experts {
-			x, err := describe(e)
-			if err != nil {
-				return nil, err
-			}
-			plan.Experts = append(plan.Experts, x)
-		}
-		if err := plan.check(); err != nil {
+		var plan *schema.Manifest
+		plan, err = schema.NewManifest(o.Words, o.Experts)
+		if err != nil {
 			return nil, err
 		}
-		about := meta{Plan: plan}
-		if shape.filling {
-			about.Filling = &filling{shape.Replicas}
+		about := schema.Meta{Plan: plan}
+		if shape.Filling {
+			about.Filling = &schema.Filling{Replicas: shape.Replicas}
 		}
 		s, err = makeIndex(ctx, client, index, about, shape)
 	}
@@ -169,38 +161,32 @@ func begin(ctx context.Context, client *Client, index string, o store.BuildOptio
 	if o.Words != (bm25.Params{}) && has.Words.Params() != o.Words {
 		return nil, fmt.Errorf("%w: index %s has %s, and %v was asked for", ErrOther, index, has, o.Words)
 	}
-	if err := has.matches(o.Experts); err != nil {
+	if err := has.CheckAllEncoders(o.Experts); err != nil {
 		return nil, fmt.Errorf("index %s: %w", index, err)
 	}
 	return s, nil
 }
 
-// String returns a text for people.
-func (m *Manifest) String() string {
-	out := fmt.Sprintf("words with k1 %v and b %v", m.Words.K1, m.Words.B)
-	if m.Words.Phrases {
-		out += ", phrases"
-	}
-	for _, x := range m.Experts {
-		out += fmt.Sprintf(", expert %s (%.12s)", x.Name, x.Fingerprint)
-	}
-	return out
-}
-
 // makeIndex makes an index that is not there. Where two do at once, one of them finds the
 // other's.
-func makeIndex(ctx context.Context, client *Client, index string, about meta, shape Shape) (*Store, error) {
-	s := &Store{client: client, index: index, concrete: index, pause: firstPause, about: about}
+func makeIndex(
+	ctx context.Context,
+	client *cluster.Client,
+	index string,
+	about schema.Meta,
+	shape schema.Shape,
+) (*Store, error) {
+	s := &Store{client: client, index: index, concrete: index, about: about}
 	of := s.current()
 	body, err := json.Marshal(object{
-		"settings": settings(of.Words, shape),
-		"mappings": mapping(of, about),
+		"settings": schema.Settings(of.Words, shape),
+		"mappings": schema.Mapping(of, about),
 		"aliases":  object{s.target(): hidden},
 	})
 	if err != nil {
 		return nil, err
 	}
-	_, refused := s.ask(ctx, "PUT", s.path("?timeout=20s"), body, isJSON)
+	_, refused := s.ask(ctx, "PUT", s.path("?timeout=20s"), body, cluster.CheckJSON)
 	made, err := open(ctx, client, index, bulkPatience) // also where it is there by a request that nobody answered
 	if err != nil {
 		return nil, s.unmade(cmp.Or(refused, err))
@@ -208,11 +194,21 @@ func makeIndex(ctx context.Context, client *Client, index string, about meta, sh
 	return made, nil
 }
 
+// unmade returns the error of an index that could not be made, for people.
+func (s *Store) unmade(err error) error {
+	var status *cluster.StatusError
+	if errors.As(err, &status) && status.Status == http.StatusForbidden &&
+		strings.Contains(status.Body, "index_create_block_exception") {
+		return &cluster.BlockedError{Index: s.index, Reason: cluster.Reason([]byte(status.Body)), Making: true}
+	}
+	return fmt.Errorf("making index %s: %w", s.index, err)
+}
+
 // Calibrate keeps the text of a calibration with the index, "" for none.
 func (s *Store) Calibrate(ctx context.Context, text string) error {
-	return s.changeMeta(ctx, nil, func(about *meta) error {
+	return s.changeMeta(ctx, nil, func(about *schema.Meta) error {
 		if about.Manifest == nil {
-			return ErrUnfinished
+			return schema.ErrUnfinished
 		}
 		about.Manifest.Calibration = text
 		return nil
@@ -225,9 +221,9 @@ func (s *Store) Configure(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	return now.changeMeta(ctx, nil, func(about *meta) error {
+	return now.changeMeta(ctx, nil, func(about *schema.Meta) error {
 		if about.Manifest == nil {
-			return ErrUnfinished
+			return schema.ErrUnfinished
 		}
 		about.Manifest.Settings = text
 		return nil
@@ -235,7 +231,7 @@ func (s *Store) Configure(ctx context.Context, text string) error {
 }
 
 // putMapping writes _meta, and fields that are new.
-func (s *Store) putMapping(ctx context.Context, about meta, fields object) error {
+func (s *Store) putMapping(ctx context.Context, about schema.Meta, fields object) error {
 	change := object{"_meta": object{"conclave": about}}
 	if fields != nil {
 		change["properties"] = fields
@@ -244,7 +240,7 @@ func (s *Store) putMapping(ctx context.Context, about meta, fields object) error
 	if err != nil {
 		return err
 	}
-	_, err = s.ask(ctx, "PUT", s.path("/_mapping?timeout=20s"), body, isJSON)
+	_, err = s.ask(ctx, "PUT", s.path("/_mapping?timeout=20s"), body, cluster.CheckJSON)
 	if err == nil {
 		s.about = about
 	}
@@ -256,75 +252,13 @@ func (s *Store) refresh(ctx context.Context) error { return s.refreshFor(ctx, bu
 
 // refreshFor works as refresh does with how long it is tried again.
 func (s *Store) refreshFor(ctx context.Context, patience time.Duration) error {
-	_, err := s.askFor(ctx, patience, "POST", s.path("/_refresh"), nil, wholly)
-	s.client.changes.Add(1) // what was written before is counted from now on
+	_, err := s.askFor(ctx, patience, "POST", s.path("/_refresh"), nil, cluster.CheckWhole)
+	s.client.NoteChange() // what was written before is counted from now on
 	return err
 }
 
 // path returns where something of the index is asked for.
 func (s *Store) path(rest string) string { return "/" + url.PathEscape(s.index) + rest }
-
-// isJSON returns an error for an answer that was cut off.
-func isJSON(answer []byte) error {
-	if !json.Valid(answer) {
-		return errAnswer
-	}
-	return nil
-}
-
-// wholly returns an error where an answer of all copies says that some failed: the cluster
-// says so with status 200. A copy that is on no node has nothing to answer.
-func wholly(answer []byte) error {
-	var of taken
-	if err := json.Unmarshal(answer, &of); err != nil {
-		return fmt.Errorf("%w: %w", errAnswer, err)
-	}
-	return of.whole()
-}
-
-// taken says which shards took part in an answer.
-type taken struct {
-	TimedOut bool `json:"timed_out"`
-	Shards   *struct {
-		Total      int `json:"total"`
-		Successful int `json:"successful"`
-		Failed     int `json:"failed"`
-	} `json:"_shards"`
-}
-
-// searched returns an error where an answer is not of all shards. One that has no copy
-// counts in the total alone, and not as failed.
-func (t taken) searched() error {
-	if err := t.whole(); err != nil {
-		return err
-	}
-	if missing := t.Shards.Total - t.Shards.Successful; missing > 0 {
-		return fmt.Errorf("%w: %d of %d shards have no copy", errAnswer, missing, t.Shards.Total)
-	}
-	return nil
-}
-
-// searchedWholly works as searched does for an answer.
-func searchedWholly(answer []byte) error {
-	var of taken
-	if err := json.Unmarshal(answer, &of); err != nil {
-		return fmt.Errorf("%w: %w", errAnswer, err)
-	}
-	return of.searched()
-}
-
-// whole returns an error where not all did.
-func (t taken) whole() error {
-	switch {
-	case t.Shards == nil:
-		return fmt.Errorf("%w: it says nothing of shards", errAnswer)
-	case t.TimedOut:
-		return fmt.Errorf("%w: it did not have the time", errAnswer)
-	case t.Shards.Failed > 0:
-		return fmt.Errorf("%w: %d of %d shards failed", errAnswer, t.Shards.Failed, t.Shards.Total)
-	}
-	return nil
-}
 
 // Statistics are how many passages an index has, and how many documents that were deleted
 // it still has until they are merged away: each passage that was replaced, which counts in
@@ -333,25 +267,18 @@ func (t taken) whole() error {
 type Statistics struct {
 	Passages, Deleted int64
 	// Cut are the passages of which an encoder reads only the beginning, and Unread those
-	// that one can hardly read. Passages that older versions wrote are none of them.
+	// that one can hardly read.
 	Cut, Unread int64
-	// Unwritten are the passages of which the index does not say how they are written, since
-	// older versions wrote them: nobody knows their copies, or their words by the letters.
-	Unwritten int64
-	// Unkeyed are those that older versions wrote without the key by which a sample is drawn.
-	Unkeyed int64
-	// Unvalued are those that older versions wrote without the values of their metadata.
-	Unvalued int64
-	Bytes    int64 // of the shards, without their copies
-	inCopies int64 // deleted ones, in all copies
-	changes  int64 // that the nodes made of the index since they have it
+	Bytes       int64 // of the shards, without their copies
+	inCopies    int64 // deleted ones, in all copies
+	changes     int64 // that the nodes made of the index since they have it
 }
 
 // Statistics asks for them.
 func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 	out, err := s.found(ctx)
 	if err == nil {
-		err = s.size(ctx, opening, &out)
+		err = s.size(ctx, cluster.Opening, &out)
 	}
 	return out, err
 }
@@ -362,16 +289,15 @@ func (s *Store) found(ctx context.Context) (out Statistics, err error) {
 	count := func(clauses object) object {
 		return object{"size": 0, "track_total_hits": true, "query": withoutStandIns(object{"bool": clauses})}
 	}
-	marked := func(mark string) object { return count(object{"filter": object{"term": object{fieldExperts: mark}}}) }
-	counted, err := s.multiPartly(ctx, []object{count(object{}), marked(markCut), marked(markUnread),
-		count(lacking(fieldPrint)), count(lacking(fieldKey)), count(lacking(fieldValues))})
+	marked := func(mark string) object {
+		return count(object{"filter": object{"term": object{schema.FieldExperts: mark}}})
+	}
+	counted, err := s.multiPartly(ctx, []object{count(object{}), marked(schema.MarkCut), marked(schema.MarkUnread)})
 	if err != nil {
 		return out, err
 	}
 	out.Passages = counted[0].total
 	out.Cut, out.Unread = counted[1].total, counted[2].total
-	out.Unwritten, out.Unkeyed = counted[3].total, counted[4].total
-	out.Unvalued = counted[5].total
 	return out, lost(counted)
 }
 
@@ -396,7 +322,7 @@ func (s *Store) size(ctx context.Context, patience time.Duration, of *Statistics
 			Total     documents `json:"total"`
 		} `json:"_all"`
 	}
-	answer, err := s.askFor(ctx, patience, "GET", s.path("/_stats/docs,indexing,store"), nil, wholly)
+	answer, err := s.askFor(ctx, patience, "GET", s.path("/_stats/docs,indexing,store"), nil, cluster.CheckWhole)
 	if err == nil {
 		err = json.Unmarshal(answer, &said)
 	}
@@ -419,12 +345,12 @@ const settlePatience = 90 * time.Second
 // passages that are there. It rewrites segments, which takes as long as copying them.
 func (s *Store) Settle(ctx context.Context) error {
 	for since := time.Now(); ; {
-		if _, err := s.ask(ctx, "POST", s.path("/_flush"), nil, wholly); err != nil {
+		if _, err := s.ask(ctx, "POST", s.path("/_flush"), nil, cluster.CheckWhole); err != nil {
 			return err
 		}
 		answer, err := s.client.Do(ctx, "POST", s.path("/_forcemerge?only_expunge_deletes=true"), nil)
 		if err == nil {
-			err = wholly(answer)
+			err = cluster.CheckWhole(answer)
 		}
 		if err != nil {
 			return fmt.Errorf("merging the segments of %s: %w", s.index, err)
@@ -436,16 +362,8 @@ func (s *Store) Settle(ctx context.Context) error {
 		if err != nil || left.inCopies == 0 || time.Since(since) > settlePatience {
 			return err
 		}
-		if err := sleep(ctx, 2*time.Second); err != nil {
+		if err := cluster.Sleep(ctx, 2*time.Second); err != nil {
 			return err
 		}
 	}
-}
-
-// names returns the names of experts, for people.
-func names(experts []Expert) (out []string) {
-	for _, x := range experts {
-		out = append(out, x.Name)
-	}
-	return out
 }

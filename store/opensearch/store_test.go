@@ -17,9 +17,11 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/internal/testing/cluster"
+	testcluster "example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // hashed gives every word a direction, and a text their sum. It counts what it encodes.
@@ -127,22 +129,22 @@ func passages(seed uint64, n int) (out []corpus.Passage) {
 }
 
 // testClient returns a client of three real nodes.
-func testClient(t *testing.T) *Client {
+func testClient(t *testing.T) *cluster.Client {
 	t.Helper()
-	a, err := ParseAddress(
-		"opensearch+" + strings.ReplaceAll(strings.Join(cluster.Start(t, 3).URLs, ","), ",http://", ",") + "/x",
+	a, err := cluster.ParseAddress(
+		"opensearch+" + strings.ReplaceAll(strings.Join(testcluster.Start(t, 3).URLs, ","), ",http://", ",") + "/x",
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := NewClient(a.Nodes, Access{})
+	client, err := cluster.NewClient(a.Nodes, cluster.Access{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return client
 }
 
-func testIndex(t *testing.T, client *Client, name string) string {
+func testIndex(t *testing.T, client *cluster.Client, name string) string {
 	drop := func() {
 		for _, n := range []string{name, name + stateSuffix} {
 			_, _ = client.Do(context.Background(), "DELETE", "/"+n, nil)
@@ -178,7 +180,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Context(),
 		client,
 		index,
-		Shape{Shards: 3},
+		schema.Shape{Shards: 3},
 		before.Source(),
 		store.BuildOptions{Words: before.WordParams(), Experts: stored},
 		"calibration: here\n",
@@ -240,7 +242,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 	given := passages(3, 80)
 	late := hashed{name: "tokens", late: true}
 	o := store.BuildOptions{Words: bm25.DefaultParams(), Experts: []store.PassageEncoder{hashed{name: "one"}, late}}
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 2}, &list{passages: given}, o, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 2}, &list{passages: given}, o, ""); err != nil {
 		t.Fatal(err)
 	}
 	add := func(e hashed) {

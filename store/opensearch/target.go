@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"example.org/conclave/store/opensearch/cluster"
 )
 
 // GoneError is the error of an index that was deleted, or made anew, since it was opened. What is
@@ -31,16 +33,16 @@ func (s *Store) targetPath(rest string) string { return "/" + url.PathEscape(s.t
 // hidden keeps an alias out of names with wildcards.
 var hidden = object{"is_hidden": true}
 
-// aim makes sure that the index has its target, which indexes of older versions lack, and copies that
-// were restored under another name. An index that is not the one that was opened is a *GoneError.
+// aim makes sure that the index has its target, which copies lack that were restored without aliases. An index that is
+// not the one that was opened is a *GoneError.
 func (s *Store) aim(ctx context.Context) error {
 	if s.aimed.Load() {
 		return nil
 	}
-	if err := s.still(ctx, opening); err != nil {
+	if err := s.still(ctx, cluster.Opening); err != nil {
 		return err
 	}
-	if err := s.redirect(ctx, s.target()); isStatus(err, http.StatusNotFound) {
+	if err := s.redirect(ctx, s.target()); cluster.IsStatus(err, http.StatusNotFound) {
 		return &GoneError{s.index}
 	} else if err != nil {
 		return fmt.Errorf("giving index %s the alias %s, by which it is written: %w", s.concrete, s.target(), err)
@@ -51,9 +53,9 @@ func (s *Store) aim(ctx context.Context) error {
 
 // still returns a *GoneError where the index is not the one that was opened.
 func (s *Store) still(ctx context.Context, patience time.Duration) error {
-	now := &Store{client: s.client, index: s.index, pause: s.pause}
+	now := &Store{client: s.client, index: s.index}
 	_, about, err := now.describe(ctx, manager, patience)
-	if errors.Is(err, ErrNoIndex) || errors.Is(err, errForeign) || err == nil && about.current().ID != s.current().ID {
+	if isNotOurs(err) || err == nil && about.Current().ID != s.current().ID {
 		return &GoneError{s.index}
 	}
 	return err
@@ -61,14 +63,14 @@ func (s *Store) still(ctx context.Context, patience time.Duration) error {
 
 // redirect lets an alias lead to the index, and to no other one.
 func (s *Store) redirect(ctx context.Context, alias string) error {
-	answer, err := s.askFor(ctx, opening, http.MethodGet, "/_alias/"+url.PathEscape(alias), nil, isJSON)
-	if err != nil && !isStatus(err, http.StatusNotFound) {
+	answer, err := s.askFor(ctx, cluster.Opening, http.MethodGet, "/_alias/"+url.PathEscape(alias), nil, cluster.CheckJSON)
+	if err != nil && !cluster.IsStatus(err, http.StatusNotFound) {
 		return err
 	}
 	others := map[string]json.RawMessage{}
 	if err == nil {
 		if err := json.Unmarshal(answer, &others); err != nil {
-			return fmt.Errorf("%w: %w", errAnswer, err)
+			return fmt.Errorf("%w: %w", cluster.ErrAnswer, err)
 		}
 	}
 	add := object{"index": s.concrete, "alias": alias}
@@ -85,7 +87,7 @@ func (s *Store) redirect(ctx context.Context, alias string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.askFor(ctx, opening, http.MethodPost, "/_aliases?timeout=20s", body, isJSON)
+	_, err = s.askFor(ctx, cluster.Opening, http.MethodPost, "/_aliases?timeout=20s", body, cluster.CheckJSON)
 	return err
 }
 
@@ -107,7 +109,7 @@ func missed(status int, why string) bool {
 
 // hasMissed works as missed does for the error of a request.
 func hasMissed(err error) bool {
-	var status *StatusError
+	var status *cluster.StatusError
 	return errors.As(err, &status) && missed(status.Status, status.Body)
 }
 

@@ -14,6 +14,8 @@ import (
 
 	"example.org/conclave/search/storage"
 	"example.org/conclave/search/turn"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // entry is a term of a field of words.
@@ -81,7 +83,7 @@ const mostKeptCounts = 1 << 20
 func (c *Corpus) counted() *keptCounts {
 	for {
 		kept := c.kept.Load()
-		state := countedState{c.Known().state(), c.Store().client.changes.Load()}
+		state := countedState{c.Known().state(), c.Store().client.Changes()}
 		if kept != nil && kept.state == state {
 			return kept
 		}
@@ -208,13 +210,13 @@ func (c *Corpus) termCounts(ctx context.Context, entries []entry) (*termCounts, 
 }
 
 // askCounts asks each shard how many documents have each entry, by the statistics of terms. Where some have not
-// answered within a while (countsWithin), the counts are those of the others, so that a node that hangs delays
+// answered within a while (CountsWithin), the counts are those of the others, so that a node that hangs delays
 // no answer, and inexact. The error is that of no answer.
 func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, error) {
 	store := c.Store()
 	counts := newTermCounts()
 	byField := map[string][]string{}
-	has := properties(store.current())
+	has := schema.Properties(store.current())
 	for _, e := range entries {
 		counts.of[e] = 0
 		counts.all[e.field] = 0
@@ -244,7 +246,7 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, e
 			outcomes <- o
 		}()
 	}
-	enough := store.client.countsWithin()
+	enough := store.client.CountsWithin()
 	if end, ok := ctx.Deadline(); ok {
 		enough = min(enough, time.Until(end)/2)
 	}
@@ -304,12 +306,6 @@ func asksForTerms(byField map[string][]string) ([]byte, error) {
 		"term_statistics": true, "positions": false, "offsets": false, "payloads": false})
 }
 
-// countsWithin returns how long the counts of all shards are waited for, where some are there: a second, or four
-// times what nearly all counts took lately. It is less where a request has less than twice the time left.
-func (c *Client) countsWithin() time.Duration {
-	return max(time.Second, 4*c.counted.hedge())
-}
-
 // shardStatistics are the statistics of terms in one shard, by field.
 type shardStatistics map[string]struct {
 	Statistics struct {
@@ -348,7 +344,7 @@ func (s *Store) shardStatistics(ctx context.Context, route string, body []byte) 
 		Vectors shardStatistics `json:"term_vectors"`
 	}
 	if err := json.Unmarshal(answer, &got); err != nil {
-		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+		return nil, fmt.Errorf("%w: %w", cluster.ErrAnswer, err)
 	}
 	return got.Vectors, nil
 }
@@ -401,7 +397,7 @@ func (s *Store) anyIn(ctx context.Context, shard int) (string, error) {
 	}
 	body := fmt.Appendf(nil, `{"index":%s,%s
 {"size":1,"query":%s,"track_total_hits":false,"_source":false}
-`, name, endOfShard(shard), any)
+`, name, cluster.EndOfShard(shard), any)
 	answer, err := s.client.Do(ctx, "POST", "/_msearch", body)
 	if err != nil {
 		return "", err

@@ -13,19 +13,20 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/bm25/forms"
-	"example.org/conclave/internal/testing/cluster"
+	testcluster "example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // TestInexactCounts: where a shard does not count words in time, what they are used for comes all the same, and says
 // that they are not exact, again each time that the question asks; none are kept for the next one.
 func TestInexactCounts(t *testing.T) {
 	t.Parallel()
-	c := cluster.Start(t, 3)
+	c := testcluster.Start(t, 3)
 	client := nodesOf(t, c)
 	index := testIndex(t, client, "inexact-counts")
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 3}, &list{passages: tagged(12, 200)},
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 3}, &list{passages: tagged(12, 200)},
 		store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: forms.Unicode}}, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"example.org/conclave/search/learned"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
 )
 
 // asking is hashed for questions, with the words of a language.
@@ -192,7 +193,7 @@ func TestCorrectedAsEmbedded(t *testing.T) {
 	}
 	// Nobody asks the cluster about words that are known to be unknown.
 	asked := 0
-	target.Observe(func(Exchange) { asked++ })
+	target.Observe(func(cluster.Exchange) { asked++ })
 	v := far.Acquire().(*view).Vocabulary()
 	if looked, err := v.Look(t.Context(), []string{"refunts", "windmill", "xyzzy"}); err != nil || asked != 0 ||
 		looked[0].Known ||

@@ -2,61 +2,11 @@ package opensearch
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"example.org/conclave/internal/conditions"
-	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/opensearch/schema"
 )
-
-// A passage's values of metadata are the terms of one field, so that a mapping does not grow with the
-// keys that people use, and a key may have numbers in one passage and words in another. A term is the
-// key, a zero byte, the kind, and the value: a word as it is, of the other kinds the key by which they
-// are ordered in hexadecimal, so that a range of values is a range of terms. For each value there
-// is a term with its kind alone, too, behind markKind, and every passage has markValues.
-const (
-	markKind   = "?"
-	markValues = "\x00"
-	// plainWord marks, behind markKind, fields with a word that is no date.
-	plainWord = 'p'
-)
-
-// valuesField returns the field of values, which an index that an older program made lacks.
-func valuesField() object { return object{fieldValues: object{"type": "keyword"}} }
-
-// valuesOf returns the terms of a passage.
-func valuesOf(p *corpus.Passage) []string {
-	terms := []string{markValues}
-	dates := map[string]bool{}
-	conditions.Each(p.Metadata, func(d conditions.Datum) { dates[d.Field] = dates[d.Field] || d.Kind == conditions.Dates })
-	conditions.Each(p.Metadata, func(d conditions.Datum) {
-		terms = append(terms, kindTerm(d.Field, byte(d.Kind)))
-		switch {
-		case d.Kind == conditions.Words:
-			terms = append(terms, valueTerm(d.Field, d.Kind)+d.Text)
-			if !dates[d.Field] {
-				terms = append(terms, kindTerm(d.Field, plainWord))
-			}
-		case d.Kind != conditions.Long:
-			terms = append(terms, keyTerm(d.Field, d.Kind, d.Key))
-		}
-	})
-	slices.Sort(terms)
-	return slices.Compact(terms)
-}
-
-// appendValues appends the field of values.
-func appendValues(b []byte, p *corpus.Passage) []byte {
-	return appendField(b, fieldValues, valuesOf(p))
-}
-
-func kindTerm(field string, kind byte) string { return field + "\x00" + markKind + string(rune(kind)) }
-
-func valueTerm(field string, kind conditions.Kind) string { return field + "\x00" + string(rune(kind)) }
-
-func keyTerm(field string, kind conditions.Kind, key uint64) string {
-	return valueTerm(field, kind) + fmt.Sprintf("%016x", key)
-}
 
 // meeting returns the query of the passages that meet a condition.
 func meeting(n *conditions.Node) any {
@@ -72,34 +22,34 @@ func meeting(n *conditions.Node) any {
 	case conditions.Not:
 		return object{"bool": object{"must_not": []any{meeting(&n.Nodes[0])}}}
 	case conditions.HasTag:
-		return object{"term": object{fieldTags: n.Tag}}
+		return object{"term": object{schema.FieldTags: n.Tag}}
 	case conditions.HasField:
 		var any []string
 		for _, kind := range conditions.Kinds() {
-			any = append(any, kindTerm(n.Field, byte(kind)))
+			any = append(any, schema.KindTerm(n.Field, byte(kind)))
 		}
-		return object{"terms": object{fieldValues: any}}
+		return object{"terms": object{schema.FieldValues: any}}
 	}
 	if term, one := oneTerm(n); one {
-		return object{"term": object{fieldValues: term}}
+		return object{"term": object{schema.FieldValues: term}}
 	}
 	in := n.Test
 	within := object{}
 	if in.Kind == conditions.Words {
-		head := valueTerm(n.Field, in.Kind)
+		head := schema.ValueTerm(n.Field, in.Kind)
 		within["gte"] = head + in.From
-		within["lt"] = valueTerm(n.Field, in.Kind+1)
+		within["lt"] = schema.ValueTerm(n.Field, in.Kind+1)
 		if in.To != "" {
 			within["lt"] = head + in.To
 		}
 	} else {
-		within["gte"] = keyTerm(n.Field, in.Kind, in.Low)
-		within["lte"] = keyTerm(n.Field, in.Kind, in.High)
+		within["gte"] = schema.KeyTerm(n.Field, in.Kind, in.Low)
+		within["lte"] = schema.KeyTerm(n.Field, in.Kind, in.High)
 	}
 	if empty(in) {
 		return object{"match_none": object{}}
 	}
-	return object{"range": object{fieldValues: within}}
+	return object{"range": object{schema.FieldValues: within}}
 }
 
 // some returns the query of the passages that meet at least one condition; single values are asked for
@@ -115,7 +65,7 @@ func some(nodes []conditions.Node) any {
 		}
 	}
 	if terms != nil {
-		ways = append(ways, object{"terms": object{fieldValues: terms}})
+		ways = append(ways, object{"terms": object{schema.FieldValues: terms}})
 	}
 	if len(ways) == 0 {
 		return object{"match_none": object{}}
@@ -129,33 +79,17 @@ func oneTerm(n *conditions.Node) (term string, one bool) {
 		return "", false
 	}
 	if word, one := n.Test.One(); one {
-		return valueTerm(n.Field, n.Test.Kind) + word, true
+		return schema.ValueTerm(n.Field, n.Test.Kind) + word, true
 	}
-	return keyTerm(n.Field, n.Test.Kind, n.Test.Low), n.Test.Kind != conditions.Words && n.Test.Low == n.Test.High
+	return schema.KeyTerm(n.Field, n.Test.Kind, n.Test.Low), n.Test.Kind != conditions.Words && n.Test.Low == n.Test.High
 }
 
 func empty(in conditions.Interval) bool {
 	return in.Low > in.High || in.To != "" && in.From >= in.To
 }
 
-// notValued returns why conditions on fields cannot be asked of the index; "" where they can.
-func (c *Corpus) notValued() string {
-	n := c.counts.Load().Unvalued
-	switch {
-	case !c.Store().valued.Load():
-		return "an older version made the index, without the values of fields: index again, which encodes nothing"
-	case n > 0:
-		return fmt.Sprintf(
-			"%d passages were written by an older version, without the values of their fields: index again, which encodes nothing", n)
-	}
-	return ""
-}
-
 // asked returns the query of a condition, or a *conditions.MisfitError where its values do not fit.
 func (c *Corpus) asked(ctx context.Context, n *conditions.Node) (any, error) {
-	if why := c.notValued(); why != "" {
-		return nil, &conditions.MisfitError{Problems: []conditions.Problem{{Code: "out_of_range", Detail: why}}}
-	}
 	var wrong []conditions.Problem
 	var leaves []*conditions.Node
 	n.Leaves(func(leaf *conditions.Node) {
@@ -163,12 +97,12 @@ func (c *Corpus) asked(ctx context.Context, n *conditions.Node) (any, error) {
 			leaves = append(leaves, leaf)
 		}
 	})
-	kinds := append(conditions.Kinds(), plainWord)
+	kinds := append(conditions.Kinds(), schema.PlainWord)
 	var searches []object
 	for _, leaf := range leaves {
 		for _, kind := range kinds {
 			searches = append(searches, object{"size": 0, "terminate_after": 1, "track_total_hits": true,
-				"query": object{"term": object{fieldValues: kindTerm(leaf.Field, byte(kind))}}})
+				"query": object{"term": object{schema.FieldValues: schema.KindTerm(leaf.Field, byte(kind))}}})
 		}
 	}
 	answers, err := c.Store().multiPartly(ctx, searches)
@@ -178,7 +112,7 @@ func (c *Corpus) asked(ctx context.Context, n *conditions.Node) (any, error) {
 	for i, leaf := range leaves {
 		var has []conditions.Kind
 		for j, kind := range kinds {
-			if kind == plainWord {
+			if kind == schema.PlainWord {
 				kind = conditions.Words
 			} else if kind == conditions.Words {
 				continue // dates may be all of them
@@ -202,4 +136,4 @@ func (c *Corpus) asked(ctx context.Context, n *conditions.Node) (any, error) {
 const mostFit = 32
 
 // kindOf returns what is remembered of a comparison: a field that had values of a kind keeps them.
-func kindOf(leaf *conditions.Node) string { return valueTerm(leaf.Field, leaf.Test.Kind) }
+func kindOf(leaf *conditions.Node) string { return schema.ValueTerm(leaf.Field, leaf.Test.Kind) }

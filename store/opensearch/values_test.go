@@ -13,7 +13,6 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/anycondition"
 	"example.org/conclave/search/storage"
-	"example.org/conclave/store"
 )
 
 // TestConditionsInBothStores: for random metadata and conditions, a cluster and a folder select what
@@ -118,38 +117,4 @@ func selectedBy(t *testing.T, c storage.Corpus, f storage.Filter) (ids []string,
 	ids, _ = byID(t, v, hits)
 	slices.Sort(ids)
 	return ids, nil
-}
-
-// TestValuesOfOlderIndex: conditions are refused of an index without values, with what to do, and
-// hold when it was completed.
-func TestValuesOfOlderIndex(t *testing.T) {
-	t.Parallel()
-	client := testClient(t)
-	index := testIndex(t, client, "conditions-older")
-	options := store.BuildOptions{Experts: []store.PassageEncoder{hashed{name: "base"}}}
-	target := olderIndex(t, client, index, options, 1)
-	given := []corpus.Passage{{ID: "a", Text: "common", Metadata: map[string]any{"year": 2020}},
-		{ID: "b", Text: "common", Metadata: map[string]any{"year": 2024}}, {ID: "c", Text: "common"}}
-	if _, err := target.Add(t.Context(), &list{passages: given}, options); err != nil {
-		t.Fatal(err)
-	}
-	far, err := NewCorpus(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := conditions.Condition{Not: &conditions.Condition{Field: "year", Gt: new(conditions.Number(2022))}}
-	where, _ := c.Compile(nil)
-	var misfit *conditions.MisfitError
-	if _, err := selectedBy(t, far, storage.Filter{Where: where}); !errors.As(err, &misfit) {
-		t.Fatalf("of an older index: %v", err)
-	}
-	if _, err := Build(t.Context(), client, index, Shape{}, &list{passages: given}, options, ""); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := far.Look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := selectedBy(t, far, storage.Filter{Where: where}); err != nil || !slices.Equal(got, []string{"a", "c"}) {
-		t.Errorf("%v, %v", got, err)
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	embedded "example.org/conclave/store/folder/view"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // both returns the same passages in a cluster and embedded.
@@ -43,7 +44,7 @@ func built(
 		t.Fatal(err)
 	}
 	index := testIndex(t, client, name)
-	if _, err := Build(t.Context(), client, index, Shape{Shards: shards}, &list{passages: given}, options,
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: shards}, &list{passages: given}, options,
 		""); err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +313,7 @@ func TestDeletedCount(t *testing.T) {
 		}
 	}
 	index := testIndex(t, client, "deleted-count")
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 3, Replicas: 1}, &list{passages: all}, options,
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 3, Replicas: 1}, &list{passages: all}, options,
 		""); err != nil {
 		t.Fatal(err)
 	}

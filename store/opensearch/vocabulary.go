@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/bm25/forms"
 	"example.org/conclave/internal/spelling"
 	"example.org/conclave/search/storage"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // Vocabulary shows how the words of the index are written, as it was when they were read
@@ -70,7 +71,7 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spellin
 	var finding []object
 	var at []int
 	for i, word := range words {
-		q := newWordQuery(fieldWords, analysis, word)
+		q := newWordQuery(schema.FieldWords, analysis, word)
 		out[i].Known = len(q.terms) == 0 ||
 			slices.ContainsFunc(q.terms, func(t term) bool { return v.has(t.text) }) ||
 			slices.ContainsFunc(q.entries, v.has)
@@ -118,7 +119,7 @@ func (v vocabulary) NeighbourShares(ctx context.Context, placed []storage.WordIn
 	var looked []entry
 	var shares []func(*termCounts)
 	share := func(neighbour, pair string, into *float64) {
-		alone, together := entry{fieldWords, neighbour}, entry{fieldPairs, pair}
+		alone, together := entry{schema.FieldWords, neighbour}, entry{schema.FieldPairs, pair}
 		looked = append(looked, alone, together)
 		shares = append(shares, func(counts *termCounts) {
 			if all := counts.of[alone]; all > 0 {

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // windowing is a hashed encoder that reads 60 bytes of a passage at most, and of a longer one each line by itself.
@@ -127,7 +128,7 @@ func TestWindowsAsEmbedded(t *testing.T) {
 		t.Fatal(err)
 	}
 	index := testIndex(t, client, "windows-exported")
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 2}, before.Source(),
+	if _, err := Build(t.Context(), client, index, schema.Shape{Shards: 2}, before.Source(),
 		store.BuildOptions{Words: before.WordParams(), Experts: stored}, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/search/storage"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // wording is a word or a phrase that passages must have, or not.
@@ -34,11 +35,11 @@ func wordingsOf(f storage.Filter, w bm25.Params) (out []*wording) {
 // havingOf returns the clauses of the terms of a text.
 func havingOf(text string, w bm25.Params) (all []any) {
 	for _, term := range w.Analysis.Terms(text) {
-		all = append(all, object{"term": object{fieldWords: term}})
+		all = append(all, object{"term": object{schema.FieldWords: term}})
 	}
 	if w.Phrases {
 		for _, pair := range w.Analysis.QuestionPairs(text) {
-			all = append(all, object{"term": object{fieldPairs: pair}})
+			all = append(all, object{"term": object{schema.FieldPairs: pair}})
 		}
 	}
 	if len(all) == 0 || bm25.WordingOf(text).Words() > 1 {
@@ -107,7 +108,7 @@ func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) e
 				"size":             mostCompared + 1,
 				"track_total_hits": false,
 				"_source":          false,
-				"docvalue_fields":  []string{fieldBytes},
+				"docvalue_fields":  []string{schema.FieldBytes},
 				"query": object{
 					"bool": object{"filter": append(append([]any{object{"match_all": object{}}}, x.having...), among...)},
 				},
@@ -138,7 +139,7 @@ func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) e
 				object{
 					"size":             len(ids),
 					"track_total_hits": false,
-					"_source":          []string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata, fieldVersion},
+					"_source":          append(schema.PassageFields(), schema.FieldVersion),
 					"query":            object{"bool": object{"filter": s.naming(ids)}},
 				},
 			)
@@ -151,7 +152,7 @@ func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) e
 	for i, x := range comparing {
 		ids := []string{}
 		for _, h := range answers[i].hits {
-			p, err := h.source.passage(plainID(h.id))
+			p, err := h.source.Passage(plainID(h.id))
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // mostClauses is how many terms one search has at most. A cluster takes 1,024 clauses in a query
@@ -91,7 +92,7 @@ func (q *wordQuery) weight(query any) float64 {
 	for field, value := range term {
 		value, _ := value.(object)
 		text, _ := value["value"].(string)
-		if field == fieldPairs && q.field != fieldPairs {
+		if field == schema.FieldPairs && q.field != schema.FieldPairs {
 			return 1 // a form that passages have
 		}
 		if q.df[text] == 0 {

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
 )
 
 // TestManyWords: questions of far more different words than a cluster takes in one query have the
@@ -104,7 +105,7 @@ func TestCountsAreKept(t *testing.T) {
 	farCorpus, _ := built(t, "counts-kept", tagged(6, 200), 3, options)
 	far := farCorpus.(*Corpus)
 	var counts, searches atomic.Int64
-	far.Store().Observe(func(e Exchange) {
+	far.Store().Observe(func(e cluster.Exchange) {
 		switch { // a node that is slow may be overtaken by another one
 		case e.Outcome != "ok":
 		case e.Operation == "termvectors":

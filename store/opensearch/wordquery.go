@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/bm25/forms"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // wordQuery is a question to the words of an index, or to its phrases, and how many
@@ -25,7 +26,7 @@ type wordQuery struct {
 
 func newWordQuery(field string, analysis forms.Analysis, question string) *wordQuery {
 	q := &wordQuery{field: field, question: question, terms: termsOf(field, analysis, question)}
-	if field != fieldWords {
+	if field != schema.FieldWords {
 		return q
 	}
 	q.variants = analysis.Variants(question)
@@ -75,11 +76,11 @@ func entryAt(entry string) (field, value string) {
 	first, second, phrase := strings.Cut(entry, " ")
 	switch {
 	case phrase:
-		return fieldPairs, first + forms.PairGap + second
+		return schema.FieldPairs, first + forms.PairGap + second
 	case forms.IsForm(entry):
-		return fieldForms, entry
+		return schema.FieldForms, entry
 	}
-	return fieldWords, entry
+	return schema.FieldWords, entry
 }
 
 // idf returns the rarity of a term or an entry.

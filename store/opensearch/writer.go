@@ -12,6 +12,8 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // Writer changes the passages of an index while it is searched. It keeps no state: a
@@ -29,7 +31,7 @@ type Writer struct {
 
 	looking  sync.Mutex // held while looking what the index is
 	looked   time.Time
-	manifest *Manifest // as it was then
+	manifest *schema.Manifest // as it was then
 
 	undisturbed time.Duration // undisturbed, but in tests
 	registers   atomic.Bool   // their index is known to be there
@@ -60,7 +62,7 @@ func NewWriter(s *Store, encoders []store.PassageEncoder, shared []store.SharedP
 	w.turns = make(chan struct{}, encoding)
 	w.refreshing = make(chan struct{}, 1)
 	if s.about.Manifest == nil {
-		return nil, ErrUnfinished
+		return nil, schema.ErrUnfinished
 	}
 	w.manifest = s.current()
 	w.looked = time.Now()
@@ -69,22 +71,21 @@ func NewWriter(s *Store, encoders []store.PassageEncoder, shared []store.SharedP
 }
 
 // chosen returns the encoders of a manifest's experts.
-func (w *Writer) chosen(m *Manifest) ([]store.PassageEncoder, error) {
+func (w *Writer) chosen(m *schema.Manifest) ([]store.PassageEncoder, error) {
 	out := slices.DeleteFunc(slices.Clone(w.encoders), func(e store.PassageEncoder) bool {
 		_, has := m.Expert(e.Name())
 		return !has
 	})
-	return out, m.matches(out)
+	return out, m.CheckAllEncoders(out)
 }
 
 // look returns what passages are to be written by now. Experts may have come and gone.
-func (w *Writer) look(ctx context.Context, patience time.Duration) (*Manifest, []store.PassageEncoder, error) {
+func (w *Writer) look(ctx context.Context, patience time.Duration) (*schema.Manifest, []store.PassageEncoder, error) {
 	w.looking.Lock()
 	defer w.looking.Unlock()
 	if now := time.Now(); now.Sub(w.looked) >= lookEvery {
 		s, err := open(ctx, w.store.client, w.store.index, patience)
-		if errors.Is(err, ErrNoIndex) || errors.Is(err, errForeign) ||
-			err == nil && s.current().ID != w.store.current().ID {
+		if isNotOurs(err) || err == nil && s.current().ID != w.store.current().ID {
 			err = &GoneError{w.store.index}
 		}
 		if err != nil {
@@ -92,9 +93,6 @@ func (w *Writer) look(ctx context.Context, patience time.Duration) (*Manifest, [
 		}
 		w.manifest = s.current()
 		w.looked = now
-		w.store.written.Store(s.written.Load())
-		w.store.keyed.Store(s.keyed.Load())
-		w.store.valued.Store(s.valued.Load())
 	}
 	encoders, err := w.chosen(w.manifest)
 	return w.manifest, encoders, err
@@ -196,7 +194,7 @@ func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.
 		for i, a := range left {
 			ids[i] = a.result.ID
 		}
-		var there []stored
+		var there []schema.Stored
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getFor(ctx, patience, ids)
 			return err
@@ -254,10 +252,10 @@ func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.
 // read: that a passage is absent, or that it is what an unsure attempt left, is written
 // once more, which such a node cannot do. A passage that is unchanged is left as it is
 // while all nodes answer.
-func (a *attempt) compareWith(current *stored, settled bool) bool {
+func (a *attempt) compareWith(current *schema.Stored, settled bool) bool {
 	r := a.result
-	if !a.unsure || current.found != (a.change.Put != nil) || current.version != a.version { // else its outcome is known
-		r.Outcome, r.Err = a.change.On(current.version, a.version)
+	if !a.unsure || current.Found != (a.change.Put != nil) || current.Version != a.version { // else its outcome is known
+		r.Outcome, r.Err = a.change.On(current.Version, a.version)
 		if r.Err != nil {
 			r.Outcome = ""
 			return false
@@ -267,7 +265,7 @@ func (a *attempt) compareWith(current *stored, settled bool) bool {
 			return false
 		}
 	}
-	a.op = operation{verb: replacing, id: r.ID, seqNo: current.seqNo, term: current.term, last: a.last}
+	a.op = operation{verb: replacing, id: r.ID, seqNo: current.SeqNo, term: current.Term, last: a.last}
 	if a.change.Put == nil {
 		a.op.verb = removing
 	}
@@ -288,8 +286,8 @@ func (w *Writer) wait(ctx context.Context, waited *waited, ask func(patience tim
 // silent returns a *SilentError in the place of one that says that the cluster cannot be reached,
 // or did not answer.
 func (w *Writer) silent(ctx context.Context, err error) error {
-	var status *StatusError
-	var blocked *BlockedError
+	var status *cluster.StatusError
+	var blocked *cluster.BlockedError
 	var gone *GoneError
 	var silent *SilentError
 	refused := errors.As(err, &status) && status.Status != http.StatusTooManyRequests && status.Status < 500
@@ -315,7 +313,7 @@ func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waited) err
 	if len(of) == 0 {
 		return nil
 	}
-	var m *Manifest
+	var m *schema.Manifest
 	var encoders []store.PassageEncoder
 	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 		m, encoders, err = w.look(ctx, patience)
@@ -347,20 +345,20 @@ func (w *Writer) Passage(
 	id string,
 	room func(bytes int) error,
 ) (p corpus.Passage, version string, ok bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, opening)
+	ctx, cancel := context.WithTimeout(ctx, cluster.Opening)
 	defer cancel()
-	stored, err := w.store.get(ctx, []string{id}, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
-	if err != nil || !stored[0].found {
+	stored, err := w.store.get(ctx, []string{id}, schema.PassageFields()...)
+	if err != nil || !stored[0].Found {
 		return p, "", false, err
 	}
-	p, err = stored[0].source.passage(id)
+	p, err = stored[0].Source.Passage(id)
 	if err != nil {
 		return p, "", false, err
 	}
 	if err := room(len(p.ID) + len(p.Title) + len(p.Text)); err != nil {
 		return corpus.Passage{}, "", false, err
 	}
-	return p, stored[0].version, true, nil
+	return p, stored[0].Version, true, nil
 }
 
 // Wait waits until searches see the change with the number seq, and hastens that; 0: everything that was

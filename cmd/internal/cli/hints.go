@@ -25,6 +25,7 @@ import (
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	"example.org/conclave/store/opensearch"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // Hints says what to do about an error, one line for each of its causes that
@@ -134,6 +135,8 @@ func hint(err error) string {
 		if e.Status == http.StatusUnauthorized {
 			return "put the key into the environment as " + configs.VariableKey
 		}
+	case *schema.FormatError:
+		return "conclave index --store ADDRESS-OF-ANOTHER-INDEX --in FILE builds it again"
 	case *corpus.HeaderError:
 		return "--id-column NAME and --text-column NAME name the columns of a table"
 	case *store.ClashError:
@@ -144,7 +147,7 @@ func hint(err error) string {
 		return "conclave index --url ADDRESS --in DIR --sync follows documents through a server that has it"
 	case disk.ErrFault:
 		return "conclave verify names the file"
-	case opensearch.ErrNoIndex, opensearch.ErrUnfinished:
+	case opensearch.ErrNoIndex, schema.ErrUnfinished:
 		return "conclave index --store ADDRESS --in FILE"
 	case opensearch.ErrReadOnly:
 		return "cluster.user or cluster.api_key_file of conclave.yaml names one who may write"

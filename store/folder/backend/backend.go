@@ -100,9 +100,6 @@ func stampOf(path string) fileStamp {
 	return fileStamp{info.Size(), info.ModTime()}
 }
 
-// HasWindows returns true: long passages always have vectors of their windows.
-func (b *backend) HasWindows() bool { return true }
-
 // Calibration implements store.Backend.
 func (b *backend) Calibration() ([]byte, error) {
 	stamp := b.stampOfRecord() // before it is read: one that comes now is seen later

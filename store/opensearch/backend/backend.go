@@ -11,6 +11,8 @@ import (
 	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/opensearch"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // backend is an index that is open. It is closed with the process.
@@ -28,7 +30,7 @@ func (b *backend) Contents() (store.Contents, func()) {
 // contents are those of an index by its manifest. The cluster looks after its files, and the
 // recall of its indexes is not measured.
 type contents struct {
-	*opensearch.Manifest
+	*schema.Manifest
 	reads store.Reads
 }
 
@@ -45,7 +47,7 @@ func (b *backend) Count(ctx context.Context) (generation uint64, passages int, e
 
 // Observe implements store.Backend.
 func (b *backend) Observe(f func(store.Exchange)) {
-	b.Store().Observe(func(e opensearch.Exchange) { f(store.Exchange(e)) })
+	b.Store().Observe(func(e cluster.Exchange) { f(store.Exchange(e)) })
 }
 
 // Meters implements store.Backend.
@@ -79,10 +81,6 @@ func (b *backend) Meters() []store.Meter {
 	}
 }
 
-// HasWindows reports whether long passages of the index have vectors of their windows: not in an index of an older
-// format.
-func (b *backend) HasWindows() bool { return b.Store().Manifest().HasWindows() }
-
 // Calibration implements store.Backend.
 func (b *backend) Calibration() ([]byte, error) {
 	if text := b.Store().Manifest().Calibration; text != "" {
@@ -108,7 +106,7 @@ func (b *backend) Calibrate(ctx context.Context, text []byte) error {
 func (b *backend) Settings() ([]byte, error) { return settingsOf(b.Store().Manifest()), nil }
 
 // settingsOf returns the text of the settings that a manifest has; nil: it has none.
-func settingsOf(m *opensearch.Manifest) []byte {
+func settingsOf(m *schema.Manifest) []byte {
 	if m == nil || m.Settings == "" {
 		return nil
 	}
@@ -181,10 +179,6 @@ func (b *backend) Describe(ctx context.Context) (d store.Description, err error)
 	}
 	if copies > 0 {
 		d.Text += fmt.Sprintf("; %d of the passages are copies of others", copies)
-	}
-	if older := unwritten(health.Statistics); older != "" {
-		d.Noted = true
-		d.Text += "; " + older
 	}
 	for _, limit := range health.Limits {
 		d.Noted = true

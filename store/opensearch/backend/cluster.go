@@ -6,29 +6,31 @@ import (
 
 	"example.org/conclave/store"
 	"example.org/conclave/store/opensearch"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // Cluster is the indexes of a cluster with a prefix, a collection each, behind one client.
 type Cluster struct {
 	*opensearch.Catalogue
 	address string // with the prefix, for people
-	cluster opensearch.Address
-	client  *opensearch.Client
-	shape   opensearch.Shape
+	cluster cluster.Address
+	client  *cluster.Client
+	shape   schema.Shape
 }
 
 // OpenCluster connects to a cluster, whose address ends with the prefix.
 func OpenCluster(
 	ctx context.Context,
 	address string,
-	access opensearch.Access,
-	shape opensearch.Shape,
+	access cluster.Access,
+	shape schema.Shape,
 ) (*Cluster, error) {
-	a, err := opensearch.ParseAddress(address)
+	a, err := cluster.ParseAddress(address)
 	if err != nil {
 		return nil, err
 	}
-	client, err := opensearch.NewClient(a.Nodes, access)
+	client, err := cluster.NewClient(a.Nodes, access)
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +72,13 @@ func (c *Cluster) Conditions(ctx context.Context) (whole store.Condition, of map
 // Find returns one collection; nil where there is none.
 func (c *Cluster) Find(ctx context.Context, name string) (*opensearch.Entry, error) {
 	e, err := c.Catalogue.Find(ctx, name)
-	return e, opensearch.Unavailable(err)
+	return e, cluster.Unavailable(err)
 }
 
 // List returns the collections, in the order of their names.
 func (c *Cluster) List(ctx context.Context) ([]opensearch.Entry, error) {
 	all, err := c.Catalogue.List(ctx)
-	return all, opensearch.Unavailable(err)
+	return all, cluster.Unavailable(err)
 }
 
 // Bytes returns how many the shards of a collection take, without their copies.
@@ -91,5 +93,5 @@ func (c *Cluster) Bytes(ctx context.Context, name string) (int64, error) {
 
 // Observe has a function called after each request to a node.
 func (c *Cluster) Observe(f func(store.Exchange)) {
-	c.client.Observe(func(e opensearch.Exchange) { f(store.Exchange(e)) })
+	c.client.Observe(func(e cluster.Exchange) { f(store.Exchange(e)) })
 }

@@ -10,21 +10,23 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/store"
 	"example.org/conclave/store/opensearch"
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
 )
 
 // location is an index of a cluster, which may not be there yet.
 type location struct {
 	address string // for people
-	cluster opensearch.Address
-	access  opensearch.Access
-	shape   opensearch.Shape
-	client  *opensearch.Client // that others use, too; nil: one is made
+	cluster cluster.Address
+	access  cluster.Access
+	shape   schema.Shape
+	client  *cluster.Client // that others use, too; nil: one is made
 }
 
-// At returns the location of an index: its address, as opensearch.ParseAddress reads it, how the
+// At returns the location of an index: its address, as cluster.ParseAddress reads it, how the
 // cluster is accessed, and what a new index is made of.
-func At(address string, access opensearch.Access, shape opensearch.Shape) (store.Location, error) {
-	a, err := opensearch.ParseAddress(address)
+func At(address string, access cluster.Access, shape schema.Shape) (store.Location, error) {
+	a, err := cluster.ParseAddress(address)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +34,11 @@ func At(address string, access opensearch.Access, shape opensearch.Shape) (store
 }
 
 // connect returns a client of the cluster, which answers.
-func (l *location) connect(ctx context.Context) (*opensearch.Client, error) {
+func (l *location) connect(ctx context.Context) (*cluster.Client, error) {
 	if l.client != nil {
 		return l.client, nil
 	}
-	client, err := opensearch.NewClient(l.cluster.Nodes, l.access)
+	client, err := cluster.NewClient(l.cluster.Nodes, l.access)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,7 @@ func (l *location) openStore(ctx context.Context) (*opensearch.Store, error) {
 }
 
 // planned returns what the index is or will be; nil where there is none.
-func (l *location) planned(ctx context.Context) (*opensearch.Manifest, error) {
+func (l *location) planned(ctx context.Context) (*schema.Manifest, error) {
 	client, err := l.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -94,7 +96,7 @@ func (l *location) Settings(ctx context.Context) ([]byte, error) {
 }
 
 // expertsOf returns the experts of a manifest.
-func expertsOf(m *opensearch.Manifest) []store.Expert {
+func expertsOf(m *schema.Manifest) []store.Expert {
 	out := []store.Expert{}
 	for _, x := range m.Experts {
 		f := store.Expert{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Owner: x.Owner}
@@ -210,7 +212,7 @@ const (
 func (l *location) Open(ctx context.Context, o store.OpenOptions) (store.Backend, error) {
 	b, err := l.open(ctx, o)
 	if err != nil {
-		return nil, opensearch.Unavailable(err)
+		return nil, cluster.Unavailable(err)
 	}
 	return b, nil
 }

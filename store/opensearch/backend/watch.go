@@ -3,7 +3,6 @@ package backend
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -112,37 +111,12 @@ func conditionIn(h opensearch.Health, err error) store.Condition {
 			),
 		)
 	}
-	if older := unwritten(h.Statistics); err == nil && older != "" {
-		c.Warnings = append(c.Warnings, older)
-	}
 	return c
 }
 
 // blocked says that an index takes no changes, and until when.
 func blocked(h opensearch.Health) string {
 	return "the index takes no changes, by " + h.Blocked + ": searches go on, and writes are refused until the block is taken away; after a full disk the cluster takes it away by itself when there is room"
-}
-
-// unwritten says what is not known of passages that older versions wrote; "" where everything is.
-func unwritten(n opensearch.Statistics) string {
-	var unknown []string
-	if n.Unwritten > 0 {
-		unknown = append(unknown, fmt.Sprintf("the copies of %d are not known, and their words correct no questions",
-			n.Unwritten))
-	}
-	if n.Unkeyed > 0 {
-		unknown = append(unknown, fmt.Sprintf(
-			"%d cannot be drawn for the sample that confidences compare questions with, unless all are looked at", n.Unkeyed))
-	}
-	if n.Unvalued > 0 {
-		unknown = append(unknown, fmt.Sprintf(
-			"%d cannot be selected by fields of their metadata, so that such conditions are refused", n.Unvalued))
-	}
-	if unknown == nil {
-		return ""
-	}
-	return fmt.Sprintf("older versions wrote some of the %d passages: %s; indexing into the store again adds what is missing, and encodes nothing that is there",
-		n.Passages, strings.Join(unknown, ", and "))
 }
 
 // readsOf returns how the experts read the passages of an index.

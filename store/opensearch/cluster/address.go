@@ -1,19 +1,4 @@
-// Package opensearch keeps a collection in an index of an OpenSearch cluster: passages,
-// their vectors and their words, sharded and replicated there. Analysis, encoding and the
-// codes of late interaction are ours; the cluster gets terms and numbers.
-//
-// Words used here:
-//
-//   - store: an index that holds a collection;
-//   - manifest: how it was made, under _meta of the index's mapping;
-//   - plan: a manifest of what is being made, which becomes the manifest when all of it
-//     is there;
-//   - mark: what a passage says of an expert whose vectors it has.
-//
-// A request that got no answer may have been carried out. So everything that changes
-// something has a condition or may be done twice, and is sent again until the cluster
-// says what became of it.
-package opensearch
+package cluster
 
 import (
 	"errors"
@@ -23,7 +8,7 @@ import (
 	"strings"
 )
 
-// Address is where a store is.
+// Address is where an index is.
 type Address struct {
 	Nodes []*url.URL // with scheme and host alone
 	Index string
@@ -33,6 +18,9 @@ const addressScheme = "opensearch+"
 
 // indexName is what an index may be called: the cluster's own rules, a little narrower.
 var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,199}$`)
+
+// IsIndexName reports whether an index may be called so.
+func IsIndexName(name string) bool { return indexName.MatchString(name) }
 
 // ParseAddress reads opensearch+https://HOST:PORT,HOST:PORT/INDEX, or with http.
 func ParseAddress(text string) (a Address, err error) {
@@ -51,7 +39,7 @@ func ParseAddress(text string) (a Address, err error) {
 	if index == "" {
 		return wrong("names no index after its hosts")
 	}
-	if !indexName.MatchString(index) {
+	if !IsIndexName(index) {
 		return wrong(
 			fmt.Sprintf(
 				"names the index %q, and the name of one has lower-case letters, digits, _, . and - alone and begins with a letter or digit",

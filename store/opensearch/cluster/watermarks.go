@@ -1,4 +1,4 @@
-package opensearch
+package cluster
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ const diskPatience = 2 * time.Second
 // clusterSettings are those of a cluster that decide when it takes no changes.
 type clusterSettings struct {
 	Cluster struct {
-		Blocks  blocks `json:"blocks"`
+		Blocks  Blocks `json:"blocks"`
 		Routing struct {
 			Allocation struct {
 				Disk struct {
@@ -37,11 +37,11 @@ var watermarks = []struct{ name, then string }{
 	{"low", "it gets no new shards"},
 }
 
-// limits returns the blocks of all indexes of a cluster, and says what keeps it from growing, for people:
+// Limits returns the blocks of all indexes of a cluster, and says what keeps it from growing, for people:
 // that it makes no new index, and of each node whose disk is above a watermark how full it is. A cluster
 // that does not say so in time, or whose user may not ask, has no error: what else is known of the index
 // counts.
-func (c *Client) limits(ctx context.Context) (blocked string, limits []string) {
+func (c *Client) Limits(ctx context.Context) (blocked string, limits []string) {
 	ctx, cancel := context.WithTimeout(ctx, diskPatience)
 	defer cancel()
 	var said struct {
@@ -78,8 +78,8 @@ func (c *Client) limits(ctx context.Context) (blocked string, limits []string) {
 }
 
 // blocksOf joins the blocks of settings.
-func blocksOf(all []clusterSettings) blocks {
-	out := blocks{}
+func blocksOf(all []clusterSettings) Blocks {
+	out := Blocks{}
 	for _, s := range all {
 		for name, value := range s.Cluster.Blocks {
 			out[name] = value

@@ -1,12 +1,9 @@
-package opensearch
+package schema
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
+	"crypto/rand"
 	"fmt"
-	"io"
 	"slices"
 
 	"example.org/conclave/bm25"
@@ -14,12 +11,17 @@ import (
 	"example.org/conclave/store"
 )
 
-// manifestFormat is the version of the schema and of the manifest that new indexes have. This program reads and writes
-// indexes of all versions from 1 to this one.
-//
-//  1. Stored documents have the codes of late interaction, beside the doc values.
-//  2. Codes are doc values alone (codesApart), and long passages have vectors of their windows (HasWindows).
-const manifestFormat = 2
+// Format is the version of the schema and of the manifest. This program reads and writes no other one.
+const Format = 2
+
+// FormatError is the error of an index in a format that this program does not read.
+type FormatError struct{ Found, Reads int }
+
+// Error names both formats and what to do.
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("it has format %d, this program reads format %d: use the program that made it, "+
+		"or index the passages again under another name", e.Found, e.Reads)
+}
 
 // Manifest says how an index was made, as the manifest of a collection does. It is kept
 // in the index's mapping, under _meta.
@@ -40,8 +42,7 @@ type Words struct {
 	K1      float64 `json:"k1"`
 	B       float64 `json:"b"`
 	Phrases bool    `json:"phrases,omitempty"`
-	// Analysis is the name of the analysis of text into terms (forms.Analysis), "" of
-	// forms.Lucene, which alone older programs know.
+	// Analysis is the name of the analysis of text into terms (forms.Analysis); "" means forms.Lucene.
 	Analysis string `json:"analysis,omitempty"`
 	Analyser string `json:"analyser"` // the fingerprint of the analysis
 }
@@ -52,9 +53,9 @@ func (w Words) Params() bm25.Params {
 	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
 }
 
-// comparable reports whether scores of both words compare: they have the same constants and an analysis that this
+// Comparable reports whether scores of both words compare: they have the same constants and an analysis that this
 // program searches.
-func (w Words) comparable(other Words) bool {
+func (w Words) Comparable(other Words) bool {
 	analysis, err := w.analysis()
 	if err == nil && store.CheckAnalyser(w.Analyser, analysis) && store.CheckAnalyser(other.Analyser, analysis) {
 		w.Analyser = other.Analyser
@@ -66,8 +67,8 @@ func (w Words) analysis() (forms.Analysis, error) {
 	return forms.ParseAnalysis(cmp.Or(w.Analysis, forms.Lucene.String()))
 }
 
-// wordsOf describes words that this program makes with the given parameters.
-func wordsOf(p bm25.Params) Words {
+// WordsOf describes words that this program makes with the given parameters.
+func WordsOf(p bm25.Params) Words {
 	w := Words{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: store.Analyser(p.Analysis)}
 	if p.Analysis != forms.Lucene {
 		w.Analysis = p.Analysis.String()
@@ -86,9 +87,9 @@ type Expert struct {
 	Owner string `json:"owner,omitempty"`
 }
 
-// describe returns the entry of a manifest for an encoder. It fails if a store cannot have the encoder's vectors: of
-// parts of passages, or of weighted word pieces.
-func describe(e store.PassageEncoder) (Expert, error) {
+// DescribeEncoder returns the entry of a manifest for an encoder. It fails if a store cannot have the encoder's
+// vectors: of parts of passages, or of weighted word pieces.
+func DescribeEncoder(e store.PassageEncoder) (Expert, error) {
 	if e.Parts() != nil {
 		return Expert{}, fmt.Errorf(
 			"expert %q has a vector for each of several parts of a passage, and a store has one vector of an expert a passage: leave it out, or keep the passages in a folder",
@@ -110,49 +111,63 @@ func describe(e store.PassageEncoder) (Expert, error) {
 	}, nil
 }
 
-// mark returns the text by which a stored passage says that it has vectors of this expert, made by this encoder.
-func (x Expert) mark() string { return x.markName() + x.Fingerprint }
+// NewManifest returns the manifest of a new index, with a random ID. It fails if a store cannot have the vectors of an
+// encoder (DescribeEncoder), or lacks the owner of one.
+func NewManifest(words bm25.Params, encoders []store.PassageEncoder) (*Manifest, error) {
+	m := &Manifest{Format: Format, ID: rand.Text(), Words: WordsOf(words), Experts: []Expert{}}
+	for _, e := range encoders {
+		x, err := DescribeEncoder(e)
+		if err != nil {
+			return nil, err
+		}
+		m.Experts = append(m.Experts, x)
+	}
+	return m, m.Check()
+}
 
-// markName returns the beginning of the marks of experts with this name, whichever encoder made their vectors.
-func (x Expert) markName() string { return x.Name + ":" }
+// Mark returns the text by which a stored passage says that it has vectors of this expert, made by this encoder.
+func (x Expert) Mark() string { return x.MarkName() + x.Fingerprint }
 
-// field returns the field of an index that has the expert's vectors; "" if it uses those of another expert.
-func (x Expert) field() string {
+// MarkName returns the beginning of the marks of experts with this name, whichever encoder made their vectors.
+func (x Expert) MarkName() string { return x.Name + ":" }
+
+// Field returns the field of an index that has the expert's vectors; "" if it uses those of another expert.
+func (x Expert) Field() string {
 	switch {
 	case x.Owner != "":
 		return ""
 	case x.Late:
-		return lateField + x.Name
+		return LateField + x.Name
 	}
-	return vectorField + x.Name
+	return VectorField + x.Name
 }
 
-// windowsField returns the field that has the windows of long passages with their vectors by the expert; "" if it has
+// WindowsField returns the field that has the windows of long passages with their vectors by the expert; "" if it has
 // no vectors of its own, or is late, whose codes are of all windows.
-func (x Expert) windowsField() string {
+func (x Expert) WindowsField() string {
 	if x.Owner != "" || x.Late {
 		return ""
 	}
 	return "w_" + x.Name
 }
 
-// sources returns the fields of a document that have the expert's vectors, for requests that read them.
-func (x Expert) sources() []string {
-	switch of := x.windowsField(); {
+// Sources returns the fields of a document that have the expert's vectors, for requests that read them.
+func (x Expert) Sources() []string {
+	switch of := x.WindowsField(); {
 	case x.Owner != "":
 		return nil
 	case of == "":
-		return []string{x.field()}
+		return []string{x.Field()}
 	default:
 		// Searches of the cluster give a number in the place of each vector of which not the full name matches.
-		return []string{x.field(), of, of + ".*"}
+		return []string{x.Field(), of, of + ".*"}
 	}
 }
 
-// vectorField and lateField are the beginnings of the names of fields of vectors, and of codes.
+// VectorField and LateField are the beginnings of the names of fields of vectors, and of codes.
 const (
-	vectorField = "v_"
-	lateField   = "t_"
+	VectorField = "v_"
+	LateField   = "t_"
 )
 
 // Expert returns the expert with a name. ok is false if the store has none.
@@ -171,7 +186,7 @@ func (m *Manifest) CheckEncoders(encoders ...store.Encoder) error {
 		has, ok := m.Expert(e.Name())
 		switch {
 		case !ok:
-			return fmt.Errorf("the store has no vectors of expert %q (it has: %v)", e.Name(), names(m.Experts))
+			return fmt.Errorf("the store has no vectors of expert %q (it has: %v)", e.Name(), ExpertNames(m.Experts))
 		case has.Fingerprint != e.Fingerprint() || has.Dimension != e.Dimension():
 			return fmt.Errorf(
 				"the vectors of expert %q were made by the passage encoder %.16s (%d numbers), and the bundle here is %.16s (%d numbers): use the bundle that made them",
@@ -186,8 +201,8 @@ func (m *Manifest) CheckEncoders(encoders ...store.Encoder) error {
 	return nil
 }
 
-// keepers returns the experts with vectors of their own.
-func (m *Manifest) keepers() (out []Expert) {
+// Keepers returns the experts with vectors of their own.
+func (m *Manifest) Keepers() (out []Expert) {
 	for _, x := range m.Experts {
 		if x.Owner == "" {
 			out = append(out, x)
@@ -196,23 +211,19 @@ func (m *Manifest) keepers() (out []Expert) {
 	return out
 }
 
-// marks returns those of a passage that has all vectors.
-func (m *Manifest) marks() []string {
+// Marks returns those of a passage that has all vectors.
+func (m *Manifest) Marks() []string {
 	out := []string{}
-	for _, x := range m.keepers() {
-		out = append(out, x.mark())
+	for _, x := range m.Keepers() {
+		out = append(out, x.Mark())
 	}
 	return out
 }
 
-// check makes sure that a manifest can be followed by this program.
-func (m *Manifest) check() error {
-	if m.Format < 1 || m.Format > manifestFormat {
-		return fmt.Errorf(
-			"its format is %d, and this program knows 1 to %d: use the program that made it, or index again",
-			m.Format,
-			manifestFormat,
-		)
+// Check makes sure that a manifest can be followed by this program.
+func (m *Manifest) Check() error {
+	if m.Format != Format {
+		return &FormatError{m.Format, Format}
 	}
 	analysis, err := m.Words.analysis()
 	if err != nil {
@@ -243,35 +254,6 @@ func (m *Manifest) check() error {
 			return fmt.Errorf("expert %q searches the vectors of %q, which has none of its own for it", x.Name, x.Owner)
 		}
 		seen[x.Name] = true
-	}
-	return nil
-}
-
-// meta is what a mapping's _meta has of ours.
-type meta struct {
-	// Manifest says what the index is; nil until all passages are there.
-	Manifest *Manifest `json:"manifest,omitempty"`
-	// Plan is what is being made of it: passages are written by it, and it becomes the
-	// manifest when all of them are. Nil: nothing is being made.
-	Plan *Manifest `json:"plan,omitempty"`
-	// Filling says what an index that is being filled by several processes gets when all of them have
-	// ended.
-	Filling *filling `json:"filling,omitempty"`
-}
-
-// ErrUnfinished is the error of an index whose manifest was not written, since what
-// fills it has not ended.
-var ErrUnfinished = errors.New("its indexing has not ended: run it again, and it goes on where it was")
-
-// decodeStrictly reads one JSON value into a type whose fields are all it may have.
-func decodeStrictly(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("something follows its end")
 	}
 	return nil
 }

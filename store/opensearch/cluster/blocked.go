@@ -1,4 +1,4 @@
-package opensearch
+package cluster
 
 import (
 	"encoding/json"
@@ -44,45 +44,35 @@ func (e *BlockedError) Unwrap() error {
 const noNewIndexes = "the cluster makes no new index, by cluster.blocks.create_index: every disk was above the " +
 	"cluster's watermark high, or somebody set it; the cluster takes its own block away once there is room"
 
-// unmade returns the error of an index that could not be made, for people.
-func (s *Store) unmade(err error) error {
-	var status *StatusError
-	if errors.As(err, &status) && status.Status == http.StatusForbidden &&
-		strings.Contains(status.Body, "index_create_block_exception") {
-		return &BlockedError{s.index, reason([]byte(status.Body)), true}
-	}
-	return fmt.Errorf("making index %s: %w", s.index, err)
-}
-
-// blockedBy returns the error of a block, by a status and what the cluster says with it,
-// else nil. A cluster that has no manager or just starts has blocks as well, with status
+// BlockedBy returns the *BlockedError of an index by a status and what the cluster says with it, nil if there is no
+// block. A cluster that has no manager or just starts has blocks as well, with status
 // 503, which go by themselves.
-func (s *Store) blockedBy(status int, why string) error {
+func BlockedBy(index string, status int, why string) error {
 	if status != http.StatusForbidden && status != http.StatusTooManyRequests ||
 		!strings.Contains(why, "cluster_block_exception") {
 		return nil
 	}
-	return &BlockedError{s.index, why, false}
+	return &BlockedError{index, why, false}
 }
 
-// blocked returns the block that an error of the cluster tells of; nil: of none.
-func (s *Store) blocked(err error) error {
+// BlockedIn returns the *BlockedError of an index that an error of the cluster tells of; nil if it tells of none.
+func BlockedIn(index string, err error) error {
 	var status *StatusError
 	if !errors.As(err, &status) {
 		return nil
 	}
-	return s.blockedBy(status.Status, reason([]byte(status.Body)))
+	return BlockedBy(index, status.Status, Reason([]byte(status.Body)))
 }
 
-// blocks are those of the settings of an index or of a cluster, by their names.
-type blocks map[string]json.RawMessage
+// Blocks are those of the settings of an index or of a cluster, by their names.
+type Blocks map[string]json.RawMessage
 
 // on reports whether there is a block.
-func (b blocks) on(name string) bool { return strings.Trim(string(b[name]), `"`) == "true" }
+func (b Blocks) on(name string) bool { return strings.Trim(string(b[name]), `"`) == "true" }
 
 // inCluster returns the names of the blocks by which no index of a cluster takes changes, for people;
 // "": there are none.
-func (b blocks) inCluster() string {
+func (b Blocks) inCluster() string {
 	var out []string
 	for _, name := range []string{"read_only", "read_only_allow_delete"} {
 		if b.on(name) {
@@ -92,9 +82,9 @@ func (b blocks) inCluster() string {
 	return strings.Join(out, ", ")
 }
 
-// changes returns the names of the blocks by which the index takes no changes, for people;
+// Changes returns the names of the blocks by which the index takes no changes, for people;
 // "": there are none.
-func (b blocks) changes() string {
+func (b Blocks) Changes() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		switch {

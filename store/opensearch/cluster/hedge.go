@@ -1,4 +1,4 @@
-package opensearch
+package cluster
 
 import (
 	"bytes"
@@ -95,13 +95,19 @@ func operationOf(path string) string {
 	return "index"
 }
 
+// The kinds of searches.
+const (
+	WholeIndex = "dfs_query_then_fetch"
+	EachShard  = "query_then_fetch"
+)
+
 // endOf returns how the header of a search of _msearch ends.
 func endOf(searchType string) string { return `"search_type":"` + searchType + `"}` }
 
-// endOfShard returns how the header of a search of _msearch ends that is of one shard alone.
-func endOfShard(shard int) string { return `"preference":"_shards:` + strconv.Itoa(shard) + `"}` }
+// EndOfShard returns how the header of a search of _msearch ends that is of one shard alone.
+func EndOfShard(shard int) string { return `"preference":"_shards:` + strconv.Itoa(shard) + `"}` }
 
-// ofOneShard matches endOfShard at the end of a line.
+// ofOneShard matches EndOfShard at the end of a line.
 var ofOneShard = regexp.MustCompile(`("preference":"_shards:[0-9]+)"}\n`)
 
 // prefer returns a request with a preference for copies of some nodes, where it can have one.
@@ -111,7 +117,7 @@ func prefer(what, path string, body []byte, preference string) (string, []byte) 
 	}
 	if what == "msearch" {
 		body = ofOneShard.ReplaceAll(body, []byte("${1}|"+preference+"\"}\n"))
-		for _, kind := range []string{wholeIndex, eachShard} {
+		for _, kind := range []string{WholeIndex, EachShard} {
 			end := endOf(kind)
 			with := end[:len(end)-1] + `,"preference":"` + preference + `"}`
 			body = bytes.ReplaceAll(body, []byte(end+"\n"), []byte(with+"\n"))
@@ -211,7 +217,7 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 		case <-slow:
 			go func() { c.lookAll(); looked <- struct{}{} }()
 		case <-looked:
-			since := c.someAway() && (last.n.rank() > 0 || last.preference != c.preference())
+			since := c.SomeAway() && (last.n.rank() > 0 || last.preference != c.preference())
 			if since || time.Since(start) >= most && d.spend() {
 				send()
 			}

@@ -1,4 +1,4 @@
-package opensearch
+package cluster
 
 import (
 	"context"
@@ -71,7 +71,7 @@ func (c *Client) attended(ctx context.Context, n *node, what, method, path strin
 	defer giveUp(nil)
 	go func() {
 		for missed := 0; missed < hangsAfter; {
-			if sleep(waiting, awayFor) != nil {
+			if Sleep(waiting, awayFor) != nil {
 				return
 			}
 			if missed++; c.look(waiting, n, func() {}) {
@@ -189,8 +189,8 @@ func (c *Client) lookAll() {
 	c.looked = time.Now()
 }
 
-// someAway reports that some nodes are away. Where all are, they may as well all be slow.
-func (c *Client) someAway() bool {
+// SomeAway reports that some nodes are away. Where all are, they may as well all be slow.
+func (c *Client) SomeAway() bool {
 	away := 0
 	for _, n := range c.nodes {
 		away += n.rank()

@@ -1,4 +1,4 @@
-package opensearch
+package cluster
 
 import (
 	"context"
@@ -14,8 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"example.org/conclave/internal/testing/cluster"
 )
 
 // acting is a node that does as it is told, and counts what it is asked.
@@ -83,7 +81,7 @@ func cast(t *testing.T) (client *Client, nodes []*acting, seen func(node int, ou
 	if err != nil {
 		t.Fatal(err)
 	}
-	(&Store{client: client}).Observe(func(e Exchange) {
+	client.Observe(func(e Exchange) {
 		mu.Lock()
 		defer mu.Unlock()
 		counts[e.Node+" "+e.Operation+" "+e.Outcome]++
@@ -95,7 +93,7 @@ func cast(t *testing.T) (client *Client, nodes []*acting, seen func(node int, ou
 	}
 }
 
-var oneSearch = `{"index":"x",` + endOf(wholeIndex) + "\n{}\n"
+var oneSearch = `{"index":"x",` + endOf(WholeIndex) + "\n{}\n"
 
 // TestHedged: a node that hangs is overtaken by another one, and then left alone: searches
 // go to the others and prefer their copies, until it answers again.
@@ -184,7 +182,7 @@ func TestElsewhere(t *testing.T) {
 		n.statuses.Store(400)
 		n.asked.Store(0)
 	}
-	if _, err := client.Do(t.Context(), "POST", "/_msearch", nil); !isStatus(err, 400) {
+	if _, err := client.Do(t.Context(), "POST", "/_msearch", nil); !IsStatus(err, 400) {
 		t.Errorf("%v", err)
 	}
 	if n := nodes[0].asked.Load() + nodes[1].asked.Load() + nodes[2].asked.Load(); n != 1 {
@@ -267,62 +265,6 @@ func TestAwayIsRelative(t *testing.T) {
 		}
 		if got := d.soon(); got != want {
 			t.Errorf("where it takes %v: %v, not %v", took, got, want)
-		}
-	}
-}
-
-// TestSlowNode: of three real nodes the answers of one are 3 s late, through a proxy.
-// Searches, the first of which asks it, do not wait for it, and it is counted.
-func TestSlowNode(t *testing.T) {
-	c := cluster.Start(t, 3)
-	direct := nodesOf(t, c)
-	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-time.After(3 * time.Second):
-		case <-r.Context().Done():
-			return
-		}
-		request, err := http.NewRequestWithContext(r.Context(), r.Method, c.URLs[0]+r.URL.String(), r.Body)
-		if err != nil {
-			return
-		}
-		request.Header = r.Header
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return
-		}
-		defer func() { _ = answer.Body.Close() }()
-		w.WriteHeader(answer.StatusCode)
-		_, _ = io.Copy(w, answer.Body)
-	}))
-	t.Cleanup(slow.Close)
-	u, err := url.Parse(slow.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var overtaken atomic.Int64
-	client, err := NewClient([]*url.URL{direct.nodes[1].url, u, direct.nodes[2].url}, Access{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	(&Store{client: client}).Observe(func(e Exchange) {
-		if e.Node == u.Host && e.Outcome == "overtaken" {
-			overtaken.Add(1)
-		}
-	})
-	index := testIndex(t, direct, "slow-node")
-	decode(t, direct, "PUT", "/"+index, []byte(`{"settings":{"number_of_shards":3,"number_of_replicas":1}}`), &struct{}{})
-	decode(t, direct, "PUT", "/"+index+"/_doc/a?refresh=true", []byte(`{"text":"lamp"}`), &struct{}{})
-	body := strings.Replace(oneSearch, `"x"`, `"`+index+`"`, 1)
-	for range 6 {
-		answer, err := client.Do(t.Context(), "POST", "/_msearch", []byte(body))
-		if err != nil || !strings.Contains(string(answer), `"_id":"a"`) {
-			t.Errorf("%v: %s", err, answer)
-		}
-	}
-	for end := time.Now().Add(10 * time.Second); overtaken.Load() == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the slow node was not overtaken")
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package opensearch
+package cluster
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// opening is how long the cluster has to answer what is asked before anything else: what
+// Opening is how long the cluster has to answer what is asked before anything else: what
 // its nodes are, and what an index is.
-const opening = 5 * time.Second
+const Opening = 5 * time.Second
 
 // leastVersion is the oldest OpenSearch that this program is tested with, major and minor.
 var leastVersion = [2]int{3, 5}
@@ -53,7 +53,7 @@ func why(err error) string {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("no answer within %v", opening)
+		return fmt.Sprintf("no answer within %v", Opening)
 	case errors.Is(err, io.EOF):
 		return "it closes connections without an answer; perhaps it expects https"
 	}
@@ -64,7 +64,7 @@ func why(err error) string {
 // than some seconds: the error is an *UnreachableError, or says that the cluster does not
 // know who asks, or is of a version that this program cannot use.
 func (c *Client) Connect(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, opening)
+	ctx, cancel := context.WithTimeout(ctx, Opening)
 	defer cancel()
 	type outcome struct {
 		at     int
@@ -88,9 +88,9 @@ func (c *Client) Connect(ctx context.Context) error {
 				return fmt.Errorf("%s: %w", host, err)
 			}
 			return nil
-		case isStatus(o.err, http.StatusUnauthorized):
-			return fmt.Errorf("%s does not accept %s: %w", host, c.who(), o.err)
-		case isStatus(o.err, http.StatusForbidden):
+		case IsStatus(o.err, http.StatusUnauthorized):
+			return fmt.Errorf("%s does not accept %s: %w", host, c.Who(), o.err)
+		case IsStatus(o.err, http.StatusForbidden):
 			return nil // who may not see the version may still search
 		}
 		failed.Nodes[o.at] = NodeError{host, c.untrusted(o.err)}
@@ -114,8 +114,8 @@ func (c *Client) untrusted(err error) error {
 	)
 }
 
-// who names the one who asks, without a secret.
-func (c *Client) who() string {
+// Who names the one who asks, without a secret.
+func (c *Client) Who() string {
 	switch {
 	case c.user != nil:
 		return fmt.Sprintf("the user %q with this password", c.user.Username())

@@ -1,4 +1,4 @@
-package opensearch
+package cluster
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func Unavailable(err error) error {
 			return err
 		}
 	case !errors.As(err, new(*UnreachableError)) && !errors.As(err, new(*url.Error)) &&
-		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errHangs) && !errors.Is(err, errAnswer):
+		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errHangs) && !errors.Is(err, ErrAnswer):
 		return err
 	}
 	return &store.UnavailableError{Err: err}

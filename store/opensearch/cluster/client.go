@@ -1,4 +1,4 @@
-package opensearch
+package cluster
 
 import (
 	"bytes"
@@ -30,11 +30,15 @@ type Access struct {
 	APIKey   string // in the place of a user
 }
 
-// maxAnswer bounds what is read of an answer.
-const maxAnswer = 512 << 20
+// MaxAnswer bounds what is read of an answer.
+const MaxAnswer = 512 << 20
 
 // Client sends requests to the nodes of a cluster, in turn. It is safe for concurrent use.
 type Client struct {
+	// FirstPause is how long a request waits before it is sent again for the first time. Set it before the client is
+	// used.
+	FirstPause time.Duration
+
 	nodes         []*node
 	http          *http.Client
 	authorization string
@@ -43,7 +47,7 @@ type Client struct {
 	secrets       *strings.Replacer // leaves the secrets out of a text
 	observe       func(Exchange)
 	next          atomic.Uint64
-	changes       atomic.Int64 // of passages, that were made or became visible
+	changed       atomic.Int64 // changes of passages that were made or became visible
 
 	// of _msearch, of _mget, of _termvectors, and of what else changes nothing
 	searched, read, counted, other durations
@@ -60,7 +64,7 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64
-	transport.DialContext = (&net.Dialer{Timeout: opening}).DialContext
+	transport.DialContext = (&net.Dialer{Timeout: Opening}).DialContext
 	if a.CA != "" {
 		pem, err := os.ReadFile(a.CA)
 		if err != nil {
@@ -73,7 +77,8 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
 	c := &Client{
-		trusts: cmp.Or(a.CA, "the system's certificates"),
+		FirstPause: firstPause,
+		trusts:     cmp.Or(a.CA, "the system's certificates"),
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // credentials go to no other host
 		}},
@@ -103,6 +108,21 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 	return c, nil
 }
 
+// NoteChange notes that passages of the cluster were changed, or that changes became visible.
+func (c *Client) NoteChange() { c.changed.Add(1) }
+
+// Changes returns how often NoteChange was called.
+func (c *Client) Changes() int64 { return c.changed.Load() }
+
+// SearchTime returns how long 95 of 100 searches took lately.
+func (c *Client) SearchTime() time.Duration { return c.searched.hedge() }
+
+// CountsWithin returns how long the counts of all shards are waited for, where some are there: a second, or four
+// times what nearly all counts took lately. It is less where a request has less than twice the time left.
+func (c *Client) CountsWithin() time.Duration {
+	return max(time.Second, 4*c.counted.hedge())
+}
+
 // Observe has a function called after each request to a node, by several at the same time. It is to be set before
 // the client is used by several.
 func (c *Client) Observe(f func(Exchange)) { c.observe = f }
@@ -114,11 +134,11 @@ type StatusError struct {
 }
 
 func (e *StatusError) Error() string {
-	why := cmp.Or(reason([]byte(e.Body)), http.StatusText(e.Status))
+	why := cmp.Or(Reason([]byte(e.Body)), http.StatusText(e.Status))
 	return fmt.Sprintf("the cluster answers with status %d: %.600s", e.Status, why)
 }
 
-func isStatus(err error, status int) bool {
+func IsStatus(err error, status int) bool {
 	var s *StatusError
 	return errors.As(err, &s) && s.Status == status
 }
@@ -170,12 +190,12 @@ func (c *Client) ask(ctx context.Context, n *node, method, path string, body []b
 		return nil, err
 	}
 	defer func() { _ = a.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(a.Body, maxAnswer+1))
+	answer, err := io.ReadAll(io.LimitReader(a.Body, MaxAnswer+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case len(answer) > maxAnswer:
-		return nil, fmt.Errorf("the answer of %s has more than %d bytes", n.url.Host, maxAnswer)
+	case len(answer) > MaxAnswer:
+		return nil, fmt.Errorf("the answer of %s has more than %d bytes", n.url.Host, MaxAnswer)
 	case a.StatusCode/100 != 2:
 		return nil, &StatusError{a.StatusCode, c.secrets.Replace(strings.TrimSpace(string(answer[:min(len(answer), 4096)])))}
 	}

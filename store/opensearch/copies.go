@@ -1,0 +1,53 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
+)
+
+// exactlyCounted is up to how many different texts the cluster counts them one by one; beyond,
+// within some .2 % (HyperLogLog++).
+const exactlyCounted = 40_000
+
+// Copies returns how many passages have the title and the text of another one. Of an index with
+// more than exactlyCounted passages it is an estimate, and 0 below one in a hundred.
+func (s *Store) Copies(ctx context.Context) (int64, error) {
+	body, err := json.Marshal(
+		object{"size": 0, "track_total_hits": true, "query": object{"exists": object{"field": schema.FieldPrint}},
+			"aggs": object{"texts": object{"cardinality": object{
+				"field": schema.FieldPrint, "precision_threshold": exactlyCounted,
+			}}}},
+	)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := s.askFor(ctx, cluster.Opening, "POST", s.path("/_search"), body, cluster.CheckSearched)
+	if err != nil {
+		return 0, err
+	}
+	var said struct {
+		Hits struct {
+			Total struct {
+				Value int64 `json:"value"`
+			} `json:"total"`
+		} `json:"hits"`
+		Aggregations struct {
+			Texts *struct {
+				Value int64 `json:"value"`
+			} `json:"texts"`
+		} `json:"aggregations"`
+	}
+	if err := json.Unmarshal(answer, &said); err != nil || said.Aggregations.Texts == nil {
+		return 0, fmt.Errorf("%w: no count of texts: %w", cluster.ErrAnswer, err)
+	}
+	all := said.Hits.Total.Value
+	copies := max(0, all-said.Aggregations.Texts.Value)
+	if all > exactlyCounted && copies < all/100 {
+		return 0, nil
+	}
+	return copies, nil
+}

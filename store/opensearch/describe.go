@@ -1,0 +1,40 @@
+package opensearch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"example.org/conclave/store/opensearch/cluster"
+	"example.org/conclave/store/opensearch/schema"
+)
+
+// describe reads what the cluster says of the index. An alias is followed where it
+// leads to one index.
+func (s *Store) describe(
+	ctx context.Context,
+	whom string,
+	patience time.Duration,
+) (*schema.Description, *schema.Meta, error) {
+	answer, err := s.askFor(ctx, patience, "GET", s.path(whom), nil, cluster.CheckJSON)
+	if cluster.IsStatus(err, 404) {
+		return nil, nil, ErrNoIndex
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	name, d, about, err := schema.ParseDescription(answer)
+	if err == nil {
+		s.concrete = name
+	}
+	return d, about, err
+}
+
+// ErrNoIndex is the error of an index that is not there.
+var ErrNoIndex = errors.New("there is no such index in the cluster")
+
+// isNotOurs reports whether err says that there is no index of a name that this program could have opened: none at all,
+// one that something else made, or one in another format.
+func isNotOurs(err error) bool {
+	return errors.Is(err, ErrNoIndex) || errors.Is(err, schema.ErrForeign) || errors.As(err, new(*schema.FormatError))
+}

@@ -1,0 +1,132 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"example.org/conclave/internal/corpus"
+)
+
+// Stored is what an index has under an id. Its sequence number and primary term (SeqNo, Term) are a condition for
+// changing it.
+type Stored struct {
+	Found   bool
+	Version string
+	Experts []string
+	SeqNo   int64
+	Term    int64
+	Source  Source
+}
+
+// HasMarks reports whether the document has all of the given marks.
+func (s *Stored) HasMarks(marks []string) bool {
+	for _, mark := range marks {
+		if !slices.Contains(s.Experts, mark) {
+			return false
+		}
+	}
+	return true
+}
+
+// VectorFor returns the vectors of a passage, or that of the window whose text p has.
+func (s *Stored) VectorFor(x Expert, p *corpus.Passage) ([]float32, error) {
+	if !s.Found {
+		return nil, errChanging
+	}
+	made, err := s.Source.Encoded(x)
+	if err != nil {
+		return nil, err
+	}
+	if s.Version == p.Version() {
+		if len(made.Windows) > 0 {
+			return made.Vectors[:x.Dimension], nil
+		}
+		return made.Vectors, nil
+	}
+	var text string
+	if err := json.Unmarshal(s.Source[FieldText], &text); err != nil {
+		return nil, fmt.Errorf("field %s: %w", FieldText, err)
+	}
+	for i, w := range made.Windows {
+		if int(w.End) <= len(text) && text[w.Begin:w.End] == p.Text {
+			return made.Vectors[i*x.Dimension : (i+1)*x.Dimension], nil
+		}
+	}
+	return nil, errChanging
+}
+
+// errChanging is the error of a passage that is not as it was read.
+var errChanging = errors.New("it was changed while it was read: start again while nobody writes to it")
+
+// ParseStored returns what is stored of an id by its document, which has FieldVersion and FieldExperts.
+func ParseStored(id string, source Source, seqNo, term int64) (Stored, error) {
+	s := Stored{Found: true, SeqNo: seqNo, Term: term, Source: source}
+	for name, into := range map[string]any{FieldVersion: &s.Version, FieldExperts: &s.Experts} {
+		if raw, ok := source[name]; ok {
+			if err := json.Unmarshal(raw, into); err != nil {
+				return Stored{}, fmt.Errorf("passage %q: field %s: %w", id, name, err)
+			}
+		}
+	}
+	if s.Version == "" {
+		return Stored{}, fmt.Errorf("passage %q has no %s: something else than conclave wrote it", id, FieldVersion)
+	}
+	return s, nil
+}
+
+// AppendFieldsBut appends all fields of a document but those that are named, each with a comma behind it.
+func (s Source) AppendFieldsBut(b []byte, but ...string) []byte {
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if !slices.Contains(but, name) {
+			b = append(append(append(strconv.AppendQuote(b, name), ':'), s[name]...), ',')
+		}
+	}
+	return b
+}
+
+// RememberVectors adds the document's vectors to known, under its title and text. It adds nothing if the document has
+// not the vectors of all experts, or cannot be read.
+func (s Source) RememberVectors(known map[[2]string]Vectors, experts []Expert) {
+	var title, text string
+	if raw, ok := s[FieldTitle]; ok && json.Unmarshal(raw, &title) != nil {
+		return
+	}
+	if json.Unmarshal(s[FieldText], &text) != nil {
+		return
+	}
+	vectors := Vectors{}
+	for _, x := range experts {
+		made, err := s.Encoded(x)
+		if err != nil {
+			return
+		}
+		vectors[x.Name] = made
+	}
+	known[[2]string{title, text}] = vectors
+}
+
+// DocumentVersion returns the VersionOf the document that a first passage is of, by the metadata of the passage. It
+// fails if there are none.
+func (s Source) DocumentVersion(id string) (corpus.Document, error) {
+	p := corpus.Passage{ID: id}
+	var metadata string
+	if err := json.Unmarshal(s[FieldMetadata], &metadata); err != nil {
+		return corpus.Document{}, fmt.Errorf("passage %q: field %s: %w", id, FieldMetadata, err)
+	}
+	if err := json.Unmarshal([]byte(metadata), &p.Metadata); err != nil {
+		return corpus.Document{}, fmt.Errorf("passage %q: field %s: %w", id, FieldMetadata, err)
+	}
+	d, _, _ := corpus.DocumentOf(&p)
+	return VersionOf(d), nil
+}
+
+// VersionOf returns d with what tells its versions apart alone: without tags and metadata, which may be changed of one
+// passage by itself, and count by the revision that all passages got together.
+func VersionOf(d corpus.Document) corpus.Document {
+	d.Tags, d.Metadata = nil, nil
+	return d
+}
