@@ -45,9 +45,7 @@ func (l *lineUp) planAnswer(r *Request, p *plan.Plan, wrong *fault.Problems) {
 		return
 	}
 	p.Answer.Passages = wrong.Count("/answer/passages", o.Passages, usuallyRead, MostRead)
-	if o.Passages == 0 && p.GroupBy == "" {
-		p.MostMarked = p.K - p.Offset
-	}
+	p.MarkedOnPage = o.Passages == 0
 	p.Marked = p.Answer.Passages
 	p.Answer.Combine = fault.OneOf(
 		wrong,

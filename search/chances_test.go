@@ -332,7 +332,7 @@ func TestConfidenceWithAReader(t *testing.T) {
 	m.unknown = 0
 	read.Offset = 5
 	engine := s.engine(t)
-	if r, err := engine.Search(t.Context(), Caller{}, read); err != nil || r.Abstained || *r.Confidence != .4 {
+	if r, err := engine.Search(t.Context(), Caller{}, read); err != nil || !r.Abstained || *r.Confidence != .1 {
 		t.Errorf("of the second page: %v, %+v", err, r)
 	}
 	_ = engine.Close(t.Context())

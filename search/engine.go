@@ -280,7 +280,12 @@ func (l *lineUp) finish(
 		err = a.Step(ctx, run.StageRead, a.MarkAnswers)
 	}
 	if err == nil {
-		err = compute(ctx, func(ctx context.Context) error { return a.Step(ctx, run.StageFetch, p.Fetch) })
+		err = compute(ctx, func(ctx context.Context) error {
+			if err := a.CutToPage(); err != nil {
+				return err
+			}
+			return a.Step(ctx, run.StageFetch, p.Fetch)
+		})
 	}
 	if err == nil && len(a.Plan.Facets) > 0 {
 		err = compute(ctx, func(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -51,14 +52,19 @@ func (closeness) Of(signals []float64, passages int) (float64, error) {
 }
 func (closeness) Signals() int { return fusion.ExactFrom + 1 }
 
-// TestSameAnswerWhateverK: how many passages are returned changes neither which one is first, nor how sure it is, nor
-// the verdict, with a reader and without, where passages repeat each other too.
-func TestSameAnswerWhateverK(t *testing.T) {
-	for _, answer := range []bool{false, true} {
-		var first string
-		var confidence, answerable float64
-		for i, k := range []int{1, 2, 3, 5, 10, 40} {
+// TestSameAnswerWhateverPage: how many passages are returned, from which on, and whether by documents, changes neither
+// the order, nor how sure the first is, nor the verdict, with a reader, a reranker and without, where passages repeat
+// each other too.
+func TestSameAnswerWhateverPage(t *testing.T) {
+	for _, models := range []string{"", "read", "reranked", "reranked and read"} {
+		var whole reply.Response
+		for i, r := range []Request{
+			{K: 40}, {K: 1}, {K: 2}, {K: 3}, {K: 5}, {K: 10}, {K: 3, Offset: 2}, {K: 5, Offset: 5}, {K: 4, Offset: 30},
+			{K: 40, GroupBy: ask.GroupByDocument}, {K: 1, GroupBy: ask.GroupByDocument},
+			{K: 4, Offset: 3, GroupBy: ask.GroupByDocument},
+		} {
 			s, _, _ := lateStage()
+			s.config.Rerankers = []learned.LoadedReranker{{Reranker: new(judge), Name: "judge"}}
 			for at := range s.library.shelf.passages { // all begin in the same way
 				p := &s.library.shelf.passages[at]
 				p.Text = "the red dog runs to the blue cat and the cat sleeps beside the bird that is green and blue " + p.Text
@@ -73,22 +79,34 @@ func TestSameAnswerWhateverK(t *testing.T) {
 			s.config.Readers = []learned.LoadedReader{
 				{Reader: new(marker), Name: "marker", Ranking: 1, Confidence: &doubted{confidence: .7}},
 			}
-			r := s.ask(t, Request{
-				Question: askedOften, Fusion: methodsOf(fusion.MethodGate), K: k, Answer: ask.AnswerOptions{Wanted: answer},
-			})
-			if i == 0 {
-				first = r.Results[0].ID
-				confidence, answerable = *r.Confidence, *r.Answerable
+			r.Question = askedOften
+			r.Fusion = methodsOf(fusion.MethodGate)
+			r.Answer = ask.AnswerOptions{Wanted: strings.Contains(models, "read")}
+			if strings.Contains(models, "reranked") {
+				r.Rerank = reranked(12)
 			}
-			for _, words := range r.Answers {
-				if !slices.ContainsFunc(r.Results, func(x reply.Result) bool { return x.ID == words.Passage }) {
-					t.Errorf("k %d: words are marked in %s, which is not returned", k, words.Passage)
+			engine := s.engine(t)
+			got, err := engine.Search(t.Context(), Caller{}, r)
+			if err := errors.Join(err, engine.Close(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range got.Groups { // no passage is of a document
+				got.Results = append(got.Results, g.Results...)
+			}
+			if i == 0 {
+				whole = got
+			}
+			for _, words := range got.Answers {
+				if !slices.ContainsFunc(got.Results, func(x reply.Result) bool { return x.ID == words.Passage }) {
+					t.Errorf("%q, %+v: words are marked in %s, which is not returned", models, r, words.Passage)
 				}
 			}
-			if r.Results[0].ID != first || *r.Confidence != confidence || *r.Answerable != answerable ||
-				r.Verdict != reply.VerdictFound || len(r.Results) != k {
-				t.Errorf("answer %v, k %d: %s, %v, %v, %q, %d results; with k 1 %s, %v, %v", answer, k, r.Results[0].ID,
-					*r.Confidence, *r.Answerable, r.Verdict, len(r.Results), first, confidence, answerable)
+			to := min(r.Offset+r.K, len(whole.Results))
+			if !slices.Equal(ids(got.Results), ids(whole.Results[r.Offset:to])) ||
+				*got.Confidence != *whole.Confidence || *got.Answerable != *whole.Answerable || got.Verdict != reply.VerdictFound {
+				t.Errorf("%q, %d from %d by %q: %v, %v, %v, %q; all are %v, %v, %v", models, r.K, r.Offset, r.GroupBy,
+					ids(got.Results), *got.Confidence, *got.Answerable, got.Verdict,
+					ids(whole.Results), *whole.Confidence, *whole.Answerable)
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 // Package answering makes an answer of what the sources found, in three steps. Findings become Candidates: every
 // passage found, with a score of each source. Candidates become a Ranking for each method. A Ranking becomes an Answer:
-// it is cut to a page, models may rerank it and mark the words that answer, and a generator may write a text from it.
+// models may rerank it and mark the words that answer, it is cut to a page, and a generator may write a text from it.
 // Each of the three embeds the one before it.
 package answering
 
@@ -19,7 +19,7 @@ type Ranking struct {
 	Keyless  error                              // why the keys of a passage could not be looked up; nil: they were
 }
 
-// Answer is a ranking that was cut to a page, with what models said of its passages.
+// Answer is a ranking with what models said of its passages. CutToPage cuts it to the page that is answered.
 type Answer struct {
 	*Ranking
 	ToRead     []fusion.Item    // the passages that a reader or a generator reads
@@ -29,13 +29,14 @@ type Answer struct {
 	Notes      []string         // for users, of a reranker or a reader
 	Room       int              // the bytes that the response takes in memory while it is made
 	read       []corpus.Passage // the passages that the reader has read
-	heads      [][]fusion.Item  // the first comparedNames passages of each ranking, before it was cut to a page
+	heads      [][]fusion.Item  // the first comparedNames passages of each ranking, in its final order
 	byReader   bool             // Answerable of the first ranking is the reader's
 	bytes      int              // the estimated size of the response
 }
 
-// NewAnswer returns the answer of a ranking before any model has read its passages. It cuts each ranking to the page
-// and computes the memory that the response takes, and returns the error of CutToLimits.
+// NewAnswer returns the answer of a ranking before any model has read its passages. It computes the memory that the
+// response takes, and returns CutToLimits' error. Call Rerank and MarkAnswers next, as the plan has them, and then
+// CutToPage.
 func NewAnswer(r *Ranking) (*Answer, error) {
 	a := &Answer{Ranking: r}
 	return a, a.CutToLimits()

@@ -1,19 +1,22 @@
 package answering
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/reply"
 )
 
 // ofGroups returns the passages of a ranking that a page of groups (documents) needs, in the ranking's order: the first
-// GroupSize passages of each document on the page. A reranker may still move the first within passages: with within
-// above 0 it also returns these, passages of their documents, and of the documents before the page. It fails if the ids
-// of the passages cannot be read.
+// GroupSize passages of each document on the page. Models may still move the first within passages: with within above 0
+// it also returns these, passages of their documents, and of the documents before the page. It fails if the ids of the
+// passages cannot be read.
 func (a *Answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error) {
 	ordinals := make([]rank.Ordinal, len(items))
 	for i, item := range items {
@@ -54,27 +57,19 @@ func GroupOf(collection, passage string) string {
 	return collection + "/" + passage
 }
 
-// CutToLimits cuts each ranking to the page that is answered, to nothing if the request abstains at its confidence, and
-// sets a.ToRead, the passages that models read, and a.Room, the memory that the response takes. It reads no text. It
-// returns a *fault.Error of kind Invalid if the response would exceed Rules.AnswerBytes, and fails if the passages' ids
-// or sizes cannot be read.
+// CutToLimits reduces each ranking to the passages that may be on the page and, of the first ranking, those that models
+// read; to nothing if the request abstains at its confidence. It sets a.ToRead and a.Room, the memory that the response
+// takes. It reads no text. It returns a *fault.Error of kind Invalid if the response would exceed Rules.AnswerBytes,
+// and fails if the passages' ids or sizes cannot be read.
 func (a *Answer) CutToLimits() error {
 	for i := range a.Rankings {
 		r := &a.Rankings[i]
 		if a.Plan.Abstains(run.PrintedOf(r.Confidence)) && !a.readsForConfidence() && !a.reranksForConfidence() {
 			r.Items = nil
 		}
-		a.heads = append(a.heads, headOf(r.Items))
-		within := a.cut
-		if a.Plan.Window(len(r.Items)) > 0 {
-			within = a.cutForReranking
-		}
-		if err := within(r); err != nil {
-			return err
-		}
 	}
-	whole := a.Plan.Fields.Title || a.Plan.Fields.Text || a.Plan.Fields.Tags ||
-		a.Plan.Fields.Metadata || a.Plan.Fields.Document
+	a.setToRead()
+	within := max(len(a.ToRead), a.Plan.Window(len(a.Rankings[0].Items)))
 	more := 0
 	for _, item := range a.ToRead {
 		n, err := a.Found.View.Passages().Size(item.Ordinal)
@@ -83,71 +78,113 @@ func (a *Answer) CutToLimits() error {
 		}
 		more += n
 	}
-	for _, r := range a.Rankings {
-		items := r.Items
-		if a.ranksByReader() && len(a.ToRead) > len(items) && a.Plan.Reranker == nil {
-			items = a.ToRead // any of these may be answered
+	for i := range a.Rankings {
+		r := &a.Rankings[i]
+		page, err := a.pageOf(r.Items)
+		if err != nil {
+			return err
 		}
-		for _, item := range items {
-			size := ResultBytes
-			if a.Plan.Fields.Contributions {
-				size += (len(item.Parts) + a.Plan.Judges()) * contributionBytes
+		if i > 0 {
+			within = 0
+		}
+		n, err := a.boundSize(page, r.Items[:min(within, len(r.Items))])
+		if err != nil {
+			return err
+		}
+		more += n
+		if a.Plan.GroupBy != "" {
+			r.Items, err = a.ofGroups(r.Items, max(within, comparedNames))
+			if err != nil {
+				return err
 			}
-			if whole {
-				n, err := a.Found.View.Passages().Size(item.Ordinal)
-				if err != nil {
-					return fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
-				}
-				size += n
-				if a.Plan.Fields.Metadata {
-					more += MetadataGrows * min(n, MetadataSmall)
-				}
-				if a.Plan.Fields.Document { // said in the metadata, and once more
-					more += min(n, MetadataSmall)
-				}
-			}
-			a.bytes += size
-			if a.Plan.Explain {
-				// A question has at most as many words, and pairs of them, as bytes.
-				more += (len(a.Plan.Inquiry.Question) + 1) * TermBytes
-			}
+		} else {
+			r.Items = r.Items[:min(max(within, a.Plan.K, comparedNames), len(r.Items))]
 		}
 	}
 	a.Room = Copies * min(a.bytes+more, a.Rules.AnswerBytes)
 	return a.Grow(0)
 }
 
-// cut reduces a ranking to the page that is answered, from Plan.Offset to Plan.K or the same of groups. Before, it sets
-// a.ToRead to the first passages that a reader or a generator reads. It fails if ids cannot be read (ofGroups).
-func (a *Answer) cut(r *fusion.Ranking) error {
-	if a.Plan.GroupBy != "" {
-		var err error
-		r.Items, err = a.ofGroups(r.Items, 0)
+// boundSize adds the estimated size of the results of a page to a.bytes: those that are the largest of the page and of
+// the passages that models may still move to it. It returns the bytes that they take in memory beyond that.
+func (a *Answer) boundSize(page, moved []fusion.Item) (more int, err error) {
+	whole := a.Plan.Fields.Title || a.Plan.Fields.Text || a.Plan.Fields.Tags ||
+		a.Plan.Fields.Metadata || a.Plan.Fields.Document
+	type cost struct{ size, more int }
+	var costs []cost
+	counted := map[rank.Ordinal]bool{}
+	for _, item := range slices.Concat(page, moved) {
+		if counted[item.Ordinal] {
+			continue
+		}
+		counted[item.Ordinal] = true
+		c := cost{size: ResultBytes}
+		if a.Plan.Fields.Contributions {
+			c.size += (len(item.Parts) + a.Plan.Judges()) * contributionBytes
+		}
+		if whole {
+			n, err := a.Found.View.Passages().Size(item.Ordinal)
+			if err != nil {
+				return 0, fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
+			}
+			c.size += n
+			if a.Plan.Fields.Metadata {
+				c.more += MetadataGrows * min(n, MetadataSmall)
+			}
+			if a.Plan.Fields.Document { // said in the metadata, and once more
+				c.more += min(n, MetadataSmall)
+			}
+		}
+		if a.Plan.Explain {
+			// A question has at most as many words, and pairs of them, as bytes.
+			c.more += (len(a.Plan.Inquiry.Question) + 1) * TermBytes
+		}
+		costs = append(costs, c)
+	}
+	slices.SortFunc(costs, func(x, y cost) int { return cmp.Compare(y.size+y.more, x.size+x.more) })
+	for _, c := range costs[:min(len(page), len(costs))] {
+		a.bytes += c.size
+		more += c.more
+	}
+	return more, nil
+}
+
+// setToRead sets a.ToRead to the first passages of the first ranking, as many as a reader or a generator reads. They
+// are the same whatever page of the ranking is answered.
+func (a *Answer) setToRead() {
+	if a.Plan.Reader != nil || a.Plan.Writer != nil {
+		items := a.Rankings[0].Items
+		a.ToRead = items[:min(a.Plan.Answer.Passages, len(items))]
+	}
+}
+
+// CutToPage cuts each ranking, in its final order, to the page that is answered. It fails if ids cannot be read.
+func (a *Answer) CutToPage() (err error) {
+	for i := range a.Rankings {
+		r := &a.Rankings[i]
+		a.heads = append(a.heads, headOf(r.Items))
+		r.Items, err = a.pageOf(r.Items)
 		if err != nil {
 			return err
 		}
-	} else {
-		r.Items = r.Items[min(a.Plan.Offset, len(r.Items)):]
 	}
-	if a.Plan.Reader != nil || a.Plan.Writer != nil {
-		a.ToRead = r.Items[:min(a.Plan.Answer.Passages, len(r.Items))]
-	}
-	if a.Plan.GroupBy == "" {
-		r.Items = r.Items[:min(a.Plan.K-a.Plan.Offset, len(r.Items))]
+	if a.Plan.MarkedOnPage { // words of passages that are not returned would have no place
+		a.Extracts = slices.DeleteFunc(a.Extracts, func(x reply.Extract) bool {
+			return !slices.ContainsFunc(a.Rankings[0].Items, func(item fusion.Item) bool {
+				return item.Ordinal == a.ToRead[x.Reading].Ordinal
+			})
+		})
 	}
 	return nil
 }
 
-// cutForReranking reduces a ranking to the passages that a reranker scores and those that may be on the page or read
-// afterwards. Rerank calls cut then. It fails if ids cannot be read (ofGroups).
-func (a *Answer) cutForReranking(r *fusion.Ranking) (err error) {
-	within := a.Plan.Window(len(r.Items))
+// pageOf returns the part of a ranking that is answered, from Plan.Offset to Plan.K or the same of groups. It fails if
+// ids cannot be read (ofGroups).
+func (a *Answer) pageOf(items []fusion.Item) ([]fusion.Item, error) {
 	if a.Plan.GroupBy != "" {
-		r.Items, err = a.ofGroups(r.Items, within)
-		return err
+		return a.ofGroups(items, 0)
 	}
-	r.Items = r.Items[:min(max(within, a.Plan.K, a.Plan.Offset+a.Plan.Answer.Passages), len(r.Items))]
-	return nil
+	return items[min(a.Plan.Offset, len(items)):min(a.Plan.K, len(items))], nil
 }
 
 // Grow adds to the size of the answer. It returns a *fault.Error of kind Invalid if the size then exceeds

@@ -34,7 +34,7 @@ func (r *Ranking) fuse(ctx context.Context) error {
 				return r.Found.Panel.ExclusionReason(r.Plan.Offer, m.Method, r.Findings[o.Column].At) != ""
 			})
 		}
-		k := max(r.Plan.K, r.Plan.Offset+r.Plan.Answer.Passages, r.Plan.Reranked, comparedNames)
+		k := max(r.Plan.K, r.Plan.Answer.Passages, r.Plan.Reranked, comparedNames)
 		if r.Plan.GroupBy != "" || r.others != nil || r.Plan.ReadsFields() { // any of the candidates may come to be answered
 			k = max(k, r.Table.Len())
 		}

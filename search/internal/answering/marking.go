@@ -16,7 +16,7 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// MarkAnswers lets the reader mark answers in the first passages, and sets a.Extracts, the order of the first page and
+// MarkAnswers lets the reader mark answers in the first passages, and sets a.Extracts, the order of these passages and
 // the confidences by what it says. If the reader fails or runs out of time, there are no extracts, and a note under
 // Degraded says so. It does not ask the reader about a question of one word or in a script that it was not trained on.
 // It fails if a passage cannot be read from the collection.
@@ -61,11 +61,8 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 		a.rankBy(&read, first)
 	}
 	a.Extracts = a.extract(ctx, &read)
-	if most := a.Plan.MostMarked; most > 0 { // words of passages that are not returned would have no place
-		a.Extracts = slices.DeleteFunc(a.Extracts, func(x reply.Extract) bool { return x.Reading >= most })
-	}
 	a.read = read.Passages
-	if len(a.Rankings[0].Items) > 0 && a.Plan.Offset == 0 && a.Plan.Methods[0].WeighsByQuestion() {
+	if len(a.Rankings[0].Items) > 0 && a.Plan.Methods[0].WeighsByQuestion() {
 		a.readChances(&read)
 	}
 	return nil
@@ -106,19 +103,17 @@ func (a *Answer) mayAnswerEarlier(chance float64) bool {
 }
 
 // ranksByReader reports whether the reader's scores have a part in the order of the first passages. They do if its
-// weight was fitted, on the first page, ranked by the gate, unless Plan.ReadTwice.
+// weight was fitted, in a ranking by the gate, unless Plan.ReadTwice.
 func (a *Answer) ranksByReader() bool {
-	return a.Plan.Reader != nil && a.Plan.Reader.Ranking > 0 && a.Plan.Offset == 0 &&
-		a.Plan.Methods[0].WeighsByQuestion() && !a.Plan.ReadTwice()
+	return a.Plan.Reader != nil && a.Plan.Reader.Ranking > 0 && a.Plan.Methods[0].WeighsByQuestion() && !a.Plan.ReadTwice()
 }
 
 // readsForConfidence reports whether MarkAnswers computes the confidence anew with the reader's signals: the reader
-// has a calibration for it, and this is the first page of a first ranking by the gate that is not empty and has a
-// confidence.
+// has a calibration for it, and the first ranking is by the gate, is not empty and has a confidence.
 func (a *Answer) readsForConfidence() bool {
 	reader := a.Plan.Reader
 	first := &a.Rankings[0]
-	return reader != nil && reader.Confidence != nil && a.Plan.Offset == 0 && a.Plan.Methods[0].WeighsByQuestion() &&
+	return reader != nil && reader.Confidence != nil && a.Plan.Methods[0].WeighsByQuestion() &&
 		first.Confidence != nil &&
 		len(first.Items) > 0
 }

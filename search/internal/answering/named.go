@@ -128,14 +128,7 @@ func headOf(items []fusion.Item) []fusion.Item {
 // Head returns the first comparedNames passages of the ranking at an index, in their final order, regardless of which
 // page is answered.
 func (a *Answer) Head(ranking int) []fusion.Item {
-	head := a.heads[ranking]
-	if a.Plan.Offset > 0 || a.Plan.GroupBy != "" {
-		return head
-	}
-	answered := a.Rankings[ranking].Items // a reader may have changed the order
-	return headOf(append(headOf(answered), slices.DeleteFunc(slices.Clone(head), func(x fusion.Item) bool {
-		return slices.ContainsFunc(answered, func(y fusion.Item) bool { return x.Ordinal == y.Ordinal })
-	})...))
+	return a.heads[ranking]
 }
 
 // LowerVerdict lowers r's chance that the collection answers, and with it the verdict, in three cases. It returns a

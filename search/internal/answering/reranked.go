@@ -16,7 +16,7 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Rerank lets the reranker score the first passages, orders them by both scores, and cuts the ranking to its page. If
+// Rerank lets the reranker score the first passages, orders them by both scores, and sets a.ToRead by that order. If
 // the reranker fails, runs out of time, or was not trained on the question's script, the order stays as it is, and a
 // note says so. It fails if passages cannot be read from the collection.
 func (a *Answer) Rerank(ctx context.Context) error {
@@ -48,8 +48,8 @@ func (a *Answer) Rerank(ctx context.Context) error {
 			r.Items = append(raised, rest...)
 		}
 	}
-	a.heads[0] = headOf(r.Items)
-	return a.cut(r)
+	a.setToRead()
+	return nil
 }
 
 // scorePassages returns the reranker's score of each passage, and adds a note on how many it could not read to the end.

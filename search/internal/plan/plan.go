@@ -42,7 +42,7 @@ type Plan struct {
 	Answer        ask.AnswerOptions       // with the defaults filled in
 	Reader        *learned.LoadedReader   // marks answers; nil: none are wanted
 	Marked        int                     // the number of passages that Reader reads
-	MostMarked    int                     // only the first so many of them have extracts in the response; 0: all have
+	MarkedOnPage  bool                    // only passages on the page have extracts in the response
 	Writer        *learned.LoadedReader   // writes an answer; nil: none is wanted
 	Unwritten     *reply.Missing          // why Writer did not rewrite the messages; nil: it did, or need not
 	Reranker      *learned.LoadedReranker // scores the first passages; nil: none is wanted
@@ -72,9 +72,9 @@ func (p *Plan) Weighs(x *learned.LoadedReranker) bool {
 }
 
 // Window returns how many of the first items of a ranking of so many the reranker scores. It returns 0 if there is no
-// reranker, or if the page begins after those items.
+// reranker.
 func (p *Plan) Window(items int) int {
-	if p.Reranker == nil || p.GroupBy == "" && p.Offset >= p.Reranked {
+	if p.Reranker == nil {
 		return 0
 	}
 	return min(p.Reranked, items)
