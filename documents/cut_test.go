@@ -71,10 +71,20 @@ func TestCutSmall(t *testing.T) {
 		usual      int
 		want       []string // pages, heading path: text
 	}{
-		{"sections", "# A\na a\n# B\nb b\n# C\nc c c c c c c c\n# D\nd", 20,
-			[]string{"1-0 : A|a a|B|b b", "1-0 C: c c c c c c c c", "1-0 D: d"}},
-		{"one above both", "# A\n## B\nb b\n## C\nc c c c c c\n## D\nd\n# E\ne", 20,
-			[]string{"1-0 A: B|b b|C|c c c c c c", "1-0 : D|d|E|e"}},
+		{"sections", "# A\na a\n# B\nb b\n# C\nc c c c c c c c\n# D\nd d d d d d d d", 20,
+			[]string{"1-0 : A|a a|B|b b|C|c c c c c c c c", "1-0 D: d d d d d d d d"}},
+		{"one above both", "# A\n## B\nb b\n## C\nc c c c c\n## D\nd\n# E\ne e e e e e e e", 20,
+			[]string{"1-0 A: B|b b|C|c c c c c|D|d", "1-0 E: e e e e e e e e"}},
+		{"below its own heading", "# A\n## B\nb b b b b b b b\n# C\nc\n## D\nd d d d d d d d", 20,
+			[]string{"1-0 A › B: b b b b b b b b", "1-0 C: c|D|d d d d d d d d"}},
+		{"the last of its chapter", "# A\n## B\nb b b b b b b b\n## C\nc\n# D\nd d d d d d d d", 20,
+			[]string{"1-0 A: B|b b b b b b b b|C|c", "1-0 D: d d d d d d d d"}},
+		{"a heading is not at hand", "# A\na a a a a a a a a\na a a a a a a a b\n# C\nc", 8,
+			[]string{"1-0 A: a a a a a a a a a", "1-0 A: a a a a a a a a b", "1-0 C: c"}},
+		{"without spaces", "# 甲\n硬い表現を避けて読みやすい文章を書く\n# 乙\n次の節", 20,
+			[]string{"1-0 : 甲|硬い表現を避けて読みやすい文章を書く|乙|次の節"}},
+		{"long without spaces", "# 甲\n硬い表現を避けて読みやすい文章を書くことは読む人のためになるので大切である\n# 乙\n b b b b b b b b", 40,
+			[]string{"1-0 甲: 硬い表現を避けて読みやすい文章を書くことは読む人のためになるので大切である", "1-0 乙: b b b b b b b b"}},
 		{"of one section", "# A\na a\na a a a a a a a a a a a a a a a\na b", 8,
 			[]string{"1-0 A: a a|a a a a a a a a", "1-0 A: a a a a a a a a|a b"}},
 		{"with the headings too long", "# A b c d e f g h i j\na a\n# B\nb b b b b b", 10,
@@ -99,7 +109,7 @@ func TestCutSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, p := range Cut(d, c.usual, words) {
+		for _, p := range Cut(d, c.usual, sizeOf) {
 			text := strings.ReplaceAll(p.Text(d), "\n\n", "|")
 			got = append(got, fmt.Sprintf("%d-%d %s: %s", p.Page, p.PageEnd, strings.Join(p.Headings, " › "), text))
 		}

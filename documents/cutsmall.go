@@ -3,64 +3,107 @@ package documents
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
-// fewestWords is the least number of words of a passage of a PDF that has a neighbour to be joined with. Labels of
-// drawings, lines of forms and single headings are useless as passages.
-const fewestWords = 8
+// A piece of a PDF is short if it has fewer than fewestWords words between white space and its size is below shortSize.
+// The second keeps texts in scripts without spaces. Labels of drawings, lines of forms and single headings are useless
+// as passages.
+const (
+	fewestWords = 8
+	shortSize   = 2 * fewestWords
+)
 
-// joinSmall joins each piece of fewer than fewestWords words with the next one, and the last with the one before it.
-// Pieces are joined only if together they are not too long, and have the same headings or are both that short. The
-// joined piece has the headings that both share; the other headings that stand directly before it become its text. A
-// piece with a Lead is not joined to the one before it.
+// joinSmall joins each short piece with the piece before or after it: with the one with which it loses fewer headings
+// (joinPieces), else with the one after it. A piece stays short if it can be joined with neither.
 func joinSmall(d *Document, pieces []Piece, usual int, size func(string) int) []Piece {
-	most := Longest(usual)
+	j := pieceJoiner{d: d, most: Longest(usual), size: size}
 	var out []Piece
-	var sizes []int // without headings in the text
-	for i, p := range pieces {
-		n := size(d.Text[p.Begin:p.End])
-		k := len(out) - 1
-		if k >= 0 && p.Lead == "" && sizes[k]+n <= most &&
-			(max(sizes[k], n) < fewestWords || slices.Equal(out[k].Headings, p.Headings)) &&
-			(sizes[k] < fewestWords || n < fewestWords && i == len(pieces)-1) {
-			from := 0
-			if k > 0 {
-				from = out[k-1].End
+	for i := 0; i < len(pieces); {
+		p := pieces[i]
+		i++
+		for j.isShort(p) {
+			end := 0 // of the piece before both that are joined
+			k := len(out) - 1
+			var before, after Piece
+			worseBefore, worseAfter := notJoined, notJoined
+			if k >= 0 {
+				end = out[k].End
+				from := 0
+				if k > 0 {
+					from = out[k-1].End
+				}
+				before, worseBefore = j.join(out[k], p, from)
 			}
-			joined := joinPieces(d, out[k], p, from)
-			if size(d.Text[joined.Begin:joined.End]) <= most {
-				out[k] = joined
-				sizes[k] += n
-				continue
+			if i < len(pieces) {
+				after, worseAfter = j.join(p, pieces[i], end)
+			}
+			if worseBefore == notJoined && worseAfter == notJoined {
+				break
+			}
+			if worseBefore < worseAfter {
+				p = before
+				out = out[:k]
+			} else {
+				p = after
+				i++
 			}
 		}
 		out = append(out, p)
-		sizes = append(sizes, n)
 	}
 	return out
 }
 
-// joinPieces returns a piece with the text of both, the headings between them, and the headings before the first that
-// the second does not share, as far as they stand directly before it and behind the byte `from` of the text.
-func joinPieces(d *Document, first, second Piece, from int) Piece {
-	joined := first
+// pieceJoiner joins pieces of a document whose size together is at most `most`.
+type pieceJoiner struct {
+	d    *Document
+	most int
+	size func(string) int
+}
+
+// isShort reports whether a piece is too short for a passage.
+func (j *pieceJoiner) isShort(p Piece) bool {
+	text := p.Text(j.d)
+	return len(text) < shortBytes && len(strings.Fields(text)) < fewestWords && j.size(text) < shortSize
+}
+
+// shortBytes bounds the texts that isShort looks at.
+const shortBytes = 1 << 10
+
+// notJoined is the loss of pieces that cannot be joined.
+const notJoined = int(^uint(0) >> 1)
+
+// join returns a piece with the text of two neighbours and the headings that both have. The other headings of either
+// are in its text. loss is their number; it is notJoined if
+//
+//  1. a heading that only the first has does not stand directly before it, behind the byte `from` of the text;
+//  2. the second begins with a Lead that the first does not have, or the first has a Lead that its headings would follow;
+//  3. the joined text is too long.
+func (j *pieceJoiner) join(first, second Piece, from int) (joined Piece, loss int) {
+	joined = first
 	joined.End = second.End
 	joined.Headings = commonPath(first.Headings, second.Headings)
-	at, _ := slices.BinarySearchFunc(d.Blocks, first.Begin, func(b Block, begin int) int {
+	at, _ := slices.BinarySearchFunc(j.d.Blocks, first.Begin, func(b Block, begin int) int {
 		return cmp.Compare(b.Begin, begin)
 	})
 	for range len(first.Headings) - len(joined.Headings) {
 		at--
-		if at < 0 || d.Blocks[at].Kind != Heading || d.Blocks[at].Begin < from {
-			break
+		if at < 0 || j.d.Blocks[at].Kind != Heading || j.d.Blocks[at].Begin < from {
+			return Piece{}, notJoined
 		}
-		joined.Begin = d.Blocks[at].Begin
-		joined.Page = d.Blocks[at].Page
+		joined.Begin = j.d.Blocks[at].Begin
+		joined.Page = j.d.Blocks[at].Page
 	}
+	if joined.Begin < first.Begin && first.Lead != "" ||
+		second.Lead != "" && !strings.Contains(first.Text(j.d), second.Lead) ||
+		j.size(j.d.Text[joined.Begin:joined.End]) > j.most {
+		return Piece{}, notJoined
+	}
+	joined.PageEnd = 0
 	if end := max(first.Page, first.PageEnd, second.Page, second.PageEnd); end > joined.Page {
 		joined.PageEnd = end
 	}
-	return joined
+	return joined, len(first.Headings) + len(second.Headings) - 2*len(joined.Headings)
 }
 
 // commonPath returns the headings with which both heading paths begin.
