@@ -25,6 +25,7 @@ type File struct {
 	Path    string // the id of its document; from walk: its path below the root with slashes, or its name
 	Below   string // its path below the root with slashes; "." if it is the root itself
 	At      string // where it is on disk
+	Mark    string // the mark of its documents (MarkOf)
 	Renamed string // why Path is not the path below the root; "" if it is
 	Size    int64
 	ModTime time.Time
@@ -50,6 +51,9 @@ type Walking struct {
 	// Skipped is called for each file or folder that is not read: hidden files, node_modules, links, special files and
 	// what cannot be read. It may be nil.
 	Skipped func(root string, s Skip)
+	// Mounted is called for each folder below a root that is on another file system than the folder it lies in, with its
+	// mark (MarkOf). It may be nil.
+	Mounted func(mark string)
 }
 
 // walk calls visit for each regular file at root: root itself, or those of the folder and
@@ -60,9 +64,14 @@ func (w Walking) walk(ctx context.Context, root string, visit func(File) error) 
 	if err != nil {
 		return err
 	}
+	mark, err := RootOf(root)
+	if err != nil {
+		return err
+	}
 	if info.Mode().IsRegular() {
 		lone := fileAt(root, filepath.Base(root), info, w.Limits)
 		lone.Below = "."
+		lone.Mark = mark
 		return visit(lone)
 	}
 	if !info.IsDir() {
@@ -79,6 +88,7 @@ func (w Walking) walk(ctx context.Context, root string, visit func(File) error) 
 		return err
 	}
 	ignored := ignoreRules{}
+	mounts := mountPoints{}
 	return filepath.WalkDir(real, func(at string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -113,6 +123,9 @@ func (w Walking) walk(ctx context.Context, root string, visit func(File) error) 
 			}
 			return nil
 		case entry.IsDir():
+			if info, err := entry.Info(); err == nil && mounts.enter(below, info) && w.Mounted != nil {
+				w.Mounted(MarkOf(mark, below))
+			}
 			if w.GitIgnore {
 				if err := ignored.read(at, below); err != nil {
 					skip(path.Join(below, ".gitignore"), err.Error(), false)
@@ -131,7 +144,9 @@ func (w Walking) walk(ctx context.Context, root string, visit func(File) error) 
 			skip(below, err.Error(), false)
 			return nil
 		}
-		return visit(fileAt(at, below, info, w.Limits))
+		f := fileAt(at, below, info, w.Limits)
+		f.Mark = MarkOf(mark, mounts.of(below))
+		return visit(f)
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,22 +15,11 @@ type About struct {
 	ID       string
 	Source   string // where it is from, if that is not its id
 	Title    string // in place of the one that the file names
-	Root     string // the mark of the folder that it follows (RootOf)
+	Root     string // the mark of the folder that it follows (MarkOf)
 	Original string // where its file is kept (corpus.DocumentOriginalKey); "": it is not
 	Modified time.Time
 	Tags     []string
 	Metadata map[string]any // flat; without the keys of corpus.DocumentKeys
-}
-
-// RootOf returns a mark for the documents of a root, a file or folder: a hash of its absolute path. Different roots
-// have different marks, and the path cannot be read from it. It fails if the absolute path cannot be found.
-func RootOf(path string) (string, error) {
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256([]byte(absolute))
-	return hex.EncodeToString(sum[:8]), nil
 }
 
 // SumOf returns the SHA-256 of a file in hexadecimal.

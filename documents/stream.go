@@ -51,8 +51,7 @@ type Stream struct {
 	options Options
 	reader  *Extractor
 	files   []File
-	roots   []string // of files
-	at      int      // index of the next file; the passages of those before are in queue or were returned
+	at      int // index of the next file; the passages of those before are in queue or were returned
 	queue   []corpus.Passage
 	place   corpus.Place
 	done    atomic.Int64
@@ -71,9 +70,8 @@ func Open(ctx context.Context, roots []string, o Options) (*Stream, error) {
 	walking := Walking{Limits: o.Limits, GitIgnore: o.GitIgnore, Owner: o.Owner, Skipped: func(_ string, skip Skip) {
 		s.failed(skip.Path, &SkippedError{skip.Why})
 	}}
-	err := walking.Files(ctx, roots, func(root string, f File) error {
+	err := walking.Files(ctx, roots, func(_ string, f File) error {
 		s.files = append(s.files, f)
-		s.roots = append(s.roots, root)
 		s.total += f.Size
 		return nil
 	})
@@ -147,7 +145,7 @@ func (s *Stream) readAhead() {
 				len(s.ahead) > 0 && s.bytes+f.Size > aheadBytes {
 				break
 			}
-			r := &fileReading{Stream: s, file: f, root: s.roots[next], done: make(chan *fileReading, 1)}
+			r := &fileReading{Stream: s, file: f, done: make(chan *fileReading, 1)}
 			group = append(group, r)
 			s.ahead = append(s.ahead, r.done)
 			bytes += f.Size
@@ -188,7 +186,6 @@ func readGroup(group []*fileReading) {
 type fileReading struct {
 	*Stream
 	file     File
-	root     string
 	data     []byte
 	done     chan *fileReading // receives this fileReading when it is complete
 	passages []corpus.Passage
@@ -213,11 +210,7 @@ func (r *fileReading) warned(path, warning string) {
 func (r *fileReading) read(whole *Document) {
 	f := r.file
 	failed := r.err
-	mark, err := RootOf(r.root)
-	r.err = err
-	if err != nil {
-		return
-	}
+	r.err = nil
 	if f.Renamed != "" {
 		r.warned(f.Path, f.Renamed)
 	}
@@ -226,10 +219,10 @@ func (r *fileReading) read(whole *Document) {
 		r.failed(f.Path, failed)
 		return
 	case whole != nil:
-		r.took(Member{Name: f.Path, Data: r.data}, whole, mark, f.ModTime)
+		r.took(Member{Name: f.Path, Data: r.data}, whole, f.ModTime)
 	default:
-		err = r.reader.Expand(r.ctx, f.Path, r.data, func(m Member) error {
-			return r.member(m, mark, f.ModTime, r.options.Limits.Depth)
+		err := r.reader.Expand(r.ctx, f.Path, r.data, func(m Member) error {
+			return r.member(m, f.ModTime, r.options.Limits.Depth)
 		})
 		if err != nil {
 			r.failed(f.Path, err)
@@ -238,12 +231,12 @@ func (r *fileReading) read(whole *Document) {
 	r.data = nil
 }
 
-// took adds the passages and warnings of a document that was read. mark is that of its root (RootOf).
-func (r *fileReading) took(m Member, d *Document, mark string, modified time.Time) {
+// took adds the passages and warnings of a document that was read.
+func (r *fileReading) took(m Member, d *Document, modified time.Time) {
 	for _, warning := range d.Warnings {
 		r.warned(m.Name, warning)
 	}
-	about := About{ID: m.Name, Root: mark, Modified: modified}
+	about := About{ID: m.Name, Root: r.file.Mark, Modified: modified}
 	if r.options.Keep {
 		about.Original = r.file.Original()
 	}
@@ -252,7 +245,7 @@ func (r *fileReading) took(m Member, d *Document, mark string, modified time.Tim
 
 // member reads a file and those attached to it, up to `depth` mails deep. A file that cannot be read is reported with
 // failed; the error is only ctx's.
-func (r *fileReading) member(m Member, mark string, modified time.Time, depth int) error {
+func (r *fileReading) member(m Member, modified time.Time, depth int) error {
 	d, attached, err := r.reader.Read(r.ctx, Input{Name: m.Name, Data: m.Data})
 	switch {
 	case r.ctx.Err() != nil:
@@ -260,7 +253,7 @@ func (r *fileReading) member(m Member, mark string, modified time.Time, depth in
 	case err != nil:
 		r.failed(m.Name, err)
 	default:
-		r.took(m, d, mark, modified)
+		r.took(m, d, modified)
 	}
 	for _, a := range attached {
 		if depth == 0 {
@@ -268,7 +261,7 @@ func (r *fileReading) member(m Member, mark string, modified time.Time, depth in
 			continue
 		}
 		if err := r.reader.Expand(r.ctx, m.Name+"/"+a.Name, a.Data,
-			func(inner Member) error { return r.member(inner, mark, modified, depth-1) }); err != nil {
+			func(inner Member) error { return r.member(inner, modified, depth-1) }); err != nil {
 			if r.ctx.Err() != nil {
 				return r.ctx.Err()
 			}

@@ -13,20 +13,28 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"example.org/conclave/documents"
 )
 
 // Held describes documents of one folder that Sync did not delete although their files are gone. Their loss may be a
 // mistake: a folder whose drive is not mounted looks like an emptied one.
 type Held struct {
-	Folder    string `json:"folder"`    // the root, or the empty folder below it
-	Documents int    `json:"documents"` // number of documents that stay
-	Of        int    `json:"of"`        // number of all documents of the root in the collection
-	Empty     bool   `json:"empty"`     // the folder has no file; otherwise more than half of the documents are gone
+	Folder    string `json:"folder"`              // the root, or the empty or unmounted folder below it
+	Documents int    `json:"documents"`           // number of documents that stay
+	Of        int    `json:"of"`                  // number of all documents of the root in the collection
+	Empty     bool   `json:"empty"`               // the folder has no file
+	Unmounted bool   `json:"unmounted,omitempty"` // the folder was a mount point when the documents were read, and is none now
+	// If neither is true, more than half of the documents are gone.
 }
 
 // String returns a sentence for people: how many documents of which folder stay, and why. It does not say how to delete
 // them.
 func (h Held) String() string {
+	if h.Unmounted {
+		return fmt.Sprintf("%s was mounted when its files were read, and is not now: the documents from there whose files are gone (%d) stay",
+			h.Folder, h.Documents)
+	}
 	if h.Empty {
 		return fmt.Sprintf("%s is empty, and the collection has documents from there (%d): they stay, since a folder that is not mounted looks the same",
 			h.Folder, h.Documents)
@@ -37,14 +45,15 @@ func (h Held) String() string {
 // holdDeletions returns the set of ids of documents that must not be deleted although their files are gone, and appends
 // them, by folder, to Synced.Held. found are the files of all roots. A document is held if
 //
-//  1. its root is an empty folder;
-//  2. its file was in a folder below the root that exists and is empty; but not if the folder had fewer than
+//  1. its file was on a file system that was mounted below the root, and nothing is mounted there now;
+//  2. its root is an empty folder;
+//  3. its file was in a folder below the root that exists and is empty; but not if the folder had fewer than
 //     manyDocuments documents and was modified after their files: then somebody deleted them one by one;
-//  3. more than half of the documents of its root would be deleted, not counting moved ones, whose content a new file
+//  4. more than half of the documents of its root would be deleted, not counting moved ones, whose content a new file
 //     of the root has.
 //
 // With DeleteAll the set is nil. It returns an error if a folder cannot be read.
-func (s *syncing) holdDeletions(found []foundFile) (held map[string]bool, err error) {
+func (s *syncing) holdDeletions(found []documents.File) (held map[string]bool, err error) {
 	if s.DeleteAll {
 		return nil, nil
 	}
@@ -57,7 +66,7 @@ func (s *syncing) holdDeletions(found []foundFile) (held map[string]bool, err er
 	gone := map[string][]string{} // by root
 	all := map[string]int{}
 	for id, h := range s.had {
-		root := s.marks[h.root]
+		root := s.rootOf(h.mark)
 		if root == "" {
 			continue
 		}
@@ -68,7 +77,7 @@ func (s *syncing) holdDeletions(found []foundFile) (held map[string]bool, err er
 	}
 	held = map[string]bool{}
 	for _, root := range s.Roots {
-		ids := gone[root]
+		ids := s.holdUnmounted(root, gone[root], all[root], held)
 		emptied, err := emptyFolders(root, ids)
 		if err != nil {
 			return nil, err
@@ -112,6 +121,26 @@ func (s *syncing) holdDeletions(found []foundFile) (held map[string]bool, err er
 	return held, nil
 }
 
+// holdUnmounted adds to held those documents of a root whose files were on a file system that was mounted below it, if
+// nothing is mounted there now, and appends them, by mount point, to Synced.Held. gone are the ids of the documents
+// whose files are gone, and of is the number of all documents of the root. It returns the other ids of gone.
+func (s *syncing) holdUnmounted(root string, gone []string, of int, held map[string]bool) (others []string) {
+	count := map[string]int{} // by the mount point
+	for _, id := range gone {
+		_, mount := documents.SplitMark(s.had[id].mark)
+		if mount == "" || s.mounted[mountPoint{root, mount}] {
+			others = append(others, id)
+			continue
+		}
+		held[id] = true
+		count[filepath.Join(root, documents.MountPointAbove(id, mount))]++
+	}
+	for _, folder := range slices.Sorted(maps.Keys(count)) {
+		s.synced.Held = append(s.synced.Held, Held{Folder: folder, Documents: count[folder], Of: of, Unmounted: true})
+	}
+	return others
+}
+
 // manyDocuments is the number of documents from which those of an emptied folder below a root are always held.
 const manyDocuments = 5
 
@@ -138,10 +167,10 @@ func anyAbove(id string, set map[string]bool) bool {
 
 // countMoved returns how many of the documents with these ids have the same content as a file of the root that is new
 // to the collection. It reads those new files and skips unreadable ones.
-func (s *syncing) countMoved(root string, ids []string, found []foundFile) (moved int) {
+func (s *syncing) countMoved(root string, ids []string, found []documents.File) (moved int) {
 	fresh := map[[sha256.Size]byte]bool{}
 	for _, f := range found {
-		if s.marks[f.mark] != root || s.had[f.Path] != nil || f.Size == 0 {
+		if s.rootOf(f.Mark) != root || s.had[f.Path] != nil || f.Size == 0 {
 			continue
 		}
 		if data, err := f.Data(); err == nil {

@@ -79,7 +79,7 @@ func (s *Synced) Changed() bool { return s.Added+s.Replaced+s.Removed > 0 }
 // had is the state of one document in the collection before a Sync.
 type had struct {
 	sum      [sha256.Size]byte
-	root     string    // mark of the root that it was read from (documents.RootOf); "": it was put by itself
+	mark     string    // of the file that it was read from (documents.MarkOf); "": it was put by itself
 	modified time.Time // of its file, in seconds; zero where that is not known
 	seen     bool      // its file was found and read
 }
@@ -87,9 +87,10 @@ type had struct {
 // syncing is the state of one Sync.
 type syncing struct {
 	SyncOptions
-	to    Target
-	marks map[string]string   // path of each root, by its mark (documents.RootOf)
-	owned map[string][]string // marks of documents, by their id and the ids above it (idsAbove)
+	to      Target
+	marks   map[string]string   // path of each root, by its mark (documents.RootOf)
+	owned   map[string][]string // marks of documents, by their id and the ids above it (idsAbove)
+	mounted map[mountPoint]bool // the mount points that are below the roots now
 
 	mu     sync.Mutex // guards what follows and the calls of the functions in SyncOptions
 	had    map[string]*had
@@ -112,7 +113,7 @@ type syncing struct {
 func Sync(ctx context.Context, to Target, o SyncOptions) (Synced, error) {
 	s := &syncing{
 		SyncOptions: o, to: to, marks: map[string]string{}, owned: map[string][]string{},
-		had: map[string]*had{}, keep: map[string]bool{},
+		mounted: map[mountPoint]bool{}, had: map[string]*had{}, keep: map[string]bool{},
 	}
 	if err := s.markRoots(); err != nil {
 		return s.synced, err
@@ -132,7 +133,7 @@ func Sync(ctx context.Context, to Target, o SyncOptions) (Synced, error) {
 		return s.synced, err
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.had)) {
-		if h := s.had[id]; h.seen || held[id] || s.marks[h.root] == "" || s.stays(id) {
+		if h := s.had[id]; h.seen || held[id] || s.rootOf(h.mark) == "" || s.stays(id) {
 			continue
 		}
 		r, err := to.Delete(ctx, id)
@@ -168,16 +169,19 @@ func (s *syncing) markRoots() error {
 	return nil
 }
 
-// foundFile is a file below a root.
-type foundFile struct {
-	documents.File
-	mark string // of the root (documents.RootOf)
+// mountPoint is a folder below a root on which another file system is mounted.
+type mountPoint struct{ root, mark string } // mark is the second result of documents.SplitMark
+
+// rootOf returns the root that documents with a mark (documents.MarkOf) are from; "": it is none of Roots.
+func (s *syncing) rootOf(mark string) string {
+	root, _ := documents.SplitMark(mark)
+	return s.marks[root]
 }
 
-// findFiles returns the files below all roots, and adds their sizes to s.total. Skipped files are reported to Failed;
+// findFiles returns the files below all roots, adds their sizes to s.total, and fills s.mounted. Skipped files are reported to Failed;
 // the documents of those that are not ignored on purpose are kept. It returns an error if a root or folder cannot be
 // read.
-func (s *syncing) findFiles(ctx context.Context) (files []foundFile, err error) {
+func (s *syncing) findFiles(ctx context.Context) (files []documents.File, err error) {
 	walking := documents.Walking{
 		Limits: s.Reader.Limits(), GitIgnore: s.GitIgnore, Owner: s.owner,
 		Skipped: func(root string, skip documents.Skip) {
@@ -190,12 +194,15 @@ func (s *syncing) findFiles(ctx context.Context) (files []foundFile, err error) 
 				s.Failed(skip.Path, &documents.SkippedError{Why: skip.Why})
 			}
 		},
+		Mounted: func(mark string) {
+			_, mount := documents.SplitMark(mark)
+			s.mounted[mountPoint{s.rootOf(mark), mount}] = true
+		},
 	}
-	err = walking.Files(ctx, s.Roots, func(root string, f documents.File) error {
-		mark, err := documents.RootOf(root)
-		files = append(files, foundFile{f, mark})
+	err = walking.Files(ctx, s.Roots, func(_ string, f documents.File) error {
+		files = append(files, f)
 		s.total += f.Size
-		return err
+		return nil
 	})
 	return files, err
 }
@@ -204,7 +211,7 @@ func (s *syncing) findFiles(ctx context.Context) (files []foundFile, err error) 
 // this mark, other that it has one from elsewhere. Documents from MovedFrom count as the root's own.
 func (s *syncing) owner(mark, id string) (own, other bool) {
 	for _, of := range s.owned[id] {
-		if s.marks[of] != "" && s.marks[of] == s.marks[mark] {
+		if root := s.rootOf(of); root != "" && root == s.rootOf(mark) {
 			own = true
 		} else {
 			other = true
@@ -215,14 +222,14 @@ func (s *syncing) owner(mark, id string) (own, other bool) {
 
 // takeFiles reads the files, AtOnce at a time, and puts new and changed ones into the collection. It stops at the first
 // error that is about more than one file, and returns it.
-func (s *syncing) takeFiles(ctx context.Context, found []foundFile) error {
+func (s *syncing) takeFiles(ctx context.Context, found []documents.File) error {
 	group, running := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, s.AtOnce))
 	for _, f := range found {
 		if running.Err() != nil {
 			break
 		}
-		group.Go(func() error { return s.file(running, f.mark, f.File) })
+		group.Go(func() error { return s.file(running, f) })
 	}
 	return cmp.Or(group.Wait(), ctx.Err())
 }
@@ -238,7 +245,7 @@ func (s *syncing) list(ctx context.Context) error {
 			return err
 		}
 		for _, d := range found {
-			h := &had{root: d.Root, modified: d.Modified}
+			h := &had{mark: d.Root, modified: d.Modified}
 			if sum, err := hex.DecodeString(d.SHA256); err == nil && len(sum) == len(h.sum) {
 				copy(h.sum[:], sum)
 			}
@@ -281,7 +288,7 @@ func idsAbove(id string) iter.Seq[string] {
 
 // file compares one file with its documents and puts those that are new or changed. A failure of the file alone is
 // reported to Failed; the error returned is about more than the file.
-func (s *syncing) file(ctx context.Context, mark string, f documents.File) error {
+func (s *syncing) file(ctx context.Context, f documents.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -296,7 +303,7 @@ func (s *syncing) file(ctx context.Context, mark string, f documents.File) error
 	whole := true
 	if err == nil {
 		err = s.Reader.Expand(ctx, f.Path, data, func(m documents.Member) error {
-			taken, err := s.member(ctx, mark, f, m, s.Reader.Limits().Depth)
+			taken, err := s.member(ctx, f, m, s.Reader.Limits().Depth)
 			whole = whole && taken
 			return err
 		})
@@ -389,18 +396,17 @@ func (s *syncing) failed(ctx context.Context, path string, err error) error {
 // levels deep. taken is false if any of them failed. The error is about more than the file.
 func (s *syncing) member(
 	ctx context.Context,
-	mark string,
 	f documents.File,
 	m documents.Member,
 	depth int,
 ) (taken bool, err error) {
 	id := documents.DocumentID(m.Name)
-	if s.isUnchanged(id, mark, m.Data) {
+	if s.isUnchanged(id, f.Mark, m.Data) {
 		return true, nil
 	}
 	taken = true
 	r, err := s.to.Put(ctx, File{
-		About: documents.About{ID: id, Root: mark, Original: s.original(f), Modified: f.ModTime},
+		About: documents.About{ID: id, Root: f.Mark, Original: s.original(f), Modified: f.ModTime},
 		Data:  m.Data,
 		Attached: func(a documents.Member) error {
 			name := id + "/" + a.Name
@@ -409,7 +415,7 @@ func (s *syncing) member(
 				return s.failed(ctx, name, documents.TooDeep(s.Reader.Limits()))
 			}
 			err := s.Reader.Expand(ctx, name, a.Data, func(inner documents.Member) error {
-				whole, err := s.member(ctx, mark, f, inner, depth-1)
+				whole, err := s.member(ctx, f, inner, depth-1)
 				taken = taken && whole
 				return err
 			})
@@ -435,7 +441,7 @@ func (s *syncing) original(f documents.File) string {
 	return f.Original()
 }
 
-// isUnchanged reports whether the collection has this document from the root with this mark and with exactly these
+// isUnchanged reports whether the collection has this document with this mark (documents.MarkOf) and exactly these
 // bytes. It then keeps the document and its attachments. A document with this id counts as seen either way.
 func (s *syncing) isUnchanged(id, mark string, data []byte) bool {
 	sum := sha256.Sum256(data)
@@ -446,7 +452,7 @@ func (s *syncing) isUnchanged(id, mark string, data []byte) bool {
 		return false
 	}
 	h.seen = true
-	if h.sum != sum || h.root != mark {
+	if h.sum != sum || h.mark != mark {
 		return false
 	}
 	s.synced.Unchanged++

@@ -140,8 +140,9 @@ func openBelow(root, path string) (*Original, error) {
 	return file, errors.Join(err, dir.Close())
 }
 
-// root returns the path of the folder with a mark. The error is ErrGone if it is not known.
+// root returns the path of the root of documents with a mark (documents.MarkOf). The error is ErrGone if it is not known.
 func (r *Reader) root(mark string) (string, error) {
+	mark, _ = documents.SplitMark(mark)
 	if mark == "" {
 		return "", ErrGone
 	}

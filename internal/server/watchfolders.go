@@ -285,7 +285,10 @@ func (s *collection) followsRoot(ctx context.Context, root string) (bool, error)
 		if err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(found, func(d corpus.Document) bool { return d.Root == mark }) {
+		if slices.ContainsFunc(found, func(d corpus.Document) bool {
+			of, _ := documents.SplitMark(d.Root)
+			return of == mark
+		}) {
 			return true, nil
 		}
 		if next == "" {
