@@ -15,7 +15,7 @@ const (
 )
 
 // joinSmall joins each short piece with the piece before or after it: with the one with which it loses fewer headings
-// (joinPieces), else with the one after it. A piece stays short if it can be joined with neither.
+// (pieceJoiner.join), else with the one after it. A piece stays short if it can be joined with neither.
 func joinSmall(d *Document, pieces []Piece, usual int, size func(string) int) []Piece {
 	j := pieceJoiner{d: d, most: Longest(usual), size: size}
 	var out []Piece
@@ -77,7 +77,8 @@ const notJoined = int(^uint(0) >> 1)
 // are in its text. loss is their number; it is notJoined if
 //
 //  1. a heading that only the first has does not stand directly before it, behind the byte `from` of the text;
-//  2. the second begins with a Lead that the first does not have, or the first has a Lead that its headings would follow;
+//  2. the second begins with a Lead that the first does not have, or the first has a Lead and headings that would come
+//     between the Lead and its text;
 //  3. the joined text is too long.
 func (j *pieceJoiner) join(first, second Piece, from int) (joined Piece, loss int) {
 	joined = first

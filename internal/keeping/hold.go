@@ -24,7 +24,7 @@ type Held struct {
 	Documents int    `json:"documents"`           // number of documents that stay
 	Of        int    `json:"of"`                  // number of all documents of the root in the collection
 	Empty     bool   `json:"empty"`               // the folder has no file
-	Unmounted bool   `json:"unmounted,omitempty"` // the folder was a mount point when the documents were read, and is none now
+	Unmounted bool   `json:"unmounted,omitempty"` // the folder was a mount point when they were read, and is none now
 	// If neither is true, more than half of the documents are gone.
 }
 

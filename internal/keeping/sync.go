@@ -178,9 +178,9 @@ func (s *syncing) rootOf(mark string) string {
 	return s.marks[root]
 }
 
-// findFiles returns the files below all roots, adds their sizes to s.total, and fills s.mounted. Skipped files are reported to Failed;
-// the documents of those that are not ignored on purpose are kept. It returns an error if a root or folder cannot be
-// read.
+// findFiles returns the files below all roots, adds their sizes to s.total, and fills s.mounted. Skipped files are
+// reported to Failed; the documents of those that are not ignored on purpose are kept. It returns an error if a root or
+// folder cannot be read.
 func (s *syncing) findFiles(ctx context.Context) (files []documents.File, err error) {
 	walking := documents.Walking{
 		Limits: s.Reader.Limits(), GitIgnore: s.GitIgnore, Owner: s.owner,

@@ -140,7 +140,8 @@ func openBelow(root, path string) (*Original, error) {
 	return file, errors.Join(err, dir.Close())
 }
 
-// root returns the path of the root of documents with a mark (documents.MarkOf). The error is ErrGone if it is not known.
+// root returns the path of the root of documents with a mark (documents.MarkOf). The error is ErrGone if it is not
+// known.
 func (r *Reader) root(mark string) (string, error) {
 	mark, _ = documents.SplitMark(mark)
 	if mark == "" {
