@@ -84,14 +84,6 @@ func (c *Confidence) Validate() error {
 // Chances are confidences for several k.
 type Chances []Confidence
 
-// Signals returns how many signals each of the confidences reads.
-func (c Chances) Signals() int {
-	if len(c) == 0 {
-		return 0
-	}
-	return len(c[0].Logistic.Signals)
-}
-
 // Of returns the chance that any of the first k passages answers: the highest of
 // those calibrated for k or fewer, since more passages cannot answer less.
 func (c Chances) Of(signals []float64, k int) (float64, error) {

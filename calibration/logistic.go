@@ -159,10 +159,9 @@ func moments(n int, outcomes []signalOutcome) (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// LogOdds returns the intercept plus the terms. Signals behind them, which an earlier version did
-// not compute, count nothing.
+// LogOdds returns the intercept plus the terms. It fails unless there is a signal for each term.
 func (l Logistic) LogOdds(signals []float64) (float64, error) {
-	if len(signals) < len(l.Signals) {
+	if len(signals) != len(l.Signals) {
 		return 0, fmt.Errorf("%d signals, and the calibration is for %d", len(signals), len(l.Signals))
 	}
 	sum := l.Intercept
@@ -320,7 +319,7 @@ func (l *Logistic) extended(names []string, outcomes []signalOutcome, prior *Log
 	shifted := make([]signalOutcome, len(outcomes))
 	positive, negative := 0.0, 0.0
 	for i, o := range outcomes {
-		odds, err := l.LogOdds(o.Signals)
+		odds, err := l.LogOdds(o.Signals[:from])
 		if err != nil {
 			return nil, err
 		}

@@ -158,7 +158,7 @@ func (r *Record) Check() error {
 		}
 	}
 	if len(r.Chances) > 0 {
-		if names := fusion.SignalNames(); !slices.Equal(r.Signals, names[:min(len(names), len(r.Signals))]) {
+		if !slices.Equal(r.Signals, fusion.SignalNames()) {
 			return fmt.Errorf(
 				"signals: %v; this version of conclave computes %v: calibrate again",
 				r.Signals,

@@ -26,8 +26,6 @@ type Encoder struct {
 	cut       atomic.Int64
 	unread    atomic.Int64
 	closeOnce sync.Once
-
-	unnormalised bool // see Running
 }
 
 // own returns e's part of what the model gives for a text.
@@ -52,13 +50,12 @@ func (e *Encoder) Sparse() bool { return e.bundle.Manifest.Kind == models.KindSp
 // token's vector.
 func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension() }
 
-// Fingerprint returns models.Bundle.Fingerprint and, for passages, Normalised where
-// texts are normalised before they are encoded. Questions are read as passages are;
+// Fingerprint returns models.Bundle.Fingerprint and, for passages, Normalised. Questions are read as passages are;
 // their fingerprint stays the bundle's, for which calibrations are fitted, since they
 // hold for both.
 func (e *Encoder) Fingerprint(side models.Side) string {
 	own := e.bundle.Fingerprint(side)
-	if side == models.Passage && !e.unnormalised {
+	if side == models.Passage {
 		own = Normalised(own)
 	}
 	return own

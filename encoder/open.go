@@ -78,10 +78,10 @@ func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 	if err := r.opened(); err != nil {
 		return nil, err
 	}
-	e = &Encoder{runtime: r, bundle: b, unnormalised: o.Unnormalised}
+	e = &Encoder{runtime: r, bundle: b}
 	o, err = o.withDefaults()
 	if err == nil {
-		e.tokenizer, err = r.tokenizers.load(b, o.Unnormalised)
+		e.tokenizer, err = r.tokenizers.load(b)
 	}
 	if err == nil {
 		e.model, err = openModel(b, e.tokenizer, o)

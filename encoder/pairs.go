@@ -30,7 +30,7 @@ func (x *pairs) openPairs(r *Runtime, b *models.Bundle, o Running, g pairGraph) 
 		return err
 	}
 	x.runtime, x.bundle = r, b
-	x.tokenizer, err = r.tokenizers.load(b, false)
+	x.tokenizer, err = r.tokenizers.load(b)
 	if err == nil {
 		err = x.open(o, g)
 	}

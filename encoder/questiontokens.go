@@ -147,26 +147,21 @@ type tokenizers struct {
 }
 
 type tokenizerKey struct {
-	sha256       string
-	lowerCase    bool
-	unnormalised bool
+	sha256    string
+	lowerCase bool
 }
 
 // load returns a bundle's tokenizer, which other bundles with the same file have too. It reads
-// texts behind normalise.Text, unless unnormalised.
-func (t *tokenizers) load(b *models.Bundle, unnormalised bool) (*questionTokens, error) {
+// texts behind normalise.Text.
+func (t *tokenizers) load(b *models.Bundle) (*questionTokens, error) {
 	m := &b.Manifest
-	key := tokenizerKey{m.Files[m.Tokenizer], m.LowerCase, unnormalised}
+	key := tokenizerKey{m.Files[m.Tokenizer], m.LowerCase}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if q, ok := t.open[key]; ok && key.sha256 != "" {
 		return q, nil
 	}
-	form := normalise.Text
-	if unnormalised {
-		form = nil
-	}
-	q, err := openTokenizer(b, form)
+	q, err := openTokenizer(b, normalise.Text)
 	if err != nil {
 		return nil, err
 	}

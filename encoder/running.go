@@ -29,9 +29,6 @@ type Running struct {
 	// questions as long as they have 16 tokens on average, and fewer of longer
 	// ones.
 	CacheEntries int
-	// Unnormalised reads texts as they come, without normalise.Text before the
-	// tokenizer.
-	Unnormalised bool
 	// GPU is where CUDA runs graphs.
 	GPU GPU
 }

@@ -2,7 +2,6 @@ package encoder
 
 import (
 	"fmt"
-	"strings"
 
 	"example.org/conclave/internal/normalise"
 	"example.org/conclave/models"
@@ -84,6 +83,3 @@ const normalisedMark = "+nfkc-"
 func Normalised(own string) string {
 	return fmt.Sprintf("%s%s%d", own, normalisedMark, normalise.Version)
 }
-
-// IsNormalised reports whether an encoder with this fingerprint reads normalised texts.
-func IsNormalised(fingerprint string) bool { return strings.Contains(fingerprint, normalisedMark) }

@@ -58,9 +58,6 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 	if !fitted {
 		return nil
 	}
-	if s.Chances.Signals() <= ExactFrom {
-		in.Wording.Keys = Keys{} // fitted to signals that keys did not change
-	}
 	signals := Signals(in.Table, in.Sources, *r, in.Wording)
 	first, err := s.Chances.Of(signals, 1)
 	if err != nil {

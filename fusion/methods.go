@@ -89,8 +89,6 @@ type Chance interface {
 // Chances are the calibrated chances that any of the first k passages of an answer
 // with such Signals answers the question.
 type Chances interface {
-	// Signals is how many of the signals they read: an earlier version computed fewer.
-	Signals() int
 	Of(signals []float64, k int) (float64, error)
 }
 

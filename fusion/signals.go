@@ -8,7 +8,7 @@ import (
 )
 
 // SignalNames returns what the confidence of a gated answer is read from, in the
-// order of Signals. New ones are added at the end: a calibration may know only the first.
+// order of Signals. A calibration has a term for each.
 func SignalNames() []string {
 	return []string{
 		"late_gap_second", "late_gap_tenth", "late_above_random", "late_deviations",

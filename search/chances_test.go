@@ -21,7 +21,6 @@ type sure struct {
 	seen       []float64
 }
 
-func (s *sure) Signals() int { return len(fusion.SignalNames()) }
 
 func (s *sure) Of(signals []float64, k int) (float64, error) {
 	s.seen = signals

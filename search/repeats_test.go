@@ -50,7 +50,6 @@ func (closeness) Of(signals []float64, passages int) (float64, error) {
 	}
 	return (1 + math.Sin(sum)) / 2 / float64(passages), nil
 }
-func (closeness) Signals() int { return fusion.ExactFrom + 1 }
 
 // TestSameAnswerWhateverPage: how many passages are returned, from which on, and whether by documents, changes neither
 // the order, nor how sure the first is, nor the verdict, with a reader, a reranker and without, where passages repeat

@@ -26,17 +26,6 @@ func Analyser(a forms.Analysis) string {
 	return disk.Sum([]byte(strings.Join(terms, "\n")))
 }
 
-// beforePowers is the fingerprint of the analysis Unicode of versions that took 10³ for 103, and ½ for a word of its
-// own.
-const beforePowers = "40f4e93662efbcafa8c006766252ceca"
-
-// CheckAnalyser reports whether this program can search words that were analysed with this fingerprint, by an analysis.
-// Words that differ from its own in powers and fractions alone can be searched: these are found once the words are
-// analysed anew.
-func CheckAnalyser(fingerprint string, a forms.Analysis) (ok bool) {
-	return fingerprint == Analyser(a) || a == forms.Unicode && fingerprint == beforePowers
-}
-
 // formsProbe has words with other forms, beside those of probe.
 const formsProbe = `José Jose\u0301 Łódź Ærø Þór ΣΊΣΥΦΟΣ ёлка שָׁלוֹם ﬁ ＡＢＣ CO₂ 03-893 03893 BC.6613-18 BC661318 U-1909/G
 wi-fi wifi Windows 11 Windows11 TA 729 AE 2 node.js snake_case .NET c++ c# 00:1A:2B 12-3.5 don’t don't x-y/z สวัสดี` + "\u200bชาวโลก"

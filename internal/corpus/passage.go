@@ -90,8 +90,8 @@ func (p *Passage) Check() error {
 	return p.CheckStored()
 }
 
-// CheckStored works as Check does for a passage that was indexed, maybe by an earlier
-// version, which took ids that CheckID refuses.
+// CheckStored returns what is wrong with a passage of an index, as a *FieldError, or nil. It also takes ids that
+// CheckID refuses for passages that somebody puts, as the stand-ins in a cluster have.
 func (p *Passage) CheckStored() error {
 	if err := checkID(p.ID); err != nil {
 		return err

@@ -87,24 +87,19 @@ func examineVectors(contents store.Contents, x store.Expert, config configs.Conf
 	if err != nil {
 		return nil
 	}
-	return contents.CheckEncoders(bundleEncoder{x.Name, b, granularity, !encoder.IsNormalised(x.Fingerprint)})
+	return contents.CheckEncoders(bundleEncoder{x.Name, b, granularity})
 }
 
 // bundleEncoder is what a bundle says of the encoder of an expert, which may have a
 // granularity.
 type bundleEncoder struct {
-	name         string
-	bundle       *models.Bundle
-	granularity  *granules.Granularity
-	unnormalised bool
+	name        string
+	bundle      *models.Bundle
+	granularity *granules.Granularity
 }
 
 func (b bundleEncoder) Name() string   { return b.name }
 func (b bundleEncoder) Dimension() int { return b.bundle.Manifest.Dimension() }
 func (b bundleEncoder) Fingerprint() string {
-	own := b.bundle.Fingerprint(models.Passage)
-	if !b.unnormalised {
-		own = encoder.Normalised(own)
-	}
-	return experts.GranularFingerprint(own, b.granularity)
+	return experts.GranularFingerprint(encoder.Normalised(b.bundle.Fingerprint(models.Passage)), b.granularity)
 }

@@ -75,13 +75,6 @@ func owners(stored []store.Expert) map[string]string {
 	return out
 }
 
-// unnormalised reports whether an expert's vectors are of texts that were not normalised:
-// a collection that older programs made has such. Its encoders all read texts that way,
-// since experts of one base share their runs.
-func unnormalised(stored []store.Expert) bool {
-	return slices.ContainsFunc(stored, func(x store.Expert) bool { return !encoder.IsNormalised(x.Fingerprint) })
-}
-
 // owning returns the experts of a collection without whose encoders the named ones cannot be
 // opened, and which are not named.
 func owning(config configs.Config, names []string, stored []store.Expert) (more []string, err error) {

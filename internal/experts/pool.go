@@ -29,15 +29,9 @@ type Pool struct {
 	opening sync.Mutex // held while bundles are opened, so that each is opened once
 	mu      sync.Mutex // of what follows
 	runtime *encoder.Runtime
-	shared  map[sharing]*pooled
-	all     []*pooled // also those in whose place others came
-	beside  map[bool]*besides
-}
-
-// sharing is what has to be the same for two collections to share an encoder.
-type sharing struct {
-	bundle       string
-	unnormalised bool
+	shared  map[string]*pooled // by the names of their bundles
+	all     []*pooled          // also those in whose place others came
+	beside  besides
 }
 
 // pooled is an encoder that is shared.
@@ -73,7 +67,7 @@ func NewPool(config configs.Config, log *slog.Logger) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pool{config: config, cache: cache, log: log, shared: map[sharing]*pooled{}, beside: map[bool]*besides{}}, nil
+	return &Pool{config: config, cache: cache, log: log, shared: map[string]*pooled{}}, nil
 }
 
 // OpenSome works as the function OpenSome does, with encoders of the pool. Closing the Set closes none of
@@ -84,8 +78,7 @@ func (p *Pool) OpenSome(
 	names []string,
 	stored []store.Expert,
 ) (x *Set, failed map[string]error, err error) {
-	x = &Set{pool: p, config: config, cache: p.cache, log: log, owners: owners(stored), stored: stored,
-		unnormalised: unnormalised(stored)}
+	x = &Set{pool: p, config: config, cache: p.cache, log: log, owners: owners(stored), stored: stored}
 	if len(names) == 0 {
 		return x, nil, nil
 	}
@@ -101,10 +94,8 @@ func (p *Pool) OpenSome(
 func (p *Pool) Encoders() (out []*Expert) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for key, s := range p.shared {
-		if !key.unnormalised {
-			out = append(out, &Expert{name: s.name, bundle: s.name, Bundle: s.opening.Bundle, Encoder: s.encoder})
-		}
+	for _, s := range p.shared {
+		out = append(out, &Expert{name: s.name, bundle: s.name, Bundle: s.opening.Bundle, Encoder: s.encoder})
 	}
 	return out
 }
@@ -119,12 +110,10 @@ func (p *Pool) Close() error {
 		errs = append(errs, s.encoder.Close())
 		logStats(p.log, s.name, s.encoder.Stats())
 	}
-	for _, b := range p.beside {
-		errs = append(errs, closeAll(b.readers.opened), closeAll(b.rerankers.opened))
-	}
+	errs = append(errs, closeAll(p.beside.readers.opened), closeAll(p.beside.rerankers.opened))
 	p.all = nil
 	clear(p.shared)
-	clear(p.beside)
+	p.beside = besides{}
 	if p.runtime != nil {
 		errs = append(errs, p.runtime.Close())
 		p.runtime = nil
@@ -168,7 +157,7 @@ func (p *Pool) stampOf(config configs.Config, name string) (stamp bundleStamp, o
 // loaded returns the encoder that a set would open, if it is loaded and its bundle is as it was.
 func (p *Pool) loaded(x *Set, name string) *pooled {
 	p.mu.Lock()
-	s := p.shared[sharing{name, x.unnormalised}]
+	s := p.shared[name]
 	p.mu.Unlock()
 	if s == nil {
 		return nil
@@ -202,7 +191,7 @@ func (p *Pool) openEncoders(x *Set, names []string, found []encoder.Opening) ([]
 		}
 		stamp, _ := p.stampOf(x.config, names[i])
 		s := &pooled{names[i], missing[j], stamp, made[j]}
-		p.shared[sharing{names[i], x.unnormalised}] = s
+		p.shared[names[i]] = s
 		p.all = append(p.all, s)
 	}
 	return encoders, errs
@@ -215,7 +204,7 @@ func openOnce[T io.Closer](x *Set, of func(*besides) *once[T], open func() ([]T,
 	if x.pool != nil {
 		x.pool.opening.Lock()
 		defer x.pool.opening.Unlock()
-		which = of(x.pool.besidesOf(x))
+		which = of(&x.pool.beside)
 	}
 	if which.done {
 		return which.opened, nil
@@ -235,16 +224,4 @@ func closeAll[T io.Closer](all []T) error {
 		errs = append(errs, one.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// besidesOf returns the readers and rerankers of sets that normalise texts, or of those that do not.
-func (p *Pool) besidesOf(x *Set) *besides {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b := p.beside[x.unnormalised]
-	if b == nil {
-		b = &besides{}
-		p.beside[x.unnormalised] = b
-	}
-	return b
 }

@@ -129,8 +129,7 @@ func CheckStandIn(ort *encoder.Runtime, opening encoder.Opening, e *encoder.Enco
 	if of == nil {
 		return nil
 	}
-	o := encoder.Running{Threads: opening.Running.Threads, Unnormalised: opening.Running.Unnormalised}
-	other, err := ort.Open(of, o)
+	other, err := ort.Open(of, encoder.Running{Threads: opening.Running.Threads})
 	if err != nil {
 		return err
 	}

@@ -34,9 +34,6 @@ type Set struct {
 	rerankers []scorer
 	owners    map[string]string // of the collection; see owners
 	stored    []store.Expert    // of the collection
-	// unnormalised: the collection's vectors are of texts that were not normalised, and so
-	// are those of the questions to it and of what is added to it.
-	unnormalised bool
 }
 
 // Only returns the set with some of its experts, to search with. It loads none and is not closed.
@@ -91,8 +88,7 @@ func OpenSome(
 	if err != nil {
 		return nil, nil, err
 	}
-	x = &Set{config: config, cache: cache, log: log, owners: owners(stored), stored: stored,
-		unnormalised: unnormalised(stored)}
+	x = &Set{config: config, cache: cache, log: log, owners: owners(stored), stored: stored}
 	if len(names) == 0 {
 		return x, nil, nil
 	}
@@ -273,9 +269,7 @@ func (x *Set) find(name string) (found encoder.Opening, err error) {
 	if err := x.openRuntime(); err != nil {
 		return found, err
 	}
-	found, err = Find(x.config, x.cache, x.runtime, name)
-	found.Running.Unnormalised = x.unnormalised
-	return found, err
+	return Find(x.config, x.cache, x.runtime, name)
 }
 
 // openRuntime loads ONNX Runtime, once.

@@ -45,9 +45,6 @@
 // which is compared when the file is opened: one in the place of another is
 // refused (see sealMagic).
 //
-// The manifest has format 2, and format 3 where an expert has parts or an owner,
-// which older programs do not read.
-//
 // # Order
 //
 // In a segment, passages are numbered in the order of their ids. Ties in a

@@ -14,7 +14,7 @@ import (
 )
 
 // TestFieldConditions: what a condition selects is what reading each passage's metadata selects, in
-// several segments, with deletions, merged, and where an older program left no file of values.
+// several segments, with deletions, and merged.
 func TestFieldConditions(t *testing.T) {
 	const seed = 42
 	rng := rand.New(rand.NewPCG(seed, 1))

@@ -25,7 +25,7 @@ func Join(all []*Generation) (*Generation, error) {
 	var words []bm25.Segment
 	for _, member := range all {
 		of := member.manifest
-		if !of.Words.Comparable(m.Words) {
+		if of.Words != m.Words {
 			return nil, fmt.Errorf("the words of %s are not analysed as those of %s, so that their scores do not compare",
 				member.dir, g.dir)
 		}

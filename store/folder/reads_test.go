@@ -68,7 +68,7 @@ func TestReads(t *testing.T) {
 	want("an expert is added", store.Reads{Known: 6, Cut: 3, Unread: 2})
 }
 
-// TestReadsOfMergedSegments: of a segment that an older version made nothing is known, and
+// TestReadsOfMergedSegments: of a segment whose encoder does not say how it reads nothing is known, and
 // a merge keeps what is known of the others, also a second time.
 func TestReadsOfMergedSegments(t *testing.T) {
 	text := func(id, text string) corpus.Passage { return corpus.Passage{ID: id, Text: text} }

@@ -60,7 +60,7 @@ func Join(all []*Corpus, names []string) (*Joined, error) {
 		switch {
 		case of.client != s.client:
 			return nil, errors.New("these collections are in several clusters")
-		case !has.Words.Comparable(m.Words):
+		case has.Words != m.Words:
 			return nil, fmt.Errorf("the words of %s are not analysed as those of %s, so that their scores do not compare",
 				names[i], names[0])
 		}

@@ -104,7 +104,7 @@ func (r *Register) Write(ctx context.Context, data []byte, version string) (now 
 	path := "/" + url.PathEscape(r.target()) + "/_doc/" + url.PathEscape(r.name)
 	path += "?timeout=20s&require_alias=true&" + version
 	answer, err := r.ask(ctx, "PUT", path, body)
-	if hasMissed(err) { // an older version made the index
+	if hasMissed(err) { // the index was restored without its alias
 		if r.made != nil {
 			r.made.Store(false)
 		}
@@ -135,7 +135,7 @@ func (r *Register) Write(ctx context.Context, data []byte, version string) (now 
 // registerFields are the fields of the registers.
 var registerFields = object{
 	"data":    object{"type": "object", "enabled": false},
-	"pending": object{"type": "boolean"}, // not of older versions
+	"pending": object{"type": "boolean"},
 }
 
 // make makes the index of the registers. One that is there is as good.
@@ -159,12 +159,6 @@ func (r *Register) make(ctx context.Context) error {
 	if errors.As(err, &status) && status.Status == 400 &&
 		bytes.Contains([]byte(status.Body), []byte("resource_already_exists")) {
 		err = nil
-		if r.pending {
-			body, err = json.Marshal(object{"properties": registerFields})
-			if err == nil {
-				_, err = r.ask(ctx, "PUT", r.beside.path("/_mapping?timeout=20s"), body)
-			}
-		}
 	}
 	if err == nil && r.made != nil && r.pending {
 		r.made.Store(true)

@@ -211,7 +211,6 @@ func NewCorpusOf(s *Store) *Corpus {
 // closeness are chances that a confidence changes with: all that is known of an answer counts.
 type closeness struct{}
 
-func (closeness) Signals() int { return len(fusion.SignalNames()) }
 func (closeness) Of(signals []float64, _ int) (float64, error) {
 	sum := -1.0
 	for i, s := range signals {

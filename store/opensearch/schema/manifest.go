@@ -53,16 +53,6 @@ func (w Words) Params() bm25.Params {
 	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
 }
 
-// Comparable reports whether scores of both words compare: they have the same constants and an analysis that this
-// program searches.
-func (w Words) Comparable(other Words) bool {
-	analysis, err := w.analysis()
-	if err == nil && store.CheckAnalyser(w.Analyser, analysis) && store.CheckAnalyser(other.Analyser, analysis) {
-		w.Analyser = other.Analyser
-	}
-	return w == other
-}
-
 func (w Words) analysis() (forms.Analysis, error) {
 	return forms.ParseAnalysis(cmp.Or(w.Analysis, forms.Lucene.String()))
 }
@@ -232,7 +222,7 @@ func (m *Manifest) Check() error {
 			err,
 		)
 	}
-	if now := store.Analyser(analysis); !store.CheckAnalyser(m.Words.Analyser, analysis) {
+	if now := store.Analyser(analysis); now != m.Words.Analyser {
 		return fmt.Errorf(
 			"its words were analysed in another way (%.16s) than this program does (%.16s): use the program that made it, or index again",
 			m.Words.Analyser,

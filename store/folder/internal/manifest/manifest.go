@@ -38,7 +38,7 @@ type Words struct {
 	B       float64 `json:"b"`
 	Phrases bool    `json:"phrases,omitempty"` // pairs of adjacent terms are indexed too
 	// Analysis is the name of the analysis of text into terms (forms.Analysis), "" of
-	// forms.Lucene, which alone older programs know.
+	// forms.Lucene.
 	Analysis string `json:"analysis,omitempty"`
 	// Analyser is the fingerprint of the analysis.
 	Analyser string `json:"analyser"`
@@ -64,19 +64,9 @@ func (w Words) FingerprintNow() string {
 	return store.Analyser(analysis)
 }
 
-// Current reports whether this program can search the words.
+// Current reports whether this program can search the words: its analysis of texts is the one that made them.
 func (w Words) Current() bool {
-	analysis, err := forms.ParseAnalysis(w.AnalysisName())
-	return err == nil && store.CheckAnalyser(w.Analyser, analysis)
-}
-
-// Comparable reports whether scores of both words compare: they have the same constants and an analysis that this
-// program searches.
-func (w Words) Comparable(other Words) bool {
-	if w.Current() && other.Current() {
-		w.Analyser = other.Analyser
-	}
-	return w == other
+	return w.Analyser == w.FingerprintNow()
 }
 
 // WordsOf describes words that this program makes with the given parameters.
