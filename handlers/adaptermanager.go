@@ -23,10 +23,10 @@ type Manager interface {
 	RemoveCollection(name string) error
 }
 
-// managing is a call as a Manager.
+// managing implements Manager for one call: it does what the call's caller may do.
 type managing struct{ call *call }
 
-// Collections implements Manager.
+// Collections returns descriptions of the collections that the caller may use, without what the caller may not see.
 func (m managing) Collections() (out []collections.Info, err error) {
 	list, err := m.call.api.getCollections(m.call, none{})
 	for _, info := range list.Collections {
@@ -48,7 +48,7 @@ func (m managing) Keeper(name string) (DocumentKeeper, error) {
 	return of.engine()
 }
 
-// CreateCollection implements Manager.
+// CreateCollection creates a collection as POST /v1/collections does, and returns its description or a problem.
 func (m managing) CreateCollection(name, description string) (info collections.Info, err error) {
 	info, err = m.call.api.postCollection(m.call, CollectionRequest{name, collections.Settings{Description: description}})
 	m.call.w.Header().Del("Location") // that is of the API
@@ -56,15 +56,16 @@ func (m managing) CreateCollection(name, description string) (info collections.I
 	return info, err
 }
 
-// RemoveCollection implements Manager.
+// RemoveCollection removes a collection as DELETE /v1/collections/{collection} does. It returns a problem if it cannot.
 func (m managing) RemoveCollection(name string) error {
 	m.call.name = name
 	_, err := m.call.api.deleteCollection(m.call, none{})
 	return err
 }
 
-// chooseFor finds the collections of a request to an adapter that names them in its own way: those, or the one that
-// the path names, which have to be the same. chosen is false where none is needed.
+// chooseFor opens the collections that a request to an adapter names (Adapter.Choose), or else the one in its path, and
+// sets c.api to them. chosen is false if the request names none and needs none. It returns a problem if body and path
+// name different collections, there are more than mostJoined, or one does not exist for this caller.
 func (c *call) chooseFor(x *Adapter, body []byte) (chosen bool, err error) {
 	names, needed := x.Choose(c.r, body)
 	names = slices.Compact(slices.Sorted(slices.Values(names)))

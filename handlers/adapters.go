@@ -38,7 +38,8 @@ type Adapter struct {
 	Refusal func(p *schema.Problem) (status int, body any)
 }
 
-// Answer is what an adapter answers: a value, which is written as JSON, the JSON, or events.
+// Answer is what an adapter answers. One of its fields is set: a value, which is written as JSON, ready JSON, or
+// events.
 type Answer struct {
 	Status int // 0: 200
 	Value  any
@@ -61,7 +62,8 @@ func (x *Adapter) matches(path string) bool {
 	return path == x.Path || open && strings.HasPrefix(path, before)
 }
 
-// refusalOf returns how errors of a path are written.
+// refusalOf returns the function that writes errors for a path in the format of its adapter's interface. It returns nil
+// if the path is no adapter's: errors are then problems of this API.
 func (a *API) refusalOf(path string) func(*schema.Problem) (int, any) {
 	if _, rest, ok := splitNamed(path); ok {
 		beside := "/v1" + rest // comes first, as in underCollection
@@ -168,8 +170,9 @@ func (c *call) ask(x *Adapter) (answer Answer, err error) {
 	return x.Serve(c.r, engine)
 }
 
-// readFor reads the body of an adapter's request, which can be read again. What it takes in memory
-// once it is parsed is bounded like that of the API's own requests.
+// readFor returns the body of a request to an adapter, and sets it as the request's body again. It returns a problem if
+// the body is longer than the adapter's limit, or has more than schema.MaxValues JSON values. A body of files may have
+// WriteLimits.DocumentBytes.
 func (c *call) readFor(x *Adapter) (body []byte, err error) {
 	if x.Files {
 		body, err = c.readBody(c.api.options.Write.DocumentBytes)

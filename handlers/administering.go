@@ -141,7 +141,8 @@ func (a *API) countDeleted(c *call, engine *admittedEngine, f storage.Filter, id
 	return n, nil
 }
 
-// submit asks for a job and answers where to follow it.
+// submit adds a job to the queue and returns it. It sets the answer's status to 202 and Location to the job's path. It
+// returns a problem if the collection cannot be written to or the queue refuses the job.
 func (a *API) submit(c *call, request jobs.Request) (job jobs.Job, err error) {
 	writer, err := a.writer()
 	if err != nil {
@@ -156,7 +157,8 @@ func (a *API) submit(c *call, request jobs.Request) (job jobs.Job, err error) {
 	return job, nil
 }
 
-// jobProblem makes a problem of a refusal.
+// jobProblem returns the problem for an error of the job queue. An error that only says that the request ended is
+// returned as it is.
 func jobProblem(err error) error {
 	var refusal *jobs.Refusal
 	if errors.As(err, &refusal) {
@@ -165,7 +167,8 @@ func jobProblem(err error) error {
 	return storeProblem(err)
 }
 
-// jobsUnread returns the problem of jobs that the cluster of a store does not give.
+// jobsUnread returns the problem "unavailable" for an error of reading the list of jobs. An error that says that the
+// request ended or its time is up is returned as it is.
 func jobsUnread(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return err

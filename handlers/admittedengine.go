@@ -111,6 +111,8 @@ func (e *admittedEngine) inTurn(ctx context.Context, ask func(context.Context) e
 	return turn.Do(ctx, e.call.api.options.Admission, ask)
 }
 
+// Search admits the search by its cost, asks the engine, and returns the response without what the caller may not see.
+// It returns a problem if the search is refused, else the engine's error.
 func (e *admittedEngine) Search(ctx context.Context, by search.Caller, r search.Request) (reply.Response, error) {
 	d := e.engine.Defaults()
 	end := front.ExchangeOf(e.call.r.Context()).Arrived.Add(timeoutOf(r, e.engine))
@@ -140,6 +142,7 @@ func (e *admittedEngine) admitSearch(cost int, end time.Time) *schema.Problem {
 	return e.call.api.admission.AwaitSearch(ctx, cost, end)
 }
 
+// Batch asks the engine several searches; deliver gets each answer. It fails as the engine does.
 func (e *admittedEngine) Batch(
 	ctx context.Context, by search.Caller,
 	requests []search.Request,
@@ -156,6 +159,7 @@ func (e *admittedEngine) Batch(
 	})
 }
 
+// Embed encodes texts, as the engine's method of this name. It is refused if there is no place for its cost.
 func (e *admittedEngine) Embed(
 	ctx context.Context,
 	by search.Caller,
@@ -169,6 +173,8 @@ func (e *admittedEngine) Embed(
 	return e.engine.Embed(ctx, by, r)
 }
 
+// Rerank scores texts for a question, as the engine's method of this name. It is refused if there is no place for its
+// cost.
 func (e *admittedEngine) Rerank(
 	ctx context.Context,
 	by search.Caller,
@@ -182,6 +188,7 @@ func (e *admittedEngine) Rerank(
 	return e.engine.Rerank(ctx, by, r)
 }
 
+// Passage returns a passage and its version, as searches see it.
 func (e *admittedEngine) Passage(ctx context.Context, by search.Caller, id string) (corpus.Passage, string, error) {
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
@@ -194,12 +201,14 @@ func (e *admittedEngine) Passage(ctx context.Context, by search.Caller, id strin
 	return p, version, err
 }
 
+// Visible reports whether the caller may see a passage.
 func (e *admittedEngine) Visible(ctx context.Context, passage *corpus.Passage) bool {
 	ctx, _, done := e.enterEngine(ctx, search.Caller{}, time.Time{})
 	defer done()
 	return e.engine.Visible(ctx, passage)
 }
 
+// List returns up to limit passages with ids after an id, and the id to go on after; "" at the end.
 func (e *admittedEngine) List(
 	ctx context.Context,
 	by search.Caller,
@@ -217,6 +226,7 @@ func (e *admittedEngine) List(
 	return found, next, err
 }
 
+// Sample returns up to n random passages that the caller may see.
 func (e *admittedEngine) Sample(ctx context.Context, by search.Caller, n int) ([]corpus.Passage, error) {
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
@@ -228,6 +238,7 @@ func (e *admittedEngine) Sample(ctx context.Context, by search.Caller, n int) ([
 	return out, err
 }
 
+// Count returns how many passages that the caller may see match a filter.
 func (e *admittedEngine) Count(ctx context.Context, f storage.Filter) (int, error) {
 	ctx, _, done := e.enterEngine(ctx, search.Caller{}, time.Time{})
 	defer done()
@@ -239,6 +250,7 @@ func (e *admittedEngine) Count(ctx context.Context, f storage.Filter) (int, erro
 	return out, err
 }
 
+// Misfits returns the values of metadata fields that do not fit their declared types.
 func (e *admittedEngine) Misfits(ctx context.Context) ([]lookup.Misfits, error) {
 	ctx, _, done := e.enterEngine(ctx, search.Caller{}, time.Time{})
 	defer done()
@@ -250,6 +262,7 @@ func (e *admittedEngine) Misfits(ctx context.Context) ([]lookup.Misfits, error) 
 	return out, err
 }
 
+// Documents returns the first documents after a request's id, and the id to go on after; "" at the end.
 func (e *admittedEngine) Documents(
 	ctx context.Context, by search.Caller,
 	r lookup.DocumentsRequest,
@@ -265,6 +278,7 @@ func (e *admittedEngine) Documents(
 	return found, next, err
 }
 
+// DocumentText returns at most most passages of a document as one text, from the passage with number from.
 func (e *admittedEngine) DocumentText(
 	ctx context.Context, by search.Caller,
 	id string,
@@ -282,6 +296,7 @@ func (e *admittedEngine) DocumentText(
 
 // What follows is in memory, and small: the place that every call has is enough.
 
+// Experts returns the descriptions of all experts, without what the caller may not see.
 func (e *admittedEngine) Experts() []learned.ExpertInfo {
 	all := e.engine.Experts()
 	for i := range all {
@@ -290,15 +305,20 @@ func (e *admittedEngine) Experts() []learned.ExpertInfo {
 	return all
 }
 
+// Expert returns the description of an expert, without what the caller may not see. It fails if there is none of this
+// name.
 func (e *admittedEngine) Expert(name string) (learned.ExpertInfo, error) {
 	info, err := e.engine.Expert(name)
 	return e.withoutOthers(info), err
 }
 
+// Readers returns the descriptions of the readers and generators.
 func (e *admittedEngine) Readers() []learned.ReaderInfo { return e.engine.Readers() }
 
+// Rerankers returns the descriptions of the rerankers.
 func (e *admittedEngine) Rerankers() []learned.RerankerInfo { return e.engine.Rerankers() }
 
+// Methods returns the descriptions of the fusion methods.
 func (e *admittedEngine) Methods() []search.MethodInfo { return e.engine.Methods() }
 
 // Generation returns the number of the newest generation, and the number of its passages that the caller may see.
@@ -307,8 +327,10 @@ func (e *admittedEngine) Generation() (number uint64, passages int) {
 	return number, e.seen(passages)
 }
 
+// Limits returns the engine's limits.
 func (e *admittedEngine) Limits() search.Limits { return e.engine.Limits() }
 
+// Defaults returns what a search gets that does not say otherwise.
 func (e *admittedEngine) Defaults() search.Defaults { return e.engine.Defaults() }
 
 // hold takes a place of this cost for the call instead of its usual one of cost 1. It returns nil, or the problem that
@@ -320,6 +342,8 @@ func (e *admittedEngine) hold(cost int) *schema.Problem {
 	return e.call.api.admission.HoldPlaces(e.call.r.Context(), cost)
 }
 
+// Costs makes the call take a place of this cost instead of its usual one. It returns the problem that refuses it
+// (429).
 func (e *admittedEngine) Costs(c front.Cost) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -328,6 +352,8 @@ func (e *admittedEngine) Costs(c front.Cost) error {
 	return nil
 }
 
+// Encode returns an answer as JSON, encoded when a processor is free. It first takes memory for copies times its size.
+// It fails if the request ends while it waits.
 func (e *admittedEngine) Encode(answer any, copies int) ([]byte, error) {
 	var b bytes.Buffer
 	if err := e.call.encode(&b, answer); err != nil {
@@ -339,13 +365,14 @@ func (e *admittedEngine) Encode(answer any, copies int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// passageReader is an Engine that can tell how its experts read a passage: whether one
-// reads only the beginning, and whether one can hardly read it.
+// passageReader is an Engine that can tell how its experts read a passage. cut: one reads only the beginning; unread:
+// one can hardly read it, as text in a script that its vocabulary lacks.
 type passageReader interface {
 	Reads(p corpus.Passage) (cut, unread bool)
 }
 
-// describeReading returns how the experts read a passage that was let in.
+// describeReading returns how the experts read a passage. It returns the zero ReadAs if p is nil, the engine is not
+// loaded, or the engine cannot tell.
 func (a *API) describeReading(p *corpus.Passage) (r ReadAs) {
 	engine, err := a.loaded()
 	if reader, ok := engine.(passageReader); ok && err == nil && p != nil {
@@ -354,9 +381,8 @@ func (a *API) describeReading(p *corpus.Passage) (r ReadAs) {
 	return r
 }
 
-// withoutStages returns the answer without what its sources' stages took, unless the caller
-// may administer the server: a question that was asked before is encoded in no time, so that
-// the times tell what others ask.
+// withoutStages returns a response without the times of its sources' stages, unless the caller may administer the
+// server. The times would tell which questions others have asked: those are encoded in no time.
 func (a *API) withoutStages(ctx context.Context, r reply.Response) reply.Response {
 	if a.gate.Require(ctx, schema.ScopeAdmin) == nil {
 		return r

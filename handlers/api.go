@@ -38,7 +38,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Options are what an API is made of. The zero value of every field works.
+// Options are the parts and settings of an API. Each field may be zero.
 type Options struct {
 	// Engine answers; nil until Attach is called.
 	Engine Engine
@@ -110,14 +110,14 @@ type Options struct {
 	Now func() time.Time
 }
 
-// API serves HTTP. It is safe for concurrent use. Requests of another collection than its own are
-// answered by an API of that, which shares all but the Collection (API.of).
+// API serves HTTP for one collection. It is safe for concurrent use. A request for another collection is answered by a
+// copy of the API, which shares everything but the Collection (API.of).
 type API struct {
 	*process
 	*Collection
 }
 
-// process is what all collections of a server have in common.
+// process is the state that the APIs of all collections of a server share.
 type process struct {
 	options       Options // complete
 	handler       http.Handler
@@ -220,7 +220,8 @@ func New(o Options) (*API, error) {
 // ServeHTTP serves one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// stack wraps the router in what every request goes through, outermost first.
+// stack returns the router wrapped in the checks and middleware of every request, outermost first. proxies are the
+// addresses whose X-Forwarded headers are believed.
 func (a *API) stack(router http.Handler, proxies []netip.Prefix) (http.Handler, error) {
 	// zstd is off: its encoders keep goroutines, and gzip is what curl asks for.
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.EnableZstd(false), gzhttp.SuffixETag(etagSuffix),

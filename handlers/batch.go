@@ -17,11 +17,9 @@ import (
 	"example.org/conclave/search"
 )
 
-// postBatch answers POST /v1/search/batch. Answers are sent one by one, in the
-// order of the searches. Where a caller reads slowly, the engine holds at most
-// Limits.BatchParallel of them back, as rankings, and reads the texts of one at a time.
-// What is not done when the time of the whole batch is over is answered as that, in its
-// place.
+// postBatch answers POST /v1/search/batch. It sends one answer after the other, in the order of the searches. If the
+// client reads slowly, the engine keeps at most Limits.BatchParallel rankings back and reads the texts of one at a
+// time. Searches that are not finished when the batch's time is over get a problem in their places.
 func (a *API) postBatch(c *call) error {
 	limits := a.options.Limits
 	if !c.maySearchSome() {
@@ -80,7 +78,8 @@ func (a *API) postBatch(c *call) error {
 	return b.ended(err)
 }
 
-// ended returns err, for the caller to answer as a problem; if a part of the answer was sent, it aborts the connection.
+// ended returns err, which becomes the problem of the whole batch. If part of the answer was sent already, it aborts
+// the connection instead, unless err is nil.
 func (b *batch) ended(err error) error {
 	if err != nil && b.begun {
 		return abortConnection(b.r.Context(), err)

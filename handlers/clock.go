@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// clock ends a context, with the cause context.DeadlineExceeded, when so much time was
-// worked. It stands still while a part of the answer is sent: how slowly that is read is
-// the reader's matter. It belongs to one goroutine.
+// clock ends a context, with the cause context.DeadlineExceeded, after a given time of work. It stands still while part
+// of the answer is sent, since a slow client must not cost working time. It is for one goroutine.
 type clock struct {
 	ctx   context.Context
 	timer *time.Timer
@@ -15,7 +14,7 @@ type clock struct {
 	since time.Time // it goes
 }
 
-// newClock starts one. stop is called once nothing is done any more.
+// newClock returns a running clock with this much time left. Call stop when the work is done.
 func newClock(ctx context.Context, left time.Duration) (k *clock, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	k = &clock{ctx: ctx, left: left, since: time.Now()}
@@ -29,7 +28,7 @@ func newClock(ctx context.Context, left time.Duration) (k *clock, stop func()) {
 // over reports whether the time has run out.
 func (k *clock) over() bool { return context.Cause(k.ctx) == context.DeadlineExceeded }
 
-// shorten leaves at most so much of the whole time, of which some has passed.
+// shorten reduces the time left to at most whole-passed. It does nothing if the clock stands still or has run out.
 func (k *clock) shorten(whole, passed time.Duration) {
 	if k.timer.Stop() {
 		k.left = min(k.left, max(whole-passed, 0))

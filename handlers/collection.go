@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/internal/unanswered"
 )
 
-// Collection is what answers the requests to one collection, and what writes to it. Until it is
-// attached, they are answered with 503.
+// Collection has the parts that answer requests to one collection: engine, writer, documents, jobs. Requests that need
+// a part are answered with 503 until it is attached.
 type Collection struct {
 	name      string
 	readiness *Readiness
@@ -30,52 +30,51 @@ type Collection struct {
 	settings   Settings        // set before engine; nil: it has none that change
 }
 
-// NewCollection returns a collection of a name, to which nothing is attached. What is said of it is
-// in a Readiness; nil: one of its own.
+// NewCollection returns a collection without any parts. r reports their state; nil: the collection gets a Readiness of
+// its own.
 func NewCollection(name string, r *Readiness) *Collection {
 	return &Collection{name: name, readiness: cmp.Or(r, &Readiness{})}
 }
 
-// Joined returns several collections as one, to which nothing is attached.
+// Joined returns a collection that searches several as one. Nothing is attached to it yet.
 func Joined(name string, members []*Collection) *Collection {
 	k := NewCollection(name, nil)
 	k.members = members
 	return k
 }
 
-// Readiness says how the parts of the collection do.
+// Readiness returns the state of the collection's parts.
 func (k *Collection) Readiness() *Readiness { return k.readiness }
 
-// Attach gives the collection its engine. Until then, everything that needs the engine answers 503.
+// Attach sets the engine. Until then, requests that need it are answered with 503.
 func (k *Collection) Attach(e Engine) { k.engine.Store(&e) }
 
-// AttachDocuments lets documents be put and deleted. It is called before AttachWriter. Uploads
-// of many wait for their job among its inputs.
+// AttachDocuments sets what stores documents, so that they can be put and deleted. inputs is where uploads of many
+// files wait for their job. Call it before AttachWriter.
 func (k *Collection) AttachDocuments(keeper *keeping.Keeper, inputs jobs.Inputs) {
 	k.inputs = inputs
 	k.keeper.Store(keeper)
 }
 
-// AttachOriginals lets the files of documents be fetched. Until then there are none.
+// AttachOriginals sets what opens the files of documents. Until then, no document has a file.
 func (k *Collection) AttachOriginals(r OriginalReader) { k.originals.Store(&r) }
 
-// AttachJudgments lets judgments be kept. It is called before AttachWriter, and not where the store
-// cannot keep them.
+// AttachJudgments sets what stores judgments. Call it before AttachWriter; leave it out if the store cannot keep
+// judgments, which then get 404.
 func (k *Collection) AttachJudgments(j Judgments) { k.judgments = j }
 
-// AttachUnanswered lets the questions be kept that searches do not answer. It is called before AttachWriter.
+// AttachUnanswered sets where questions that searches do not answer are recorded. Call it before AttachWriter.
 func (k *Collection) AttachUnanswered(l *unanswered.Log) { k.unanswered = l }
 
-// AttachSettings lets the settings of the collection be asked for and changed. It is called before Attach.
+// AttachSettings sets what reads and changes the collection's settings. Call it before Attach.
 func (k *Collection) AttachSettings(s Settings) { k.settings = s }
 
-// AttachWriter lets passages be written and jobs be asked for. Until then such
-// requests answer 503, or 403 where the server only reads.
+// AttachWriter sets what writes passages, the queue of jobs, and the snapshots. Until then, requests to write are
+// answered with 503, or with 403 if the server is read-only.
 func (k *Collection) AttachWriter(w Writer, j Jobs, s Snapshots) {
 	k.writing.Store(&writing{w, j, s})
 }
 
-// RefusePassages lets requests that put passages be answered with 503, and why, while
-// a bundle is damaged that they need vectors of; "": they are taken. Deleting and jobs
-// go on.
+// RefusePassages makes requests that put passages fail with 503 and this reason; "" accepts them again. It is for a
+// damaged bundle, whose vectors new passages would need. Deletions and jobs go on.
 func (k *Collection) RefusePassages(why string) { k.refusing.Store(&why) }

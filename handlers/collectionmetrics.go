@@ -15,8 +15,8 @@ import (
 // othersLabel is the label shared by all collections without one of their own. No collection can have this name.
 const othersLabel = "(others)"
 
-// collectionMetrics counts requests by collection. The first most collections that are used get a label of their own
-// until they are removed, the others share othersLabel: otherwise, whoever creates collections could create endless
+// collectionMetrics counts requests by collection. The first collections that are used get a label of their own until
+// they are removed; the others share othersLabel, so that callers who create collections cannot create any number of
 // series.
 type collectionMetrics struct {
 	requests *prometheus.CounterVec // collection, class of the status

@@ -104,7 +104,8 @@ func (a *API) getDocument(c *call) error {
 	return c.respond(http.StatusOK, out)
 }
 
-// joined returns the text of a document.
+// joined returns the text of a document, put together from its passages. It returns a problem if they do not fit
+// together.
 func joined(passages []corpus.Passage) (string, error) {
 	text, err := corpus.JoinDocument(passages)
 	if err != nil {
@@ -113,12 +114,14 @@ func joined(passages []corpus.Passage) (string, error) {
 	return text, nil
 }
 
+// unknownDocument returns the problem of an id that no document has (404).
 func unknownDocument(id string) *schema.Problem {
 	return schema.NewProblem("unknown_document", fmt.Sprintf("There is no document %s.", wording.Quote(id)))
 }
 
-// passageGetter returns what reads passages as they were acknowledged last where the server
-// writes, and as searches see them where it only reads. With room it takes that for each.
+// passageGetter returns a function that reads a passage by id: its last acknowledged version if the server writes, else
+// the one that searches see. With room, each read first takes memory for the passage. The function's ok is false if
+// there is no such passage or the caller may not see it.
 func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 	take := a.admission.AnswerMemoryOf(c.r)
 	if !room {
@@ -163,7 +166,8 @@ func (c *call) sees(p *corpus.Passage) (bool, error) {
 	return engine.Visible(c.r.Context(), p), nil
 }
 
-// listLimit returns how many the query asks to be listed.
+// listLimit returns the query's parameter limit, or listLimit without one, but at most most. It returns a problem if
+// limit is not from 1 to most.
 func (c *call) listLimit(most int) (int, error) {
 	given, ok := c.query["limit"].(json.Number)
 	if !ok {

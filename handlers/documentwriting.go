@@ -21,7 +21,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// documentWriter returns what keeps documents, and what it writes to.
+// documentWriter returns what stores documents, and the writer below it. reads says that passages will be put, which is
+// refused while RefusePassages is in force. It returns a problem if documents cannot be changed on this server.
 func (a *API) documentWriter(reads bool) (*keeping.Keeper, *writing, error) {
 	get := a.writer
 	if reads {
@@ -97,15 +98,16 @@ func (a *API) deleteDocument(c *call) error {
 	return a.kept(c, writer, result)
 }
 
-// documentCondition reads If-Match and If-None-Match.
+// documentCondition returns the condition in the headers If-Match and If-None-Match, or a problem if they are
+// contradictory.
 func documentCondition(r *http.Request) (keeping.Condition, *schema.Problem) {
 	var change store.Change
 	p := readConditions(r, &change)
 	return keeping.Condition{IfMatch: change.IfMatch, IfAbsent: change.IfAbsent}, p
 }
 
-// keep changes documents. Until it is done, which reading a large file and a full backlog
-// delay, the connection's deadlines are kept away.
+// keep runs do, which changes documents, and counts the change. It extends the connection's write deadline until do
+// returns, since reading a large file and a full backlog take time. Errors become problems.
 func (a *API) keep(c *call, do func(context.Context) (keeping.Result, error)) (keeping.Result, error) {
 	control := http.NewResponseController(c.w)
 	stop := a.keepExtending(func() { a.extendWriting(control) })
@@ -118,7 +120,8 @@ func (a *API) keep(c *call, do func(context.Context) (keeping.Result, error)) (k
 	return result, nil
 }
 
-// documentProblem makes a problem of an error of a document.
+// documentProblem returns the problem for an error of reading or storing a document. Errors of the store are those of
+// storeProblem.
 func documentProblem(err error) error {
 	var unreadable *documents.UnreadableError
 	var field *corpus.FieldError
@@ -145,7 +148,8 @@ func documentProblem(err error) error {
 	return storeProblem(err)
 }
 
-// kept answers a change of a document.
+// kept sends the result of a change of a document: 201 with Location if the document is new, else 200. With
+// refresh=wait in the query it first waits until searches see the change.
 func (a *API) kept(c *call, writer *writing, result keeping.Result) error {
 	if c.query["refresh"] == "wait" { // where nothing changed, for what was put before
 		a.admission.ReleaseWork(c.r.Context())
@@ -167,7 +171,8 @@ func (a *API) kept(c *call, writer *writing, result keeping.Result) error {
 	return c.respond(status, result)
 }
 
-// describeByQuery reads what the query string says of a document.
+// describeByQuery sets the fields of a document that the query string describes. It returns a problem if a value is
+// invalid.
 func describeByQuery(f *keeping.File, c *call) *schema.Problem {
 	text := func(name string) string { s, _ := c.query[name].(string); return s }
 	f.Title, f.Source = text("title"), text("source")
@@ -183,7 +188,7 @@ func describeByQuery(f *keeping.File, c *call) *schema.Problem {
 	return describe(f, said)
 }
 
-// checkEncoding returns the problem of an encoding that does not exist; "" is none.
+// checkEncoding returns a problem unless there is a text encoding of this name, or the name is "".
 func checkEncoding(name string) *schema.Problem {
 	if err := documents.CheckEncoding(name); err != nil {
 		return schema.NewProblem("unknown_value", schema.Sentence(err.Error()),
@@ -192,7 +197,8 @@ func checkEncoding(name string) *schema.Problem {
 	return nil
 }
 
-// describe reads what has a form, the time and the metadata, where they were given.
+// describe sets f.Modified and f.Metadata from the texts with these names in said, if given. It returns a problem if
+// the time is not in RFC 3339 or the metadata are not a JSON object.
 func describe(f *keeping.File, said map[string]string) *schema.Problem {
 	wrong := func(name, detail string) *schema.Problem {
 		return schema.NewProblem("invalid_document", fmt.Sprintf("%s %s.", name, detail),
@@ -221,7 +227,8 @@ func describe(f *keeping.File, said map[string]string) *schema.Problem {
 	return nil
 }
 
-// readForm reads a form: the part file, and what other parts say of it.
+// readForm sets f from a multipart form: the content from the part file, and the description from the other parts. It
+// returns a problem if the form is malformed or has no part file, or more than one.
 func readForm(f *keeping.File, body []byte, boundary string) *schema.Problem {
 	broken := func(detail string) *schema.Problem {
 		return schema.NewProblem("invalid_document", "The form cannot be read: "+detail)

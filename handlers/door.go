@@ -14,14 +14,14 @@ import (
 	"example.org/conclave/handlers/schema"
 )
 
-// registration is an operation that is served, under a pattern of the router.
+// registration is an operation with the router's pattern under which it is served.
 type registration struct {
 	method, pattern string
 	cost            front.Cost
 }
 
-// open registers an operation. It is the only way to a router's routes: whoever comes
-// in was let in, at this cost.
+// open registers an operation with the router. Every route is registered here, so every request passes the checks of
+// serve and has this cost.
 func (a *API) open(router chi.Router, o schema.Operation, cost front.Cost, handle func(*API, *call) error) error {
 	if err := cost.Check(); err != nil {
 		return fmt.Errorf("handlers: %s %s: %w", o.Method, o.Path, err)
@@ -42,9 +42,8 @@ func (a *API) open(router chi.Router, o schema.Operation, cost front.Cost, handl
 	return nil
 }
 
-// serve returns the way of every request to its route: may the caller, does it take what
-// is produced, is its body of a type that is taken, are its parameters known, and is
-// there a place for it.
+// serve returns the handler of an operation. Before it calls handle, it checks the caller's scope, Accept, the body's
+// type and the parameters, and takes a place of this cost. A request that fails a check is answered with a problem.
 func (a *API) serve(o *schema.Operation, cost front.Cost, handle func(*API, *call) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		front.ExchangeOf(r.Context()).Route = documentedPath(r.Context(), o)
@@ -109,14 +108,14 @@ func (c *call) arrived(when time.Time) error {
 	return nil
 }
 
-// limit ends a request's context at a time, unless it ends earlier.
+// limit makes the request's context end at this time, if it would end later.
 func (c *call) limit(end time.Time) {
 	ctx, cancel := context.WithDeadline(c.r.Context(), end)
 	c.r = c.r.WithContext(ctx)
 	c.ends = append(c.ends, cancel)
 }
 
-// leave gives back all that a request holds.
+// leave gives back everything that the request holds: place, processor, memory, collections.
 func (c *call) leave() {
 	c.api.admission.ReleaseAll(c.r.Context())
 	for _, end := range c.ends {

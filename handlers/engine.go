@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Engine is what this package serves; *search.Engine is one.
+// Engine answers the requests of this package; *search.Engine is one.
 type Engine interface {
 	Search(ctx context.Context, by search.Caller, r search.Request) (reply.Response, error)
 	Batch(ctx context.Context, by search.Caller, requests []search.Request, deliver func(search.Answer) error) error
@@ -54,7 +54,7 @@ type Engine interface {
 	Defaults() search.Defaults
 }
 
-// loaded returns the engine for a request.
+// loaded returns the collection's engine, or the problem that it is not loaded yet.
 func (k *Collection) loaded() (Engine, error) {
 	if e := k.engine.Load(); e != nil {
 		return *e, nil

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// condition returns what the filter of the query string says; nil: there is none.
+// condition returns the filter of the query string; nil: there is none. It returns a problem if the filter is invalid.
 func (c *call) condition() (*conditions.Condition, error) {
 	parsed, given := c.query[schema.FilterParameter]
 	if !given {
@@ -26,8 +26,8 @@ func (c *call) condition() (*conditions.Condition, error) {
 	return out, nil
 }
 
-// listing returns a context for listing what meets the filter of the query string. Whether its values fit is asked
-// first: a list of nothing would not say so.
+// listing returns the request's context restricted to the passages that match the query's filter. It returns a problem
+// if the filter's values do not fit the types of the fields, which an empty list would not show.
 func (c *call) listing(engine *admittedEngine) (context.Context, error) {
 	ctx := c.r.Context()
 	only, err := c.condition()

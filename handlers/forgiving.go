@@ -10,15 +10,15 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// keepAsWritten leaves the object of a passage alone.
+// keepAsWritten changes nothing and returns nil. It stands for normaliseLine where unknown fields are errors.
 func keepAsWritten(map[string]any) *schema.Problem { return nil }
 
 // maxUnknown bounds how many names of unknown fields an upload is told.
 const maxUnknown = 20
 
-// normaliseLine turns the object of a line into that of a passage, as `conclave index`
-// reads it: BEIR's _id, Anserini's contents, and whole numbers as ids. It names unknown
-// fields, and leaves them out; of a passage without a text, one of them may be the text.
+// normaliseLine changes the object of an uploaded line into that of a passage, as `conclave index` reads it: BEIR's
+// _id, Anserini's contents, and whole numbers as ids. It deletes unknown fields and calls unknown with their names; if
+// there is no text, the first of them that is one becomes it. It returns a problem if _id and id differ.
 func normaliseLine(object map[string]any, unknown func(name string)) *schema.Problem {
 	if other, ok := object["_id"]; ok {
 		delete(object, "_id")

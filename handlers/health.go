@@ -39,7 +39,7 @@ func (a *API) getStarted(c *call, _ none) (Health, error) {
 	return Health{Status: "ok"}, a.Begun()
 }
 
-// Begun returns a problem until the server can answer questions; nil from then on.
+// Begun returns nil once the server has been able to answer questions, and a problem before.
 func (a *API) Begun() error {
 	if a.options.Collections != nil && a.started.Load() {
 		return nil

@@ -13,14 +13,14 @@ import (
 	"example.org/conclave/store"
 )
 
-// Judgments keep what people say of passages as answers to their questions.
+// Judgments store what people say about passages as answers to their questions.
 type Judgments interface {
 	// Put returns when the judgment would survive a power cut.
 	Put(judgments.Judgment) error
 	All() []judgments.Judgment
 }
 
-// judgmentBody says whether a passage, or words of it, answer a question.
+// judgmentBody is the body of POST /v1/judgments: whether a passage, or words of it, answer a question.
 type judgmentBody struct {
 	Question string `json:"question"`
 	Passage  string `json:"passage"`
@@ -28,7 +28,7 @@ type judgmentBody struct {
 	Answer   string `json:"answer,omitempty"`
 }
 
-// check returns what is wrong with the texts, of which each has at most so many bytes.
+// check returns a problem if the question is empty, or question or answer have more than most bytes; else nil.
 func (b *judgmentBody) check(most int) *schema.Problem {
 	for _, text := range []struct {
 		name, of string
@@ -69,7 +69,7 @@ type (
 	}
 )
 
-// judged returns what keeps judgments.
+// judged returns what stores judgments, or a problem if the server only reads or the collection's store keeps none.
 func (a *API) judged() (Judgments, error) {
 	if _, err := a.writer(); err != nil {
 		return nil, err
@@ -84,6 +84,7 @@ func (a *API) judged() (Judgments, error) {
 	return a.judgments, nil
 }
 
+// countsOf returns the numbers of judgments by kind.
 func countsOf(all []judgments.Judgment) JudgmentCounts {
 	questions := judgments.Questions(all)
 	return JudgmentCounts{Judged: len(all), Questions: len(questions), Answered: judgments.Answered(questions)}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// linked returns a page whose links to this server begin with the base path.
+// linked returns a page with the base path put before every link to this server (href, src, action). An empty base
+// changes nothing.
 func linked(page []byte, base string) []byte {
 	if base == "" {
 		return page
@@ -17,7 +18,8 @@ func linked(page []byte, base string) []byte {
 	return page
 }
 
-// describedAt returns the OpenAPI document whose server is the base path.
+// describedAt returns the OpenAPI document, in JSON or YAML, with the base path as its server's URL. It fails if the
+// document does not have exactly one server "/". An empty base changes nothing.
 func describedAt(document []byte, base string) ([]byte, error) {
 	if base == "" {
 		return document, nil

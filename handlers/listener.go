@@ -48,6 +48,7 @@ func (a *API) mayServe(l net.Listener) error {
 	return nil
 }
 
+// listenRefusal returns the error of listening without keys on an address that other machines can reach.
 func listenRefusal(address string) error {
 	return fmt.Errorf(
 		"refusing to listen on %s without keys, since everybody who reaches it could use the server: configure auth.keys, or listen on 127.0.0.1, or say auth.disabled: true where something else asks for keys",

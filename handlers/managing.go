@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/collections"
 )
 
-// Collections are those of a server that has several.
+// Collections manages the collections of a server that has several.
 type Collections interface {
 	// Use returns a collection as requests are answered from it, opened where it is not. It stays
 	// open until done is called. Errors are *collections.Error where the caller may know why.

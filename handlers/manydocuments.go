@@ -70,7 +70,7 @@ func (a *API) postDocuments(c *call) error {
 	return c.respond(c.status, job)
 }
 
-// kept is the writer that an upload is stored to; err is the error of the last write, nil if it succeeded.
+// kept is the writer to which an upload is stored. err is the error of its last write, nil if it succeeded.
 type kept struct {
 	to  io.Writer
 	err error
@@ -135,7 +135,8 @@ func (a *API) spoolDocuments(c *call, where io.Writer) error {
 
 var errNoFiles = errors.New("no form and no archive")
 
-// zipForm adds the files of a multipart form to a zip, under their file names.
+// zipForm writes the files of a multipart form to to as a zip, under their file names. It returns a problem if a part
+// is not a file or there is none, and upload.ErrTooMuch if the files have more than most bytes.
 func zipForm(to io.Writer, parts *multipart.Reader, most int64) error {
 	w := zip.NewWriter(to)
 	n := 0
@@ -165,8 +166,7 @@ func zipForm(to io.Writer, parts *multipart.Reader, most int64) error {
 	return w.Close()
 }
 
-// fileNameOf returns the file name of a part with its folders, which browsers send of a folder
-// and the standard library cuts off.
+// fileNameOf returns the file name of a part of a form with its folders, which mime/multipart would cut off.
 func fileNameOf(part *multipart.Part) string {
 	_, parameters, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
@@ -175,7 +175,8 @@ func fileNameOf(part *multipart.Part) string {
 	return parameters["filename"]
 }
 
-// zipTar adds the files of a gzipped tar to a zip.
+// zipTar writes the files of a gzipped tar to to as a zip. Other entries, such as links, are left out. It fails if the
+// tar is damaged, and with upload.ErrTooMuch if its files have more than most bytes.
 func zipTar(to io.Writer, from io.Reader, most int64) error {
 	unpacked, err := gzip.NewReader(from)
 	if err != nil {
@@ -200,7 +201,8 @@ func zipTar(to io.Writer, from io.Reader, most int64) error {
 	}
 }
 
-// addToZip adds a file, of which no more than is left may come.
+// addToZip adds a file to a zip and subtracts its bytes from *left. It returns upload.ErrTooMuch, with part of the file
+// written, if the file has more bytes than *left.
 func addToZip(w *zip.Writer, name string, modified time.Time, from io.Reader, left *int64) error {
 	to, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
 	if err != nil {

@@ -14,9 +14,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Metrics counts requests, problems and, through an Observer, the stages of
-// searches. Labels hold names from the configuration and from this package
-// alone: never a question, an id, or a path as it was sent.
+// Metrics counts requests, problems and, through an Observer, the stages of searches. Labels hold only names from the
+// configuration and from this package, never a question, an id or a requested path.
 type Metrics struct {
 	registry *prometheus.Registry
 	only     *prometheus.Registry // metrics of the collection, on a server that has one (RegisterOfCollection)
@@ -35,8 +34,7 @@ type Metrics struct {
 	collections *collectionMetrics // nil: the server has one
 }
 
-// NewMetrics makes a registry of its own, so that nothing is shared between
-// two servers in one process.
+// NewMetrics returns metrics with a registry of their own: two servers in one process share none.
 func NewMetrics() *Metrics {
 	// From 250 µs, below the shortest search, to 16 s, above the longest.
 	buckets := prometheus.ExponentialBuckets(0.00025, 2, 17)
@@ -95,8 +93,8 @@ func (m *Metrics) watch(r *Readiness) error {
 	}))
 }
 
-// request counts one request. Methods and paths that nobody serves share one
-// label each, or a scanner would make a new series with every guess.
+// request counts one request. Unknown methods share one label, and so do paths that no route serves: otherwise a
+// scanner would make a series with every guess.
 func (m *Metrics) request(method string, x *front.Exchange, status int, took time.Duration) {
 	switch method {
 	case http.MethodGet,

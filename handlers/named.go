@@ -29,8 +29,8 @@ func named(ctx context.Context) string {
 	return front.ExchangeOf(ctx).Collection
 }
 
-// rootOf returns the path that those of a request's collection begin with, as its caller reaches
-// the server.
+// rootOf returns the path below which the request's collection is served, such as /v1/collections/NAME, with the
+// server's base path before it. It is /v1 if the request's path names no collection.
 func rootOf(ctx context.Context) string {
 	if name := named(ctx); name != "" {
 		return front.BasePath(ctx) + schema.CollectionsPath + url.PathEscape(name)
@@ -38,8 +38,8 @@ func rootOf(ctx context.Context) string {
 	return front.BasePath(ctx) + "/v1"
 }
 
-// splitNamed returns the collection that a path names, and the rest of the path, which begins with a
-// slash; ok is false for a path that names none, or the collection alone.
+// splitNamed splits a path below /v1/collections/ into the collection's name and the rest, which begins with a slash.
+// ok is false if the path is not below it, or names only the collection.
 func splitNamed(path string) (name, rest string, ok bool) {
 	below, ok := strings.CutPrefix(path, schema.CollectionsPath)
 	if !ok {
@@ -49,8 +49,8 @@ func splitNamed(path string) (name, rest string, ok bool) {
 	return name, "/" + rest, ok && name != "" && rest != ""
 }
 
-// underCollection takes the name of a collection off a path. What is left is a path of the API, or
-// one of another interface, such as /mcp.
+// underCollection returns a handler that serves /v1/collections/NAME/REST as /v1/REST if the router has that path, else
+// as /REST, such as /mcp, and notes NAME in the request's exchange. Other paths go to the router as they are.
 func underCollection(router chi.Router) http.Handler {
 	served := func(path string) bool {
 		return router.Find(chi.NewRouteContext(), http.MethodOptions, path) != ""
@@ -221,7 +221,7 @@ func unknownCollection(name string) *schema.Problem {
 	return schema.NewProblem(collections.Unknown, fmt.Sprintf("There is no collection %s.", wording.Quote(name)))
 }
 
-// collectionProblem makes a problem of an error of the collections.
+// collectionProblem returns the problem for an error of opening, creating or removing a collection.
 func collectionProblem(err error) error {
 	var refused *collections.Error
 	if errors.As(err, &refused) {

@@ -12,7 +12,8 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// acceptable returns nil when the caller accepts one of the types produced.
+// acceptable returns a problem (406) unless the request's Accept headers allow one of the produced media types. Without
+// the header every type is allowed.
 func acceptable(r *http.Request, produced []string) *schema.Problem {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {
@@ -29,9 +30,8 @@ func acceptable(r *http.Request, produced []string) *schema.Problem {
 	)
 }
 
-// quality returns how much an Accept header wants a type, 0 to 1: the most specific
-// range that matches decides, and 0 means no (RFC 9110, section 12.5.1).
-// Ranges that are malformed say nothing.
+// quality returns the weight, from 0 to 1, that an Accept header gives a media type; 0: it is not accepted. The most
+// specific matching range counts (RFC 9110, section 12.5.1). Malformed ranges are ignored.
 func quality(accept, offered string) float64 {
 	offeredType, _, _ := strings.Cut(offered, "/")
 	best := -1
@@ -71,8 +71,8 @@ func quality(accept, offered string) float64 {
 	return most
 }
 
-// declared returns nil when the body is declared to have a type and an encoding that the
-// operation takes.
+// declared returns a problem (415) unless the request's Content-Type and Content-Encoding are ones that the operation
+// takes.
 func declared(r *http.Request, o *schema.Operation) *schema.Problem {
 	given := r.Header.Values("Content-Type")
 	usual := schema.TypeJSON

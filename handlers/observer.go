@@ -11,10 +11,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Observer is the engine's search.Observer: stages go to the metrics, and the
-// cause of a source that failed goes to the log, beside the request's id. A
-// source that was only slow or full is for the metrics alone; under load there
-// are many.
+// Observer is the engine's search.Observer. It counts stages in the metrics, and logs the cause of each source that
+// failed with the request's id. Sources that were only slow or overloaded are not logged: under load there are many.
 type Observer struct {
 	Metrics *Metrics
 	Logger  *slog.Logger // nil: no log

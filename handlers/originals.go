@@ -86,8 +86,9 @@ func (a *API) getOriginal(c *call) error {
 		wording.Quote(c.r.Header.Get("Range")), original.Bytes))
 }
 
-// sendPage answers with a page of a document that is a PDF, as a picture in which the passage that the query names is
-// marked.
+// sendPage sends a page of a PDF as a picture, with the text of the passage that the query names marked in it. room
+// takes memory for the picture. It returns a problem if the document is not a PDF, or page, passage or file do not
+// exist.
 func (a *API) sendPage(
 	c *call,
 	reader OriginalReader,
@@ -135,7 +136,8 @@ func (a *API) sendPage(
 	return c.send(http.StatusOK, "image/png", drawn.PNG)
 }
 
-// rangeWriter is a ResponseWriter that drops an answer with the status 416, and notes that in refused.
+// rangeWriter is a ResponseWriter that drops an answer with the status 416 and sets refused instead, so that a problem
+// can be sent.
 type rangeWriter struct {
 	http.ResponseWriter
 	refused bool
@@ -158,7 +160,8 @@ func (w *rangeWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// describeOriginal sets the headers of an original but for its length.
+// describeOriginal sets the headers of a document's file, except for its length. Only types that are safe to show get
+// their own media type and are shown inline; a browser downloads the others.
 func describeOriginal(h http.Header, d *corpus.Document) {
 	mediaType, _, err := mime.ParseMediaType(d.MediaType)
 	inline, shown := shownTypes[mediaType]
@@ -192,7 +195,8 @@ func fileName(id string) string {
 	return strings.TrimLeft(name, ".")
 }
 
-// visibleDocument returns the document that the path names. It is unknown to a key that may not see all its passages.
+// visibleDocument returns the document that the path names. It returns the problem of an unknown document if the caller
+// may not see all its passages.
 func (a *API) visibleDocument(c *call) (d corpus.Document, err error) {
 	get, err := a.passageGetter(c, true)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/handlers/schema"
 )
 
-// paced returns a problem where a request comes too soon after others of whom, its key or its
-// collection.
+// paced takes one request from a rate limit. It returns nil, or the problem that the limit is reached (429) with the
+// seconds to wait. whom names what is limited, such as the key, in the problem.
 func (a *API) paced(p *front.Pace, whom string) *schema.Problem {
 	wait, rate := p.Take(a.options.Now())
 	if wait <= 0 {
@@ -23,5 +23,5 @@ func (a *API) paced(p *front.Pace, whom string) *schema.Problem {
 	return problem
 }
 
-// Pace bounds how many requests to the collection are answered in a second; 0: no bound.
+// Pace limits the requests to the collection to this many in a second; 0: no limit.
 func (k *Collection) Pace(requestsASecond float64) { k.pace.Set(requestsASecond) }

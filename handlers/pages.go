@@ -30,14 +30,14 @@ const (
 	guideResults    = 8
 )
 
-// page is what people are served; the document describes what programs are.
+// page is one file of the web pages. openapi.yaml does not describe these.
 type page struct {
 	path, file, contentType string
 	text                    func() ([]byte, error) // nil: what file holds
 	shared                  bool                   // with pages of other origins, and with everybody
 }
 
-// pages returns the page at /, the reference at /docs, the guide, and what these load.
+// pages returns the page at /, the API reference at /docs, the guide, and the files that these load.
 func pages() ([]page, error) {
 	all := []page{
 		{path: front.EmbedPath, file: "embed.js", contentType: "text/javascript", shared: true},
@@ -97,7 +97,7 @@ func (c *call) showPage(contentType string, text []byte) error {
 	return c.sendOnce(contentType, text)
 }
 
-// getGuideSearch shows what of the guide answers a question.
+// getGuideSearch answers GET /guide/search with a page of the guide's passages that answer a question.
 func (a *API) getGuideSearch(c *call) error {
 	question := strings.TrimSpace(c.r.URL.Query().Get("q"))
 	var found []web.Finding

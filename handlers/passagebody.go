@@ -12,9 +12,8 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// parsePassage reads one passage as JSON, strictly: the body of PUT, or a line.
-// Beside a problem there is the id, where the text tells it. also may put the
-// object in order before.
+// parsePassage returns the passage in a JSON text, which may have no unknown fields. also may change the parsed object
+// before it is checked; its problem is returned. With a problem, out.ID is set if the text contained one.
 func (a *API) parsePassage(
 	text []byte,
 	also func(object map[string]any) *schema.Problem,
@@ -54,7 +53,7 @@ func (a *API) parsePassage(
 	return out, a.withinLimits(&out)
 }
 
-// missingText returns the problem of a passage without words to be found by.
+// missingText returns the problem of a passage that has neither text nor title.
 func missingText() *schema.Problem {
 	return schema.NewProblem(
 		"missing_field",
@@ -63,7 +62,7 @@ func missingText() *schema.Problem {
 	)
 }
 
-// texts returns a list of strings that a schema has checked.
+// texts returns the strings of a parsed JSON list; nil if list is none. Its elements must be strings.
 func texts(list any) (out []string) {
 	items, _ := list.([]any)
 	for _, item := range items {
@@ -73,8 +72,7 @@ func texts(list any) (out []string) {
 	return out
 }
 
-// withinLimits compares a passage with the configured limits. Those of the
-// format come after, in passageProblem.
+// withinLimits returns a problem if the passage's text, tags or metadata exceed the configured WriteLimits; else nil.
 func (a *API) withinLimits(p *corpus.Passage) *schema.Problem {
 	metadata := []byte(nil)
 	if len(p.Metadata) > 0 {
@@ -111,7 +109,7 @@ func (a *API) withinLimits(p *corpus.Passage) *schema.Problem {
 	return nil
 }
 
-// passageProblem returns what keeps a passage from being stored, or nil.
+// passageProblem returns a problem if a collection cannot store the passage, for example because of its id; else nil.
 func passageProblem(p *corpus.Passage) *schema.Problem {
 	err := p.Check()
 	var field *corpus.FieldError
@@ -124,7 +122,7 @@ func passageProblem(p *corpus.Passage) *schema.Problem {
 	return schema.NewProblem("invalid_passage", schema.Sentence(err.Error()))
 }
 
-// invalidPassage makes a problem of what the corpus says of a field.
+// invalidPassage returns the problem for an invalid field of a passage.
 func invalidPassage(e *corpus.FieldError) *schema.Problem {
 	pointer := ""
 	if e.Field != "" {

@@ -81,8 +81,8 @@ func (a *API) deletePassage(c *call) error {
 	return a.write(c, writer, change)
 }
 
-// readConditions reads If-Match and If-None-Match (RFC 9110, 13.1). Of the
-// latter only * has a use: that the passage be new.
+// readConditions sets change.IfMatch and change.IfAbsent from If-Match and If-None-Match (RFC 9110, 13.1). It returns a
+// problem if both are given, If-Match has several versions, or If-None-Match is anything but * with PUT.
 func readConditions(r *http.Request, change *store.Change) *schema.Problem {
 	match, none := etagsOf(r.Header.Values("If-Match")), etagsOf(r.Header.Values("If-None-Match"))
 	match = slices.DeleteFunc(match, func(tag string) bool { return tag == "" })
@@ -108,7 +108,8 @@ func readConditions(r *http.Request, change *store.Change) *schema.Problem {
 	return nil
 }
 
-// write makes one change and answers.
+// write makes one change and sends its result: 201 with Location if the passage is new, else 200. With refresh=wait in
+// the query it first waits until searches see the change. It returns a problem if the change is refused.
 func (a *API) write(c *call, writer *writing, change store.Change) error {
 	w, r := c.w, c.r
 	control := http.NewResponseController(w)
@@ -155,8 +156,8 @@ func (a *API) write(c *call, writer *writing, change store.Change) error {
 // characters.
 func passagePath(id string) string { return "/passages/" + url.PathEscape(id) }
 
-// storedPassage reads the passage that a call names, as it was acknowledged last where the
-// server writes, and as searches see it where it only reads.
+// storedPassage returns the passage that a call names, and its version: the last acknowledged one if the server writes,
+// else the one that searches see. It returns a problem if there is none that the caller may see.
 func (a *API) storedPassage(c *call) (corpus.Passage, string, error) {
 	if writer := a.writing.Load(); writer != nil {
 		ctx := c.r.Context()

@@ -32,18 +32,16 @@ const (
 	Failed   = "failed"
 )
 
-// Readiness says whether the server can do its work, part by part. It is safe
-// for use by several goroutines. Its zero value has no parts.
+// Readiness holds the state of each part of a server. It is safe for concurrent use. The zero value has no parts.
 type Readiness struct {
 	mu       sync.Mutex
 	parts    []schema.Component
 	draining bool
 }
 
-// Set states how a component is, and adds it when it is new.
+// Set adds or replaces a component's state.
 //
-// /readyz needs no key, so paths of the machine are cut to their last element; the
-// log has them whole.
+// /readyz needs no key, so paths of the machine are cut to their last element; the log has them whole.
 func (r *Readiness) Set(c schema.Component) {
 	c.Detail = WithoutPaths(c.Detail)
 	c.Warnings = slices.Clone(c.Warnings)
@@ -61,22 +59,21 @@ func (r *Readiness) Set(c schema.Component) {
 	r.parts = append(r.parts, c)
 }
 
-// Remove forgets a component.
+// Remove deletes a component.
 func (r *Readiness) Remove(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.parts = slices.DeleteFunc(r.parts, func(c schema.Component) bool { return c.Name == name })
 }
 
-// Drain makes the server not ready for good: it is shutting down.
+// Drain makes the server report "draining" from now on: it is shutting down.
 func (r *Readiness) Drain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.draining = true
 }
 
-// report returns the state of everything: "ready", "starting", "failed" or
-// "draining", and the components with it.
+// report returns the overall status ("ready", "starting", "failed" or "draining") and a copy of the components' states.
 func (r *Readiness) report() (status string, parts []schema.Component) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

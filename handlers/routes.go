@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// route is one operation of the document, what it costs, and what answers it.
+// route is an operation of openapi.yaml with its cost and its handler.
 type route struct {
 	id     string // operationId in openapi.yaml, which says everything else of it
 	cost   front.Cost
@@ -25,8 +25,7 @@ func searchesSome(id string) bool {
 	return id == "searchPassages" || id == schema.SimpleSearch || id == "searchBatch"
 }
 
-// routes lists everything that programs are served, in the order of the reference
-// page.
+// routes returns the routes of the API, in the order of the reference page.
 func routes() []route {
 	answer := front.Answering(0)
 	return []route{
@@ -81,7 +80,8 @@ func routes() []route {
 	}
 }
 
-// route builds the router. GET answers HEAD too; OPTIONS says what a path has.
+// route returns the router with all routes registered. GET routes answer HEAD too; OPTIONS lists a path's methods. It
+// fails if a route is not described in openapi.yaml.
 func (a *API) route() (chi.Router, error) {
 	router := chi.NewRouter()
 	for _, r := range routes() {

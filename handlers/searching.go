@@ -55,7 +55,8 @@ func (a *API) searchSome(c *call, read func() (any, error)) error {
 // mostJoined is how many collections one search may be over.
 const mostJoined = 32
 
-// takeCollections removes the names of collections from a request and returns them, each once; nil if it names none.
+// takeCollections sets r.Collections to nil and returns the names that it had, each once; nil if it was nil. It returns
+// a problem if there are none in it or more than mostJoined.
 func takeCollections(r *search.Request) (names []string, p *schema.Problem) {
 	if r.Collections == nil {
 		return nil, nil
@@ -72,11 +73,12 @@ func takeCollections(r *search.Request) (names []string, p *schema.Problem) {
 	return names, nil
 }
 
+// someCollections returns the field of a problem that says how many names of collections a search may have.
 func someCollections() schema.ProblemField {
 	return schema.ProblemField{Pointer: "/collections", Detail: "has to be a list of 1 to 32 names"}
 }
 
-// tooManyCollections returns the problem of a number of collections that are not searched as one.
+// tooManyCollections returns the problem of a search that names n collections, which is not from 1 to mostJoined.
 func tooManyCollections(n int) *schema.Problem {
 	return schema.NewProblem("out_of_range",
 		fmt.Sprintf("There are %d names in collections: it has to be from 1 to %d.", n, mostJoined), someCollections())
@@ -116,8 +118,8 @@ func (a *API) getSearch(c *call) error {
 	return nil
 }
 
-// splitTyped fills in a question as it was typed, with the words in quotes and after a - that
-// it has beside those of the parameters.
+// splitTyped fills the body of a search from a question as a person typed it: phrases in quotes go to must, words after
+// a minus to must_not, behind those of the query's parameters, and the rest becomes question.
 func splitTyped(body map[string]any, typed any, query map[string]any) {
 	text, ok := typed.(string)
 	if !ok {
@@ -163,8 +165,7 @@ func searchRequest(limits search.Limits, body any, mistakes int) (request search
 	return request, nil
 }
 
-// withLimits returns the schema of a search with the limits in force, which the
-// document leaves to /v1/limits, so that an error can say what is allowed.
+// withLimits returns a copy of a search's schema with the limits in force, so that an error can name them.
 func withLimits(limits search.Limits, s *schema.Schema) *schema.Schema {
 	limited := *s
 	limited.Properties = maps.Clone(s.Properties)
@@ -257,8 +258,7 @@ func (a *API) ownCollections(r *search.Request) *schema.Problem {
 	return nil
 }
 
-// serverTiming returns what the stages took, in the form that browsers' developer
-// tools draw (W3C Server Timing): encode-wiki;dur=1.6.
+// serverTiming returns the times of a response's stages as a Server-Timing header (W3C), such as encode-wiki;dur=1.6.
 func serverTiming(r reply.Response) string {
 	var parts []string
 	for _, s := range r.Sources {
@@ -274,7 +274,7 @@ func serverTiming(r reply.Response) string {
 	return strings.Join(append(parts, fmt.Sprintf("total;dur=%.3f", r.TookMS)), ", ")
 }
 
-// token makes a name fit for a header, where names are ASCII.
+// token returns a name with every character that a header's token cannot have replaced by an underscore.
 func token(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(wording.NameLetters+".", r) {

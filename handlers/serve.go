@@ -15,8 +15,7 @@ import (
 	"example.org/conclave/internal/overload"
 )
 
-// ServeOptions say how connections are treated. Zero durations mean no bound,
-// but for those named.
+// ServeOptions are timeouts and limits of connections. A zero duration means no limit unless its field says otherwise.
 type ServeOptions struct {
 	Connections       int           // that may be open; 0: any number
 	Waiting           int           // further ones that may wait for a place, at least 1
@@ -117,7 +116,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	return err
 }
 
-// noPlace returns the answer, in HTTP/1, to a connection for which there is no place.
+// noPlace returns the HTTP/1 response for a connection that is refused since there are too many.
 func noPlace() []byte {
 	p := schema.NewProblem("too_many_requests", "As many connections are open as may be, and as many wait for a place.")
 	p.RequestID = front.RandomHex(16)
@@ -137,7 +136,8 @@ func noPlace() []byte {
 	)
 }
 
-// serving returns the context of Serve, which ends when requests are cut off; that of a request if nothing serves it.
+// serving returns the context that ends when Serve cuts requests off. It returns the request's own if Serve does not
+// run.
 func (a *API) serving(r *http.Request) context.Context {
 	if whole := a.requests.Load(); whole != nil {
 		return *whole
@@ -145,8 +145,8 @@ func (a *API) serving(r *http.Request) context.Context {
 	return r.Context()
 }
 
-// waitForHandlers waits until no handler runs. Shutdown and Close know connections;
-// a handler may go on for a moment after its connection is gone.
+// waitForHandlers waits until no handler runs, which may be a moment after the last connection is closed. It returns an
+// error if one is left at the end of its patience.
 func (a *API) waitForHandlers() error {
 	for deadline := time.Now().Add(afterCut); a.running.Load() > 0; {
 		if time.Now().After(deadline) {

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/search/lookup"
 )
 
-// Settings are those of a collection that change while it is served.
+// Settings reads and changes the settings of a collection while it is served.
 type Settings interface {
 	// Settings returns them.
 	Settings() (collections.Settings, error)

@@ -11,9 +11,8 @@ import (
 	"example.org/conclave/search"
 )
 
-// costOf returns the cost of searches of which atOnce run at a time: that of the most
-// expensive ones. The cost of one follows from its results or its candidates,
-// whichever are more. An ordinary search is the unit.
+// costOf returns the admission cost of searches of which atOnce run at a time: the sum of the atOnce most expensive
+// ones. The cost of a search grows with its results or its candidates, whichever are more; an ordinary search costs 1.
 func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 	costs := make([]int, len(requests))
 	for i, r := range requests {
@@ -34,10 +33,10 @@ func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 	return total
 }
 
-// costOfTexts returns what it costs to encode so many texts.
+// costOfTexts returns the admission cost of encoding n texts.
 func costOfTexts(n int) int { return (n + textsAPlace - 1) / textsAPlace }
 
-// timeoutOf returns how long a search may take, with what a generator may write beside it.
+// timeoutOf returns the time limit of a search: the request's or the default, plus the time that a generator gets.
 func timeoutOf(r search.Request, e Engine) time.Duration {
 	writing := search.WritingTime(r, e.Readers())
 	if r.TimeoutMS > 0 {
@@ -46,8 +45,8 @@ func timeoutOf(r search.Request, e Engine) time.Duration {
 	return e.Defaults().Timeout + writing
 }
 
-// encodeInTurn writes an answer as JSON when a processor is free: that of a
-// thousand passages takes milliseconds.
+// encodeInTurn appends an answer as JSON to into when a processor is free: a thousand passages take milliseconds. It
+// fails if ctx ends while it waits.
 func (a *API) encodeInTurn(ctx context.Context, into *bytes.Buffer, answer any) error {
 	done, err := a.options.Admission.Turn(ctx)
 	if err != nil {

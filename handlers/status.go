@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/search/fault"
 )
 
-// problemOf turns any error into a problem. What the engine and this package
-// say is for users; anything else stays in the log.
+// problemOf returns the problem for any error. Errors of the engine and this package are shown to users; for others the
+// problem says only that the server failed, and the log has the cause.
 func problemOf(ctx context.Context, err error) *schema.Problem {
 	var p *schema.Problem
 	if errors.As(err, &p) {

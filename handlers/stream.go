@@ -26,9 +26,9 @@ func wantsEvents(r *http.Request) bool {
 	return accept != "" && quality(accept, typeEvents) > quality(accept, schema.TypeJSON)
 }
 
-// events sends an answer as server-sent events (WHATWG HTML, section 9.2) while it is
-// made: "passages" with the response without what is generated, a "token" with each more
-// of that, and "response" with all. An error after the first event is a "problem".
+// events sends an answer as server-sent events (WHATWG HTML, section 9.2) while it is made: "passages" with the
+// response before anything is generated, "token" with each further piece of generated text, and "response" with the
+// whole response. An error after the first event is sent as "problem".
 type events struct {
 	c     *call
 	ctx   context.Context
@@ -42,7 +42,8 @@ type written struct {
 	Text string `json:"text"`
 }
 
-// search answers a search with events.
+// search asks the engine and sends the response as events. Its error has to be answered as a problem: no event was
+// sent. Later errors are sent as an event or, if the client is gone, logged; it then returns nil.
 func (e *events) search(engine Engine, request search.Request) (reply.Response, error) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
@@ -79,7 +80,8 @@ func (e *events) search(engine Engine, request search.Request) (reply.Response, 
 	return response, err
 }
 
-// adapted sends the events of an adapter.
+// adapted sends the values that make passes to send as events, and "[DONE]" at the end. An error of make is returned if
+// no event was sent, and else sent in the format of the adapter's errors.
 func (e *events) adapted(x *Adapter, make func(send func(value any) error) error) error {
 	err := make(func(value any) error {
 		name := ""
@@ -108,7 +110,8 @@ func (e *events) adapted(x *Adapter, make func(send func(value any) error) error
 	return nil
 }
 
-// send sends one event and remembers an error of sending.
+// send sends one event with data as JSON. It returns the first error of sending, also in later calls. The client has
+// overload.SendWithin to take an event.
 func (e *events) send(name string, data any) error {
 	if e.err != nil {
 		return e.err

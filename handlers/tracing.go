@@ -15,8 +15,8 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// spanOf returns the caller's span by the W3C traceparent header. A header that is malformed,
-// or comes twice, is as good as none.
+// spanOf returns the caller's span from the W3C traceparent header; the zero value if the header is missing, malformed,
+// or comes twice.
 func spanOf(r *http.Request) trace.SpanContext {
 	if len(r.Header.Values("Traceparent")) != 1 {
 		return trace.SpanContext{}
@@ -26,8 +26,8 @@ func spanOf(r *http.Request) trace.SpanContext {
 	)
 }
 
-// trace begins the span of a request, below the caller's (traceparent), and ends it.
-// Probes have none.
+// trace begins a span for a request, below the caller's (traceparent), and returns the request with it. Call end with
+// the response's status. Without a tracer, and for probes, it returns the request unchanged.
 func (a *API) trace(r *http.Request, x *front.Exchange) (_ *http.Request, end func(status int)) {
 	if a.options.Tracer == nil || front.IsProbePath(r.URL.Path) {
 		return r, func(int) {}
@@ -53,7 +53,7 @@ func (a *API) trace(r *http.Request, x *front.Exchange) (_ *http.Request, end fu
 	}
 }
 
-// traceStage records a stage that has ended, below the span of its request.
+// traceStage records a span for a stage of the request's search that has just ended after took.
 func traceStage(ctx context.Context, tracer trace.Tracer, source, stage string, took time.Duration) {
 	ended := time.Now()
 	_, span := tracer.Start(ctx, strings.TrimSpace(source+" "+stage), trace.WithTimestamp(ended.Add(-took)),

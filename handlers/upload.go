@@ -59,10 +59,9 @@ const (
 // lines at a time, so that slow senders do not block others.
 const openUploads = 16
 
-// postPassages answers POST /v1/passages. A goroutine reads lines; here they
-// are stored, a group at a time: what arrived while the group before it was
-// being made durable. So the client is held back when storing is slower than
-// sending, and memory holds a few megabytes of a body of any size.
+// postPassages answers POST /v1/passages. One goroutine reads lines, and this one stores those that arrived while the
+// group before was made durable. If storing is slower than sending, the client is held back, so a body of any size
+// takes a few megabytes of memory.
 func (a *API) postPassages(c *call) error {
 	w, r := c.w, c.r
 	writer, err := a.passageWriter()
@@ -135,7 +134,7 @@ func (a *API) postPassages(c *call) error {
 	return nil
 }
 
-// uploadRequest is one bulk upload on its way.
+// uploadRequest is the state of one bulk upload.
 type uploadRequest struct {
 	api     *API
 	writer  *writing
@@ -169,8 +168,7 @@ type uploadRequest struct {
 	pace      overload.Pace
 }
 
-// take stores the lines of a body. The problem is why it ended before the body
-// did.
+// take reads and stores the lines of a body. It returns a problem if it ended before the body did; else nil.
 func (u *uploadRequest) take(body io.Reader) *schema.Problem {
 	counted := &upload.CountedBody{
 		Body:  body,
@@ -215,8 +213,7 @@ func (u *uploadRequest) take(body io.Reader) *schema.Problem {
 	return problem
 }
 
-// read hands on the lines of a body while they are wanted. The error is io.EOF, or why
-// the body ended before.
+// read sends the lines of a body to chunks until wanted ends. It returns io.EOF at the body's end, else why it stopped.
 func (u *uploadRequest) read(wanted context.Context, body io.Reader, chunks chan<- []upload.Line) error {
 	next, err := u.reader(wanted, body)
 	for err == nil {
@@ -236,7 +233,8 @@ func (u *uploadRequest) read(wanted context.Context, body io.Reader, chunks chan
 	return err
 }
 
-// end adds the problem that an upload ends with, once.
+// end writes p as the last line of the answer, in the first call only. A nil p does nothing. It returns the error of
+// writing.
 func (u *uploadRequest) end(p *schema.Problem) error {
 	if p == nil || u.closing {
 		return nil
@@ -256,7 +254,8 @@ const (
 	answerPerByte = 64
 )
 
-// store stores chunk after chunk, while the client is there.
+// store stores chunks until the channel is closed, and then returns nil. It returns a problem if the client leaves, the
+// answer becomes too large, too many lines in a row are rejected, or a group cannot be stored.
 func (u *uploadRequest) store(chunks <-chan []upload.Line, body *upload.CountedBody) *schema.Problem {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -312,7 +311,7 @@ func (u *uploadRequest) store(chunks <-chan []upload.Line, body *upload.CountedB
 	}
 }
 
-// addressed returns a problem as the answer shows it.
+// addressed returns a copy of a problem with the request's id, and with the server's base path before its type.
 func (u *uploadRequest) addressed(p *schema.Problem) *schema.Problem {
 	q := *p
 	q.RequestID = front.ExchangeOf(u.request.Context()).RequestID
@@ -320,8 +319,7 @@ func (u *uploadRequest) addressed(p *schema.Problem) *schema.Problem {
 	return &q
 }
 
-// head writes the answer's header. While the answer is streamed, it says what
-// is known at the beginning.
+// head sets the answer's headers. A streamed answer lacks the counts of lines, which are not known yet.
 func (u *uploadRequest) head(h http.Header) {
 	h.Set("Content-Type", schema.TypeLines)
 	h.Set("Cache-Control", "no-store")
@@ -332,7 +330,7 @@ func (u *uploadRequest) head(h http.Header) {
 	}
 }
 
-// note writes into the log line how the upload went.
+// note adds the upload's counts, and the problem that it ended with or nil, to the request's log line.
 func (u *uploadRequest) note(p *schema.Problem) {
 	x := front.ExchangeOf(u.request.Context())
 	x.Note(
@@ -348,7 +346,8 @@ func (u *uploadRequest) note(p *schema.Problem) {
 	}
 }
 
-// reader reads an upload's body in chunks of lines, whatever form it has, until ctx ends.
+// reader returns a function that returns the next lines of an upload's body, in any form and compression that is taken;
+// io.EOF at the end. It stops when ctx ends. The error is that of a form that is not taken.
 func (u *uploadRequest) reader(ctx context.Context, body io.Reader) (next func() ([]upload.Line, error), err error) {
 	return upload.NewReader(ctx, u.request.Header, body, u.api.options.Write.LineBytes, u.api.options.Write.UploadBytes)
 }

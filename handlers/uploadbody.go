@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/internal/overload"
 )
 
-// extend gives the connection more time: an upload may take as long as it
-// likes, as long as it goes on at the least rate.
+// extend moves the connection's deadlines. The client may take any time as long as it sends at the least rate
+// (WriteLimits.BytesASecond).
 func (u *uploadRequest) extend() {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
@@ -25,7 +25,7 @@ func (u *uploadRequest) extend() {
 	u.api.extendWriting(u.control)
 }
 
-// beginReading gives the client its time to send.
+// beginReading starts the time in which the client has to send, and sets the connection's read deadline.
 func (u *uploadRequest) beginReading() {
 	u.deadlines.Lock()
 	u.pace.Begin()
@@ -33,9 +33,8 @@ func (u *uploadRequest) beginReading() {
 	u.extend()
 }
 
-// endReading lifts the deadline for reading: passing while nobody reads, it
-// would end the body of HTTP/2 for good, and behind the end of one of HTTP/1,
-// where net/http reads on to notice a client that leaves, pass for that.
+// endReading records that came bytes arrived, and removes the read deadline. If it passed while nobody reads, it would
+// end the body of HTTP/2 for good; in HTTP/1, net/http would take it for a client that left.
 func (u *uploadRequest) endReading(came int) {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
@@ -43,9 +42,8 @@ func (u *uploadRequest) endReading(came int) {
 	_ = u.control.SetReadDeadline(time.Time{})
 }
 
-// stopReading ends the reading of a body that nobody wants, unless it is there to its end: the
-// deadline would then end the next requests of its connection. The rest of another one is
-// no request either, so that a connection of HTTP/1 ends with it.
+// stopReading aborts the reading of a body of which no more is wanted. It does nothing if the body was read to its end.
+// A connection of HTTP/1 is closed, since the rest of the body is not a request.
 func (u *uploadRequest) stopReading(body *upload.CountedBody) {
 	if body.Ended.Load() {
 		return
@@ -62,10 +60,9 @@ func (u *uploadRequest) stopReading(body *upload.CountedBody) {
 // lookEvery is how often an upload looks whether its client is still there.
 const lookEvery = 250 * time.Millisecond
 
-// clientLeft reports whether the client has left, which nobody is told who does not read: its
-// body may have come long before the last of it is stored. A client of HTTP/1 that has
-// closed its half of the connection may wait for the answer: it is sent something that
-// means nothing, which its system refuses if it has closed all of it.
+// clientLeft reports whether the client has left. It looks at most once in lookEvery and returns false in between. A
+// client of HTTP/1 that only closed its sending half may wait for the answer: it is sent 100 Continue, which fails on a
+// connection that is closed both ways.
 func (u *uploadRequest) clientLeft() bool {
 	if time.Since(u.looked) < lookEvery {
 		return false

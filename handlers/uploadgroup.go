@@ -12,8 +12,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// group stores some lines together and answers them. It waits for its turn: an
-// upload takes a place only while there is something to store.
+// group stores some lines in one change and adds their results to the answer. It waits for a place, which an upload
+// holds only while it stores. It returns a problem if the lines cannot be stored.
 func (u *uploadRequest) group(lines []upload.Line) *schema.Problem {
 	stop := u.api.keepExtending(u.extend)
 	err := u.api.storing.Acquire(u.storing, 1)
@@ -95,7 +95,7 @@ func (u *uploadRequest) group(lines []upload.Line) *schema.Problem {
 	return nil
 }
 
-// reads counts how a stored line is read.
+// reads counts a stored line that an expert reads only in part, or hardly.
 func (u *uploadRequest) reads(r ReadAs) {
 	if r.Truncated {
 		u.cut++
@@ -105,7 +105,8 @@ func (u *uploadRequest) reads(r ReadAs) {
 	}
 }
 
-// parseLine reads one line.
+// parseLine returns the passage in a line. It returns a problem if the line is too long, invalid, or has no id. Unless
+// the upload is strict, it accepts other field names (normaliseLine).
 func (u *uploadRequest) parseLine(line *upload.Line) (passage corpus.Passage, p *schema.Problem) {
 	if line.TooLong {
 		return passage, schema.NewProblem(
@@ -127,7 +128,7 @@ func (u *uploadRequest) parseLine(line *upload.Line) (passage corpus.Passage, p 
 	return passage, passageProblem(&passage)
 }
 
-// noteUnknown keeps the name of an unknown field, the first time that it comes.
+// noteUnknown records the name of an unknown field, each once.
 func (u *uploadRequest) noteUnknown(name string) {
 	name = wording.Shorten(name)
 	if !u.seen[name] && len(u.seen) < maxUnknown {

@@ -27,8 +27,7 @@ func (m *Metrics) wrote(outcome string, err error) {
 	m.writes.WithLabelValues(outcome).Inc()
 }
 
-// rejectedLines counts lines that were refused before anybody tried to store
-// them.
+// rejectedLines counts n uploaded lines that were rejected before storing.
 func (m *Metrics) rejectedLines(n int) { m.writes.WithLabelValues(statusRejected).Add(float64(n)) }
 
 // watchWriting adds the gauges of the backlog of writes, and of jobs. It fails if they are registered already.

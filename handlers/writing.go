@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/store"
 )
 
-// Writer is the collection as it is written to; a folder that is written to is one.
+// Writer changes the passages of a collection; a writable folder is one.
 type Writer interface {
 	// Apply makes changes, in their order, and returns when they would survive a
 	// power cut. It waits while the backlog is full.
@@ -35,8 +35,8 @@ type Writer interface {
 	Backlog() store.Backlog
 }
 
-// BoundedWriter is a Writer for whose Wait nobody waits longer than this, all attempts together: one that depends on
-// other machines. 0: there is no bound.
+// BoundedWriter is a Writer that depends on other machines: requests wait for its Wait at most MostWait altogether; 0:
+// there is no limit.
 type BoundedWriter interface {
 	MostWait() time.Duration
 }
@@ -64,6 +64,7 @@ type WriteLimits struct {
 	Grace         time.Duration // 0: 10 seconds
 }
 
+// check returns an error if a limit is below 1; Tags and MetadataBytes may be 0.
 func (l WriteLimits) check() error {
 	if l.BytesASecond < 1 || l.UploadBytes < 1 ||
 		l.DocumentBytes < 1 || l.Uploads < 1 || l.LineBytes < 1 || l.PassageBytes < 1 || l.Tags < 0 ||
@@ -78,25 +79,25 @@ func (l WriteLimits) check() error {
 // not see yet.
 const backlogHeader = "Conclave-Backlog"
 
-// writing is what AttachWriter attached.
+// writing has the parts that AttachWriter set.
 type writing struct {
 	Writer
 	jobs      Jobs
 	snapshots Snapshots
 }
 
-// AttachWriter lets passages of the API's own collection be written and jobs be asked for, as
-// Collection.AttachWriter does. It shows the backlog in /metrics, so it is called once.
+// AttachWriter does what Collection.AttachWriter does for the API's own collection, and adds its backlog to /metrics.
+// Call it once.
 func (a *API) AttachWriter(w Writer, j Jobs, s Snapshots) error {
 	a.Collection.AttachWriter(w, j, s)
 	return a.ShowWriting()
 }
 
-// ShowWriting shows the backlog of the API's own collection, and its jobs, in /metrics. It is called
-// once, when there is a writer.
+// ShowWriting adds the backlog and the jobs of the API's own collection to /metrics. Call it once, after AttachWriter.
+// It fails if they are there already.
 func (a *API) ShowWriting() error { return a.options.Metrics.watchWriting(a.writing.Load()) }
 
-// passageWriter returns what writes passages.
+// passageWriter returns what writer does, but the problem of RefusePassages while that is in force.
 func (a *API) passageWriter() (*writing, error) {
 	w, err := a.writer()
 	if err != nil {
@@ -108,7 +109,8 @@ func (a *API) passageWriter() (*writing, error) {
 	return w, nil
 }
 
-// writer returns what writes.
+// writer returns the parts that write to the collection. It returns a problem if the server is read-only (403) or the
+// collection is still being opened (503).
 func (a *API) writer() (*writing, error) {
 	if w := a.writing.Load(); w != nil {
 		return w, nil
@@ -122,9 +124,8 @@ func (a *API) writer() (*writing, error) {
 	return nil, schema.NewProblem("not_ready", "The collection is still being opened; /readyz tells how far it is.")
 }
 
-// apply makes changes, and times it. Until they are made, which a full backlog
-// delays for as long as it is full, extend keeps the connection's deadlines
-// away; afterwards it is not called any more.
+// apply makes changes, returns their results, and counts and times them. A full backlog delays it: until the changes
+// are made, it calls extend at intervals, to move the connection's deadlines.
 func (a *API) apply(
 	ctx context.Context,
 	w Writer,
@@ -145,7 +146,7 @@ func (a *API) apply(
 	return results, nil
 }
 
-// refusal is the error of a store that has told why it takes no change, in words for who asked.
+// refusal is an error of a store that has a text for users on why it takes no change.
 type refusal interface {
 	error
 	Refusal() string
@@ -157,13 +158,13 @@ func isRefusal(err error) bool {
 	return errors.As(err, &refused) || isFull(err)
 }
 
-// isFull reports whether an error says that the disk is full or a file as large as it may be.
+// isFull reports whether an error says that the disk is full or a file has reached its size limit.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// storeProblem makes a problem of an error of the log, or of the store; an error that only says that the request has
-// ended stays as it is.
+// storeProblem returns the problem for an error of storing changes. An error that only says that the request ended or
+// its time is up is returned as it is.
 func storeProblem(err error) error {
 	if !isRefusal(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return err
@@ -171,7 +172,8 @@ func storeProblem(err error) error {
 	return notWritten(err)
 }
 
-// notWritten returns the problem of an error of the log, or of the store.
+// notWritten returns the problem of a change that was not stored because of err: disk full, quota, shutting down, or
+// another reason.
 func notWritten(err error) *schema.Problem {
 	const safe = " What was acknowledged before is safe, and searches go on."
 	code, why, remedy := "not_written", "The change could not be stored; the server's log says why.", ""
@@ -195,7 +197,8 @@ func notWritten(err error) *schema.Problem {
 	return schema.NewProblem(code, why+safe+remedy).Because(err)
 }
 
-// refusedChange makes a problem of the error of one change.
+// refusedChange returns the problem for the error of one change, such as a version that does not match or an invalid
+// field.
 func refusedChange(err error) *schema.Problem {
 	var version *store.VersionError
 	var field *corpus.FieldError
@@ -219,11 +222,9 @@ func refusedChange(err error) *schema.Problem {
 	).Because(err)
 }
 
-// awaitVisible waits until searches see the change seq, however long that
-// takes, of a BoundedWriter as long as that says. What
-// keeps the collection from showing it ends the waiting: the change
-// is stored all the same. The body has been read, and no deadline for reading is
-// left: it would pass for a client that left.
+// awaitVisible waits until searches see the change with this number. It returns a problem if the collection cannot show
+// it now, or a BoundedWriter's limit is over; the change is stored nevertheless. The request's body must have been
+// read: a read deadline that passes would look as if the client had left.
 func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *http.ResponseController) error {
 	since := time.Now()
 	most := time.Duration(0)
@@ -254,8 +255,8 @@ func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *htt
 	}
 }
 
-// keepExtending calls extend at once and then at an interval, until stop has
-// returned.
+// keepExtending calls extend now and then every extendEvery, in a goroutine, until stop is called. stop waits for the
+// goroutine.
 func (a *API) keepExtending(extend func()) (stop func()) {
 	extend()
 	ended, left := make(chan struct{}), make(chan struct{})
@@ -278,8 +279,8 @@ func (a *API) keepExtending(extend func()) (stop func()) {
 	}
 }
 
-// extendEvery returns how often deadlines are extended while something is waited
-// for: well before the shorter one passes.
+// extendEvery returns the interval in which deadlines are moved during a wait: a quarter of the shorter timeout, at
+// most a second.
 func (a *API) extendEvery() time.Duration {
 	every := time.Second
 	for _, timeout := range []int64{a.readTimeout.Load(), a.writeTimeout.Load()} {
@@ -290,19 +291,20 @@ func (a *API) extendEvery() time.Duration {
 	return every
 }
 
-// extendWriting gives the connection more time to write.
+// extendWriting moves the connection's write deadline to a full timeout from now.
 func (a *API) extendWriting(control *http.ResponseController) {
 	if write := a.writeTimeout.Load(); write > 0 {
 		_ = control.SetWriteDeadline(time.Now().Add(time.Duration(write)))
 	}
 }
 
+// noteBacklog sets the header with the number of changes that searches do not see yet.
 func (w *writing) noteBacklog(h http.Header) {
 	h.Set(backlogHeader, strconv.Itoa(w.Backlog().Changes))
 }
 
-// etagsOf returns the entity tags in a header, without quotes and without what the
-// compression adds; weak ones keep their W/.
+// etagsOf returns the entity tags in the values of a header, without quotes and without the suffix that compression
+// adds. Weak ones keep their W/.
 func etagsOf(header []string) []string {
 	var out []string
 	for tag := range strings.SplitSeq(strings.Join(header, ","), ",") {
