@@ -90,8 +90,8 @@ func (l *layout) page(number int, page pdfPage) {
 	}
 }
 
-// placeTables finds the tables of a page and stores each in page.tables at the index of its first line. It removes the
-// words of tables from the lines.
+// placeTables finds the tables of a page and stores each in the page's tables at the index of its first line. It
+// removes the words of tables from the lines.
 func placeTables(page *pdfPage) {
 	tables := findTables(*page)
 	if len(tables) == 0 {

@@ -23,14 +23,14 @@ type Manager interface {
 	RemoveCollection(name string) error
 }
 
-// managing implements Manager for one call: it does what the call's caller may do.
-type managing struct{ call *call }
+// callManager implements Manager for one call: it does what the call's caller may do.
+type callManager struct{ call *call }
 
 // Collections returns descriptions of the collections that the caller may use, without what the caller may not see.
-func (m managing) Collections() (out []collections.Info, err error) {
+func (m callManager) Collections() (out []collections.Info, err error) {
 	list, err := m.call.api.getCollections(m.call, none{})
 	for _, info := range list.Collections {
-		if only := named(m.call.r.Context()); only == "" || only == info.Name {
+		if only := collectionInPath(m.call.r.Context()); only == "" || only == info.Name {
 			out = append(out, info)
 		}
 	}
@@ -38,18 +38,18 @@ func (m managing) Collections() (out []collections.Info, err error) {
 }
 
 // Keeper implements Manager. The collection is open until the call ends.
-func (m managing) Keeper(name string) (DocumentKeeper, error) {
+func (m callManager) Keeper(name string) (DocumentKeeper, error) {
 	of := *m.call
-	err := of.choose(name)
+	err := of.openCollection(name)
 	m.call.ends = of.ends
 	if err != nil {
 		return nil, err
 	}
-	return of.engine()
+	return of.admittedEngine()
 }
 
 // CreateCollection creates a collection as POST /v1/collections does, and returns its description or a problem.
-func (m managing) CreateCollection(name, description string) (info collections.Info, err error) {
+func (m callManager) CreateCollection(name, description string) (info collections.Info, err error) {
 	info, err = m.call.api.postCollection(m.call, CollectionRequest{name, collections.Settings{Description: description}})
 	m.call.w.Header().Del("Location") // that is of the API
 	m.call.status = http.StatusOK
@@ -57,19 +57,19 @@ func (m managing) CreateCollection(name, description string) (info collections.I
 }
 
 // RemoveCollection removes a collection as DELETE /v1/collections/{collection} does. It returns a problem if it cannot.
-func (m managing) RemoveCollection(name string) error {
+func (m callManager) RemoveCollection(name string) error {
 	m.call.name = name
 	_, err := m.call.api.deleteCollection(m.call, none{})
 	return err
 }
 
-// chooseFor opens the collections that a request to an adapter names (Adapter.Choose), or else the one in its path, and
-// sets c.api to them. chosen is false if the request names none and needs none. It returns a problem if body and path
-// name different collections, there are more than mostJoined, or one does not exist for this caller.
-func (c *call) chooseFor(x *Adapter, body []byte) (chosen bool, err error) {
+// openForAdapter opens the collections that a request to an adapter names (Adapter.Choose), or else the one in its
+// path, and sets c.api to them. chosen is false if the request names none and needs none. It returns a problem if body
+// and path name different collections, there are more than mostJoined, or one does not exist for this caller.
+func (c *call) openForAdapter(x *Adapter, body []byte) (chosen bool, err error) {
 	names, needed := x.Choose(c.r, body)
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	inPath := named(c.r.Context())
+	inPath := collectionInPath(c.r.Context())
 	switch {
 	case len(names) == 0 && !needed && inPath == "":
 		return c.api.options.Collections == nil, nil
@@ -83,7 +83,7 @@ func (c *call) chooseFor(x *Adapter, body []byte) (chosen bool, err error) {
 		return false, tooManyCollections(len(names))
 	}
 	if len(names) == 1 {
-		return true, c.choose(names[0])
+		return true, c.openCollection(names[0])
 	}
 	if c.api.options.Collections == nil {
 		for _, name := range names {
@@ -92,5 +92,5 @@ func (c *call) chooseFor(x *Adapter, body []byte) (chosen bool, err error) {
 			}
 		}
 	}
-	return true, c.chooseSome(names)
+	return true, c.openCollections(names)
 }

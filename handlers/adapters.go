@@ -56,8 +56,8 @@ type NamedEvent interface {
 	EventName() string
 }
 
-// matches reports whether a path may be one of the adapter's.
-func (x *Adapter) matches(path string) bool {
+// matchesPath reports whether a path may be one of the adapter's.
+func (x *Adapter) matchesPath(path string) bool {
 	before, _, open := strings.Cut(x.Path, "{")
 	return path == x.Path || open && strings.HasPrefix(path, before)
 }
@@ -77,16 +77,16 @@ func (a *API) refusalOf(path string) func(*schema.Problem) (int, any) {
 		return a.refusalOf(rest)
 	}
 	for i := range a.options.Adapters {
-		if x := &a.options.Adapters[i]; x.matches(path) {
+		if x := &a.options.Adapters[i]; x.matchesPath(path) {
 			return x.Refusal
 		}
 	}
 	return nil
 }
 
-// operation returns the operation by which requests to an adapter are checked: that of its path in openapi.yaml, or one
-// for JSON if the document has none. It fails if the document has another scope for it.
-func (x *Adapter) operation() (o schema.Operation, err error) {
+// documentedOperation returns the operation by which requests to an adapter are checked: that of its path in
+// openapi.yaml, or one for JSON if the document has none. It fails if the document has another scope for it.
+func (x *Adapter) documentedOperation() (o schema.Operation, err error) {
 	for _, described := range schema.APIDocument().Operations {
 		if described.Method == x.Method && described.Path == x.Path {
 			if described.Scope != x.Scope {
@@ -112,10 +112,10 @@ func (x *Adapter) operation() (o schema.Operation, err error) {
 	return o, nil
 }
 
-// adapted returns the route handler of an adapter: it asks the adapter and sends its answer.
-func adapted(x *Adapter) func(*API, *call) error {
+// adapterRoute returns the route handler of an adapter: it asks the adapter and sends its answer.
+func adapterRoute(x *Adapter) func(*API, *call) error {
 	return func(_ *API, c *call) error {
-		answer, err := c.ask(x)
+		answer, err := c.askAdapter(x)
 		if err != nil {
 			return err
 		}
@@ -124,20 +124,20 @@ func adapted(x *Adapter) func(*API, *call) error {
 		}
 		switch {
 		case answer.Events != nil:
-			return (&events{c: c, ctx: c.r.Context()}).adapted(x, answer.Events)
+			return (&eventStream{c: c, ctx: c.r.Context()}).streamAdapter(x, answer.Events)
 		case answer.Value != nil:
 			return c.respond(c.status, answer.Value)
 		case len(answer.JSON) == 0:
 			c.w.WriteHeader(c.status)
 			return nil
 		}
-		return c.send(c.status, schema.TypeJSON, answer.JSON)
+		return c.sendText(c.status, schema.TypeJSON, answer.JSON)
 	}
 }
 
-// ask reads a request's body, opens the collection that it is for, and returns the adapter's answer. The adapter runs
-// with a processor of the call (holdTurn), unless it manages collections.
-func (c *call) ask(x *Adapter) (answer Answer, err error) {
+// askAdapter reads a request's body, opens the collection that it is for, and returns the adapter's answer. The adapter
+// runs with a processor of the call (holdTurn), unless it manages collections.
+func (c *call) askAdapter(x *Adapter) (answer Answer, err error) {
 	var body []byte
 	if c.operation.Takes != nil {
 		body, err = c.readFor(x)
@@ -146,7 +146,7 @@ func (c *call) ask(x *Adapter) (answer Answer, err error) {
 		}
 	}
 	if x.Manage != nil {
-		return x.Manage(c.r, managing{c})
+		return x.Manage(c.r, callManager{c})
 	}
 	letGo, err := c.holdTurn()
 	if err != nil {
@@ -155,14 +155,14 @@ func (c *call) ask(x *Adapter) (answer Answer, err error) {
 	defer letGo()
 	chosen := true
 	if x.Choose != nil {
-		chosen, err = c.chooseFor(x, body)
+		chosen, err = c.openForAdapter(x, body)
 		if err != nil {
 			return answer, err
 		}
 	}
 	engine := &admittedEngine{call: c} // which nobody asks
 	if chosen {
-		engine, err = c.engine()
+		engine, err = c.admittedEngine()
 		if err != nil {
 			return answer, err
 		}
@@ -182,7 +182,7 @@ func (c *call) readFor(x *Adapter) (body []byte, err error) {
 	most := c.api.options.BodyBytes
 	if x.BodyBytes != nil {
 		limits := c.api.options.Limits
-		if engine, err := c.engine(); err == nil {
+		if engine, err := c.admittedEngine(); err == nil {
 			limits = engine.Limits()
 		}
 		if limits.QuestionBytes > 0 {

@@ -169,11 +169,11 @@ func TestAdmitting(t *testing.T) {
 			cost:      front.Searching(0),
 			r:         r.WithContext(context.WithValue(r.Context(), front.ExchangeKey{}, &front.Exchange{Arrived: time.Now()})),
 		}
-		defer c.leave()
-		if err := c.enter(); err != nil {
+		defer c.releaseAll()
+		if err := c.admitEarly(); err != nil {
 			return 0, err
 		}
-		e, err := c.engine()
+		e, err := c.admittedEngine()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,17 +39,17 @@ func (a *API) postSnapshot(c *call, body snapshotBody) (jobs.Job, error) {
 	if body.Name == "" {
 		body.Name = a.options.Now().UTC().Format("20060102-150405")
 	}
-	return a.submit(c, jobs.Request{Kind: jobs.Snapshot, Name: body.Name})
+	return a.submitJob(c, jobs.Request{Kind: jobs.Snapshot, Name: body.Name})
 }
 
 // postExpert answers POST /v1/admin/experts.
 func (a *API) postExpert(c *call, body expertBody) (jobs.Job, error) {
-	return a.submit(c, jobs.Request{Kind: jobs.AddExpert, Name: body.Name, Index: body.Index})
+	return a.submitJob(c, jobs.Request{Kind: jobs.AddExpert, Name: body.Name, Index: body.Index})
 }
 
 // deleteExpert answers DELETE /v1/admin/experts/{name}.
 func (a *API) deleteExpert(c *call, _ none) (jobs.Job, error) {
-	return a.submit(c, jobs.Request{Kind: jobs.RemoveExpert, Name: c.name})
+	return a.submitJob(c, jobs.Request{Kind: jobs.RemoveExpert, Name: c.name})
 }
 
 // DryRun is the answer to a deletion that is only counted.
@@ -60,13 +60,13 @@ type DryRun struct {
 // deletePassages answers DELETE /v1/passages: it asks for a job that deletes the passages that have tags and meet
 // a condition, or that have ids; or it counts them.
 func (a *API) deletePassages(c *call, _ none) (any, error) {
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return nil, err
 	}
 	dry := c.query["dry_run"] == true
 	delete(c.query, "dry_run")
-	condition, err := c.condition()
+	condition, err := c.queryCondition()
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 			"Say which passages to delete, by tags_all, tags_any, filter or several of them, or by ids: without a filter it would be all of them.",
 		)
 	}
-	filter := storage.Filter{TagsAll: texts(c.query["tags_all"]), TagsAny: texts(c.query["tags_any"])}
-	ids := texts(c.query["ids"])
+	filter := storage.Filter{TagsAll: stringsOf(c.query["tags_all"]), TagsAny: stringsOf(c.query["tags_any"])}
+	ids := stringsOf(c.query["ids"])
 	if len(ids) > 0 && len(c.query) > 1 {
 		return nil, schema.NewProblem(
 			"invalid_query",
@@ -90,7 +90,7 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 			query.Set(name, wording.Shorten(asJSON(c.query[name])))
 			continue
 		}
-		tags := texts(c.query[name])
+		tags := stringsOf(c.query[name])
 		if len(tags) == 0 { // it asks for nothing, and what was meant to narrow would not
 			return nil, schema.NewProblem("empty_tag", fmt.Sprintf("%s is empty: name one, or leave it out.", name),
 				schema.ProblemField{Pointer: "/" + name, Parameter: name, Detail: "is empty"})
@@ -117,7 +117,7 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 	if condition != nil {
 		name = query.Encode()
 	}
-	return a.submit(c, jobs.Request{
+	return a.submitJob(c, jobs.Request{
 		Kind: jobs.DeleteTagged, Name: name, TagsAll: filter.TagsAll, TagsAny: filter.TagsAny, IDs: ids, Filter: condition,
 	})
 }
@@ -141,10 +141,10 @@ func (a *API) countDeleted(c *call, engine *admittedEngine, f storage.Filter, id
 	return n, nil
 }
 
-// submit adds a job to the queue and returns it. It sets the answer's status to 202 and Location to the job's path. It
-// returns a problem if the collection cannot be written to or the queue refuses the job.
-func (a *API) submit(c *call, request jobs.Request) (job jobs.Job, err error) {
-	writer, err := a.writer()
+// submitJob adds a job to the queue and returns it. It sets the answer's status to 202 and Location to the job's path.
+// It returns a problem if the collection cannot be written to or the queue refuses the job.
+func (a *API) submitJob(c *call, request jobs.Request) (job jobs.Job, err error) {
+	writer, err := a.changeWriter()
 	if err != nil {
 		return job, err
 	}
@@ -178,7 +178,7 @@ func jobsUnread(err error) error {
 
 // getJobs answers GET /v1/jobs.
 func (a *API) getJobs(c *call, _ none) (list JobList, err error) {
-	writer, err := a.writer()
+	writer, err := a.changeWriter()
 	if err != nil {
 		return list, err
 	}
@@ -191,7 +191,7 @@ func (a *API) getJobs(c *call, _ none) (list JobList, err error) {
 
 // getJob answers GET /v1/jobs/{id}.
 func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
-	writer, err := a.writer()
+	writer, err := a.changeWriter()
 	if err != nil {
 		return job, err
 	}
@@ -210,7 +210,7 @@ func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
 
 // deleteJob answers DELETE /v1/jobs/{id}: it cancels the job.
 func (a *API) deleteJob(c *call, _ none) (job jobs.Job, err error) {
-	writer, err := a.writer()
+	writer, err := a.changeWriter()
 	if err != nil {
 		return job, err
 	}

@@ -25,7 +25,7 @@ func (e *admittedEngine) KeepDocument(
 	id, contentType string,
 	data []byte,
 ) (d KeptDocument, err error) {
-	defer e.call.pause()()
+	defer e.call.lendTurn()()
 	keeper, writer, err := e.call.api.documentWriter(true)
 	if err != nil {
 		return d, err
@@ -34,7 +34,7 @@ func (e *admittedEngine) KeepDocument(
 		contentType = ""
 	}
 	file := keeping.File{About: documents.About{ID: id}, Type: contentType, Data: data}
-	result, err := e.call.api.keep(e.call, func(ctx context.Context) (keeping.Result, error) {
+	result, err := e.call.api.changeDocument(e.call, func(ctx context.Context) (keeping.Result, error) {
 		return keeper.Put(ctx, file, keeping.Condition{})
 	})
 	if err != nil {
@@ -51,13 +51,13 @@ func (e *admittedEngine) AmendDocument(
 	tags []string,
 	metadata map[string]any,
 ) (d KeptDocument, err error) {
-	defer e.call.pause()()
+	defer e.call.lendTurn()()
 	keeper, writer, err := e.call.api.documentWriter(true)
 	if err != nil {
 		return d, err
 	}
 	there := false
-	result, err := e.call.api.keep(e.call, func(ctx context.Context) (r keeping.Result, err error) {
+	result, err := e.call.api.changeDocument(e.call, func(ctx context.Context) (r keeping.Result, err error) {
 		r, there, err = keeper.Amend(ctx, id, tags, metadata)
 		return r, err
 	})
@@ -72,7 +72,9 @@ func (e *admittedEngine) AmendDocument(
 
 // awaitDocument returns the document of a change that was stored with result r, once searches see the change. While it
 // waits, other calls have its processor. It fails if the caller leaves, or the change is not visible in time.
-func (e *admittedEngine) awaitDocument(ctx context.Context, writer *writing, r keeping.Result) (KeptDocument, error) {
+func (e *admittedEngine) awaitDocument(
+	ctx context.Context, writer *collectionWriter, r keeping.Result,
+) (KeptDocument, error) {
 	if r.Seq > 0 {
 		e.call.api.admission.ReleaseWork(e.call.r.Context())
 		control := http.NewResponseController(e.call.w)
@@ -86,7 +88,7 @@ func (e *admittedEngine) awaitDocument(ctx context.Context, writer *writing, r k
 // DocumentNamed returns the latest stored version of a document, even if searches do not see it yet. text asks for its
 // text too. It fails if there is no document with this id that the caller may see.
 func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool) (d KeptDocument, err error) {
-	defer e.call.pause()()
+	defer e.call.lendTurn()()
 	get, err := e.call.api.passageGetter(e.call, text) // two passages are small
 	if err != nil {
 		return d, err
@@ -97,7 +99,7 @@ func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool
 		d.Document, _, all, ok, err = keeping.Passages(ctx, get, id)
 		ok = ok && (len(all) >= d.Passages || !identity.IsRestricted(e.call.r.Context()))
 		if err == nil && ok {
-			d.Text, err = joined(all)
+			d.Text, err = joinDocument(all)
 		}
 	} else {
 		d.Document, _, ok, err = keeping.Describe(ctx, get, id)
@@ -111,12 +113,12 @@ func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool
 // DropDocument deletes a document, and returns when searches no longer see it. there is false if there was none, which
 // is no error.
 func (e *admittedEngine) DropDocument(ctx context.Context, id string) (there bool, err error) {
-	defer e.call.pause()()
+	defer e.call.lendTurn()()
 	keeper, writer, err := e.call.api.documentWriter(false)
 	if err != nil {
 		return false, err
 	}
-	result, err := e.call.api.keep(e.call, func(ctx context.Context) (keeping.Result, error) {
+	result, err := e.call.api.changeDocument(e.call, func(ctx context.Context) (keeping.Result, error) {
 		return keeper.Delete(ctx, id, keeping.Condition{})
 	})
 	if err != nil || result.Outcome == store.Absent {

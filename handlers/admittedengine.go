@@ -59,9 +59,9 @@ func (e *admittedEngine) Collection() string { return e.call.api.name }
 // OneOfSeveral reports whether the server has other collections.
 func (e *admittedEngine) OneOfSeveral() bool { return e.call.api.options.Collections != nil }
 
-// engine returns the engine of the call's collection; a problem while it is not loaded yet.
-func (c *call) engine() (*admittedEngine, error) {
-	engine, err := c.api.loaded()
+// admittedEngine returns the engine of the call's collection; a problem while it is not loaded yet.
+func (c *call) admittedEngine() (*admittedEngine, error) {
+	engine, err := c.api.loadedEngine()
 	if err != nil {
 		return nil, err
 	}
@@ -69,16 +69,16 @@ func (c *call) engine() (*admittedEngine, error) {
 }
 
 // enterEngine returns a context and a caller for one call of the engine, and gives the call's processor back meanwhile
-// (pause). The context has the caller's restriction and group; it ends at end (the zero time: never), with the request,
-// or with ctx, whichever is first. The caller is by with the request's arrival and memory. Call the returned function
-// when the engine has answered.
+// (lendTurn). The context has the caller's restriction and group; it ends at end (the zero time: never), with the
+// request, or with ctx, whichever is first. The caller is by with the request's arrival and memory. Call the returned
+// function when the engine has answered.
 func (e *admittedEngine) enterEngine(
 	ctx context.Context,
 	by search.Caller,
 	end time.Time,
 ) (context.Context, search.Caller, func()) {
 	r := e.call.r
-	goOn := e.call.pause()
+	goOn := e.call.lendTurn()
 	if key := front.ExchangeOf(r.Context()).Key; key != nil { // a tool's context has not the request's values
 		ctx = identity.WithName(identity.Restrict(ctx, key.Filter), key.Name)
 	}
@@ -138,7 +138,7 @@ func (e *admittedEngine) admitSearch(cost int, end time.Time) *schema.Problem {
 	if e.call.cost.Kind != front.KindConversing {
 		return e.call.api.admission.AdmitSearch(ctx, cost, end)
 	}
-	defer e.call.pause()()
+	defer e.call.lendTurn()()
 	return e.call.api.admission.AwaitSearch(ctx, cost, end)
 }
 
@@ -148,7 +148,7 @@ func (e *admittedEngine) Batch(
 	requests []search.Request,
 	deliver func(search.Answer) error,
 ) error {
-	if p := e.hold(costOf(requests, e.engine.Limits().BatchParallel, e.engine.Defaults())); p != nil {
+	if p := e.holdPlace(costOf(requests, e.engine.Limits().BatchParallel, e.engine.Defaults())); p != nil {
 		return p
 	}
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
@@ -165,7 +165,7 @@ func (e *admittedEngine) Embed(
 	by search.Caller,
 	r lookup.EmbedRequest,
 ) (lookup.EmbedResponse, error) {
-	if p := e.hold(costOfTexts(len(r.Input))); p != nil {
+	if p := e.holdPlace(costOfTexts(len(r.Input))); p != nil {
 		return lookup.EmbedResponse{}, p
 	}
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
@@ -180,7 +180,7 @@ func (e *admittedEngine) Rerank(
 	by search.Caller,
 	r lookup.RerankRequest,
 ) (lookup.RerankResponse, error) {
-	if p := e.hold(costOfTexts(len(r.Texts))); p != nil {
+	if p := e.holdPlace(costOfTexts(len(r.Texts))); p != nil {
 		return lookup.RerankResponse{}, p
 	}
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
@@ -278,7 +278,8 @@ func (e *admittedEngine) Documents(
 	return found, next, err
 }
 
-// DocumentText returns at most most passages of a document as one text, from the passage with number from.
+// DocumentText returns the text of a document from the passage with the number from on, counted from 1: of as many
+// passages as have at most most stored bytes together, and of one at least.
 func (e *admittedEngine) DocumentText(
 	ctx context.Context, by search.Caller,
 	id string,
@@ -324,7 +325,7 @@ func (e *admittedEngine) Methods() []search.MethodInfo { return e.engine.Methods
 // Generation returns the number of the newest generation, and the number of its passages that the caller may see.
 func (e *admittedEngine) Generation() (number uint64, passages int) {
 	number, passages = e.engine.Generation()
-	return number, e.seen(passages)
+	return number, e.countVisible(passages)
 }
 
 // Limits returns the engine's limits.
@@ -333,17 +334,17 @@ func (e *admittedEngine) Limits() search.Limits { return e.engine.Limits() }
 // Defaults returns what a search gets that does not say otherwise.
 func (e *admittedEngine) Defaults() search.Defaults { return e.engine.Defaults() }
 
-// hold takes a place of this cost for the call instead of its usual one of cost 1. It returns nil, or the problem that
-// refuses it (429).
-func (e *admittedEngine) hold(cost int) *schema.Problem {
+// holdPlace takes a place of this cost for the call instead of its usual one of cost 1. It returns nil, or the problem
+// that refuses it (429).
+func (e *admittedEngine) holdPlace(cost int) *schema.Problem {
 	if cost <= 1 {
 		return nil
 	}
 	return e.call.api.admission.HoldPlaces(e.call.r.Context(), cost)
 }
 
-// Costs makes the call take a place of this cost instead of its usual one. It returns the problem that refuses it
-// (429).
+// Costs announces how many bytes the answer takes beyond those for which the engine takes memory; Encode takes them. It
+// returns an error if c is invalid.
 func (e *admittedEngine) Costs(c front.Cost) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -352,11 +353,11 @@ func (e *admittedEngine) Costs(c front.Cost) error {
 	return nil
 }
 
-// Encode returns an answer as JSON, encoded when a processor is free. It first takes memory for copies times its size.
-// It fails if the request ends while it waits.
+// Encode returns an answer as JSON, encoded when a processor is free, and makes the call hold memory for copies times
+// its size. It fails if the request ends while it waits, or there is no memory.
 func (e *admittedEngine) Encode(answer any, copies int) ([]byte, error) {
 	var b bytes.Buffer
-	if err := e.call.encode(&b, answer); err != nil {
+	if err := e.call.encodeAnswer(&b, answer); err != nil {
 		return nil, err
 	}
 	if err := e.call.api.admission.WidenTo(e.call.r, copies*b.Len()); err != nil {
@@ -374,7 +375,7 @@ type passageReader interface {
 // describeReading returns how the experts read a passage. It returns the zero ReadAs if p is nil, the engine is not
 // loaded, or the engine cannot tell.
 func (a *API) describeReading(p *corpus.Passage) (r ReadAs) {
-	engine, err := a.loaded()
+	engine, err := a.loadedEngine()
 	if reader, ok := engine.(passageReader); ok && err == nil && p != nil {
 		r.Truncated, r.Unread = reader.Reads(*p)
 	}

@@ -198,16 +198,16 @@ func New(o Options) (*API, error) {
 	err = errors.Join(
 		o.Metrics.registerAll(a.connections.Collectors()),
 		o.Metrics.registerAll(a.admission.AnswerMemory.Collectors()),
-		o.Metrics.watch(o.Readiness),
+		o.Metrics.showReadiness(o.Readiness),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("handlers: metrics: %w", err)
 	}
-	router, err := a.route()
+	router, err := a.newRouter()
 	if err != nil {
 		return nil, err
 	}
-	a.handler, err = a.stack(underCollection(router), proxies)
+	a.handler, err = a.wrapRouter(underCollection(router), proxies)
 	if err != nil {
 		return nil, err
 	}
@@ -220,9 +220,9 @@ func New(o Options) (*API, error) {
 // ServeHTTP serves one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// stack returns the router wrapped in the checks and middleware of every request, outermost first. proxies are the
+// wrapRouter returns the router wrapped in the checks and middleware of every request, outermost first. proxies are the
 // addresses whose X-Forwarded headers are believed.
-func (a *API) stack(router http.Handler, proxies []netip.Prefix) (http.Handler, error) {
+func (a *API) wrapRouter(router http.Handler, proxies []netip.Prefix) (http.Handler, error) {
 	// zstd is off: its encoders keep goroutines, and gzip is what curl asks for.
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.EnableZstd(false), gzhttp.SuffixETag(etagSuffix),
 		gzhttp.ContentTypes([]string{schema.TypeJSON, schema.TypeProblem, schema.TypeYAML, schema.TypeHTML, "text/css", "text/javascript"}))
@@ -244,7 +244,7 @@ func (a *API) stack(router http.Handler, proxies []netip.Prefix) (http.Handler, 
 		a.gate.CheckHost,
 		front.Secure,
 		front.RecoverPanics,
-		a.begin,
+		a.withExchange,
 		clientIP,
 		a.gate.UnderBasePath,
 	} {

@@ -23,7 +23,7 @@ import (
 func (a *API) postBatch(c *call) error {
 	limits := a.options.Limits
 	if !c.maySearchSome() {
-		engine, err := c.engine()
+		engine, err := c.admittedEngine()
 		if err != nil {
 			return err
 		}
@@ -64,38 +64,39 @@ func (a *API) postBatch(c *call) error {
 		left:     limits.AnswerBytes,
 		problems: make([]*schema.Problem, len(items)),
 	}
-	var runs []*run
-	if err := c.computeBody(func() error { runs = b.runs(c, limits, items); return nil }); err != nil {
+	var runs []*collectionRun
+	if err := c.computeBody(func() error { runs = b.splitRuns(c, limits, items); return nil }); err != nil {
 		return err
 	}
 	for _, r := range runs {
-		if err := b.search(c, r, len(items)); err != nil {
+		if err := b.searchRun(c, r, len(items)); err != nil {
 			return err
 		}
 	}
 	err = b.Finish()
 	front.ExchangeOf(c.r.Context()).Note(slog.Int("searches", len(items)), slog.Int("failed", b.failed))
-	return b.ended(err)
+	return b.endWith(err)
 }
 
-// ended returns err, which becomes the problem of the whole batch. If part of the answer was sent already, it aborts
+// endWith returns err, which becomes the problem of the whole batch. If part of the answer was sent already, it aborts
 // the connection instead, unless err is nil.
-func (b *batch) ended(err error) error {
+func (b *batch) endWith(err error) error {
 	if err != nil && b.begun {
 		return abortConnection(b.r.Context(), err)
 	}
 	return err
 }
 
-// run is a sequence of consecutive searches of a batch over the same collections.
-type run struct {
+// collectionRun is a sequence of consecutive searches of a batch over the same collections.
+type collectionRun struct {
 	names    []string // nil: that of requests which name none
 	items    []int
 	requests []search.Request
 }
 
-// runs returns the valid searches of a batch as runs over the same collections, and records the problems of the others.
-func (b *batch) runs(c *call, limits search.Limits, items []any) (all []*run) {
+// splitRuns returns the valid searches of a batch as runs over the same collections, and records the problems of the
+// others.
+func (b *batch) splitRuns(c *call, limits search.Limits, items []any) (all []*collectionRun) {
 	for i, item := range items {
 		var names []string
 		request, p := searchRequest(limits, item, max(1, 5*schema.MaxViolations/len(items)))
@@ -111,7 +112,7 @@ func (b *batch) runs(c *call, limits search.Limits, items []any) (all []*run) {
 			continue
 		}
 		if len(all) == 0 || !slices.Equal(all[len(all)-1].names, names) {
-			all = append(all, &run{names: names})
+			all = append(all, &collectionRun{names: names})
 		}
 		last := all[len(all)-1]
 		last.items, last.requests = append(last.items, i), append(last.requests, request)
@@ -119,9 +120,9 @@ func (b *batch) runs(c *call, limits search.Limits, items []any) (all []*run) {
 	return all
 }
 
-// search answers the searches of run r of a batch of all searches. If the run cannot be started, the problem becomes
+// searchRun answers the searches of run r of a batch of all searches. If the run cannot be started, the problem becomes
 // that of its searches and the error is nil; if the run is the whole batch, the problem is returned.
-func (b *batch) search(c *call, r *run, all int) error {
+func (b *batch) searchRun(c *call, r *collectionRun, all int) error {
 	api := c.api
 	before := len(c.ends)
 	defer func() {
@@ -133,27 +134,27 @@ func (b *batch) search(c *call, r *run, all int) error {
 	}()
 	var err error
 	if c.maySearchSome() {
-		err = c.chooseSome(r.names)
+		err = c.openCollections(r.names)
 	}
 	var engine *admittedEngine
 	if err == nil {
-		engine, err = c.engine()
+		engine, err = c.admittedEngine()
 	}
 	if err == nil {
 		err = engine.Batch(c.clock.ctx, search.Caller{}, r.requests, b.deliver)
 	}
 	var refused *schema.Problem
-	if len(r.items) < all && errors.As(err, &refused) && !b.answered(r.items[0]) {
+	if len(r.items) < all && errors.As(err, &refused) && !b.isAnswered(r.items[0]) {
 		for _, i := range r.items {
 			b.problems[i] = refused
 		}
 		return nil
 	}
-	return b.ended(err)
+	return b.endWith(err)
 }
 
-// answered reports whether the search with this index in the batch was answered.
-func (b *batch) answered(item int) bool { return b.next > item }
+// isAnswered reports whether the search with this index in the batch was answered.
+func (b *batch) isAnswered(item int) bool { return b.next > item }
 
 // shortenDeadline ends a batch earlier if its body has a timeout_ms. It returns a problem if that is no whole number or
 // more than the server's limit.
@@ -188,7 +189,7 @@ type batch struct {
 	api   *API
 	w     http.ResponseWriter
 	r     *http.Request
-	clock *clock
+	clock *workClock
 
 	problems []*schema.Problem // of the searches that are not asked, nil for the others
 	next     int               // the search that is answered next
@@ -204,27 +205,27 @@ func (b *batch) deliver(answer search.Answer) error {
 	if err := b.r.Context().Err(); err != nil {
 		return err // the caller has gone
 	}
-	if err := b.refusals(); err != nil {
+	if err := b.sendRefusals(); err != nil {
 		return err
 	}
 	if answer.Err != nil {
 		p := problemOf(b.r.Context(), answer.Err)
 		front.ExchangeOf(b.r.Context()).Cause = p.Cause
-		return b.refuse(p)
+		return b.sendRefusal(p)
 	}
 	answer.Response.RequestID = front.ExchangeOf(b.r.Context()).RequestID
 	defer b.api.admission.ReleaseAnswer(b.r.Context())
 	var line bytes.Buffer
 	err := b.api.encodeInTurn(b.clock.ctx, &line, answer.Response)
-	if err != nil && b.clock.over() {
-		return b.refuse(schema.NewProblem("deadline", schema.Sentence(search.BatchOver)))
+	if err != nil && b.clock.hasEnded() {
+		return b.sendRefusal(schema.NewProblem("deadline", schema.Sentence(search.BatchOver)))
 	}
 	if err != nil {
 		return err
 	}
 	text := line.Bytes()
 	if len(text) > b.left {
-		return b.refuse(
+		return b.sendRefusal(
 			schema.NewProblem(
 				"answer_too_large",
 				fmt.Sprintf(
@@ -236,23 +237,23 @@ func (b *batch) deliver(answer search.Answer) error {
 	}
 	b.left -= len(text)
 	if p := b.api.admission.Shrink(b.r, text); p != nil {
-		return b.refuse(p)
+		return b.sendRefusal(p)
 	}
-	return b.send(text)
+	return b.sendAnswer(text)
 }
 
-// refusals sends the problems of the searches that come next and were not asked.
-func (b *batch) refusals() error {
+// sendRefusals sends the problems of the searches that come next and were not asked.
+func (b *batch) sendRefusals() error {
 	for b.next < len(b.problems) && b.problems[b.next] != nil {
-		if err := b.refuse(b.problems[b.next]); err != nil {
+		if err := b.sendRefusal(b.problems[b.next]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// refuse answers the next search with a problem.
-func (b *batch) refuse(p *schema.Problem) error {
+// sendRefusal answers the next search with a problem.
+func (b *batch) sendRefusal(p *schema.Problem) error {
 	b.failed++
 	addressed := *p
 	addressed.Errors = nil
@@ -265,11 +266,11 @@ func (b *batch) refuse(p *schema.Problem) error {
 	if err := schema.Encode(&line, &addressed); err != nil { // it is short
 		return err
 	}
-	return b.send(line.Bytes())
+	return b.sendAnswer(line.Bytes())
 }
 
-// send sends the text as the answer to the next search.
-func (b *batch) send(text []byte) error {
+// sendAnswer sends the text as the answer to the next search.
+func (b *batch) sendAnswer(text []byte) error {
 	before := ","
 	if !b.begun {
 		b.begun = true
@@ -282,7 +283,7 @@ func (b *batch) send(text []byte) error {
 	if place := held.CurrentPlace(); place != nil {
 		defer place.Idle()() // nobody computes while it is sent
 	}
-	defer b.clock.pause()()
+	defer b.clock.standStill()()
 	if _, err := b.w.Write([]byte(before)); err != nil {
 		return err
 	}
@@ -291,7 +292,7 @@ func (b *batch) send(text []byte) error {
 
 // Finish sends the problems behind the last answer, and the end.
 func (b *batch) Finish() error {
-	if err := b.refusals(); err != nil {
+	if err := b.sendRefusals(); err != nil {
 		return err
 	}
 	_, err := b.w.Write([]byte("]}\n"))

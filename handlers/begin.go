@@ -11,9 +11,9 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 )
 
-// begin wraps next in middleware that gives every request an exchange and, when it ends in whatever way, writes one log
-// line and counts the request's metrics.
-func (a *API) begin(next http.Handler) http.Handler {
+// withExchange wraps next in middleware that gives every request an exchange and, when it ends in whatever way, writes
+// one log line and counts the request's metrics.
+func (a *API) withExchange(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := a.options.Now()
 		r, x := front.WithExchange(r)
@@ -33,12 +33,12 @@ func (a *API) begin(next http.Handler) http.Handler {
 			a.options.Metrics.inFlight.Dec()
 			a.running.Add(-1)
 		}()
-		r, ended := a.trace(r, x)
+		r, ended := a.startSpan(r, x)
 		defer func() {
 			// Also after a panic that aborts the connection.
 			took := a.options.Now().Sub(start)
 			ended(rec.Status())
-			a.options.Metrics.request(r.Method, x, rec.Status(), took)
+			a.options.Metrics.countRoute(r.Method, x, rec.Status(), took)
 			a.logRequest(r, x, rec, took)
 		}()
 		next.ServeHTTP(rec, r)

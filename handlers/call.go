@@ -20,7 +20,7 @@ type call struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	ends      []context.CancelFunc // of the contexts of r
-	clock     *clock               // of an answer that is sent in parts; nil: of others
+	clock     *workClock           // of an answer that is sent in parts; nil: of others
 
 	bodyBytes int // size of the body, once it was read
 
@@ -69,23 +69,23 @@ func (c *call) decodeBody(into any) error {
 	})
 }
 
-// check returns nil if the request, except for its body, is one that openapi.yaml allows for the operation, and the
-// caller's key may use it now. Otherwise it returns the problem. It sets c.name and c.query.
-func (c *call) check() (err error) {
+// checkRequest returns nil if the request, except for its body, is one that openapi.yaml allows for the operation, and
+// the caller's key may use it now. Otherwise it returns the problem. It sets c.name and c.query.
+func (c *call) checkRequest() (err error) {
 	o := c.operation
 	if err := c.api.gate.Require(c.r.Context(), o.Scope); err != nil {
 		return err
 	}
 	if key := front.ExchangeOf(c.r.Context()).Key; key != nil && c.cost.Kind != front.KindProbing {
-		if p := c.api.paced(key.Pace, "this key"); p != nil {
+		if p := c.api.takeFromPace(key.Pace, "this key"); p != nil {
 			return p
 		}
 	}
-	if err := acceptable(c.r, o.Produces); err != nil {
+	if err := checkAccept(c.r, o.Produces); err != nil {
 		return err
 	}
 	if o.Takes != nil {
-		if err := declared(c.r, o); err != nil {
+		if err := checkContentType(c.r, o); err != nil {
 			return err
 		}
 	} else if c.r.ContentLength != 0 {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// clock ends a context, with the cause context.DeadlineExceeded, after a given time of work. It stands still while part
-// of the answer is sent, since a slow client must not cost working time. It is for one goroutine.
-type clock struct {
+// workClock ends a context, with the cause context.DeadlineExceeded, after a given time of work. It stands still while
+// part of the answer is sent, since a slow client must not cost working time. It is for one goroutine.
+type workClock struct {
 	ctx   context.Context
 	timer *time.Timer
 	left  time.Duration
@@ -15,9 +15,9 @@ type clock struct {
 }
 
 // newClock returns a running clock with this much time left. Call stop when the work is done.
-func newClock(ctx context.Context, left time.Duration) (k *clock, stop func()) {
+func newClock(ctx context.Context, left time.Duration) (k *workClock, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	k = &clock{ctx: ctx, left: left, since: time.Now()}
+	k = &workClock{ctx: ctx, left: left, since: time.Now()}
 	k.timer = time.AfterFunc(left, func() { cancel(context.DeadlineExceeded) })
 	return k, func() {
 		k.timer.Stop()
@@ -25,11 +25,11 @@ func newClock(ctx context.Context, left time.Duration) (k *clock, stop func()) {
 	}
 }
 
-// over reports whether the time has run out.
-func (k *clock) over() bool { return context.Cause(k.ctx) == context.DeadlineExceeded }
+// hasEnded reports whether the time has run out.
+func (k *workClock) hasEnded() bool { return context.Cause(k.ctx) == context.DeadlineExceeded }
 
 // shorten reduces the time left to at most whole-passed. It does nothing if the clock stands still or has run out.
-func (k *clock) shorten(whole, passed time.Duration) {
+func (k *workClock) shorten(whole, passed time.Duration) {
 	if k.timer.Stop() {
 		k.left = min(k.left, max(whole-passed, 0))
 		k.since = time.Now()
@@ -37,8 +37,8 @@ func (k *clock) shorten(whole, passed time.Duration) {
 	}
 }
 
-// pause stops the clock until goOn is called.
-func (k *clock) pause() (goOn func()) {
+// standStill stops the clock until goOn is called.
+func (k *workClock) standStill() (goOn func()) {
 	if !k.timer.Stop() {
 		return func() {} // it is over
 	}

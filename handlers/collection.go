@@ -19,7 +19,7 @@ type Collection struct {
 	members   []*Collection // that are searched as one; nil: it is no several
 
 	engine    atomic.Pointer[Engine]
-	writing   atomic.Pointer[writing]
+	writing   atomic.Pointer[collectionWriter]
 	refusing  atomic.Pointer[string] // why no passage can be written
 	keeper    atomic.Pointer[keeping.Keeper]
 	originals atomic.Pointer[OriginalReader]
@@ -36,8 +36,8 @@ func NewCollection(name string, r *Readiness) *Collection {
 	return &Collection{name: name, readiness: cmp.Or(r, &Readiness{})}
 }
 
-// Joined returns a collection that searches several as one. Nothing is attached to it yet.
-func Joined(name string, members []*Collection) *Collection {
+// JoinCollections returns a collection that searches several as one. Nothing is attached to it yet.
+func JoinCollections(name string, members []*Collection) *Collection {
 	k := NewCollection(name, nil)
 	k.members = members
 	return k
@@ -72,7 +72,7 @@ func (k *Collection) AttachSettings(s Settings) { k.settings = s }
 // AttachWriter sets what writes passages, the queue of jobs, and the snapshots. Until then, requests to write are
 // answered with 503, or with 403 if the server is read-only.
 func (k *Collection) AttachWriter(w Writer, j Jobs, s Snapshots) {
-	k.writing.Store(&writing{w, j, s})
+	k.writing.Store(&collectionWriter{w, j, s})
 }
 
 // RefusePassages makes requests that put passages fail with 503 and this reason; "" accepts them again. It is for a

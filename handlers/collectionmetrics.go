@@ -83,8 +83,8 @@ func (m *Metrics) gatheredFor(key *front.Key) ([]*dto.MetricFamily, error) {
 	return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool { return len(f.Metric) == 0 }), err
 }
 
-// requested counts a request to collections.
-func (m *Metrics) requested(names []string, status int, took time.Duration) {
+// countForCollections counts a request to collections.
+func (m *Metrics) countForCollections(names []string, status int, took time.Duration) {
 	if m.collections == nil {
 		return
 	}

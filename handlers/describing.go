@@ -36,11 +36,11 @@ type FieldInfo struct {
 	Kinds []conditions.Type `json:"kinds"`
 }
 
-// looked returns info with the languages and metadata fields of a random sample of the passages that the caller may
-// see. For a key with a filter it also sets the number of passages that match it; for others, the backlog. It fails if
-// the collection is not loaded or cannot be read.
-func (c *call) looked(info CollectionInfo) (CollectionInfo, error) {
-	engine, err := c.engine()
+// describeSampled returns info with the languages and metadata fields of a random sample of the passages that the
+// caller may see. For a key with a filter it also sets the number of passages that match it; for others, the backlog.
+// It fails if the collection is not loaded or cannot be read.
+func (c *call) describeSampled(info CollectionInfo) (CollectionInfo, error) {
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return info, err
 	}
@@ -118,7 +118,7 @@ func getOpenAPI(contentType string) func(*API, *call) error {
 				text, err = schema.APIDocument().YAML()
 			}
 			if err == nil {
-				text, err = describedAt(text, front.BasePath(c.r.Context()))
+				text, err = setServerPath(text, front.BasePath(c.r.Context()))
 			}
 			return err
 		})

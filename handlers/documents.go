@@ -36,7 +36,7 @@ type DocumentAnswer struct {
 
 // getDocuments answers GET /v1/documents.
 func (a *API) getDocuments(c *call) error {
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (a *API) getDocuments(c *call) error {
 		return err
 	}
 	text := func(name string) string { s, _ := c.query[name].(string); return s }
-	ctx, err := c.listing(engine)
+	ctx, err := c.restrictToQuery(engine)
 	if err != nil {
 		return err
 	}
@@ -88,15 +88,15 @@ func (a *API) getDocument(c *call) error {
 	h := c.w.Header()
 	h.Set("ETag", `"`+out.Version+`"`)
 	h.Set("Cache-Control", "private, no-cache")
-	if matches(c.r.Header.Values("If-None-Match"), out.Version) {
+	if matchesVersion(c.r.Header.Values("If-None-Match"), out.Version) {
 		c.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
 	if withPassages {
-		out.PassageList = allPlaced(all)
+		out.PassageList = placePassages(all)
 	}
 	if withText {
-		out.Text, err = joined(all)
+		out.Text, err = joinDocument(all)
 		if err != nil {
 			return err
 		}
@@ -104,9 +104,9 @@ func (a *API) getDocument(c *call) error {
 	return c.respond(http.StatusOK, out)
 }
 
-// joined returns the text of a document, put together from its passages. It returns a problem if they do not fit
+// joinDocument returns the text of a document, put together from its passages. It returns a problem if they do not fit
 // together.
-func joined(passages []corpus.Passage) (string, error) {
+func joinDocument(passages []corpus.Passage) (string, error) {
 	text, err := corpus.JoinDocument(passages)
 	if err != nil {
 		return "", schema.NewProblem("unavailable", "The document's text cannot be put together: "+err.Error()).Because(err)
@@ -135,12 +135,12 @@ func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 				func(bytes int) error { return take(ctx, lookup.PassageRoom(bytes)) },
 			)
 			if ok && err == nil {
-				ok, err = c.sees(&p)
+				ok, err = c.maySee(&p)
 			}
 			return p, version, ok, err
 		}, nil
 	}
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return nil, err
 	}
@@ -154,12 +154,12 @@ func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 	}, nil
 }
 
-// sees reports whether the call's key may see a passage.
-func (c *call) sees(p *corpus.Passage) (bool, error) {
+// maySee reports whether the call's key may see a passage.
+func (c *call) maySee(p *corpus.Passage) (bool, error) {
 	if !identity.IsRestricted(c.r.Context()) {
 		return true, nil
 	}
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return false, err
 	}

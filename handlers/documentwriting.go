@@ -23,8 +23,8 @@ import (
 
 // documentWriter returns what stores documents, and the writer below it. reads says that passages will be put, which is
 // refused while RefusePassages is in force. It returns a problem if documents cannot be changed on this server.
-func (a *API) documentWriter(reads bool) (*keeping.Keeper, *writing, error) {
-	get := a.writer
+func (a *API) documentWriter(reads bool) (*keeping.Keeper, *collectionWriter, error) {
+	get := a.changeWriter
 	if reads {
 		get = a.passageWriter
 	}
@@ -69,11 +69,13 @@ func (a *API) putDocument(c *call) error {
 	if p := checkEncoding(file.Encoding); p != nil {
 		return p
 	}
-	result, err := a.keep(c, func(ctx context.Context) (keeping.Result, error) { return keeper.Put(ctx, file, condition) })
+	result, err := a.changeDocument(c, func(ctx context.Context) (keeping.Result, error) {
+		return keeper.Put(ctx, file, condition)
+	})
 	if err != nil {
 		return err
 	}
-	return a.kept(c, writer, result)
+	return a.sendResult(c, writer, result)
 }
 
 // deleteDocument answers DELETE /v1/documents/{id}.
@@ -86,7 +88,7 @@ func (a *API) deleteDocument(c *call) error {
 	if p != nil {
 		return p
 	}
-	result, err := a.keep(c, func(ctx context.Context) (keeping.Result, error) {
+	result, err := a.changeDocument(c, func(ctx context.Context) (keeping.Result, error) {
 		return keeper.Delete(ctx, c.name, condition)
 	})
 	if err != nil {
@@ -95,7 +97,7 @@ func (a *API) deleteDocument(c *call) error {
 	if result.Outcome == store.Absent {
 		return unknownDocument(c.name)
 	}
-	return a.kept(c, writer, result)
+	return a.sendResult(c, writer, result)
 }
 
 // documentCondition returns the condition in the headers If-Match and If-None-Match, or a problem if they are
@@ -106,9 +108,9 @@ func documentCondition(r *http.Request) (keeping.Condition, *schema.Problem) {
 	return keeping.Condition{IfMatch: change.IfMatch, IfAbsent: change.IfAbsent}, p
 }
 
-// keep runs do, which changes documents, and counts the change. It extends the connection's write deadline until do
-// returns, since reading a large file and a full backlog take time. Errors become problems.
-func (a *API) keep(c *call, do func(context.Context) (keeping.Result, error)) (keeping.Result, error) {
+// changeDocument runs do, which changes documents, and counts the change. It extends the connection's write deadline
+// until do returns, since reading a large file and a full backlog take time. Errors become problems.
+func (a *API) changeDocument(c *call, do func(context.Context) (keeping.Result, error)) (keeping.Result, error) {
 	control := http.NewResponseController(c.w)
 	stop := a.keepExtending(func() { a.extendWriting(control) })
 	result, err := do(c.r.Context())
@@ -116,7 +118,7 @@ func (a *API) keep(c *call, do func(context.Context) (keeping.Result, error)) (k
 	if err != nil {
 		return result, documentProblem(err)
 	}
-	a.options.Metrics.wrote(string(result.Outcome), nil)
+	a.options.Metrics.countWrite(string(result.Outcome), nil)
 	return result, nil
 }
 
@@ -148,9 +150,9 @@ func documentProblem(err error) error {
 	return storeProblem(err)
 }
 
-// kept sends the result of a change of a document: 201 with Location if the document is new, else 200. With
+// sendResult sends the result of a change of a document: 201 with Location if the document is new, else 200. With
 // refresh=wait in the query it first waits until searches see the change.
-func (a *API) kept(c *call, writer *writing, result keeping.Result) error {
+func (a *API) sendResult(c *call, writer *collectionWriter, result keeping.Result) error {
 	if c.query["refresh"] == "wait" { // where nothing changed, for what was put before
 		a.admission.ReleaseWork(c.r.Context())
 		if err := a.awaitVisible(c.r, writer, result.Seq, http.NewResponseController(c.w)); err != nil {
@@ -176,7 +178,7 @@ func (a *API) kept(c *call, writer *writing, result keeping.Result) error {
 func describeByQuery(f *keeping.File, c *call) *schema.Problem {
 	text := func(name string) string { s, _ := c.query[name].(string); return s }
 	f.Title, f.Source = text("title"), text("source")
-	f.Tags = texts(c.query["tags"])
+	f.Tags = stringsOf(c.query["tags"])
 	f.Root = text("root")
 	f.Encoding = text("encoding")
 	said := map[string]string{}
@@ -185,7 +187,7 @@ func describeByQuery(f *keeping.File, c *call) *schema.Problem {
 			said[name] = value
 		}
 	}
-	return describe(f, said)
+	return setDescription(f, said)
 }
 
 // checkEncoding returns a problem unless there is a text encoding of this name, or the name is "".
@@ -197,9 +199,9 @@ func checkEncoding(name string) *schema.Problem {
 	return nil
 }
 
-// describe sets f.Modified and f.Metadata from the texts with these names in said, if given. It returns a problem if
-// the time is not in RFC 3339 or the metadata are not a JSON object.
-func describe(f *keeping.File, said map[string]string) *schema.Problem {
+// setDescription sets f.Modified and f.Metadata from the texts with these names in said, if given. It returns a problem
+// if the time is not in RFC 3339 or the metadata are not a JSON object.
+func setDescription(f *keeping.File, said map[string]string) *schema.Problem {
 	wrong := func(name, detail string) *schema.Problem {
 		return schema.NewProblem("invalid_document", fmt.Sprintf("%s %s.", name, detail),
 			schema.ProblemField{Pointer: "/" + name, Parameter: name, Detail: detail})
@@ -286,5 +288,5 @@ func readForm(f *keeping.File, body []byte, boundary string) *schema.Problem {
 	if encoding, ok := said["encoding"]; ok {
 		f.Encoding = encoding
 	}
-	return describe(f, said)
+	return setDescription(f, said)
 }

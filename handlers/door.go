@@ -20,9 +20,9 @@ type registration struct {
 	cost            front.Cost
 }
 
-// open registers an operation with the router. Every route is registered here, so every request passes the checks of
-// serve and has this cost.
-func (a *API) open(router chi.Router, o schema.Operation, cost front.Cost, handle func(*API, *call) error) error {
+// register registers an operation with the router. Every route is registered here, so every request passes the checks
+// of serve and has this cost.
+func (a *API) register(router chi.Router, o schema.Operation, cost front.Cost, handle func(*API, *call) error) error {
 	if err := cost.Check(); err != nil {
 		return fmt.Errorf("handlers: %s %s: %w", o.Method, o.Path, err)
 	}
@@ -36,26 +36,27 @@ func (a *API) open(router chi.Router, o schema.Operation, cost front.Cost, handl
 		served = append(served, http.MethodHead)
 	}
 	for _, method := range served {
-		router.Method(method, pattern, a.serve(&o, cost, handle))
+		router.Method(method, pattern, a.checkedHandler(&o, cost, handle))
 		a.registrations = append(a.registrations, registration{method, pattern, cost})
 	}
 	return nil
 }
 
-// serve returns the handler of an operation. Before it calls handle, it checks the caller's scope, Accept, the body's
-// type and the parameters, and takes a place of this cost. A request that fails a check is answered with a problem.
-func (a *API) serve(o *schema.Operation, cost front.Cost, handle func(*API, *call) error) http.Handler {
+// checkedHandler returns the handler of an operation. Before it calls handle, it checks the caller's scope, Accept, the
+// body's type and the parameters, and takes a place of this cost. A request that fails a check is answered with a
+// problem.
+func (a *API) checkedHandler(o *schema.Operation, cost front.Cost, handle func(*API, *call) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		front.ExchangeOf(r.Context()).Route = documentedPath(r.Context(), o)
 		c := &call{api: a, operation: o, cost: cost, w: w, r: r, status: http.StatusOK}
-		defer c.leave()
-		err := c.check()
+		defer c.releaseAll()
+		err := c.checkRequest()
 		if err == nil {
-			c.joinGroup(cmp.Or(named(r.Context()), a.options.Name))
-			err = c.enter()
+			c.joinGroup(cmp.Or(collectionInPath(r.Context()), a.options.Name))
+			err = c.admitEarly()
 		}
 		if err == nil {
-			err = c.resolve()
+			err = c.openNamed()
 		}
 		if err == nil {
 			err = handle(c.api, c)
@@ -66,15 +67,15 @@ func (a *API) serve(o *schema.Operation, cost front.Cost, handle func(*API, *cal
 	})
 }
 
-// enter returns the problem of a request that would be refused now, before its body is read. A request without a body
-// is complete and takes its place here (arrived); one with a body takes it when the body was read. Health checks need
-// none.
-func (c *call) enter() error {
+// admitEarly returns the problem of a request that would be refused now, before its body is read. A request without a
+// body is complete and takes its place here (admit); one with a body takes it when the body was read. Health checks
+// need none.
+func (c *call) admitEarly() error {
 	switch {
 	case c.cost.Kind == front.KindProbing:
 		return nil
 	case c.operation.Takes == nil:
-		return c.arrived(front.ExchangeOf(c.r.Context()).Arrived)
+		return c.admit(front.ExchangeOf(c.r.Context()).Arrived)
 	}
 	group := front.ExchangeOf(c.r.Context()).Group
 	if p := c.api.admission.RefusedNow(group, c.cost.Kind == front.KindSearching); p != nil {
@@ -83,9 +84,9 @@ func (c *call) enter() error {
 	return nil
 }
 
-// arrived records that the whole request was received at this time. It starts the time limits of the operation and
+// admit records that the whole request was received at this time. It starts the time limits of the operation and
 // takes a place. It returns the problem of a refusal (429).
-func (c *call) arrived(when time.Time) error {
+func (c *call) admit(when time.Time) error {
 	x := front.ExchangeOf(c.r.Context())
 	x.Arrived = when
 	if c.cost.Kind == front.KindProbing {
@@ -93,9 +94,9 @@ func (c *call) arrived(when time.Time) error {
 	}
 	switch c.cost.Kind {
 	case front.KindAnswering:
-		c.limit(when.Add(c.api.options.Timeout))
+		c.limitTime(when.Add(c.api.options.Timeout))
 	case front.KindSearching, front.KindConversing:
-		c.limit(when.Add(c.api.options.Timeout + c.api.options.Writing))
+		c.limitTime(when.Add(c.api.options.Timeout + c.api.options.Writing))
 	case front.KindInParts:
 		var stop func()
 		c.clock, stop = newClock(c.r.Context(), c.api.options.Timeout)
@@ -108,15 +109,15 @@ func (c *call) arrived(when time.Time) error {
 	return nil
 }
 
-// limit makes the request's context end at this time, if it would end later.
-func (c *call) limit(end time.Time) {
+// limitTime makes the request's context end at this time, if it would end later.
+func (c *call) limitTime(end time.Time) {
 	ctx, cancel := context.WithDeadline(c.r.Context(), end)
 	c.r = c.r.WithContext(ctx)
 	c.ends = append(c.ends, cancel)
 }
 
-// leave gives back everything that the request holds: place, processor, memory, collections.
-func (c *call) leave() {
+// releaseAll gives back everything that the request holds: place, processor, memory, collections.
+func (c *call) releaseAll() {
 	c.api.admission.ReleaseAll(c.r.Context())
 	for _, end := range c.ends {
 		end()

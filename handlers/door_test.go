@@ -134,7 +134,7 @@ func everything(t *testing.T, api *API, key ...string) (all []visitor) {
 	t.Helper()
 	known := bodies()
 	pagesToo := map[string]bool{}
-	shown, err := pages()
+	shown, err := webPages()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,10 +393,10 @@ func TestNothingWithoutCost(t *testing.T) {
 	api := newAPI(t, Options{Adapters: walked})
 	api.registrations = nil
 	some := schema.Operation{Method: "GET", Path: "/x"}
-	if err := api.open(chi.NewRouter(), some, front.Cost{}, (*API).getMetrics); err == nil {
+	if err := api.register(chi.NewRouter(), some, front.Cost{}, (*API).getMetrics); err == nil {
 		t.Error("a route without a cost")
 	}
-	built, err := api.route()
+	built, err := api.newRouter()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func (a *API) postEmbed(c *call) error {
 	if err := c.decodeBody(&request); err != nil {
 		return err
 	}
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return err
 	}
@@ -26,10 +26,10 @@ func (a *API) postEmbed(c *call) error {
 	if err != nil {
 		return err
 	}
-	if accept := strings.Join(c.r.Header.Values("Accept"), ","); quality(
+	if accept := strings.Join(c.r.Header.Values("Accept"), ","); acceptQuality(
 		accept,
 		typeNpy,
-	) <= quality(
+	) <= acceptQuality(
 		accept,
 		schema.TypeJSON,
 	) {
@@ -39,16 +39,16 @@ func (a *API) postEmbed(c *call) error {
 		c.w.Header().
 			Set("Conclave-Truncated", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(out.Truncated)), ","), "[]"))
 	}
-	return c.send(http.StatusOK, typeNpy, npy(out.Embeddings, out.Dimension))
+	return c.sendText(http.StatusOK, typeNpy, encodeNPY(out.Embeddings, out.Dimension))
 }
 
 // typeNpy is numpy's file of one array, which has no registered name.
 const typeNpy = "application/x-npy"
 
-// npy returns vectors as numpy saves them, format version 1.0: float32,
+// encodeNPY returns vectors as numpy saves them, format version 1.0: float32,
 // little-endian, [len(vectors), dimension], row by row. It takes 4 bytes a number,
 // JSON about 13.
-func npy(vectors [][]float32, dimension int) []byte {
+func encodeNPY(vectors [][]float32, dimension int) []byte {
 	const magic = "\x93NUMPY\x01\x00"
 	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", len(vectors), dimension)
 	// The numbers begin at a multiple of 64 bytes, and the header ends its line.

@@ -54,8 +54,8 @@ type Engine interface {
 	Defaults() search.Defaults
 }
 
-// loaded returns the collection's engine, or the problem that it is not loaded yet.
-func (k *Collection) loaded() (Engine, error) {
+// loadedEngine returns the collection's engine, or the problem that it is not loaded yet.
+func (k *Collection) loadedEngine() (Engine, error) {
 	if e := k.engine.Load(); e != nil {
 		return *e, nil
 	}

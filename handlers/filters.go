@@ -10,8 +10,9 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// condition returns the filter of the query string; nil: there is none. It returns a problem if the filter is invalid.
-func (c *call) condition() (*conditions.Condition, error) {
+// queryCondition returns the filter of the query string; nil: there is none. It returns a problem if the filter is
+// invalid.
+func (c *call) queryCondition() (*conditions.Condition, error) {
 	parsed, given := c.query[schema.FilterParameter]
 	if !given {
 		return nil, nil
@@ -26,11 +27,11 @@ func (c *call) condition() (*conditions.Condition, error) {
 	return out, nil
 }
 
-// listing returns the request's context restricted to the passages that match the query's filter. It returns a problem
-// if the filter's values do not fit the types of the fields, which an empty list would not show.
-func (c *call) listing(engine *admittedEngine) (context.Context, error) {
+// restrictToQuery returns the request's context restricted to the passages that match the query's filter. It returns a
+// problem if the filter's values do not fit the types of the fields, which an empty list would not show.
+func (c *call) restrictToQuery(engine *admittedEngine) (context.Context, error) {
 	ctx := c.r.Context()
-	only, err := c.condition()
+	only, err := c.queryCondition()
 	if err != nil || only.Empty() {
 		return ctx, err
 	}

@@ -44,7 +44,7 @@ func (a *API) Begun() error {
 	if a.options.Collections != nil && a.started.Load() {
 		return nil
 	}
-	_, err := a.loaded()
+	_, err := a.loadedEngine()
 	return err
 }
 
@@ -86,7 +86,7 @@ func (a *API) readyOf(r *Readiness, apart bool) (health Health, err error) {
 		return health, p
 	}
 	health = Health{Status: Ready, Components: parts}
-	if engine, err := a.loaded(); err == nil && !apart {
+	if engine, err := a.loadedEngine(); err == nil && !apart {
 		generation, passages := engine.Generation()
 		health.Generation, health.Passages = &generation, &passages
 	}

@@ -69,9 +69,10 @@ type (
 	}
 )
 
-// judged returns what stores judgments, or a problem if the server only reads or the collection's store keeps none.
-func (a *API) judged() (Judgments, error) {
-	if _, err := a.writer(); err != nil {
+// judgmentStore returns what stores judgments, or a problem if the server only reads or the collection's store keeps
+// none.
+func (a *API) judgmentStore() (Judgments, error) {
+	if _, err := a.changeWriter(); err != nil {
 		return nil, err
 	}
 	if a.judgments == nil {
@@ -92,11 +93,11 @@ func countsOf(all []judgments.Judgment) JudgmentCounts {
 
 // postJudgment answers POST /v1/judgments.
 func (a *API) postJudgment(c *call, body judgmentBody) (out JudgmentCounts, err error) {
-	kept, err := a.judged()
+	kept, err := a.judgmentStore()
 	if err != nil {
 		return out, err
 	}
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return out, err
 	}
@@ -129,7 +130,7 @@ func (a *API) postJudgment(c *call, body judgmentBody) (out JudgmentCounts, err 
 
 // getJudgments answers GET /v1/judgments.
 func (a *API) getJudgments(_ *call, _ none) (list JudgmentList, err error) {
-	kept, err := a.judged()
+	kept, err := a.judgmentStore()
 	if err != nil {
 		return list, err
 	}
@@ -143,7 +144,7 @@ func (a *API) getJudgments(_ *call, _ none) (list JudgmentList, err error) {
 
 // getJudgedQuestions answers GET /v1/judgments/questions.
 func (a *API) getJudgedQuestions(c *call) error {
-	kept, err := a.judged()
+	kept, err := a.judgmentStore()
 	if err != nil {
 		return err
 	}
@@ -153,15 +154,15 @@ func (a *API) getJudgedQuestions(c *call) error {
 		return err
 	}
 	c.w.Header().Set("Content-Disposition", `attachment; filename="questions.jsonl"`)
-	return c.send(http.StatusOK, schema.TypeLines, lines.Bytes())
+	return c.sendText(http.StatusOK, schema.TypeLines, lines.Bytes())
 }
 
 // postCalibration answers POST /v1/admin/calibrations.
 func (a *API) postCalibration(c *call, body calibrationBody) (jobs.Job, error) {
-	return a.submit(c, jobs.Request{Kind: jobs.Calibrate, Name: "calibration", DryRun: body.DryRun})
+	return a.submitJob(c, jobs.Request{Kind: jobs.Calibrate, Name: "calibration", DryRun: body.DryRun})
 }
 
 // postEvaluation answers POST /v1/admin/evaluations.
 func (a *API) postEvaluation(c *call, body evaluationBody) (jobs.Job, error) {
-	return a.submit(c, jobs.Request{Kind: jobs.Evaluate, Name: "evaluation", Alone: body.Alone})
+	return a.submitJob(c, jobs.Request{Kind: jobs.Evaluate, Name: "evaluation", Alone: body.Alone})
 }

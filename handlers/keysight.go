@@ -9,9 +9,9 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// seen returns the number of passages of the collection that the caller may see: all, or, for a key with a filter, the
-// number that match it; 0 if they cannot be counted.
-func (e *admittedEngine) seen(all int) int {
+// countVisible returns the number of passages of the collection that the caller may see: all, or, for a key with a
+// filter, the number that match it; 0 if they cannot be counted.
+func (e *admittedEngine) countVisible(all int) int {
 	if !identity.IsRestricted(e.call.r.Context()) {
 		return all
 	}
@@ -29,7 +29,7 @@ func (e *admittedEngine) withoutOthers(info learned.ExpertInfo) learned.ExpertIn
 	if !identity.IsRestricted(e.call.r.Context()) {
 		return info
 	}
-	info.Passages = e.seen(info.Passages)
+	info.Passages = e.countVisible(info.Passages)
 	info.Rows, info.Recall, info.Warnings = info.Passages, nil, nil
 	return info
 }

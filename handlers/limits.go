@@ -56,7 +56,7 @@ type LimitDefaults struct {
 
 // getLimits answers GET /v1/limits.
 func (a *API) getLimits(c *call, _ none) (limits Limits, err error) {
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return limits, err
 	}

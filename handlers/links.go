@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// linked returns a page with the base path put before every link to this server (href, src, action). An empty base
+// linkUnder returns a page with the base path put before every link to this server (href, src, action). An empty base
 // changes nothing.
-func linked(page []byte, base string) []byte {
+func linkUnder(page []byte, base string) []byte {
 	if base == "" {
 		return page
 	}
@@ -18,9 +18,9 @@ func linked(page []byte, base string) []byte {
 	return page
 }
 
-// describedAt returns the OpenAPI document, in JSON or YAML, with the base path as its server's URL. It fails if the
+// setServerPath returns the OpenAPI document, in JSON or YAML, with the base path as its server's URL. It fails if the
 // document does not have exactly one server "/". An empty base changes nothing.
-func describedAt(document []byte, base string) ([]byte, error) {
+func setServerPath(document []byte, base string) ([]byte, error) {
 	if base == "" {
 		return document, nil
 	}

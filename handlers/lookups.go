@@ -24,7 +24,7 @@ type ExpertList struct {
 
 // getExperts answers GET /v1/experts.
 func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return out, err
 	}
@@ -41,7 +41,7 @@ func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 
 // getExpert answers GET /v1/experts/{name}.
 func (a *API) getExpert(c *call, _ none) (out learned.ExpertInfo, err error) {
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return out, err
 	}
@@ -76,11 +76,11 @@ func (a *API) getPassage(c *call) error {
 	h := c.w.Header()
 	h.Set("ETag", `"`+version+`"`)
 	h.Set("Cache-Control", "private, no-cache") // keep it, and ask
-	if matches(c.r.Header.Values("If-None-Match"), version) {
+	if matchesVersion(c.r.Header.Values("If-None-Match"), version) {
 		c.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return c.respond(http.StatusOK, placed(&passage))
+	return c.respond(http.StatusOK, placePassage(&passage))
 }
 
 // PlacedPassage is a passage of an answer, with its place in its document. The place is computed from the metadata;
@@ -91,16 +91,16 @@ type PlacedPassage struct {
 	reply.Extent // in bytes
 }
 
-// placed returns a passage with its place.
-func placed(p *corpus.Passage) PlacedPassage {
+// placePassage returns a passage with its place.
+func placePassage(p *corpus.Passage) PlacedPassage {
 	return PlacedPassage{Passage: *p, Place: reply.PlaceOf(p), Extent: reply.ExtentOf(p, reply.OffsetBytes)}
 }
 
-// allPlaced returns passages with their places, in their order.
-func allPlaced(passages []corpus.Passage) []PlacedPassage {
+// placePassages returns passages with their places, in their order.
+func placePassages(passages []corpus.Passage) []PlacedPassage {
 	out := make([]PlacedPassage, len(passages))
 	for i := range passages {
-		out[i] = placed(&passages[i])
+		out[i] = placePassage(&passages[i])
 	}
 	return out
 }
@@ -116,9 +116,9 @@ func passOverPlace(object, metadata map[string]any) {
 	}
 }
 
-// matches reports whether an If-None-Match header names the version. The
+// matchesVersion reports whether an If-None-Match header names the version. The
 // comparison is the weak one that the header asks for (RFC 9110, 13.1.2).
-func matches(header []string, version string) bool {
+func matchesVersion(header []string, version string) bool {
 	for candidate := range strings.SplitSeq(strings.Join(header, ","), ",") {
 		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
 		if candidate == "*" || candidate == `"`+version+`"` || candidate == `"`+version+etagSuffix+`"` {
@@ -139,7 +139,7 @@ const listLimit = 100
 
 // getPassages answers GET /v1/passages.
 func (a *API) getPassages(c *call) error {
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (a *API) getPassages(c *call) error {
 		limit = int(n)
 	}
 	after, _ := c.query["after"].(string)
-	ctx, err := c.listing(engine)
+	ctx, err := c.restrictToQuery(engine)
 	if err != nil {
 		return err
 	}
@@ -166,5 +166,5 @@ func (a *API) getPassages(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, PassageList{Passages: allPlaced(passages), Next: next})
+	return c.respond(http.StatusOK, PassageList{Passages: placePassages(passages), Next: next})
 }

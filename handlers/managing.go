@@ -47,7 +47,7 @@ type CollectionList struct {
 func (a *API) getCollections(c *call, _ none) (list CollectionList, err error) {
 	list = CollectionList{Collections: []collections.Info{}, Default: a.options.Name}
 	list.Several = a.options.Collections != nil
-	all := []collections.Info{c.own()}
+	all := []collections.Info{c.describeOnly()}
 	if a.options.Collections != nil {
 		all, err = a.options.Collections.List(c.r.Context())
 	}
@@ -59,10 +59,10 @@ func (a *API) getCollections(c *call, _ none) (list CollectionList, err error) {
 	return list, err
 }
 
-// own returns the description of the collection of a server that has only one.
-func (c *call) own() collections.Info {
+// describeOnly returns the description of the collection of a server that has only one.
+func (c *call) describeOnly() collections.Info {
 	info := collections.Info{Name: c.api.options.Name, Status: collections.Opening, Default: true}
-	if engine, err := c.engine(); err == nil {
+	if engine, err := c.admittedEngine(); err == nil {
 		info.Status = collections.Opened
 		generation, passages := engine.Generation()
 		info.Generation, info.Passages = &generation, &passages
@@ -79,7 +79,7 @@ func (a *API) getCollection(c *call, _ none) (info CollectionInfo, err error) {
 	case !c.mayUse(c.name), a.options.Collections == nil && c.name != a.options.Name:
 		return info, unknownCollection(c.name)
 	case a.options.Collections == nil:
-		info.Info = c.own()
+		info.Info = c.describeOnly()
 	default:
 		info.Info, err = a.options.Collections.Describe(c.r.Context(), c.name)
 		if err != nil {
@@ -90,21 +90,21 @@ func (a *API) getCollection(c *call, _ none) (info CollectionInfo, err error) {
 	if info.Status != collections.Opened {
 		return info, nil
 	}
-	if err := c.choose(c.name); err != nil {
+	if err := c.openCollection(c.name); err != nil {
 		return info, err
 	}
-	return c.looked(info)
+	return c.describeSampled(info)
 }
 
 // postCollection answers POST /v1/collections.
 func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Info, err error) {
-	if err := a.manages(); err != nil {
+	if err := a.checkManages(); err != nil {
 		return info, err
 	}
 	if !c.mayUse(r.Name) {
 		return info, schema.NewProblem("insufficient_scope", "The key is for collections of other names.")
 	}
-	if err := a.allots(c, &r.Quotas); err != nil {
+	if err := a.allotQuotas(c, &r.Quotas); err != nil {
 		return info, err
 	}
 	info, err = a.options.Collections.Create(c.r.Context(), r.Name, r.Settings)
@@ -116,9 +116,9 @@ func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Inf
 	return info, nil
 }
 
-// allots gives a new collection the quotas of the caller's key, if the request has none. It returns a problem if the
-// request asks for more than the key has, or the key has as many collections as it may.
-func (a *API) allots(c *call, q *collections.Quotas) error {
+// allotQuotas gives a new collection the quotas of the caller's key, if the request has none. It returns a problem if
+// the request asks for more than the key has, or the key has as many collections as it may.
+func (a *API) allotQuotas(c *call, q *collections.Quotas) error {
 	key := front.ExchangeOf(c.r.Context()).Key
 	if key == nil {
 		return nil
@@ -154,14 +154,14 @@ func (a *API) deleteCollection(c *call, _ none) (none, error) {
 	if !c.mayUse(c.name) {
 		return none{}, unknownCollection(c.name)
 	}
-	if err := a.manages(); err != nil {
+	if err := a.checkManages(); err != nil {
 		return none{}, err
 	}
 	return none{}, collectionProblem(a.options.Collections.Remove(c.r.Context(), c.name))
 }
 
-// manages returns a problem if collections cannot be created and removed on this server; nil if they can.
-func (a *API) manages() error {
+// checkManages returns a problem if collections cannot be created and removed on this server; nil if they can.
+func (a *API) checkManages() error {
 	switch {
 	case a.options.Collections == nil:
 		return schema.NewProblem("one_collection", "The server has one collection. "+

@@ -51,13 +51,13 @@ func (a *API) postDocuments(c *call) error {
 		said = a.spoolDocuments(c, to)
 		return said
 	}, func(name string) error {
-		said = c.arrived(time.Now())
+		said = c.admit(time.Now())
 		if said != nil {
 			return said
 		}
 		prefix, _ := c.query["prefix"].(string)
-		job, said = a.submit(c, jobs.Request{
-			Kind: jobs.AddDocuments, Name: name, Prefix: prefix, Tags: texts(c.query["tags"]), Encoding: encoding,
+		job, said = a.submitJob(c, jobs.Request{
+			Kind: jobs.AddDocuments, Name: name, Prefix: prefix, Tags: stringsOf(c.query["tags"]), Encoding: encoding,
 		})
 		return said
 	})
@@ -70,13 +70,13 @@ func (a *API) postDocuments(c *call) error {
 	return c.respond(c.status, job)
 }
 
-// kept is the writer to which an upload is stored. err is the error of its last write, nil if it succeeded.
-type kept struct {
+// uploadStore is the writer to which an upload is stored. err is the error of its last write, nil if it succeeded.
+type uploadStore struct {
 	to  io.Writer
 	err error
 }
 
-func (k *kept) Write(b []byte) (n int, err error) {
+func (k *uploadStore) Write(b []byte) (n int, err error) {
 	n, err = k.to.Write(b)
 	k.err = err
 	return n, err
@@ -85,7 +85,7 @@ func (k *kept) Write(b []byte) (n int, err error) {
 // spoolDocuments writes the files of the request's body, a form, zip or tar.gz, to where as a zip. It returns a problem
 // if the body is none of these, too large, damaged or too slow, or cannot be stored.
 func (a *API) spoolDocuments(c *call, where io.Writer) error {
-	to := &kept{to: where}
+	to := &uploadStore{to: where}
 	// A slow client is bounded as one that uploads passages.
 	u := &uploadRequest{api: a, request: c.r, w: c.w, header: c.w.Header(), control: http.NewResponseController(c.w)}
 	body := &upload.CountedBody{

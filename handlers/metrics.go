@@ -59,7 +59,7 @@ func NewMetrics() *Metrics {
 			Name: "conclave_answer_confidence", Help: "Confidences of answers, where they are known.",
 			Buckets: prometheus.LinearBuckets(0.1, 0.1, 10)}),
 	}
-	m.watchWrites(buckets)
+	m.registerWrites(buckets)
 	m.registry.MustRegister(m.requests, m.seconds, m.problems, m.inFlight, m.stages, m.sources, m.answers, m.sure,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -82,8 +82,8 @@ func (m *Metrics) registerAll(all []prometheus.Collector) error {
 	return errors.Join(errs...)
 }
 
-// watch adds the gauge conclave_ready, which is 1 while r reports Ready.
-func (m *Metrics) watch(r *Readiness) error {
+// showReadiness adds the gauge conclave_ready, which is 1 while r reports Ready.
+func (m *Metrics) showReadiness(r *Readiness) error {
 	return m.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "conclave_ready", Help: "1 while every component works and the server is not shutting down."}, func() float64 {
 		if status, _ := r.report(); status == Ready {
@@ -93,9 +93,9 @@ func (m *Metrics) watch(r *Readiness) error {
 	}))
 }
 
-// request counts one request. Unknown methods share one label, and so do paths that no route serves: otherwise a
+// countRoute counts one request. Unknown methods share one label, and so do paths that no route serves: otherwise a
 // scanner would make a series with every guess.
-func (m *Metrics) request(method string, x *front.Exchange, status int, took time.Duration) {
+func (m *Metrics) countRoute(method string, x *front.Exchange, status int, took time.Duration) {
 	switch method {
 	case http.MethodGet,
 		http.MethodHead,
@@ -113,7 +113,7 @@ func (m *Metrics) request(method string, x *front.Exchange, status int, took tim
 	}
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
-	m.requested(x.Collections, status, took)
+	m.countForCollections(x.Collections, status, took)
 	if x.Code != "" {
 		m.problems.WithLabelValues(x.Code).Inc()
 	}

@@ -24,15 +24,15 @@ import (
 // requests that name none, and below CollectionsPath and a name. The router takes the latter off, so
 // that nothing behind it knows two paths.
 
-// named returns the collection that a request's path names; "": none.
-func named(ctx context.Context) string {
+// collectionInPath returns the collection that a request's path names; "": none.
+func collectionInPath(ctx context.Context) string {
 	return front.ExchangeOf(ctx).Collection
 }
 
 // rootOf returns the path below which the request's collection is served, such as /v1/collections/NAME, with the
 // server's base path before it. It is /v1 if the request's path names no collection.
 func rootOf(ctx context.Context) string {
-	if name := named(ctx); name != "" {
+	if name := collectionInPath(ctx); name != "" {
 		return front.BasePath(ctx) + schema.CollectionsPath + url.PathEscape(name)
 	}
 	return front.BasePath(ctx) + "/v1"
@@ -83,17 +83,17 @@ func underCollection(router chi.Router) http.Handler {
 // documentedPath returns the path of the operation in openapi.yaml, with {collection} if the request names a
 // collection. It is the route in logs and metrics.
 func documentedPath(ctx context.Context, o *schema.Operation) string {
-	if named(ctx) == "" {
+	if collectionInPath(ctx) == "" {
 		return o.Path
 	}
 	return schema.PathNamed(o.Path)
 }
 
-// resolve opens the collection that the request is for and sets c.api to it until the request is answered. It returns a
-// problem if there is no such collection, or the caller's key may not use it, which looks the same. Operations without
-// a collection, or that choose it themselves, are left as they are.
-func (c *call) resolve() error {
-	name := named(c.r.Context())
+// openNamed opens the collection that the request is for and sets c.api to it until the request is answered. It returns
+// a problem if there is no such collection, or the caller's key may not use it, which looks the same. Operations
+// without a collection, or that choose it themselves, are left as they are.
+func (c *call) openNamed() error {
+	name := collectionInPath(c.r.Context())
 	if c.operation.Choosing && (name == "" || !c.operation.Search) {
 		return nil
 	}
@@ -106,12 +106,12 @@ func (c *call) resolve() error {
 		}
 		return nil
 	}
-	return c.choose(cmp.Or(name, c.api.options.Name))
+	return c.openCollection(cmp.Or(name, c.api.options.Name))
 }
 
-// choose opens the collection of this name and sets c.api to it until the request is answered. It returns a problem if
-// there is none that the key may use, it cannot be opened, or its request rate is exceeded.
-func (c *call) choose(name string) error {
+// openCollection opens the collection of this name and sets c.api to it until the request is answered. It returns a
+// problem if there is none that the key may use, it cannot be opened, or its request rate is exceeded.
+func (c *call) openCollection(name string) error {
 	if !c.mayUse(name) {
 		return unknownCollection(name)
 	}
@@ -124,7 +124,7 @@ func (c *call) choose(name string) error {
 		return nil
 	}
 	began := time.Now()
-	goOn := c.pause()
+	goOn := c.lendTurn()
 	chosen, done, err := all.Use(c.r.Context(), name)
 	goOn()
 	if err != nil {
@@ -133,18 +133,18 @@ func (c *call) choose(name string) error {
 	c.startLater(time.Since(began))
 	c.ends = append(c.ends, done)
 	c.api = &API{c.api.process, chosen}
-	c.count(name)
-	if p := c.api.paced(&chosen.pace, "this collection"); p != nil {
+	c.noteCollections(name)
+	if p := c.api.takeFromPace(&chosen.pace, "this collection"); p != nil {
 		return p
 	}
 	return nil
 }
 
-// chooseSome opens several collections, as choose does one, to be searched as one. Without names it chooses the default
-// collection.
-func (c *call) chooseSome(names []string) error {
+// openCollections opens several collections, as openCollection does one, to be searched as one. Without names it opens
+// the default collection.
+func (c *call) openCollections(names []string) error {
 	if len(names) == 0 {
-		return c.choose(c.api.options.Name)
+		return c.openCollection(c.api.options.Name)
 	}
 	for _, name := range names {
 		if !c.mayUse(name) {
@@ -153,7 +153,7 @@ func (c *call) chooseSome(names []string) error {
 	}
 	c.joinGroup(names[0])
 	began := time.Now()
-	goOn := c.pause()
+	goOn := c.lendTurn()
 	joined, done, err := c.api.options.Collections.Join(c.r.Context(), names)
 	goOn()
 	if err != nil {
@@ -162,9 +162,9 @@ func (c *call) chooseSome(names []string) error {
 	c.startLater(time.Since(began))
 	c.ends = append(c.ends, done)
 	c.api = &API{c.api.process, joined}
-	c.count(names...)
+	c.noteCollections(names...)
 	for _, one := range joined.members {
-		if p := c.api.paced(&one.pace, "the collection "+one.name); p != nil {
+		if p := c.api.takeFromPace(&one.pace, "the collection "+one.name); p != nil {
 			return p
 		}
 	}
@@ -178,8 +178,8 @@ func (c *call) startLater(by time.Duration) {
 	x.Arrived = x.Arrived.Add(by)
 }
 
-// count adds collections to those that the request is logged and counted under, each once.
-func (c *call) count(names ...string) {
+// noteCollections adds collections to those that the request is logged and counted under, each once.
+func (c *call) noteCollections(names ...string) {
 	x := front.ExchangeOf(c.r.Context())
 	for _, name := range names {
 		if !slices.Contains(x.Collections, name) {

@@ -12,15 +12,15 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// acceptable returns a problem (406) unless the request's Accept headers allow one of the produced media types. Without
-// the header every type is allowed.
-func acceptable(r *http.Request, produced []string) *schema.Problem {
+// checkAccept returns a problem (406) unless the request's Accept headers allow one of the produced media types.
+// Without the header every type is allowed.
+func checkAccept(r *http.Request, produced []string) *schema.Problem {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {
 		return nil
 	}
 	for _, t := range produced {
-		if quality(accept, t) > 0 {
+		if acceptQuality(accept, t) > 0 {
 			return nil
 		}
 	}
@@ -30,9 +30,9 @@ func acceptable(r *http.Request, produced []string) *schema.Problem {
 	)
 }
 
-// quality returns the weight, from 0 to 1, that an Accept header gives a media type; 0: it is not accepted. The most
-// specific matching range counts (RFC 9110, section 12.5.1). Malformed ranges are ignored.
-func quality(accept, offered string) float64 {
+// acceptQuality returns the weight, from 0 to 1, that an Accept header gives a media type; 0: it is not accepted. The
+// most specific matching range counts (RFC 9110, section 12.5.1). Malformed ranges are ignored.
+func acceptQuality(accept, offered string) float64 {
 	offeredType, _, _ := strings.Cut(offered, "/")
 	best := -1
 	most := 0.0
@@ -71,9 +71,9 @@ func quality(accept, offered string) float64 {
 	return most
 }
 
-// declared returns a problem (415) unless the request's Content-Type and Content-Encoding are ones that the operation
-// takes.
-func declared(r *http.Request, o *schema.Operation) *schema.Problem {
+// checkContentType returns a problem (415) unless the request's Content-Type and Content-Encoding are ones that the
+// operation takes.
+func checkContentType(r *http.Request, o *schema.Operation) *schema.Problem {
 	given := r.Header.Values("Content-Type")
 	usual := schema.TypeJSON
 	switch {

@@ -115,7 +115,7 @@ func (a *API) sendPage(
 		return schema.NewProblem("no_such_page", fmt.Sprintf("The document %s is no PDF: only these have pages to draw.",
 			wording.Quote(d.ID)))
 	}
-	goOn := c.pause()
+	goOn := c.lendTurn()
 	drawn, err := reader.Draw(c.r.Context(), d, page, mark, room)
 	goOn()
 	switch {
@@ -133,7 +133,7 @@ func (a *API) sendPage(
 	h.Set("X-Pages", strconv.Itoa(drawn.Pages))
 	h.Set("Content-Security-Policy", originalPolicy)
 	h.Set("Cache-Control", "private, no-cache")
-	return c.send(http.StatusOK, "image/png", drawn.PNG)
+	return c.sendText(http.StatusOK, "image/png", drawn.PNG)
 }
 
 // rangeWriter is a ResponseWriter that drops an answer with the status 416 and sets refused instead, so that a problem

@@ -8,9 +8,9 @@ import (
 	"example.org/conclave/handlers/schema"
 )
 
-// paced takes one request from a rate limit. It returns nil, or the problem that the limit is reached (429) with the
-// seconds to wait. whom names what is limited, such as the key, in the problem.
-func (a *API) paced(p *front.Pace, whom string) *schema.Problem {
+// takeFromPace takes one request from a rate limit. It returns nil, or the problem that the limit is reached (429) with
+// the seconds to wait. whom names what is limited, such as the key, in the problem.
+func (a *API) takeFromPace(p *front.Pace, whom string) *schema.Problem {
 	wait, rate := p.Take(a.options.Now())
 	if wait <= 0 {
 		return nil

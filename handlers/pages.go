@@ -30,16 +30,16 @@ const (
 	guideResults    = 8
 )
 
-// page is one file of the web pages. openapi.yaml does not describe these.
-type page struct {
+// webPage is one file of the web pages. openapi.yaml does not describe these.
+type webPage struct {
 	path, file, contentType string
 	text                    func() ([]byte, error) // nil: what file holds
 	shared                  bool                   // with pages of other origins, and with everybody
 }
 
-// pages returns the page at /, the API reference at /docs, the guide, and the files that these load.
-func pages() ([]page, error) {
-	all := []page{
+// webPages returns the page at /, the API reference at /docs, the guide, and the files that these load.
+func webPages() ([]webPage, error) {
+	all := []webPage{
 		{path: front.EmbedPath, file: "embed.js", contentType: "text/javascript", shared: true},
 		{path: "/", file: "index.html", contentType: schema.TypeHTML},
 		{path: "/docs", file: "docs.html", contentType: schema.TypeHTML},
@@ -53,9 +53,9 @@ func pages() ([]page, error) {
 		return nil, err
 	}
 	for _, d := range guide {
-		all = append(all, page{path: d.Path, contentType: d.ContentType, text: d.Text})
+		all = append(all, webPage{path: d.Path, contentType: d.ContentType, text: d.Text})
 		if d.Path == "/guide/" {
-			all = append(all, page{path: "/guide", contentType: d.ContentType, text: d.Text})
+			all = append(all, webPage{path: "/guide", contentType: d.ContentType, text: d.Text})
 		}
 	}
 	parts, err := fs.Glob(web.Files(), "app/*")
@@ -67,13 +67,13 @@ func pages() ([]page, error) {
 		if path.Ext(file) == ".css" {
 			contentType = "text/css"
 		}
-		all = append(all, page{path: "/" + file, file: file, contentType: contentType})
+		all = append(all, webPage{path: "/" + file, file: file, contentType: contentType})
 	}
 	return all, nil
 }
 
-// serve serves one embedded file.
-func (p page) serve(_ *API, c *call) error {
+// serveFile serves one embedded file.
+func (p webPage) serveFile(_ *API, c *call) error {
 	read := p.text
 	if read == nil {
 		read = func() ([]byte, error) { return fs.ReadFile(web.Files(), p.file) }
@@ -91,13 +91,14 @@ func (p page) serve(_ *API, c *call) error {
 // showPage answers with a page.
 func (c *call) showPage(contentType string, text []byte) error {
 	if contentType == schema.TypeHTML {
-		text = linked(text, front.BasePath(c.r.Context()))
+		text = linkUnder(text, front.BasePath(c.r.Context()))
 	}
 	c.w.Header().Set("Content-Security-Policy", pagePolicy)
 	return c.sendOnce(contentType, text)
 }
 
-// getGuideSearch answers GET /guide/search with a page of the guide's passages that answer a question.
+// getGuideSearch answers GET /guide/search with a page of the guide's passages that answer the question q; an empty one
+// has no results.
 func (a *API) getGuideSearch(c *call) error {
 	question := strings.TrimSpace(c.r.URL.Query().Get("q"))
 	var found []web.Finding
@@ -126,9 +127,9 @@ func (c *call) sendOnce(contentType string, text []byte) error {
 	version := hex.EncodeToString(sum[:16])
 	w.Header().Set("ETag", `"`+version+`"`)
 	w.Header().Set("Cache-Control", "no-cache")
-	if matches(r.Header.Values("If-None-Match"), version) {
+	if matchesVersion(r.Header.Values("If-None-Match"), version) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return c.send(http.StatusOK, contentType, text)
+	return c.sendText(http.StatusOK, contentType, text)
 }

@@ -46,14 +46,14 @@ func (a *API) parsePassage(
 	if !given && strings.TrimSpace(out.Title) == "" {
 		return out, missingText()
 	}
-	out.Tags = texts(object["tags"])
+	out.Tags = stringsOf(object["tags"])
 	if len(metadata) > 0 {
 		out.Metadata = metadata
 	}
-	return out, a.withinLimits(&out)
+	return out, a.checkLimits(&out)
 }
 
-// missingText returns the problem of a passage that has neither text nor title.
+// missingText returns the problem of a passage without a text (400).
 func missingText() *schema.Problem {
 	return schema.NewProblem(
 		"missing_field",
@@ -62,8 +62,9 @@ func missingText() *schema.Problem {
 	)
 }
 
-// texts returns the strings of a parsed JSON list; nil if list is none. Its elements must be strings.
-func texts(list any) (out []string) {
+// stringsOf returns the strings of a parsed JSON list; nil if it is not a list. An element that is not a string becomes
+// "".
+func stringsOf(list any) (out []string) {
 	items, _ := list.([]any)
 	for _, item := range items {
 		text, _ := item.(string)
@@ -72,8 +73,8 @@ func texts(list any) (out []string) {
 	return out
 }
 
-// withinLimits returns a problem if the passage's text, tags or metadata exceed the configured WriteLimits; else nil.
-func (a *API) withinLimits(p *corpus.Passage) *schema.Problem {
+// checkLimits returns a problem if the passage's text, tags or metadata exceed the configured WriteLimits; else nil.
+func (a *API) checkLimits(p *corpus.Passage) *schema.Problem {
 	metadata := []byte(nil)
 	if len(p.Metadata) > 0 {
 		var err error

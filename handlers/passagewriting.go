@@ -65,7 +65,7 @@ func (a *API) putPassage(c *call) error {
 		return p
 	}
 	change.Put = &passage
-	return a.write(c, writer, change)
+	return a.writeChange(c, writer, change)
 }
 
 // deletePassage answers DELETE /v1/passages/{id}.
@@ -74,14 +74,14 @@ func (a *API) deletePassage(c *call) error {
 	if p := readConditions(c.r, &change); p != nil {
 		return p
 	}
-	writer, err := a.writer()
+	writer, err := a.changeWriter()
 	if err != nil {
 		return err
 	}
-	return a.write(c, writer, change)
+	return a.writeChange(c, writer, change)
 }
 
-// readConditions sets change.IfMatch and change.IfAbsent from If-Match and If-None-Match (RFC 9110, 13.1). It returns a
+// readConditions sets IfMatch and IfAbsent of change from If-Match and If-None-Match (RFC 9110, 13.1). It returns a
 // problem if both are given, If-Match has several versions, or If-None-Match is anything but * with PUT.
 func readConditions(r *http.Request, change *store.Change) *schema.Problem {
 	match, none := etagsOf(r.Header.Values("If-Match")), etagsOf(r.Header.Values("If-None-Match"))
@@ -108,12 +108,13 @@ func readConditions(r *http.Request, change *store.Change) *schema.Problem {
 	return nil
 }
 
-// write makes one change and sends its result: 201 with Location if the passage is new, else 200. With refresh=wait in
-// the query it first waits until searches see the change. It returns a problem if the change is refused.
-func (a *API) write(c *call, writer *writing, change store.Change) error {
+// writeChange makes one change and sends its result: 201 with Location if the passage is new, else 200. With
+// refresh=wait in the query it first waits until searches see the change. It returns a problem if the change is
+// refused.
+func (a *API) writeChange(c *call, writer *collectionWriter, change store.Change) error {
 	w, r := c.w, c.r
 	control := http.NewResponseController(w)
-	results, err := a.apply(r.Context(), writer, []store.Change{change}, func() { a.extendWriting(control) })
+	results, err := a.applyChanges(r.Context(), writer, []store.Change{change}, func() { a.extendWriting(control) })
 	if err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (a *API) storedPassage(c *call) (corpus.Passage, string, error) {
 			func(bytes int) error { return take(ctx, lookup.PassageRoom(bytes)) },
 		)
 		if err == nil && ok {
-			ok, err = c.sees(&passage)
+			ok, err = c.maySee(&passage)
 		}
 		if err == nil && !ok {
 			detail := fmt.Sprintf("There is no passage %s.", wording.Quote(c.name))
@@ -176,7 +177,7 @@ func (a *API) storedPassage(c *call) (corpus.Passage, string, error) {
 		}
 		return passage, version, err
 	}
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return corpus.Passage{}, "", err
 	}

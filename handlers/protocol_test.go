@@ -50,7 +50,7 @@ func TestAccept(t *testing.T) {
 		"application/*;q=0, */*": false, "application/json;q=0.0": false, "application/json;q=2": false, ";": false, "application/jsonx": false,
 		"application/json;charset=latin1": false, "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8": true,
 	} {
-		if got := quality(accept, schema.TypeJSON) > 0; got != want {
+		if got := acceptQuality(accept, schema.TypeJSON) > 0; got != want {
 			t.Errorf("%q: %v", accept, got)
 		}
 	}

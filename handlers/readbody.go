@@ -52,7 +52,7 @@ const turnBytes = 4 << 10
 // firstRead is how much of a body there is room for before any of it came.
 const firstRead = 4 << 10
 
-// readBody reads the whole body, of at most this many bytes, and then admits the request (arrived). Before that the
+// readBody reads the whole body, of at most this many bytes, and then admits the request (admit). Before that the
 // request holds only memory for the bytes that came, so that slow senders delay nobody. It returns a problem if the
 // body is too large, incomplete or too slow, there is no memory for it, or the request is refused.
 func (c *call) readBody(most int64) ([]byte, error) {
@@ -77,7 +77,7 @@ func (c *call) readBody(most int64) ([]byte, error) {
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			return body, c.arrived(time.Now())
+			return body, c.admit(time.Now())
 		case errors.As(err, &over):
 			return nil, tooLarge
 		default:

@@ -21,19 +21,19 @@ func (c *call) respond(status int, body any) error {
 			return err
 		}
 		c.w.Header().Set("Cache-Control", "no-store")
-		write(c.w, status, schema.TypeJSON, b.Bytes())
+		writeAnswer(c.w, status, schema.TypeJSON, b.Bytes())
 		return nil
 	}
-	if err := c.encode(&b, body); err != nil {
+	if err := c.encodeAnswer(&b, body); err != nil {
 		return err
 	}
-	return c.send(status, schema.TypeJSON, b.Bytes())
+	return c.sendText(status, schema.TypeJSON, b.Bytes())
 }
 
-// encode replaces the content of into by the answer as JSON, when a processor is free (compute). If the answer's size
-// was announced (SetExtra) and the engine took no memory for it, encode takes it first. It fails if the request ends
-// while it waits.
-func (c *call) encode(into *bytes.Buffer, answer any) error {
+// encodeAnswer replaces the content of into by the answer as JSON, when a processor is free (compute). If the answer's
+// size was announced (SetExtra) and the engine took no memory for it, encode takes it first. It fails if the request
+// ends while it waits.
+func (c *call) encodeAnswer(into *bytes.Buffer, answer any) error {
 	ctx := c.r.Context()
 	held := &front.ExchangeOf(ctx).Admitted
 	held.Mu.Lock()
@@ -50,9 +50,9 @@ func (c *call) encode(into *bytes.Buffer, answer any) error {
 // small is an answer that needs no memory of its own: a connection has as much.
 const small = 4 << 10
 
-// send sends an answer with this status and type. It first gives back the request's place, since a slow reader must not
-// delay other requests.
-func (c *call) send(status int, contentType string, text []byte) error {
+// sendText sends an answer with this status and type. It first gives back the request's place, since a slow reader must
+// not delay other requests.
+func (c *call) sendText(status int, contentType string, text []byte) error {
 	ctx := c.r.Context()
 	a := c.api
 	a.admission.ReleaseWork(ctx)
@@ -61,7 +61,7 @@ func (c *call) send(status int, contentType string, text []byte) error {
 	}
 	held := &front.ExchangeOf(ctx).Admitted // which nobody else changes any more
 	if held.Room.Bytes() == 0 && len(text) <= small {
-		write(c.w, status, contentType, text)
+		writeAnswer(c.w, status, contentType, text)
 		return nil
 	}
 	if held.Room.Bytes() == 0 {
@@ -75,21 +75,21 @@ func (c *call) send(status int, contentType string, text []byte) error {
 	} else if p := a.admission.Shrink(c.r, text); p != nil {
 		return p
 	}
-	head(c.w, status, contentType, len(text))
+	writeHeader(c.w, status, contentType, len(text))
 	if err := a.admission.AnswerMemory.Send(c.w, text, held.Room.Bytes(), false); err != nil {
 		front.ExchangeOf(ctx).Cause = err // the client may be gone
 	}
 	return nil
 }
 
-// write sends a status, the body's type and length, and the body. Errors of sending are ignored.
-func write(w http.ResponseWriter, status int, contentType string, body []byte) {
-	head(w, status, contentType, len(body))
+// writeAnswer sends a status, the body's type and length, and the body. Errors of sending are ignored.
+func writeAnswer(w http.ResponseWriter, status int, contentType string, body []byte) {
+	writeHeader(w, status, contentType, len(body))
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// head writes the header of an answer of some length.
-func head(w http.ResponseWriter, status int, contentType string, length int) {
+// writeHeader writes the header of an answer of some length.
+func writeHeader(w http.ResponseWriter, status int, contentType string, length int) {
 	h := w.Header()
 	if contentType == schema.TypeHTML || contentType == "text/css" || contentType == "text/javascript" {
 		contentType += "; charset=utf-8"

@@ -80,9 +80,9 @@ func routes() []route {
 	}
 }
 
-// route returns the router with all routes registered. GET routes answer HEAD too; OPTIONS lists a path's methods. It
-// fails if a route is not described in openapi.yaml.
-func (a *API) route() (chi.Router, error) {
+// newRouter returns the router with all routes registered. GET routes answer HEAD too; OPTIONS lists a path's methods.
+// It fails if a route is not described in openapi.yaml.
+func (a *API) newRouter() (chi.Router, error) {
 	router := chi.NewRouter()
 	for _, r := range routes() {
 		o, ok := schema.APIDocument().Operations[r.id]
@@ -96,21 +96,21 @@ func (a *API) route() (chi.Router, error) {
 		if r.id == "metrics" && a.options.OpenMetrics || strings.HasPrefix(r.id, "openapi") && a.options.OpenDocs {
 			open.Scope = schema.Public
 		}
-		if err := a.open(router, open, r.cost, r.handle); err != nil {
+		if err := a.register(router, open, r.cost, r.handle); err != nil {
 			return nil, err
 		}
 	}
 	for i := range a.options.Adapters {
 		x := &a.options.Adapters[i]
-		o, err := x.operation()
+		o, err := x.documentedOperation()
 		if err == nil {
-			err = a.open(router, o, x.Cost, adapted(x))
+			err = a.register(router, o, x.Cost, adapterRoute(x))
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	shown, err := pages()
+	shown, err := webPages()
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +119,10 @@ func (a *API) route() (chi.Router, error) {
 		if a.options.OpenDocs || path == front.EmbedPath {
 			o.Scope = schema.Public
 		}
-		return a.open(router, o, cost, handle)
+		return a.register(router, o, cost, handle)
 	}
 	for _, p := range shown {
-		if err := openPage(p.path, p.contentType, front.Answering(0), p.serve); err != nil {
+		if err := openPage(p.path, p.contentType, front.Answering(0), p.serveFile); err != nil {
 			return nil, err
 		}
 	}

@@ -22,13 +22,13 @@ func (a *API) postSearch(c *call) error { return a.searchSome(c, c.readJSON) }
 
 // maySearchSome reports whether the body of a request names the collections that are searched.
 func (c *call) maySearchSome() bool {
-	return c.operation.Choosing && c.api.options.Collections != nil && named(c.r.Context()) == ""
+	return c.operation.Choosing && c.api.options.Collections != nil && collectionInPath(c.r.Context()) == ""
 }
 
 // searchSome answers a search over the collections that its body names. read returns the parsed body.
 func (a *API) searchSome(c *call, read func() (any, error)) error {
 	if !c.maySearchSome() {
-		return a.search(c, read)
+		return a.searchOwn(c, read)
 	}
 	body, err := read()
 	if err != nil {
@@ -42,10 +42,10 @@ func (a *API) searchSome(c *call, read func() (any, error)) error {
 	if p != nil {
 		return p
 	}
-	if err := c.chooseSome(names); err != nil {
+	if err := c.openCollections(names); err != nil {
 		return err
 	}
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return err
 	}
@@ -192,9 +192,9 @@ func (c *call) decodeSearch(limits search.Limits, body any) (request search.Requ
 	return request, err
 }
 
-// search answers a search of the call's collection. read returns the parsed body.
-func (a *API) search(c *call, read func() (any, error)) error {
-	engine, err := c.engine()
+// searchOwn answers a search of the call's collection. read returns the parsed body.
+func (a *API) searchOwn(c *call, read func() (any, error)) error {
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return err
 	}
@@ -216,11 +216,11 @@ func (a *API) search(c *call, read func() (any, error)) error {
 func (a *API) answerSearch(c *call, engine *admittedEngine, request search.Request) (err error) {
 	x := front.ExchangeOf(c.r.Context())
 	x.Question = request.Question
-	c.limit(x.Arrived.Add(timeoutOf(request, engine)))
+	c.limitTime(x.Arrived.Add(timeoutOf(request, engine)))
 	var response reply.Response
 	streamed := wantsEvents(c.r)
 	if streamed {
-		response, err = (&events{c: c, ctx: c.r.Context()}).search(engine, request)
+		response, err = (&eventStream{c: c, ctx: c.r.Context()}).streamSearch(engine, request)
 	} else {
 		response, err = engine.Search(c.r.Context(), search.Caller{}, request)
 	}
@@ -267,15 +267,15 @@ func serverTiming(r reply.Response) string {
 			took float64
 		}{{"encode", s.Took.Encode}, {"search", s.Took.Search}, {"confidence", s.Took.Confidence}} {
 			if stage.took > 0 {
-				parts = append(parts, fmt.Sprintf("%s-%s;dur=%.3f", stage.name, token(s.Name), stage.took))
+				parts = append(parts, fmt.Sprintf("%s-%s;dur=%.3f", stage.name, headerToken(s.Name), stage.took))
 			}
 		}
 	}
 	return strings.Join(append(parts, fmt.Sprintf("total;dur=%.3f", r.TookMS)), ", ")
 }
 
-// token returns a name with every character that a header's token cannot have replaced by an underscore.
-func token(name string) string {
+// headerToken returns a name with every character that a header's token cannot have replaced by an underscore.
+func headerToken(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(wording.NameLetters+".", r) {
 			return r

@@ -136,9 +136,9 @@ func noPlace() []byte {
 	)
 }
 
-// serving returns the context that ends when Serve cuts requests off. It returns the request's own if Serve does not
-// run.
-func (a *API) serving(r *http.Request) context.Context {
+// servingContext returns the context that ends when Serve cuts requests off. It returns the request's own if Serve does
+// not run.
+func (a *API) servingContext(r *http.Request) context.Context {
 	if whole := a.requests.Load(); whole != nil {
 		return *whole
 	}
@@ -146,7 +146,7 @@ func (a *API) serving(r *http.Request) context.Context {
 }
 
 // waitForHandlers waits until no handler runs, which may be a moment after the last connection is closed. It returns an
-// error if one is left at the end of its patience.
+// error if some still run after afterCut.
 func (a *API) waitForHandlers() error {
 	for deadline := time.Now().Add(afterCut); a.running.Load() > 0; {
 		if time.Now().After(deadline) {

@@ -33,7 +33,7 @@ type SettingsAnswer struct {
 
 // getSettings answers GET /v1/admin/settings.
 func (a *API) getSettings(c *call, _ none) (out SettingsAnswer, err error) {
-	engine, err := c.engine()
+	engine, err := c.admittedEngine()
 	if err != nil {
 		return out, err
 	}
@@ -55,7 +55,7 @@ func (a *API) getSettings(c *call, _ none) (out SettingsAnswer, err error) {
 
 // putSettings answers PUT /v1/admin/settings.
 func (a *API) putSettings(c *call, s ServedSettings) (out SettingsAnswer, err error) {
-	if _, err := c.api.writer(); err != nil {
+	if _, err := c.api.changeWriter(); err != nil {
 		return out, err
 	}
 	if c.api.settings == nil {

@@ -24,7 +24,7 @@ type Snapshots interface {
 
 // getSnapshots answers GET /v1/admin/snapshots.
 func (a *API) getSnapshots(*call, none) (list SnapshotList, err error) {
-	writer, err := a.writer()
+	writer, err := a.changeWriter()
 	if err != nil {
 		return list, err
 	}
@@ -34,7 +34,7 @@ func (a *API) getSnapshots(*call, none) (list SnapshotList, err error) {
 
 // deleteSnapshot answers DELETE /v1/admin/snapshots/{name}.
 func (a *API) deleteSnapshot(c *call, _ none) (none, error) {
-	writer, err := a.writer()
+	writer, err := a.changeWriter()
 	if err != nil {
 		return none{}, err
 	}

@@ -23,13 +23,13 @@ const typeEvents = "text/event-stream"
 // wantsEvents reports whether the caller prefers server-sent events to JSON.
 func wantsEvents(r *http.Request) bool {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
-	return accept != "" && quality(accept, typeEvents) > quality(accept, schema.TypeJSON)
+	return accept != "" && acceptQuality(accept, typeEvents) > acceptQuality(accept, schema.TypeJSON)
 }
 
-// events sends an answer as server-sent events (WHATWG HTML, section 9.2) while it is made: "passages" with the
+// eventStream sends an answer as server-sent events (WHATWG HTML, section 9.2) while it is made: "passages" with the
 // response before anything is generated, "token" with each further piece of generated text, and "response" with the
 // whole response. An error after the first event is sent as "problem".
-type events struct {
+type eventStream struct {
 	c     *call
 	ctx   context.Context
 	begun bool
@@ -37,14 +37,14 @@ type events struct {
 	err   error
 }
 
-// written is the data of the event "token".
-type written struct {
+// tokenEvent is the data of the event "token".
+type tokenEvent struct {
 	Text string `json:"text"`
 }
 
-// search asks the engine and sends the response as events. Its error has to be answered as a problem: no event was
-// sent. Later errors are sent as an event or, if the client is gone, logged; it then returns nil.
-func (e *events) search(engine Engine, request search.Request) (reply.Response, error) {
+// streamSearch asks the engine and sends the response as events. Its error has to be answered as a problem: no event
+// was sent. Later errors are sent as an event or, if the client is gone, logged; it then returns nil.
+func (e *eventStream) streamSearch(engine Engine, request search.Request) (reply.Response, error) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	requestID := front.ExchangeOf(ctx).RequestID
@@ -52,10 +52,10 @@ func (e *events) search(engine Engine, request search.Request) (reply.Response, 
 		Found: func(r reply.Response) error {
 			r = e.c.api.withoutStages(ctx, r)
 			r.RequestID = requestID
-			return e.send("passages", r)
+			return e.sendEvent("passages", r)
 		},
 		Written: func(text string) {
-			if e.send("token", written{text[e.said:]}) != nil {
+			if e.sendEvent("token", tokenEvent{text[e.said:]}) != nil {
 				cancel() // nobody reads what would be written
 			}
 			e.said = len(text)
@@ -63,14 +63,14 @@ func (e *events) search(engine Engine, request search.Request) (reply.Response, 
 	}}, request)
 	if err == nil {
 		response.RequestID = requestID
-		err = e.send("response", response)
+		err = e.sendEvent("response", response)
 	}
 	if err != nil && e.begun && e.err == nil {
 		p := *problemOf(e.ctx, err)
 		p.RequestID = requestID
 		x := front.ExchangeOf(ctx)
 		x.Code, x.Cause = p.Code, p.Cause
-		_ = e.send("problem", &p)
+		_ = e.sendEvent("problem", &p)
 		return response, nil
 	}
 	if e.err != nil {
@@ -80,22 +80,22 @@ func (e *events) search(engine Engine, request search.Request) (reply.Response, 
 	return response, err
 }
 
-// adapted sends the values that make passes to send as events, and "[DONE]" at the end. An error of make is returned if
-// no event was sent, and else sent in the format of the adapter's errors.
-func (e *events) adapted(x *Adapter, make func(send func(value any) error) error) error {
+// streamAdapter sends the values that make passes to send as events, and "[DONE]" at the end. An error of make is
+// returned if no event was sent, and else sent in the format of the adapter's errors.
+func (e *eventStream) streamAdapter(x *Adapter, make func(send func(value any) error) error) error {
 	err := make(func(value any) error {
 		name := ""
 		if named, ok := value.(NamedEvent); ok {
 			name = named.EventName()
 		}
-		return e.send(name, value)
+		return e.sendEvent(name, value)
 	})
 	if err != nil && e.err == nil && e.begun && x.Refusal != nil {
 		p := problemOf(e.ctx, err)
 		at := front.ExchangeOf(e.ctx)
 		at.Code, at.Cause = p.Code, p.Cause
 		_, body := x.Refusal(p)
-		err = e.send("", body)
+		err = e.sendEvent("", body)
 	}
 	switch {
 	case !e.begun:
@@ -110,9 +110,9 @@ func (e *events) adapted(x *Adapter, make func(send func(value any) error) error
 	return nil
 }
 
-// send sends one event with data as JSON. It returns the first error of sending, also in later calls. The client has
-// overload.SendWithin to take an event.
-func (e *events) send(name string, data any) error {
+// sendEvent sends one event with data as JSON. It returns the first error of sending, also in later calls. The client
+// has overload.SendWithin to take an event.
+func (e *eventStream) sendEvent(name string, data any) error {
 	if e.err != nil {
 		return e.err
 	}

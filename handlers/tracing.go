@@ -26,9 +26,9 @@ func spanOf(r *http.Request) trace.SpanContext {
 	)
 }
 
-// trace begins a span for a request, below the caller's (traceparent), and returns the request with it. Call end with
-// the response's status. Without a tracer, and for probes, it returns the request unchanged.
-func (a *API) trace(r *http.Request, x *front.Exchange) (_ *http.Request, end func(status int)) {
+// startSpan begins a span for a request, below the caller's (traceparent), and returns the request with it. Call end
+// with the response's status. Without a tracer, and for probes, it returns the request unchanged.
+func (a *API) startSpan(r *http.Request, x *front.Exchange) (_ *http.Request, end func(status int)) {
 	if a.options.Tracer == nil || front.IsProbePath(r.URL.Path) {
 		return r, func(int) {}
 	}

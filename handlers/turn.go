@@ -52,10 +52,10 @@ func (c *call) holdTurn() (letGo func(), err error) {
 	}, nil
 }
 
-// pause gives back the processor that the call holds (holdTurn) before it waits for something, such as the engine,
+// lendTurn gives back the processor that the call holds (holdTurn) before it waits for something, such as the engine,
 // memory or a write. Call goOn after the wait: it waits for a processor again, but has none if the request has ended.
 // For a call that holds no processor both do nothing.
-func (c *call) pause() (goOn func()) {
+func (c *call) lendTurn() (goOn func()) {
 	t := &front.ExchangeOf(c.r.Context()).Turn
 	t.Mu.Lock()
 	defer t.Mu.Unlock()

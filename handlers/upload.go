@@ -100,35 +100,35 @@ func (a *API) postPassages(c *call) error {
 	// connection behind it, which ends the request's context.
 	storing, done := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer done()
-	defer context.AfterFunc(a.serving(r), done)()
+	defer context.AfterFunc(a.servingContext(r), done)()
 	u.storing = storing
 	if c.query["stream"] == true {
-		u.answer = &upload.Stream{W: w, Control: control, Head: u.head, Extend: u.extend}
+		u.answer = &upload.Stream{W: w, Control: control, Head: u.setHeader, Extend: u.extendDeadlines}
 	} else {
-		u.answer = &upload.Spool{W: w, Dir: a.options.TempDir, Extend: u.extend}
+		u.answer = &upload.Spool{W: w, Dir: a.options.TempDir, Extend: u.extendDeadlines}
 	}
 	defer u.answer.Close()
-	problem := u.take(r.Body)
+	problem := u.storeBody(r.Body)
 	if problem == nil && c.query["refresh"] == "wait" && u.last > 0 {
 		if err := a.awaitVisible(r, writer, u.last, control); err != nil {
 			problem = problemOf(r.Context(), err)
 		}
 	}
-	u.note(problem)
+	u.noteCounts(problem)
 	if problem != nil && problem.Code == "slow_request" {
 		u.header.Set("Connection", "close")
 	}
 	if problem != nil && u.lines == 0 {
 		return problem // nothing of the answer has been sent
 	}
-	if err := u.end(problem); err != nil {
+	if err := u.endWith(problem); err != nil {
 		return abortConnection(r.Context(), err)
 	}
 	status := http.StatusOK
 	if u.accepted == 0 && u.rejected > 0 {
 		status = http.StatusUnprocessableEntity // where it was not sent before
 	}
-	if err := u.answer.Finish(status, u.head); err != nil {
+	if err := u.answer.Finish(status, u.setHeader); err != nil {
 		return abortConnection(r.Context(), err)
 	}
 	return nil
@@ -137,7 +137,7 @@ func (a *API) postPassages(c *call) error {
 // uploadRequest is the state of one bulk upload.
 type uploadRequest struct {
 	api     *API
-	writer  *writing
+	writer  *collectionWriter
 	request *http.Request
 	storing context.Context // ends when the server does
 	control *http.ResponseController
@@ -168,8 +168,8 @@ type uploadRequest struct {
 	pace      overload.Pace
 }
 
-// take reads and stores the lines of a body. It returns a problem if it ended before the body did; else nil.
-func (u *uploadRequest) take(body io.Reader) *schema.Problem {
+// storeBody reads and stores the lines of a body. It returns a problem if it ended before the body did; else nil.
+func (u *uploadRequest) storeBody(body io.Reader) *schema.Problem {
 	counted := &upload.CountedBody{
 		Body:  body,
 		Most:  u.api.options.Write.UploadBytes,
@@ -181,7 +181,7 @@ func (u *uploadRequest) take(body io.Reader) *schema.Problem {
 	defer unwanted() // also after a panic
 	go func() {
 		defer close(chunks)
-		err := u.read(wanted, counted, chunks)
+		err := u.readChunks(wanted, counted, chunks)
 		if wanted.Err() != nil {
 			// The client may read nothing before it has sent everything.
 			_, err = io.Copy(io.Discard, counted)
@@ -191,13 +191,13 @@ func (u *uploadRequest) take(body io.Reader) *schema.Problem {
 		}
 		ended <- err
 	}()
-	problem := u.store(chunks, counted)
+	problem := u.storeChunks(chunks, counted)
 	unwanted()
 	if problem != nil {
 		if problem.Code == schema.ClientGone {
 			u.stopReading(counted)
 		} else if _, streaming := u.answer.(*upload.Stream); streaming && u.lines > 0 {
-			_ = u.end(problem) // now; if it cannot be sent, finish finds out
+			_ = u.endWith(problem) // now; if it cannot be sent, finish finds out
 		}
 		for range chunks {
 		}
@@ -213,9 +213,10 @@ func (u *uploadRequest) take(body io.Reader) *schema.Problem {
 	return problem
 }
 
-// read sends the lines of a body to chunks until wanted ends. It returns io.EOF at the body's end, else why it stopped.
-func (u *uploadRequest) read(wanted context.Context, body io.Reader, chunks chan<- []upload.Line) error {
-	next, err := u.reader(wanted, body)
+// readChunks sends the lines of a body to chunks until wanted ends. It returns io.EOF at the body's end, else why it
+// stopped.
+func (u *uploadRequest) readChunks(wanted context.Context, body io.Reader, chunks chan<- []upload.Line) error {
+	next, err := u.newReader(wanted, body)
 	for err == nil {
 		var chunk []upload.Line
 		if refused := u.api.options.Admission.Read(wanted, u.who, func() { chunk, err = next() }); refused != nil {
@@ -233,14 +234,14 @@ func (u *uploadRequest) read(wanted context.Context, body io.Reader, chunks chan
 	return err
 }
 
-// end writes p as the last line of the answer, in the first call only. A nil p does nothing. It returns the error of
-// writing.
-func (u *uploadRequest) end(p *schema.Problem) error {
+// endWith writes p as the last line of the answer, in the first call only. A nil p does nothing. It returns the error
+// of writing.
+func (u *uploadRequest) endWith(p *schema.Problem) error {
 	if p == nil || u.closing {
 		return nil
 	}
 	u.closing = true
-	if err := u.answer.Add(uploadProblem{u.addressed(p), u.reached + 1}); err != nil {
+	if err := u.answer.Add(uploadProblem{u.completeProblem(p), u.reached + 1}); err != nil {
 		return err
 	}
 	return u.answer.Flush()
@@ -254,9 +255,9 @@ const (
 	answerPerByte = 64
 )
 
-// store stores chunks until the channel is closed, and then returns nil. It returns a problem if the client leaves, the
-// answer becomes too large, too many lines in a row are rejected, or a group cannot be stored.
-func (u *uploadRequest) store(chunks <-chan []upload.Line, body *upload.CountedBody) *schema.Problem {
+// storeChunks stores chunks until the channel is closed, and then returns nil. It returns a problem if the client
+// leaves, the answer becomes too large, too many lines in a row are rejected, or a group cannot be stored.
+func (u *uploadRequest) storeChunks(chunks <-chan []upload.Line, body *upload.CountedBody) *schema.Problem {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
@@ -287,7 +288,7 @@ func (u *uploadRequest) store(chunks <-chan []upload.Line, body *upload.CountedB
 					),
 				)
 			}
-			if p := u.group(chunk[:n]); p != nil {
+			if p := u.storeGroup(chunk[:n]); p != nil {
 				return p
 			}
 			if u.inARow > mostRejected {
@@ -304,23 +305,23 @@ func (u *uploadRequest) store(chunks <-chan []upload.Line, body *upload.CountedB
 		if !more {
 			continue // nothing came
 		}
-		u.extend()
+		u.extendDeadlines()
 		if err := u.answer.Flush(); err != nil {
 			return schema.NewProblem(schema.ClientGone, "The answer could not be sent.").Because(err)
 		}
 	}
 }
 
-// addressed returns a copy of a problem with the request's id, and with the server's base path before its type.
-func (u *uploadRequest) addressed(p *schema.Problem) *schema.Problem {
+// completeProblem returns a copy of a problem with the request's id, and with the server's base path before its type.
+func (u *uploadRequest) completeProblem(p *schema.Problem) *schema.Problem {
 	q := *p
 	q.RequestID = front.ExchangeOf(u.request.Context()).RequestID
 	q.Type = front.BasePath(u.request.Context()) + q.Type
 	return &q
 }
 
-// head sets the answer's headers. A streamed answer lacks the counts of lines, which are not known yet.
-func (u *uploadRequest) head(h http.Header) {
+// setHeader sets the answer's headers. A streamed answer lacks the counts of lines, which are not known yet.
+func (u *uploadRequest) setHeader(h http.Header) {
 	h.Set("Content-Type", schema.TypeLines)
 	h.Set("Cache-Control", "no-store")
 	u.writer.noteBacklog(h)
@@ -330,8 +331,8 @@ func (u *uploadRequest) head(h http.Header) {
 	}
 }
 
-// note adds the upload's counts, and the problem that it ended with or nil, to the request's log line.
-func (u *uploadRequest) note(p *schema.Problem) {
+// noteCounts adds the upload's counts, and the problem that it ended with or nil, to the request's log line.
+func (u *uploadRequest) noteCounts(p *schema.Problem) {
 	x := front.ExchangeOf(u.request.Context())
 	x.Note(
 		slog.Int("accepted", u.accepted),
@@ -346,8 +347,8 @@ func (u *uploadRequest) note(p *schema.Problem) {
 	}
 }
 
-// reader returns a function that returns the next lines of an upload's body, in any form and compression that is taken;
-// io.EOF at the end. It stops when ctx ends. The error is that of a form that is not taken.
-func (u *uploadRequest) reader(ctx context.Context, body io.Reader) (next func() ([]upload.Line, error), err error) {
+// newReader returns a function that returns the next lines of an upload's body, in any form and compression that is
+// taken; io.EOF at the end. It stops when ctx ends. The error is that of a form that is not taken.
+func (u *uploadRequest) newReader(ctx context.Context, body io.Reader) (next func() ([]upload.Line, error), err error) {
 	return upload.NewReader(ctx, u.request.Header, body, u.api.options.Write.LineBytes, u.api.options.Write.UploadBytes)
 }

@@ -8,9 +8,9 @@ import (
 	"example.org/conclave/internal/overload"
 )
 
-// extend moves the connection's deadlines. The client may take any time as long as it sends at the least rate
+// extendDeadlines moves the connection's deadlines. The client may take any time as long as it sends at the least rate
 // (WriteLimits.BytesASecond).
-func (u *uploadRequest) extend() {
+func (u *uploadRequest) extendDeadlines() {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
 	w := &u.api.options.Write
@@ -30,7 +30,7 @@ func (u *uploadRequest) beginReading() {
 	u.deadlines.Lock()
 	u.pace.Begin()
 	u.deadlines.Unlock()
-	u.extend()
+	u.extendDeadlines()
 }
 
 // endReading records that came bytes arrived, and removes the read deadline. If it passed while nobody reads, it would

@@ -12,10 +12,10 @@ import (
 	"example.org/conclave/store"
 )
 
-// group stores some lines in one change and adds their results to the answer. It waits for a place, which an upload
-// holds only while it stores. It returns a problem if the lines cannot be stored.
-func (u *uploadRequest) group(lines []upload.Line) *schema.Problem {
-	stop := u.api.keepExtending(u.extend)
+// storeGroup stores some lines in one change and adds their results to the answer. It waits for a place, which an
+// upload holds only while it stores. It returns a problem if the lines cannot be stored.
+func (u *uploadRequest) storeGroup(lines []upload.Line) *schema.Problem {
+	stop := u.api.keepExtending(u.extendDeadlines)
 	err := u.api.storing.Acquire(u.storing, 1)
 	stop()
 	if err != nil {
@@ -40,7 +40,7 @@ func (u *uploadRequest) group(lines []upload.Line) *schema.Problem {
 			}
 			line.ID = wording.Shorten(passage.ID)
 			line.Status = statusRejected
-			line.Error = u.addressed(p)
+			line.Error = u.completeProblem(p)
 			line.Unknown = unknown[i]
 			answers[i] = line
 			rejected++
@@ -48,9 +48,9 @@ func (u *uploadRequest) group(lines []upload.Line) *schema.Problem {
 	}); err != nil {
 		return problemOf(u.storing, err)
 	}
-	u.api.options.Metrics.rejectedLines(rejected)
+	u.api.options.Metrics.countRejectedLines(rejected)
 	if len(changes) > 0 {
-		results, err := u.api.apply(u.storing, u.writer, changes, u.extend)
+		results, err := u.api.applyChanges(u.storing, u.writer, changes, u.extendDeadlines)
 		if err != nil {
 			return problemOf(u.storing, err)
 		}
@@ -65,13 +65,13 @@ func (u *uploadRequest) group(lines []upload.Line) *schema.Problem {
 			if result.Err != nil {
 				p := refusedChange(result.Err)
 				front.ExchangeOf(u.request.Context()).Cause = p.Cause
-				line.Error = u.addressed(p)
+				line.Error = u.completeProblem(p)
 				line.Status = statusRejected
 				line.Version = ""
 				rejected++
 			} else {
 				line.ReadAs = u.api.describeReading(changes[n].Put)
-				u.reads(line.ReadAs)
+				u.countReading(line.ReadAs)
 			}
 			u.last = max(u.last, result.Seq)
 			answers[places[n]] = line
@@ -95,8 +95,8 @@ func (u *uploadRequest) group(lines []upload.Line) *schema.Problem {
 	return nil
 }
 
-// reads counts a stored line that an expert reads only in part, or hardly.
-func (u *uploadRequest) reads(r ReadAs) {
+// countReading counts a stored line that an expert reads only in part, or hardly.
+func (u *uploadRequest) countReading(r ReadAs) {
 	if r.Truncated {
 		u.cut++
 	}
@@ -128,7 +128,7 @@ func (u *uploadRequest) parseLine(line *upload.Line) (passage corpus.Passage, p 
 	return passage, passageProblem(&passage)
 }
 
-// noteUnknown records the name of an unknown field, each once.
+// noteUnknown records the name of an unknown field, each once and at most maxUnknown.
 func (u *uploadRequest) noteUnknown(name string) {
 	name = wording.Shorten(name)
 	if !u.seen[name] && len(u.seen) < maxUnknown {

@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/internal/jobs"
 )
 
-// watchWrites adds the counters and histograms of writes.
-func (m *Metrics) watchWrites(buckets []float64) {
+// registerWrites adds the counters and histograms of writes.
+func (m *Metrics) registerWrites(buckets []float64) {
 	m.writes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "conclave_writes_total", Help: "Passages written, by what became of them: created, replaced, unchanged, deleted, absent or rejected."}, []string{"outcome"})
 	m.commit = prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -19,19 +19,19 @@ func (m *Metrics) watchWrites(buckets []float64) {
 	m.registry.MustRegister(m.writes, m.commit)
 }
 
-// wrote counts one write by its outcome; as rejected if err is not nil.
-func (m *Metrics) wrote(outcome string, err error) {
+// countWrite counts one write by its outcome; as rejected if err is not nil.
+func (m *Metrics) countWrite(outcome string, err error) {
 	if err != nil {
 		outcome = statusRejected
 	}
 	m.writes.WithLabelValues(outcome).Inc()
 }
 
-// rejectedLines counts n uploaded lines that were rejected before storing.
-func (m *Metrics) rejectedLines(n int) { m.writes.WithLabelValues(statusRejected).Add(float64(n)) }
+// countRejectedLines counts n uploaded lines that were rejected before storing.
+func (m *Metrics) countRejectedLines(n int) { m.writes.WithLabelValues(statusRejected).Add(float64(n)) }
 
-// watchWriting adds the gauges of the backlog of writes, and of jobs. It fails if they are registered already.
-func (m *Metrics) watchWriting(w *writing) error {
+// showBacklog adds the gauges of the backlog of writes, and of jobs. It fails if they are registered already.
+func (m *Metrics) showBacklog(w *collectionWriter) error {
 	gauge := func(name, help string, labels prometheus.Labels, value func() float64) error {
 		return m.RegisterOfCollection(
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + name, Help: help, ConstLabels: labels}, value),

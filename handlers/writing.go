@@ -79,8 +79,8 @@ func (l WriteLimits) check() error {
 // not see yet.
 const backlogHeader = "Conclave-Backlog"
 
-// writing has the parts that AttachWriter set.
-type writing struct {
+// collectionWriter has the parts that AttachWriter set.
+type collectionWriter struct {
 	Writer
 	jobs      Jobs
 	snapshots Snapshots
@@ -95,11 +95,11 @@ func (a *API) AttachWriter(w Writer, j Jobs, s Snapshots) error {
 
 // ShowWriting adds the backlog and the jobs of the API's own collection to /metrics. Call it once, after AttachWriter.
 // It fails if they are there already.
-func (a *API) ShowWriting() error { return a.options.Metrics.watchWriting(a.writing.Load()) }
+func (a *API) ShowWriting() error { return a.options.Metrics.showBacklog(a.writing.Load()) }
 
-// passageWriter returns what writer does, but the problem of RefusePassages while that is in force.
-func (a *API) passageWriter() (*writing, error) {
-	w, err := a.writer()
+// passageWriter returns what changeWriter does, but the problem of RefusePassages while that is in force.
+func (a *API) passageWriter() (*collectionWriter, error) {
+	w, err := a.changeWriter()
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +109,9 @@ func (a *API) passageWriter() (*writing, error) {
 	return w, nil
 }
 
-// writer returns the parts that write to the collection. It returns a problem if the server is read-only (403) or the
-// collection is still being opened (503).
-func (a *API) writer() (*writing, error) {
+// changeWriter returns the parts that write to the collection. It returns a problem if the server is read-only (403) or
+// the collection is still being opened (503).
+func (a *API) changeWriter() (*collectionWriter, error) {
 	if w := a.writing.Load(); w != nil {
 		return w, nil
 	}
@@ -124,9 +124,9 @@ func (a *API) writer() (*writing, error) {
 	return nil, schema.NewProblem("not_ready", "The collection is still being opened; /readyz tells how far it is.")
 }
 
-// apply makes changes, returns their results, and counts and times them. A full backlog delays it: until the changes
-// are made, it calls extend at intervals, to move the connection's deadlines.
-func (a *API) apply(
+// applyChanges makes changes, returns their results, and counts and times them. A full backlog delays it: until the
+// changes are made, it calls extend at intervals, to move the connection's deadlines.
+func (a *API) applyChanges(
 	ctx context.Context,
 	w Writer,
 	changes []store.Change,
@@ -141,20 +141,20 @@ func (a *API) apply(
 	}
 	a.options.Metrics.commit.Observe(time.Since(began).Seconds())
 	for i := range results {
-		a.options.Metrics.wrote(string(results[i].Outcome), results[i].Err)
+		a.options.Metrics.countWrite(string(results[i].Outcome), results[i].Err)
 	}
 	return results, nil
 }
 
-// refusal is an error of a store that has a text for users on why it takes no change.
-type refusal interface {
+// refusedError is an error of a store that has a text for users on why it takes no change.
+type refusedError interface {
 	error
 	Refusal() string
 }
 
 // isRefusal reports whether an error says why a store takes no change, or that the disk is full.
 func isRefusal(err error) bool {
-	var refused refusal
+	var refused refusedError
 	return errors.As(err, &refused) || isFull(err)
 }
 
@@ -181,7 +181,7 @@ func notWritten(err error) *schema.Problem {
 	if errors.As(err, &quota) {
 		return schema.NewProblem("quota_exceeded", schema.Sentence(quota.Error()))
 	}
-	var refused refusal
+	var refused refusedError
 	addressed := errors.As(err, &refused)
 	switch {
 	case isFull(err):
@@ -225,7 +225,7 @@ func refusedChange(err error) *schema.Problem {
 // awaitVisible waits until searches see the change with this number. It returns a problem if the collection cannot show
 // it now, or a BoundedWriter's limit is over; the change is stored nevertheless. The request's body must have been
 // read: a read deadline that passes would look as if the client had left.
-func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *http.ResponseController) error {
+func (a *API) awaitVisible(r *http.Request, w *collectionWriter, seq uint64, control *http.ResponseController) error {
 	since := time.Now()
 	most := time.Duration(0)
 	if bounded, ok := w.Writer.(BoundedWriter); ok {
@@ -299,7 +299,7 @@ func (a *API) extendWriting(control *http.ResponseController) {
 }
 
 // noteBacklog sets the header with the number of changes that searches do not see yet.
-func (w *writing) noteBacklog(h http.Header) {
+func (w *collectionWriter) noteBacklog(h http.Header) {
 	h.Set(backlogHeader, strconv.Itoa(w.Backlog().Changes))
 }
 

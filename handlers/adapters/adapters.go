@@ -27,17 +27,16 @@ func All() []handlers.Adapter {
 	var all []handlers.Adapter
 	totals := &countedFiles{of: map[countedCollection]countedGeneration{}}
 	for _, some := range [][]handlers.Adapter{
-		modelContext(), openAI(), chat(), stores(totals), storeFiles(totals), rerankers(), dify(),
+		modelContext(), openAI(), chatRoutes(), storeRoutes(totals), storeFiles(totals), rerankRoutes(), difyRoutes(),
 	} {
 		all = append(all, some...)
 	}
 	return all
 }
 
-// serve makes a route of a function from a request's body to an answer's. An option
-// that conclave does not support is an error, so that nobody believes that it had an
-// effect.
-func serve[In, Out any](
+// serveBody returns a route that decodes the request's JSON body, calls do with it, and answers with do's result as
+// JSON. A body with an option that conclave does not support is refused, so that nobody believes that it had an effect.
+func serveBody[In, Out any](
 	do func(ctx context.Context, e handlers.Engine, in In) (Out, error),
 ) func(*http.Request, handlers.Admitted) (handlers.Answer, error) {
 	return func(r *http.Request, e handlers.Admitted) (answer handlers.Answer, err error) {
@@ -50,20 +49,21 @@ func serve[In, Out any](
 	}
 }
 
-// readInto returns what a request's body says, of which every field has to be known.
+// readInto returns a request's JSON body as a value. It returns a problem if the body has an unknown field or does not
+// fit.
 func readInto[In any](r *http.Request) (in In, err error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return in, err
 	}
 	if err := json.Unmarshal(body, &in, json.RejectUnknownMembers(true)); err != nil {
-		return in, mistake(body, err)
+		return in, bodyError(body, err)
 	}
 	return in, nil
 }
 
-// mistake describes what is wrong with a body.
-func mistake(body []byte, err error) error {
+// bodyError returns the problem for an error of decoding a body, which names the field.
+func bodyError(body []byte, err error) error {
 	var own *fault.Error
 	var at *json.SemanticError
 	pointer, name := "", ""
@@ -73,13 +73,13 @@ func mistake(body []byte, err error) error {
 	}
 	switch {
 	case errors.As(err, &own):
-		return invalid(own.Code, pointer, "%s %s", name, own.Detail)
+		return fieldError(own.Code, pointer, "%s %s", name, own.Detail)
 	case len(body) == 0:
-		return invalid("not_json", "", "the body is empty: it has to be a JSON object")
+		return fieldError("not_json", "", "the body is empty: it has to be a JSON object")
 	case errors.Is(err, json.ErrUnknownName):
-		return invalid("unknown_field", pointer, "%s is not supported here: leave it out", name)
+		return fieldError("unknown_field", pointer, "%s is not supported here: leave it out", name)
 	case pointer != "" && at.JSONKind != jsontext.KindInvalid:
-		return invalid(
+		return fieldError(
 			"wrong_type",
 			pointer,
 			"%s is of another type than it has to be: a %s is no %s",
@@ -88,11 +88,12 @@ func mistake(body []byte, err error) error {
 			at.GoType,
 		)
 	}
-	return invalid("not_json", "", "the body is not the JSON that is taken here: %v", err)
+	return fieldError("not_json", "", "the body is not the JSON that is taken here: %v", err)
 }
 
-// invalid returns an error that names a part of the request.
-func invalid(code, pointer, format string, args ...any) error {
+// fieldError returns a problem with a code and a text for the part of the request that pointer locates; "" for the
+// whole.
+func fieldError(code, pointer, format string, args ...any) error {
 	e := &fault.Error{Kind: fault.Invalid, Code: code, Detail: fmt.Sprintf(format, args...)}
 	if pointer != "" {
 		e.Fields = []fault.FieldError{{Pointer: pointer, Detail: e.Detail}}
@@ -100,7 +101,7 @@ func invalid(code, pointer, format string, args ...any) error {
 	return e
 }
 
-// collectionInPath returns the collection that a path names.
+// collectionInPath implements handlers.Adapter.Choose: it returns the collection that the path names, which is needed.
 func collectionInPath(r *http.Request, _ []byte) (collections []string, needed bool) {
 	if name := r.PathValue("collection"); name != "" {
 		return []string{name}, true
@@ -108,7 +109,7 @@ func collectionInPath(r *http.Request, _ []byte) (collections []string, needed b
 	return nil, true // as of /v1/files
 }
 
-// collectionOf returns the name of the collection that is asked.
+// collectionOf returns the name of an engine's collection; "" if it is the only one.
 func collectionOf(e handlers.Engine) string {
 	if named, ok := e.(interface{ Collection() string }); ok {
 		return named.Collection()
@@ -116,7 +117,7 @@ func collectionOf(e handlers.Engine) string {
 	return ""
 }
 
-// texts are one text or a list of them.
+// texts is a JSON value that may be one string or a list of strings.
 type texts []string
 
 // UnmarshalJSON takes a string or an array of strings.
@@ -133,14 +134,13 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 			strings.ContainsRune("0123456789", rune(value[0])) {
 			detail = "is a list of token numbers, which belong to another model's vocabulary: send the text itself"
 		}
-		return invalid("wrong_type", "", "%s", detail)
+		return fieldError("wrong_type", "", "%s", detail)
 	}
 	*t = list
 	return nil
 }
 
-// notesOf returns what an answer says beside its passages: its notes, and which sources did not
-// take part.
+// notesOf returns a response's notes, and a note for each source that did not take part.
 func notesOf(r reply.Response) []string {
 	notes := slices.Clone(r.Notes)
 	for _, d := range r.Degraded {

@@ -11,30 +11,29 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// addresses makes the addresses at which passages and documents can be read.
-type addresses struct {
+// addressBook makes the web addresses of passages and documents.
+type addressBook struct {
 	base string // of the server
 	// collection is the one that is asked, where the server has several; "": the server has one.
 	collection string
 }
 
-// addressOf returns the addresses of a server that a request came in at.
-func addressOf(r *http.Request, e handlers.Engine) addresses {
+// addressOf returns the address book for a request: with the address of the server that its client used.
+func addressOf(r *http.Request, e handlers.Engine) addressBook {
 	scheme := "http://"
 	if r.TLS != nil {
 		scheme = "https://"
 	}
-	a := addresses{base: scheme + r.Host + front.BasePath(r.Context())}
+	a := addressBook{base: scheme + r.Host + front.BasePath(r.Context())}
 	if of, ok := e.(interface{ OneOfSeveral() bool }); ok && of.OneOfSeveral() {
 		a.collection = collectionOf(e)
 	}
 	return a
 }
 
-// of returns where a passage can be read: the web address in its metadata, or that of its
-// document, or else one of the server: of the page that shows the document, or of the passage. It is of a
-// collection; "": of the one that is asked. Chatbots make a link of it.
-func (a addresses) of(collection, id string, metadata map[string]any, at reply.Place) string {
+// addressOf returns the web address of a passage: the one in its metadata, or its document's, or else the server's page
+// of the document or of the passage. collection "" is the one that was asked.
+func (a addressBook) addressOf(collection, id string, metadata map[string]any, at reply.Place) string {
 	if own, ok := metadata["url"].(string); ok && isWebAddress(own) {
 		return own
 	}

@@ -27,8 +27,9 @@ import (
 // reader marks, or passages.
 const chatModel = "conclave"
 
-// chat returns the routes of OpenAI's interfaces that answer a question: chat completions, responses and completions.
-func chat() []handlers.Adapter {
+// chatRoutes returns the routes of OpenAI's interfaces that answer a question: chat completions, responses and
+// completions.
+func chatRoutes() []handlers.Adapter {
 	route := func(path string, serve func(*http.Request, handlers.Admitted) (handlers.Answer, error)) handlers.Adapter {
 		return handlers.Adapter{
 			Method:  http.MethodPost,
@@ -42,14 +43,14 @@ func chat() []handlers.Adapter {
 	}
 	return []handlers.Adapter{
 		route("/v1/chat/completions", completeChat),
-		route("/v1/responses", respond),
+		route("/v1/responses", createResponse),
 		route("/v1/completions", completeText),
 	}
 }
 
-// collectionsOfChat returns the collections that a conversation is to be answered from. It decodes the body for that
-// alone, before readAsking decodes it whole: what the body may ask for depends on the collection's engine, which has to
-// be open by then.
+// collectionsOfChat returns the collections that a conversation names, by its model or by collections. It decodes the
+// body only for that, before readModelRequest decodes it whole: what else the body may contain depends on the
+// collection's engine, which has to be open by then.
 func collectionsOfChat(_ *http.Request, body []byte) (collections []string, needed bool) {
 	var in struct {
 		Collections []string `json:"collections"`
@@ -58,8 +59,8 @@ func collectionsOfChat(_ *http.Request, body []byte) (collections []string, need
 	return in.Collections, true
 }
 
-// chatRequest is what OpenAI's clients send. How a model draws its words (temperature and the like)
-// has no effect: it is asked for the likeliest.
+// chatRequest is the body of OpenAI's chat completions. Sampling options, such as temperature, have no effect: the
+// likeliest words are taken.
 type chatRequest struct {
 	Model string `json:"model"`
 	// Collections are those that are searched, as one where they are several; OpenAI has no such field.
@@ -111,8 +112,8 @@ type streamOptions struct {
 	IncludeObfuscation *bool `json:"include_obfuscation"`
 }
 
-// chatMessage is one of a conversation: its text, and whether there is something beside that. Chat
-// programs send back what they were answered, with fields of theirs.
+// chatMessage is one message of a conversation. Fields that are unknown here are ignored, since chat programs send back
+// what they were answered.
 type chatMessage struct {
 	Role    string    `json:"role"`
 	Content chatTexts `json:"content"`
@@ -125,13 +126,13 @@ func (m *chatMessage) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(m), json.RejectUnknownMembers(false))
 }
 
-// chatTexts is the content of a message: its texts, and the first part of another kind.
+// chatTexts is the content of a message: its texts, and the first part that is not a text.
 type chatTexts struct {
 	text  string
 	other string
 }
 
-// UnmarshalJSON reads a text, or parts of which those are joined that are texts.
+// UnmarshalJSON reads a string, or a list of parts, whose texts it joins.
 func (c *chatTexts) UnmarshalJSON(data []byte) error {
 	*c = chatTexts{}
 	if string(data) == "null" || json.Unmarshal(data, &c.text) == nil {
@@ -142,7 +143,7 @@ func (c *chatTexts) UnmarshalJSON(data []byte) error {
 		Text jsontext.Value `json:"text"`
 	}
 	if err := json.Unmarshal(data, &parts); err != nil {
-		return invalid("wrong_type", "", "has to be a string or a list of parts")
+		return fieldError("wrong_type", "", "has to be a string or a list of parts")
 	}
 	var texts []string
 	for _, part := range parts {
@@ -161,12 +162,12 @@ func (c *chatTexts) UnmarshalJSON(data []byte) error {
 // check refuses what has no effect here and would change the answer.
 func (in *chatRequest) check() error {
 	refused := func(name, why string) error {
-		return invalid("unknown_value", "/"+name, "%s %s", name, why)
+		return fieldError("unknown_value", "/"+name, "%s %s", name, why)
 	}
 	const noTools = "cannot be used here: the answer is written from the passages of the collection alone; leave it out"
 	switch {
 	case len(in.Messages) == 0:
-		return invalid("missing_field", "/messages", "messages is missing: there has to be one of the user")
+		return fieldError("missing_field", "/messages", "messages is missing: there has to be one of the user")
 	case len(in.Tools) > 0:
 		return refused("tools", noTools)
 	case len(in.Functions) > 0:
@@ -184,10 +185,11 @@ func (in *chatRequest) check() error {
 		at := fmt.Sprintf("/messages/%d", i)
 		switch {
 		case m.Content.other != "":
-			return invalid("unknown_value", at+"/content", "a part of message %d is of the type %.32q: only text is read",
+			return fieldError("unknown_value", at+"/content",
+				"a part of message %d is of the type %.32q: only text is read",
 				i+1, m.Content.other)
 		case m.Role == "tool" || m.Role == "function" || len(m.Calls) > 0:
-			return invalid("unknown_value", at, "message %d is of a tool, and tools %s", i+1, noTools)
+			return fieldError("unknown_value", at, "message %d is of a tool, and tools %s", i+1, noTools)
 		}
 	}
 	return nil
@@ -212,18 +214,18 @@ func (s *stopTexts) UnmarshalJSON(data []byte) error {
 	}
 	var all []string
 	if err := json.Unmarshal(data, &all); err != nil {
-		return invalid("wrong_type", "", "has to be a string or a list of strings")
+		return fieldError("wrong_type", "", "has to be a string or a list of strings")
 	}
 	if len(all) > mostStops {
-		return invalid("out_of_range", "", "has %d texts: at most %d are possible", len(all), mostStops)
+		return fieldError("out_of_range", "", "has %d texts: at most %d are possible", len(all), mostStops)
 	}
 	*s = all
 	return nil
 }
 
-// ask returns what is asked of a model by a conversation.
-func (in *chatRequest) ask() asking {
-	out := asking{model: in.Model, stop: in.Stop, notes: unknownFields(in.Others), tokens: map[string]*int{
+// modelRequest returns the request in the form that is common to OpenAI's interfaces.
+func (in *chatRequest) modelRequest() modelRequest {
+	out := modelRequest{model: in.Model, stop: in.Stop, notes: unknownFields(in.Others), tokens: map[string]*int{
 		"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens,
 	}, form: in.ResponseFormat, formName: "response_format"}
 	for _, m := range in.Messages {
@@ -232,8 +234,8 @@ func (in *chatRequest) ask() asking {
 	return out
 }
 
-// asking is what one of OpenAI's interfaces asks of a model.
-type asking struct {
+// modelRequest is a request for an answer, in the common form of OpenAI's interfaces.
+type modelRequest struct {
 	model    string
 	messages []search.Message
 	tokens   map[string]*int // how many a generator may write, by the name of the parameter; nil: it is not said
@@ -243,34 +245,34 @@ type asking struct {
 	formName string          // of form in the request
 }
 
-// answerBody is the body of a request for an answer, of one of OpenAI's interfaces.
+// answerBody is a body of one of OpenAI's interfaces that asks for an answer.
 type answerBody interface {
 	// check returns an error about a field that would change the answer and has no meaning here.
 	check() error
-	// ask returns what is asked.
-	ask() asking
+	// modelRequest returns what is asked.
+	modelRequest() modelRequest
 }
 
-// readAsking reads the body of a request into `in`, and returns the search that it asks for and the answer, to which
-// nothing is written yet. It fails if the body is no such JSON, or asks for what cannot be done.
-func readAsking(r *http.Request, e handlers.Admitted, in answerBody) (search.Request, *chatAnswer, error) {
+// readModelRequest decodes a request's body into in, and returns the search that it asks for and an answer without any
+// text yet. It returns a problem if the body is invalid or asks for what is not supported.
+func readModelRequest(r *http.Request, e handlers.Admitted, in answerBody) (search.Request, *chatAnswer, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return search.Request{}, nil, err
 	}
 	if err := json.Unmarshal(body, in); err != nil {
-		return search.Request{}, nil, mistake(body, err)
+		return search.Request{}, nil, bodyError(body, err)
 	}
 	if err := in.check(); err != nil {
 		return search.Request{}, nil, err
 	}
-	asked := in.ask()
+	asked := in.modelRequest()
 	form, err := formOf(asked.form, asked.formName)
 	if err != nil {
 		return search.Request{}, nil, err
 	}
 	mustNot := asked.takeExclusions()
-	request, err := asked.request(e, form != nil)
+	request, err := asked.searchRequest(e, form != nil)
 	request.MustNot = mustNot
 	return request, &chatAnswer{
 		collection: collectionOf(e), base: addressOf(r, e), stop: stopFilter{texts: asked.stop}, notes: asked.notes,
@@ -278,9 +280,10 @@ func readAsking(r *http.Request, e handlers.Admitted, in answerBody) (search.Req
 	}, err
 }
 
-// takeExclusions takes the words with - before them out of the last message of the user, as -Panama of "canal -Panama",
-// and returns them; a note says so. A message of several lines may be a list, and is left as it is.
-func (in *asking) takeExclusions() []string {
+// takeExclusions removes the words with a minus before them from the user's last message, as -Panama of "canal
+// -Panama", and returns them; it also adds a note that says so. A message of several lines is left as it is, since it
+// may be a list.
+func (in *modelRequest) takeExclusions() []string {
 	for i, m := range slices.Backward(in.messages) {
 		if m.Role != "user" || strings.TrimSpace(m.Content) == "" {
 			continue
@@ -300,8 +303,9 @@ func (in *asking) takeExclusions() []string {
 	return nil
 }
 
-// request returns the search that is asked for. formed says that the answer has to be JSON.
-func (in asking) request(e handlers.Engine, formed bool) (r search.Request, err error) {
+// searchRequest returns the search for the request's last message. formed says that the answer has to be JSON. It
+// returns a problem if the model does not exist or there are no messages.
+func (in modelRequest) searchRequest(e handlers.Engine, formed bool) (r search.Request, err error) {
 	r.Fields = passageFields
 	r.Messages = in.messages
 	readers := e.Readers()
@@ -312,12 +316,13 @@ func (in asking) request(e handlers.Engine, formed bool) (r search.Request, err 
 	}
 	switch {
 	case in.model == "":
-		return r, invalid("missing_field", "/model", "model is missing: it has to be one that /v1/models lists, such as %q", chatModel)
+		return r, fieldError("missing_field", "/model",
+			"model is missing: it has to be one that /v1/models lists, such as %q", chatModel)
 	case !slices.Contains(names, in.model):
-		return r, invalid("unknown_expert", "/model", "there is no model %.64q that answers: there are %s",
+		return r, fieldError("unknown_expert", "/model", "there is no model %.64q that answers: there are %s",
 			in.model, strings.Join(names, ", "))
 	case formed && writerOfForms(writers, in.model) == "":
-		return r, invalid("unknown_value", "/"+strings.ReplaceAll(in.formName, ".", "/"), "%s has to be text: "+
+		return r, fieldError("unknown_value", "/"+strings.ReplaceAll(in.formName, ".", "/"), "%s has to be text: "+
 			"only a generator behind an interface writes JSON, and there is none here with the name %.64q", in.formName, in.model)
 	case len(readers) == 0:
 		return r, nil
@@ -333,7 +338,7 @@ func (in asking) request(e handlers.Engine, formed bool) (r search.Request, err 
 		switch {
 		case given == nil || len(writers) == 0:
 		case *given < 1:
-			return r, invalid("out_of_range", "/"+name, "%s is %d: it has to be from 1", name, *given)
+			return r, fieldError("out_of_range", "/"+name, "%s is %d: it has to be from 1", name, *given)
 		default:
 			r.Answer.MaxTokens = min(*given, mostChatTokens)
 		}
@@ -344,14 +349,14 @@ func (in asking) request(e handlers.Engine, formed bool) (r search.Request, err 
 // mostChatTokens is what is asked of a generator where a chat program asks for more.
 const mostChatTokens = 8192
 
-// completeChat answers a conversation.
+// completeChat answers POST /v1/chat/completions.
 func completeChat(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
 	var in chatRequest
-	request, a, err := readAsking(r, e, &in)
+	request, a, err := readModelRequest(r, e, &in)
 	if err != nil {
 		return out, err
 	}
-	head := completion{
+	head := chatCompletion{
 		ID: "chatcmpl-" + strings.ToLower(rand.Text()), Created: time.Now().Unix(), Model: in.Model,
 	}
 	if in.Stream {
@@ -360,22 +365,22 @@ func completeChat(r *http.Request, e handlers.Admitted) (out handlers.Answer, er
 		}
 		return out, nil
 	}
-	response, err := a.answer(r.Context(), e, request)
+	response, err := a.writeAnswer(r.Context(), e, request)
 	if err != nil {
 		return out, err
 	}
 	head.Object = "chat.completion"
-	finish := a.finish(response)
-	head.Choices = []choice{{FinishReason: &finish, Message: &chatReply{
-		Role: "assistant", Content: a.text.String(), Annotations: a.annotations(response), Refusal: a.refusal,
+	finish := a.finishReason(response)
+	head.Choices = []chatChoice{{FinishReason: &finish, Message: &chatReply{
+		Role: "assistant", Content: a.text.String(), Annotations: a.citationsOf(response), Refusal: a.refusal,
 	}}}
 	head.Usage = usageOf(response)
-	head.judge(response, a)
+	head.setVerdict(response, a)
 	out.Value = head
 	return out, nil
 }
 
-// unknownFields returns a note that names fields which have no meaning here; nil of none.
+// unknownFields returns one note that names the fields, which have no effect here; nil if there are none.
 func unknownFields(others map[string]any) []string {
 	if len(others) == 0 {
 		return nil
@@ -384,25 +389,25 @@ func unknownFields(others map[string]any) []string {
 	return []string{fmt.Sprintf("without effect, since they are not known here: %.200s", strings.Join(names, ", "))}
 }
 
-// completion is an answer, or with delta in the place of message a piece of one.
-type completion struct {
-	ID      string     `json:"id"`
-	Object  string     `json:"object"`
-	Created int64      `json:"created"`
-	Model   string     `json:"model"`
-	Choices []choice   `json:"choices"`
-	Usage   *chatUsage `json:"usage,omitempty"`
-	Verdict string     `json:"verdict,omitempty"` // that of the search
-	Notes   []string   `json:"notes,omitempty"`   // what to know about the question
+// chatCompletion is an answer or, with delta instead of message, a piece of one.
+type chatCompletion struct {
+	ID      string       `json:"id"`
+	Object  string       `json:"object"`
+	Created int64        `json:"created"`
+	Model   string       `json:"model"`
+	Choices []chatChoice `json:"choices"`
+	Usage   *chatUsage   `json:"usage,omitempty"`
+	Verdict string       `json:"verdict,omitempty"` // that of the search
+	Notes   []string     `json:"notes,omitempty"`   // what to know about the question
 }
 
-// judge sets the verdict and the notes of answer a, which the search r found.
-func (c *completion) judge(r reply.Response, a *chatAnswer) {
+// setVerdict sets the verdict of r, and the notes on r and on answer a.
+func (c *chatCompletion) setVerdict(r reply.Response, a *chatAnswer) {
 	c.Verdict = string(r.Verdict)
 	c.Notes = a.allNotes(r)
 }
 
-type choice struct {
+type chatChoice struct {
 	Index        int        `json:"index"`
 	Message      *chatReply `json:"message,omitempty"`
 	Delta        *chatDelta `json:"delta,omitempty"`
@@ -410,25 +415,25 @@ type choice struct {
 }
 
 type chatReply struct {
-	Role        string       `json:"role"`
-	Content     string       `json:"content"`
-	Refusal     string       `json:"refusal,omitempty"` // why there is no JSON
-	Annotations []annotation `json:"annotations,omitempty"`
+	Role        string           `json:"role"`
+	Content     string           `json:"content"`
+	Refusal     string           `json:"refusal,omitempty"` // why there is no JSON
+	Annotations []chatAnnotation `json:"annotations,omitempty"`
 }
 
 type chatDelta struct {
-	Role        string       `json:"role,omitempty"`
-	Content     string       `json:"content,omitempty"`
-	Refusal     string       `json:"refusal,omitempty"`
-	Annotations []annotation `json:"annotations,omitempty"`
+	Role        string           `json:"role,omitempty"`
+	Content     string           `json:"content,omitempty"`
+	Refusal     string           `json:"refusal,omitempty"`
+	Annotations []chatAnnotation `json:"annotations,omitempty"`
 }
 
-type annotation struct {
+type chatAnnotation struct {
 	Type     string      `json:"type"`
 	Citation urlCitation `json:"url_citation"`
 }
 
-// urlCitation is where a part of the text, in characters, is from.
+// urlCitation says which passage a part of the text, counted in characters, comes from.
 type urlCitation struct {
 	Start int    `json:"start_index"`
 	End   int    `json:"end_index"`
@@ -436,13 +441,14 @@ type urlCitation struct {
 	URL   string `json:"url"`
 }
 
-// chatUsage counts tokens: those that a generator wrote, as far as its server tells.
+// chatUsage counts tokens: those that a generator wrote, if its server reports them.
 type chatUsage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
 }
 
+// usageOf returns the counts of a response's generated text; zeros without one.
 func usageOf(r reply.Response) *chatUsage {
 	if r.Generated == nil {
 		return &chatUsage{}
@@ -450,19 +456,20 @@ func usageOf(r reply.Response) *chatUsage {
 	return &chatUsage{Completion: r.Generated.Tokens, Total: r.Generated.Tokens}
 }
 
-// stream answers a conversation piece by piece.
+// stream sends the answer to a conversation as pieces with the fields of head, and the usage behind them if asked for.
+// It fails if the search or send does.
 func (a *chatAnswer) stream(
 	ctx context.Context,
 	e handlers.Engine,
 	request search.Request,
-	head completion,
+	head chatCompletion,
 	usage bool,
 	send func(any) error,
 ) error {
 	head.Object = "chat.completion.chunk"
-	piece := func(delta chatDelta, finish *string) completion {
+	piece := func(delta chatDelta, finish *string) chatCompletion {
 		next := head
-		next.Choices = []choice{{Delta: &delta, FinishReason: finish}}
+		next.Choices = []chatChoice{{Delta: &delta, FinishReason: finish}}
 		return next
 	}
 	begun := false
@@ -477,12 +484,12 @@ func (a *chatAnswer) stream(
 	if err != nil {
 		return err
 	}
-	finish := a.finish(response)
-	last := piece(chatDelta{Annotations: a.annotations(response), Refusal: a.refusal}, &finish)
-	last.judge(response, a)
+	finish := a.finishReason(response)
+	last := piece(chatDelta{Annotations: a.citationsOf(response), Refusal: a.refusal}, &finish)
+	last.setVerdict(response, a)
 	err = send(last)
 	if err == nil && usage {
-		head.Choices = []choice{}
+		head.Choices = []chatChoice{}
 		head.Usage = usageOf(response)
 		err = send(head)
 	}

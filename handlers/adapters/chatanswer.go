@@ -17,21 +17,21 @@ import (
 // chatAnswer is the answer to a chat message while it is written: text in Markdown with citations.
 type chatAnswer struct {
 	collection string
-	base       addresses
+	base       addressBook
 	emit       func(piece string) error // sends a piece of the text to the client
 	text       strings.Builder
 	body       int // bytes of the text before its sources
 	links      linkFilter
 	stop       stopFilter
 	notes      []string        // on the request
-	form       *form           // nil: text
+	form       *jsonForm       // nil: text
 	refusal    string          // why there is no JSON where form is set
 	failed     error           // of emit
 	said       int             // bytes of the generator's text that were added
 	quoted     bool            // the passages' own words are shown, and numbers are of results
 	supported  bool            // a sentence of it is supported by passages, or is not compared with them
 	unsaid     strings.Builder // of it, until supported
-	cited      []source
+	cited      []citedSource
 }
 
 // Texts that an answer adds to what was found.
@@ -50,14 +50,16 @@ const (
 	chatSnippet  = 400 // about the bytes shown of each
 )
 
-// say formats a piece and appends it, with what was held back, to the answer. Only links that are allowed (allowLinks)
-// stay links. After an error of emit it does nothing.
-func (a *chatAnswer) say(format string, args ...any) { a.add(fmt.Sprintf(format, args...), true) }
+// appendText formats a piece and appends it, with what was held back, to the answer. Only links that are allowed
+// (allowLinks) stay links. After an error of emit it does nothing.
+func (a *chatAnswer) appendText(format string, args ...any) {
+	a.appendPiece(fmt.Sprintf(format, args...), true)
+}
 
-// add appends a piece to the answer and emits it. Unless ends is set, the end of the piece may be held back until the
-// next one, since a link could go on there.
-func (a *chatAnswer) add(piece string, ends bool) {
-	shown := a.stop.write(a.links.write(piece, ends), ends)
+// appendPiece appends a piece to the answer and emits it. Unless ends is set, the end of the piece may be held back
+// until the next one, since a link could go on there.
+func (a *chatAnswer) appendPiece(piece string, ends bool) {
+	shown := a.stop.filterPiece(a.links.filterPiece(piece, ends), ends)
 	if shown == "" || a.failed != nil {
 		return
 	}
@@ -68,14 +70,14 @@ func (a *chatAnswer) add(piece string, ends bool) {
 // allowLinks allows links to the addresses of these results in the text that follows.
 func (a *chatAnswer) allowLinks(found []reply.Result) {
 	for _, x := range found {
-		a.links.allow(a.base.of(x.Collection, x.ID, x.Metadata, x.Place))
+		a.links.allowAddress(a.base.addressOf(x.Collection, x.ID, x.Metadata, x.Place))
 	}
 }
 
-// answer writes the answer to the request's last message to a.text and, piece by piece, to a.emit. It searches unless
-// the message needs no search (talk). It returns the response, of which a message without a search has the cited
-// results alone. It fails if the search or a.emit does.
-func (a *chatAnswer) answer(
+// writeAnswer writes the answer to the request's last message to a.text and, piece by piece, to a.emit. It searches
+// unless the message needs no search (answerTalk). It returns the response, of which a message without a search has the
+// cited results alone. It fails if the search or a.emit does.
+func (a *chatAnswer) writeAnswer(
 	ctx context.Context,
 	e handlers.Engine,
 	request search.Request,
@@ -83,7 +85,7 @@ func (a *chatAnswer) answer(
 	if a.form != nil {
 		return a.answerInForm(ctx, e, request)
 	}
-	switch said, err := a.talk(ctx, e, &request); {
+	switch said, err := a.answerTalk(ctx, e, &request); {
 	case err != nil:
 		return r, err
 	case said != nil:
@@ -93,49 +95,49 @@ func (a *chatAnswer) answer(
 		Found: func(r reply.Response) error {
 			a.allowLinks(r.Results)
 			if r.Verdict == reply.VerdictDoubtful {
-				a.say(doubtfulWords, a.collection)
+				a.appendText(doubtfulWords, a.collection)
 			}
 			return a.failed
 		},
 		Written: func(text string) {
-			a.write(text[a.said:])
+			a.appendGenerated(text[a.said:])
 			a.said = len(text)
 		},
-		Sentence: a.judge,
+		Sentence: a.markUnsupported,
 	}}, request)
 	if err != nil {
 		return r, err
 	}
-	a.add("", true)
+	a.appendPiece("", true)
 	a.allowLinks(r.Results)
 	switch g := r.Generated; {
 	case r.Verdict == reply.VerdictNotFound:
-		a.say(notFoundWords, a.collection)
+		a.appendText(notFoundWords, a.collection)
 		a.body = a.text.Len()
 	case g != nil && len(r.Answers) > 0 && (g.Refused || len(g.Sentences) > 0 && !a.supported):
 		a.quoteBefore(r)
 	case g != nil && g.Text != "":
-		a.say("%s", a.unsaid.String())
+		a.appendText("%s", a.unsaid.String())
 		if a.said == 0 { // that it found nothing, which it did not write itself
-			a.say("%s", g.Text)
+			a.appendText("%s", g.Text)
 		}
 		if len(g.Sentences) > 0 && !a.supported {
-			a.say(unsupportedAll)
+			a.appendText(unsupportedAll)
 		}
 		a.body = a.text.Len()
-		var cited []source
+		var cited []citedSource
 		for _, c := range g.Citations {
-			cited = append(cited, source{c.Number, c.Collection, c.Passage, titleOf(c.Title, c.Passage), c.Place})
+			cited = append(cited, citedSource{c.Number, c.Collection, c.Passage, titleOf(c.Title, c.Passage), c.Place})
 		}
-		a.sources(cited)
+		a.appendSources(cited)
 	default:
-		a.quote(r)
+		a.quoteAnswer(r)
 	}
 	return r, a.failed
 }
 
-// answerTo works as answer does and sends each piece of the text to the client with emit. If that fails, it ends the
-// search, since nobody reads the rest.
+// answerTo does what writeAnswer does, and sends each piece of the text to the client with emit. If emit fails, it ends
+// the search, since nobody reads the rest.
 func (a *chatAnswer) answerTo(
 	ctx context.Context,
 	e handlers.Engine,
@@ -151,78 +153,80 @@ func (a *chatAnswer) answerTo(
 		}
 		return err
 	}
-	return a.answer(ctx, e, request)
+	return a.writeAnswer(ctx, e, request)
 }
 
 // allNotes returns the notes on the request and on the search r that answered it.
 func (a *chatAnswer) allNotes(r reply.Response) []string {
-	return slices.Concat(a.notes, corrections(r), notesOf(r))
+	return slices.Concat(a.notes, correctedWords(r), notesOf(r))
 }
 
-// write appends a piece of the generator's text to the answer. It is held back until a sentence of it is supported.
-func (a *chatAnswer) write(piece string) {
+// appendGenerated appends a piece of the generator's text to the answer. It is held back until a sentence of it is
+// supported.
+func (a *chatAnswer) appendGenerated(piece string) {
 	if a.supported {
-		a.add(piece, false)
+		a.appendPiece(piece, false)
 		return
 	}
 	a.unsaid.WriteString(piece)
 }
 
-// judge appends a mark to the text so far if no passage supports the sentence that it ends with.
-func (a *chatAnswer) judge(s reply.WrittenSentence) {
+// markUnsupported appends a mark to the text so far if no passage supports the sentence that it ends with.
+func (a *chatAnswer) markUnsupported(s reply.WrittenSentence) {
 	switch {
 	case s.Supported || s.Unchecked == "other_language" || s.Unchecked == "unfinished":
 		if !a.supported {
 			a.supported = true
-			a.add(a.unsaid.String(), false)
+			a.appendPiece(a.unsaid.String(), false)
 			a.unsaid.Reset()
 		}
 	case s.Unchecked != "":
 	case len(s.Citations) == 0:
-		a.write(uncitedMark)
+		a.appendGenerated(uncitedMark)
 	default:
-		a.write(unsupportedMark)
+		a.appendGenerated(unsupportedMark)
 	}
 }
 
-// quoteBefore writes the words that a reader marked, and then what the generator wrote and no passage supports, without
-// its citations.
+// quoteBefore appends the words that a reader marked, and then the generated sentences that no passage supports,
+// without citations.
 func (a *chatAnswer) quoteBefore(r reply.Response) {
 	a.quoted = true
 	shown := a.quoteWords(r)
 	if !r.Generated.Refused {
-		a.say("%s%s", unsupportedRest, citations.ReplaceAllString(r.Generated.Text, ""))
+		a.appendText("%s%s", unsupportedRest, citations.ReplaceAllString(r.Generated.Text, ""))
 	}
 	a.body = a.text.Len()
-	a.sources(shown)
+	a.appendSources(shown)
 }
 
-// finish returns the finish_reason of the answer: length if the generator's text was cut off, otherwise stop.
-func (a *chatAnswer) finish(r reply.Response) string {
+// finishReason returns the finish_reason of the answer: length if the generator's text was cut off, otherwise stop.
+func (a *chatAnswer) finishReason(r reply.Response) string {
 	if g := r.Generated; g != nil && !g.Complete && !g.Refused {
 		return "length"
 	}
 	return "stop"
 }
 
-// quote writes the words that a reader marked, with the passage around them, or the first passages if none are marked.
-func (a *chatAnswer) quote(r reply.Response) {
+// quoteAnswer appends the words that a reader marked, with the passage around them, or the first passages if none are
+// marked.
+func (a *chatAnswer) quoteAnswer(r reply.Response) {
 	a.quoted = true
 	shown := a.quoteWords(r)
 	if len(shown) == 0 {
-		a.say(nearestWords, a.collection)
+		a.appendText(nearestWords, a.collection)
 		for i := range r.Results[:min(chatPassages, len(r.Results))] {
 			shown = append(shown, a.quotePassage(r.Results[i], i+1, 0))
 		}
 	}
 	a.body = a.text.Len()
-	a.sources(shown)
+	a.appendSources(shown)
 }
 
 // quoteWords writes the first words that a reader marked, and returns their passage; nil if none are marked. Words that
 // may stand by themselves come first, in bold, and then the passage or the row of a table around them. Others are bold
 // within the passage.
-func (a *chatAnswer) quoteWords(r reply.Response) []source {
+func (a *chatAnswer) quoteWords(r reply.Response) []citedSource {
 	if len(r.Answers) == 0 {
 		return nil
 	}
@@ -232,29 +236,31 @@ func (a *chatAnswer) quoteWords(r reply.Response) []source {
 		return nil
 	}
 	if words.Headline {
-		a.say("**%s** [%d]\n\n", strings.Join(strings.Fields(words.Text), " "), at+1)
+		a.appendText("**%s** [%d]\n\n", strings.Join(strings.Fields(words.Text), " "), at+1)
 	}
 	if words.Row != nil {
-		return []source{a.quoteRow(words.Row, r.Results[at], at+1)}
+		return []citedSource{a.quoteRow(words.Row, r.Results[at], at+1)}
 	}
 	found := r.Results[at]
 	if text := contentOf(found); !words.Headline && words.End <= len(text) {
 		found.Text = text[:words.Start] + "**" + text[words.Start:words.End] + "**" + text[words.End:]
 	}
-	return []source{a.quotePassage(found, at+1, words.Start)}
+	return []citedSource{a.quotePassage(found, at+1, words.Start)}
 }
 
 // quoteRow writes a row of a passage's table below its header, as a table in Markdown, and [number] behind it. It
 // returns the passage as the source of that number.
-func (a *chatAnswer) quoteRow(row *reply.TableRow, x reply.Result, number int) source {
+func (a *chatAnswer) quoteRow(row *reply.TableRow, x reply.Result, number int) citedSource {
 	line := func(cells []string) string {
 		return "| " + strings.Join(withoutBars(cells), " | ") + " |"
 	}
-	a.say("%s\n|%s\n%s\n\n[%d]", line(row.Header), strings.Repeat(" --- |", len(row.Header)), line(row.Cells), number)
-	return source{number, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place}
+	a.appendText(
+		"%s\n|%s\n%s\n\n[%d]", line(row.Header), strings.Repeat(" --- |", len(row.Header)), line(row.Cells), number,
+	)
+	return citedSource{number, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place}
 }
 
-// withoutBars returns texts as cells of a table in Markdown: on one line, their bars escaped.
+// withoutBars returns texts as cells of a Markdown table: each on one line, with | escaped.
 func withoutBars(cells []string) (out []string) {
 	for _, c := range cells {
 		out = append(out, strings.ReplaceAll(strings.Join(strings.Fields(c), " "), "|", `\|`))
@@ -262,18 +268,19 @@ func withoutBars(cells []string) (out []string) {
 	return out
 }
 
-// quotePassage writes the part of a passage around a byte, under a number, and returns it as a source.
-func (a *chatAnswer) quotePassage(x reply.Result, number, from int) source {
+// quotePassage appends the part of a passage around the byte from, with [number] behind it, and returns it as the
+// source of that number.
+func (a *chatAnswer) quotePassage(x reply.Result, number, from int) citedSource {
 	if a.text.Len() > 0 && !strings.HasSuffix(a.text.String(), "\n\n") {
-		a.say("\n\n")
+		a.appendText("\n\n")
 	}
-	a.say("> %s [%d]", strings.Join(strings.Fields(around(contentOf(x), from)), " "), number)
-	return source{number, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place}
+	a.appendText("> %s [%d]", strings.Join(strings.Fields(snippetAround(contentOf(x), from)), " "), number)
+	return citedSource{number, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place}
 }
 
-// around returns the part of a text around the byte at this offset, about chatSnippet bytes long, with … where it is
-// cut.
-func around(text string, at int) string {
+// snippetAround returns the part of a text around the byte at this offset, about chatSnippet bytes long, with … where
+// it is cut.
+func snippetAround(text string, at int) string {
 	begin := 0
 	if len(text) > chatSnippet && at > chatSnippet/2 {
 		begin = min(at-chatSnippet/2, len(text)-chatSnippet)
@@ -288,8 +295,8 @@ func around(text string, at int) string {
 	return out
 }
 
-// source is a passage that the text cites.
-type source struct {
+// citedSource is a passage that the text cites, with its number.
+type citedSource struct {
 	number     int
 	collection string // where several were searched
 	id         string
@@ -311,13 +318,13 @@ func metadataOf(results []reply.Result, collection, id string) map[string]any {
 	return nil
 }
 
-// sources appends the list of the cited passages, with their places, to the text; nothing if there are none.
-func (a *chatAnswer) sources(all []source) {
+// appendSources appends the list of the cited passages, with their places, to the text; nothing if there are none.
+func (a *chatAnswer) appendSources(all []citedSource) {
 	a.cited = all
 	if len(all) == 0 {
 		return
 	}
-	a.say("\n\nSources:\n")
+	a.appendText("\n\nSources:\n")
 	for _, s := range all {
 		parts := []string{s.title}
 		if d := s.at.Document; d != nil && titleOf(d.Title, d.ID) != s.title {
@@ -332,7 +339,9 @@ func (a *chatAnswer) sources(all []source) {
 		if s.collection != "" {
 			parts = append(parts, s.collection)
 		}
-		a.say("- [%d] %s\n", s.number, firstOf(strings.Join(strings.Fields(strings.Join(parts, ", ")), " "), chatSnippet))
+		a.appendText(
+			"- [%d] %s\n", s.number, firstOf(strings.Join(strings.Fields(strings.Join(parts, ", ")), " "), chatSnippet),
+		)
 	}
 }
 
@@ -342,20 +351,22 @@ var citations = regexp.MustCompile(`\[\s*\d+(?:\s*[,;]\s*\d+)*\s*\]`)
 // number matches one of them.
 var numbers = regexp.MustCompile(`\d+`)
 
-// annotations returns where in the text, in characters, passages are cited, and which.
-func (a *chatAnswer) annotations(r reply.Response) (out []annotation) {
+// citationsOf returns the citations in the text: where each is, in characters, and its passage among r's results.
+func (a *chatAnswer) citationsOf(r reply.Response) (out []chatAnnotation) {
 	text := a.text.String()[:a.body]
 	places := map[int]urlCitation{}
 	for i, x := range r.Results {
 		if a.quoted {
-			places[i+1] = urlCitation{Title: titleOf(x.Title, x.ID), URL: a.base.of(x.Collection, x.ID, x.Metadata, x.Place)}
+			places[i+1] = urlCitation{
+				Title: titleOf(x.Title, x.ID), URL: a.base.addressOf(x.Collection, x.ID, x.Metadata, x.Place),
+			}
 		}
 	}
 	if !a.quoted && r.Generated != nil {
 		for _, c := range r.Generated.Citations {
 			metadata := metadataOf(r.Results, c.Collection, c.Passage)
 			places[c.Number] = urlCitation{
-				Title: titleOf(c.Title, c.Passage), URL: a.base.of(c.Collection, c.Passage, metadata, c.Place),
+				Title: titleOf(c.Title, c.Passage), URL: a.base.addressOf(c.Collection, c.Passage, metadata, c.Place),
 			}
 		}
 	}
@@ -368,7 +379,7 @@ func (a *chatAnswer) annotations(r reply.Response) (out []annotation) {
 			}
 			at.Start = utf8.RuneCountInString(text[:span[0]])
 			at.End = at.Start + utf8.RuneCountInString(text[span[0]:span[1]])
-			out = append(out, annotation{"url_citation", at})
+			out = append(out, chatAnnotation{"url_citation", at})
 		}
 	}
 	return out

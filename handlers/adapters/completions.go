@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// textRequest is a request of OpenAI's older interface for completions. Its prompt is taken for a question.
+// textRequest is the body of OpenAI's older completions. Its prompt is taken as a question.
 type textRequest struct {
 	Model         string         `json:"model"`
 	Collections   []string       `json:"collections"` // as of chatRequest
@@ -39,12 +39,12 @@ type textRequest struct {
 	Others map[string]any `json:",embed"`
 }
 
-// check returns an error about what would change the answer and cannot be done here.
+// check returns the problem of an option that would change the answer and is not supported; nil if there is none.
 func (in *textRequest) check() error {
-	refused := func(name, why string) error { return invalid("unknown_value", "/"+name, "%s %s", name, why) }
+	refused := func(name, why string) error { return fieldError("unknown_value", "/"+name, "%s %s", name, why) }
 	switch {
 	case len(in.Prompt) == 0:
-		return invalid("missing_field", "/prompt", "prompt is missing: it has to be a question")
+		return fieldError("missing_field", "/prompt", "prompt is missing: it has to be a question")
 	case len(in.Prompt) > 1:
 		return refused("prompt", "has to be one text: there is one answer")
 	case in.N != nil && *in.N != 1:
@@ -81,18 +81,18 @@ type textChoice struct {
 	LogProbs     any     `json:"logprobs"` // always null
 }
 
-// ask returns the prompt as a question.
-func (in *textRequest) ask() asking {
-	return asking{
+// modelRequest returns the prompt as a question, in the form that is common to OpenAI's interfaces.
+func (in *textRequest) modelRequest() modelRequest {
+	return modelRequest{
 		model: in.Model, messages: []search.Message{{Role: "user", Content: in.Prompt[0]}}, stop: in.Stop,
 		tokens: map[string]*int{"max_tokens": in.MaxTokens}, notes: unknownFields(in.Others),
 	}
 }
 
-// completeText answers a prompt.
+// completeText answers POST /v1/completions.
 func completeText(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
 	var in textRequest
-	request, a, err := readAsking(r, e, &in)
+	request, a, err := readModelRequest(r, e, &in)
 	if err != nil {
 		return out, err
 	}
@@ -105,7 +105,7 @@ func completeText(r *http.Request, e handlers.Admitted) (out handlers.Answer, er
 		}
 		return out, nil
 	}
-	found, err := a.answer(r.Context(), e, request)
+	found, err := a.writeAnswer(r.Context(), e, request)
 	if err != nil {
 		return out, err
 	}
@@ -113,9 +113,9 @@ func completeText(r *http.Request, e handlers.Admitted) (out handlers.Answer, er
 	return out, nil
 }
 
-// finishText returns the last piece of an answer, or the whole.
+// finishText returns head with a text as its last piece, or as the whole answer, and the verdict and usage of found.
 func (a *chatAnswer) finishText(head textCompletion, text string, found reply.Response) textCompletion {
-	finish := a.finish(found)
+	finish := a.finishReason(found)
 	head.Choices = []textChoice{{Text: text, FinishReason: &finish}}
 	head.Usage = usageOf(found)
 	head.Verdict = string(found.Verdict)
@@ -123,7 +123,7 @@ func (a *chatAnswer) finishText(head textCompletion, text string, found reply.Re
 	return head
 }
 
-// streamText answers a prompt piece by piece. usage says whether the tokens are sent behind the last one.
+// streamText sends the answer to a prompt piece by piece. usage says whether the counts of tokens follow.
 func (a *chatAnswer) streamText(
 	ctx context.Context,
 	e handlers.Engine,

@@ -17,7 +17,7 @@ const (
 	documentKey = "document"
 )
 
-// fieldOf returns the key of the metadata that callers name as an attribute.
+// fieldOf returns the metadata key for an attribute's name in another interface.
 func fieldOf(attribute string) string {
 	switch attribute {
 	case "source":
@@ -28,7 +28,7 @@ func fieldOf(attribute string) string {
 	return attribute
 }
 
-// valuesOf reads a value, or a list of them.
+// valuesOf returns the values in a JSON text that is a value or a list of values; ok is false if it is neither.
 func valuesOf(raw jsontext.Value) (values []conditions.Value, ok bool) {
 	if len(raw) == 0 {
 		return nil, false
@@ -42,7 +42,8 @@ func valuesOf(raw jsontext.Value) (values []conditions.Value, ok bool) {
 	return values, err == nil
 }
 
-// oneOf returns the condition that a field is one of some values; of tags, that a passage has one of them.
+// oneOf returns the condition that a field has one of some values; for the attribute tags, that a passage has one of
+// them as a tag. ok is false if a value does not fit.
 func oneOf(attribute string, values []conditions.Value) (c conditions.Condition, ok bool) {
 	if len(values) == 0 {
 		return c, false
@@ -60,11 +61,11 @@ func oneOf(attribute string, values []conditions.Value) (c conditions.Condition,
 	return c, true
 }
 
-// not returns the condition that another one is not met.
-func not(c conditions.Condition) conditions.Condition { return conditions.Condition{Not: &c} }
+// negate returns the condition that c is not met.
+func negate(c conditions.Condition) conditions.Condition { return conditions.Condition{Not: &c} }
 
-// ranged returns the condition that a field is on one side of a value: "gt", "gte", "lt" or "lte".
-func ranged(attribute, by string, v conditions.Value) conditions.Condition {
+// compare returns the condition that a field is "gt", "gte", "lt" or "lte" a value.
+func compare(attribute, by string, v conditions.Value) conditions.Condition {
 	c := conditions.Condition{Field: fieldOf(attribute)}
 	switch by {
 	case "gt":
@@ -79,7 +80,7 @@ func ranged(attribute, by string, v conditions.Value) conditions.Condition {
 	return c
 }
 
-// condition returns what a filter of OpenAI's means.
+// condition returns the filter of OpenAI's vector stores as a condition, or a problem if it is malformed.
 func (f *storeFilter) condition() (c conditions.Condition, err error) {
 	if f.Type == "and" || f.Type == "or" {
 		var all []conditions.Condition
@@ -91,7 +92,7 @@ func (f *storeFilter) condition() (c conditions.Condition, err error) {
 			all = append(all, one)
 		}
 		if all == nil {
-			return c, invalid("out_of_range", "/filters", "%q joins filters, and there are none", f.Type)
+			return c, fieldError("out_of_range", "/filters", "%q joins filters, and there are none", f.Type)
 		}
 		if f.Type == "and" {
 			return conditions.Condition{And: all}, nil
@@ -100,7 +101,7 @@ func (f *storeFilter) condition() (c conditions.Condition, err error) {
 	}
 	values, ok := valuesOf(f.Value)
 	if !ok || f.Key == "" {
-		return c, invalid(
+		return c, fieldError(
 			"wrong_type",
 			"/filters",
 			"a filter has to have a key, and as its value a text, a number, true or false, or a list of them; tags are texts",
@@ -110,13 +111,13 @@ func (f *storeFilter) condition() (c conditions.Condition, err error) {
 	case "eq", "in", "ne", "nin":
 		c, ok = oneOf(f.Key, values)
 		if f.Type == "ne" || f.Type == "nin" {
-			c = not(c)
+			c = negate(c)
 		}
 	case "gt", "gte", "lt", "lte":
 		ok = len(values) == 1 && f.Key != tagsKey
-		c = ranged(f.Key, f.Type, values[0])
+		c = compare(f.Key, f.Type, values[0])
 	default:
-		return c, invalid(
+		return c, fieldError(
 			"unknown_value",
 			"/filters",
 			"the filter %.32q is not known: eq, ne, gt, gte, lt, lte, in and nin compare, and and or join",
@@ -124,7 +125,7 @@ func (f *storeFilter) condition() (c conditions.Condition, err error) {
 		)
 	}
 	if !ok {
-		return c, invalid(
+		return c, fieldError(
 			"wrong_type",
 			"/filters",
 			"the value of the filter %q on %.32q does not fit: %.64s",
@@ -136,12 +137,12 @@ func (f *storeFilter) condition() (c conditions.Condition, err error) {
 	return c, nil
 }
 
-// condition returns what a condition of Dify's means; ok is false where there is no such comparison, or the
-// value does not fit it.
+// condition returns Dify's condition as one of ours; ok is false if the comparison is unknown or the value does not fit
+// it.
 func (c *difyCondition) condition() (out conditions.Condition, ok bool) {
 	var any []conditions.Condition
 	for _, name := range c.Name {
-		one, ok := c.on(name)
+		one, ok := c.onField(name)
 		if !ok {
 			return out, false
 		}
@@ -153,7 +154,8 @@ func (c *difyCondition) condition() (out conditions.Condition, ok bool) {
 	return conditions.Condition{Or: any}, len(any) > 0
 }
 
-func (c *difyCondition) on(name string) (out conditions.Condition, ok bool) {
+// onField returns the condition for one of the field names that c lists; ok is as in condition.
+func (c *difyCondition) onField(name string) (out conditions.Condition, ok bool) {
 	switch c.Comparison {
 	case "empty", "not empty":
 		return conditions.Condition{Field: fieldOf(name), Exists: new(c.Comparison == "not empty")}, name != tagsKey
@@ -164,15 +166,15 @@ func (c *difyCondition) on(name string) (out conditions.Condition, ok bool) {
 	}
 	switch c.Comparison {
 	case "is", "in", "is not", "not in":
-		out, ok = oneOf(name, listed(values))
+		out, ok = oneOf(name, splitCommas(values))
 		if strings.Contains(c.Comparison, "not") {
-			out = not(out)
+			out = negate(out)
 		}
 		return out, ok
 	case "contains", "not contains":
 		out, ok = oneOf(name, values)
 		if c.Comparison == "not contains" {
-			out = not(out)
+			out = negate(out)
 		}
 		return out, ok && name == tagsKey // of other fields nobody knows what is within a word
 	}
@@ -186,24 +188,24 @@ func (c *difyCondition) on(name string) (out conditions.Condition, ok bool) {
 		}, isText && text != ""
 	}
 	if by, is := map[string]string{"before": "lt", "after": "gt"}[c.Comparison]; is {
-		return ranged(name, by, moment(values[0])), true
+		return compare(name, by, dateValue(values[0])), true
 	}
 	v := values[0]
 	if number, is := conditions.ParseNumber(text); is {
 		v = conditions.Number(number) // Dify writes numbers as texts
 	}
 	if by, is := map[string]string{">": "gt", "<": "lt", "≥": "gte", "≤": "lte"}[c.Comparison]; is {
-		return ranged(name, by, v), true
+		return compare(name, by, v), true
 	}
 	out = conditions.Condition{Field: fieldOf(name), Eq: &v}
 	if c.Comparison == "≠" {
-		out = not(out)
+		out = negate(out)
 	}
 	return out, c.Comparison == "=" || c.Comparison == "≠"
 }
 
-// listed returns the values, and of one text with commas the parts between them too: Dify writes lists so.
-func listed(values []conditions.Value) []conditions.Value {
+// splitCommas returns the values and, of a single text with commas, also the parts between them: Dify writes lists so.
+func splitCommas(values []conditions.Value) []conditions.Value {
 	text, is := values[0].Any().(string)
 	if len(values) > 1 || !is || !strings.Contains(text, ",") {
 		return values
@@ -218,8 +220,8 @@ func listed(values []conditions.Value) []conditions.Value {
 	return out
 }
 
-// moment returns a date; Dify writes some as the seconds since 1970.
-func moment(v conditions.Value) conditions.Value {
+// dateValue returns a date's value. A number is taken as seconds since 1970, as Dify writes some dates.
+func dateValue(v conditions.Value) conditions.Value {
 	seconds, is := v.Any().(float64)
 	if text, isText := v.Any().(string); isText {
 		seconds, is = conditions.ParseNumber(text)

@@ -27,32 +27,32 @@ func shapes() map[string]described {
 	return map[string]described{
 		"POST /mcp":                 {},
 		"GET /v1/models":            answering(reflect.TypeFor[modelList]()),
-		"POST /v1/chat/completions": {reflect.TypeFor[chatRequest](), reflect.TypeFor[completion](), openAI},
-		"GET /v1/models/{model}":    answering(reflect.TypeFor[model]()),
+		"POST /v1/chat/completions": {reflect.TypeFor[chatRequest](), reflect.TypeFor[chatCompletion](), openAI},
+		"GET /v1/models/{model}":    answering(reflect.TypeFor[modelObject]()),
 		"POST /v1/responses":        {reflect.TypeFor[responsesRequest](), reflect.TypeFor[response](), openAI},
 		"POST /v1/completions":      {reflect.TypeFor[textRequest](), reflect.TypeFor[textCompletion](), openAI},
 		"POST /v1/embeddings":       {reflect.TypeFor[embeddingRequest](), reflect.TypeFor[embeddingList](), openAI},
 		"POST /v1/vector_stores/{collection}/search": {
 			reflect.TypeFor[storeRequest](), reflect.TypeFor[storePage](), openAI,
 		},
-		"GET /v1/vector_stores":              answering(reflect.TypeFor[page]()),
+		"GET /v1/vector_stores":              answering(reflect.TypeFor[filePage]()),
 		"GET /v1/vector_stores/{collection}": answering(reflect.TypeFor[vectorStore]()),
 		"POST /v1/vector_stores": {
 			reflect.TypeFor[storeRequested](), reflect.TypeFor[vectorStore](), openAI,
 		},
-		"DELETE /v1/vector_stores/{collection}": answering(reflect.TypeFor[deletion]()),
-		"POST /v1/files":                        answering(reflect.TypeFor[file]()),
-		"GET /v1/files":                         answering(reflect.TypeFor[page]()),
-		"GET /v1/files/{file}":                  answering(reflect.TypeFor[file]()),
-		"DELETE /v1/files/{file}":               answering(reflect.TypeFor[deletion]()),
+		"DELETE /v1/vector_stores/{collection}": answering(reflect.TypeFor[fileDeletion]()),
+		"POST /v1/files":                        answering(reflect.TypeFor[fileObject]()),
+		"GET /v1/files":                         answering(reflect.TypeFor[filePage]()),
+		"GET /v1/files/{file}":                  answering(reflect.TypeFor[fileObject]()),
+		"DELETE /v1/files/{file}":               answering(reflect.TypeFor[fileDeletion]()),
 		"POST /v1/vector_stores/{collection}/files": {
 			reflect.TypeFor[addition](), reflect.TypeFor[storeFile](), openAI,
 		},
-		"GET /v1/vector_stores/{collection}/files": answering(reflect.TypeFor[page]()),
+		"GET /v1/vector_stores/{collection}/files": answering(reflect.TypeFor[filePage]()),
 		"GET " + one:              answering(reflect.TypeFor[storeFile]()),
 		"POST " + one:             {reflect.TypeFor[amendment](), reflect.TypeFor[storeFile](), openAI},
 		"GET " + one + "/content": answering(reflect.TypeFor[fileContent]()),
-		"DELETE " + one:           answering(reflect.TypeFor[deletion]()),
+		"DELETE " + one:           answering(reflect.TypeFor[fileDeletion]()),
 		"POST /embed":             {reflect.TypeFor[inferEmbedRequest](), reflect.TypeFor[[][]float32](), tei},
 		"POST /rerank":            {reflect.TypeFor[inferRankRequest](), reflect.TypeFor[[]inferRank](), tei},
 		"POST /v1/rerank":         reranking,
@@ -158,7 +158,7 @@ func (d *comparison) compare(where string, schema any, of reflect.Type) {
 			d.Errorf("%s is one of %v", where, types)
 		}
 		return
-	case of == reflect.TypeFor[texts](), of == reflect.TypeFor[document]() && d.reading:
+	case of == reflect.TypeFor[texts](), of == reflect.TypeFor[rerankDocument]() && d.reading:
 		if !slices.Contains(types, "string") || len(types) != 2 {
 			d.Errorf("%s is one of %v", where, types)
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// dify returns the interface that Dify asks of an external knowledge base.
-func dify() []handlers.Adapter {
+// difyRoutes returns the route of Dify's external knowledge base.
+func difyRoutes() []handlers.Adapter {
 	return []handlers.Adapter{
 		{
 			Method:  http.MethodPost,
@@ -29,14 +29,14 @@ func dify() []handlers.Adapter {
 			Cost:    front.Searching(0),
 			Refusal: difyError,
 			Choose:  collectionOfDify,
-			Serve: serve(func(ctx context.Context, e handlers.Engine, in difyRequest) (difyRecords, error) {
+			Serve: serveBody(func(ctx context.Context, e handlers.Engine, in difyRequest) (difyRecords, error) {
 				return in.retrieve(ctx, e)
 			}),
 		},
 	}
 }
 
-// collectionOfDify returns the collection that a body names; of one that cannot be read, none.
+// collectionOfDify returns the collection that a body names; none if the body cannot be read.
 func collectionOfDify(_ *http.Request, body []byte) (collections []string, needed bool) {
 	var in struct {
 		KnowledgeID string `json:"knowledge_id"`
@@ -87,6 +87,8 @@ type difyRecord struct {
 	Metadata map[string]any `json:"metadata"`
 }
 
+// retrieve searches, and returns the results above the score threshold as Dify's records. It returns a problem if a
+// setting is invalid or the search fails.
 func (in *difyRequest) retrieve(
 	ctx context.Context,
 	e handlers.Engine,
@@ -95,7 +97,7 @@ func (in *difyRequest) retrieve(
 	if in.Setting.TopK != nil {
 		most = *in.Setting.TopK
 		if most < 1 || most > e.Limits().K {
-			return out, invalid(
+			return out, fieldError(
 				"out_of_range",
 				"/retrieval_setting/top_k",
 				"retrieval_setting/top_k is %d: it has to be from 1 to %d",
@@ -105,8 +107,8 @@ func (in *difyRequest) retrieve(
 		}
 	}
 	request := search.Request{K: min(atLeast(most), e.Limits().K), Fields: passageFields}
-	behind(&request, in.Query, in.Messages)
-	request.Answer.Wanted = marks(e)
+	appendQuery(&request, in.Query, in.Messages)
+	request.Answer.Wanted = marksByDefault(e)
 	if in.Setting.ScoreThreshold != nil {
 		request.MinConfidence = *in.Setting.ScoreThreshold
 	}
@@ -121,11 +123,11 @@ func (in *difyRequest) retrieve(
 	if err != nil {
 		return out, err
 	}
-	out.Notes = append(corrections(response), notesOf(response)...)
+	out.Notes = append(correctedWords(response), notesOf(response)...)
 	out.Verdict = string(response.Verdict)
 	out.Asked = response.Asked
 	out.Records = []difyRecord{}
-	results, scores := chosen(response, most, request.MinConfidence)
+	results, scores := firstAbove(response, most, request.MinConfidence)
 	for i, x := range results {
 		metadata := map[string]any{"id": x.ID} // never null, which Dify does not bear
 		if i == 0 && len(out.Notes) > 0 {
@@ -138,7 +140,7 @@ func (in *difyRequest) retrieve(
 			}
 		}
 		maps.Copy(metadata, attributesOf(x))
-		judged(metadata, response)
+		addVerdict(metadata, response)
 		out.Records = append(
 			out.Records,
 			difyRecord{Content: contentOf(x), Score: scores[i], Title: titleOf(x.Title, x.ID), Metadata: metadata},
@@ -150,7 +152,8 @@ func (in *difyRequest) retrieve(
 // textKey is the name of conditions on the words of passages.
 const textKey = "text"
 
-// filter returns the conditions that there are on tags and metadata. Those on words come into the request.
+// filter returns the request's conditions on tags and metadata. Conditions on words are added to r.Must and r.MustNot.
+// It returns a problem if a condition is not supported.
 func (in *difyRequest) filter(r *search.Request) (f storage.Filter, err error) {
 	if in.Condition == nil {
 		return f, nil
@@ -171,7 +174,7 @@ func (in *difyRequest) filter(r *search.Request) (f storage.Filter, err error) {
 		}
 		one, ok := c.condition()
 		if !ok {
-			return f, invalid(
+			return f, fieldError(
 				"unknown_value",
 				"/metadata_condition",
 				"the condition %.32q on %.64q is not supported: is, is not, in, not in, empty, not empty, start with, =, ≠, >, <, ≥, ≤, before and after compare a field with values of its kind; contains and not contains are for %q, and for %q where all conditions hold",
@@ -195,9 +198,8 @@ type difyRefusal struct {
 	Message string `json:"error_msg"`
 }
 
-// difyError has Dify's codes: 1001 for a key that is not sent as it should be, 1002 for
-// one that does not allow this, 2001 for a collection that is not there. Dify takes 403
-// for a key that is wrong.
+// difyError returns the status and body for a problem in Dify's form: code 1001 for a key that is not sent correctly,
+// 1002 for a key that does not allow the request, both with status 403, and 2001 for an unknown collection.
 func difyError(p *schema.Problem) (int, any) {
 	status := p.Status
 	code := any(p.Code)

@@ -26,10 +26,12 @@ import (
 
 const filePrefix = "file-"
 
+// fileID returns the id of a document as OpenAI's id of a file.
 func fileID(document string) string {
 	return filePrefix + base64.RawURLEncoding.EncodeToString([]byte(document))
 }
 
+// documentOf returns the document's id for OpenAI's id of a file, or a problem if it is not one.
 func documentOf(file string) (string, error) {
 	name, ok := strings.CutPrefix(file, filePrefix)
 	id, err := base64.RawURLEncoding.DecodeString(name)
@@ -39,7 +41,7 @@ func documentOf(file string) (string, error) {
 	return string(id), nil
 }
 
-// storeFiles returns the part of OpenAI's interface that is about files.
+// storeFiles returns the routes of OpenAI's files and of the files of vector stores.
 func storeFiles(totals *countedFiles) []handlers.Adapter {
 	const one, many = "/v1/vector_stores/{collection}/files/{file}", "/v1/vector_stores/{collection}/files"
 	route := func(
@@ -56,7 +58,7 @@ func storeFiles(totals *countedFiles) []handlers.Adapter {
 			Serve: func(r *http.Request, admitted handlers.Admitted) (answer handlers.Answer, err error) {
 				e, ok := admitted.(handlers.DocumentKeeper)
 				if !ok {
-					return answer, invalid("no_such_path", "", "documents are not kept here")
+					return answer, fieldError("no_such_path", "", "documents are not kept here")
 				}
 				answer.Value, err = do(r, e)
 				return answer, err
@@ -100,7 +102,7 @@ func storeFiles(totals *countedFiles) []handlers.Adapter {
 	}
 }
 
-type file struct {
+type fileObject struct {
 	ID        string `json:"id"`
 	Object    string `json:"object"`
 	Bytes     int    `json:"bytes"`
@@ -110,8 +112,9 @@ type file struct {
 	Status    string `json:"status"`
 }
 
-func fileOf(d handlers.KeptDocument) file {
-	return file{fileID(d.ID), "file", d.Bytes, d.Modified.Unix(), d.ID, "assistants", "processed"}
+// fileOf returns a document as OpenAI's file object.
+func fileOf(d handlers.KeptDocument) fileObject {
+	return fileObject{fileID(d.ID), "file", d.Bytes, d.Modified.Unix(), d.ID, "assistants", "processed"}
 }
 
 type storeFile struct {
@@ -125,6 +128,7 @@ type storeFile struct {
 	Attributes    map[string]any `json:"attributes"`
 }
 
+// storeFileOf returns a document as OpenAI's file of a vector store.
 func storeFileOf(collection string, d handlers.KeptDocument) storeFile {
 	attributes := map[string]any{"filename": d.ID}
 	maps.Copy(attributes, d.Metadata)
@@ -148,7 +152,7 @@ type vectorStore struct {
 	Metadata   map[string]any `json:"metadata"`
 }
 
-// storeOf returns the collection, of which so many files were counted.
+// storeOf returns a collection as OpenAI's vector store with these totals of files.
 func storeOf(collection string, files fileTotals) vectorStore {
 	return vectorStore{
 		ID: collection, Object: "vector_store", Name: collection, Status: "completed", UsageBytes: files.bytes,
@@ -159,7 +163,7 @@ func storeOf(collection string, files fileTotals) vectorStore {
 	}
 }
 
-type page struct {
+type filePage struct {
 	Object  string  `json:"object"`
 	Data    []any   `json:"data"`
 	FirstID *string `json:"first_id"`
@@ -167,9 +171,10 @@ type page struct {
 	HasMore bool    `json:"has_more"`
 }
 
-// uploadFile puts the file of a form.
+// uploadFile stores the part file of a form as a document, whose id is the file's name. It returns a problem if the
+// form has no such part, or the document cannot be read or stored.
 func uploadFile(r *http.Request, e handlers.DocumentKeeper) (any, error) {
-	broken := func(detail string) error { return invalid("invalid_document", "/file", "%s", detail) }
+	broken := func(detail string) error { return fieldError("invalid_document", "/file", "%s", detail) }
 	name, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || name != "multipart/form-data" {
 		return nil, broken("the body has to be a form (multipart/form-data) with the parts file and purpose")
@@ -198,6 +203,7 @@ func uploadFile(r *http.Request, e handlers.DocumentKeeper) (any, error) {
 	}
 }
 
+// namedFile returns the document that the path names, with its text if text is set, or a problem if there is none.
 func namedFile(r *http.Request, e handlers.DocumentKeeper, text bool) (d handlers.KeptDocument, err error) {
 	id, err := documentOf(r.PathValue("file"))
 	if err != nil {
@@ -218,19 +224,19 @@ type (
 	}
 )
 
-// addFile gives a file that was uploaded its attributes.
+// addFile sets the attributes of a file that was uploaded before, and returns it as one of the store.
 func addFile(r *http.Request, e handlers.DocumentKeeper, collection string) (any, error) {
 	in, err := readInto[addition](r)
 	if err != nil {
 		return nil, err
 	}
 	if in.FileID == "" {
-		return nil, invalid("missing_field", "/file_id", "file_id is missing: it has to be the id of a file")
+		return nil, fieldError("missing_field", "/file_id", "file_id is missing: it has to be the id of a file")
 	}
 	return withAttributes(r.Context(), e, collection, in.FileID, in.Attributes)
 }
 
-// amendFile gives a file other attributes.
+// amendFile replaces the attributes of a file, and returns it as one of the store.
 func amendFile(r *http.Request, e handlers.DocumentKeeper, collection, file string) (any, error) {
 	in, err := readInto[amendment](r)
 	if err != nil {
@@ -239,7 +245,8 @@ func amendFile(r *http.Request, e handlers.DocumentKeeper, collection, file stri
 	return withAttributes(r.Context(), e, collection, file, in.Attributes)
 }
 
-// withAttributes sets what is said of a document; "tags" are its tags, between commas.
+// withAttributes replaces the attributes of a file by metadata and tags; the attribute tags has tags separated by
+// commas. It returns the file as one of the store, or a problem if there is none.
 func withAttributes(
 	ctx context.Context,
 	e handlers.DocumentKeeper,
@@ -275,14 +282,17 @@ const (
 	mostFiles    = 100
 )
 
-// listFiles lists documents in the order of their ids.
+// listFiles returns a page of the documents in the order of their ids, each as show makes it. It returns a problem if
+// limit or after is invalid.
 func listFiles(r *http.Request, e handlers.DocumentKeeper, show func(handlers.KeptDocument) any) (any, error) {
 	query := r.URL.Query()
 	request := lookup.DocumentsRequest{Limit: defaultFiles}
 	if given := query.Get("limit"); given != "" {
 		n, err := strconv.Atoi(given)
 		if err != nil || n < 1 || n > mostFiles {
-			return nil, invalid("out_of_range", "/limit", "limit is %.20q: it has to be from 1 to %d", given, mostFiles)
+			return nil, fieldError(
+				"out_of_range", "/limit", "limit is %.20q: it has to be from 1 to %d", given, mostFiles,
+			)
 		}
 		request.Limit = n
 	}
@@ -297,7 +307,7 @@ func listFiles(r *http.Request, e handlers.DocumentKeeper, show func(handlers.Ke
 	if err != nil {
 		return nil, err
 	}
-	out := page{Object: "list", Data: []any{}, HasMore: next != ""}
+	out := filePage{Object: "list", Data: []any{}, HasMore: next != ""}
 	for i, d := range found {
 		id := fileID(d.ID)
 		if i == 0 {
@@ -309,13 +319,15 @@ func listFiles(r *http.Request, e handlers.DocumentKeeper, show func(handlers.Ke
 	return out, nil
 }
 
-// deletion says that a file is gone.
-type deletion struct {
+// fileDeletion says that a file is gone.
+type fileDeletion struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
 	Deleted bool   `json:"deleted"`
 }
 
+// deleteFile returns a route that deletes the document in the path and answers with an object of this name. A document
+// that is gone already is no error.
 func deleteFile(object string) func(*http.Request, handlers.DocumentKeeper) (any, error) {
 	return func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
 		id, err := documentOf(r.PathValue("file"))
@@ -324,7 +336,7 @@ func deleteFile(object string) func(*http.Request, handlers.DocumentKeeper) (any
 		}
 		// One that is gone is no error: callers delete it from the store, and then the file.
 		_, err = e.DropDocument(r.Context(), id)
-		return deletion{r.PathValue("file"), object, true}, err
+		return fileDeletion{r.PathValue("file"), object, true}, err
 	}
 }
 
@@ -336,7 +348,7 @@ type fileContent struct {
 	NextPage any         `json:"next_page"`
 }
 
-// storeFileContent returns the text that was read of a file.
+// storeFileContent returns the text that was read from a file.
 func storeFileContent(r *http.Request, e handlers.DocumentKeeper) (any, error) {
 	d, err := namedFile(r, e, true)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// responseFormat is the form that an answer is wanted in. Chat completions have the schema in a field of its own,
+// responseFormat is the format that an answer must have. Chat completions have the schema in a field of its own,
 // responses beside the type.
 type responseFormat struct {
 	Type        string       `json:"type"`
@@ -39,25 +39,25 @@ const (
 	formatSchema = "json_schema"
 )
 
-// form is JSON that an answer has to be.
-type form struct {
+// jsonForm is the requirement that an answer be a JSON object with certain fields.
+type jsonForm struct {
 	format   []byte   // OpenAI's response_format
 	required []string // fields that the object has to have
 }
 
-// formOf returns the form that a format asks for; nil if that is text. name is the format's in the request. It fails if
-// the format is none, or its schema is none of an object. What the schema says beside the fields that are required is
-// left to the model's server.
-func formOf(format *responseFormat, name string) (*form, error) {
+// formOf returns the form that a format asks for; nil if that is text. name is the format's field in the request. It
+// returns a problem if the type is unknown, or the schema is not that of an object. Only its required fields are
+// enforced here; the rest is left to the model's server.
+func formOf(format *responseFormat, name string) (*jsonForm, error) {
 	if format == nil || format.Type == formatText {
 		return nil, nil
 	}
 	refused := func(reason string, arguments ...any) error {
-		return invalid("unknown_value", "/"+strings.ReplaceAll(name, ".", "/"), name+" "+reason, arguments...)
+		return fieldError("unknown_value", "/"+strings.ReplaceAll(name, ".", "/"), name+" "+reason, arguments...)
 	}
 	switch format.Type {
 	case formatJSON:
-		return &form{format: []byte(`{"type":"json_object"}`)}, nil
+		return &jsonForm{format: []byte(`{"type":"json_object"}`)}, nil
 	case formatSchema:
 	default:
 		return nil, refused("has the type %.32q: there are text, json_object and json_schema", format.Type)
@@ -77,11 +77,11 @@ func formOf(format *responseFormat, name string) (*form, error) {
 		}
 	}
 	whole, err := json.Marshal(map[string]any{"type": formatSchema, "json_schema": named})
-	return &form{format: whole, required: required}, err
+	return &jsonForm{format: whole, required: required}, err
 }
 
-// check returns an error if a text is no JSON object, or lacks a field that is required.
-func (f *form) check(text string) error {
+// checkText returns an error if a text is not a JSON object or lacks a required field.
+func (f *jsonForm) checkText(text string) error {
 	var object map[string]jsontext.Value
 	if json.Unmarshal([]byte(text), &object) != nil || object == nil {
 		return errors.New("it is no JSON object")
@@ -94,8 +94,8 @@ func (f *form) check(text string) error {
 	return nil
 }
 
-// writerOfForms returns the name of the generator that writes an answer in a form: the one that is named, or else the
-// first behind an interface; "" if there is none.
+// writerOfForms returns the name of the generator that writes JSON: the named one, or else the first that is behind an
+// interface; "" if there is none.
 func writerOfForms(writers []learned.ReaderInfo, named string) string {
 	at := slices.IndexFunc(writers, func(x learned.ReaderInfo) bool {
 		return x.TimeoutMS > 0 && (named == chatModel || x.Name == named)
@@ -106,8 +106,8 @@ func writerOfForms(writers []learned.ReaderInfo, named string) string {
 	return writers[at].Name
 }
 
-// answerInForm lets a generator write the answer as JSON. Where it does not, a.refusal says why. The sources are among
-// the notes, since JSON has no place for them.
+// answerInForm lets a generator write the answer as JSON into a.text. If it does not, a.refusal says why. The sources
+// are listed in the notes, since JSON has no place for them. It fails if the search does.
 func (a *chatAnswer) answerInForm(
 	ctx context.Context,
 	e handlers.Engine,
@@ -127,15 +127,15 @@ func (a *chatAnswer) answerInForm(
 		a.refusal = "The model wrote no answer; notes say why."
 		return r, nil
 	}
-	if err := a.form.check(g.Text); err != nil {
+	if err := a.form.checkText(g.Text); err != nil {
 		a.refusal = fmt.Sprintf("The model %s did not write what response_format asks for: %v.", g.Reader, err)
 		return r, nil
 	}
-	a.say("%s", g.Text)
+	a.appendText("%s", g.Text)
 	a.body = a.text.Len()
 	for i, x := range r.Results[:min(len(r.Results), chatPassages)] {
 		a.notes = append(a.notes, fmt.Sprintf("passage %d: %s, %s", i+1, titleOf(x.Title, x.ID),
-			a.base.of(x.Collection, x.ID, x.Metadata, x.Place)))
+			a.base.addressOf(x.Collection, x.ID, x.Metadata, x.Place)))
 	}
 	return r, a.failed
 }

@@ -25,17 +25,17 @@ var linkedPrefixes = [][2]string{
 	{"http:", "//"}, {"https:", "//"}, {"ftp:", "//"}, {"www.", ""}, {"mailto:", ""}, {"xmpp:", ""},
 }
 
-// allow lets links to exactly this address pass from now on.
-func (f *linkFilter) allow(address string) {
+// allowAddress lets links to exactly this address pass from now on.
+func (f *linkFilter) allowAddress(address string) {
 	if f.allowed == nil {
 		f.allowed = map[string]bool{}
 	}
 	f.allowed[address] = true
 }
 
-// write takes the next piece of the text and returns the filtered text to show now. Unless ends is set, which says that
-// no link goes on after the piece, its end may be held back until the next call.
-func (f *linkFilter) write(piece string, ends bool) string {
+// filterPiece takes the next piece of the text and returns the filtered text to show now. Unless ends is set, which
+// says that no link goes on after the piece, its end may be held back until the next call.
+func (f *linkFilter) filterPiece(piece string, ends bool) string {
 	in := f.held + piece
 	f.held = ""
 	var out strings.Builder
@@ -46,7 +46,7 @@ func (f *linkFilter) write(piece string, ends bool) string {
 		}
 	}
 	for in != "" {
-		shown, taken, more := f.next(in)
+		shown, taken, more := f.filterNext(in)
 		if more && !ends && len(in) < mostAddress {
 			f.held = in
 			break
@@ -57,12 +57,12 @@ func (f *linkFilter) write(piece string, ends bool) string {
 	return out.String()
 }
 
-// next filters the beginning of in, which must not be empty. It returns the text to show and how many bytes of in that
-// stands for, at least one. more says that the result may change with the text that follows in.
-func (f *linkFilter) next(in string) (shown string, taken int, more bool) {
+// filterNext filters the beginning of in, which must not be empty. It returns the text to show and how many bytes of in
+// that stands for, at least one. more says that the result may change with the text that follows in.
+func (f *linkFilter) filterNext(in string) (shown string, taken int, more bool) {
 	switch {
 	case f.last == ']' && in[0] == '(':
-		return f.enclosed(in, "(", ")", " (")
+		return f.filterEnclosed(in, "(", ")", " (")
 	case f.last == ']' && in[0] == ':':
 		return " :", 1, false
 	case in[0] == '<':
@@ -74,7 +74,7 @@ func (f *linkFilter) next(in string) (shown string, taken int, more bool) {
 				return "<", 1, false
 			}
 		}
-		return f.enclosed(in, "<", ">", "< ")
+		return f.filterEnclosed(in, "<", ">", "< ")
 	}
 	for _, p := range linkedPrefixes {
 		whole := p[0] + p[1]
@@ -101,10 +101,10 @@ func (f *linkFilter) next(in string) (shown string, taken int, more bool) {
 	return in[:n], n, more
 }
 
-// enclosed filters, as next does, a text that begins with the mark open and an address, such as (https://... or
-// <https://... . If the mark end follows an allowed address, it returns them unchanged, otherwise broken instead of
-// open.
-func (f *linkFilter) enclosed(in, open, end, broken string) (shown string, taken int, more bool) {
+// filterEnclosed filters, as filterNext does, a text that begins with the mark open and an address, such as
+// (https://... or <https://... . If the mark end follows an allowed address, it returns them unchanged, otherwise
+// broken instead of open.
+func (f *linkFilter) filterEnclosed(in, open, end, broken string) (shown string, taken int, more bool) {
 	at := strings.IndexAny(in, " \t\r\n"+end)
 	if at < 0 {
 		return broken, len(open), true

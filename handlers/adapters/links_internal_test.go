@@ -33,12 +33,12 @@ func TestLinkFilter(t *testing.T) {
 	} {
 		for _, size := range []int{1, 2, 3, 7, len(text)} {
 			f := &linkFilter{}
-			f.allow(cited)
+			f.allowAddress(cited)
 			var out strings.Builder
 			for at := 0; at < len(text); at += size {
-				out.WriteString(f.write(text[at:min(at+size, len(text))], false))
+				out.WriteString(f.filterPiece(text[at:min(at+size, len(text))], false))
 			}
-			out.WriteString(f.write("", true))
+			out.WriteString(f.filterPiece("", true))
 			if out.String() != want {
 				t.Errorf("%.80s in pieces of %d:\n%.200s, not\n%.200s", text, size, out.String(), want)
 			}
@@ -50,7 +50,7 @@ func TestLinkFilter(t *testing.T) {
 func TestLinkFilterHolds(t *testing.T) {
 	f := &linkFilter{}
 	for i := range 100 {
-		f.write(fmt.Sprintf("%d http://%s", i, strings.Repeat("x", 5000)), false)
+		f.filterPiece(fmt.Sprintf("%d http://%s", i, strings.Repeat("x", 5000)), false)
 		if len(f.held) > mostAddress {
 			t.Fatalf("%d bytes are held back", len(f.held))
 		}

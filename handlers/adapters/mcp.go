@@ -29,34 +29,38 @@ const (
 	explainTerms  = 8        // of each of them
 )
 
-// tools are what a model can call.
-type tools struct {
+// toolCaller runs the tools of MCP for one request.
+type toolCaller struct {
 	engine     handlers.Admitted
 	collection string
 	alone      bool        // there is no other collection
-	base       addresses   // of passages and documents
+	base       addressBook // of passages and documents
 	failed     func(error) // is told why a call failed; nil: nobody is
 }
 
-// OfCollection names the collection that a tool is for; it was found before (collectionOfCall).
+// ofCollection is the argument that names a tool's collection. The collection was opened before (collectionOfCall).
 type ofCollection struct {
 	Collection string `json:"collection,omitempty" jsonschema:"the name of the collection, where the server has several and you were told which; else leave it out"`
 }
 
-func (o ofCollection) named() []string {
+// collectionNames returns the name, if there is one.
+func (o ofCollection) collectionNames() []string {
 	if o.Collection == "" {
 		return nil
 	}
 	return []string{o.Collection}
 }
 
-// ofCollections names the collections that a tool searches as one.
+// ofCollections are the arguments that name the collections that a tool searches as one.
 type ofCollections struct {
 	ofCollection
 	Collections []string `json:"collections,omitempty" jsonschema:"names of several collections, to search them as one; else leave it out"`
 }
 
-func (o ofCollections) named() []string { return append(o.ofCollection.named(), o.Collections...) }
+// collectionNames returns all names that are given.
+func (o ofCollections) collectionNames() []string {
+	return append(o.ofCollection.collectionNames(), o.Collections...)
+}
 
 type findInput struct {
 	ofCollections
@@ -93,25 +97,25 @@ type findResult struct {
 	// What stands around the passage, its beginning or its end cut off.
 	Before string `json:"before,omitempty" jsonschema:"what stands before the passage in its document"`
 	After  string `json:"after,omitempty" jsonschema:"what stands behind it"`
-	citation
+	placeCitation
 }
 
-// citation says where a passage stands in a document.
-type citation struct {
+// placeCitation says where in a document a passage is.
+type placeCitation struct {
 	Document string `json:"document,omitempty" jsonschema:"the id of the document that the passage is of; fetch reads it too"`
 	Source   string `json:"source,omitempty" jsonschema:"where that document is from: an address or a path"`
 	Heading  string `json:"heading,omitempty" jsonschema:"the headings above the passage, for citations"`
 	Page     int    `json:"page,omitempty" jsonschema:"the page, slide or sheet of the document, for citations"`
 }
 
-// citationOf returns a place as the tools tell it, its texts cut.
-func citationOf(at reply.Place) (c citation) {
+// citationOf returns a place for the tools' answers, its texts shortened.
+func citationOf(at reply.Place) (c placeCitation) {
 	if at.Document == nil {
 		return c
 	}
 	c.Document, c.Page = at.Document.ID, at.Page
-	c.Source, _ = cut(at.Document.Source, snippetBytes/4)
-	c.Heading, _ = cut(at.Heading, snippetBytes/4)
+	c.Source, _ = cutText(at.Document.Source, snippetBytes/4)
+	c.Heading, _ = cutText(at.Heading, snippetBytes/4)
 	return c
 }
 
@@ -125,17 +129,18 @@ type findAnswer struct {
 	Headline   bool     `json:"headline" jsonschema:"whether the words may stand by themselves; otherwise show them in their sentence, or with the row's header"`
 	// Row is the row of a table that the words stand in.
 	Row *reply.TableRow `json:"row,omitempty" jsonschema:"the row of a table that the words stand in, with its header"`
-	citation
+	placeCitation
 }
 
-// marks reports whether answers are marked when nobody says how: the first reader is quick, and
-// gives the passages' own words.
-func marks(e handlers.Engine) bool {
+// marksByDefault reports whether a search asks for marked answers unless it says otherwise: if there is a reader. The
+// first reader is quick and gives the passages' own words.
+func marksByDefault(e handlers.Engine) bool {
 	readers := e.Readers()
 	return len(readers) > 0 && !readers[0].Generates
 }
 
-func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) {
+// search implements the tool search: passages and marked answers for a query, with their texts shortened.
+func (t *toolCaller) search(ctx context.Context, in searchInput) (findOutput, error) {
 	out := findOutput{Results: []findResult{}}
 	request := search.Request{
 		Must:    in.Must,
@@ -146,21 +151,21 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 		Around:  in.Around,
 		Filter:  storage.Filter{Documents: in.In},
 	}
-	behind(&request, in.Query, in.Messages)
-	request.Answer.Wanted = marks(t.engine)
+	appendQuery(&request, in.Query, in.Messages)
+	request.Answer.Wanted = marksByDefault(t.engine)
 	response, err := t.engine.Search(ctx, search.Caller{}, request)
 	if err != nil {
 		return out, err
 	}
 	for _, x := range response.Results {
-		text, _ := cut(contentOf(x), snippetBytes)
-		title, _ := cut(titleOf(x.Title, x.ID), snippetBytes/4)
+		text, _ := cutText(contentOf(x), snippetBytes)
+		title, _ := cutText(titleOf(x.Title, x.ID), snippetBytes/4)
 		address := t.address(x.Collection, x.ID, x.Metadata, x.Place)
 		out.Results = append(
 			out.Results,
 			findResult{
 				ID: x.ID, Collection: x.Collection, Title: title, URL: address, Text: text, Before: lastOf(x.Before, snippetBytes),
-				After: firstOf(x.After, snippetBytes), citation: citationOf(x.Place),
+				After: firstOf(x.After, snippetBytes), placeCitation: citationOf(x.Place),
 			},
 		)
 	}
@@ -169,28 +174,28 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 			out.Answers,
 			findAnswer{
 				Text: a.Text, Passage: a.Passage, Collection: a.Collection, Start: a.Start, End: a.End, Chance: a.Chance,
-				Headline: a.Headline, Row: a.Row, citation: citationOf(a.Place),
+				Headline: a.Headline, Row: a.Row, placeCitation: citationOf(a.Place),
 			},
 		)
 	}
-	out.Asked, _ = cut(response.Asked, snippetBytes)
+	out.Asked, _ = cutText(response.Asked, snippetBytes)
 	out.Verdict = string(response.Verdict)
-	out.Note = remarks(response)
+	out.Note = cautionsOf(response)
 	out.Notes = notesOf(response)
 	return out, nil
 }
 
-// remarks returns what a model has to know before it relies on an answer.
-func remarks(r reply.Response) string {
-	all := corrections(r)
-	if d := doubt(r); d != "" {
+// cautionsOf returns what a model has to know before it relies on a response; "" if there is nothing.
+func cautionsOf(r reply.Response) string {
+	all := correctedWords(r)
+	if d := cautionOf(r); d != "" {
 		all = append(all, d)
 	}
 	return strings.Join(all, " ")
 }
 
-// corrections returns the words that were taken for others.
-func corrections(r reply.Response) (all []string) {
+// correctedWords returns a sentence for each misspelt word and what was searched for instead.
+func correctedWords(r reply.Response) (all []string) {
 	for _, c := range r.Corrected {
 		all = append(all, fmt.Sprintf("%q was taken for %q.", c.From, c.To))
 	}
@@ -210,10 +215,11 @@ type fetchOutput struct {
 	Next     int            `json:"next,omitempty" jsonschema:"of a document: there is more, and this is from for it"`
 	URL      string         `json:"url" jsonschema:"for citations"`
 	Metadata map[string]any `json:"metadata" jsonschema:"what is stored of the passage beside its text"`
-	citation
+	placeCitation
 }
 
-func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
+// fetch implements the tool fetch: the text of a passage or, if no passage has the id or From is set, of a document.
+func (t *toolCaller) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	passage, _, err := t.engine.Passage(ctx, search.Caller{}, in.ID)
 	var refused *fault.Error
 	if errors.As(err, &refused) && refused.Kind == fault.NotFound || err == nil && in.From > 0 {
@@ -224,11 +230,11 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	}
 	place := reply.PlaceOf(&passage)
 	out := fetchOutput{
-		ID:       passage.ID,
-		Title:    titleOf(passage.Title, passage.ID),
-		URL:      t.address("", passage.ID, passage.Metadata, place),
-		Metadata: map[string]any{},
-		citation: citationOf(place),
+		ID:            passage.ID,
+		Title:         titleOf(passage.Title, passage.ID),
+		URL:           t.address("", passage.ID, passage.Metadata, place),
+		Metadata:      map[string]any{},
+		placeCitation: citationOf(place),
 	}
 	size := 0
 	for name, value := range passage.Metadata {
@@ -240,21 +246,21 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 		out.Metadata["left_out"] = fmt.Sprintf("%d bytes of metadata", size)
 	}
 	if len(passage.Tags) > 0 && size <= metadataBytes {
-		out.Metadata[tagsKey], _ = cut(strings.Join(passage.Tags, ", "), metadataBytes)
+		out.Metadata[tagsKey], _ = cutText(strings.Join(passage.Tags, ", "), metadataBytes)
 	}
 	var whole bool
-	out.Text, whole = cut(contentOf(reply.Result{Title: passage.Title, Text: passage.Text}), fetchBytes)
+	out.Text, whole = cutText(contentOf(reply.Result{Title: passage.Title, Text: passage.Text}), fetchBytes)
 	if !whole {
 		out.Metadata["truncated"] = true
 	}
 	return out, nil
 }
 
-// fetchDocument reads a document, or as much of it as an answer holds; noPassage is why no passage
-// has its id.
-func (t *tools) fetchDocument(ctx context.Context, in fetchInput, noPassage error) (fetchOutput, error) {
+// fetchDocument returns the text of a document, as much as one answer holds, and says where it goes on. If there is no
+// document either, it returns noPassage, the error of looking for a passage.
+func (t *toolCaller) fetchDocument(ctx context.Context, in fetchInput, noPassage error) (fetchOutput, error) {
 	if in.From < 0 {
-		return fetchOutput{}, invalid("out_of_range", "/from", "from is %d: it has to be from 1", in.From)
+		return fetchOutput{}, fieldError("out_of_range", "/from", "from is %d: it has to be from 1", in.From)
 	}
 	found, err := t.engine.DocumentText(ctx, search.Caller{}, in.ID, max(in.From, 1), fetchBytes)
 	var refused *fault.Error
@@ -266,28 +272,29 @@ func (t *tools) fetchDocument(ctx context.Context, in fetchInput, noPassage erro
 	}
 	at := reply.Place{Document: &found.Document}
 	out := fetchOutput{
-		ID:       found.Document.ID,
-		Title:    titleOf(found.Document.Title, found.Document.ID),
-		Next:     found.Next,
-		URL:      t.address("", found.Document.ID, nil, at),
-		Metadata: map[string]any{},
-		citation: citationOf(at),
+		ID:            found.Document.ID,
+		Title:         titleOf(found.Document.Title, found.Document.ID),
+		Next:          found.Next,
+		URL:           t.address("", found.Document.ID, nil, at),
+		Metadata:      map[string]any{},
+		placeCitation: citationOf(at),
 	}
 	var whole bool
-	out.Text, whole = cut(found.Text, fetchBytes)
+	out.Text, whole = cutText(found.Text, fetchBytes)
 	if !whole || found.Next > 0 {
 		out.Metadata["truncated"] = true
 	}
 	return out, nil
 }
 
-// address returns where a passage can be read, of several collections that one.
-func (t *tools) address(collection, id string, metadata map[string]any, at reply.Place) string {
-	return t.base.of(collection, id, metadata, at)
+// address returns the web address of a passage. For a server over standard input and output it is the one in the
+// metadata or "".
+func (t *toolCaller) address(collection, id string, metadata map[string]any, at reply.Place) string {
+	return t.base.addressOf(collection, id, metadata, at)
 }
 
-// isWebAddress reports whether text is a whole address of http or https, with a host, no name
-// of a user, and nothing that a page could take for something else.
+// isWebAddress reports whether text is a complete http or https address with a host, without a user name, and without
+// characters that a page could take for something else.
 func isWebAddress(text string) bool {
 	if len(text) > snippetBytes || strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune("<>\"`\\", r)
@@ -314,7 +321,8 @@ type toolExpert struct {
 	MaxTokens int    `json:"max_question_tokens" jsonschema:"how much of a question it reads"`
 }
 
-func (t *tools) listExperts(context.Context, expertsInput) (expertsOutput, error) {
+// listExperts implements the tool list_experts.
+func (t *toolCaller) listExperts(context.Context, expertsInput) (expertsOutput, error) {
 	_, passages := t.engine.Generation()
 	out := expertsOutput{Collection: t.collection, Passages: passages, Experts: []toolExpert{}}
 	for _, x := range t.engine.Experts() {
@@ -363,7 +371,8 @@ type toolContribution struct {
 	Contribution float64  `json:"contribution" jsonschema:"what it added to the score"`
 }
 
-func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error) {
+// explain implements the tool explain: how much each source contributed to the first results' scores.
+func (t *toolCaller) explain(ctx context.Context, in findInput) (explainOutput, error) {
 	request := search.Request{
 		Must:    in.Must,
 		MustNot: in.MustNot,
@@ -372,7 +381,7 @@ func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error
 		Filter:  storage.Filter{Documents: in.In},
 		Fields:  []string{"title", "contributions", "sources"},
 	}
-	behind(&request, in.Query, in.Messages)
+	appendQuery(&request, in.Query, in.Messages)
 	r, err := t.engine.Search(ctx, search.Caller{}, request)
 	if err != nil {
 		return explainOutput{}, err
@@ -382,23 +391,23 @@ func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error
 		Confidence:      r.Confidence,
 		ConfidenceBasis: r.Basis,
 		Verdict:         string(r.Verdict),
-		Note:            remarks(r),
+		Note:            cautionsOf(r),
 		Notes:           notesOf(r),
 		Sources:         []toolSource{},
 		Results:         []toolExplained{},
 	}
-	out.Asked, _ = cut(r.Asked, snippetBytes)
+	out.Asked, _ = cutText(r.Asked, snippetBytes)
 	for _, x := range r.Sources {
 		out.Sources = append(out.Sources, toolSource{x.Name, x.Kind, x.Status, x.Weight, x.Familiarity, x.Chance})
 	}
 	for _, x := range r.Results {
-		title, _ := cut(titleOf(x.Title, x.ID), snippetBytes/4)
+		title, _ := cutText(titleOf(x.Title, x.ID), snippetBytes/4)
 		explained := toolExplained{
 			ID:            x.ID,
 			Title:         title,
 			Score:         x.Score,
 			Contributions: []toolContribution{},
-			Terms:         strongest(x.Explanation),
+			Terms:         strongestTerms(x.Explanation),
 		}
 		for _, c := range x.Contributions {
 			explained.Contributions = append(
@@ -411,8 +420,9 @@ func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error
 	return out, nil
 }
 
-// cut returns the beginning of a text, at most so many bytes, and whether that is all of it.
-func cut(text string, most int) (string, bool) {
+// cutText returns the beginning of a text, at most most bytes, and whether that is all of it. It cuts between
+// characters.
+func cutText(text string, most int) (string, bool) {
 	if len(text) <= most {
 		return text, true
 	}
@@ -424,13 +434,13 @@ func cut(text string, most int) (string, bool) {
 	return text[:end] + ellipsis, false
 }
 
-// firstOf returns the beginning of a text, at most so many bytes.
+// firstOf returns the beginning of a text, at most most bytes.
 func firstOf(text string, most int) string {
-	text, _ = cut(text, most)
+	text, _ = cutText(text, most)
 	return text
 }
 
-// lastOf returns the end of a text, at most so many bytes.
+// lastOf returns the end of a text, at most most bytes.
 func lastOf(text string, most int) string {
 	if len(text) <= most {
 		return text

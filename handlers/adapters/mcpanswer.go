@@ -25,13 +25,13 @@ type answerSource struct {
 	ID     string `json:"id" jsonschema:"for fetch"`
 	Title  string `json:"title"`
 	URL    string `json:"url" jsonschema:"for citations"`
-	citation
+	placeCitation
 	// Of several that were searched.
 	Collection string `json:"collection,omitempty" jsonschema:"the collection that it is of, for fetch"`
 }
 
-// answer answers a question as the chat interface does.
-func (t *tools) answer(ctx context.Context, in findInput) (answerOutput, error) {
+// answer implements the tool answer: it answers a question as the chat interface does.
+func (t *toolCaller) answer(ctx context.Context, in findInput) (answerOutput, error) {
 	out := answerOutput{Sources: []answerSource{}}
 	request := search.Request{
 		Must:    in.Must,
@@ -40,26 +40,26 @@ func (t *tools) answer(ctx context.Context, in findInput) (answerOutput, error) 
 		Fields:  passageFields,
 		Filter:  storage.Filter{Documents: in.In},
 	}
-	behind(&request, in.Query, in.Messages)
+	appendQuery(&request, in.Query, in.Messages)
 	if len(t.engine.Readers()) > 0 {
 		request.Answer = ask.AnswerOptions{Wanted: true, Reader: ask.ReaderAuto}
 	}
 	a := &chatAnswer{collection: t.collection, base: t.base, emit: func(string) error { return nil }}
-	r, err := a.answer(ctx, t.engine, request)
+	r, err := a.writeAnswer(ctx, t.engine, request)
 	if err != nil {
 		return out, err
 	}
-	out.Text, _ = cut(a.text.String(), answerBytes)
+	out.Text, _ = cutText(a.text.String(), answerBytes)
 	out.Written = r.Generated != nil
 	for _, s := range a.cited[:min(toolResults, len(a.cited))] {
 		address := t.address(s.collection, s.id, metadataOf(r.Results, s.collection, s.id), s.at)
-		title, _ := cut(s.title, snippetBytes/4)
+		title, _ := cutText(s.title, snippetBytes/4)
 		out.Sources = append(out.Sources, answerSource{
 			s.number, s.id, title, address, citationOf(s.at), s.collection,
 		})
 	}
 	out.Verdict = string(r.Verdict)
-	out.Note = remarks(r)
+	out.Note = cautionsOf(r)
 	out.Notes = notesOf(r)
 	return out, nil
 }

@@ -25,9 +25,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// modelContext returns the Model Context Protocol over HTTP, without sessions.
+// modelContext returns the route of the Model Context Protocol over HTTP, without sessions.
 func modelContext() []handlers.Adapter {
-	all := offered()
+	all := toolList()
 	return []handlers.Adapter{
 		{
 			Method:    http.MethodPost,
@@ -41,7 +41,8 @@ func modelContext() []handlers.Adapter {
 					return handlers.Answer{}, err
 				}
 				var failed error // the message has one call at most
-				t := &tools{engine: e, collection: collectionOf(e), base: addressOf(r, e), failed: func(err error) { failed = err }}
+				t := &toolCaller{engine: e, collection: collectionOf(e), base: addressOf(r, e),
+					failed: func(err error) { failed = err }}
 				answer, err := bySDK(r, serverOf(all, t))
 				if isRefusal(failed) {
 					return handlers.Answer{}, failed
@@ -52,8 +53,8 @@ func modelContext() []handlers.Adapter {
 	}
 }
 
-// collectionOfCall returns the collections that the arguments of a message's call name. Messages that
-// call no tool need none.
+// collectionOfCall returns the collections that a tool call's arguments name. needed is false for messages that call no
+// tool.
 func collectionOfCall(_ *http.Request, body []byte) (collections []string, needed bool) {
 	var message struct {
 		Method string `json:"method"`
@@ -62,11 +63,11 @@ func collectionOfCall(_ *http.Request, body []byte) (collections []string, neede
 		} `json:"params"`
 	}
 	_ = json.Unmarshal(body, &message) // Serve says what is wrong
-	return message.Params.Arguments.named(), message.Method == "tools/call"
+	return message.Params.Arguments.collectionNames(), message.Method == "tools/call"
 }
 
-// isRefusal reports whether a call failed for what is of the server and not of the call, and
-// may be well later: the program is told by the status, and the model nothing.
+// isRefusal reports whether a call failed because of the server's state, such as its load (429, 503 and above, or no
+// time left). The program is told by the status, and the model nothing, since the same call may succeed later.
 func isRefusal(err error) bool {
 	var refused *schema.Problem
 	if errors.As(err, &refused) {
@@ -75,13 +76,13 @@ func isRefusal(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded)
 }
 
-// messageBytes returns how large a message may be: one with a question that is as long as it may
-// be, and all of it escaped. The SDK makes some copies of it.
+// messageBytes returns the size limit of a message: one with the longest question, all of it escaped. The SDK makes
+// several copies of it.
 func messageBytes(l search.Limits) int64 { return 6*int64(l.QuestionBytes) + 16<<10 }
 
-// checkMessage refuses a list of messages: since the version 2025-06-18 the protocol has
-// none, and what a request asks for is counted once. It refuses to be asked for what
-// changes in the tools too, since nothing does, and who waits for it waits for ever.
+// checkMessage returns a problem if the body is a list of messages, which the protocol no longer has since version
+// 2025-06-18, or subscribes to changes of the tools, which do not change: the client would wait for ever. The body can
+// be read again.
 func checkMessage(r *http.Request) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -100,20 +101,20 @@ func checkMessage(r *http.Request) error {
 	return nil
 }
 
-// notAMessage returns the problem of a body that is JSON and no message that is taken here.
+// notAMessage returns the problem of a JSON body that is not a message that is accepted here.
 func notAMessage(format string, args ...any) error {
-	return invalid("invalid_message", "", format, args...)
+	return fieldError("invalid_message", "", format, args...)
 }
 
-// bySDK lets the SDK answer a request. What its HTTP says in plain text becomes a problem;
-// errors of the protocol stay as they are, and so do those of a tool, which a model reads.
+// bySDK returns the SDK's answer to a request. What the SDK says in plain text becomes a problem. Errors of the
+// protocol stay as they are, and so do those of a tool, which a model reads.
 func bySDK(r *http.Request, s *mcp.Server) (handlers.Answer, error) {
 	r.Header = r.Header.Clone()
 	r.Header.Set(
 		"Accept",
 		"application/json, text/event-stream",
 	) // what is accepted was checked; of the two it is the first
-	w := &written{header: http.Header{}}
+	w := &sdkResponse{header: http.Header{}}
 	// Host and origin have been checked.
 	mcp.NewStreamableHTTPHandler(
 		func(*http.Request) *mcp.Server { return s },
@@ -134,54 +135,60 @@ func bySDK(r *http.Request, s *mcp.Server) (handlers.Answer, error) {
 	}
 }
 
-// written is what the SDK answers, before it is sent.
-type written struct {
+// sdkResponse is a ResponseWriter that keeps what the SDK writes.
+type sdkResponse struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (w *written) Header() http.Header { return w.header }
+// Header implements http.ResponseWriter.
+func (w *sdkResponse) Header() http.Header { return w.header }
 
-func (w *written) WriteHeader(status int) { w.status = cmp.Or(w.status, status) }
+// WriteHeader implements http.ResponseWriter; the first status counts.
+func (w *sdkResponse) WriteHeader(status int) { w.status = cmp.Or(w.status, status) }
 
-func (w *written) Write(text []byte) (int, error) { return w.body.Write(text) }
+// Write implements http.ResponseWriter.
+func (w *sdkResponse) Write(text []byte) (int, error) { return w.body.Write(text) }
 
-// ServeTools lets a program call the tools of a collection over a pair of streams, such
-// as standard input and output, until the input ends.
+// ServeTools serves a collection's tools by MCP over a pair of streams, such as standard input and output. It returns
+// nil when the input ends.
 func ServeTools(ctx context.Context, e handlers.Engine, collection string, in io.Reader, out io.Writer) error {
-	base := addresses{base: "conclave://" + url.PathEscape(collection)}
-	t := &tools{engine: alone{e}, collection: collection, alone: true, base: base}
-	return over(ctx, serverOf(offered(), t), in, out)
+	base := addressBook{base: "conclave://" + url.PathEscape(collection)}
+	t := &toolCaller{engine: unsharedEngine{e}, collection: collection, alone: true, base: base}
+	return runOver(ctx, serverOf(toolList(), t), in, out)
 }
 
-// alone is an engine that one program has for itself.
-type alone struct{ handlers.Engine }
+// unsharedEngine is an engine for one program only, so that nothing has to be admitted.
+type unsharedEngine struct{ handlers.Engine }
 
-func (alone) Costs(front.Cost) error { return nil }
+// Costs does nothing.
+func (unsharedEngine) Costs(front.Cost) error { return nil }
 
-func (alone) Encode(answer any, _ int) ([]byte, error) {
+// Encode returns an answer as JSON.
+func (unsharedEngine) Encode(answer any, _ int) ([]byte, error) {
 	var b bytes.Buffer
 	err := schema.Encode(&b, answer)
 	return b.Bytes(), err
 }
 
-// over runs a server over a pair of streams.
-func over(ctx context.Context, s *mcp.Server, in io.Reader, out io.Writer) error {
-	err := s.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: kept{out}})
+// runOver runs an MCP server over a pair of streams. It returns nil when the input ends.
+func runOver(ctx context.Context, s *mcp.Server, in io.Reader, out io.Writer) error {
+	err := s.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: uncloseable{out}})
 	if errors.Is(err, io.EOF) {
 		return nil // the caller has gone
 	}
 	return err
 }
 
-// kept is a stream that is closed elsewhere.
-type kept struct{ io.Writer }
+// uncloseable is a stream whose Close does nothing.
+type uncloseable struct{ io.Writer }
 
-func (kept) Close() error { return nil }
+// Close does nothing and returns nil.
+func (uncloseable) Close() error { return nil }
 
-// serverOf serves the tools.
-func serverOf(all []tool, t *tools) *mcp.Server {
+// serverOf returns an MCP server with these tools.
+func serverOf(all []mcpTool, t *toolCaller) *mcp.Server {
 	s := mcp.NewServer(
 		&mcp.Implementation{Name: "conclave", Title: "conclave: " + t.collection, Version: "1"},
 		&mcp.ServerOptions{
@@ -196,9 +203,9 @@ func serverOf(all []tool, t *tools) *mcp.Server {
 	return s
 }
 
-// relayed returns a tool's answer from another server. The SDK has read its structured form,
-// with rounded numbers; the text beside it is the same as it was written.
-func relayed(result *mcp.CallToolResult) *mcp.CallToolResult {
+// relayResult returns a tool's result from another server with its structured content taken from the text. The SDK has
+// rounded the numbers of the structured form; the text has them as they were written.
+func relayResult(result *mcp.CallToolResult) *mcp.CallToolResult {
 	if result.StructuredContent != nil && len(result.Content) == 1 {
 		if text, ok := result.Content[0].(*mcp.TextContent); ok && jsontext.Value(text.Text).IsValid() {
 			result.StructuredContent = jsontext.Value(text.Text)
@@ -207,15 +214,16 @@ func relayed(result *mcp.CallToolResult) *mcp.CallToolResult {
 	return result
 }
 
-// strongest returns the terms of an explanation that counted the most.
-func strongest(terms []storage.TermScore) []storage.TermScore {
+// strongestTerms returns the terms with the highest scores of an explanation.
+func strongestTerms(terms []storage.TermScore) []storage.TermScore {
 	terms = slices.Clone(terms)
 	slices.SortStableFunc(terms, func(a, b storage.TermScore) int { return cmp.Compare(b.Score, a.Score) })
 	return terms[:min(len(terms), explainTerms)]
 }
 
-// RelayTools lets a program call the tools of a running server over a pair of streams: base
-// is the server's address, and key is sent along unless it is "".
+// RelayTools serves the tools of a running server by MCP over a pair of streams. base is the server's address, and key
+// is sent with each request unless it is "". It returns nil when the input ends, and fails if the server cannot be
+// reached.
 func RelayTools(ctx context.Context, base, key string, in io.Reader, out io.Writer) error {
 	endpoint := base + "/mcp"
 	client := mcp.NewClient(&mcp.Implementation{Name: "conclave", Version: "1"}, nil)
@@ -223,7 +231,7 @@ func RelayTools(ctx context.Context, base, key string, in io.Reader, out io.Writ
 		ctx,
 		&mcp.StreamableClientTransport{
 			Endpoint:             endpoint,
-			HTTPClient:           &http.Client{Transport: bearer(key)},
+			HTTPClient:           &http.Client{Transport: bearerTransport(key)},
 			DisableStandaloneSSE: true,
 			MaxRetries:           -1,
 		},
@@ -247,16 +255,17 @@ func RelayTools(ctx context.Context, base, key string, in io.Reader, out io.Writ
 			if err != nil {
 				return nil, err
 			}
-			return relayed(result), nil
+			return relayResult(result), nil
 		})
 	}
-	return over(ctx, s, in, out)
+	return runOver(ctx, s, in, out)
 }
 
-// bearer sends a key along.
-type bearer string
+// bearerTransport is an http.RoundTripper that sends a key with each request.
+type bearerTransport string
 
-func (key bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip implements http.RoundTripper.
+func (key bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if key != "" {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+string(key))

@@ -22,27 +22,25 @@ import (
 // makes on the way to the connection.
 const toolCopies = 12
 
-// tool is a tool as programs see it, and how it is called.
-type tool struct {
+// mcpTool is a tool's description for programs, and the function that runs it.
+type mcpTool struct {
 	shown *mcp.Tool
-	call  func(ctx context.Context, t *tools, arguments []byte) (*mcp.CallToolResult, error)
+	call  func(ctx context.Context, t *toolCaller, arguments []byte) (*mcp.CallToolResult, error)
 }
 
-// toolOf describes a tool that only reads, and says how many bytes its answer may have as
-// JSON, but for what has to be escaped: that is what it costs beside what it asks of the
-// engine. Every tool is made by it, so that none is called without. The SDK lets lists and
-// optional numbers be null in its
-// schemas, which not every program that reads them understands; answers have no nulls.
+// toolOf returns a tool that only reads. bytes is the size of its answer as JSON, without escaping, which the tool
+// costs beside what it asks of the engine. Every tool is made by it, so each has a cost. It removes null from the SDK's
+// schemas of lists and optional numbers, since not every program understands it; answers have no nulls.
 func toolOf[In, Out any](
 	name, title, description string,
 	bytes int,
-	do func(t *tools, ctx context.Context, in In) (Out, error),
-) tool {
+	do func(t *toolCaller, ctx context.Context, in In) (Out, error),
+) mcpTool {
 	closed := false
 	shown := &mcp.Tool{Name: name, Description: description, InputSchema: schemaOf[In](), OutputSchema: schemaOf[Out](),
 		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
 	cost := front.Answering(toolCopies * bytes)
-	return tool{shown, func(ctx context.Context, t *tools, arguments []byte) (*mcp.CallToolResult, error) {
+	return mcpTool{shown, func(ctx context.Context, t *toolCaller, arguments []byte) (*mcp.CallToolResult, error) {
 		var in In
 		if err := parseArguments(arguments, shown.InputSchema.(*jsonschema.Schema).Required, &in); err != nil {
 			return nil, err
@@ -51,7 +49,7 @@ func toolOf[In, Out any](
 		if of, ok := any(in).(interface{ named() []string }); ok && t.alone {
 			names := slices.Compact(slices.Sorted(slices.Values(of.named())))
 			if all := strings.Join(names, ","); all != "" && all != t.collection {
-				return nil, invalid(collections.Unknown, "/collection", "there is no collection %.64q here", all)
+				return nil, fieldError(collections.Unknown, "/collection", "there is no collection %.64q here", all)
 			}
 		}
 		if err := t.engine.Costs(cost); err != nil {
@@ -73,29 +71,30 @@ func toolOf[In, Out any](
 	}}
 }
 
-// parseArguments reads a tool's arguments, strictly.
+// parseArguments decodes a tool's arguments into into. It fails if one is unknown, of the wrong type, or required and
+// missing.
 func parseArguments(arguments []byte, required []string, into any) error {
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = []byte("{}")
 	}
 	given := map[string]jsontext.Value{}
 	if err := json.Unmarshal(arguments, &given); err != nil {
-		return mistake(arguments, err)
+		return bodyError(arguments, err)
 	}
 	for _, name := range required {
 		if _, ok := given[name]; !ok {
-			return invalid("missing_field", "/"+name, "the argument %q is missing", name)
+			return fieldError("missing_field", "/"+name, "the argument %q is missing", name)
 		}
 	}
 	if err := json.Unmarshal(arguments, into, json.RejectUnknownMembers(true)); err != nil {
-		return mistake(arguments, err)
+		return bodyError(arguments, err)
 	}
 	return nil
 }
 
-// handler returns how the SDK calls a tool. An error is told in the result, so that the model
-// reads it.
-func (x tool) handler(t *tools) mcp.ToolHandler {
+// handler returns the function by which the SDK calls the tool. An error is part of the result, so that the model reads
+// it.
+func (x mcpTool) handler(t *toolCaller) mcp.ToolHandler {
 	return func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		result, err := x.call(ctx, t, r.Params.Arguments)
 		if err != nil {
@@ -103,14 +102,14 @@ func (x tool) handler(t *tools) mcp.ToolHandler {
 				t.failed(err)
 			}
 			result = &mcp.CallToolResult{}
-			result.SetError(plain(err))
+			result.SetError(withoutCause(err))
 		}
 		return result, nil
 	}
 }
 
-// plain returns an error without its cause, which is for the log.
-func plain(err error) error {
+// withoutCause returns a problem's text as an error, without the cause, which only the log has.
+func withoutCause(err error) error {
 	var known *fault.Error
 	var problem *schema.Problem
 	switch {
@@ -124,6 +123,7 @@ func plain(err error) error {
 	return errors.New("the server failed in a way that it did not expect")
 }
 
+// schemaOf returns the JSON schema of a Go type, without nulls.
 func schemaOf[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -133,6 +133,7 @@ func schemaOf[T any]() *jsonschema.Schema {
 	return s
 }
 
+// withoutNull removes null from the types that a schema allows, in place.
 func withoutNull(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -147,33 +148,33 @@ func withoutNull(s *jsonschema.Schema) {
 	withoutNull(s.Items)
 }
 
-// offered returns the tools of every collection.
-func offered() []tool {
-	return []tool{
+// toolList returns the tools of every collection.
+func toolList() []mcpTool {
+	return []mcpTool{
 		toolOf(
 			"search",
 			"Search",
 			"Finds the passages of the collection that answer a question, best first. A note says when the answer is probably not in here.",
 			toolResults*(4*snippetBytes+3*snippetBytes/4+citedBytes),
-			(*tools).search,
+			(*toolCaller).search,
 		),
 		toolOf(
 			"answer",
 			"Answer",
 			"Answers a question from the collection, in sentences that cite passages, or in the passages' own words; says where the collection has no answer.",
 			answerBytes+toolResults*(3*snippetBytes/4+citedBytes),
-			(*tools).answer,
+			(*toolCaller).answer,
 		),
 		toolOf("fetch", "Fetch", "Reads one passage whole, by the id of a result of search, or the document that it is of, by that one's id.",
-			fetchBytes+2*metadataBytes, (*tools).fetch),
+			fetchBytes+2*metadataBytes, (*toolCaller).fetch),
 		toolOf("list_experts", "List experts",
-			"Says what is searched: how many passages, and by which encoders.", 4<<10, (*tools).listExperts),
+			"Says what is searched: how many passages, and by which encoders.", 4<<10, (*toolCaller).listExperts),
 		toolOf(
 			"explain",
 			"Explain",
 			"Says why the first passages for a question stand where they stand: what each source contributed, which words counted, and how sure the answer is.",
 			explained*(snippetBytes/4+4<<10),
-			(*tools).explain,
+			(*toolCaller).explain,
 		),
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"example.org/conclave/search"
 )
 
-// behind puts a query into a request: behind the messages before it, where there are some, as their last.
-func behind(r *search.Request, query string, before []search.Message) {
+// appendQuery sets r's question to a query. With earlier messages it sets r.Messages instead, with the query as the
+// last one.
+func appendQuery(r *search.Request, query string, before []search.Message) {
 	if len(before) == 0 || strings.TrimSpace(query) == "" { // which is refused, whatever was said before
 		r.Question = query
 		return

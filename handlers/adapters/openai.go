@@ -19,8 +19,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// openAI returns the routes of OpenAI's interfaces for embeddings, models and the search of a vector store. Those that
-// answer a question are chat's.
+// openAI returns the routes of OpenAI's embeddings, models and search of a vector store. Those that answer a question
+// are in chatRoutes.
 func openAI() []handlers.Adapter {
 	return []handlers.Adapter{
 		{
@@ -28,7 +28,7 @@ func openAI() []handlers.Adapter {
 			Path:    "/v1/embeddings",
 			Scope:   schema.ScopeEmbed,
 			Cost:    front.Answering(0),
-			Serve:   serve(embeddings),
+			Serve:   serveBody(createEmbeddings),
 			Refusal: openAIError("model"),
 		},
 		{
@@ -52,7 +52,7 @@ func openAI() []handlers.Adapter {
 			Path:    "/v1/vector_stores/{collection}/search",
 			Scope:   schema.ScopeSearch,
 			Cost:    front.Searching(0),
-			Serve:   serve(findInStore),
+			Serve:   serveBody(findInStore),
 			Choose:  collectionInPath,
 			Refusal: openAIError("vector_store_id"),
 		},
@@ -75,7 +75,7 @@ type embeddingList struct {
 	Object string      `json:"object"`
 	Data   []embedding `json:"data"`
 	Model  string      `json:"model"`
-	Usage  usage       `json:"usage"`
+	Usage  tokenUsage  `json:"usage"`
 }
 
 type embedding struct {
@@ -84,28 +84,29 @@ type embedding struct {
 	Embedding any    `json:"embedding"` // []float32, or in base64 their bytes, little-endian
 }
 
-type usage struct {
+type tokenUsage struct {
 	PromptTokens int `json:"prompt_tokens"`
 	TotalTokens  int `json:"total_tokens"`
 }
 
-func embeddings(ctx context.Context, e handlers.Engine, in embeddingRequest) (out embeddingList, err error) {
+// createEmbeddings answers POST /v1/embeddings.
+func createEmbeddings(ctx context.Context, e handlers.Engine, in embeddingRequest) (out embeddingList, err error) {
 	format := in.EncodingFormat
 	switch {
 	case in.Model == "":
-		return out, invalid(
+		return out, fieldError(
 			"missing_field",
 			"/model",
 			"model is missing: it has to be the name of an expert, of which /v1/models lists those there are",
 		)
 	case in.Dimensions != nil:
-		return out, invalid(
+		return out, fieldError(
 			"unknown_value",
 			"/dimensions",
 			"dimensions cannot be chosen: the vectors of an expert have the length that it was trained with; leave the parameter out",
 		)
 	case format != "" && format != "float" && format != "base64":
-		return out, invalid(
+		return out, fieldError(
 			"unknown_value",
 			"/encoding_format",
 			"encoding_format is %.32q: it has to be float or base64",
@@ -113,11 +114,11 @@ func embeddings(ctx context.Context, e handlers.Engine, in embeddingRequest) (ou
 		)
 	}
 	name, asQuestions := strings.CutSuffix(in.Model, questions)
-	embedded, err := embed(ctx, e, name, in.Input, asQuestions, false)
+	embedded, err := embedTexts(ctx, e, name, in.Input, asQuestions, false)
 	if err != nil {
 		return out, err
 	}
-	out = embeddingList{Object: "list", Model: in.Model, Usage: usage{embedded.Tokens, embedded.Tokens}}
+	out = embeddingList{Object: "list", Model: in.Model, Usage: tokenUsage{embedded.Tokens, embedded.Tokens}}
 	for i, vector := range embedded.Embeddings {
 		x := embedding{Object: "embedding", Index: i, Embedding: vector}
 		if format == "base64" {
@@ -132,9 +133,9 @@ func embeddings(ctx context.Context, e handlers.Engine, in embeddingRequest) (ou
 	return out, nil
 }
 
-// embed returns the vectors of texts. A text of which the expert would read only the
-// beginning is an error, unless it may be truncated.
-func embed(
+// embedTexts returns the vectors of texts by an expert. Unless truncate is set, it returns a problem if the expert
+// would read only the beginning of a text.
+func embedTexts(
 	ctx context.Context,
 	e handlers.Engine,
 	expert string,
@@ -151,7 +152,7 @@ func embed(
 		if err != nil {
 			return out, err
 		}
-		return out, invalid(
+		return out, fieldError(
 			"too_long",
 			"/input",
 			"text %d has more tokens than the %d that expert %q reads of a %s: send shorter texts",
@@ -164,7 +165,7 @@ func embed(
 	return out, err
 }
 
-type model struct {
+type modelObject struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
 	Created int    `json:"created"` // not known: 0
@@ -172,18 +173,18 @@ type model struct {
 }
 
 type modelList struct {
-	Object string  `json:"object"`
-	Data   []model `json:"data"`
+	Object string        `json:"object"`
+	Data   []modelObject `json:"data"`
 }
 
-// listModels returns the models that the server shows as OpenAI's: those that answer, and then the encoders.
+// listModels answers GET /v1/models.
 func listModels(_ *http.Request, e handlers.Admitted) (handlers.Answer, error) {
 	return handlers.Answer{Value: modelList{Object: "list", Data: modelsOf(e)}}, nil
 }
 
 // modelsOf returns the models that GET /v1/models lists: chatModel, each generator, and each expert that has one vector
 // for a text twice, as an encoder of passages and of questions.
-func modelsOf(e handlers.Engine) []model {
+func modelsOf(e handlers.Engine) []modelObject {
 	ids := []string{chatModel}
 	for _, x := range e.Readers() {
 		if x.Generates {
@@ -195,14 +196,14 @@ func modelsOf(e handlers.Engine) []model {
 			ids = append(ids, x.Name, x.Name+questions)
 		}
 	}
-	all := make([]model, len(ids))
+	all := make([]modelObject, len(ids))
 	for i, id := range ids {
-		all[i] = model{ID: id, Object: "model", OwnedBy: "conclave"}
+		all[i] = modelObject{ID: id, Object: "model", OwnedBy: "conclave"}
 	}
 	return all
 }
 
-// showModel returns the model that the path names.
+// showModel answers GET /v1/models/{model}.
 func showModel(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
 	id := r.PathValue("model")
 	for _, x := range modelsOf(e) {
@@ -211,7 +212,7 @@ func showModel(r *http.Request, e handlers.Admitted) (out handlers.Answer, err e
 			return out, nil
 		}
 	}
-	return out, invalid("unknown_expert", "/model", "there is no model %.64q: /v1/models lists those there are", id)
+	return out, fieldError("unknown_expert", "/model", "there is no model %.64q: /v1/models lists those there are", id)
 }
 
 type openAIRefusal struct {
@@ -225,8 +226,8 @@ type openAIMistake struct {
 	Code    string  `json:"code"`
 }
 
-// openAIError writes problems as OpenAI does. An expert or a collection that is not
-// there is what the parameter named names.
+// openAIError returns a function that writes problems as OpenAI does. An unknown expert or collection is reported for
+// the parameter named.
 func openAIError(named string) func(*schema.Problem) (int, any) {
 	return func(p *schema.Problem) (int, any) {
 		status := p.Status

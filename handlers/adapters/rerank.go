@@ -17,17 +17,16 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// rerankers returns the interfaces of Text Embeddings Inference, whose model is the first
-// expert, and of Cohere's rerank. Texts are scored by a reranker, where one is loaded, or by
-// late interaction: see lookup.RerankRequest.Model.
-func rerankers() []handlers.Adapter {
+// rerankRoutes returns the routes of Text Embeddings Inference, whose model is the first expert, and of Cohere's
+// rerank. A reranker scores the texts or, if none is loaded, late interaction (lookup.RerankRequest.Model).
+func rerankRoutes() []handlers.Adapter {
 	adapters := []handlers.Adapter{
 		{
 			Method:  http.MethodPost,
 			Path:    "/embed",
 			Scope:   schema.ScopeEmbed,
 			Cost:    front.Answering(0),
-			Serve:   serve(inferEmbeddings),
+			Serve:   serveBody(inferEmbeddings),
 			Refusal: inferenceError,
 		},
 		{
@@ -35,7 +34,7 @@ func rerankers() []handlers.Adapter {
 			Path:    "/rerank",
 			Scope:   schema.ScopeEmbed,
 			Cost:    front.Answering(0),
-			Serve:   serve(inferRanks),
+			Serve:   serveBody(inferRanks),
 			Refusal: inferenceError,
 		},
 	}
@@ -47,7 +46,7 @@ func rerankers() []handlers.Adapter {
 				Path:   path,
 				Scope:  schema.ScopeEmbed,
 				Cost:   front.Answering(0),
-				Serve:  serve(rerank),
+				Serve:  serveBody(rerankForCohere),
 				Refusal: func(p *schema.Problem) (int, any) {
 					return p.Status, cohereRefusal{p.Detail}
 				},
@@ -61,18 +60,19 @@ type inferEmbedRequest struct {
 	Inputs     texts  `json:"inputs"`
 	Normalize  *bool  `json:"normalize"`
 	PromptName string `json:"prompt_name"` // "query": the texts are questions; else passages
-	truncating
+	truncateOptions
 }
 
-// truncating reports whether texts may be cut, at their end.
-type truncating struct {
+// truncateOptions are the options that say whether texts may be cut at their end.
+type truncateOptions struct {
 	Truncate  bool   `json:"truncate"`
 	Direction string `json:"truncation_direction"`
 }
 
-func (t truncating) check() error {
+// check returns a problem if texts are to be cut at their beginning.
+func (t truncateOptions) check() error {
 	if t.Truncate && t.Direction != "" && t.Direction != "Right" && t.Direction != "right" {
-		return invalid(
+		return fieldError(
 			"unknown_value",
 			"/truncation_direction",
 			"texts are truncated at their end: truncation_direction can be Right alone",
@@ -81,28 +81,30 @@ func (t truncating) check() error {
 	return nil
 }
 
+// inferEmbeddings answers POST /embed: vectors of texts by the first expert, of unit length unless the request says
+// otherwise.
 func inferEmbeddings(ctx context.Context, e handlers.Engine, in inferEmbedRequest) ([][]float32, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
 	experts := e.Experts()
 	if len(experts) == 0 || experts[0].Kind == reply.KindLate {
-		return nil, invalid("needs_experts", "", "this collection has no expert that gives texts vectors")
+		return nil, fieldError("needs_experts", "", "this collection has no expert that gives texts vectors")
 	}
-	embedded, err := embed(ctx, e, experts[0].Name, in.Inputs, in.PromptName == "query", in.Truncate)
+	embedded, err := embedTexts(ctx, e, experts[0].Name, in.Inputs, in.PromptName == "query", in.Truncate)
 	if err != nil {
 		return nil, err
 	}
 	if in.Normalize == nil || *in.Normalize {
 		for _, vector := range embedded.Embeddings {
-			normalise(vector)
+			scaleToUnit(vector)
 		}
 	}
 	return embedded.Embeddings, nil
 }
 
-// normalise gives a vector unit length, unless it has none.
-func normalise(vector []float32) {
+// scaleToUnit scales a vector to unit length, in place. A vector of zeros stays.
+func scaleToUnit(vector []float32) {
 	sum := 0.0
 	for _, x := range vector {
 		sum += float64(x) * float64(x)
@@ -120,7 +122,7 @@ type inferRankRequest struct {
 	Texts      []string `json:"texts"`
 	RawScores  bool     `json:"raw_scores"`
 	ReturnText bool     `json:"return_text"`
-	truncating
+	truncateOptions
 }
 
 type inferRank struct {
@@ -129,13 +131,14 @@ type inferRank struct {
 	Text  *string `json:"text,omitempty"`
 }
 
+// inferRanks answers POST /rerank: the texts' indexes by descending score.
 func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]inferRank, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	ranked, truncated, err := ranks(ctx, e, lookup.RerankRequest{Question: in.Query, Texts: in.Texts}, in.RawScores)
+	ranked, truncated, err := rankTexts(ctx, e, lookup.RerankRequest{Question: in.Query, Texts: in.Texts}, in.RawScores)
 	if err == nil && len(truncated) > 0 && !in.Truncate {
-		err = invalid(
+		err = fieldError(
 			"too_long",
 			"/texts",
 			"text %d has more tokens than the expert reads: send shorter texts, or \"truncate\": true",
@@ -153,9 +156,9 @@ func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]
 	return ranked, nil
 }
 
-// ranks returns texts with their scores, from 0 to 1 unless they are wanted raw, the best first,
-// and which were cut.
-func ranks(
+// rankTexts returns the texts' indexes and scores by descending score, and the indexes of the texts that were cut.
+// Scores are from 0 to 1, or the model's own if raw is set.
+func rankTexts(
 	ctx context.Context,
 	e handlers.Engine,
 	r lookup.RerankRequest,
@@ -171,7 +174,7 @@ func ranks(
 		case scored.Logits:
 			score = float32(1 / (1 + math.Exp(-float64(score))))
 		default:
-			score = unit(score)
+			score = clampToUnit(score)
 		}
 		out = append(out, inferRank{Index: i, Score: score})
 	}
@@ -179,14 +182,15 @@ func ranks(
 	return out, scored.Truncated, nil
 }
 
-// unit brings a score of late interaction into 0 to 1, where nearly all are.
-func unit(score float32) float32 { return min(max(score, 0), 1) }
+// clampToUnit returns a score of late interaction, of which nearly all are from 0 to 1, cut to that range.
+func clampToUnit(score float32) float32 { return min(max(score, 0), 1) }
 
 type inferenceRefusal struct {
 	Error string `json:"error"`
 	Type  string `json:"error_type"`
 }
 
+// inferenceError returns the status and body for a problem in the form of Text Embeddings Inference.
 func inferenceError(p *schema.Problem) (int, any) {
 	kind := "Validation"
 	switch {
@@ -199,21 +203,21 @@ func inferenceError(p *schema.Problem) (int, any) {
 }
 
 type rerankRequest struct {
-	Model           string     `json:"model"` // see lookup.RerankRequest
-	Query           string     `json:"query"`
-	Documents       []document `json:"documents"`
-	TopN            *int       `json:"top_n"`
-	ReturnDocuments bool       `json:"return_documents"`
-	MaxTokensPerDoc *int       `json:"max_tokens_per_doc"`
+	Model           string           `json:"model"` // see lookup.RerankRequest
+	Query           string           `json:"query"`
+	Documents       []rerankDocument `json:"documents"`
+	TopN            *int             `json:"top_n"`
+	ReturnDocuments bool             `json:"return_documents"`
+	MaxTokensPerDoc *int             `json:"max_tokens_per_doc"`
 }
 
-// document is a text, or an object with one.
-type document struct {
+// rerankDocument is a text, or an object with one.
+type rerankDocument struct {
 	Text string `json:"text"`
 }
 
 // UnmarshalJSON takes a string or {"text": …}.
-func (d *document) UnmarshalJSON(data []byte) error {
+func (d *rerankDocument) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &d.Text) == nil {
 		return nil
 	}
@@ -236,27 +240,28 @@ type rerankResponse struct {
 }
 
 type rerankResult struct {
-	Index          int       `json:"index"`
-	RelevanceScore float32   `json:"relevance_score"`
-	Document       *document `json:"document,omitempty"`
+	Index          int             `json:"index"`
+	RelevanceScore float32         `json:"relevance_score"`
+	Document       *rerankDocument `json:"document,omitempty"`
 }
 
-func rerank(ctx context.Context, e handlers.Engine, in rerankRequest) (out rerankResponse, err error) {
+// rerankForCohere answers POST /v1/rerank and /v2/rerank: the first top_n texts by descending score.
+func rerankForCohere(ctx context.Context, e handlers.Engine, in rerankRequest) (out rerankResponse, err error) {
 	switch {
 	case in.MaxTokensPerDoc != nil:
-		return out, invalid(
+		return out, fieldError(
 			"unknown_value",
 			"/max_tokens_per_doc",
 			"max_tokens_per_doc cannot be chosen: of a longer text the beginning is read",
 		)
 	case in.TopN != nil && *in.TopN < 1:
-		return out, invalid("out_of_range", "/top_n", "top_n is %d: it has to be at least 1", *in.TopN)
+		return out, fieldError("out_of_range", "/top_n", "top_n is %d: it has to be at least 1", *in.TopN)
 	}
 	given := make([]string, len(in.Documents))
 	for i, d := range in.Documents {
 		given[i] = d.Text
 	}
-	ranked, _, err := ranks(ctx, e, lookup.RerankRequest{Model: in.Model, Question: in.Query, Texts: given}, false)
+	ranked, _, err := rankTexts(ctx, e, lookup.RerankRequest{Model: in.Model, Question: in.Query, Texts: given}, false)
 	if err != nil {
 		return out, err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// responsesRequest is a request of OpenAI's Responses interface. Nothing is kept from one to the next.
+// responsesRequest is the body of OpenAI's Responses interface. No state is kept between requests.
 type responsesRequest struct {
 	Model       string         `json:"model"`
 	Collections []string       `json:"collections"` // as of chatRequest
@@ -69,19 +69,22 @@ func (in *responsesInput) UnmarshalJSON(data []byte) error {
 	}
 	var all []responsesItem
 	if err := json.Unmarshal(data, &all); err != nil {
-		return invalid("wrong_type", "", "has to be a string or a list of messages")
+		return fieldError("wrong_type", "", "has to be a string or a list of messages")
 	}
 	*in = all
 	return nil
 }
 
-// check returns an error about what would change the answer and cannot be done here.
+// check returns the problem of an option or an item that would change the answer and is not supported; nil if there is
+// none.
 func (in *responsesRequest) check() error {
-	refused := func(name, why string) error { return invalid("unknown_value", "/"+name, "%s %s", name, why) }
+	refused := func(name, why string) error { return fieldError("unknown_value", "/"+name, "%s %s", name, why) }
 	const kept = "names what an earlier request left, and nothing is kept here: send the messages as input"
 	switch {
 	case len(in.Input) == 0:
-		return invalid("missing_field", "/input", "input is missing: it has to be a text, or the messages of a conversation")
+		return fieldError(
+			"missing_field", "/input", "input is missing: it has to be a text, or the messages of a conversation",
+		)
 	case in.Previous != nil && *in.Previous != "":
 		return refused("previous_response_id", kept)
 	case in.Conversation != nil:
@@ -99,18 +102,22 @@ func (in *responsesRequest) check() error {
 		at := fmt.Sprintf("/input/%d", i)
 		switch {
 		case item.Type != "" && item.Type != "message" && item.Type != "reasoning":
-			return invalid("unknown_value", at+"/type", "item %d is of the type %.32q: only messages are read", i+1, item.Type)
+			return fieldError(
+				"unknown_value", at+"/type", "item %d is of the type %.32q: only messages are read", i+1, item.Type,
+			)
 		case item.Content.other != "":
-			return invalid("unknown_value", at+"/content", "a part of item %d is of the type %.32q: only text is read",
+			return fieldError("unknown_value", at+"/content",
+				"a part of item %d is of the type %.32q: only text is read",
 				i+1, item.Content.other)
 		}
 	}
 	return nil
 }
 
-// ask returns what is asked of a model. Reasoning of earlier answers is left out.
-func (in *responsesRequest) ask() asking {
-	out := asking{
+// modelRequest returns the request in the form that is common to OpenAI's interfaces, without the reasoning of earlier
+// answers.
+func (in *responsesRequest) modelRequest() modelRequest {
+	out := modelRequest{
 		model: in.Model, tokens: map[string]*int{"max_output_tokens": in.MaxOutputTokens},
 		notes: unknownFields(withoutUnused(in.Others)), formName: "text.format",
 	}
@@ -125,10 +132,10 @@ func (in *responsesRequest) ask() asking {
 	return out
 }
 
-// respond answers a request of the Responses interface.
-func respond(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
+// createResponse answers POST /v1/responses.
+func createResponse(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
 	var in responsesRequest
-	request, a, err := readAsking(r, e, &in)
+	request, a, err := readModelRequest(r, e, &in)
 	if err != nil {
 		return out, err
 	}
@@ -150,15 +157,15 @@ func respond(r *http.Request, e handlers.Admitted) (out handlers.Answer, err err
 		out.Events = func(send func(any) error) error { return s.stream(r.Context(), e, request, send) }
 		return out, nil
 	}
-	found, err := a.answer(r.Context(), e, request)
+	found, err := a.writeAnswer(r.Context(), e, request)
 	if err != nil {
 		return out, err
 	}
-	out.Value = s.finish(found)
+	out.Value = s.newResponse(found)
 	return out, nil
 }
 
-// withoutUnused returns the fields that are not known at all, without those of OpenAI's that have no effect here.
+// withoutUnused returns the fields that are unknown to us, without those of OpenAI's that have no effect here.
 func withoutUnused(others map[string]any) map[string]any {
 	for _, name := range []string{
 		"include", "max_tool_calls", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention", "reasoning",
@@ -235,11 +242,11 @@ type responseCitation struct {
 
 // responseUsage counts tokens as chatUsage does.
 type responseUsage struct {
-	Input         int         `json:"input_tokens"`
-	InputDetails  cachedInput `json:"input_tokens_details"`
-	Output        int         `json:"output_tokens"`
-	OutputDetails reasoned    `json:"output_tokens_details"`
-	Total         int         `json:"total_tokens"`
+	Input         int             `json:"input_tokens"`
+	InputDetails  cachedInput     `json:"input_tokens_details"`
+	Output        int             `json:"output_tokens"`
+	OutputDetails reasoningTokens `json:"output_tokens_details"`
+	Total         int             `json:"total_tokens"`
 }
 
 // cachedInput counts tokens of the input that were cached: none.
@@ -247,12 +254,12 @@ type cachedInput struct {
 	Cached int `json:"cached_tokens"`
 }
 
-// reasoned counts tokens of reasoning: those that are known.
-type reasoned struct {
+// reasoningTokens counts tokens of reasoning: those that are known.
+type reasoningTokens struct {
 	Reasoning int `json:"reasoning_tokens"`
 }
 
-// responseStream makes the events of an answer.
+// responseStream makes the events of a streamed answer.
 type responseStream struct {
 	whole  response
 	item   string // id of the message
@@ -269,8 +276,8 @@ func (e responseEvent) EventName() string {
 	return name
 }
 
-// event returns the next event of a type, with fields of its own.
-func (s *responseStream) event(kind string, fields map[string]any) responseEvent {
+// newEvent returns the next event of a type, with its number and these fields.
+func (s *responseStream) newEvent(kind string, fields map[string]any) responseEvent {
 	e := responseEvent{"type": "response." + kind, "sequence_number": s.number}
 	s.number++
 	for name, value := range fields {
@@ -279,16 +286,16 @@ func (s *responseStream) event(kind string, fields map[string]any) responseEvent
 	return e
 }
 
-// ofText returns the next event of a type that is about the text.
+// ofText returns the next event of a type that concerns the text, with the ids of its message and part.
 func (s *responseStream) ofText(kind string, fields map[string]any) responseEvent {
-	e := s.event(kind, fields)
+	e := s.newEvent(kind, fields)
 	e["item_id"] = s.item
 	e["output_index"] = 0
 	e["content_index"] = 0
 	return e
 }
 
-// stream answers a request, event by event.
+// stream searches and sends the answer as events. It fails if the search or send does.
 func (s *responseStream) stream(
 	ctx context.Context,
 	e handlers.Engine,
@@ -299,12 +306,12 @@ func (s *responseStream) stream(
 	begin := func() error {
 		begun = true
 		return sendAll(send,
-			s.event("created", map[string]any{"response": s.whole}),
-			s.event("in_progress", map[string]any{"response": s.whole}),
-			s.event("output_item.added", map[string]any{"output_index": 0, "item": responseMessage{
+			s.newEvent("created", map[string]any{"response": s.whole}),
+			s.newEvent("in_progress", map[string]any{"response": s.whole}),
+			s.newEvent("output_item.added", map[string]any{"output_index": 0, "item": responseMessage{
 				ID: s.item, Type: "message", Status: "in_progress", Role: "assistant", Content: []responsePart{},
 			}}),
-			s.ofText("content_part.added", map[string]any{"part": s.part("", "", nil)}),
+			s.ofText("content_part.added", map[string]any{"part": s.newPart("", "", nil)}),
 		)
 	}
 	found, err := s.a.answerTo(ctx, e, request, func(text string) error {
@@ -321,7 +328,7 @@ func (s *responseStream) stream(
 	if err != nil {
 		return err
 	}
-	whole := s.finish(found)
+	whole := s.newResponse(found)
 	message := whole.Output[0]
 	part := message.Content[0]
 	var events []any
@@ -338,8 +345,8 @@ func (s *responseStream) stream(
 	return sendAll(send, append(events,
 		said,
 		s.ofText("content_part.done", map[string]any{"part": part}),
-		s.event("output_item.done", map[string]any{"output_index": 0, "item": message}),
-		s.event(whole.Status, map[string]any{"response": whole}),
+		s.newEvent("output_item.done", map[string]any{"output_index": 0, "item": message}),
+		s.newEvent(whole.Status, map[string]any{"response": whole}),
 	)...)
 }
 
@@ -353,8 +360,8 @@ func sendAll(send func(any) error, values ...any) error {
 	return nil
 }
 
-// part returns the part of the message: a text with its citations or, where the answer is a refusal, this text of it.
-func (s *responseStream) part(text, refusal string, citations []responseCitation) responsePart {
+// newPart returns the content of the message: a text with its citations or, if refusal is not "", that refusal.
+func (s *responseStream) newPart(text, refusal string, citations []responseCitation) responsePart {
 	out := responsePart{Type: "output_text", Text: text, Refusal: refusal, Annotations: citations, LogProbs: []any{}}
 	if s.a.refusal != "" {
 		out.Type = "refusal"
@@ -365,21 +372,21 @@ func (s *responseStream) part(text, refusal string, citations []responseCitation
 	return out
 }
 
-// finish returns the whole answer, of which the text has been written.
-func (s *responseStream) finish(found reply.Response) response {
+// newResponse returns the whole answer, once its text has been written.
+func (s *responseStream) newResponse(found reply.Response) response {
 	var cited []responseCitation
-	for _, one := range s.a.annotations(found) {
+	for _, one := range s.a.citationsOf(found) {
 		cited = append(cited, responseCitation{one.Type, one.Citation})
 	}
 	whole := s.whole
 	whole.Status = "completed"
-	if s.a.finish(found) == "length" {
+	if s.a.finishReason(found) == "length" {
 		whole.Status = "incomplete"
 		whole.IncompleteDetails = &incompleteDetails{Reason: "max_output_tokens"}
 	}
 	whole.Output = []responseMessage{{
 		ID: s.item, Type: "message", Status: whole.Status, Role: "assistant",
-		Content: []responsePart{s.part(s.a.text.String(), s.a.refusal, cited)},
+		Content: []responsePart{s.newPart(s.a.text.String(), s.a.refusal, cited)},
 	}}
 	tokens := usageOf(found).Completion
 	whole.Usage = &responseUsage{Output: tokens, Total: tokens}

@@ -12,14 +12,13 @@ import (
 // questions whose first passage does not.
 const sharpness = 10
 
-// scores returns numbers from 0 to 1, for interfaces that want such: the probability that
-// a result is the one that answers. The first has the confidence of the answer. The
-// others share the difference between confidence_any and it in proportion to exp(10 ·
-// score), and none gets more than the one before it. Together they are at most
-// confidence_any.
+// probabilities returns a number from 0 to 1 for each result, for interfaces that want such scores: the probability
+// that it is the one that answers. The first is the response's confidence. The others share the difference to
+// confidence_any in proportion to exp(10 · score), and none is higher than the one before it, so that all together are
+// at most confidence_any.
 //
-// Where the confidence is not known, a score is the fused one as a share of the first's.
-func scores(r reply.Response) []float64 {
+// If the confidence is not known, each number is the result's fused score divided by the first one's.
+func probabilities(r reply.Response) []float64 {
 	out := make([]float64, len(r.Results))
 	if len(out) == 0 {
 		return out
@@ -50,14 +49,14 @@ func scores(r reply.Response) []float64 {
 	return out
 }
 
-// atLeast returns how many results a search is asked for, so that the chance of any is known
-// and the second has one too: it is calibrated for five, ten and twenty.
+// atLeast returns how many results to search for if so many are wanted: at least five, since confidence_any is
+// calibrated for five, ten and twenty.
 func atLeast(results int) int { return max(results, 5) }
 
-// checkThreshold refuses what no score can be.
+// checkThreshold returns a problem unless the threshold is from 0 to 1.
 func checkThreshold(pointer string, threshold float64) error {
 	if threshold < 0 || threshold > 1 {
-		return invalid(
+		return fieldError(
 			"out_of_range",
 			pointer,
 			"%s is %v: scores are from 0 to 1",
@@ -68,11 +67,10 @@ func checkThreshold(pointer string, threshold float64) error {
 	return nil
 }
 
-// chosen returns the first results that have at least a score, and their scores. The
-// threshold has been the request's min_confidence too, so that an answer below it has
-// none.
-func chosen(r reply.Response, most int, threshold float64) ([]reply.Result, []float64) {
-	all := scores(r)
+// firstAbove returns the results before the first whose score (probabilities) is below the threshold, at most most, and
+// their scores.
+func firstAbove(r reply.Response, most int, threshold float64) ([]reply.Result, []float64) {
+	all := probabilities(r)
 	for i, score := range all {
 		if i == most || score < threshold {
 			return r.Results[:i], all[:i]

@@ -40,7 +40,7 @@ func TestScoresByHand(t *testing.T) {
 		"none of many":     {answerOf(ptr(0.), ptr(.9), 2, 1, 0), []float64{0, 0, 0}},
 		"any below by bad": {answerOf(&most, &half, 2, 1), []float64{.7, 0}},
 	} {
-		got := scores(c.answer)
+		got := probabilities(c.answer)
 		if len(got) != len(c.want) {
 			t.Fatalf("%s: %v", name, got)
 		}
@@ -70,7 +70,7 @@ func TestScores(t *testing.T) {
 			r.Confidence, r.Any = nil, nil
 		}
 		sum, last := 0.0, 1.0
-		for _, x := range scores(r) {
+		for _, x := range probabilities(r) {
 			if x < 0 || x > last {
 				t.Fatalf("%v after %v", x, last)
 			}
@@ -81,10 +81,10 @@ func TestScores(t *testing.T) {
 			t.Fatalf("%v, more than %v", sum, any)
 		}
 		most, threshold := rapid.IntRange(1, 20).Draw(t, "most"), rapid.Float64Range(0, 1).Draw(t, "threshold")
-		results, some := chosen(r, most, threshold)
+		results, some := firstAbove(r, most, threshold)
 		if len(results) != len(some) || len(some) > most || len(some) > 0 && some[len(some)-1] < threshold ||
-			len(some) < min(most, len(fused)) && scores(r)[len(some)] >= threshold {
-			t.Fatalf("%d of %d at %v: %v of %v", most, len(fused), threshold, some, scores(r))
+			len(some) < min(most, len(fused)) && probabilities(r)[len(some)] >= threshold {
+			t.Fatalf("%d of %d at %v: %v of %v", most, len(fused), threshold, some, probabilities(r))
 		}
 	})
 }

@@ -20,9 +20,9 @@ func TestSourcesOfSeveral(t *testing.T) {
 		written := &chatAnswer{emit: func(string) error { return nil }}
 		r := found
 		r.Generated = &reply.Generated{Citations: []reply.Citation{{Number: 1, Passage: "p", Collection: of.Collection}}}
-		written.say("There [1].")
+		written.appendText("There [1].")
 		written.body = written.text.Len()
-		if got := written.annotations(r); len(got) != 1 || got[0].Citation.URL != want {
+		if got := written.citationsOf(r); len(got) != 1 || got[0].Citation.URL != want {
 			t.Errorf("%s: cited %+v", of.Collection, got)
 		}
 		quoted := &chatAnswer{emit: func(string) error { return nil }}
@@ -30,7 +30,7 @@ func TestSourcesOfSeveral(t *testing.T) {
 		r.Answers = []reply.Extract{{
 			Text: "in the", Passage: "p", Collection: of.Collection, Start: 12, End: 18, Headline: true,
 		}}
-		quoted.quote(r)
+		quoted.quoteAnswer(r)
 		text := quoted.text.String()
 		if !strings.Contains(text, of.Text) || !strings.Contains(text, fmt.Sprintf("[%d]", i+1)) ||
 			!strings.Contains(text, ", "+of.Collection+"\n") || quoted.cited[0].collection != of.Collection {

@@ -2,16 +2,16 @@ package adapters
 
 import "strings"
 
-// stopFilter ends a text before the first of some texts in it. The zero value lets everything pass.
+// stopFilter cuts a text before the first of some stop texts in it. The zero value passes everything.
 type stopFilter struct {
 	texts   []string
 	held    string // the end of the text so far, which may be the beginning of one of texts
 	stopped bool
 }
 
-// write takes the next piece of the text and returns what to show of it now. Unless ends is set, the end of the piece
-// may be held back until the next call.
-func (f *stopFilter) write(piece string, ends bool) string {
+// filterPiece takes the next piece of the text and returns what to show of it now. Unless ends is set, the end of the
+// piece may be held back until the next call.
+func (f *stopFilter) filterPiece(piece string, ends bool) string {
 	if f.stopped {
 		return ""
 	}

@@ -23,9 +23,9 @@ func TestStop(t *testing.T) {
 			f := stopFilter{texts: c.stops}
 			var got strings.Builder
 			for piece := range slices.Chunk([]byte(c.text), size) {
-				got.WriteString(f.write(string(piece), false))
+				got.WriteString(f.filterPiece(string(piece), false))
 			}
-			got.WriteString(f.write("", true))
+			got.WriteString(f.filterPiece("", true))
 			if got.String() != c.want {
 				t.Errorf("%q by %q in pieces of %d: %q, want %q", c.text, c.stops, size, got.String(), c.want)
 			}

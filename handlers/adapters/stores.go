@@ -13,9 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// stores returns the part of OpenAI's interface that is about vector stores as such: a store is a
-// collection, and its id the collection's name.
-func stores(totals *countedFiles) []handlers.Adapter {
+// storeRoutes returns the routes of OpenAI's vector stores. A store is a collection, and its id the collection's name.
+func storeRoutes(totals *countedFiles) []handlers.Adapter {
 	route := func(
 		method, path string,
 		scope schema.Scope,
@@ -37,19 +36,20 @@ func stores(totals *countedFiles) []handlers.Adapter {
 			func(r *http.Request, m handlers.Manager) (any, error) {
 				name := r.PathValue("collection")
 				err := m.RemoveCollection(name)
-				return deletion{name, "vector_store.deleted", err == nil}, err
+				return fileDeletion{name, "vector_store.deleted", err == nil}, err
 			}),
 	}
 }
 
-// listStores lists the collections that the caller may use. The files of those that are open are counted.
+// listStores returns the route that lists the collections that the caller may use. It counts the files of those that
+// are open.
 func listStores(totals *countedFiles) func(*http.Request, handlers.Manager) (any, error) {
 	return func(r *http.Request, m handlers.Manager) (any, error) {
 		all, err := m.Collections()
 		if err != nil {
 			return nil, err
 		}
-		out := page{Object: "list", Data: []any{}}
+		out := filePage{Object: "list", Data: []any{}}
 		for i := range all {
 			store := storeDescribed(&all[i])
 			if all[i].Status == collections.Opened {
@@ -72,7 +72,7 @@ func listStores(totals *countedFiles) func(*http.Request, handlers.Manager) (any
 	}
 }
 
-// countedStore returns a store with its files counted.
+// countedStore returns a collection as a vector store, with its files counted. It fails if there is none of this name.
 func countedStore(
 	ctx context.Context,
 	m handlers.Manager,
@@ -97,7 +97,7 @@ type storeRequested struct {
 	Expires     map[string]any `json:"expires_after"`
 }
 
-// createStore makes a collection by the name of the store, which is its id.
+// createStore creates a collection with the store's name, which is its id.
 func createStore(r *http.Request, m handlers.Manager) (any, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -105,17 +105,21 @@ func createStore(r *http.Request, m handlers.Manager) (any, error) {
 	}
 	var in storeRequested
 	if err := json.Unmarshal(body, &in, json.RejectUnknownMembers(true)); err != nil {
-		return nil, mistake(body, err)
+		return nil, bodyError(body, err)
 	}
 	switch {
 	case in.Name == "":
-		return nil, invalid("missing_field", "/name", "name is missing: it is the id of the store, and the collection's name")
+		return nil, fieldError(
+			"missing_field", "/name", "name is missing: it is the id of the store, and the collection's name",
+		)
 	case len(in.FileIDs) > 0:
-		return nil, invalid("unknown_value", "/file_ids", "a file is of the store that it is put into: leave file_ids out")
+		return nil, fieldError(
+			"unknown_value", "/file_ids", "a file is of the store that it is put into: leave file_ids out",
+		)
 	case in.Expires != nil:
-		return nil, invalid("unknown_value", "/expires_after", "a store does not expire: leave expires_after out")
+		return nil, fieldError("unknown_value", "/expires_after", "a store does not expire: leave expires_after out")
 	case len(in.Metadata) > 0:
-		return nil, invalid("unknown_value", "/metadata", "a store has no metadata here: leave metadata out")
+		return nil, fieldError("unknown_value", "/metadata", "a store has no metadata here: leave metadata out")
 	}
 	info, err := m.CreateCollection(in.Name, in.Description)
 	if err != nil {
@@ -124,6 +128,7 @@ func createStore(r *http.Request, m handlers.Manager) (any, error) {
 	return storeDescribed(&info), nil
 }
 
+// storeDescribed returns a collection's description as a vector store, without counts of files.
 func storeDescribed(info *collections.Info) vectorStore {
 	store := storeOf(info.Name, fileTotals{})
 	if info.Created != nil {

@@ -32,14 +32,14 @@ const (
 	withinNote = "searched in %s alone, for: %s"
 )
 
-// talk answers the last message of a request if it needs no search: what a chat program asks about the conversation,
-// thanks, greetings, and questions about the collection or one of its documents. It returns the passage that the answer
-// cites as the results of a search; nil if there is something to search for. Where the message asks what one document
-// says about something, talk limits the request to that document.
-func (a *chatAnswer) talk(ctx context.Context, e handlers.Engine, r *search.Request) (*reply.Response, error) {
+// answerTalk answers the last message of a request if it needs no search: what a chat program asks about the
+// conversation, thanks, greetings, and questions about the collection or one of its documents. It returns the passage
+// that the answer cites as the results of a search; nil if there is something to search for. Where the message asks
+// what one document says about something, talk limits the request to that document.
+func (a *chatAnswer) answerTalk(ctx context.Context, e handlers.Engine, r *search.Request) (*reply.Response, error) {
 	message, follows := lastMessage(r)
 	if answer, ok := talk.AnswerTask(message); ok {
-		a.say("%s", answer)
+		a.appendText("%s", answer)
 		return a.endTalk(taskNote)
 	}
 	switch kind := talk.Classify(message, follows); kind {
@@ -49,9 +49,9 @@ func (a *chatAnswer) talk(ctx context.Context, e handlers.Engine, r *search.Requ
 		}
 		return a.talkAboutOne(ctx, e, r, message)
 	case talk.Thanks:
-		a.say("You are welcome.")
+		a.appendText("You are welcome.")
 	case talk.Goodbye:
-		a.say("Goodbye.")
+		a.appendText("Goodbye.")
 	default:
 		all, err := listDocuments(ctx, e)
 		if err != nil {
@@ -65,19 +65,19 @@ func (a *chatAnswer) talk(ctx context.Context, e handlers.Engine, r *search.Requ
 // endTalk ends an answer that needed no search with a note that says so, and returns the results that it cites as such
 // of a search.
 func (a *chatAnswer) endTalk(note string, cited ...reply.Result) (*reply.Response, error) {
-	a.add("", true)
+	a.appendPiece("", true)
 	a.body = a.text.Len()
 	a.quoted = true
 	a.notes = append(a.notes, note)
-	var sources []source
+	var sources []citedSource
 	for i, x := range cited {
-		sources = append(sources, source{i + 1, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place})
+		sources = append(sources, citedSource{i + 1, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place})
 	}
-	a.sources(sources)
+	a.appendSources(sources)
 	return &reply.Response{Results: cited}, a.failed
 }
 
-// lastMessage returns what the user wrote last, and whether there are messages of the user before it.
+// lastMessage returns the user's last message, and whether others of the user come before it.
 func lastMessage(r *search.Request) (message string, follows bool) {
 	message = r.Question
 	for _, m := range r.Messages {
@@ -89,15 +89,15 @@ func lastMessage(r *search.Request) (message string, follows bool) {
 	return message, follows
 }
 
-// overview is what is known of a collection.
-type overview struct {
+// collectionOverview is what can be said about a whole collection.
+type collectionOverview struct {
 	documents []corpus.Document
 	more      bool // there are others
 	passages  int
 }
 
-// listDocuments returns what is known of the documents that the caller may see.
-func listDocuments(ctx context.Context, e handlers.Engine) (all overview, err error) {
+// listDocuments returns an overview of the documents that the caller may see. It fails if they cannot be read.
+func listDocuments(ctx context.Context, e handlers.Engine) (all collectionOverview, err error) {
 	_, all.passages = e.Generation()
 	after := ""
 	for len(all.documents) < mostListed {
@@ -115,21 +115,21 @@ func listDocuments(ctx context.Context, e handlers.Engine) (all overview, err er
 	return all, nil
 }
 
-// size returns how many documents and passages there are, in words.
-func (o *overview) size() string {
-	passages := count(o.passages, "passage")
+// sizeText returns the numbers of documents and passages in words.
+func (o *collectionOverview) sizeText() string {
+	passages := countOf(o.passages, "passage")
 	if len(o.documents) == 0 {
 		return passages
 	}
-	documents := count(len(o.documents), "document")
+	documents := countOf(len(o.documents), "document")
 	if o.more {
 		documents = "more than " + documents
 	}
 	return documents + " with " + passages
 }
 
-// titles returns the titles of at most so many documents, from all over the list.
-func (o *overview) titles(most int) string {
+// someTitles returns the titles of at most most documents, evenly chosen from the list, in words.
+func (o *collectionOverview) someTitles(most int) string {
 	var names []string
 	n := min(most, len(o.documents))
 	for i := range n {
@@ -142,49 +142,49 @@ func (o *overview) titles(most int) string {
 	return strings.Join(names, ", ")
 }
 
-// count returns a number with a noun.
-func count(n int, noun string) string {
+// countOf returns a number with a noun, in the plural unless it is 1.
+func countOf(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// talkAboutAll writes the answer to a message of one of the kinds that are about the whole collection.
-func (a *chatAnswer) talkAboutAll(kind talk.Kind, all overview) {
+// talkAboutAll appends the answer to a message of a kind that concerns the whole collection.
+func (a *chatAnswer) talkAboutAll(kind talk.Kind, all collectionOverview) {
 	examples := ""
-	if titles := all.titles(fewShown); titles != "" {
+	if titles := all.someTitles(fewShown); titles != "" {
 		examples = " Ask about " + titles + ", for example."
 	}
 	switch kind {
 	case talk.Greeting:
-		a.say("Hello. I answer questions from %s, which has %s.%s", a.collection, all.size(), examples)
+		a.appendText("Hello. I answer questions from %s, which has %s.%s", a.collection, all.sizeText(), examples)
 	case talk.Aside:
-		a.say("I answer questions from %s.%s", a.collection, examples)
+		a.appendText("I answer questions from %s.%s", a.collection, examples)
 	case talk.Who:
-		a.say("I am a program that answers questions from %s, which has %s. "+
-			"I say where each answer stands, and I say so where I find none.%s", a.collection, all.size(), examples)
+		a.appendText("I am a program that answers questions from %s, which has %s. "+
+			"I say where each answer stands, and I say so where I find none.%s", a.collection, all.sizeText(), examples)
 	case talk.Count, talk.About:
-		a.say("%s has %s.", a.collection, all.size())
+		a.appendText("%s has %s.", a.collection, all.sizeText())
 		a.listSome(all.documents)
 	case talk.Updated:
 		a.sayAge(all)
 	}
 }
 
-// listSome writes the titles of some documents.
+// listSome appends the titles of documents as a list.
 func (a *chatAnswer) listSome(documents []corpus.Document) {
 	if len(documents) == 0 {
 		return
 	}
-	a.say("\n\n")
+	a.appendText("\n\n")
 	n := min(mostShown, len(documents))
 	for i := range n {
 		d := documents[i*len(documents)/n]
-		a.say("- %s\n", describeDocument(&d))
+		a.appendText("- %s\n", describeDocument(&d))
 	}
 	if n < len(documents) {
-		a.say("\nThese are %d of them.", n)
+		a.appendText("\nThese are %d of them.", n)
 	}
 }
 
@@ -196,33 +196,33 @@ func describeDocument(d *corpus.Document) string {
 	return d.ID
 }
 
-// sayAge writes which documents were changed last and first.
-func (a *chatAnswer) sayAge(all overview) {
+// sayAge appends which documents were changed last and first.
+func (a *chatAnswer) sayAge(all collectionOverview) {
 	dated := slices.DeleteFunc(slices.Clone(all.documents), func(d corpus.Document) bool { return d.Modified.IsZero() })
 	if len(dated) == 0 {
-		a.say("%s has %s. It is not known when they were changed last.", a.collection, all.size())
+		a.appendText("%s has %s. It is not known when they were changed last.", a.collection, all.sizeText())
 		return
 	}
 	byTime := func(x, y corpus.Document) int { return x.Modified.Compare(y.Modified) }
 	oldest := slices.MinFunc(dated, byTime)
 	newest := slices.MaxFunc(dated, byTime)
-	a.say("%s has %s.", a.collection, all.size())
+	a.appendText("%s has %s.", a.collection, all.sizeText())
 	if all.more {
-		a.say(" Of the first %d:", len(all.documents))
+		a.appendText(" Of the first %d:", len(all.documents))
 	}
 	if dateOf(newest.Modified) == dateOf(oldest.Modified) {
-		a.say(" All with a date were changed on %s.", dateOf(newest.Modified))
+		a.appendText(" All with a date were changed on %s.", dateOf(newest.Modified))
 		return
 	}
-	a.say(" The newest is %s, changed on %s; the oldest is %s, changed on %s.",
+	a.appendText(" The newest is %s, changed on %s; the oldest is %s, changed on %s.",
 		describeDocument(&newest), dateOf(newest.Modified), describeDocument(&oldest), dateOf(oldest.Modified))
 }
 
-// dateOf returns a day in words.
+// dateOf returns a day in words, such as 2 January 2006.
 func dateOf(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
-// talkAboutOne answers a message that asks what one document says as talk does, and limits r to a document if the
-// message asks what it says about something.
+// talkAboutOne answers a message that asks what one document says, as answerTalk does. If the message asks what the
+// document says about something, it limits r to the document instead and returns nil.
 func (a *chatAnswer) talkAboutOne(
 	ctx context.Context,
 	e handlers.Engine,
@@ -245,11 +245,11 @@ func (a *chatAnswer) talkAboutOne(
 			a.notes = append(a.notes, fmt.Sprintf(withinNote, strings.Join(r.Filter.Documents, ", "), r.Question))
 			return nil, nil
 		case len(named) > 1:
-			a.say("%s has several documents of this name. Which one is meant?", a.collection)
+			a.appendText("%s has several documents of this name. Which one is meant?", a.collection)
 			a.listSome(named)
 			return a.endTalk(talkNote)
 		default:
-			return a.describe(ctx, e, &named[0])
+			return a.describeOne(ctx, e, &named[0])
 		}
 	}
 	return nil, nil
@@ -280,8 +280,9 @@ func documentsNamed(ctx context.Context, e handlers.Engine, name string) (named 
 	return named, nil
 }
 
-// describe writes what a document is: its size, its headings, and how it begins.
-func (a *chatAnswer) describe(ctx context.Context, e handlers.Engine, d *corpus.Document) (*reply.Response, error) {
+// describeOne appends a description of a document: its size, its headings, and how it begins. It returns the passage
+// that it cites.
+func (a *chatAnswer) describeOne(ctx context.Context, e handlers.Engine, d *corpus.Document) (*reply.Response, error) {
 	text, err := e.DocumentText(ctx, search.Caller{}, d.ID, 1, chatSnippet*4)
 	if err != nil {
 		return nil, err
@@ -290,27 +291,28 @@ func (a *chatAnswer) describe(ctx context.Context, e handlers.Engine, d *corpus.
 	if err != nil {
 		return nil, err
 	}
-	a.say("**%s** has %s", describeDocument(d), count(d.Passages, "passage"))
+	a.appendText("**%s** has %s", describeDocument(d), countOf(d.Passages, "passage"))
 	if !d.Modified.IsZero() {
-		a.say(" and was changed on %s", dateOf(d.Modified))
+		a.appendText(" and was changed on %s", dateOf(d.Modified))
 	}
-	a.say(".")
+	a.appendText(".")
 	if len(headings) > 1 {
-		a.say(" It is about:\n\n")
+		a.appendText(" It is about:\n\n")
 		for _, h := range headings[:min(mostShown, len(headings))] {
-			a.say("- %s\n", h)
+			a.appendText("- %s\n", h)
 		}
 		if n := len(headings) - mostShown; n > 0 {
-			a.say("\nThere are %d headings more.", n)
+			a.appendText("\nThere are %d headings more.", n)
 		}
 	}
-	a.say("\n\nIt begins:\n\n> %s [1]", firstOf(strings.Join(strings.Fields(text.Text), " "), chatSnippet))
+	a.appendText("\n\nIt begins:\n\n> %s [1]", firstOf(strings.Join(strings.Fields(text.Text), " "), chatSnippet))
 	return a.endTalk(talkNote, reply.Result{ID: corpus.PassageID(d.ID, 1), Title: d.Title, Place: reply.Place{
 		Document: &reply.DocumentReference{ID: d.ID, Title: d.Title, Source: d.Source},
 	}})
 }
 
-// headingsOf returns the headings of a document's first passages, in their order, each once.
+// headingsOf returns the headings of a document's first passages, in their order, each once. It fails if they cannot be
+// read.
 func headingsOf(ctx context.Context, e handlers.Engine, d *corpus.Document) (headings []string, err error) {
 	passages, _, err := e.List(ctx, search.Caller{}, d.ID+"#", mostOfDocument)
 	if err != nil {

@@ -69,22 +69,26 @@ const (
 // passageFields are what an answer to others carries of a passage.
 var passageFields = []string{"title", "text", "metadata", "document"}
 
+// findInStore answers POST /v1/vector_stores/{id}/search: the results above the score threshold. It returns a problem
+// if an option is not supported or the search fails.
 func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out storePage, err error) {
 	most := defaultStoreResults
 	switch {
 	case len(in.Query) != 1:
-		return out, invalid(
+		return out, fieldError(
 			"out_of_range",
 			"/query",
 			"there are %d questions in query: one is answered at a time",
 			len(in.Query),
 		)
 	case in.RewriteQuery:
-		return out, invalid("unknown_value", "/rewrite_query", "questions are not rewritten here: leave rewrite_query out")
+		return out, fieldError(
+			"unknown_value", "/rewrite_query", "questions are not rewritten here: leave rewrite_query out",
+		)
 	case in.MaxNumResults != nil:
 		most = *in.MaxNumResults
 		if most < 1 || most > mostStoreResults {
-			return out, invalid(
+			return out, fieldError(
 				"out_of_range",
 				"/max_num_results",
 				"max_num_results is %d: it has to be from 1 to %d",
@@ -98,8 +102,8 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 		Fields:        passageFields,
 		MinConfidence: in.RankingOptions.ScoreThreshold,
 	}
-	request.Answer.Wanted = marks(e) // by which the verdict is told, as in every interface
-	behind(&request, in.Query[0], in.Messages)
+	request.Answer.Wanted = marksByDefault(e) // by which the verdict is told, as in every interface
+	appendQuery(&request, in.Query[0], in.Messages)
 	if err := checkThreshold("/ranking_options/score_threshold", request.MinConfidence); err != nil {
 		return out, err
 	}
@@ -119,12 +123,12 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 		SearchQuery: in.Query,
 		Data:        []storeHit{},
 		Verdict:     string(response.Verdict),
-		Notes:       append(corrections(response), notesOf(response)...),
+		Notes:       append(correctedWords(response), notesOf(response)...),
 	}
 	if response.Asked != "" {
 		out.SearchQuery = []string{response.Asked} // how it was understood
 	}
-	results, scores := chosen(response, most, in.RankingOptions.ScoreThreshold)
+	results, scores := firstAbove(response, most, in.RankingOptions.ScoreThreshold)
 	for i, x := range results {
 		hit := storeHit{
 			FileID:     x.ID,
@@ -133,14 +137,14 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 			Attributes: attributesOf(x),
 			Content:    []storeText{{"text", contentOf(x)}},
 		}
-		judged(hit.Attributes, response)
+		addVerdict(hit.Attributes, response)
 		out.Data = append(out.Data, hit)
 	}
 	return out, nil
 }
 
-// filenameOf returns what the file of a passage is called: the last part of where its document
-// is from, or else the passage's title or id.
+// filenameOf returns the file name of a passage: the last part of its document's source, or else the passage's title or
+// id.
 func filenameOf(x reply.Result) string {
 	if x.Document == nil {
 		return titleOf(x.Title, x.ID)
@@ -152,7 +156,7 @@ func filenameOf(x reply.Result) string {
 	return x.Document.ID
 }
 
-// attributesOf returns a passage's metadata, and where it stands in its document.
+// attributesOf returns a passage's metadata together with its place in its document.
 func attributesOf(x reply.Result) map[string]any {
 	all := map[string]any{}
 	maps.Copy(all, x.Metadata)
@@ -163,7 +167,7 @@ func attributesOf(x reply.Result) map[string]any {
 	return all
 }
 
-// contentOf returns what a passage says: its text, or its title where it has that alone.
+// contentOf returns a passage's text, or its title if it has no text.
 func contentOf(x reply.Result) string {
 	if strings.TrimSpace(x.Text) == "" {
 		return x.Title
@@ -171,7 +175,7 @@ func contentOf(x reply.Result) string {
 	return x.Text
 }
 
-// titleOf returns what a passage is called: its title, or else its id.
+// titleOf returns a title, or id if it is "".
 func titleOf(title, id string) string {
 	if title == "" {
 		return id

@@ -29,9 +29,9 @@ func NewAdmission(control *overload.Control, answerBytes, bodyBytes int64) *Admi
 	}
 }
 
-// admitted is what one request occupies of the server: its place, and memory for its body and answer. It has a lock
-// because a tool is called in another goroutine than the one that serves the request.
-type admitted struct {
+// admittedRequest holds what one request occupies of the server: its place, and memory for its body and answer. It has
+// a lock, since an MCP tool is called in another goroutine than the one that serves the request.
+type admittedRequest struct {
 	Mu        sync.Mutex
 	place     *overload.Place // nil: it has none
 	bodyBytes int64
@@ -40,14 +40,14 @@ type admitted struct {
 }
 
 // SetExtra sets the bytes of the answer, as c states them, for which the engine takes no memory.
-func (held *admitted) SetExtra(c Cost) {
+func (held *admittedRequest) SetExtra(c Cost) {
 	held.Mu.Lock()
 	defer held.Mu.Unlock()
 	held.Extra = c.bytes
 }
 
 // CurrentPlace returns the place that the request holds; nil: none.
-func (held *admitted) CurrentPlace() *overload.Place {
+func (held *admittedRequest) CurrentPlace() *overload.Place {
 	held.Mu.Lock()
 	defer held.Mu.Unlock()
 	return held.place
@@ -55,7 +55,7 @@ func (held *admitted) CurrentPlace() *overload.Place {
 
 // exchangePlace gives the request's place back, if it has one, and takes another. It returns the error of take; the
 // request then has none.
-func (held *admitted) exchangePlace(take func() (*overload.Place, error)) (err error) {
+func (held *admittedRequest) exchangePlace(take func() (*overload.Place, error)) (err error) {
 	held.Mu.Lock()
 	defer held.Mu.Unlock()
 	if held.place != nil {
@@ -132,8 +132,8 @@ func (a *Admission) TakeBodyMemory(ctx context.Context, more int) *schema.Proble
 	return nil
 }
 
-// TakeValueMemory counts what a body's values take in memory: at most all that there is for bodies,
-// which one that takes more has for itself then.
+// TakeValueMemory takes memory for the parsed values of a body, at most all that there is for bodies. It returns nil,
+// or the problem that others have taken it (429).
 func (a *Admission) TakeValueMemory(ctx context.Context, values int) *schema.Problem {
 	held := &ExchangeOf(ctx).Admitted
 	held.Mu.Lock()
@@ -146,8 +146,8 @@ func (a *Admission) TakeValueMemory(ctx context.Context, values int) *schema.Pro
 // place in a map with its key, or a short list.
 const valueBytes = 128
 
-// ReleaseWork gives back what a request held until its answer was made: its place and its
-// body. How slowly the answer is read does not concern others then.
+// ReleaseWork gives back the request's place and the memory of its body, once its answer is made: a slow reader of the
+// answer must not delay other requests.
 func (a *Admission) ReleaseWork(ctx context.Context) {
 	held := &ExchangeOf(ctx).Admitted
 	held.Mu.Lock()
@@ -165,8 +165,9 @@ func (a *Admission) ReleaseAll(ctx context.Context) {
 	a.ReleaseAnswer(ctx)
 }
 
-// AnswerMemoryOf waits until there is memory for a request's answer that takes so many bytes,
-// and those that it takes beside.
+// AnswerMemoryOf returns a function that takes memory for so many bytes of a request's answer. In its first call it
+// waits for that, and for what Costs announced; later calls grow what there is without waiting. It fails if there is
+// none in time.
 func (a *Admission) AnswerMemoryOf(r *http.Request) func(context.Context, int) error {
 	return func(ctx context.Context, bytes int) error {
 		held := &ExchangeOf(r.Context()).Admitted
@@ -176,7 +177,7 @@ func (a *Admission) AnswerMemoryOf(r *http.Request) func(context.Context, int) e
 		had := held.Room.Bytes() > 0
 		held.Mu.Unlock()
 		if had { // it does not wait with what others may wait for
-			return a.widen(held, held.Room.Bytes()+int64(bytes))
+			return a.growAnswer(held, held.Room.Bytes()+int64(bytes))
 		}
 		took, err := a.waitForMemory(ctx, r, place, bytes+beside)
 		held.Mu.Lock()
@@ -186,8 +187,9 @@ func (a *Admission) AnswerMemoryOf(r *http.Request) func(context.Context, int) e
 	}
 }
 
-// widen grows the memory of an answer that has some to so many bytes, unless it has more.
-func (a *Admission) widen(held *admitted, bytes int64) error {
+// growAnswer grows the memory that held has for its answer to this many bytes; it never shrinks it. It returns the
+// problem that there is no memory left.
+func (a *Admission) growAnswer(held *admittedRequest, bytes int64) error {
 	held.Mu.Lock()
 	defer held.Mu.Unlock()
 	if bytes > held.Room.Bytes() && !a.AnswerMemory.Resize(&held.Room, bytes) {
@@ -196,13 +198,15 @@ func (a *Admission) widen(held *admitted, bytes int64) error {
 	return nil
 }
 
-// WidenTo grows the memory of the answer to a request to so many bytes and what sending takes.
+// WidenTo grows the memory of the request's answer to this many bytes and what sending them takes; it never shrinks it.
+// It returns the problem that there is no memory left.
 func (a *Admission) WidenTo(r *http.Request, bytes int) error {
-	return a.widen(&ExchangeOf(r.Context()).Admitted, int64(bytes)+overload.Overhead(r))
+	return a.growAnswer(&ExchangeOf(r.Context()).Admitted, int64(bytes)+overload.Overhead(r))
 }
 
-// waitForMemory waits until there is memory for an answer that takes so many bytes. place is
-// the caller's; nil: it has none.
+// waitForMemory waits until there is memory for an answer of so many bytes and what sending them takes, and takes it.
+// While it waits, place, if not nil, counts as idle. It returns a problem if the answer needs more than all memory for
+// answers, or none came free in time.
 func (a *Admission) waitForMemory(
 	ctx context.Context,
 	r *http.Request,
@@ -236,6 +240,7 @@ func (a *Admission) waitForMemory(
 	return took, err
 }
 
+// NoMemoryLeft returns the problem that there is no memory for an answer (429).
 func NoMemoryLeft() *schema.Problem {
 	return schema.NewProblem(
 		"too_many_requests",
@@ -243,8 +248,8 @@ func NoMemoryLeft() *schema.Problem {
 	)
 }
 
-// Shrink gives back what an answer does not need once it is written as JSON. Where it
-// needs more than was taken, and there is no more, it is a problem.
+// Shrink changes the memory that an answer holds to what its JSON needs. It returns the problem that there is no memory
+// left if that is more than it holds.
 func (a *Admission) Shrink(r *http.Request, text []byte) *schema.Problem {
 	held := &ExchangeOf(r.Context()).Admitted
 	held.Mu.Lock()

@@ -54,14 +54,14 @@ func (g *Gate) HasBoundKeys() bool {
 	return slices.ContainsFunc(g.options.Keys, func(k Key) bool { return k.IsBound() })
 }
 
-// allows reports whether the key has this scope; an admin key has all, and AnyKey is had by every key.
-func (k *Key) allows(scope schema.Scope) bool {
+// hasScope reports whether the key has this scope. An admin key has all scopes, and every key has AnyKey.
+func (k *Key) hasScope(scope schema.Scope) bool {
 	return scope == schema.AnyKey || slices.Contains(k.Scopes, scope) || slices.Contains(k.Scopes, schema.ScopeAdmin)
 }
 
-// Identify wraps next in middleware that puts the caller's key into the request's exchange, and its name and what it
-// may see into the context. It refuses no request, even with a wrong key: the rate limit counts those too, and some
-// paths need no key (require).
+// Identify returns middleware that puts the caller's key into the request's exchange, and its name and restriction into
+// the context. It refuses no request, even with a wrong key: the rate limit counts those too, and some paths need no
+// key (Require).
 func (g *Gate) Identify(next http.Handler) http.Handler {
 	if len(g.options.Keys) == 0 {
 		return next
@@ -78,7 +78,7 @@ func (g *Gate) Identify(next http.Handler) http.Handler {
 
 // presentedKey returns the key that the request's headers name, or the problem of a missing, unknown or expired one.
 func (g *Gate) presentedKey(r *http.Request) (*Key, *schema.Problem) {
-	text, problem := credential(r)
+	text, problem := keyText(r)
 	if problem != nil {
 		return nil, problem
 	}
@@ -93,9 +93,9 @@ func (g *Gate) presentedKey(r *http.Request) (*Key, *schema.Problem) {
 	}
 	switch {
 	case found == nil:
-		return nil, unauthorized(schema.InvalidToken, "This key is not known here.")
+		return nil, newUnauthorized(schema.InvalidToken, "This key is not known here.")
 	case !found.Expires.IsZero() && g.options.Now().After(found.Expires):
-		return nil, unauthorized(
+		return nil, newUnauthorized(
 			schema.InvalidToken,
 			fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)),
 		)
@@ -103,28 +103,28 @@ func (g *Gate) presentedKey(r *http.Request) (*Key, *schema.Problem) {
 	return found, nil
 }
 
-// credential returns the text of the key in a request's headers, or the problem of a missing, repeated or malformed
+// keyText returns the text of the key in a request's headers, or the problem of a missing, repeated or malformed
 // one.
-func credential(r *http.Request) (string, *schema.Problem) {
+func keyText(r *http.Request) (string, *schema.Problem) {
 	bearer, plain := r.Header.Values("Authorization"), r.Header.Values("X-API-Key")
 	switch {
 	case len(bearer)+len(plain) == 0:
-		return "", unauthorized("", "Send a key as \"Authorization: Bearer KEY\" or \"X-API-Key: KEY\".")
+		return "", newUnauthorized("", "Send a key as \"Authorization: Bearer KEY\" or \"X-API-Key: KEY\".")
 	case len(bearer)+len(plain) > 1:
-		return "", unauthorized("invalid_request", "Send one key, in Authorization or in X-API-Key, and once.")
+		return "", newUnauthorized("invalid_request", "Send one key, in Authorization or in X-API-Key, and once.")
 	case len(plain) == 1:
 		return plain[0], nil
 	}
 	scheme, text, ok := strings.Cut(bearer[0], " ")
 	text = strings.TrimSpace(text)
 	if !ok || !strings.EqualFold(scheme, "Bearer") || text == "" {
-		return "", unauthorized("invalid_request", "Authorization has to be \"Bearer KEY\".")
+		return "", newUnauthorized("invalid_request", "Authorization has to be \"Bearer KEY\".")
 	}
 	return text, nil
 }
 
-// unauthorized returns a problem 401 whose WWW-Authenticate header has reason as its error code; "": none.
-func unauthorized(reason, detail string) *schema.Problem {
+// newUnauthorized returns a problem 401 whose WWW-Authenticate header has reason as its error code; "": none.
+func newUnauthorized(reason, detail string) *schema.Problem {
 	p := schema.NewProblem("unauthorized", detail)
 	p.Challenge = `Bearer realm="conclave"`
 	if reason != "" {
@@ -143,7 +143,7 @@ func (g *Gate) Require(ctx context.Context, scope schema.Scope) *schema.Problem 
 	if x.Key == nil {
 		return x.keyProblem
 	}
-	if !x.Key.allows(scope) {
+	if !x.Key.hasScope(scope) {
 		p := schema.NewProblem(
 			"insufficient_scope",
 			fmt.Sprintf(
@@ -159,6 +159,7 @@ func (g *Gate) Require(ctx context.Context, scope schema.Scope) *schema.Problem 
 	return nil
 }
 
+// scopeList returns the names of scopes as a list for an error message.
 func scopeList(scopes []schema.Scope) string {
 	var out []string
 	for _, s := range scopes {

@@ -14,13 +14,13 @@ import (
 // takes it off. The path is the configured one, or that of X-Forwarded-Prefix where a
 // trusted proxy sends it. Addresses in answers begin with it.
 
-// BasePath returns the path under which a request's caller reaches the server, such as
-// /conclave; "" is none.
+// BasePath returns the path under which a request's caller reaches the server, such as /conclave; "" if there is none.
 func BasePath(ctx context.Context) string {
 	return ExchangeOf(ctx).base
 }
 
-// UnderBasePath takes the path off that the server is reached under.
+// UnderBasePath returns middleware that removes the server's base path, or the one that a trusted proxy states, from
+// the request's path, and remembers it (BasePath). It redirects the bare base path to the one with a slash.
 func (g *Gate) UnderBasePath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		base := g.options.BasePath
@@ -44,7 +44,7 @@ func (g *Gate) UnderBasePath(next http.Handler) http.Handler {
 	})
 }
 
-// withoutPrefix returns an address without the base path, if it begins with that.
+// withoutPrefix returns a copy of u without the base path, or u if its path does not begin with that.
 func withoutPrefix(u *url.URL, base string) *url.URL {
 	path, under := strings.CutPrefix(u.Path, base+"/")
 	raw, rawUnder := strings.CutPrefix(u.RawPath, base+"/")
@@ -59,7 +59,8 @@ func withoutPrefix(u *url.URL, base string) *url.URL {
 	return &v
 }
 
-// forwardedPrefix returns the path that a trusted proxy took off, or "".
+// forwardedPrefix returns the path that a proxy says it removed (X-Forwarded-Prefix); "" if there is none or the proxy
+// is not among the trusted ones.
 func forwardedPrefix(r *http.Request, proxies []netip.Prefix) string {
 	addressed := r.Header.Values("X-Forwarded-Prefix")
 	if len(addressed) != 1 || len(proxies) == 0 {

@@ -15,9 +15,8 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// Exchange is what is known about one request, for its log line, its metrics
-// and the problem it may end with. It belongs to the goroutine that serves the
-// request.
+// Exchange is what is known about one request: for its log line, its metrics, and the problem that it may end with. It
+// belongs to the goroutine that serves the request.
 type Exchange struct {
 	RequestID string
 	TraceID   string // W3C trace context, 32 hex digits; "" without one
@@ -39,10 +38,10 @@ type Exchange struct {
 	Refusal func(*schema.Problem) (status int, body any)
 	Cause   error // behind the problem, for the log alone
 
-	Group    string    // of its turns and places (joinGroup); "": none
-	Arrived  time.Time // when the whole request was received; later by the time spent opening collections
-	Admitted admitted  // its place and memory
-	Turn     heldTurn  // the processor that it keeps
+	Group    string          // of its turns and places (joinGroup); "": none
+	Arrived  time.Time       // when the whole request was received; later by the time spent opening collections
+	Admitted admittedRequest // its place and memory
+	Turn     heldTurn        // the processor that it keeps
 
 	Attributes []slog.Attr // what the handler wants in the log line
 	Question   string      // logged only where the operator asked for it
@@ -51,8 +50,8 @@ type Exchange struct {
 // ExchangeKey is the key of the Exchange among the values of a request's context.
 type ExchangeKey struct{}
 
-// ExchangeOf returns the exchange of a request's context. Outside of a request, in
-// a test of one handler, it is an empty one.
+// ExchangeOf returns the exchange of a request's context; a new, empty one if there is none, as in tests of one
+// handler.
 func ExchangeOf(ctx context.Context) *Exchange {
 	if x, ok := ctx.Value(ExchangeKey{}).(*Exchange); ok {
 		return x
@@ -80,13 +79,14 @@ func (x *Exchange) Left(cause error) {
 	x.Cause = cause
 }
 
-// Recorder remembers what was answered.
+// Recorder is a ResponseWriter that remembers the status and the number of bytes that were sent.
 type Recorder struct {
 	http.ResponseWriter
 	code  int
 	Bytes int64
 }
 
+// WriteHeader implements http.ResponseWriter, and remembers the status.
 func (r *Recorder) WriteHeader(code int) {
 	if r.code == 0 && code >= 200 {
 		r.code = code
@@ -94,6 +94,7 @@ func (r *Recorder) WriteHeader(code int) {
 	r.ResponseWriter.WriteHeader(code)
 }
 
+// Write implements http.ResponseWriter, and counts the bytes.
 func (r *Recorder) Write(b []byte) (int, error) {
 	if r.code == 0 {
 		r.code = http.StatusOK
@@ -106,10 +107,10 @@ func (r *Recorder) Write(b []byte) (int, error) {
 // Flush sends what was written. The compression asks for it by this name.
 func (r *Recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Flush() }
 
-// Unwrap lets http.ResponseController through.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (r *Recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// Status returns the status that was sent; net/http sends 200 when nobody says.
+// Status returns the status that was sent; 200 if WriteHeader was not called, as net/http sends.
 func (r *Recorder) Status() int {
 	if r.code == 0 {
 		return http.StatusOK
@@ -117,9 +118,8 @@ func (r *Recorder) Status() int {
 	return r.code
 }
 
-// RequestID takes over the caller's request id, at most 64 of A-Z a-z 0-9 - _,
-// and makes one where there is none like that. It is for logs alone and never
-// gives access to anything.
+// RequestID returns the caller's request id if exactly one is given and it has 1 to 64 of A-Z a-z 0-9 - _, else a new
+// random one. Ids are for logs only and never grant access.
 func RequestID(given []string) string {
 	if len(given) == 1 && len(given[0]) >= 1 && len(given[0]) <= 64 && strings.Trim(given[0], wording.NameLetters) == "" {
 		return given[0]
@@ -127,15 +127,15 @@ func RequestID(given []string) string {
 	return RandomHex(16)
 }
 
+// RandomHex returns n random bytes from the system's generator as 2n hexadecimal digits.
 func RandomHex(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // crypto/rand.Read never fails
 	return hex.EncodeToString(b)
 }
 
-// RecoverPanics answers 500 for a handler that panicked. Where the answer had
-// begun, the connection is cut instead, so that half an answer is not taken
-// for a whole one.
+// RecoverPanics returns middleware that answers 500 if next panics. If part of the answer was sent, it cuts the
+// connection, so that half an answer is not taken for a whole one.
 func RecoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

@@ -24,14 +24,14 @@ type GateOptions struct {
 	Now            func() time.Time
 }
 
-// Gate looks at each request before its route does: its host, origin, key and rate, and the path that proxies take off.
+// Gate checks each request before its route does: host, origin, key, rate, and the base path.
 type Gate struct {
 	options     GateOptions
 	crossOrigin *http.CrossOriginProtection
 	connections *overload.Connections
 }
 
-// NewGate returns a gate. Its errors are mistakes in the options.
+// NewGate returns a gate. It fails if the options are invalid.
 func NewGate(o GateOptions, connections *overload.Connections) (*Gate, error) {
 	crossOrigin, err := newCrossOrigin(o.CORSOrigins)
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"sync"
 )
 
-// heldTurn is the processor that a call keeps for several pieces of work (holdTurn). It has a lock because a tool of
-// MCP gives it back and takes it again in another goroutine than the one that serves the request.
+// heldTurn is the processor that a call keeps for several pieces of work (holdTurn). It has a lock, since an MCP tool
+// gives it back and takes it again in another goroutine than the one that serves the request.
 type heldTurn struct {
 	Mu   sync.Mutex
 	Done func() // gives the processor back; nil: the call has none now
@@ -19,7 +19,7 @@ func (t *heldTurn) IsHeld() bool {
 	return t.Done != nil
 }
 
-// GiveBack gives the processor back, if there is one. mu must be held.
+// GiveBack gives the processor back; it does nothing without one. The caller must hold mu.
 func (t *heldTurn) GiveBack() {
 	if t.Done != nil {
 		t.Done()

@@ -21,8 +21,8 @@ import (
 // browser marks as coming from another origin is refused always, unless the
 // origin is on the list.
 
-// CheckHost refuses foreign names in Host while no keys are configured. An
-// address cannot be rebound, so the one that the connection came in on passes.
+// CheckHost returns middleware that, while no keys are configured, refuses requests whose Host header does not name
+// this server (ownHost), as after DNS rebinding. The allowed host * turns it off.
 func (g *Gate) CheckHost(next http.Handler) http.Handler {
 	if len(g.options.Keys) > 0 || slices.Contains(g.options.AllowedHosts, "*") {
 		return next
@@ -39,6 +39,8 @@ func (g *Gate) CheckHost(next http.Handler) http.Handler {
 	})
 }
 
+// ownHost reports whether a request's Host names this server: localhost, a loopback address, an allowed host, or the
+// address that the connection came in on.
 func (g *Gate) ownHost(r *http.Request) bool {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -73,9 +75,9 @@ func (g *Gate) ownHost(r *http.Request) bool {
 // asks is held to the list of origins as everything else is.
 const EmbedPath = "/embed.js"
 
-// CheckOrigin refuses what a browser sends on behalf of a page elsewhere, but for the script at EmbedPath.
-// net/http's check lets GET through, since a GET changes nothing; here it runs
-// models, so only a person's own navigation (a link to /docs) is let through.
+// CheckOrigin returns middleware that refuses requests which a browser sends on behalf of a page of another origin
+// (403), except for the listed origins and the script at EmbedPath. Unlike net/http's check it refuses GET too, since a
+// GET runs models here; a person's own navigation, such as a link to /docs, passes.
 func (g *Gate) CheckOrigin(next http.Handler) http.Handler {
 	if slices.Contains(g.options.CORSOrigins, "*") {
 		return next
@@ -103,7 +105,7 @@ func (g *Gate) CheckOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// newCrossOrigin trusts the listed origins.
+// newCrossOrigin returns net/http's check of origins with the listed ones trusted. It fails if one is malformed.
 func newCrossOrigin(origins []string) (*http.CrossOriginProtection, error) {
 	protection := http.NewCrossOriginProtection()
 	for _, origin := range origins {
@@ -117,8 +119,8 @@ func newCrossOrigin(origins []string) (*http.CrossOriginProtection, error) {
 	return protection, nil
 }
 
-// AllowCORS answers preflight requests of the listed origins and lets their
-// pages read answers. Without a list there is no CORS at all.
+// AllowCORS returns middleware that answers preflight requests of the listed origins and lets their pages read answers.
+// Without a list it changes nothing.
 func (g *Gate) AllowCORS(next http.Handler) http.Handler {
 	if len(g.options.CORSOrigins) == 0 {
 		return next // an empty list would mean everybody to the library
@@ -134,8 +136,8 @@ func (g *Gate) AllowCORS(next http.Handler) http.Handler {
 	})(next)
 }
 
-// Secure sets the headers that keep a browser from doing more with an answer
-// than showing it.
+// Secure returns middleware that sets the headers by which a browser may only show an answer: it must not guess the
+// type, load anything for it, frame it, or let other sites read it.
 func Secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Pace lets so many requests through in a second, on the mean, and up to a second's at once. Its zero
-// value lets all through.
+// Pace limits requests to a rate per second on average, with up to one second's worth at once. Its zero value has no
+// limit.
 type Pace struct {
 	mu   sync.Mutex
 	rate float64 // of requests a second; 0: no bound
@@ -14,7 +14,7 @@ type Pace struct {
 	at   time.Time // when left was as it is
 }
 
-// Set sets how many requests a second there may be; 0: any number.
+// Set sets the rate, in requests a second; 0: no limit.
 func (p *Pace) Set(rate float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -23,7 +23,7 @@ func (p *Pace) Set(rate float64) {
 	p.at = time.Time{}
 }
 
-// Take takes one request, or returns when there may be the next.
+// Take takes one request and returns 0, or returns how long to wait for the next one and the rate, without taking any.
 func (p *Pace) Take(now time.Time) (wait time.Duration, rate float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/handlers/schema"
 )
 
-// WriteProblem answers with a problem. It is the only way in which this
-// package answers with an error.
+// WriteProblem sends a problem as the answer, in the format of the path's interface. All errors of this API are sent by
+// it.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p *schema.Problem) {
 	x := ExchangeOf(r.Context())
 	x.Code, x.Cause = p.Code, p.Cause

@@ -13,9 +13,8 @@ import (
 	"github.com/go-chi/httprate"
 )
 
-// LimitRate bounds how often one caller may call: a key, or an address where
-// there is no valid key, so that guessing keys is bounded too. Health checks
-// are not counted.
+// LimitRate returns middleware that answers 429 to a caller with too many requests a second. A caller is a key or,
+// without a valid key, an address, so that guessing keys is limited too. Health checks are not counted.
 func (g *Gate) LimitRate(next http.Handler) http.Handler {
 	if g.options.RateRequests == 0 {
 		return next
@@ -23,7 +22,7 @@ func (g *Gate) LimitRate(next http.Handler) http.Handler {
 	limited := httprate.LimitBy(
 		g.options.RateRequests,
 		g.options.RateWindow,
-		caller,
+		callerName,
 		httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
 			WriteProblem(
 				w,
@@ -91,15 +90,15 @@ func IsProbePath(path string) bool {
 	return false
 }
 
-// CallerName returns the key or the address that a request is counted under (caller).
+// CallerName returns the key or address under which a request is counted (callerName).
 func CallerName(r *http.Request) string {
-	who, _ := caller(r)
+	who, _ := callerName(r)
 	return who
 }
 
-// caller returns the name that a request is counted under by LimitRate: its key, or its address. IPv6 addresses count
-// by their /64, since one machine usually has all of it. The error is always nil.
-func caller(r *http.Request) (string, error) {
+// callerName returns the name that a request is counted under by LimitRate: its key, or its address. IPv6 addresses
+// count by their /64, since one machine usually has all of it. The error is always nil.
+func callerName(r *http.Request) (string, error) {
 	if key := ExchangeOf(r.Context()).Key; key != nil {
 		return "key " + key.Name, nil
 	}

@@ -12,14 +12,14 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// Checker checks parsed JSON against a schema of the document. The JSON Schema library
-// of the tests has no bound on the mistakes that it collects: 32,000 in one list cost
-// it 67 ms and 14 MB, and numbers such as 1e900000 more. A test compares the two.
+// Checker checks parsed JSON against a schema of the document and collects at most Most mistakes. The JSON Schema
+// library of the tests has no such limit: 32,000 mistakes in one list cost it 67 ms and 14 MB. A test compares the two.
 type Checker struct {
 	Most  int // mistakes that are told
 	found []violation
 }
 
+// violation is one mistake: its code, the JSON pointer to the value, and a text for users.
 type violation struct {
 	code, pointer, detail string
 }
@@ -31,8 +31,8 @@ const MaxViolations = 20
 // passage's metadata.
 const maxEntries = 1024
 
-// Decode checks a parsed body against a schema and puts it into a value, or names at
-// most so many mistakes.
+// Decode checks a parsed body against a schema and stores it in the variable that into points to (Fill). It returns a
+// problem that names at most so many mistakes if the body violates the schema.
 func Decode(s *Schema, body any, mistakes int, into any) *Problem {
 	c := Checker{Most: min(mistakes, MaxViolations)}
 	body = c.Check(s, body, "")
@@ -46,16 +46,18 @@ func Decode(s *Schema, body any, mistakes int, into any) *Problem {
 	return nil
 }
 
-func (c *Checker) fail(code, pointer, format string, args ...any) {
+// addMistake adds a mistake, unless there are Most already.
+func (c *Checker) addMistake(code, pointer, format string, args ...any) {
 	c.found = append(c.found, violation{code, pointer, fmt.Sprintf(format, args...)})
 }
 
-// enough reports whether so many mistakes were found that no more are looked for.
-func (c *Checker) enough() bool { return len(c.found) >= c.Most }
+// isFull reports whether Most mistakes were found, so that checking can stop.
+func (c *Checker) isFull() bool { return len(c.found) >= c.Most }
 
-// Check compares v with s and returns v with its integers in plain form.
+// Check adds the mistakes of v, which pointer locates, by schema s, and returns v with its integers in plain form (10.0
+// as 10).
 func (c *Checker) Check(s *Schema, v any, pointer string) any {
-	if c.enough() {
+	if c.isFull() {
 		return v
 	}
 	for _, alternative := range s.OneOf {
@@ -69,20 +71,22 @@ func (c *Checker) Check(s *Schema, v any, pointer string) any {
 	case s.Type == "" && s.OneOf == nil:
 		return v
 	case v == nil:
-		c.fail("wrong_type", pointer, "is null: it has to be %s; leave the field out for its default", s.allowed())
+		c.addMistake(
+			"wrong_type", pointer, "is null: it has to be %s; leave the field out for its default", s.describeAllowed(),
+		)
 		return v
 	default:
-		c.fail("wrong_type", pointer, "%s: it has to be %s", describeValue(v), s.allowed())
+		c.addMistake("wrong_type", pointer, "%s: it has to be %s", describeValue(v), s.describeAllowed())
 		return v
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		c.object(s, v, pointer)
+		c.checkObject(s, v, pointer)
 	case []any:
 		if len(v) < s.MinItems {
-			c.fail("out_of_range", pointer, "has %d entries: it needs at least %d", len(v), s.MinItems)
+			c.addMistake("out_of_range", pointer, "has %d entries: it needs at least %d", len(v), s.MinItems)
 		}
-		for i := 0; i < len(v) && !c.enough(); i++ {
+		for i := 0; i < len(v) && !c.isFull(); i++ {
 			v[i] = c.Check(s.Items, v[i], wording.Pointer(pointer, i))
 		}
 	case string:
@@ -91,19 +95,21 @@ func (c *Checker) Check(s *Schema, v any, pointer string) any {
 			if code == "" {
 				code = "unknown_value"
 			}
-			c.fail(code, pointer, "is %s: it has to be one of %s", wording.Quote(v), strings.Join(s.Enum, ", "))
+			c.addMistake(code, pointer, "is %s: it has to be one of %s", wording.Quote(v), strings.Join(s.Enum, ", "))
 		}
 	case json.Number:
-		return c.number(s, v, pointer)
+		return c.checkNumber(s, v, pointer)
 	}
 	return v
 }
 
-func (c *Checker) object(s *Schema, object map[string]any, pointer string) {
+// checkObject checks the fields of an object: unknown ones, required ones that are missing, and the values of the
+// others.
+func (c *Checker) checkObject(s *Schema, object map[string]any, pointer string) {
 	at := func(name string) string { return wording.Shorten(wording.Pointer(pointer, wording.Shorten(name))) }
 	if s.rest != nil {
 		if len(object) > maxEntries {
-			c.fail("out_of_range", pointer, "has %d entries: it may have %d", len(object), maxEntries)
+			c.addMistake("out_of_range", pointer, "has %d entries: it may have %d", len(object), maxEntries)
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -120,18 +126,18 @@ func (c *Checker) object(s *Schema, object map[string]any, pointer string) {
 		}
 	}
 	if len(object) > given {
-		c.unknown(s, object, at, known, len(object)-given)
+		c.addUnknown(s, object, at, known, len(object)-given)
 	}
 	for _, name := range s.Required {
 		if _, ok := object[name]; !ok {
-			c.fail("missing_field", pointer+wording.Pointer("", name), "is missing")
+			c.addMistake("missing_field", pointer+wording.Pointer("", name), "is missing")
 		}
 	}
 }
 
-// unknown notes fields that are not known: of the first few, and how many
-// more there are.
-func (c *Checker) unknown(s *Schema, object map[string]any, at func(string) string, known []string, n int) {
+// addUnknown adds a mistake for each of the first unknown fields of an object, and one with the number of the others. n
+// is how many there are, known the fields that it may have.
+func (c *Checker) addUnknown(s *Schema, object map[string]any, at func(string) string, known []string, n int) {
 	var first []string // in order
 	for name := range object {
 		if _, ok := s.Properties[name]; ok {
@@ -144,14 +150,14 @@ func (c *Checker) unknown(s *Schema, object map[string]any, at func(string) stri
 		}
 	}
 	for _, name := range first {
-		if c.enough() {
+		if c.isFull() {
 			return
 		}
 		more := ""
 		if n > MaxViolations {
 			more = fmt.Sprintf(" (and %d more are none)", n-1)
 		}
-		c.fail(
+		c.addMistake(
 			"unknown_field",
 			at(name),
 			"%s is no field here%s%s; the fields are %s",
@@ -163,8 +169,8 @@ func (c *Checker) unknown(s *Schema, object map[string]any, at func(string) stri
 	}
 }
 
-// synonyms returns what other interfaces call our fields.
-func synonyms() map[string]string {
+// fieldSynonyms returns the field names of other interfaces with our names for the same thing.
+func fieldSynonyms() map[string]string {
 	return map[string]string{
 		"query": "question", "q": "question", "text": "question", "prompt": "question",
 		"limit": "k", "topk": "k", "size": "k", "n": "k", "count": "k", "results": "k",
@@ -173,11 +179,11 @@ func synonyms() map[string]string {
 	}
 }
 
-// didYouMean helps with the commonest mistakes in names: capitals and
-// underscores, and another interface's name.
+// didYouMean returns a hint with the known field that was probably meant: the same letters in other case or without
+// underscores, or another interface's name for it. It returns "" if there is none.
 func didYouMean(name string, known map[string]*Schema) string {
 	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(wording.Shorten(name)))
-	meant := synonyms()[plain]
+	meant := fieldSynonyms()[plain]
 	if _, ok := known[QuestionParameter]; ok && (meant == "question" || plain == "question") {
 		meant = QuestionParameter // in a query string
 	}
@@ -195,32 +201,34 @@ func didYouMean(name string, known map[string]*Schema) string {
 	return fmt.Sprintf(" (did you mean %q?)", meant)
 }
 
-// number checks a number. JSON Schema counts 10.0 and 1e1 among the integers,
-// encoding/json does not, so they are rewritten.
-func (c *Checker) number(s *Schema, n json.Number, pointer string) any {
+// checkNumber checks a number and returns it, an integer in plain form: JSON Schema counts 10.0 and 1e1 among the
+// integers, and encoding/json does not.
+func (c *Checker) checkNumber(s *Schema, n json.Number, pointer string) any {
 	f, err := n.Float64()
 	switch {
 	case err != nil || math.IsInf(f, 0) || s.Minimum != nil && f < *s.Minimum || s.Maximum != nil && f > *s.Maximum:
-		c.fail("out_of_range", pointer, "is %s: it has to be %s", wording.Shorten(n.String()), s.allowed())
+		c.addMistake(
+			"out_of_range", pointer, "is %s: it has to be %s", wording.Shorten(n.String()), s.describeAllowed(),
+		)
 		return n
 	case s.Type == "number":
 		return n
 	case f != math.Trunc(f):
-		c.fail("wrong_type", pointer, "is %s: it has to be %s", wording.Shorten(n.String()), s.allowed())
+		c.addMistake("wrong_type", pointer, "is %s: it has to be %s", wording.Shorten(n.String()), s.describeAllowed())
 		return n
 	}
 	if _, err := strconv.Atoi(n.String()); err == nil {
 		return n
 	}
 	if math.Abs(f) > 1<<53 {
-		c.fail("out_of_range", pointer, "is %s: that is too large a number", wording.Shorten(n.String()))
+		c.addMistake("out_of_range", pointer, "is %s: that is too large a number", wording.Shorten(n.String()))
 		return n
 	}
 	return json.Number(strconv.FormatInt(int64(f), 10))
 }
 
-// Problem sums up what was found, or is nil. A mistake of form (400) names
-// the problem before a mistake of value (422).
+// Problem returns a problem that lists the mistakes; nil if there are none. If one is a mistake of form (400), the
+// problem is that, otherwise one of value (422).
 func (c *Checker) Problem() *Problem {
 	if len(c.found) == 0 {
 		return nil
@@ -228,7 +236,7 @@ func (c *Checker) Problem() *Problem {
 	first := c.found[0]
 	var fields []ProblemField
 	for _, v := range c.found {
-		if conditionOf(v.code).Status < conditionOf(first.code).Status {
+		if problemCodeOf(v.code).Status < problemCodeOf(first.code).Status {
 			first = v
 		}
 		fields = append(fields, ProblemField{Pointer: v.pointer, Detail: v.detail})
@@ -240,16 +248,16 @@ func (c *Checker) Problem() *Problem {
 	return NewProblem(first.code, where+" "+first.detail+".", fields...)
 }
 
-// allowed describes what a value has to be: "a whole number from 1 to 1000".
-func (s *Schema) allowed() string {
+// describeAllowed returns what a value has to be, for users: "a whole number from 1 to 1000".
+func (s *Schema) describeAllowed() string {
 	if s.OneOf != nil {
 		var alternatives []string
 		for _, alternative := range s.OneOf {
-			alternatives = append(alternatives, article(alternative.Type))
+			alternatives = append(alternatives, withArticle(alternative.Type))
 		}
 		return strings.Join(alternatives, " or ")
 	}
-	text := article(s.Type)
+	text := withArticle(s.Type)
 	switch {
 	case s.Minimum != nil && s.Maximum != nil:
 		text += fmt.Sprintf(" from %v to %v", *s.Minimum, *s.Maximum)
@@ -261,7 +269,7 @@ func (s *Schema) allowed() string {
 	return text
 }
 
-// describeValue describes a value: by itself where it is short by nature, else by its type.
+// describeValue returns a value for an error message: itself if it is short, else its type.
 func describeValue(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -271,7 +279,7 @@ func describeValue(v any) string {
 	case bool:
 		return fmt.Sprintf("is %t", v)
 	}
-	return "is " + article(typeName(v))
+	return "is " + withArticle(typeName(v))
 }
 
 // typeName returns the JSON Schema type of parsed JSON; numbers are "number".
@@ -291,7 +299,8 @@ func typeName(v any) string {
 	return "object"
 }
 
-func article(jsonType string) string {
+// withArticle returns the name of a JSON type with "a" or "an" before it.
+func withArticle(jsonType string) string {
 	switch jsonType {
 	case "boolean":
 		return "true or false"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Encode writes a value as one line of JSON.
+// Encode appends a value as one line of JSON to into.
 func Encode(into *bytes.Buffer, v any) error {
 	encoder := json.NewEncoder(into)
 	encoder.SetEscapeHTML(false) // it is JSON, says its type, and may not be sniffed

@@ -10,11 +10,11 @@ import (
 	"sync"
 )
 
-// Fill puts parsed JSON, which a schema has checked, into the variable that into points to,
-// as encoding/json would put the text there: by the names of the fields' tags, which are
-// taken exactly. A value whose type reads its own JSON gets that of its part.
+// Fill stores parsed JSON, which a schema has checked, in the variable that into points to. It does what encoding/json
+// does with the text, but takes the names of fields exactly. A type with an UnmarshalJSON method gets its part as text.
 func Fill(parsed, into any) error { return fillValue(parsed, reflect.ValueOf(into).Elem()) }
 
+// fillValue stores parsed JSON in a variable of any type. It fails if the value does not fit.
 func fillValue(parsed any, to reflect.Value) error {
 	if to.CanAddr() {
 		switch own := to.Addr().Interface().(type) {
@@ -68,10 +68,11 @@ func fillValue(parsed any, to reflect.Value) error {
 	default:
 		return fillScalar(parsed, to)
 	}
-	return unfit(parsed, to)
+	return unfitError(parsed, to)
 }
 
-// fillScalar fills a string, a boolean or a number.
+// fillScalar stores a string, a boolean or a number in a variable. It fails if the value is of another type or out of
+// range.
 func fillScalar(parsed any, to reflect.Value) error {
 	switch value := parsed.(type) {
 	case string:
@@ -100,13 +101,14 @@ func fillScalar(parsed any, to reflect.Value) error {
 			return err
 		}
 	}
-	return unfit(parsed, to)
+	return unfitError(parsed, to)
 }
 
+// fillMap stores a parsed object in a map with string keys.
 func fillMap(parsed any, to reflect.Value) error {
 	object, ok := parsed.(map[string]any)
 	if !ok || to.Type().Key().Kind() != reflect.String {
-		return unfit(parsed, to)
+		return unfitError(parsed, to)
 	}
 	to.Set(reflect.MakeMapWithSize(to.Type(), len(object)))
 	for name, value := range object {
@@ -119,10 +121,11 @@ func fillMap(parsed any, to reflect.Value) error {
 	return nil
 }
 
+// fillStruct stores a parsed object in a struct. Fields that the struct lacks are left out.
 func fillStruct(parsed any, to reflect.Value) error {
 	object, ok := parsed.(map[string]any)
 	if !ok {
-		return unfit(parsed, to)
+		return unfitError(parsed, to)
 	}
 	for name, at := range jsonFields(to.Type()) {
 		value, given := object[name]
@@ -139,7 +142,7 @@ func fillStruct(parsed any, to reflect.Value) error {
 // structFields caches what jsonFields returns, by type.
 var structFields sync.Map
 
-// jsonFields returns where the fields of a struct are, by their names in JSON.
+// jsonFields returns the index paths of a struct's fields by their JSON names, with those of embedded structs.
 func jsonFields(t reflect.Type) map[string][]int {
 	if known, ok := structFields.Load(t); ok {
 		return known.(map[string][]int)
@@ -159,7 +162,7 @@ func jsonFields(t reflect.Type) map[string][]int {
 	return fields
 }
 
-// plainValue returns parsed JSON with its numbers as float64.
+// plainValue returns a copy of parsed JSON in which numbers are float64. It fails if one is out of range.
 func plainValue(parsed any) (any, error) {
 	switch value := parsed.(type) {
 	case json.Number:
@@ -189,6 +192,7 @@ func plainValue(parsed any) (any, error) {
 	return parsed, nil
 }
 
-func unfit(parsed any, to reflect.Value) error {
-	return fmt.Errorf("%s does not fit %s", article(typeName(parsed)), to.Type())
+// unfitError returns the error that a value does not fit the type of a variable.
+func unfitError(parsed any, to reflect.Value) error {
+	return fmt.Errorf("%s does not fit %s", withArticle(typeName(parsed)), to.Type())
 }

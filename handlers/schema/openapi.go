@@ -25,16 +25,16 @@ import (
 //go:embed openapi.yaml
 var openapiSource []byte
 
-// Document is what openapi.yaml says, as it is served and as it is enforced.
+// Document is the content of openapi.yaml: as it is served, and the operations and schemas that are enforced.
 type Document struct {
 	JSON       []byte
 	YAML       func() ([]byte, error)
-	Operations map[string]*Operation // by their ids
-	Schemas    map[string]*Schema    // of bodies, by name
-	Conditions map[string]condition  // by code
+	Operations map[string]*Operation  // by their ids
+	Schemas    map[string]*Schema     // of bodies, by name
+	Conditions map[string]problemCode // by code
 }
 
-// Operation is one method of one path.
+// Operation is one method of one path, with what a request to it may contain.
 type Operation struct {
 	ID, Method, Path string
 	Scope            Scope
@@ -49,18 +49,18 @@ type Operation struct {
 	Search           bool               // its body may name several
 }
 
-// TakesLines reports whether a body is a text a line.
+// TakesLines reports whether the operation takes a body with one JSON text a line.
 func (o *Operation) TakesLines() bool { return slices.Contains(o.Takes, TypeLines) }
 
-// condition is one line of the document's table of problems.
-type condition struct {
+// problemCode is one line of the document's table of problems: a code with its status and title.
+type problemCode struct {
 	Code       string `yaml:"code"`
 	Status     int    `yaml:"status"`
 	Title      string `yaml:"title"`
 	RetryAfter int    `yaml:"retry_after"` // seconds
 }
 
-// Schema is the part of JSON Schema that requests are described with.
+// Schema is the part of JSON Schema that the document uses to describe requests.
 type Schema struct {
 	Ref                  string   `json:"$ref"`
 	Type                 string   `json:"type"` // "" with OneOf, whose types differ, and for anything
@@ -80,9 +80,9 @@ type Schema struct {
 
 const SchemaPrefix = "#/components/schemas/"
 
-// link puts what a schema refers to in the reference's place; inside are the references that it is
-// a part of, which a schema that has itself as a part shares.
-func (s *Schema) link(all map[string]json.RawMessage, inside map[string]*Schema) error {
+// linkRefs replaces each $ref in a schema by the schema that it names. inside holds the references that are being
+// expanded, so that a recursive schema refers to itself. It fails if a reference names no schema.
+func (s *Schema) linkRefs(all map[string]json.RawMessage, inside map[string]*Schema) error {
 	if s.Ref != "" {
 		name := strings.TrimPrefix(s.Ref, SchemaPrefix)
 		if outer := inside[name]; outer != nil {
@@ -98,7 +98,7 @@ func (s *Schema) link(all map[string]json.RawMessage, inside map[string]*Schema)
 			inside = map[string]*Schema{}
 		}
 		inside[name] = s
-		return s.link(all, inside)
+		return s.linkRefs(all, inside)
 	}
 	children := slices.Clone(s.OneOf)
 	for _, property := range s.Properties {
@@ -117,7 +117,7 @@ func (s *Schema) link(all map[string]json.RawMessage, inside map[string]*Schema)
 		children = append(children, s.rest)
 	}
 	for _, child := range children {
-		if err := child.link(all, inside); err != nil {
+		if err := child.linkRefs(all, inside); err != nil {
 			return err
 		}
 	}
@@ -137,6 +137,8 @@ var APIDocument = sync.OnceValue(func() *Document {
 	return d
 })
 
+// readDocument returns the document from the text of openapi.yaml, completed. It fails if the text is malformed or uses
+// what is not enforced.
 func readDocument(source []byte) (*Document, error) {
 	for _, option := range []string{"missing", "weights", "normalisation", "sharpness"} {
 		source = bytes.ReplaceAll(
@@ -148,7 +150,7 @@ func readDocument(source []byte) (*Document, error) {
 	var text yaml.Node
 	var tree map[string]any
 	var table struct {
-		Problems []condition `yaml:"x-problems"`
+		Problems []problemCode `yaml:"x-problems"`
 		Paths    yaml.Node
 	}
 	if err := yaml.Unmarshal(source, &text); err != nil {
@@ -157,14 +159,16 @@ func readDocument(source []byte) (*Document, error) {
 	if err := errors.Join(text.Decode(&tree), text.Decode(&table)); err != nil {
 		return nil, err
 	}
-	d := &Document{Operations: map[string]*Operation{}, Schemas: map[string]*Schema{}, Conditions: map[string]condition{}}
+	d := &Document{
+		Operations: map[string]*Operation{}, Schemas: map[string]*Schema{}, Conditions: map[string]problemCode{},
+	}
 	for _, c := range table.Problems {
 		if _, twice := d.Conditions[c.Code]; twice {
 			return nil, fmt.Errorf("%s is among the problems twice", c.Code)
 		}
 		d.Conditions[c.Code] = c
 	}
-	complete(tree, table.Problems, table.Paths)
+	completeDocument(tree, table.Problems, table.Paths)
 	var pretty bytes.Buffer
 	encoder := json.NewEncoder(&pretty)
 	encoder.SetIndent("", "  ")
@@ -173,11 +177,11 @@ func readDocument(source []byte) (*Document, error) {
 	}
 	d.JSON = pretty.Bytes()
 	d.YAML = sync.OnceValues(func() ([]byte, error) { return yaml.Marshal(tree) })
-	return d, d.enforce()
+	return d, d.readRules()
 }
 
-// member returns an object inside the document, and an empty one where there is none.
-func member(of any, path ...string) map[string]any {
+// memberOf returns the object at a path of keys inside the document; an empty one if there is none.
+func memberOf(of any, path ...string) map[string]any {
 	for _, name := range path {
 		object, _ := of.(map[string]any)
 		of = object[name]
@@ -186,10 +190,10 @@ func member(of any, path ...string) map[string]any {
 	return object
 }
 
-// complete adds what other parts of the program say, and what the document does not
-// repeat.
-func complete(tree map[string]any, table []condition, paths yaml.Node) {
-	member(tree, "components", "schemas", "Method")["enum"] = search.MethodNames()
+// completeDocument adds to the document what other parts of the program know, such as versions and codes, and the
+// answers that every operation has.
+func completeDocument(tree map[string]any, table []problemCode, paths yaml.Node) {
+	memberOf(tree, "components", "schemas", "Method")["enum"] = search.MethodNames()
 	titles, all, responses := map[int][]string{}, map[string]any{}, map[string]any{}
 	for _, c := range table {
 		titles[c.Status] = append(titles[c.Status], fmt.Sprintf("%s (`%s`)", c.Title, c.Code))
@@ -201,34 +205,36 @@ func complete(tree map[string]any, table []condition, paths yaml.Node) {
 			},
 		}
 	}
-	member(tree, "components")["responses"] = responses
+	memberOf(tree, "components")["responses"] = responses
 	order := 0
 	for at := 1; at < len(paths.Content); at += 2 { // keys and values by turns
 		path, methods := paths.Content[at-1].Value, paths.Content[at].Content
 		for at := 0; at < len(methods); at += 2 {
-			member(tree, "paths", path, methods[at].Value)["x-order"] = order // JSON objects have none
+			memberOf(tree, "paths", path, methods[at].Value)["x-order"] = order // JSON objects have none
 			order++
 		}
 	}
-	for _, item := range member(tree, "paths") {
-		for _, of := range member(item) {
-			o := member(of)
+	for _, item := range memberOf(tree, "paths") {
+		for _, of := range memberOf(item) {
+			o := memberOf(of)
 			statuses, _ := o["x-problems"].([]any)
 			delete(o, "x-problems")
 			refusal, _ := o["x-refusal"].(string)
 			for _, status := range statuses {
 				n, _ := status.(int)
 				if refusal != "" {
-					member(o, "responses")[strconv.Itoa(n)] = refused(n, refusal)
+					memberOf(o, "responses")[strconv.Itoa(n)] = errorResponse(n, refusal)
 					continue
 				}
 				responses[ProblemName(n)] = all[ProblemName(n)]
-				member(o, "responses")[strconv.Itoa(n)] = map[string]any{"$ref": "#/components/responses/" + ProblemName(n)}
+				memberOf(o, "responses")[strconv.Itoa(n)] = map[string]any{
+					"$ref": "#/components/responses/" + ProblemName(n),
+				}
 			}
 			parameters, _ := o["parameters"].([]any)
 			for _, p := range parameters {
-				if p := member(p); p["description"] == nil {
-					p["description"] = member(p, "schema")["description"]
+				if p := memberOf(p); p["description"] == nil {
+					p["description"] = memberOf(p, "schema")["description"]
 				}
 			}
 		}
@@ -236,31 +242,33 @@ func complete(tree map[string]any, table []condition, paths yaml.Node) {
 	nameCollections(tree, order)
 }
 
-// others reports whether a path is of an interface that others have defined.
-func others(item any) bool {
-	for _, of := range member(item) {
-		if tags, _ := member(of)["tags"].([]any); slices.Contains(tags, any(OthersTag)) {
+// isForeign reports whether a path belongs to an interface that others have defined, such as OpenAI's.
+func isForeign(item any) bool {
+	for _, of := range memberOf(item) {
+		if tags, _ := memberOf(of)["tags"].([]any); slices.Contains(tags, any(OthersTag)) {
 			return true
 		}
 	}
 	return false
 }
 
-// nameCollections adds each path of a collection with the collection's name in it, behind the others
-// in their order.
+// nameCollections adds each path of a collection a second time, with {collection} in it, behind the others in their
+// order.
 func nameCollections(tree map[string]any, order int) {
-	paths := member(tree, "paths")
+	paths := memberOf(tree, "paths")
 	parameter := map[string]any{
 		"name": "collection", "in": "path", "required": true, "description": "The collection's name.",
 		"schema": map[string]any{"type": "string"},
 	}
 	for path, item := range maps.Clone(paths) {
-		if !isOfCollection(path) && !others(item) || paths["/v1"+path] != nil || strings.Contains(path, "{collection}") {
+		if !isOfCollection(path) && !isForeign(item) || paths["/v1"+path] != nil || strings.Contains(
+			path, "{collection}",
+		) {
 			continue
 		}
 		copied := map[string]any{}
-		for method, of := range member(item) {
-			o := maps.Clone(member(of))
+		for method, of := range memberOf(item) {
+			o := maps.Clone(memberOf(of))
 			was, _ := o["x-order"].(int)
 			o["x-order"] = order + was
 			o["operationId"] = fmt.Sprint(o["operationId"], "Of")
@@ -269,9 +277,11 @@ func nameCollections(tree map[string]any, order int) {
 			parameters, _ := o["parameters"].([]any)
 			o["parameters"] = append([]any{parameter}, parameters...)
 			// A key may be for other collections than the default one.
-			member(o, "responses")["404"] = map[string]any{"$ref": "#/components/responses/" + ProblemName(http.StatusNotFound)}
+			memberOf(o, "responses")["404"] = map[string]any{
+				"$ref": "#/components/responses/" + ProblemName(http.StatusNotFound),
+			}
 			if shape, _ := o["x-refusal"].(string); shape != "" {
-				member(o, "responses")["404"] = refused(http.StatusNotFound, shape)
+				memberOf(o, "responses")["404"] = errorResponse(http.StatusNotFound, shape)
 			}
 			copied[method] = o
 		}
@@ -279,8 +289,8 @@ func nameCollections(tree map[string]any, order int) {
 	}
 }
 
-// refused returns what the document says of a status of an interface with errors of its own shape.
-func refused(status int, schema string) map[string]any {
+// errorResponse returns the document's description of an error response of an interface with error bodies of its own.
+func errorResponse(status int, schema string) map[string]any {
 	phrase := cmp.Or(http.StatusText(status), "The caller closed the connection")
 	return map[string]any{
 		"description": phrase + ", in the shape of this interface.",
@@ -291,10 +301,12 @@ func refused(status int, schema string) map[string]any {
 	}
 }
 
+// ProblemName returns the name of the document's response for problems of a status, such as Problem404.
 func ProblemName(status int) string { return fmt.Sprintf("Problem%d", status) }
 
-// enforce reads, from the document as it is served, what is enforced.
-func (d *Document) enforce() error {
+// readRules sets the operations and schemas from the document as it is served. It fails if it cannot enforce what the
+// document says.
+func (d *Document) readRules() error {
 	var read struct {
 		Paths map[string]map[string]struct {
 			OperationID string
@@ -367,7 +379,7 @@ func (d *Document) enforce() error {
 		}
 	}
 	for _, s := range d.Schemas {
-		if err := s.link(read.Components.Schemas, nil); err != nil {
+		if err := s.linkRefs(read.Components.Schemas, nil); err != nil {
 			return err
 		}
 	}
@@ -376,14 +388,14 @@ func (d *Document) enforce() error {
 	d.Operations[SimpleSearch].parameters["fusion"] = d.Schemas["SearchRequest"].Properties["fusion"]
 	for _, o := range d.Operations {
 		for name, s := range o.parameters {
-			if err := s.link(read.Components.Schemas, nil); err != nil {
+			if err := s.linkRefs(read.Components.Schemas, nil); err != nil {
 				return fmt.Errorf("the parameter %s of %s: %w", name, o.ID, err)
 			}
 		}
 		if o.Body == nil {
 			continue
 		}
-		if err := o.Body.link(read.Components.Schemas, nil); err != nil {
+		if err := o.Body.linkRefs(read.Components.Schemas, nil); err != nil {
 			return fmt.Errorf("the body of %s: %w", o.ID, err)
 		}
 	}

@@ -24,15 +24,13 @@ const MaxDepth = 8 + 2*conditions.MaxDepth
 // look at than a search.
 const MaxValues = 1 << 15
 
-// ParseJSON reads one JSON text into map[string]any, []any, string,
-// json.Number, bool and nil. It refuses what encoding/json repairs in silence
-// and what would change a question's meaning: invalid UTF-8 and lone halves of
-// surrogate pairs, a key written twice, text after the end. What it costs is
-// linear in the text.
+// ParseJSON returns one JSON text as map[string]any, []any, string, json.Number, bool and nil, in linear time. It
+// returns a problem for what encoding/json would repair in silence: invalid UTF-8, lone surrogates, a key written
+// twice, text after the end. nil: the text is valid.
 func ParseJSON(data []byte) (any, *Problem) {
 	// The parser has the keys of an object in a map, and finds those that are twice.
 	p := strictParser{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
-	v, err := p.value()
+	v, err := p.readValue()
 	if err == nil {
 		err = checkEnd(p.Decoder)
 	}
@@ -42,12 +40,14 @@ func ParseJSON(data []byte) (any, *Problem) {
 	return v, nil
 }
 
+// strictParser reads JSON values from a decoder and counts them.
 type strictParser struct {
 	*jsontext.Decoder
 	values int
 }
 
-func (p *strictParser) value() (any, error) {
+// readValue returns the next JSON value. It fails if the text is malformed, nested too deeply, or has too many values.
+func (p *strictParser) readValue() (any, error) {
 	if p.values++; p.values > MaxValues {
 		return nil, TooManyValues()
 	}
@@ -74,7 +74,7 @@ func (p *strictParser) value() (any, error) {
 					ProblemField{Pointer: wording.Shorten(string(p.StackPointer())), Detail: "written twice"},
 				)
 			}
-			object[name], err = p.value()
+			object[name], err = p.readValue()
 			if err != nil {
 				return nil, err
 			}
@@ -84,7 +84,7 @@ func (p *strictParser) value() (any, error) {
 	case jsontext.KindBeginArray:
 		list := []any{}
 		for p.PeekKind() != jsontext.KindEndArray {
-			item, err := p.value()
+			item, err := p.readValue()
 			if err != nil {
 				return nil, err
 			}
@@ -102,8 +102,8 @@ func (p *strictParser) value() (any, error) {
 	return token.Bool(), nil
 }
 
-// CountValues returns how many values a JSON text has, up to one more than MaxValues, or how
-// many there are before it stops to be JSON or is nested too deeply.
+// CountValues returns the number of values in a JSON text, at most MaxValues+1. It stops where the text is malformed or
+// nested too deeply, and returns the number up to there.
 func CountValues(data []byte) (values int) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for values <= MaxValues && d.StackDepth() <= MaxDepth {
@@ -122,11 +122,12 @@ func CountValues(data []byte) (values int) {
 	return values
 }
 
+// TooManyValues returns the problem of a body with more than MaxValues values (413).
 func TooManyValues() *Problem {
 	return NewProblem("too_many_values", fmt.Sprintf("JSON may have %d values.", MaxValues))
 }
 
-// checkEnd returns nil where nothing but space follows.
+// checkEnd returns an error unless only white space follows.
 func checkEnd(d *jsontext.Decoder) error {
 	_, err := d.ReadToken()
 	switch {
@@ -138,8 +139,8 @@ func checkEnd(d *jsontext.Decoder) error {
 	return err
 }
 
-// strictProblem returns what is wrong with a text. What is no JSON at all comes before
-// what only the strict reading refuses, wherever it stands.
+// strictProblem returns the problem for a text that ParseJSON refuses. A text that is not JSON at all is reported as
+// that, even if a duplicate key or the like comes before.
 func strictProblem(data []byte, found error) *Problem {
 	reread := func(o ...jsontext.Options) error {
 		d := jsontext.NewDecoder(bytes.NewBuffer(data), o...)
@@ -170,7 +171,7 @@ func strictProblem(data []byte, found error) *Problem {
 	return NewProblem("not_json", "The body has to be one JSON text.").Because(found)
 }
 
-// conversionHint describes how a body in another encoding is converted.
+// conversionHint returns advice on converting a body in another encoding to UTF-8; "" if it does not look like one.
 func conversionHint(data []byte) string {
 	if utf8.Valid(data) {
 		return "" // an escape is wrong

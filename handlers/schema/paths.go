@@ -6,7 +6,7 @@ import (
 
 const CollectionsPath = "/v1/collections/"
 
-// PathNamed returns the path of an operation below /v1 for requests that name the collection:
+// PathNamed returns the path of an operation below /v1 with the collection's name in it:
 // /v1/collections/{collection}/...
 func PathNamed(path string) string {
 	return CollectionsPath + "{collection}" + strings.TrimPrefix(path, "/v1")

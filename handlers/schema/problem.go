@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Problem is an error answer after RFC 9457, application/problem+json. Code is
-// stable and made for programs; Detail says what was wrong and what is
-// allowed; RequestID is the one in the log.
+// Problem is an error answer after RFC 9457, application/problem+json. Code is stable and made for programs; Detail
+// says what was wrong and what is allowed; RequestID is the one in the log.
 type Problem struct {
 	Type      string         `json:"type"`
 	Title     string         `json:"title"`
@@ -33,7 +32,7 @@ type ProblemField struct {
 	Detail    string `json:"detail"`
 }
 
-// Error makes a Problem an error, so that handlers return it.
+// Error returns the detail and the cause, for the log.
 func (p *Problem) Error() string {
 	if p.Cause != nil {
 		return p.Detail + ": " + p.Cause.Error()
@@ -41,11 +40,13 @@ func (p *Problem) Error() string {
 	return p.Detail
 }
 
+// Unwrap returns the cause; nil if there is none.
 func (p *Problem) Unwrap() error { return p.Cause }
 
-// NewProblem returns a Problem of one of the document's codes.
+// NewProblem returns a problem with one of the document's codes, its title and its status. It is an internal error
+// (500) if the document does not have the code.
 func NewProblem(code, detail string, fields ...ProblemField) *Problem {
-	c := conditionOf(code)
+	c := problemCodeOf(code)
 	return &Problem{
 		Type: "/docs#problem-" + c.Code, Title: c.Title, Status: c.Status, Code: c.Code, Detail: detail,
 		Errors: fields, RetryAfter: c.RetryAfter,
@@ -55,16 +56,16 @@ func NewProblem(code, detail string, fields ...ProblemField) *Problem {
 // InvalidToken is the error code of an unknown or expired key (RFC 6750, section 3.1).
 const InvalidToken = "invalid_token"
 
-// UnknownKey reports whether a key came along that is not known, or not any more.
+// UnknownKey reports whether the problem is that a key was sent that is not known, or not any more.
 func (p *Problem) UnknownKey() bool { return strings.Contains(p.Challenge, InvalidToken) }
 
+// Because sets the cause, which is logged and not sent, and returns p.
 func (p *Problem) Because(cause error) *Problem {
 	p.Cause = cause
 	return p
 }
 
-// Component is one part of the server that has to work: an expert's encoder, an
-// index, the corpus.
+// Component is the state of one part of the server that has to work: an expert's encoder, an index, the corpus.
 type Component struct {
 	Name     string   `json:"name"`
 	Status   string   `json:"status"` // "starting", "ready", "failed"
@@ -72,16 +73,16 @@ type Component struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// conditionOf returns what the document says of a code, or that of an internal error.
-func conditionOf(code string) condition {
+// problemCodeOf returns the document's status and title for a code; those of an internal error if it does not have the
+// code.
+func problemCodeOf(code string) problemCode {
 	if c, ok := APIDocument().Conditions[code]; ok {
 		return c
 	}
-	return condition{Code: code, Status: http.StatusInternalServerError, Title: "Something went wrong inside"}
+	return problemCode{Code: code, Status: http.StatusInternalServerError, Title: "Something went wrong inside"}
 }
 
-// Sentence begins with a capital letter, or a field's name as it is written, and ends with a
-// full stop.
+// Sentence returns a text as a sentence: with a capital letter, unless it begins with a field's name, and a full stop.
 func Sentence(s string) string {
 	if s == "" {
 		return s
@@ -96,7 +97,7 @@ func Sentence(s string) string {
 	return strings.TrimSuffix(s, ".") + "."
 }
 
-// Internal returns the problem of an error that no caller is told of (500).
+// Internal returns the problem for an error whose text is not shown to callers (500). The log has it as the cause.
 func Internal(err error) *Problem {
 	return NewProblem(
 		"internal",

@@ -22,9 +22,8 @@ const QuestionParameter = "q"
 // filterLists are the parts of a filter that are parameters of their own.
 var filterLists = []string{"tags_all", "tags_any", "documents"}
 
-// ReadQuery reads a query string's parameters, which are held against the document
-// like the fields of a body: each may be there once, and only those that the
-// operation has. Lists are separated by commas.
+// ReadQuery returns the parameters of a query string as parsed JSON. It returns a problem if one is unknown, given
+// twice, or has a value that the document does not allow. Lists are separated by commas.
 func (o *Operation) ReadQuery(raw string) (map[string]any, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -92,8 +91,8 @@ func (o *Operation) ReadQuery(raw string) (map[string]any, error) {
 	return out, nil
 }
 
-// queryValue gives text the type that the schema asks for. Text that has no
-// such form stays text, and the schema's check says what it should be.
+// queryValue returns a parameter's text as the type that the schema asks for, unchecked. A text that is not of that
+// type stays a string, which the check then reports.
 func queryValue(s *Schema, text string) any {
 	switch s.Type {
 	case "boolean":
@@ -121,8 +120,7 @@ func queryValue(s *Schema, text string) any {
 	return text
 }
 
-// AsParameters makes a problem name query parameters where it points into the body
-// of a search.
+// AsParameters returns a copy of a problem of a search's body in which fields are named as query parameters.
 func AsParameters(p *Problem) *Problem {
 	q := *p
 	q.Errors = slices.Clone(p.Errors)
@@ -153,7 +151,7 @@ func AsParameters(p *Problem) *Problem {
 // FilterParameter is the parameter of a query string that holds a condition as JSON.
 const FilterParameter = "filter"
 
-// readJSONParameter reads a parameter whose text is JSON.
+// readJSONParameter returns a parameter whose text is JSON, parsed, or the problem that it is not.
 func readJSONParameter(name, text string) (any, *Problem) {
 	parsed, p := ParseJSON([]byte(text))
 	if p == nil {

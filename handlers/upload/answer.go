@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/handlers/schema"
 )
 
-// Answer takes the lines of an upload's answer.
+// Answer receives the lines of an upload's answer.
 type Answer interface {
 	// Add takes lines; Size is how many bytes there are by now.
 	Add(lines ...any) error
@@ -26,9 +26,8 @@ type Answer interface {
 	Close()
 }
 
-// Spool keeps an answer until the body has ended: many clients send all of
-// their body before they read, and two sides that both send, and neither reads,
-// wait for ever. What is beyond memory goes to a temporary file.
+// Spool keeps an answer until the body has ended, in memory and beyond that in a temporary file: many clients read
+// nothing before they have sent everything, and both sides would wait for each other.
 type Spool struct {
 	W       http.ResponseWriter
 	Dir     string
@@ -43,6 +42,7 @@ type Spool struct {
 // spoolMemory is how much of an answer is kept in memory.
 const spoolMemory = 256 << 10
 
+// Add appends lines to the answer. It fails if the temporary file cannot be written.
 func (s *Spool) Add(lines ...any) error {
 	for _, line := range lines {
 		var b bytes.Buffer
@@ -56,7 +56,7 @@ func (s *Spool) Add(lines ...any) error {
 			continue
 		}
 		if s.out == nil {
-			if err := s.open(); err != nil {
+			if err := s.openFile(); err != nil {
 				s.lost = true
 				s.written = s.written - int64(len(text))
 				return err
@@ -69,9 +69,9 @@ func (s *Spool) Add(lines ...any) error {
 	return nil
 }
 
-// open begins the file. Its name is removed at once, so that nothing is left
-// behind however the process ends.
-func (s *Spool) open() (err error) {
+// openFile creates the temporary file and removes its name at once, so that nothing is left behind however the process
+// ends.
+func (s *Spool) openFile() (err error) {
 	s.file, err = os.CreateTemp(s.Dir, "conclave-answer-")
 	if err != nil {
 		return err
@@ -81,10 +81,16 @@ func (s *Spool) open() (err error) {
 	return nil
 }
 
-func (s *Spool) Size() int64  { return s.written }
-func (s *Spool) Begun() bool  { return false }
+// Size returns the bytes of the answer so far.
+func (s *Spool) Size() int64 { return s.written }
+
+// Begun returns false: nothing is sent before Finish.
+func (s *Spool) Begun() bool { return false }
+
+// Flush does nothing.
 func (s *Spool) Flush() error { return nil }
 
+// Finish sends the whole answer with this status. head sets its headers.
 func (s *Spool) Finish(status int, head func(http.Header)) error {
 	var rest io.Reader
 	if s.out != nil {
@@ -120,6 +126,7 @@ func (s *Spool) Finish(status int, head func(http.Header)) error {
 	}
 }
 
+// Close closes the temporary file, which deletes it.
 func (s *Spool) Close() {
 	if s.file != nil {
 		_ = s.file.Close()
@@ -127,8 +134,8 @@ func (s *Spool) Close() {
 	}
 }
 
-// Stream sends each line when what it tells is durable, while the body still
-// comes in. The client has to read while it sends.
+// Stream sends each line as soon as what it reports is durable, while the body still arrives. The client has to read
+// while it sends.
 type Stream struct {
 	W       http.ResponseWriter
 	Control *http.ResponseController
@@ -137,6 +144,7 @@ type Stream struct {
 	started bool
 }
 
+// Add sends lines; before the first it sends the status 200 and the headers.
 func (s *Stream) Add(lines ...any) error {
 	if !s.started {
 		s.started = true
@@ -153,12 +161,16 @@ func (s *Stream) Add(lines ...any) error {
 	return err
 }
 
+// Size returns 0: nothing is kept.
 func (s *Stream) Size() int64 { return 0 } // nothing of it is kept
 
+// Begun reports whether something was sent.
 func (s *Stream) Begun() bool { return s.started }
 
+// Flush sends what the server has buffered.
 func (s *Stream) Flush() error { return s.Control.Flush() }
 
+// Finish sends the headers if there were no lines. Its arguments have no effect.
 func (s *Stream) Finish(int, func(http.Header)) error {
 	if !s.started {
 		s.Head(s.W.Header())
@@ -166,4 +178,5 @@ func (s *Stream) Finish(int, func(http.Header)) error {
 	return nil
 }
 
+// Close does nothing.
 func (s *Stream) Close() {}

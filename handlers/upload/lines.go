@@ -20,9 +20,8 @@ type Line struct {
 	TooLong bool // text is empty then
 }
 
-// lineReader cuts a body into lines, in chunks: what has arrived, up to
-// uploadChunk, so that a line does not wait for others that are still to be
-// sent.
+// lineReader cuts a body into lines. It returns what has arrived, up to uploadChunk bytes, so that no line waits for
+// others that are still to be sent.
 type lineReader struct {
 	in    *bufio.Reader
 	most  int // bytes of a line
@@ -30,13 +29,13 @@ type lineReader struct {
 	ended error
 }
 
+// NewLineReader returns a reader of a body whose lines may have most bytes; longer ones are marked as too long.
 func NewLineReader(body io.Reader, most int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(body, 64<<10), most: most}
 }
 
-// Next returns the next chunk; it has no lines when only blank ones came. After the
-// last it is io.EOF, or why the body broke off. What was cut off in the middle
-// of a line is not given out.
+// Next returns the next lines that have arrived; none if only blank ones did. It returns io.EOF after the last line, or
+// the error that ended the body. A line that was cut off by an error is left out.
 func (l *lineReader) Next() (lines []Line, err error) {
 	if l.ended != nil {
 		return nil, l.ended
@@ -44,7 +43,7 @@ func (l *lineReader) Next() (lines []Line, err error) {
 	bytes := 0
 	for bytes < uploadChunk {
 		l.skipBlank()
-		line, err := l.one()
+		line, err := l.readLine()
 		if line.Text != nil || line.TooLong {
 			lines = append(lines, line)
 			bytes += len(line.Text)
@@ -53,7 +52,7 @@ func (l *lineReader) Next() (lines []Line, err error) {
 			l.ended = err
 			return lines, nil
 		}
-		if !l.more() {
+		if !l.hasLine() {
 			break
 		}
 	}
@@ -69,15 +68,15 @@ func (l *lineReader) skipBlank() {
 	_, _ = l.in.Discard(blank)
 }
 
-// more reports whether a whole line has arrived already.
-func (l *lineReader) more() bool {
+// hasLine reports whether a whole line is buffered.
+func (l *lineReader) hasLine() bool {
 	arrived, _ := l.in.Peek(l.in.Buffered())
 	return bytes.IndexByte(arrived, '\n') >= 0
 }
 
-// one reads a line. With an error there is a line too when it is the last one,
-// without an end.
-func (l *lineReader) one() (line Line, err error) {
+// readLine returns the next line, trimmed; its Text is nil if it is blank or too long. The last line may come together
+// with io.EOF, if no line break follows it.
+func (l *lineReader) readLine() (line Line, err error) {
 	l.line++
 	line.Number = l.line
 	for {
@@ -104,7 +103,7 @@ func (l *lineReader) one() (line Line, err error) {
 	}
 }
 
-// BodyProblem makes a problem of the end of a body that came before its time.
+// BodyProblem returns the problem for an error that ended a body of at most most bytes too early.
 func BodyProblem(err error, most int64) *schema.Problem {
 	switch {
 	case errors.Is(err, ErrTooMuch):

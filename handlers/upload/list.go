@@ -8,8 +8,7 @@ import (
 	"io"
 )
 
-// listReader cuts a JSON list of objects into lines; their numbers are places in
-// the list, from 1.
+// listReader cuts a JSON list of objects into lines. A line's number is its place in the list, from 1.
 type listReader struct {
 	in      *bufio.Reader
 	most    int // bytes of an item
@@ -20,7 +19,8 @@ type listReader struct {
 	limited *limitedReader
 }
 
-// limitedReader bounds how much is read for one item, which the decoder keeps in memory.
+// limitedReader fails when more than a given number of bytes is read for one item, since the decoder keeps these in
+// memory.
 type limitedReader struct {
 	from io.Reader
 	left int
@@ -37,17 +37,18 @@ func (f *limitedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// newListReader returns a reader of a JSON list whose items may have most bytes.
 func newListReader(body io.Reader, most int) *listReader {
 	return &listReader{in: bufio.NewReaderSize(body, 64<<10), most: most}
 }
 
-// next returns the next chunk, as lineReader's.
-func (l *listReader) next() (lines []Line, err error) {
+// nextLines returns the next items as lines, as lineReader.Next does.
+func (l *listReader) nextLines() (lines []Line, err error) {
 	if l.ended != nil {
 		return nil, l.ended
 	}
 	for size := 0; size < uploadChunk; {
-		text, err := l.one()
+		text, err := l.readItem()
 		if err != nil {
 			l.ended = err
 			break
@@ -62,7 +63,8 @@ func (l *listReader) next() (lines []Line, err error) {
 	return lines, nil
 }
 
-func (l *listReader) one() (json.RawMessage, error) {
+// readItem returns the JSON of the next item; io.EOF after the last.
+func (l *listReader) readItem() (json.RawMessage, error) {
 	if l.decoder == nil {
 		if first, err := l.in.Peek(3); err == nil && bytes.Equal(first, []byte("\xef\xbb\xbf")) {
 			_, _ = l.in.Discard(3)
@@ -97,7 +99,7 @@ func (l *listReader) one() (json.RawMessage, error) {
 	return text, nil
 }
 
-// nothingBehind returns io.EOF where the list is all there is.
+// nothingBehind returns io.EOF if only white space follows the list, else an error.
 func (l *listReader) nothingBehind() error {
 	if _, err := l.decoder.Token(); !errors.Is(err, io.EOF) {
 		return errNotList
@@ -107,8 +109,7 @@ func (l *listReader) nothingBehind() error {
 
 var errNotList = errors.New("the body is no JSON list of objects")
 
-// notJSONList returns errNotList for what is wrong with the text, and what ended
-// the body otherwise.
+// notJSONList returns errNotList if err says that the JSON is malformed, else err, which ended the body.
 func notJSONList(err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {

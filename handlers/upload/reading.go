@@ -19,6 +19,7 @@ import (
 // ErrTooMuch ends the reading of a body beyond its limit.
 var ErrTooMuch = errors.New("the body is larger than it may be")
 
+// BodyTooLarge returns the problem of a body with more than most bytes (413).
 func BodyTooLarge(most int64) *schema.Problem {
 	return schema.NewProblem(
 		"body_too_large",
@@ -26,7 +27,7 @@ func BodyTooLarge(most int64) *schema.Problem {
 	)
 }
 
-// CountedBody bounds a body, and tells when it is read from.
+// CountedBody is a body of at most Most bytes. It calls Begin and End around each read.
 type CountedBody struct {
 	Body  io.Reader
 	Taken atomic.Int64
@@ -57,8 +58,8 @@ func (c *CountedBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// contextReader is a body that ends with a context: what is made of a few bytes of a packed one
-// may be much.
+// contextReader is a body whose reads fail once a context has ended. It is put behind the decompression, which can make
+// much of a few bytes.
 type contextReader struct {
 	ctx  context.Context
 	body io.Reader
@@ -71,8 +72,7 @@ func (w contextReader) Read(b []byte) (int, error) {
 	return w.body.Read(b)
 }
 
-// TooSlow returns the problem of a client whose body did not come in time; nil where an error says
-// something else.
+// TooSlow returns the problem of a client whose body did not arrive in time (408); nil if err is another error.
 func TooSlow(err error) *schema.Problem {
 	slow := overload.Slow("the body did not arrive in time, or came too slowly", err)
 	if slow == nil {
@@ -81,9 +81,10 @@ func TooSlow(err error) *schema.Problem {
 	return schema.NewProblem("slow_request", schema.Sentence(slow.What)).Because(slow)
 }
 
-// NewReader returns a function that reads the next chunk of lines of a body whose header is given: a text a line or,
-// for application/json, a list, and either packed by gzip. A line may have lineBytes bytes, and what is unpacked
-// bodyBytes. Reading ends with ctx.
+// NewReader returns a function that returns the next lines of a body; io.EOF at the end. The header says whether the
+// body has one JSON text a line or is a list (application/json), and whether it is compressed by gzip. A line may have
+// lineBytes bytes, and the decompressed body bodyBytes. Reading stops when ctx ends. It fails if the compressed body is
+// malformed.
 func NewReader(
 	ctx context.Context, header http.Header, body io.Reader, lineBytes int, bodyBytes int64,
 ) (next func() ([]Line, error), err error) {
@@ -92,22 +93,23 @@ func NewReader(
 		if err != nil {
 			return nil, err
 		}
-		body = &atMost{unpacked, bodyBytes}
+		body = &boundedReader{unpacked, bodyBytes}
 	}
 	body = contextReader{ctx, body}
 	if name, _, _ := mime.ParseMediaType(header.Get("Content-Type")); name == schema.TypeJSON {
-		return newListReader(body, lineBytes).next, nil
+		return newListReader(body, lineBytes).nextLines, nil
 	}
 	return NewLineReader(body, lineBytes).Next, nil
 }
 
-// atMost bounds what a small body may be unpacked to.
-type atMost struct {
+// boundedReader fails when more than a given number of bytes is read, as of a small body that decompresses to a large
+// one.
+type boundedReader struct {
 	from io.Reader
 	left int64
 }
 
-func (a *atMost) Read(b []byte) (int, error) {
+func (a *boundedReader) Read(b []byte) (int, error) {
 	n, err := a.from.Read(b)
 	a.left -= int64(n)
 	if a.left < 0 {

@@ -24,14 +24,14 @@ import (
 // lists the others.
 const guideRoot, guideIndex = "/guide/", "README.md"
 
-// Document is a file of the guide as a browser gets it.
+// Document is a file of the guide as it is served.
 type Document struct {
 	Path, ContentType string
 	// Text renders a page when it is first asked for.
 	Text func() ([]byte, error)
 }
 
-// chapter is a heading of the list of pages with what stands below it.
+// chapter is a heading of the guide's table of contents with its pages.
 type chapter struct {
 	Title string
 	Pages []*guidePage
@@ -51,7 +51,7 @@ type guidePage struct {
 // section is a heading of the second level.
 type section struct{ ID, Title string }
 
-// book is the guide: its frame, and its pages in the order in which they are read.
+// book is the guide: its HTML frame, and its pages in reading order.
 type book struct {
 	shell    *template.Template
 	chapters []chapter
@@ -64,7 +64,7 @@ var theBook = sync.OnceValues(func() (b book, err error) {
 	if err != nil {
 		return b, fmt.Errorf("reading the frame of the guide's pages: %w", err)
 	}
-	b.chapters, err = contents()
+	b.chapters, err = readContents()
 	b.pages = []*guidePage{{Name: guideIndex, Path: guideRoot, Label: "Contents"}}
 	for _, c := range b.chapters {
 		b.pages = append(b.pages, c.Pages...)
@@ -75,13 +75,13 @@ var theBook = sync.OnceValues(func() (b book, err error) {
 	return b, err
 })
 
-// page returns a page in the guide's frame, as HTML.
-func (b *book) page(p, next *guidePage) ([]byte, error) {
-	return b.framed(map[string]any{"Page": p, "Next": next})
+// renderPage returns a page in the guide's frame, as HTML. next is the page after it; nil: it is the last.
+func (b *book) renderPage(p, next *guidePage) ([]byte, error) {
+	return b.fillFrame(map[string]any{"Page": p, "Next": next})
 }
 
-// framed returns the frame with what it shows.
-func (b *book) framed(shown map[string]any) ([]byte, error) {
+// fillFrame returns the frame filled with shown, as HTML.
+func (b *book) fillFrame(shown map[string]any) ([]byte, error) {
 	var out bytes.Buffer
 	shown["Chapters"] = b.chapters
 	if err := b.shell.Execute(&out, shown); err != nil {
@@ -92,14 +92,15 @@ func (b *book) framed(shown map[string]any) ([]byte, error) {
 
 // Guide are the pages of docs and their pictures. A process has one, so that each page
 // is rendered once.
-var Guide = sync.OnceValues(guide)
+var Guide = sync.OnceValues(guideFiles)
 
-func guide() ([]Document, error) {
+// guideFiles returns all files of the guide. It fails if a page is missing or malformed.
+func guideFiles() ([]Document, error) {
 	b, err := theBook()
 	if err != nil {
 		return nil, err
 	}
-	all := texts(&b)
+	all := plainFiles(&b)
 	for i, p := range b.pages {
 		var next *guidePage
 		if i+1 < len(b.pages) {
@@ -109,7 +110,7 @@ func guide() ([]Document, error) {
 			if err := p.rendered(); err != nil {
 				return nil, err
 			}
-			return b.page(p, next)
+			return b.renderPage(p, next)
 		})}
 		all = append(all, document)
 		if former := guidePath(path.Base(p.Name)); former != p.Path { // links to it from before it moved
@@ -133,8 +134,8 @@ func guide() ([]Document, error) {
 	return all, nil
 }
 
-// contents reads the list of pages: the links below each heading of README.md.
-func contents() (chapters []chapter, err error) {
+// readContents returns the table of contents: the links below each heading of README.md. It fails if there are none.
+func readContents() (chapters []chapter, err error) {
 	source, err := docs.Files.ReadFile(guideIndex)
 	if err != nil {
 		return nil, fmt.Errorf("reading the guide's list of pages: %w", err)
@@ -145,13 +146,15 @@ func contents() (chapters []chapter, err error) {
 			switch n := n.(type) {
 			case *ast.Heading:
 				if entering && n.Level == 2 {
-					chapters = append(chapters, chapter{Title: plain(n, source)})
+					chapters = append(chapters, chapter{Title: plainText(n, source)})
 				}
 			case *ast.Link:
 				name := string(n.Destination)
 				if entering && path.Ext(name) == ".md" && len(chapters) > 0 {
 					last := &chapters[len(chapters)-1]
-					last.Pages = append(last.Pages, &guidePage{Name: name, Path: guidePath(name), Label: plain(n, source)})
+					last.Pages = append(
+						last.Pages, &guidePage{Name: name, Path: guidePath(name), Label: plainText(n, source)},
+					)
 				}
 			}
 			return ast.WalkContinue, nil
@@ -160,7 +163,7 @@ func contents() (chapters []chapter, err error) {
 	return chapters, err
 }
 
-// guidePath returns where a page is served.
+// guidePath returns the path at which the page of a Markdown file is served.
 func guidePath(name string) string {
 	if name == guideIndex {
 		return guideRoot
@@ -168,7 +171,7 @@ func guidePath(name string) string {
 	return guideRoot + strings.TrimSuffix(name, ".md")
 }
 
-// render turns a page into HTML.
+// render sets the page's HTML, title and headings from its Markdown.
 func (p *guidePage) render() error {
 	source, err := docs.Files.ReadFile(p.Name)
 	if err != nil {
@@ -178,9 +181,9 @@ func (p *guidePage) render() error {
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
 		goldmark.WithParserOptions(
 			parser.WithAutoHeadingID(),
-			parser.WithASTTransformers(util.Prioritized(links{path.Dir(p.Name)}, 100)),
+			parser.WithASTTransformers(util.Prioritized(linkResolver{path.Dir(p.Name)}, 100)),
 		),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(accessible{}, 100))),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(accessibleRenderer{}, 100))),
 	)
 	tree := markdown.Parser().Parse(text.NewReader(source))
 	p.anchors = map[string]string{}
@@ -190,14 +193,14 @@ func (p *guidePage) render() error {
 			continue
 		}
 		id, _ := heading.AttributeString("id")
-		if title := plain(heading, source); p.anchors[title] == "" {
+		if title := plainText(heading, source); p.anchors[title] == "" {
 			p.anchors[title] = fmt.Sprintf("%s", id)
 		}
 		switch heading.Level {
 		case 1:
-			p.Title = plain(heading, source)
+			p.Title = plainText(heading, source)
 		case 2:
-			p.Sections = append(p.Sections, section{fmt.Sprintf("%s", id), plain(heading, source)})
+			p.Sections = append(p.Sections, section{fmt.Sprintf("%s", id), plainText(heading, source)})
 		}
 	}
 	var out bytes.Buffer
@@ -208,8 +211,8 @@ func (p *guidePage) render() error {
 	return nil
 }
 
-// plain returns the text of a node without its marks.
-func plain(n ast.Node, source []byte) string {
+// plainText returns the text of a node without Markdown.
+func plainText(n ast.Node, source []byte) string {
 	var out strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if t, ok := n.(*ast.Text); ok && entering {

@@ -14,12 +14,14 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// links turns what a page's links point at into what the server has: another page of
+// linkResolver turns what a page's links point at into what the server has: another page of
 // the guide, the OpenAPI document, a page of this server. A file that the
 // program does not contain is named, without a link.
-type links struct{ folder string } // in which the page is, below docs
+type linkResolver struct{ folder string } // in which the page is, below docs
 
-func (l links) Transform(tree *ast.Document, reader text.Reader, _ parser.Context) {
+// Transform replaces the links of a page by addresses on this server: of another page of the guide, of the OpenAPI
+// document, or of a page of this server. A link to a file that the program does not contain becomes plain text.
+func (l linkResolver) Transform(tree *ast.Document, reader text.Reader, _ parser.Context) {
 	var absent []*ast.Link
 	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n := n.(type) {
@@ -41,7 +43,7 @@ func (l links) Transform(tree *ast.Document, reader text.Reader, _ parser.Contex
 	})
 	for _, n := range absent {
 		name := path.Join("docs", l.folder, string(n.Destination))
-		label := plain(n, reader.Source())
+		label := plainText(n, reader.Source())
 		parent := n.Parent()
 		if !strings.HasSuffix(name, label) {
 			for child := n.FirstChild(); child != nil; child = n.FirstChild() {
@@ -56,7 +58,8 @@ func (l links) Transform(tree *ast.Document, reader text.Reader, _ parser.Contex
 	}
 }
 
-// guideLink returns where a link of a page in a folder below docs leads on a server.
+// guideLink returns the address on a server of a link's target, relative to a page in a folder below docs. ok is false
+// if the server does not have the target.
 func guideLink(folder, to string) (string, bool) {
 	name, fragment, anchored := strings.Cut(to, "#")
 	if anchored {
@@ -80,20 +83,21 @@ func guideLink(folder, to string) (string, bool) {
 	return "", false
 }
 
-// accessible renders what goldmark renders otherwise than these pages need it: what
-// is wider than the page is scrolled by itself, with the keyboard too; a heading
-// links to itself; an empty cell of a head heads nothing.
-type accessible struct{}
+// accessibleRenderer renders some nodes otherwise than goldmark does: wide code and tables scroll by themselves, also
+// with the keyboard; a heading links to itself; an empty header cell of a table is no header.
+type accessibleRenderer struct{}
 
-func (a accessible) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(ast.KindHeading, a.heading)
-	r.Register(ast.KindCodeBlock, a.code)
-	r.Register(ast.KindFencedCodeBlock, a.code)
-	r.Register(extension.KindTable, a.table)
-	r.Register(extension.KindTableCell, a.cell)
+// RegisterFuncs implements renderer.NodeRenderer.
+func (a accessibleRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindHeading, a.renderHeading)
+	r.Register(ast.KindCodeBlock, a.renderCode)
+	r.Register(ast.KindFencedCodeBlock, a.renderCode)
+	r.Register(extension.KindTable, a.renderTable)
+	r.Register(extension.KindTableCell, a.renderCell)
 }
 
-func (accessible) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+// renderHeading renders a heading with an id and a link to itself.
+func (accessibleRenderer) renderHeading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	heading := n.(*ast.Heading)
 	tag := "h" + string(rune('0'+heading.Level))
 	value, _ := heading.AttributeString("id")
@@ -106,7 +110,10 @@ func (accessible) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool)
 	return ast.WalkContinue, nil
 }
 
-func (accessible) code(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+// renderCode renders a code block that scrolls.
+func (accessibleRenderer) renderCode(
+	w util.BufWriter, source []byte, n ast.Node, entering bool,
+) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
 	}
@@ -119,7 +126,8 @@ func (accessible) code(w util.BufWriter, source []byte, n ast.Node, entering boo
 	return ast.WalkSkipChildren, nil
 }
 
-func (accessible) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+// renderTable renders a table that scrolls.
+func (accessibleRenderer) renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
 		_, _ = w.WriteString(`<div class="wide" tabindex="0"><table>` + "\n")
 	} else {
@@ -128,7 +136,8 @@ func (accessible) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (
 	return ast.WalkContinue, nil
 }
 
-func (accessible) cell(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+// renderCell renders a cell of a table; an empty one of the header as a td.
+func (accessibleRenderer) renderCell(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	cell := n.(*extension.TableCell)
 	tag := "td"
 	if _, head := cell.Parent().(*extension.TableHeader); head && cell.HasChildren() {

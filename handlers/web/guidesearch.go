@@ -21,7 +21,7 @@ type shownFinding struct{ Path, Page, Heading, Text string }
 // textShown is how many bytes of a passage are shown at the most.
 const textShown = 400
 
-// GuideResults returns the guide's page with what was found for a question, "" for none yet.
+// GuideResults returns the guide's search page with findings for a question; "" shows only the search box.
 func GuideResults(question string, found []Finding) ([]byte, error) {
 	b, err := theBook()
 	if err != nil {
@@ -35,13 +35,13 @@ func GuideResults(question string, found []Finding) ([]byte, error) {
 		}
 		shown = append(shown, x)
 	}
-	return b.framed(map[string]any{
+	return b.fillFrame(map[string]any{
 		"Page":     &guidePage{Path: guideSearch, Title: "Search"},
 		"Searched": true, "Question": question, "Found": shown,
 	})
 }
 
-// shownFinding returns a passage with its address: of the section that it stands in.
+// shownFinding returns a passage with the address of its section. It fails if the guide has no such page.
 func (b *book) shownFinding(f Finding) (x shownFinding, err error) {
 	for _, p := range b.pages {
 		if p.Name != f.Page {
@@ -50,7 +50,7 @@ func (b *book) shownFinding(f Finding) (x shownFinding, err error) {
 		if err := p.rendered(); err != nil {
 			return x, err
 		}
-		x = shownFinding{Path: p.Path, Page: p.Title, Heading: f.Heading, Text: shortened(f.Text)}
+		x = shownFinding{Path: p.Path, Page: p.Title, Heading: f.Heading, Text: shortenText(f.Text)}
 		if anchor := p.anchors[f.Heading]; anchor != "" {
 			x.Path += "#" + anchor
 		}
@@ -62,8 +62,8 @@ func (b *book) shownFinding(f Finding) (x shownFinding, err error) {
 	return x, fmt.Errorf("the guide has no page %s", f.Page)
 }
 
-// shortened returns the beginning of a text, up to the end of a word.
-func shortened(text string) string {
+// shortenText returns the beginning of a text, cut at the end of a word and with … behind it.
+func shortenText(text string) string {
 	if len(text) <= textShown {
 		return text
 	}

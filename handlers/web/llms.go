@@ -8,22 +8,22 @@ import (
 	"example.org/conclave/docs"
 )
 
-// texts returns the guide for programs that read text: each page as it was written, and llms.txt, which
-// lists them (https://llmstxt.org).
-func texts(b *book) (all []Document) {
+// plainFiles returns the guide for programs that read text: each page as Markdown, and llms.txt, which lists them
+// (https://llmstxt.org).
+func plainFiles(b *book) (all []Document) {
 	for _, p := range b.pages {
 		all = append(all, Document{guideRoot + p.Name, "text/markdown", func() ([]byte, error) {
 			return docs.Files.ReadFile(p.Name)
 		}})
 	}
 	for _, path := range []string{"/llms.txt", guideRoot + "llms.txt"} {
-		all = append(all, Document{path, "text/plain", b.listed})
+		all = append(all, Document{path, "text/plain", b.renderList})
 	}
 	return all
 }
 
-// listed returns the list of pages as llms.txt has it.
-func (b *book) listed() ([]byte, error) {
+// renderList returns the text of llms.txt: the list of pages with their first sentences.
+func (b *book) renderList() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("# conclave\n\n> Answers questions from people's own documents: it finds the passages that answer, " +
 		"says how sure it is, and whether the documents answer at all. This server's API is described at " +
@@ -35,14 +35,14 @@ func (b *book) listed() ([]byte, error) {
 			if err != nil {
 				return nil, fmt.Errorf("the guide's page %s: %w", p.Name, err)
 			}
-			_, _ = fmt.Fprintf(&out, "- [%s](%s): %s\n", p.Label, guideRoot+p.Name, summary(string(source)))
+			_, _ = fmt.Fprintf(&out, "- [%s](%s): %s\n", p.Label, guideRoot+p.Name, firstSentence(string(source)))
 		}
 	}
 	return out.Bytes(), nil
 }
 
-// summary returns the first sentence of a page, which says what the page is about.
-func summary(source string) string {
+// firstSentence returns the first sentence of a page's text.
+func firstSentence(source string) string {
 	for paragraph := range strings.SplitSeq(source, "\n\n") {
 		text := strings.Join(strings.Fields(paragraph), " ")
 		if text == "" || strings.ContainsAny(text[:1], "#!|") {

@@ -143,7 +143,7 @@ func (d *declared) missing(comment string) (names []string) {
 
 // fileName reports whether a name is the ending of a file.
 func (d *declared) fileName(name string) bool {
-	endings := strings.Fields("go yaml yml json jsonl md onnx npy py proto txt tsv html js mjs zip bin safetensors")
+	endings := strings.Fields("go yaml yml json jsonl md onnx npy py proto txt tsv html css js mjs zip bin safetensors")
 	return slices.Contains(endings, name)
 }
 

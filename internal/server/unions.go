@@ -111,7 +111,7 @@ func (u *unions) make(key string, x *union, make func() (*assembly.Union, error)
 		for _, h := range x.members {
 			members = append(members, h.c.api)
 		}
-		x.api = handlers.Joined(key, members)
+		x.api = handlers.JoinCollections(key, members)
 		x.api.Attach(x.engine.Engine)
 	}
 	return x.err
