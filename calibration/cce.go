@@ -14,7 +14,7 @@ import (
 // 3.2: the three that do best alone).
 const mostGranularities = 3
 
-// CCERecord has the parameters of CCE.
+// CCERecord has the fitted parameters of CCE, the fusion of the surest granularity.
 type CCERecord struct {
 	Granularities []string `yaml:"granularities"` // experts, the best alone first
 	Temperature   float64  `yaml:"temperature"`
@@ -22,7 +22,7 @@ type CCERecord struct {
 	Reliability   []Bin    `yaml:"reliability,omitempty"`
 }
 
-// Check returns an error for a record that cannot be served.
+// Check returns an error if a record has values that cannot be used to answer.
 func (r *CCERecord) Check() error {
 	if !(r.Temperature > 0) || math.IsInf(r.Temperature, 0) || len(r.Granularities) == 0 {
 		return fmt.Errorf(
@@ -52,15 +52,16 @@ type CCEReport struct {
 	} `json:"uncalibrated"`
 }
 
-// granular is what the granularities found for one question.
-type granular struct {
+// granularScores has, for one question, each granularity's scores and whether its first passage answers.
+type granularScores struct {
 	id     string
 	scores [][]float64 // of each granularity, the best first
 	right  []bool      // its first passage answers
 }
 
-// surest returns the granularity that answers at a temperature, and how sure it is.
-func (g *granular) surest(temperature float64) (o Outcome) {
+// surestOutcome returns the outcome of the granularity that gives its first passage the highest probability at a
+// temperature.
+func (g *granularScores) surestOutcome(temperature float64) (o Outcome) {
 	best := -1.
 	for i, scores := range g.scores {
 		if p, _ := fusion.TopProbability(scores, temperature); p > best {
@@ -71,17 +72,17 @@ func (g *granular) surest(temperature float64) (o Outcome) {
 	return o
 }
 
-// subset returns the same question with some of the granularities alone.
-func (g *granular) subset(chosen []int) granular {
-	out := granular{id: g.id}
+// withOnly returns the question with only these granularities, by index.
+func (g *granularScores) withOnly(chosen []int) granularScores {
+	out := granularScores{id: g.id}
 	for _, i := range chosen {
 		out.scores, out.right = append(out.scores, g.scores[i]), append(out.right, g.right[i])
 	}
 	return out
 }
 
-// granularities returns the columns of a question's granularities.
-func (q *Question) granularities() (columns []int) {
+// granularityColumns returns the columns of the question's granularities.
+func (q *Question) granularityColumns() (columns []int) {
 	for _, o := range q.Sources {
 		if o.Granular {
 			columns = append(columns, o.Column)
@@ -90,8 +91,8 @@ func (q *Question) granularities() (columns []int) {
 	return columns
 }
 
-// experts returns the columns of the named experts.
-func (q *Question) experts(named, sources []string) (columns []int) {
+// expertColumns returns the columns of the named dense experts. sources are the sources' names by column.
+func (q *Question) expertColumns(named, sources []string) (columns []int) {
 	for _, o := range q.Sources {
 		if o.Kind.Dense() && slices.Contains(named, sources[o.Column]) {
 			columns = append(columns, o.Column)
@@ -100,14 +101,14 @@ func (q *Question) experts(named, sources []string) (columns []int) {
 	return columns
 }
 
-// CCEFit is the fit for one question, made on other questions.
+// CCEFit is CCE's parameters for one question, fitted on questions of other folds.
 type CCEFit struct {
 	Columns     []int // of the granularities
 	Temperature float64
 }
 
-// chosen returns those of the sources that CCE ranks by.
-func (f CCEFit) chosen(sources []fusion.Observed) (out []fusion.Observed) {
+// chosenSources returns those of the sources by which CCE ranks.
+func (f CCEFit) chosenSources(sources []fusion.Observed) (out []fusion.Observed) {
 	for _, o := range sources {
 		if slices.Contains(f.Columns, o.Column) {
 			out = append(out, o)
@@ -116,25 +117,25 @@ func (f CCEFit) chosen(sources []fusion.Observed) (out []fusion.Observed) {
 	return out
 }
 
-// FitCCE chooses three of the granularities, or takes the named experts, whether
-// granularities or not, and fits their temperature. Nil: there are fewer than two.
+// FitCCE chooses three of the granularities, or takes the experts named in among, and fits their temperature. others
+// has a fit on the other folds for each question. All results are nil if there are fewer than two granularities.
 func (e *Evidence) FitCCE(
 	ctx context.Context,
 	among ...string,
 ) (record *CCERecord, report *CCEReport, others []CCEFit, err error) {
-	columns := e.Questions[0].granularities()
+	columns := e.Questions[0].granularityColumns()
 	most := mostGranularities
 	if len(among) > 0 {
-		columns = e.Questions[0].experts(among, e.Sources)
+		columns = e.Questions[0].expertColumns(among, e.Sources)
 		most = len(among)
 	}
 	if len(columns) < 2 {
 		return nil, nil, nil, nil
 	}
-	all := make([]granular, len(e.Questions))
+	all := make([]granularScores, len(e.Questions))
 	for i := range e.Questions {
 		q := &e.Questions[i]
-		all[i] = granular{id: q.ID}
+		all[i] = granularScores{id: q.ID}
 		for _, column := range columns {
 			all[i].scores = append(all[i].scores, q.Table.FirstScores(column, fusion.DefaultCCEDepth))
 			all[i].right = append(all[i].right, q.AnsweredBy(column))
@@ -144,16 +145,16 @@ func (e *Evidence) FitCCE(
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	models, err := crossFit(all, func(g *granular) string { return g.id },
-		func(others []granular) (cceModel, error) { return fitCCE(ctx, others, most) },
-		func(m cceModel, _ *granular) (cceModel, error) { return m, nil })
+	models, err := crossFit(all, func(g *granularScores) string { return g.id },
+		func(others []granularScores) (cceModel, error) { return fitCCE(ctx, others, most) },
+		func(m cceModel, _ *granularScores) (cceModel, error) { return m, nil })
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	heldOut := make([]Outcome, len(all))
 	for i, m := range models {
-		own := all[i].subset(m.chosen)
-		heldOut[i] = own.surest(m.temperature)
+		own := all[i].withOnly(m.chosen)
+		heldOut[i] = own.surestOutcome(m.temperature)
 		fit := CCEFit{Temperature: m.temperature}
 		for _, n := range m.chosen {
 			fit.Columns = append(fit.Columns, columns[n])
@@ -175,7 +176,7 @@ func (e *Evidence) FitCCE(
 	for _, i := range model.chosen {
 		report.Granularities = append(report.Granularities, e.Sources[columns[i]])
 	}
-	chosen := choose(all, model.chosen)
+	chosen := chooseGranularities(all, model.chosen)
 	before := outcomesAt(chosen, fusion.DefaultCCETemperature)
 	u := &report.Uncalibrated
 	u.Temperature = fusion.DefaultCCETemperature
@@ -191,15 +192,15 @@ func (e *Evidence) FitCCE(
 	return record, report, others, record.Check()
 }
 
-// cceModel is what is fitted.
+// cceModel is a fit of CCE: the granularities and their temperature.
 type cceModel struct {
 	chosen      []int // of the granularities, the best alone first
 	temperature float64
 }
 
-// fitCCE takes the granularities whose first passages answer most often, at most so many,
-// of equal ones the first, and the temperature with the lowest ECE of the surest, by golden section.
-func fitCCE(ctx context.Context, questions []granular, most int) (m cceModel, err error) {
+// fitCCE returns the granularities, at most most, whose first passages answer most often, of equal ones the first, and
+// the temperature at which the surest of them has the lowest ECE.
+func fitCCE(ctx context.Context, questions []granularScores, most int) (m cceModel, err error) {
 	if len(questions) == 0 {
 		return m, fmt.Errorf("there are no questions to fit the granularities on")
 	}
@@ -211,24 +212,26 @@ func fitCCE(ctx context.Context, questions []granular, most int) (m cceModel, er
 		func(a, b int) int { return cmp.Compare(accuracyAlone(questions, b), accuracyAlone(questions, a)) },
 	)
 	m.chosen = m.chosen[:min(len(m.chosen), most)]
-	of := choose(questions, m.chosen)
-	m.temperature, err = minimise(
+	of := chooseGranularities(questions, m.chosen)
+	m.temperature, err = goldenSection(
 		ctx,
-		logarithmic(-3, 1, 12),
+		logarithmicGrid(-3, 1, 12),
 		func(t float64) (float64, error) { return ECE(outcomesAt(of, t)), nil },
 	)
 	return m, err
 }
 
-func choose(questions []granular, chosen []int) []granular {
-	out := make([]granular, len(questions))
+// chooseGranularities returns the questions with only the chosen granularities, by index.
+func chooseGranularities(questions []granularScores, chosen []int) []granularScores {
+	out := make([]granularScores, len(questions))
 	for i := range questions {
-		out[i] = questions[i].subset(chosen)
+		out[i] = questions[i].withOnly(chosen)
 	}
 	return out
 }
 
-func accuracyAlone(questions []granular, granularity int) float64 {
+// accuracyAlone returns the share of questions that a granularity's first passage answers.
+func accuracyAlone(questions []granularScores, granularity int) float64 {
 	n := 0
 	for _, q := range questions {
 		if q.right[granularity] {
@@ -238,18 +241,20 @@ func accuracyAlone(questions []granular, granularity int) float64 {
 	return float64(n) / float64(max(len(questions), 1))
 }
 
-func outcomesAt(questions []granular, temperature float64) []Outcome {
+// outcomesAt returns the surest outcome of each question at a temperature.
+func outcomesAt(questions []granularScores, temperature float64) []Outcome {
 	out := make([]Outcome, len(questions))
 	for i := range questions {
-		out[i] = questions[i].surest(temperature)
+		out[i] = questions[i].surestOutcome(temperature)
 	}
 	return out
 }
 
+// shareRight returns the share of outcomes that are correct; 0 without any.
 func shareRight(outcomes []Outcome) float64 {
 	n := 0.0
 	for _, o := range outcomes {
-		n += o.correct()
+		n += o.correctValue()
 	}
 	return n / float64(max(len(outcomes), 1))
 }

@@ -26,9 +26,9 @@ func TestECEOfBins(t *testing.T) {
 
 // asked returns questions of two granularities with gaps that say how likely they are
 // right: at temperature true, the probability of the first of two scores is the chance.
-func asked(n int, temperature float64) []granular {
+func asked(n int, temperature float64) []granularScores {
 	r := rand.New(rand.NewPCG(19, 83))
-	out := make([]granular, n)
+	out := make([]granularScores, n)
 	for i := range out {
 		out[i].id = fmt.Sprint("q", i)
 		for range 2 {
@@ -60,9 +60,9 @@ func TestFitCCETemperature(t *testing.T) {
 
 // Of four granularities the three that are right most often are taken, the best first.
 func TestFitCCEChooses(t *testing.T) {
-	questions := make([]granular, 100)
+	questions := make([]granularScores, 100)
 	for i := range questions {
-		questions[i] = granular{
+		questions[i] = granularScores{
 			id:     fmt.Sprint(i),
 			scores: [][]float64{{2, 1}, {2, 1}, {2, 1}, {2, 1}},
 			right:  []bool{i < 30, i < 50, i < 10, i < 40},
@@ -77,7 +77,7 @@ func TestFitCCEChooses(t *testing.T) {
 // What calibration measures cce by is what it will rank by: the granularities that were
 // chosen on the other folds, by their own temperature.
 func TestCompareRanksByChosen(t *testing.T) {
-	f := &fitting{record: &Record{CCE: &CCERecord{}}, Evidence: &Evidence{}, surest: map[string]CCEFit{}}
+	f := &fitRun{record: &Record{CCE: &CCERecord{}}, Evidence: &Evidence{}, surest: map[string]CCEFit{}}
 	for i := range 10 {
 		q := Question{ID: fmt.Sprint(i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{1: 1}}
 		wrong, right := []rank.Hit{
@@ -97,7 +97,7 @@ func TestCompareRanksByChosen(t *testing.T) {
 		f.Questions = append(f.Questions, q)
 		f.surest[q.ID] = CCEFit{Columns: []int{1}, Temperature: .1}
 	}
-	if err := f.compare(nil); err != nil {
+	if err := f.compareMethods(nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range f.methods {

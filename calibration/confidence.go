@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Shape is how signals are turned into a chance.
+// Shape names the function that turns log-odds of signals into a chance: Platt's or an isotonic one.
 type Shape string
 
 // The shapes. With several signals, both begin with the same logistic function.
@@ -18,7 +18,7 @@ const (
 	IsotonicShape Shape = "isotonic" // a never falling function of the logistic one's log-odds
 )
 
-// RankedQuestion is a question that was answered.
+// RankedQuestion is a question with its answer: its signals and the rank of the first passage that answers.
 type RankedQuestion struct {
 	ID string
 	// Signals are the features of the answer, always in the same order: the mean
@@ -34,8 +34,7 @@ type RankedQuestion struct {
 	Passages []rank.Hit
 }
 
-// Confidence turns the signals of a fused answer into the chance that any of
-// its first K passages answers.
+// Confidence gives the chance that any of an answer's first K passages answers, from the signals of a fused answer.
 type Confidence struct {
 	K        int       `json:"k" yaml:"k"`
 	Kind     Shape     `json:"kind" yaml:"kind"`
@@ -44,7 +43,7 @@ type Confidence struct {
 	Reason   string    `json:"reason,omitempty" yaml:"reason,omitempty"`     // why this kind
 }
 
-// Of returns the chance that an answer with these signals is right.
+// Of returns the chance for these signals. It fails if there are not as many as were fitted, or one is not finite.
 func (c *Confidence) Of(signals []float64) (float64, error) {
 	odds, err := c.Logistic.LogOdds(signals)
 	if err != nil {
@@ -56,7 +55,7 @@ func (c *Confidence) Of(signals []float64) (float64, error) {
 	return sigmoid(odds), nil
 }
 
-// Validate checks what was read from a file.
+// Validate returns an error if a confidence that was read from a file cannot be used.
 func (c *Confidence) Validate() error {
 	switch {
 	case c.K < 1:
@@ -81,7 +80,7 @@ func (c *Confidence) Validate() error {
 	return nil
 }
 
-// Chances are confidences for several k.
+// Chances are confidences for several numbers of passages (K), ascending.
 type Chances []Confidence
 
 // Of returns the chance that any of the first k passages answers: the highest of
@@ -144,7 +143,7 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	pairs, err := crossFit(questions, func(q *RankedQuestion) string { return q.ID }, train,
 		func(b both, q *RankedQuestion) (pair [2]Outcome, err error) {
 			for i, c := range []Confidence{b.platt, b.isotonic} {
-				pair[i].Correct = q.answered(k)
+				pair[i].Correct = q.answeredWithin(k)
 				pair[i].Weight = q.Weight
 				pair[i].Confidence, err = c.Of(q.Signals)
 				if err != nil {
@@ -158,7 +157,7 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	}
 	var platt, isotonic []Outcome
 	for i, pair := range pairs {
-		if questions[i].Without.measured() {
+		if questions[i].Without.isMeasured() {
 			platt, isotonic = append(platt, pair[0]), append(isotonic, pair[1])
 		}
 	}
@@ -193,19 +192,21 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	return fit, nil
 }
 
-// answered reports whether any of the first k passages answers.
-func (q *RankedQuestion) answered(k int) bool { return q.First > 0 && q.First <= k }
+// answeredWithin reports whether any of the first k passages answers.
+func (q *RankedQuestion) answeredWithin(k int) bool { return q.First > 0 && q.First <= k }
 
-// outcome returns whether any of the first k passages answers, to fit to.
-func (q *RankedQuestion) outcome(k int) signalOutcome {
+// outcomeWithin returns the question's signals, and whether any of the first k passages answers.
+func (q *RankedQuestion) outcomeWithin(k int) signalOutcome {
 	return signalOutcome{
 		Signals:   q.Signals,
-		Correct:   q.answered(k),
+		Correct:   q.answeredWithin(k),
 		Weight:    q.Weight,
 		Generated: q.Without == There || q.Without == Absent,
 	}
 }
 
+// fitBoth returns two confidences for the first k passages: by Platt's function, and by an isotonic one of its
+// log-odds.
 func fitBoth(
 	names []string,
 	questions []RankedQuestion,
@@ -214,7 +215,7 @@ func fitBoth(
 ) (platt, isotonic Confidence, err error) {
 	outcomes := make([]signalOutcome, len(questions))
 	for i, q := range questions {
-		outcomes[i] = q.outcome(k)
+		outcomes[i] = q.outcomeWithin(k)
 	}
 	logistic, err := fitExact(names, outcomes, prior)
 	if err != nil {
@@ -240,12 +241,12 @@ func pairedGain(a, b []Outcome) (gain, deviation float64) {
 	n := float64(len(a))
 	all := 0.0
 	for i := range a {
-		gain += a[i].weight() * (brier(a[i]) - brier(b[i]))
-		all += a[i].weight()
+		gain += a[i].weightOf() * (brierScore(a[i]) - brierScore(b[i]))
+		all += a[i].weightOf()
 	}
 	gain /= all
 	for i := range a {
-		gap := a[i].weight() * (brier(a[i]) - brier(b[i]) - gain)
+		gap := a[i].weightOf() * (brierScore(a[i]) - brierScore(b[i]) - gain)
 		deviation += gap * gap
 	}
 	return gain, math.Sqrt(deviation*n/max(n-1, 1)) / all
@@ -264,7 +265,7 @@ type Step struct {
 	Chance float64 `json:"chance" yaml:"chance"`
 }
 
-// scoredOutcome is a score on any scale and whether it came true.
+// scoredOutcome is a score on any scale, and whether the answer was right.
 type scoredOutcome struct {
 	Score   float64
 	Correct bool
@@ -287,7 +288,9 @@ func fitIsotonic(outcomes []scoredOutcome) (Isotonic, error) {
 			return Isotonic{}, fmt.Errorf("a score is %v", o.Score)
 		}
 		weight := weightOr1(o.Weight)
-		b := block{from: o.Score, to: o.Score, size: weight, correct: weight * Outcome{Correct: o.Correct}.correct()}
+		b := block{
+			from: o.Score, to: o.Score, size: weight, correct: weight * Outcome{Correct: o.Correct}.correctValue(),
+		}
 		if n := len(blocks); n > 0 && blocks[n-1].from == o.Score {
 			blocks[n-1].correct += b.correct
 			blocks[n-1].size += b.size
@@ -329,7 +332,7 @@ func (f Isotonic) Of(score float64) float64 {
 	return below.Chance + part*(above.Chance-below.Chance)
 }
 
-// Validate checks that the steps ascend and the chances are chances.
+// Validate returns an error unless the steps ascend and the chances are from 0 to 1.
 func (f Isotonic) Validate() error {
 	if len(f.Steps) == 0 {
 		return fmt.Errorf("the isotonic function has no steps")

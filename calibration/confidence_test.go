@@ -245,7 +245,7 @@ func bruteIsotonic(all []scoredOutcome) map[float64]float64 {
 			}
 		}
 		for _, o := range all {
-			gap := fitted[o.Score] - (Outcome{Correct: o.Correct}).correct()
+			gap := fitted[o.Score] - (Outcome{Correct: o.Correct}).correctValue()
 			loss += gap * gap
 		}
 		if rises && loss < least-1e-12 {

@@ -18,7 +18,7 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// FitOptions are the inputs of Fit beside the evidence.
+// FitOptions are the inputs of Fit besides the evidence.
 type FitOptions struct {
 	// Specialists is how many specialists the gate asks, the most familiar with each
 	// question. 0: all.
@@ -39,77 +39,78 @@ type FitOptions struct {
 	Try func(*Record) error
 }
 
-func (o *FitOptions) gate() GateOptions {
+// gateOptions returns the options for fitting the gate.
+func (o *FitOptions) gateOptions() GateOptions {
 	return GateOptions{Specialists: o.Specialists, Towards: o.Towards, WithoutLate: o.WithoutLate}
 }
 
 // chanceDepths returns the numbers of passages whose chances are fitted.
 func chanceDepths() []int { return []int{1, 5, 10, 20} }
 
-// fitting is the state of a Fit.
-type fitting struct {
+// fitRun is the state of one call of Fit.
+type fitRun struct {
 	*Evidence
 	options FitOptions
 	record  *Record
 	report  *FitReport
 	others  map[string]fusion.Settings // of each question, by its id, fitted on other folds
 	surest  map[string]CCEFit          // likewise; empty without granularities
-	methods []method
+	methods []measuredMethod
 }
 
-// Fit fits in the order of dependence: the ensembles' temperatures, the sources' own
-// chances, MUF's sharpness, the hybrid's weight, the gate, and the confidence of the gate's answers with so
-// many specialists asked. The report is of held-out questions. The unanswerable questions
-// count for the confidence alone. The prior counts if it was fitted for the same sources.
+// Fit returns the calibration of a collection, and a report of its figures on held-out questions. It fits, in this
+// order, the ensembles' temperatures, the sources' own chances, MUF's sharpness, the hybrid's weight, the gate, and the
+// confidence of the gate's answers. The unanswerable questions count only for the confidence. The prior counts if it
+// was fitted for the same sources.
 //
-// "Auto" is the gate, or the best of the methods that are significantly better. A method
-// that the collection cannot answer by is passed over, and the report says so. If it can
-// answer by none, that is an error.
+// "Auto" becomes the gate, or the best of the methods that are significantly better. A method by which the collection
+// cannot answer is left out, which the report says. Fit fails if there is none.
 func Fit(ctx context.Context, e *Evidence, o FitOptions) (*Record, *FitReport, error) {
-	f := &fitting{Evidence: e, options: o,
+	f := &fitRun{Evidence: e, options: o,
 		record: &Record{Questions: e.domains, Specialists: o.Specialists},
 		report: &FitReport{Questions: len(e.Questions), Specialists: o.Specialists}}
-	if err := f.fit(ctx); err != nil {
+	if err := f.fitAll(ctx); err != nil {
 		return nil, nil, err
 	}
-	err := f.choose()
-	f.describe()
+	err := f.chooseAuto()
+	f.describeMethods()
 	return f.record, f.report, err
 }
 
-func (f *fitting) fit(ctx context.Context) error {
+// fitAll fits everything, in the order that Fit describes.
+func (f *fitRun) fitAll(ctx context.Context) error {
 	temperatures, err := f.FitTemperatures(ctx)
 	if err != nil {
 		return err
 	}
-	f.ensembles(temperatures)
-	if err := f.sources(); err != nil {
+	f.recordTemperatures(temperatures)
+	if err := f.fitSources(); err != nil {
 		return err
 	}
-	if err := f.settings(ctx); err != nil {
+	if err := f.fitSettings(ctx); err != nil {
 		return err
 	}
-	gates, answers, err := f.gate(ctx)
+	gates, answers, err := f.fitGate(ctx)
 	if err != nil {
 		return err
 	}
-	if err := f.chances(ctx, gates, answers); err != nil {
+	if err := f.fitChances(ctx, gates, answers); err != nil {
 		return err
 	}
-	if err := f.informs(); err != nil {
+	if err := f.measureConfidences(); err != nil {
 		return err
 	}
-	return f.compare(answers)
+	return f.compareMethods(answers)
 }
 
-// settings fits what methods other than the gate have, one number each.
-func (f *fitting) settings(ctx context.Context) (err error) {
+// fitSettings fits the one number that each method other than the gate has: MUF's sharpness and the hybrid's weight.
+func (f *fitRun) fitSettings(ctx context.Context) (err error) {
 	var sharpness, alphas []float64
-	f.record.Sharpness, sharpness, err = fitSharpness(ctx, f.Questions, sharpnesses())
+	f.record.Sharpness, sharpness, err = fitSharpness(ctx, f.Questions, sharpnessGrid())
 	if err != nil {
 		return err
 	}
-	if f.words() {
+	if f.hasWords() {
 		f.record.Alpha, alphas, err = fitAlpha(ctx, f.Questions, sharpness, alphaGrid())
 		if err != nil {
 			return err
@@ -135,14 +136,14 @@ func (f *fitting) settings(ctx context.Context) (err error) {
 	return nil
 }
 
-// words reports whether BM25 takes part, beside others.
-func (f *fitting) words() bool {
+// hasWords reports whether BM25 takes part besides other sources.
+func (f *fitRun) hasWords() bool {
 	of := f.Questions[0].Sources
 	return len(of) > 1 && slices.ContainsFunc(of, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
 }
 
-// informs measures the AUROC of each method's confidence for its first passage.
-func (f *fitting) informs() error {
+// measureConfidences records the AUROC of each method's confidence in its first passage.
+func (f *fitRun) measureConfidences() error {
 	areas := map[string]float64{}
 	if area := f.report.Chances[0].AUROC; area != nil {
 		areas[fusion.MethodGate] = *area
@@ -173,22 +174,21 @@ func (f *fitting) informs() error {
 	return nil
 }
 
-// FitTemperatures fits one for every expert that has an ensemble, by its column, and
-// tells the questions how sure each expert is of them: by temperatures that were fitted
-// on other questions.
+// FitTemperatures returns the temperature of every expert with an ensemble, by its column. It also sets each question's
+// confidences of the experts, by temperatures that were fitted on the other folds.
 func (e *Evidence) FitTemperatures(ctx context.Context) (map[int]temperatureFit, error) {
 	fits := map[int]temperatureFit{}
 	for column, name := range e.Sources {
 		answers := make([]ensembleAnswer, len(e.Questions))
 		members := 0
 		for i := range e.Questions {
-			answers[i] = e.Questions[i].ensemble(column)
+			answers[i] = e.Questions[i].ensembleOf(column)
 			members = max(members, answers[i].members)
 		}
 		if members < 2 {
 			continue
 		}
-		fit, err := fitTemperature(ctx, answers, temperatures())
+		fit, err := fitTemperature(ctx, answers, temperatureGrid())
 		if err != nil {
 			return nil, fmt.Errorf("the temperature of %s: %w", name, err)
 		}
@@ -197,8 +197,8 @@ func (e *Evidence) FitTemperatures(ctx context.Context) (map[int]temperatureFit,
 			e.Questions[i].Sources[column].Confidence = fit.confidences[i]
 		}
 		for _, q := range slices.Concat(e.Unanswerable, e.Nonsense, e.Subjects, e.Generated) {
-			if own := q.ensemble(column); own.known() {
-				q.Sources[column].Confidence, err = own.sure(fit.temperature)
+			if own := q.ensembleOf(column); own.hasConfidence() {
+				q.Sources[column].Confidence, err = own.confidenceAt(fit.temperature)
 				if err != nil {
 					return nil, err
 				}
@@ -208,7 +208,8 @@ func (e *Evidence) FitTemperatures(ctx context.Context) (map[int]temperatureFit,
 	return fits, nil
 }
 
-func (f *fitting) ensembles(temperatures map[int]temperatureFit) {
+// recordTemperatures adds the experts' temperatures to the record and the report.
+func (f *fitRun) recordTemperatures(temperatures map[int]temperatureFit) {
 	for _, column := range slices.Sorted(maps.Keys(temperatures)) {
 		t, name := temperatures[column], f.Sources[column]
 		f.record.Experts = append(f.record.Experts, ExpertRecord{Name: name, Fingerprint: f.options.Fingerprints[name],
@@ -228,8 +229,8 @@ func (f *fitting) ensembles(temperatures map[int]temperatureFit) {
 	}
 }
 
-// sources fits the chance that a source's own first hit answers.
-func (f *fitting) sources() error {
+// fitSources fits the chance that each source's own first hit answers.
+func (f *fitRun) fitSources() error {
 	for column, name := range f.Sources {
 		chance, err := fitSourceChance(f.Questions, column)
 		if err != nil {
@@ -245,10 +246,10 @@ func (f *fitting) sources() error {
 	return nil
 }
 
-// gate fits the gate, and one for each fold to the others, by which the questions
-// are answered.
-func (f *fitting) gate(ctx context.Context) ([]fusion.Gate, []Answered, error) {
-	gates, err := FoldGates(ctx, f.Questions, f.options.gate())
+// fitGate fits the gate and records it. It returns one gate for each fold, fitted on the others, and the questions'
+// answers by these.
+func (f *fitRun) fitGate(ctx context.Context) ([]fusion.Gate, []Answered, error) {
+	gates, err := FoldGates(ctx, f.Questions, f.options.gateOptions())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -256,13 +257,13 @@ func (f *fitting) gate(ctx context.Context) ([]fusion.Gate, []Answered, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	gate, err := FitGate(ctx, f.Questions, f.options.gate())
+	gate, err := FitGate(ctx, f.Questions, f.options.gateOptions())
 	if err != nil {
 		return nil, nil, err
 	}
 	f.record.Gate = &gate
 	if without := withoutLate(f.Questions); without != nil {
-		gate, err := FitGate(ctx, without, f.options.gate())
+		gate, err := FitGate(ctx, without, f.options.gateOptions())
 		if err != nil {
 			return nil, nil, fmt.Errorf("the gate without late interaction: %w", err)
 		}
@@ -271,10 +272,10 @@ func (f *fitting) gate(ctx context.Context) ([]fusion.Gate, []Answered, error) {
 	return gates, heldOut, nil
 }
 
-// chances fits the confidence of the answers that the gates of other folds gave:
-// to the questions, to the same without their answers, and to unanswerable ones.
-func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []Answered) error {
-	ranked, err := RankAnswers(f.Questions, f.Beside, answers, gates, f.options.Specialists)
+// fitChances fits the confidence on the answers of fitGate: to the questions, to the same without the passages that
+// answer, and to unanswerable ones.
+func (f *fitRun) fitChances(ctx context.Context, gates []fusion.Gate, answers []Answered) error {
+	ranked, err := RankAnswers(f.Questions, f.BesideQuestions, answers, gates, f.options.Specialists)
 	if err != nil {
 		return err
 	}
@@ -282,12 +283,12 @@ func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []An
 	if !fusion.Closeness(f.Questions[0].Sources) {
 		prior = nil
 	}
-	if err := f.verdict(ranked); err != nil {
+	if err := f.fitVerdict(ranked); err != nil {
 		return err
 	}
 	f.record.Signals = fusion.SignalNames()
 	for _, k := range chanceDepths() {
-		all, err := judge(ranked, prior.For(k))
+		all, err := splitJudged(ranked, prior.For(k))
 		var c ConfidenceFit
 		if err == nil {
 			c, err = FitConfidence(fusion.SignalNames(), all, k, prior.For(k))
@@ -298,10 +299,10 @@ func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []An
 		f.record.Chances = append(f.record.Chances, c.Confidence)
 		f.report.addChance(&c)
 		if k == 1 {
-			if err := f.reading(ctx, ranked, &c); err != nil {
+			if err := f.fitReading(ctx, ranked, &c); err != nil {
 				return err
 			}
-			if err := f.reranking(ctx, ranked, &c); err != nil {
+			if err := f.fitReranking(ctx, ranked, &c); err != nil {
 				return err
 			}
 		}
@@ -317,8 +318,8 @@ const mostRead = 150
 // mostJudged is how many of the judged ones are read for.
 const mostJudged = 40
 
-// reranking fits the weight of each reranker to some of the answers, evenly chosen.
-func (f *fitting) reranking(ctx context.Context, ranked []RankedQuestion, by *ConfidenceFit) error {
+// fitReranking fits the weight of each reranker on an evenly chosen sample of the answers.
+func (f *fitRun) fitReranking(ctx context.Context, ranked []RankedQuestion, by *ConfidenceFit) error {
 	if len(f.options.Reranking) == 0 {
 		return nil
 	}
@@ -326,7 +327,7 @@ func (f *fitting) reranking(ctx context.Context, ranked []RankedQuestion, by *Co
 	for i := range every {
 		every[i] = i
 	}
-	some, sure, err := f.some(every, ranked, by)
+	some, sure, err := f.sampleAnswers(every, ranked, by)
 	if err != nil {
 		return err
 	}
@@ -348,9 +349,9 @@ func (f *fitting) reranking(ctx context.Context, ranked []RankedQuestion, by *Co
 	return nil
 }
 
-// reading fits what the reader says of some of the answers, evenly chosen among those to
-// questions whose words are known.
-func (f *fitting) reading(ctx context.Context, ranked []RankedQuestion, by *ConfidenceFit) (err error) {
+// fitReading fits what the reader's scores mean on an evenly chosen sample of the answers to questions whose words are
+// known.
+func (f *fitRun) fitReading(ctx context.Context, ranked []RankedQuestion, by *ConfidenceFit) (err error) {
 	var known []int
 	for i, q := range f.Questions {
 		if len(q.Answers) > 0 {
@@ -360,7 +361,7 @@ func (f *fitting) reading(ctx context.Context, ranked []RankedQuestion, by *Conf
 	if f.options.Reading == nil || len(known) == 0 {
 		return nil
 	}
-	answers, confidences, err := f.some(known, ranked, by)
+	answers, confidences, err := f.sampleAnswers(known, ranked, by)
 	if err != nil {
 		return err
 	}
@@ -370,9 +371,9 @@ func (f *fitting) reading(ctx context.Context, ranked []RankedQuestion, by *Conf
 	return err
 }
 
-// some returns answers to some of the questions, evenly chosen among known, the same without the passages that answer,
-// and those to some unanswerable and some judged ones, with their confidences.
-func (f *fitting) some(
+// sampleAnswers returns answers with their confidences: of an evenly chosen sample of the questions known, of the same
+// without the passages that answer, of unanswerable and of judged questions.
+func (f *fitRun) sampleAnswers(
 	known []int,
 	ranked []RankedQuestion,
 	by *ConfidenceFit,

@@ -39,8 +39,8 @@ const (
 	gateRounds = 200
 )
 
-// towards returns the gate that a fit on such questions is pulled to, or nil.
-func (o *GateOptions) towards(late bool) *fusion.Gate {
+// priorGate returns the gate towards which a fit is pulled, for questions with late interaction or without; nil: none.
+func (o *GateOptions) priorGate(late bool) *fusion.Gate {
 	if !late && o.WithoutLate != nil {
 		return o.WithoutLate
 	}
@@ -59,7 +59,7 @@ func FitGate(ctx context.Context, questions []Question, o GateOptions) (fusion.G
 	return fitForms(ctx, forms, o)
 }
 
-// fitForms fits a gate on questions in the forms in which they are asked.
+// fitForms returns the gate fitted on questions in the forms in which they are asked.
 func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Gate, error) {
 	p := problemOf(forms)
 	if len(p.questions) == 0 {
@@ -68,12 +68,12 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 			len(forms),
 		)
 	}
-	if prior := o.towards(p.late); prior != nil {
+	if prior := o.priorGate(p.late); prior != nil {
 		if err := prior.Check(); err != nil {
 			return fusion.Gate{}, fmt.Errorf("the gate to begin with: %w", err)
 		}
 		pull := cmp.Or(o.pull, usualPull) / float64(len(forms))
-		p.origin = p.standardised(parametersOf(prior))
+		p.origin = p.standardisedParameters(parametersOf(prior))
 		p.ridge = pull * pull
 		p.everywhere = true
 		for i := range p.questions {
@@ -84,8 +84,8 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 	if err != nil {
 		return fusion.Gate{}, err
 	}
-	gate := p.gate(x)
-	if prior := o.towards(p.late); prior != nil {
+	gate := p.gateAt(x)
+	if prior := o.priorGate(p.late); prior != nil {
 		// Few collections' questions have such words, and of symbols a collection has one share.
 		gate.Exact, gate.Symbols = prior.Exact, prior.Symbols
 	}
@@ -114,14 +114,14 @@ var (
 	parameters = atLate + len(fusion.LateFeatureNames())
 )
 
-// gateStart returns the parameters that a fit begins with: equal weights.
+// gateStart returns the parameters with which a fit begins: equal weights.
 func gateStart() []float64 {
 	x := make([]float64, parameters)
 	x[atWords], x[atSharpness], x[atPhrases] = math.Log(0.03), math.Log(20), math.Log(UsualPhrases)
 	return x
 }
 
-// gateOf returns the gate that parameters describe; the two share memory.
+// gateOf returns the gate with these parameters. It shares memory with x.
 func gateOf(x []float64) fusion.Gate {
 	return fusion.Gate{
 		Specialist: x[atSpecialist],
@@ -136,8 +136,8 @@ func gateOf(x []float64) fusion.Gate {
 	}
 }
 
-// parametersOf returns the parameters of a gate, of which gateOf makes the same gate; what the
-// gate leaves open is as in gateStart.
+// parametersOf returns the parameters of a gate, the inverse of gateOf. Those that the gate does not have are as in
+// gateStart.
 func parametersOf(g *fusion.Gate) []float64 {
 	x := gateStart()
 	x[atSpecialist], x[atGeneralist], x[atBase], x[atWords] = g.Specialist, g.Generalist, g.Base, g.Words
@@ -153,7 +153,7 @@ func parametersOf(g *fusion.Gate) []float64 {
 	return x
 }
 
-// interceptsOf returns the intercepts that a coefficient's feature is added to.
+// interceptsOf returns the indexes of the intercepts to which a coefficient's feature is added.
 func interceptsOf(coefficient int) []int {
 	switch {
 	case coefficient < atLexical:
@@ -164,9 +164,9 @@ func interceptsOf(coefficient int) []int {
 	return []int{atTokens}
 }
 
-// standardised returns the parameters for standardised features that describe the same gate as
-// raw does for features as they are.
-func (p *gateProblem) standardised(raw []float64) []float64 {
+// standardisedParameters returns the parameters that describe, for standardised features, the same gate as raw for the
+// features themselves.
+func (p *gateProblem) standardisedParameters(raw []float64) []float64 {
 	x := slices.Clone(raw)
 	for at := atDense; at < parameters; at++ {
 		x[at] = raw[at] * p.deviation[at]
@@ -177,8 +177,8 @@ func (p *gateProblem) standardised(raw []float64) []float64 {
 	return x
 }
 
-// gate returns the gate that parameters for standardised features describe.
-func (p *gateProblem) gate(x []float64) fusion.Gate {
+// gateAt returns the gate with these parameters for standardised features.
+func (p *gateProblem) gateAt(x []float64) fusion.Gate {
 	raw := slices.Clone(x)
 	for at := atDense; at < parameters; at++ {
 		raw[at] = x[at] / p.deviation[at]
@@ -207,7 +207,8 @@ const (
 	fewest = 400
 )
 
-// minimise finds the parameters with the least loss.
+// minimise returns the parameters with the lowest loss, and the loss, from start, in at most so many rounds. It fails
+// if ctx ends.
 func (p *gateProblem) minimise(
 	ctx context.Context,
 	start []float64,
@@ -215,22 +216,22 @@ func (p *gateProblem) minimise(
 ) (x []float64, loss float64, err error) {
 	part := p.subsample(min(coarser, len(p.questions)/fewest))
 	if part == nil {
-		return descend(ctx, p.plain(start), rounds, exactly)
+		return runBFGS(ctx, p.plainCoordinates(start), rounds, exactly)
 	}
 	// The part's minimum differs by some hundredths from the minimum over all
 	// questions, so it need not be exact.
-	near, _, err := descend(ctx, part.plain(start), rounds, nearly)
+	near, _, err := runBFGS(ctx, part.plainCoordinates(start), rounds, nearly)
 	if err != nil {
 		return nil, 0, err
 	}
 	if p.loss(near, nil) > p.loss(start, nil) { // the part does not represent the rest
-		return descend(ctx, p.plain(start), rounds, exactly)
+		return runBFGS(ctx, p.plainCoordinates(start), rounds, exactly)
 	}
-	return descend(ctx, p.coordinates(near, part.curvature(near)), rounds, exactly)
+	return runBFGS(ctx, p.curvedCoordinates(near, part.curvature(near)), rounds, exactly)
 }
 
-// subsample returns the problem of every so many-th question, as it is asked with and
-// without the most familiar expert. Nil for every one.
+// subsample returns the problem with every every-th question, each with and without its most familiar expert; nil if
+// every is 1.
 func (p *gateProblem) subsample(every int) *gateProblem {
 	if every < 2 {
 		return nil
@@ -248,26 +249,26 @@ func (p *gateProblem) subsample(every int) *gateProblem {
 	return &out
 }
 
-// precision is when a descent ends: when the loss has changed by less for some
-// steps, or its slope is less. In coordinates where it curves by 1, it is by half
-// the squared slope above the minimum.
-type precision struct{ loss, slope, roundSlope float64 }
+// stopRule says when a descent ends: when the loss changes by less than loss for some steps, or its slope is less than
+// slope. In coordinates in which it curves by 1, the loss is then at most half the squared slope above the minimum.
+type stopRule struct{ loss, slope, roundSlope float64 }
 
 var (
-	exactly = precision{loss: 1e-6, slope: 1e-6, roundSlope: 1e-4}
-	nearly  = precision{loss: 3e-4, slope: 1e-3}
+	exactly = stopRule{loss: 1e-6, slope: 1e-6, roundSlope: 1e-4}
+	nearly  = stopRule{loss: 3e-4, slope: 1e-3}
 )
 
-// descend minimises by BFGS.
-func descend(ctx context.Context, c *coordinates, rounds int, until precision) (x []float64, loss float64, err error) {
+// runBFGS minimises the loss in these coordinates by BFGS, and returns the parameters and the loss. It fails if ctx
+// ends.
+func runBFGS(ctx context.Context, c *coordinates, rounds int, until stopRule) (x []float64, loss float64, err error) {
 	settings := optimize.Settings{MajorIterations: rounds, GradientThreshold: until.slope,
 		Converger: &optimize.FunctionConverge{Absolute: until.loss, Iterations: 5}}
 	if c.unit > 0 {
 		settings.GradientThreshold = until.roundSlope * c.unit
 	}
 	result, err := optimize.Minimize(optimize.Problem{
-		Func:   func(u []float64) float64 { c.at(u); return c.value },
-		Grad:   func(slope, u []float64) { c.at(u); copy(slope, c.slope) },
+		Func:   func(u []float64) float64 { c.evaluateAt(u); return c.value },
+		Grad:   func(slope, u []float64) { c.evaluateAt(u); copy(slope, c.slope) },
 		Status: func() (optimize.Status, error) { return optimize.NotTerminated, ctx.Err() },
 	}, make([]float64, len(c.origin)), &settings, &optimize.BFGS{})
 	if ctx.Err() != nil {
@@ -277,5 +278,5 @@ func descend(ctx context.Context, c *coordinates, rounds int, until precision) (
 		err != nil && !errors.Is(err, optimize.ErrLinesearcherFailure) && !errors.Is(err, optimize.ErrNoProgress) {
 		return nil, 0, fmt.Errorf("fitting the gate: %w", err)
 	}
-	return c.parameters(result.X), result.F, nil
+	return c.parametersAt(result.X), result.F, nil
 }

@@ -277,7 +277,7 @@ func problemFor(t *testing.T, questions []Question) *gateProblem {
 func TestCoarseToFine(t *testing.T) {
 	p := problemFor(t, planted(t, 1600, 11))
 	ctx := context.Background()
-	_, plain, err := descend(ctx, p.plain(gateStart()), 1000, precision{1e-11, 1e-9, 0})
+	_, plain, err := runBFGS(ctx, p.plainCoordinates(gateStart()), 1000, stopRule{1e-11, 1e-9, 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestCoarseToFine(t *testing.T) {
 	if err != nil || math.Abs(loss-plain) > 1e-5 {
 		t.Errorf("loss %v, without the part %v: %v", loss, plain, err)
 	}
-	_, slow, _ := descend(ctx, p.plain(gateStart()), 30, exactly)
+	_, slow, _ := runBFGS(ctx, p.plainCoordinates(gateStart()), 30, exactly)
 	if _, quick, _ := p.minimise(ctx, gateStart(), 30); quick-plain > (slow-plain)/4 {
 		t.Errorf(
 			"after thirty steps over all questions the loss is %v, without the part %v, in the end %v",
@@ -312,7 +312,7 @@ func TestMisleadingPart(t *testing.T) {
 	}
 	p := problemFor(t, questions)
 	ctx := context.Background()
-	_, plain, err := descend(ctx, p.plain(gateStart()), 200, exactly)
+	_, plain, err := runBFGS(ctx, p.plainCoordinates(gateStart()), 200, exactly)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gateForm is a question in the form that the loss reads: the sources that were asked
-// alone, each with the column that is its place.
+// gateForm is a question as the loss reads it: its dense sources, each with its column, and the candidates' scores.
 type gateForm struct {
 	of         int // the place of the question among those given
 	sources    []fusion.Observed
@@ -24,7 +23,7 @@ type gateForm struct {
 	exact, symbols float64
 }
 
-// gateProblem is the loss of a gate over questions.
+// gateProblem is the loss of a gate over questions, as a function of the gate's parameters.
 type gateProblem struct {
 	questions []gateForm
 	ridge     float64
@@ -38,14 +37,13 @@ type gateProblem struct {
 	deviation  []float64
 }
 
-// loss returns the mean over questions, plus the ridge; with grad it also fills in
-// the gradient.
+// loss returns the mean loss of the questions plus the ridge at x. It stores the gradient in grad unless that is nil.
 func (p *gateProblem) loss(x, grad []float64) float64 {
 	for i := range grad {
 		grad[i] = 0
 	}
 	sum := 0.0
-	for _, part := range p.parts(x, grad != nil) {
+	for _, part := range p.lossParts(x, grad != nil) {
 		sum += part.loss
 		for i, g := range part.grad {
 			grad[i] += g
@@ -74,14 +72,14 @@ func (p *gateProblem) loss(x, grad []float64) float64 {
 // processors there are.
 const partQuestions = 128
 
-// lossPart is what some of the questions add to the loss.
+// lossPart is the sum of the losses of some of the questions, and its gradient.
 type lossPart struct {
 	loss float64
 	grad []float64 // nil when it was not asked for
 }
 
-// parts computes the parts on all processors.
-func (p *gateProblem) parts(x []float64, withGradient bool) []lossPart {
+// lossParts returns the losses of groups of questions, computed on all processors.
+func (p *gateProblem) lossParts(x []float64, withGradient bool) []lossPart {
 	parts := make([]lossPart, (len(p.questions)+partQuestions-1)/partQuestions)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -102,40 +100,39 @@ func (p *gateProblem) parts(x []float64, withGradient bool) []lossPart {
 	return parts
 }
 
-// lossScratch is memory that one question after the other uses.
+// lossScratch is memory that is reused from one question to the next.
 type lossScratch struct {
 	weights                 []fusion.Source
 	z, errors, odds, slopes []float64
 }
 
-// numbers returns a slice of n numbers of any values, in the memory of s where that suffices.
-func numbers(s *[]float64, n int) []float64 {
+// reuseSlice returns a slice of n numbers, not cleared, in the memory of *s if that is large enough.
+func reuseSlice(s *[]float64, n int) []float64 {
 	*s = slices.Grow((*s)[:0], n)[:n]
 	return *s
 }
 
-// loss returns the loss of one question; adds its gradient to grad unless that is
-// nil. The weights are those that the gate serves with.
+// loss returns the loss of one question at x, and adds its gradient to grad unless that is nil.
 func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 	gate := gateOf(x)
 	gate.Exact, gate.Symbols = q.exact, q.symbols
 	s.weights = gate.Weigh(s.weights, q.sources, q.features)
 	sharpness := math.Exp(min(x[atSharpness], 20))
-	z := numbers(&s.z, q.candidates)
+	z := reuseSlice(&s.z, q.candidates)
 	clear(z)
 	for i, scores := range q.scores {
 		floats.AddScaled(z, sharpness*s.weights[i].Weight, scores)
 	}
-	errors := numbers(&s.errors, q.candidates) // d loss / d z
-	r := rankedBy(z, q.answers, numbers(&s.odds, q.candidates))
+	errors := reuseSlice(&s.errors, q.candidates) // d loss / d z
+	r := rankedBy(z, q.answers, reuseSlice(&s.odds, q.candidates))
 	loss := r.listwise(errors)
 	loss += r.lateness(errors)
 	if grad == nil {
 		return loss
 	}
 	grad[atSharpness] += floats.Dot(errors, z)
-	slopes := numbers(&s.slopes, len(q.scores)) // d loss / d weight
-	mean := 0.0                                 // of the dense sources' slopes, by their shares
+	slopes := reuseSlice(&s.slopes, len(q.scores)) // d loss / d weight
+	mean := 0.0                                    // of the dense sources' slopes, by their shares
 	for i, scores := range q.scores {
 		slopes[i] = sharpness * floats.Dot(errors, scores)
 		if q.sources[i].Kind.Dense() {
@@ -168,7 +165,7 @@ func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 	return loss
 }
 
-// interceptOf returns where the intercept of a kind of dense sources is.
+// interceptOf returns the index of the intercept of a kind of dense source.
 func interceptOf(k fusion.SourceKind) int {
 	switch k {
 	case fusion.Specialist:
@@ -182,8 +179,8 @@ func interceptOf(k fusion.SourceKind) int {
 // farAhead is up to where fusion.Exponentials goes.
 const farAhead = 40
 
-// ranked are the scores of a question's candidates, as both losses read them.
-type ranked struct {
+// rankedScores are the scores of a question's candidates with which of them answer, as both losses read them.
+type rankedScores struct {
 	scores  []float64
 	answers []int // places in scores, one or more, ascending
 	best    int   // of the answers, the one with the highest score
@@ -192,8 +189,8 @@ type ranked struct {
 	odds []float64
 }
 
-// rankedBy puts the odds into memory for as many numbers as there are scores.
-func rankedBy(scores []float64, answers []int, memory []float64) ranked {
+// rankedBy returns the scores with the odds computed. memory has room for as many numbers as there are scores.
+func rankedBy(scores []float64, answers []int, memory []float64) rankedScores {
 	best := answers[0]
 	for _, row := range answers {
 		if scores[row] > scores[best] {
@@ -201,14 +198,14 @@ func rankedBy(scores []float64, answers []int, memory []float64) ranked {
 		}
 	}
 	fusion.Exponentials(memory, scores, scores[best])
-	return ranked{scores, answers, best, memory}
+	return rankedScores{scores, answers, best, memory}
 }
 
 // listwise returns how unlikely the candidates that answer are to be drawn by the
 // softmax of the scores: -log Σ₊ exp(score) / Σ exp(score), in nats. It makes
 // the first passage right. Into slopes, which are as many, go its derivatives by
 // the scores.
-func (r *ranked) listwise(slopes []float64) float64 {
+func (r *rankedScores) listwise(slopes []float64) float64 {
 	all := r.odds
 	base := r.scores[r.best]
 	answering := 0.0
@@ -239,7 +236,7 @@ const readDepth = 20
 // far it is ahead. What is first already costs next to nothing, and so does a step
 // far behind the twentieth: it makes the first twenty right. To slopes it adds its
 // derivatives. It overwrites the odds.
-func (r *ranked) lateness(slopes []float64) float64 {
+func (r *rankedScores) lateness(slopes []float64) float64 {
 	for _, row := range r.answers {
 		r.odds[row] = 0
 	}

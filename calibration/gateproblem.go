@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// askedForms are the forms in which a question is asked when a gate is fitted:
-// as it is, and without its most familiar expert. They do not depend on the other
-// questions, so that all folds share them.
+// askedForms are the forms of one question on which a gate is fitted: as it is, and without its most familiar expert.
+// They do not depend on other questions, so all folds share them.
 type askedForms []gateForm
 
+// formsOf returns the forms of each question when at most so many specialists are asked.
 func formsOf(questions []Question, specialists int) ([]askedForms, error) {
 	all := make([]askedForms, len(questions))
 	err := inParallel(len(questions), func(i int) error {
@@ -22,7 +22,7 @@ func formsOf(questions []Question, specialists int) ([]askedForms, error) {
 			if q == nil {
 				continue
 			}
-			form, err := formOf(q.asked(specialists))
+			form, err := formOf(q.withMostFamiliar(specialists))
 			if err != nil {
 				return fmt.Errorf("question %q: %w", q.ID, err)
 			}
@@ -33,9 +33,9 @@ func formsOf(questions []Question, specialists int) ([]askedForms, error) {
 	return all, err
 }
 
-// withoutMostFamiliar returns the question without its most familiar expert. Most users' questions are unlike
-// those of any expert's domain, which development questions of these domains do not show.
-// Nil with fewer than three specialists.
+// withoutMostFamiliar returns the question without its most familiar expert; nil with fewer than three specialists.
+// Most users' questions are unlike those of any expert's domain, which development questions of these domains do not
+// show.
 func withoutMostFamiliar(q *Question) *Question {
 	nearest := -1
 	specialists := 0
@@ -56,8 +56,8 @@ func withoutMostFamiliar(q *Question) *Question {
 	return &out
 }
 
-// formOf returns a question in the form that the loss reads. If no candidate answers, it has no
-// scores, since there is nothing to fit on.
+// formOf returns a question as the loss reads it. If no candidate answers, it has no scores, since nothing can be
+// fitted on it.
 func formOf(q *Question) (gateForm, error) {
 	g := gateForm{features: fusion.FeaturesOf(q.Table, q.Sources), sources: slices.Clone(q.Sources)}
 	columns, scores := make([]int, len(q.Sources)), make([][]float64, len(q.Sources))
@@ -87,8 +87,7 @@ func formOf(q *Question) (gateForm, error) {
 	return g, nil
 }
 
-// problemOf returns the loss over those forms that a candidate answers. It leaves the
-// forms as they are.
+// problemOf returns the loss over those forms in which a candidate answers. It does not change the forms.
 func problemOf(forms []askedForms) *gateProblem {
 	p := &gateProblem{ridge: gateRidge, origin: gateStart()}
 	for of, all := range forms {
@@ -112,8 +111,8 @@ func problemOf(forms []askedForms) *gateProblem {
 	return p
 }
 
-// standardise gives every feature mean 0 and deviation 1 over the questions,
-// so that one ridge fits all; a feature that never changes is left alone.
+// standardise scales every feature to mean 0 and deviation 1 over the questions, so that one ridge suits all. A
+// constant feature stays.
 func (p *gateProblem) standardise() {
 	p.mean, p.deviation = make([]float64, parameters), make([]float64, parameters)
 	rows, squares := make([]float64, parameters), make([]float64, parameters)
@@ -161,8 +160,8 @@ type coordinates struct {
 	value             float64
 }
 
-// plain returns coordinates in which the parameters are as they are.
-func (p *gateProblem) plain(origin []float64) *coordinates {
+// plainCoordinates returns coordinates that are the parameters minus origin.
+func (p *gateProblem) plainCoordinates(origin []float64) *coordinates {
 	n := len(origin)
 	c := &coordinates{
 		p:      p,
@@ -177,7 +176,7 @@ func (p *gateProblem) plain(origin []float64) *coordinates {
 	return c
 }
 
-// curvature returns the second derivative of the loss, by differences of the first.
+// curvature returns the second derivatives of the loss at x, from differences of the first.
 func (p *gateProblem) curvature(x []float64) *mat.SymDense {
 	const step = 1e-4
 	n := len(x)
@@ -202,11 +201,11 @@ func (p *gateProblem) curvature(x []float64) *mat.SymDense {
 	return curvature
 }
 
-// coordinates about an origin in which the loss curves the same in every
-// direction, as far as the curvature is its own. Their unit is such that BFGS's
-// first step, by 1 down the slope, is Newton's.
-func (p *gateProblem) coordinates(origin []float64, curvature mat.Symmetric) *coordinates {
-	c := p.plain(origin)
+// curvedCoordinates returns coordinates about an origin in which the loss curves the same in every direction. Their
+// unit is such that the first step of BFGS, by 1 down the slope, is Newton's. If the curvature cannot be factorised, it
+// returns plainCoordinates.
+func (p *gateProblem) curvedCoordinates(origin []float64, curvature mat.Symmetric) *coordinates {
+	c := p.plainCoordinates(origin)
 	var e mat.EigenSym
 	if !e.Factorize(curvature, true) {
 		return c // the optimiser is slower with these
@@ -220,7 +219,7 @@ func (p *gateProblem) coordinates(origin []float64, curvature mat.Symmetric) *co
 			c.to.Set(i, j, size*c.to.At(i, j))
 		}
 	}
-	c.at(make([]float64, len(origin)))
+	c.evaluateAt(make([]float64, len(origin)))
 	c.unit = mat.Norm(mat.NewVecDense(len(c.slope), c.slope), 2)
 	if c.unit > 0 {
 		c.to.Scale(c.unit, c.to)
@@ -229,20 +228,20 @@ func (p *gateProblem) coordinates(origin []float64, curvature mat.Symmetric) *co
 	return c
 }
 
-// parameters returns the gate's parameters at the coordinates u.
-func (c *coordinates) parameters(u []float64) []float64 {
+// parametersAt returns the gate's parameters at coordinates u.
+func (c *coordinates) parametersAt(u []float64) []float64 {
 	x := mat.NewVecDense(len(u), nil)
 	x.MulVec(c.to, mat.NewVecDense(len(u), u))
 	x.AddVec(x, mat.NewVecDense(len(u), c.origin))
 	return x.RawVector().Data
 }
 
-// at computes value and slope at u, unless they are known.
-func (c *coordinates) at(u []float64) {
+// evaluateAt sets value and slope to the loss and its gradient at u, unless u is the last point.
+func (c *coordinates) evaluateAt(u []float64) {
 	if slices.Equal(c.last, u) {
 		return
 	}
 	c.last = append(c.last[:0], u...)
-	c.value = c.p.loss(c.parameters(u), c.grad)
+	c.value = c.p.loss(c.parametersAt(u), c.grad)
 	mat.NewVecDense(len(u), c.slope).MulVec(c.to.T(), mat.NewVecDense(len(u), c.grad))
 }

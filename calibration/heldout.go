@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Answered is what a method made of a question: the rank of the first passage
-// that answers, from 1, or 0 when it is not among the first Depth.
+// Answered is a method's answer to a question. First is the rank of the first passage that answers, from 1; 0: none of
+// the first Depth does.
 type Answered struct {
 	First    int
 	Signals  []float64  // of a gated answer
@@ -27,7 +27,7 @@ type Answered struct {
 // AnsweredDepth is how many passages of an answer are looked at.
 const AnsweredDepth = 100
 
-// FoldGates fits a gate for each fold, on the questions of the other folds.
+// FoldGates returns a gate for each fold, fitted on the questions of the other folds.
 func FoldGates(ctx context.Context, questions []Question, o GateOptions) ([]fusion.Gate, error) {
 	forms, err := formsOf(questions, o.Specialists)
 	if err != nil {
@@ -58,7 +58,7 @@ func FoldGates(ctx context.Context, questions []Question, o GateOptions) ([]fusi
 func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([]Answered, error) {
 	answers := make([]Answered, len(questions))
 	err := inParallel(len(questions), func(i int) (err error) {
-		answers[i], err = questions[i].answer(&gates[foldOf(questions[i].ID)], specialists)
+		answers[i], err = questions[i].answerBy(&gates[foldOf(questions[i].ID)], specialists)
 		return err
 	})
 	if err != nil {
@@ -67,9 +67,9 @@ func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([
 	return answers, nil
 }
 
-// answer returns what a gate makes of a question.
-func (q *Question) answer(gate *fusion.Gate, specialists int) (Answered, error) {
-	asked := q.asked(specialists)
+// answerBy returns the answer to the question by a gate, when at most so many specialists are asked; 0: all.
+func (q *Question) answerBy(gate *fusion.Gate, specialists int) (Answered, error) {
+	asked := q.withMostFamiliar(specialists)
 	r, err := fusion.Gated(asked.Table, gate, asked.Sources, fusion.Exact, AnsweredDepth)
 	if err != nil {
 		return Answered{}, fmt.Errorf("question %q: %w", q.ID, err)
@@ -81,7 +81,7 @@ func (q *Question) answer(gate *fusion.Gate, specialists int) (Answered, error) 
 	return out, nil
 }
 
-// firstRelevant returns the rank of the first item that answers, 0 for none.
+// firstRelevant returns the rank of the first relevant item, from 1; 0: none.
 func firstRelevant(r fusion.Ranking, relevant map[rank.Ordinal]float64) int {
 	for i, item := range r.Items {
 		if relevant[item.Ordinal] > 0 {
@@ -91,8 +91,7 @@ func firstRelevant(r fusion.Ranking, relevant map[rank.Ordinal]float64) int {
 	return 0
 }
 
-// By answers every question by a method that needs no fitting, several at a time:
-// no two may share a table.
+// By returns the answers of a method to every question, several at a time: no two questions may share a table.
 func By(questions []Question, method func(q *Question) (fusion.Ranking, error)) ([]Answered, error) {
 	out := make([]Answered, len(questions))
 	err := inParallel(len(questions), func(i int) error {
@@ -178,9 +177,9 @@ func crossFit[Question, Model, Result any](questions []Question, id func(*Questi
 	return results, nil
 }
 
-// inParallel calls do for every number from 0 to n-1, on all processors, and
-// returns the error of the lowest for which there was one. do must touch nothing
-// that belongs to another number.
+// inParallel calls do for every number from 0 to n-1 on all processors, in groups of 16. If calls fail, it returns the
+// error of the lowest group that failed, and does not call do for the rest of that group. do must only touch what
+// belongs to its number.
 func inParallel(n int, do func(i int) error) error {
 	const share = 16 // of the numbers, taken at a time
 	errs := make([]error, (n+share-1)/share)

@@ -27,7 +27,7 @@ type Term struct {
 	Coefficient float64 `json:"coefficient" yaml:"coefficient"`
 }
 
-// signalOutcome is what was known of an answer, and whether it came true.
+// signalOutcome is the signals of an answer, and whether it was right.
 type signalOutcome struct {
 	Signals []float64
 	Correct bool
@@ -72,8 +72,8 @@ func fitLogistic(names []string, outcomes []signalOutcome, prior *Logistic) (Log
 	}
 	high, low := (positive+1)/(positive+2), 1/(negative+2)
 
-	mean, deviation := moments(len(names), outcomes)
-	p := likelihood{
+	mean, deviation := momentsOf(len(names), outcomes)
+	p := penalisedLikelihood{
 		rows:    make([][]float64, len(outcomes)),
 		targets: make([]float64, len(outcomes)),
 		weights: make([]float64, len(outcomes)),
@@ -82,7 +82,7 @@ func fitLogistic(names []string, outcomes []signalOutcome, prior *Logistic) (Log
 		level:   1e-9,
 	}
 	if prior != nil {
-		if err := prior.pull(&p, names, mean, deviation); err != nil {
+		if err := prior.pullToPrior(&p, names, mean, deviation); err != nil {
 			return Logistic{}, err
 		}
 	}
@@ -111,8 +111,9 @@ func fitLogistic(names []string, outcomes []signalOutcome, prior *Logistic) (Log
 	return l, nil
 }
 
-// pull lets the ridge pull to a prior, in terms of standardised signals.
-func (l *Logistic) pull(p *likelihood, names []string, mean, deviation []float64) error {
+// pullToPrior sets p's centre and strength so that the fit is pulled to l, the prior, for signals with these means and
+// deviations. It fails if the prior has other signals than names.
+func (l *Logistic) pullToPrior(p *penalisedLikelihood, names []string, mean, deviation []float64) error {
 	if len(l.Signals) != len(names) {
 		return fmt.Errorf("the prior is for %d signals, not %d", len(l.Signals), len(names))
 	}
@@ -129,6 +130,7 @@ func (l *Logistic) pull(p *likelihood, names []string, mean, deviation []float64
 	return nil
 }
 
+// checkSignals returns an error unless there is one finite signal for each name.
 func checkSignals(names []string, signals []float64) error {
 	if len(signals) != len(names) {
 		return fmt.Errorf("%d signals for the names %q", len(signals), names)
@@ -141,9 +143,8 @@ func checkSignals(names []string, signals []float64) error {
 	return nil
 }
 
-// moments returns the mean and deviation of each signal; a constant one gets a
-// deviation of 1.
-func moments(n int, outcomes []signalOutcome) (mean, deviation []float64) {
+// momentsOf returns the weighted mean and deviation of each of n signals. A constant signal gets the deviation 1.
+func momentsOf(n int, outcomes []signalOutcome) (mean, deviation []float64) {
 	mean, deviation = make([]float64, n), make([]float64, n)
 	values, weights := make([]float64, len(outcomes)), make([]float64, len(outcomes))
 	for j := range n {
@@ -183,10 +184,9 @@ func sigmoid(x float64) float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// likelihood is the penalised log-likelihood of a logistic function: half of ridge
-// times the squares of the coefficients' distances from about, and half of level
-// times that of column 0, which is 1 in all rows.
-type likelihood struct {
+// penalisedLikelihood is the log-likelihood of a logistic function minus a penalty: half of ridge times the squared
+// distances of the coefficients from about, and half of level times that of column 0, which is 1 in all rows.
+type penalisedLikelihood struct {
 	rows    [][]float64
 	targets []float64
 	weights []float64
@@ -196,16 +196,16 @@ type likelihood struct {
 	level   float64
 }
 
-// penalty returns what the square of a coefficient's distance counts.
-func (p *likelihood) penalty(j int) float64 {
+// penaltyOf returns the factor of the penalty on coefficient j.
+func (p *penalisedLikelihood) penaltyOf(j int) float64 {
 	if j == 0 {
 		return p.level
 	}
 	return p.ridge
 }
 
-// odds returns the log-odds of a row.
-func (p *likelihood) odds(i int, b []float64) float64 {
+// logOdds returns the log-odds of row i with coefficients b.
+func (p *penalisedLikelihood) logOdds(i int, b []float64) float64 {
 	odds := floats.Dot(p.rows[i], b)
 	if p.offsets != nil {
 		odds += p.offsets[i]
@@ -214,42 +214,44 @@ func (p *likelihood) odds(i int, b []float64) float64 {
 }
 
 // loss returns the negative log-likelihood plus the penalty, to be minimised.
-func (p *likelihood) loss(b []float64) float64 {
+func (p *penalisedLikelihood) loss(b []float64) float64 {
 	sum := 0.0
 	for i := range p.rows {
-		z := p.odds(i, b)
+		z := p.logOdds(i, b)
 		// ln(1 + exp(z)) - t·z, without overflow.
 		sum += p.weights[i] * (max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) - p.targets[i]*z)
 	}
 	for j, x := range b {
-		sum += p.penalty(j) / 2 * (x - p.about[j]) * (x - p.about[j])
+		sum += p.penaltyOf(j) / 2 * (x - p.about[j]) * (x - p.about[j])
 	}
 	return sum
 }
 
-func (p *likelihood) slope(slope, b []float64) {
+// slope stores the gradient of loss at b.
+func (p *penalisedLikelihood) slope(slope, b []float64) {
 	for j := range b {
-		slope[j] = p.penalty(j) * (b[j] - p.about[j])
+		slope[j] = p.penaltyOf(j) * (b[j] - p.about[j])
 	}
 	for i, row := range p.rows {
-		floats.AddScaled(slope, p.weights[i]*(sigmoid(p.odds(i, b))-p.targets[i]), row)
+		floats.AddScaled(slope, p.weights[i]*(sigmoid(p.logOdds(i, b))-p.targets[i]), row)
 	}
 }
 
-func (p *likelihood) curvature(curvature *mat.SymDense, b []float64) {
+// curvature stores the second derivatives of loss at b.
+func (p *penalisedLikelihood) curvature(curvature *mat.SymDense, b []float64) {
 	curvature.Zero()
 	for j := range b {
-		curvature.SetSym(j, j, p.penalty(j))
+		curvature.SetSym(j, j, p.penaltyOf(j))
 	}
 	for i, row := range p.rows {
-		chance := sigmoid(p.odds(i, b))
+		chance := sigmoid(p.logOdds(i, b))
 		curvature.SymRankOne(curvature, p.weights[i]*chance*(1-chance), mat.NewVecDense(len(row), row))
 	}
 }
 
-// maximise finds the coefficients. The loss is convex, so Newton's steps lead to its
-// only minimum.
-func (p *likelihood) maximise() ([]float64, error) {
+// maximise returns the coefficients with the highest penalised likelihood, by Newton's method; there is only one
+// maximum. It fails if the steps do not converge.
+func (p *penalisedLikelihood) maximise() ([]float64, error) {
 	result, err := optimize.Minimize(optimize.Problem{Func: p.loss, Grad: p.slope, Hess: p.curvature}, p.about,
 		&optimize.Settings{GradientThreshold: 1e-8, MajorIterations: 100}, &optimize.Newton{})
 	if result == nil ||
@@ -292,15 +294,15 @@ func fitExact(names []string, outcomes []signalOutcome, prior *Logistic) (Logist
 		return out, err
 	}
 	out.Signals = slices.Clip(out.Signals)
-	more, err := out.extended(names[fusion.ExactFrom:], exact, second)
+	more, err := out.fitFurther(names[fusion.ExactFrom:], exact, second)
 	out.Signals = append(out.Signals, more...)
 	return out, err
 }
 
-// extended returns the terms of further signals, fitted to outcomes whose first signals are
-// its own, which do not change. The terms have no level of their own, and are not
-// standardised beyond their deviation, so that a signal of 0 adds nothing.
-func (l *Logistic) extended(names []string, outcomes []signalOutcome, prior *Logistic) ([]Term, error) {
+// fitFurther returns the terms of further signals, named names, fitted to outcomes whose first signals are l's own,
+// which stay as they are. The terms have no intercept and are scaled only by their deviation, so that a signal of 0
+// adds nothing. Without outcomes it returns the prior's terms, or zeros.
+func (l *Logistic) fitFurther(names []string, outcomes []signalOutcome, prior *Logistic) ([]Term, error) {
 	terms := make([]Term, len(names))
 	for j, name := range names {
 		terms[j].Name = name
@@ -311,7 +313,7 @@ func (l *Logistic) extended(names []string, outcomes []signalOutcome, prior *Log
 	if len(outcomes) == 0 {
 		return terms, nil
 	}
-	p := likelihood{about: make([]float64, len(names)), ridge: ridge, level: ridge}
+	p := penalisedLikelihood{about: make([]float64, len(names)), ridge: ridge, level: ridge}
 	if prior != nil {
 		p.ridge, p.level = priorStrength, priorStrength
 	}
@@ -332,7 +334,7 @@ func (l *Logistic) extended(names []string, outcomes []signalOutcome, prior *Log
 			negative += weightOr1(o.Weight)
 		}
 	}
-	_, deviation := moments(len(names), shifted)
+	_, deviation := momentsOf(len(names), shifted)
 	for _, o := range outcomes {
 		row := make([]float64, len(names))
 		for j := range row {

@@ -84,7 +84,7 @@ func TestLogisticIsFound(t *testing.T) {
 	// allows for 1e-3 times the coefficient in units of the deviation.
 	positive := 0.0
 	for _, o := range all {
-		positive += Outcome{Correct: o.Correct}.correct()
+		positive += Outcome{Correct: o.Correct}.correctValue()
 	}
 	gradient := make([]float64, 4)
 	for _, o := range all {

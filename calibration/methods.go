@@ -9,18 +9,18 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// method is a fusion with its answers to all questions.
-type method struct {
+// measuredMethod is a fusion method with its answers to all questions.
+type measuredMethod struct {
 	name    string // for people
 	method  string // that "auto" may stand for
 	answers []Answered
 }
 
-// compare measures beside the gate the methods that need no fit, or that of one number. It
-// leaves out methods that rest on the ensembles alone.
-func (f *fitting) compare(gated []Answered) error {
-	f.methods = []method{{"gate (fitted on other folds)", fusion.MethodGate, gated}}
-	offer := f.offer()
+// compareMethods adds to the gate's answers those of the methods that need no fit, or that of one number. It leaves out
+// methods that use only the ensembles.
+func (f *fitRun) compareMethods(gated []Answered) error {
+	f.methods = []measuredMethod{{"gate (fitted on other folds)", fusion.MethodGate, gated}}
+	offer := f.methodOffer()
 	for _, m := range fusion.Methods() {
 		name := m.Name
 		switch {
@@ -32,22 +32,22 @@ func (f *fitting) compare(gated []Answered) error {
 		answers, err := By(f.Questions, func(q *Question) (fusion.Ranking, error) {
 			in := q.inputOf(m)
 			if m.RanksGranularities() {
-				in.Sources = f.surest[q.ID].chosen(in.Sources)
+				in.Sources = f.surest[q.ID].chosenSources(in.Sources)
 			}
 			return m.Fuse(in, f.others[q.ID], AnsweredDepth)
 		})
 		if err != nil {
 			return err
 		}
-		f.methods = append(f.methods, method{name, m.Name, answers})
+		f.methods = append(f.methods, measuredMethod{name, m.Name, answers})
 	}
 	return nil
 }
 
-// offer returns what the questions have for methods to rank by that need no fit, or that of one
-// number: nobody says how sure an expert is.
-func (f *fitting) offer() fusion.Offer {
-	o := fusion.Offer{Words: f.words(), Temperature: true}
+// methodOffer returns what the questions offer to methods that need no fit, or that of one number. No expert says how
+// sure it is.
+func (f *fitRun) methodOffer() fusion.Offer {
+	o := fusion.Offer{Words: f.hasWords(), Temperature: true}
 	for _, source := range f.Questions[0].Sources {
 		if source.Kind.Dense() {
 			o.Experts = append(o.Experts, fusion.Ability{Granular: f.record.CCE != nil})
@@ -60,9 +60,9 @@ func (f *fitting) offer() fusion.Offer {
 // of the gate by. With few questions one is often ahead by chance.
 const surely = 2
 
-// choose makes "auto" the gate, or the best of the methods that are significantly better,
-// by the sum of top-1 and top-20.
-func (f *fitting) choose() (err error) {
+// chooseAuto sets the record's "auto" to the gate, or to the best of the methods that are significantly better by the
+// sum of top-1 and top-20.
+func (f *fitRun) chooseAuto() (err error) {
 	for _, m := range inOrder(f.methods) {
 		f.record.Auto = m.method
 		err = f.options.Try(f.record)
@@ -77,32 +77,31 @@ func (f *fitting) choose() (err error) {
 	return fmt.Errorf("no method can answer with this calibration, and nothing was written: %w", err)
 }
 
-// inOrder returns the methods in the order in which they are to be tried; the first
-// that was measured is the gate.
-func inOrder(methods []method) []method {
+// inOrder returns the methods in the order in which they are tried. The first of methods must be the gate.
+func inOrder(methods []measuredMethod) []measuredMethod {
 	gate := methods[0]
-	better, others := []method{}, []method{}
+	better, others := []measuredMethod{}, []measuredMethod{}
 	for _, m := range methods[1:] {
-		if m.ahead(gate) > surely {
+		if m.standardErrorsAhead(gate) > surely {
 			better = append(better, m)
 		} else {
 			others = append(others, m)
 		}
 	}
-	byQuality := func(a, b method) int { return cmp.Compare(b.quality(), a.quality()) }
+	byQuality := func(a, b measuredMethod) int { return cmp.Compare(b.topSum(), a.topSum()) }
 	slices.SortStableFunc(better, byQuality)
 	slices.SortStableFunc(others, byQuality)
-	return slices.Concat(better, []method{gate}, others)
+	return slices.Concat(better, []measuredMethod{gate}, others)
 }
 
-// ahead returns by how many of its standard errors the mean of the difference to
-// another method's answers is above 0.
-func (m method) ahead(other method) float64 {
+// standardErrorsAhead returns the mean difference of the worth of m's and other's answers, in standard errors. It is
+// infinite if the difference is the same for all questions, and 0 if it is 0 or there are fewer than two.
+func (m measuredMethod) standardErrorsAhead(other measuredMethod) float64 {
 	sum := 0.0
 	squares := 0.0
 	n := float64(len(m.answers))
 	for i := range m.answers {
-		d := worth(m.answers[i]) - worth(other.answers[i])
+		d := worthOfAnswer(m.answers[i]) - worthOfAnswer(other.answers[i])
 		sum += d
 		squares += d * d
 	}
@@ -113,10 +112,11 @@ func (m method) ahead(other method) float64 {
 	return mean / math.Sqrt(max(squares/n-mean*mean, 0)/(n-1)) // one that is always ahead by the same: ±Inf
 }
 
-func (m method) quality() float64 { return Accuracy(m.answers, 1) + Accuracy(m.answers, 20) }
+// topSum returns the sum of top-1 and top-20 accuracy.
+func (m measuredMethod) topSum() float64 { return Accuracy(m.answers, 1) + Accuracy(m.answers, 20) }
 
-// worth returns 1 for an answer among the first 20, and 1 more for one in front.
-func worth(a Answered) float64 {
+// worthOfAnswer returns 0, or 1 if a passage among the first 20 answers, or 2 if the first does.
+func worthOfAnswer(a Answered) float64 {
 	one := []Answered{a}
 	return Accuracy(one, 1) + Accuracy(one, 20)
 }

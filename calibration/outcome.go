@@ -6,24 +6,25 @@ import (
 	"slices"
 )
 
-// Outcome is a confidence, 0 to 1, and whether the first passage answers, or any of the
-// first k.
+// Outcome is a confidence, 0 to 1, and whether it was right: whether the first passage, or any of the first k, answers.
 type Outcome struct {
 	Confidence float64
 	Correct    bool
 	Weight     float64 // how many questions it counts for; 0: one
 }
 
-// correct returns 1 where the outcome came true, else 0.
-func (o Outcome) correct() float64 {
+// correctValue returns 1 if the outcome is correct, else 0.
+func (o Outcome) correctValue() float64 {
 	if o.Correct {
 		return 1
 	}
 	return 0
 }
 
-func (o Outcome) weight() float64 { return weightOr1(o.Weight) }
+// weightOf returns the weight; 1 if it is not set.
+func (o Outcome) weightOf() float64 { return weightOr1(o.Weight) }
 
+// weightOr1 returns a weight; 1 for 0.
 func weightOr1(weight float64) float64 {
 	if weight == 0 {
 		return 1
@@ -31,7 +32,7 @@ func weightOr1(weight float64) float64 {
 	return weight
 }
 
-// Summary measures confidences. The values are 0 to 1.
+// Summary has measures of confidences, each from 0 to 1.
 type Summary struct {
 	// ECE is the expected calibration error. A constant equal to the accuracy has one
 	// of 0, so AUROC stands beside it.
@@ -43,13 +44,13 @@ type Summary struct {
 	AUROC *float64
 }
 
-// Summarise measures confidences against what came true.
+// Summarise returns measures of confidences by their outcomes.
 func Summarise(outcomes []Outcome) Summary {
 	s := Summary{ECE: ECE(outcomes)}
 	all := 0.0
 	for _, o := range outcomes {
-		s.Brier += o.weight() * brier(o)
-		all += o.weight()
+		s.Brier += o.weightOf() * brierScore(o)
+		all += o.weightOf()
 	}
 	s.Brier /= max(all, math.SmallestNonzeroFloat64)
 	if area, ok := AUROC(outcomes); ok {
@@ -58,8 +59,9 @@ func Summarise(outcomes []Outcome) Summary {
 	return s
 }
 
-func brier(o Outcome) float64 {
-	gap := o.Confidence - o.correct()
+// brierScore returns the squared difference between the confidence and 1 or 0.
+func brierScore(o Outcome) float64 {
+	gap := o.Confidence - o.correctValue()
 	return gap * gap
 }
 
@@ -72,9 +74,9 @@ func ECE(outcomes []Outcome) float64 {
 	var gaps [tenths]float64
 	all := 0.0
 	for _, o := range outcomes {
-		all += o.weight()
+		all += o.weightOf()
 		if bin := binOf(o.Confidence); bin >= 0 {
-			gaps[bin] += o.weight() * (o.correct() - o.Confidence)
+			gaps[bin] += o.weightOf() * (o.correctValue() - o.Confidence)
 		}
 	}
 	sum := 0.0
@@ -87,15 +89,15 @@ func ECE(outcomes []Outcome) float64 {
 // tenths is the number of bins of the ECE and of a reliability diagram.
 const tenths = 10
 
-// edge returns the lower end of bin i. The authors of MUF have numpy's
+// lowerEdge returns the lower end of bin i. The authors of MUF have numpy's
 // arange(0, 1.1, 0.1), whose third edge is 0.30000000000000004, so it is a
 // product and not a quotient.
-func edge(i int) float64 { return float64(i) * 0.1 }
+func lowerEdge(i int) float64 { return float64(i) * 0.1 }
 
-// binOf returns the first bin that has the confidence between its edges, or -1.
+// binOf returns the index of the first bin whose edges enclose the confidence; -1 if none does.
 func binOf(confidence float64) int {
 	for i := range tenths {
-		if edge(i) <= confidence && confidence <= edge(i+1) {
+		if lowerEdge(i) <= confidence && confidence <= lowerEdge(i+1) {
 			return i
 		}
 	}
@@ -117,9 +119,9 @@ func Reliability(outcomes []Outcome) []Bin {
 	for _, o := range outcomes {
 		if i := binOf(o.Confidence); i >= 0 {
 			bins[i].Questions++
-			weights[i] += o.weight()
-			bins[i].Confidence += o.weight() * o.Confidence
-			bins[i].Accuracy += o.weight() * o.correct()
+			weights[i] += o.weightOf()
+			bins[i].Confidence += o.weightOf() * o.Confidence
+			bins[i].Accuracy += o.weightOf() * o.correctValue()
 		}
 	}
 	for i := range bins {
@@ -165,8 +167,8 @@ func AccuracyAt(outcomes []Outcome, share float64) float64 {
 	return correct / max(answered, 1)
 }
 
-// AtLeast returns the share of the outcomes that came true, or of those that did not,
-// whose confidence is at least so high. Without any it is 0.
+// AtLeast returns the share, of the outcomes that are correct or of those that are not, whose confidence is at least
+// this. It is 0 without any.
 func AtLeast(outcomes []Outcome, confidence float64, correct bool) float64 {
 	n, all := 0, 0
 	for _, o := range outcomes {
@@ -180,21 +182,21 @@ func AtLeast(outcomes []Outcome, confidence float64, correct bool) float64 {
 	return float64(n) / float64(max(all, 1))
 }
 
-// tied are the outcomes of one confidence.
-type tied struct{ confidence, size, correct float64 }
+// tiedOutcomes are the number and correctness of the outcomes with one confidence.
+type tiedOutcomes struct{ confidence, size, correct float64 }
 
-// byConfidence groups outcomes by confidence, the highest first.
-func byConfidence(outcomes []Outcome) []tied {
+// byConfidence returns outcomes grouped by confidence, the highest first.
+func byConfidence(outcomes []Outcome) []tiedOutcomes {
 	sorted := slices.Clone(outcomes)
 	slices.SortFunc(sorted, func(a, b Outcome) int { return cmp.Compare(b.Confidence, a.Confidence) })
-	var groups []tied
+	var groups []tiedOutcomes
 	for _, o := range sorted {
 		if n := len(groups); n == 0 || groups[n-1].confidence != o.Confidence {
-			groups = append(groups, tied{confidence: o.Confidence})
+			groups = append(groups, tiedOutcomes{confidence: o.Confidence})
 		}
 		g := &groups[len(groups)-1]
-		g.size += o.weight()
-		g.correct += o.weight() * o.correct()
+		g.size += o.weightOf()
+		g.correct += o.weightOf() * o.correctValue()
 	}
 	return groups
 }
@@ -230,15 +232,15 @@ type Threshold struct {
 // the collection does not have.
 const tolerable = .1
 
-// tolerated returns the shares of right first passages lost for which thresholds are printed.
-func tolerated() []float64 { return []float64{.02, .05, tolerable, .2} }
+// toleratedShares returns the shares of right first passages lost for which thresholds are reported.
+func toleratedShares() []float64 { return []float64{.02, .05, tolerable, .2} }
 
-// thresholds returns, ascending, one half, and for each tolerated share the highest threshold of
-// two decimals at which no more right first passages are lost.
-func thresholds(answerable, takenOut, unanswerable []Outcome) []Threshold {
-	lost := func(at float64) float64 { return below(answerable, at, true) }
+// thresholdsFor returns thresholds, ascending: one half and, for each of toleratedShares, the highest with two decimals
+// that loses no more right first passages.
+func thresholdsFor(answerable, takenOut, unanswerable []Outcome) []Threshold {
+	lost := func(at float64) float64 { return shareOfLower(answerable, at, true) }
 	levels := []float64{.5}
-	for _, share := range tolerated() {
+	for _, share := range toleratedShares() {
 		hundredths := 99
 		for hundredths > 0 && lost(float64(hundredths)/100) > share {
 			hundredths--
@@ -248,9 +250,9 @@ func thresholds(answerable, takenOut, unanswerable []Outcome) []Threshold {
 	slices.SortFunc(levels, cmp.Compare[float64])
 	var all []Threshold
 	for _, at := range slices.Compact(levels) {
-		t := Threshold{MinConfidence: at, Lost: lost(at), TakenOut: below(takenOut, at, false)}
+		t := Threshold{MinConfidence: at, Lost: lost(at), TakenOut: shareOfLower(takenOut, at, false)}
 		if len(unanswerable) > 0 {
-			silent := below(unanswerable, at, false)
+			silent := shareOfLower(unanswerable, at, false)
 			t.Unanswerable = &silent
 		}
 		all = append(all, t)
@@ -258,8 +260,8 @@ func thresholds(answerable, takenOut, unanswerable []Outcome) []Threshold {
 	return all
 }
 
-// chosen returns the highest of some thresholds that loses no more than is tolerable.
-func chosen(all []Threshold) Threshold {
+// chosenThreshold returns the highest threshold that loses at most the share tolerable; the first if none does.
+func chosenThreshold(all []Threshold) Threshold {
 	best := all[0]
 	for _, x := range all {
 		if x.Lost <= tolerable {
@@ -269,9 +271,9 @@ func chosen(all []Threshold) Threshold {
 	return best
 }
 
-// below returns the share of the outcomes that came true, or of those that did not, whose
-// confidence is lower. Without any it is 0.
-func below(outcomes []Outcome, confidence float64, correct bool) float64 {
+// shareOfLower returns the share, of the outcomes that are correct or of those that are not, whose confidence is lower
+// than this. It is 0 without any.
+func shareOfLower(outcomes []Outcome, confidence float64, correct bool) float64 {
 	if !slices.ContainsFunc(outcomes, func(o Outcome) bool { return o.Correct == correct }) {
 		return 0
 	}

@@ -30,7 +30,7 @@ type PriorDomain struct {
 	AUROC     float64 `yaml:"auroc"`
 }
 
-// Check returns an error for a prior that cannot be served.
+// Check returns an error if a prior cannot be used to answer.
 func (p *Prior) Check() error {
 	if !slices.Equal(p.Signals, fusion.SignalNames()) {
 		return fmt.Errorf("signals: %v; this version of conclave computes %v: fit it again", p.Signals, fusion.SignalNames())
@@ -46,8 +46,7 @@ func (p *Prior) Check() error {
 	return nil
 }
 
-// For returns the logistic function for the first k passages; nil where there is none,
-// or no prior.
+// For returns the logistic function for the first k passages; nil if p has none, or is nil.
 func (p *Prior) For(k int) *Logistic {
 	if p == nil {
 		return nil
@@ -60,12 +59,12 @@ func (p *Prior) For(k int) *Logistic {
 	return nil
 }
 
-// ParsePrior reads a prior: strict, as ParseRecord is.
+// ParsePrior returns the prior in a file's text. It fails if a key is unknown or the prior is invalid.
 func ParsePrior(data []byte) (*Prior, error) {
-	return parsed[Prior](data)
+	return parseYAML[Prior](data)
 }
 
-// Write writes the file that ParsePrior reads.
+// Write writes the prior as text that ParsePrior reads.
 func (p *Prior) Write(w io.Writer) error {
 	return writeYAML(
 		w,
@@ -82,7 +81,7 @@ type PriorQuestions struct {
 	Answers []RankedQuestion
 }
 
-// Confident returns the chances of the answers that their first passages answer.
+// Confident returns, for each answer, the chance that its first passage answers.
 func (q *PriorQuestions) Confident(chances fusion.Chances) (confidences []float64, err error) {
 	for _, a := range q.Answers {
 		sure, err := chances.Of(a.Signals, 1)
@@ -94,8 +93,8 @@ func (q *PriorQuestions) Confident(chances fusion.Chances) (confidences []float6
 	return confidences, nil
 }
 
-// count returns the number of its questions of a kind.
-func (q *PriorQuestions) count(kind Without) (n int) {
+// countKind returns the number of questions of a kind.
+func (q *PriorQuestions) countKind(kind Without) (n int) {
 	for _, a := range q.Answers {
 		if a.Without == kind {
 			n++
@@ -104,18 +103,17 @@ func (q *PriorQuestions) count(kind Without) (n int) {
 	return n
 }
 
-// weighted returns all answers, with weights whose sum is size.
-func (q *PriorQuestions) weighted(size float64) []RankedQuestion {
-	all := mixed(q.Answers)
+// weightedAnswers returns all answers with weights whose sum is size.
+func (q *PriorQuestions) weightedAnswers(size float64) []RankedQuestion {
+	all := withMixtureWeights(q.Answers)
 	for i := range all {
-		all[i].Weight *= size / float64(2*q.count(Answerable))
+		all[i].Weight *= size / float64(2*q.countKind(Answerable))
 	}
 	return all
 }
 
-// PriorQuestions answers the questions by a gate: those of the collection's domain, the
-// same without the passages that answer, and the unanswerable ones, which are of other
-// domains or ask nothing.
+// PriorQuestions returns the answers of a gate to the questions of the collection's domain, to the same without the
+// passages that answer, and to the unanswerable ones, which are of other domains or ask nothing.
 func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists int) (PriorQuestions, error) {
 	out := PriorQuestions{Domain: domain}
 	if gate == nil || len(e.Questions) == 0 ||
@@ -129,7 +127,7 @@ func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists 
 	if err != nil {
 		return out, err
 	}
-	out.Answers, err = RankAnswers(e.Questions, e.Beside, answers, gates, specialists)
+	out.Answers, err = RankAnswers(e.Questions, e.BesideQuestions, answers, gates, specialists)
 	return out, err
 }
 
@@ -137,7 +135,7 @@ func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists 
 // shipped.
 const worstPrior = .1
 
-// Shippable returns an error where a prior's error, on all domains, is too high to ship it.
+// Shippable returns an error if the calibration error on left-out domains is above worstPrior.
 func (d *PriorDomain) Shippable() error {
 	if d.ECE > worstPrior {
 		return fmt.Errorf(
@@ -149,14 +147,13 @@ func (d *PriorDomain) Shippable() error {
 	return nil
 }
 
-// FitPrior fits the chances for the first so many passages, and measures those of the
-// first one on each domain by the fit to the others; all is that of the domains
-// together.
+// FitPrior returns chances fitted to all domains, with the figures of each domain by the fit to the others; all has the
+// figures over the domains together.
 func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 	p = Prior{Signals: fusion.SignalNames()}
 	size := 0.0
 	for _, d := range domains {
-		own, foreign := d.count(Answerable), d.count(Unanswerable)
+		own, foreign := d.countKind(Answerable), d.countKind(Unanswerable)
 		if own == 0 || foreign == 0 {
 			return p, all, fmt.Errorf(
 				"domain %s has %d questions of its own and %d of other domains: both are needed",
@@ -182,17 +179,17 @@ func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 			return p, all, err
 		}
 		var own []Outcome
-		for _, q := range d.weighted(1) {
-			if !q.Without.measured() {
+		for _, q := range d.weightedAnswers(1) {
+			if !q.Without.isMeasured() {
 				continue
 			}
 			odds, err := l.LogOdds(q.Signals)
 			if err != nil {
 				return p, all, err
 			}
-			own = append(own, Outcome{sigmoid(odds), q.answered(1), q.Weight})
+			own = append(own, Outcome{sigmoid(odds), q.answeredWithin(1), q.Weight})
 		}
-		n := d.count(Answerable)
+		n := d.countKind(Answerable)
 		p.LeftOut = append(p.LeftOut, priorDomain(d.Domain, n, own))
 		outcomes = append(outcomes, own...)
 		all.Questions += n
@@ -200,6 +197,7 @@ func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 	return p, priorDomain("all", all.Questions, outcomes), nil
 }
 
+// priorDomain returns the figures of n questions' outcomes. The AUROC is .5 if all outcomes are the same.
 func priorDomain(name string, n int, outcomes []Outcome) PriorDomain {
 	area, some := AUROC(outcomes)
 	if !some {
@@ -208,7 +206,8 @@ func priorDomain(name string, n int, outcomes []Outcome) PriorDomain {
 	return PriorDomain{Domain: name, Questions: n, ECE: ECE(outcomes), AUROC: area}
 }
 
-// fitPrior fits to all domains but one, about a chance of a half whatever the signals.
+// fitPrior fits the chance of the first k passages to all domains except but, each with the weight size, pulled to a
+// chance of one half for any signals.
 func fitPrior(domains []PriorQuestions, but string, k int, size float64) (Logistic, error) {
 	names := fusion.SignalNames()
 	nothing := Logistic{Signals: make([]Term, len(names))}
@@ -220,8 +219,8 @@ func fitPrior(domains []PriorQuestions, but string, k int, size float64) (Logist
 		if domains[i].Domain == but {
 			continue
 		}
-		for _, q := range domains[i].weighted(size) {
-			outcomes = append(outcomes, q.outcome(k))
+		for _, q := range domains[i].weightedAnswers(size) {
+			outcomes = append(outcomes, q.outcomeWithin(k))
 		}
 	}
 	return fitExact(names, outcomes, &nothing)

@@ -40,19 +40,19 @@ type Question struct {
 	ensembles []ensembleAnswer // by column; none of a source without
 }
 
-// input returns the question as methods fuse it.
-func (q *Question) input() fusion.Input {
+// fusionInput returns the question as the input of a fusion method.
+func (q *Question) fusionInput() fusion.Input {
 	return fusion.Input{Table: q.Table, Sources: q.Sources, Wording: q.Wording}
 }
 
-// inputOf returns the question as a method fuses it where it is served: one that weighs
-// several experts by how sure they are goes without those that have no ensemble.
+// inputOf returns the input of method m when the question is served: without the experts that have no ensemble, if m
+// weighs several experts by how sure they are.
 func (q *Question) inputOf(m fusion.Method) fusion.Input {
-	in := q.input()
+	in := q.fusionInput()
 	experts, sure := 0, 0
 	var served []fusion.Observed
 	for _, o := range in.Sources {
-		able := q.ensemble(o.Column).members >= 2
+		able := q.ensembleOf(o.Column).members >= 2
 		if o.Kind.Dense() {
 			experts++
 			if able {
@@ -69,9 +69,9 @@ func (q *Question) inputOf(m fusion.Method) fusion.Input {
 	return in
 }
 
-// asked returns the question when only so many specialists are asked, the most
-// familiar with it. 0: all.
-func (q *Question) asked(specialists int) *Question {
+// withMostFamiliar returns the question when only the most familiar specialists are asked, at most so many; q itself
+// for 0, which means all.
+func (q *Question) withMostFamiliar(specialists int) *Question {
 	if specialists == 0 {
 		return q
 	}
@@ -80,8 +80,8 @@ func (q *Question) asked(specialists int) *Question {
 	return &out
 }
 
-// withoutLate returns the questions as they would be asked where there is no late
-// interaction, which has found none of their candidates. Nil where there is none.
+// withoutLate returns copies of the questions without late interaction, which does not add candidates. It returns nil
+// if no question has it.
 func withoutLate(questions []Question) []Question {
 	some := false
 	out := slices.Clone(questions)
@@ -96,25 +96,25 @@ func withoutLate(questions []Question) []Question {
 	return out
 }
 
-// Evidence is what a collection's sources found for questions.
+// Evidence is a set of questions with what a collection's sources found for them.
 type Evidence struct {
 	Sources []string // the names of the tables' columns
 	// Questions have a passage of the collection that answers.
 	Questions []Question
-	Beside
+	BesideQuestions
 
 	domains []QuestionSet
 }
 
-// Beside are questions that count for confidences alone.
-type Beside struct {
+// BesideQuestions are further questions, which count only for confidences.
+type BesideQuestions struct {
 	// Unanswerable are said to have no answer anywhere; Nonsense are those of
 	// questions.Nonsense, Subjects those of questions.Subjects, and Generated those of
 	// questions.Generate: with a passage that answers, and without.
 	Unanswerable, Nonsense, Subjects, Generated []Question
 }
 
-// Gatherer asks all sources of a collection; *search.Engine is one.
+// Gatherer asks all sources of a collection for scores; *search.Engine is one.
 type Gatherer interface {
 	Gather(ctx context.Context, r search.Request, depth int) (search.Evidence, error)
 }
@@ -126,10 +126,9 @@ const EnsembleDepth = 100
 // them.
 const gatherers = 16
 
-// Gather asks every question that has a passage of the collection, and those that
-// are said to have none anywhere. Questions whose passages are all elsewhere are left
-// out: they may be answered by others. A domain of which no passage is in the
-// collection is an error. Each question has the timeout.
+// Gather returns the evidence for every question that has a relevant passage in the collection, and for those that are
+// said to have none anywhere. Other questions are left out, since another passage may answer them. Each question has
+// the timeout. It fails if no passage of a domain is in the collection, or a search fails.
 func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, domains []questions.Domain,
 	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
 	return GatherBy(ctx, passages, domains, progress, func(ctx context.Context, q *Question) (search.Evidence, error) {
@@ -137,7 +136,8 @@ func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, d
 	})
 }
 
-// atOnce does something n times, so many at once, and says how many are done.
+// atOnce calls do for every number from 0 to n-1, at most limit at a time, and calls progress after each. It returns
+// the first error, after which ctx of the other calls ends.
 func atOnce(
 	ctx context.Context,
 	limit, n int,
@@ -163,7 +163,7 @@ func atOnce(
 	return group.Wait()
 }
 
-// creditCopies gives a passage that stands for its copies the best of their grades.
+// creditCopies sets the relevance of a passage that stands for its copies to the highest among them.
 func (q *Question) creditCopies(found *search.Evidence) {
 	for o, others := range found.Copies {
 		for _, other := range others {
@@ -174,7 +174,7 @@ func (q *Question) creditCopies(found *search.Evidence) {
 	}
 }
 
-// GatherBy works as Gather does where ask asks a question; it may change what is relevant.
+// GatherBy does what Gather does, with ask in the place of a search. ask may change which passages are relevant.
 func GatherBy(
 	ctx context.Context,
 	passages questions.Passages,
@@ -227,7 +227,7 @@ func GatherBy(
 			return fmt.Errorf("question %q (%s): %w", all[i].Text, all[i].ID, err)
 		}
 		all[i].creditCopies(&found)
-		all[i].observe(&found)
+		all[i].takeEvidence(&found)
 		mu.Lock()
 		defer mu.Unlock()
 		if e.Sources == nil {
@@ -243,7 +243,7 @@ func GatherBy(
 	for _, q := range all {
 		switch {
 		case q.drawn != "":
-			if q.hold(); q.absent == (len(q.Relevant) == 0) {
+			if q.markHolding(); q.absent == (len(q.Relevant) == 0) {
 				e.Generated = append(e.Generated, q)
 			}
 		case len(q.Relevant) > 0:
@@ -262,8 +262,8 @@ func GatherBy(
 	return e, nil
 }
 
-// observe takes over what was found.
-func (q *Question) observe(found *search.Evidence) {
+// takeEvidence sets the question's table, sources and ensembles from the evidence of a search.
+func (q *Question) takeEvidence(found *search.Evidence) {
 	q.Table, q.Wording = found.Table, found.Wording
 	for column := range found.Sources {
 		s := &found.Sources[column]
@@ -272,16 +272,15 @@ func (q *Question) observe(found *search.Evidence) {
 	}
 }
 
-// ensemble returns what the ensemble of a source, by its column, said; the zero value where
-// there is none.
-func (q *Question) ensemble(column int) (e ensembleAnswer) {
+// ensembleOf returns the ensemble's answer of the source at a column; the zero value if it has none.
+func (q *Question) ensembleOf(column int) (e ensembleAnswer) {
 	if column < len(q.ensembles) {
 		e = q.ensembles[column]
 	}
 	return e
 }
 
-// AnsweredBy reports whether the first hit of a source, by its column, answers.
+// AnsweredBy reports whether the first hit of the source at a column answers.
 func (q *Question) AnsweredBy(column int) bool {
 	for row := range q.Table.Len() {
 		if q.Table.Best(row, []int{column}) == 1 && q.Relevant[q.Table.Ordinal(row)] > 0 {
@@ -291,7 +290,7 @@ func (q *Question) AnsweredBy(column int) bool {
 	return false
 }
 
-// evidenceLine is a question as the shipped gate is fitted on it (research/bench/gate).
+// evidenceLine is the JSON of a question from which the shipped gate is fitted (research/bench/gate).
 type evidenceLine struct {
 	ID     string              `json:"id"`
 	Domain string              `json:"domain"`
@@ -319,14 +318,15 @@ type evidenceLine struct {
 func (e *Evidence) Write(w io.Writer, specialists int) error {
 	lines := json.NewEncoder(w)
 	for i := range e.Questions {
-		if err := lines.Encode(e.Questions[i].asked(specialists).line()); err != nil {
+		if err := lines.Encode(e.Questions[i].withMostFamiliar(specialists).evidenceLine()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (q *Question) line() evidenceLine {
+// evidenceLine returns the question as JSON for fitting the shipped gate.
+func (q *Question) evidenceLine() evidenceLine {
 	features := fusion.FeaturesOf(q.Table, q.Sources)
 	e := evidenceLine{
 		ID:      q.ID,

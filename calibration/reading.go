@@ -22,7 +22,7 @@ type Ranked struct {
 	Confidence float64
 }
 
-// Mark is what a reader said of an answer's passages.
+// Mark is a reader's output for an answer's passages.
 type Mark struct {
 	Top   int       // which of them is the first by ranking and reader
 	Right bool      // the likeliest words are those that answer
@@ -35,14 +35,14 @@ type Mark struct {
 // the other.
 type Marker func(ctx context.Context, q *Question, answers []Ranked) ([]func(weight float64) Mark, error)
 
-// rankings returns the weights of a ranking beside a reader that are tried.
-func rankings() []float64 { return []float64{2, 5, 10, 20, 50, 100} }
+// rankingWeights returns the weights of the ranking, against the reader, that are tried.
+func rankingWeights() []float64 { return []float64{2, 5, 10, 20, 50, 100} }
 
 // readers is how many questions are read for at once: the reader forms batches of their
 // passages.
 const readers = 4
 
-// ReadingOptions are what FitReading begins with.
+// ReadingOptions are the options of FitReading.
 type ReadingOptions struct {
 	Mark   Marker
 	Reader string // its fingerprint
@@ -56,25 +56,24 @@ type ReadingOptions struct {
 	Progress func(done, total int)
 }
 
-// FitReading lets a reader read the passages of answers, and fits the chances to what it
-// said. The confidences are those of the answers without it. Answers to one question, by
-// its ID, are read together. Half of the answers count as those to questions that have one.
+// FitReading lets a reader read the passages of answers, and fits chances to its output. confidences are the answers'
+// without the reader. Answers to one question, by its ID, are read together. The answers to questions that have one
+// count as much as all others together.
 func FitReading(
 	ctx context.Context,
 	answers []RankedQuestion,
 	confidences []float64,
 	o ReadingOptions,
 ) (*ReadingFit, error) {
-	marks, err := o.read(ctx, answers, confidences)
+	marks, err := o.readAnswers(ctx, answers, confidences)
 	if err != nil {
 		return nil, err
 	}
-	return o.fit(mixed(answers), confidences, marks)
+	return o.fitMarks(withMixtureWeights(answers), confidences, marks)
 }
 
-// read lets the reader read the passages of answers, whose confidences are given. Answers to one
-// question, by its ID, are read together.
-func (o *ReadingOptions) read(
+// readAnswers returns the reader's output for each answer. Answers to one question, by its ID, are read together.
+func (o *ReadingOptions) readAnswers(
 	ctx context.Context,
 	answers []RankedQuestion,
 	confidences []float64,
@@ -92,7 +91,7 @@ func (o *ReadingOptions) read(
 		id := order[n]
 		var of []Ranked
 		for _, at := range places[id] {
-			of = append(of, Ranked{answers[at].marked(), confidences[at]})
+			of = append(of, Ranked{answers[at].markedPassages(), confidences[at]})
 		}
 		said, err := o.Mark(ctx, answers[places[id][0]].Asked, of)
 		if err != nil {
@@ -109,19 +108,22 @@ func (o *ReadingOptions) read(
 	return marks, nil
 }
 
-// marked returns the passages that a reader reads.
-func (q *RankedQuestion) marked() []rank.Hit { return q.Passages[:min(markedDepth, len(q.Passages))] }
+// markedPassages returns the passages that a reader reads: the first markedDepth.
+func (q *RankedQuestion) markedPassages() []rank.Hit {
+	return q.Passages[:min(markedDepth, len(q.Passages))]
+}
 
-// first reports whether the first passage by ranking and reader answers.
-func (q *RankedQuestion) first(m *Mark) bool {
+// firstAnswers reports whether the first passage by ranking and reader answers.
+func (q *RankedQuestion) firstAnswers(m *Mark) bool {
 	return m.First != nil && q.Asked.Relevant[q.Passages[m.Top].Ordinal] > 0
 }
 
-// ranking finds the weight, of those given, under which the first passage answers the
-// most questions, each domain counting the same. held is that share where each of
-// several domains is ranked by the weight that is the best on the others, and without
-// that of the ranking alone.
-func ranking(weights []float64, answers []RankedQuestion, marks []func(float64) Mark) (weight, held, without float64) {
+// bestRankingWeight returns the weight of the ranking under which the first passage answers the most questions, each
+// domain counting the same. held is that share when each domain is ranked by the weight that is best on the others,
+// without that of the ranking alone.
+func bestRankingWeight(
+	weights []float64, answers []RankedQuestion, marks []func(float64) Mark,
+) (weight, held, without float64) {
 	n := map[string]float64{}
 	right := map[float64]map[string]float64{}
 	alone := map[string]float64{}
@@ -138,7 +140,7 @@ func ranking(weights []float64, answers []RankedQuestion, marks []func(float64) 
 			alone[domain]++
 		}
 		for w, by := range right {
-			if m := marks[i](w); a.first(&m) {
+			if m := marks[i](w); a.firstAnswers(&m) {
 				by[domain]++
 			}
 		}
@@ -165,30 +167,31 @@ func ranking(weights []float64, answers []RankedQuestion, marks []func(float64) 
 	return best(""), held, without
 }
 
-// worse reports whether the first passages of a ranking are right more often alone than
-// with the reader, by more than two standard errors.
-func worse(weight float64, answers []RankedQuestion, marks []func(float64) Mark) bool {
+// isWorse reports whether the first passages are right more often without the reader than with it, by more than two
+// standard errors.
+func isWorse(weight float64, answers []RankedQuestion, marks []func(float64) Mark) bool {
 	lost, changed := 0.0, 0.0
 	for i := range answers {
 		if a := &answers[i]; a.Without == Answerable {
 			m := marks[i](weight)
-			if alone := a.First == 1; alone != a.first(&m) {
+			if alone := a.First == 1; alone != a.firstAnswers(&m) {
 				changed++
-				lost += 2*Outcome{Correct: alone}.correct() - 1
+				lost += 2*Outcome{Correct: alone}.correctValue() - 1
 			}
 		}
 	}
 	return lost > 2*math.Sqrt(changed)
 }
 
-// spread returns ReadingFit.Spread over answerable questions; 1 where nothing is known of it.
-func spread(answers []RankedQuestion) float64 {
+// spreadOf returns ReadingFit.Spread: the mean standard deviation of a ranking's scores over answerable questions; 1 if
+// there are none.
+func spreadOf(answers []RankedQuestion) float64 {
 	sum, n := 0.0, 0.0
 	for _, a := range answers {
 		if a.Without != Answerable || len(a.Passages) < 2 {
 			continue
 		}
-		passages := a.marked()
+		passages := a.markedPassages()
 		scores := make([]float64, len(passages))
 		for i, p := range passages {
 			scores[i] = float64(p.Score)
@@ -201,20 +204,22 @@ func spread(answers []RankedQuestion) float64 {
 	return sum / n
 }
 
-func (o *ReadingOptions) fit(
+// fitMarks fits the weight and the chances to a reader's output (marks). The weight is 0 if the reader does not improve
+// the first passages.
+func (o *ReadingOptions) fitMarks(
 	answers []RankedQuestion,
 	confidences []float64,
 	marks []func(float64) Mark,
 ) (*ReadingFit, error) {
-	out := &ReadingFit{Reader: o.Reader, Spread: spread(answers)}
+	out := &ReadingFit{Reader: o.Reader, Spread: spreadOf(answers)}
 	var priorWords, priorFirst *Logistic
-	weights := rankings()
+	weights := rankingWeights()
 	if o.Towards != nil {
 		weights = []float64{o.Towards.Ranking * o.Towards.Spread / out.Spread}
 		priorWords, priorFirst = &o.Towards.Words.Chance.Logistic, &o.Towards.First.Chance.Logistic
 	}
-	out.Ranking, out.Top1, out.WithoutTop1 = ranking(weights, answers, marks)
-	if o.Towards == nil && out.Top1 <= out.WithoutTop1 || o.Towards != nil && worse(out.Ranking, answers, marks) {
+	out.Ranking, out.Top1, out.WithoutTop1 = bestRankingWeight(weights, answers, marks)
+	if o.Towards == nil && out.Top1 <= out.WithoutTop1 || o.Towards != nil && isWorse(out.Ranking, answers, marks) {
 		out.Ranking = 0
 		out.Top1 = out.WithoutTop1 // such a reader is no judge of passages
 	}
@@ -251,14 +256,14 @@ func (o *ReadingOptions) fit(
 			if err := verdict.add(o.Verdict, o.Reader, a, m.First); err != nil {
 				return nil, err
 			}
-			first = append(first, as(m.First, a.first(&m)))
+			first = append(first, as(m.First, a.firstAnswers(&m)))
 			before = append(before, Outcome{confidences[i], a.First == 1, a.Weight})
 		}
 	}
 	var err error
 	if read := o.Verdict.For(o.Reader); read != nil {
-		out.Verdict = verdict.thresholds(&read.Answerable)
-		judged, err = judge(judged, &read.First.Chance.Logistic)
+		out.Verdict = verdict.ownThresholds(&read.Answerable)
+		judged, err = splitJudged(judged, &read.First.Chance.Logistic)
 		if err != nil {
 			return nil, err
 		}
@@ -277,7 +282,7 @@ func (o *ReadingOptions) fit(
 	for i, o := range sure { // of the first of these, in their order
 		by[first[i].Without] = append(by[first[i].Without], o)
 	}
-	out.Thresholds = thresholds(by[Answerable], by[TakenOut], by[Unanswerable])
+	out.Thresholds = thresholdsFor(by[Answerable], by[TakenOut], by[Unanswerable])
 	out.TakenOut = halfOf(by[Answerable], by[TakenOut])
 	if u := by[Unanswerable]; len(u) > 0 {
 		half := halfOf(by[Answerable], u)
@@ -291,7 +296,7 @@ func (o *ReadingOptions) fit(
 	return out, nil
 }
 
-// fitMarked also returns the outcomes on questions that were held out.
+// fitMarked returns a chance fitted to questions' signals, with its outcomes on held-out questions.
 func fitMarked(names []string, questions []RankedQuestion, prior *Logistic) (MarkedChance, []Outcome, error) {
 	fit, err := FitConfidence(names, questions, 1, prior)
 	out := MarkedChance{ECE: fit.HeldOut.ECE, Chance: fit.Confidence}

@@ -13,8 +13,7 @@ import (
 // AnswersFile is the name of the file with the chance that is shipped for answers.
 const AnswersFile = "answers.yaml"
 
-// ReadingFit is what was fitted to what a reader said of questions' passages, and what it
-// is worth on questions that it was not fitted on.
+// ReadingFit is what was fitted for a reader, with its figures on held-out questions.
 type ReadingFit struct {
 	Reader    string `yaml:"reader"` // the fingerprint of the reader it was fitted for
 	Questions int    `yaml:"questions"`
@@ -48,7 +47,7 @@ type MarkedChance struct {
 	Chance Confidence `yaml:"chance"`
 }
 
-// Check returns an error for a record that cannot be served.
+// Check returns an error if a fit cannot be used to answer.
 func (a *ReadingFit) Check() error {
 	if !(a.Ranking >= 0 && a.Ranking <= fusion.MaxWeight) {
 		return fmt.Errorf("ranking: %v is not between 0 and %g", a.Ranking, float64(fusion.MaxWeight))
@@ -61,6 +60,7 @@ func (a *ReadingFit) Check() error {
 	return errors.Join(a.Words.check("words", extract.AnswerSignals()), a.First.check("first", extract.ReadSignals()))
 }
 
+// check returns an error unless the chance has the signals want. name is what the error calls it.
 func (m *MarkedChance) check(name string, want []string) error {
 	var names []string
 	for _, t := range m.Chance.Logistic.Signals {
@@ -75,21 +75,21 @@ func (m *MarkedChance) check(name string, want []string) error {
 	return nil
 }
 
-// ParseReading reads what Write writes, strictly.
+// ParseReading returns the fit in a file's text. It fails if a key is unknown or the fit is invalid.
 func ParseReading(data []byte) (*ReadingFit, error) {
-	return parsed[ReadingFit](data)
+	return parseYAML[ReadingFit](data)
 }
 
-// Of reports whether it was fitted for the reader with a fingerprint. A nil one was not.
+// Of reports whether the fit is of the reader with this fingerprint; false for a nil fit.
 func (a *ReadingFit) Of(reader string) bool { return a != nil && a.Reader == reader }
 
-// Surer reports whether the confidence with the reader is to be used. It is not where it has
-// both a higher ECE and a lower AUROC on held-out questions than the one without.
+// Surer reports whether the confidence with the reader is to be used: unless it has both a higher ECE and a lower AUROC
+// on held-out questions than the one without.
 func (a *ReadingFit) Surer() bool {
 	return a.First.ECE <= a.WithoutECE || a.First.AUROC >= a.WithoutAUROC
 }
 
-// WriteText writes what the reader is worth, for people.
+// WriteText writes the figures of the fit for people.
 func (a *ReadingFit) WriteText(out io.Writer) error {
 	if _, err := fmt.Fprintf(out, `with a reader, over %s, the same without what answers, and unanswerable ones:
 its words are right: ECE %.3f, AUROC %.3f
@@ -112,7 +112,7 @@ confidence: ECE %.3f, AUROC %.3f (without the reader %.3f, %.3f)
 	if len(a.Thresholds) == 0 {
 		return nil
 	}
-	x := chosen(a.Thresholds)
+	x := chosenThreshold(a.Thresholds)
 	_, err := fmt.Fprintf(
 		out,
 		"With \"min_confidence\": %.2f, %.1f of 100 right first passages are lost, and %.1f of 100 questions\nwhose passages were taken out get no result.\n",
@@ -123,7 +123,7 @@ confidence: ECE %.3f, AUROC %.3f (without the reader %.3f, %.3f)
 	return err
 }
 
-// Write writes the file that ParseReading reads.
+// Write writes the fit as text that ParseReading reads.
 func (a *ReadingFit) Write(w io.Writer) error {
 	return writeYAML(
 		w,

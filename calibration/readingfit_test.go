@@ -132,7 +132,7 @@ func TestReadingByHand(t *testing.T) {
 		}
 		near(t, "the AUROC of words", fit.Words.AUROC, 1, 0)
 		near(t, "the AUROC of the confidence", fit.First.AUROC, 1, 0)
-		if x := chosen(fit.Thresholds); x.Lost != 0 || x.TakenOut != 1 || *x.Unanswerable != 1 {
+		if x := chosenThreshold(fit.Thresholds); x.Lost != 0 || x.TakenOut != 1 || *x.Unanswerable != 1 {
 			t.Errorf("a threshold tells all apart, and the one that is named has %+v", x)
 		}
 	}
@@ -259,11 +259,11 @@ func TestRankingByHand(t *testing.T) {
 		)
 		marks = append(marks, nil, nil)
 	}
-	weight, held, without := ranking([]float64{2, 5, 10, 20}, answers, marks)
+	weight, held, without := bestRankingWeight([]float64{2, 5, 10, 20}, answers, marks)
 	near(t, "the weight", weight, 10, 0)
 	near(t, "held out", held, 2./3, 1e-12)
 	near(t, "without", without, 1./3, 1e-12)
-	weight, held, _ = ranking([]float64{2, 5}, answers[:4], marks[:4])
+	weight, held, _ = bestRankingWeight([]float64{2, 5}, answers[:4], marks[:4])
 	near(t, "the weight of one domain", weight, 2, 0)
 	near(t, "of one domain", held, 1, 0)
 }

@@ -22,7 +22,7 @@ const RecordFile = "calibration.yaml"
 // RecordFormat is the version of the form of a Record's file, the only one that is read.
 const RecordFormat = 3
 
-// Record is what was fitted for a collection and the experts that search it.
+// Record is the calibration of a collection and of the experts that search it.
 type Record struct {
 	Format  int       `yaml:"format"`
 	Written time.Time `yaml:"written"`
@@ -86,7 +86,7 @@ type ExpertRecord struct {
 	After       float64 `yaml:"ece_after"`
 }
 
-// RecordText returns the text of a collection's record; nil where there is none.
+// RecordText returns the text of the calibration in a collection's folder; nil if there is none.
 func RecordText(folder string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(folder, RecordFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -95,7 +95,7 @@ func RecordText(folder string) ([]byte, error) {
 	return text, err
 }
 
-// Check returns an error for a record that cannot be served.
+// Check returns an error if the record cannot be used to answer.
 func (r *Record) Check() error {
 	if r.Format != RecordFormat {
 		return fmt.Errorf("format: %d; this version of conclave reads %d: calibrate again", r.Format, RecordFormat)
@@ -174,7 +174,7 @@ func (r *Record) Check() error {
 	return nil
 }
 
-// Expert returns the record of an expert with this question encoder, or nil.
+// Expert returns the record of the expert with this name and fingerprint of its question encoder; nil if there is none.
 func (r *Record) Expert(name, fingerprint string) *ExpertRecord {
 	for i := range r.Experts {
 		if x := &r.Experts[i]; x.Name == name && x.Fingerprint == fingerprint {
@@ -184,7 +184,7 @@ func (r *Record) Expert(name, fingerprint string) *ExpertRecord {
 	return nil
 }
 
-// RerankingOf returns what was fitted for the reranker with a fingerprint, or nil.
+// RerankingOf returns the fit of the reranker with this fingerprint; nil if there is none.
 func (r *Record) RerankingOf(reranker string) *RerankingFit {
 	for i := range r.Reranking {
 		if r.Reranking[i].Reranker == reranker {
@@ -194,13 +194,12 @@ func (r *Record) RerankingOf(reranker string) *RerankingFit {
 	return nil
 }
 
-// ParseRecord reads a record strictly: an unknown key is an error.
+// ParseRecord returns the record in a file's text. It fails if a key is unknown or the record is invalid.
 func ParseRecord(data []byte) (*Record, error) {
-	return parsed[Record](data)
+	return parseYAML[Record](data)
 }
 
-// ReadRecord reads the calibration in a collection's folder; nil where there
-// is none.
+// ReadRecord returns the calibration in a collection's folder; nil if there is none.
 func ReadRecord(folder string) (*Record, error) {
 	data, err := RecordText(folder)
 	if data == nil || err != nil {
@@ -213,7 +212,7 @@ func ReadRecord(folder string) (*Record, error) {
 	return r, nil
 }
 
-// Text returns the record as it is kept.
+// Text returns the record as text that ParseRecord reads.
 func (r *Record) Text() ([]byte, error) {
 	r.Format = RecordFormat
 	if err := r.Check(); err != nil {
@@ -224,7 +223,7 @@ func (r *Record) Text() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// Write puts the record into a collection's folder: whole and durable, or not at all.
+// Write replaces the calibration in a collection's folder, atomically and durably.
 func (r *Record) Write(folder string) error {
 	text, err := r.Text()
 	if err != nil {
@@ -233,7 +232,8 @@ func (r *Record) Write(folder string) error {
 	return PutRecord(folder, text)
 }
 
-// PutRecord puts the text of a record into a collection's folder, as it is.
+// PutRecord replaces the calibration in a collection's folder by this text, atomically and durably. It fails if the
+// text is invalid.
 func PutRecord(folder string, text []byte) error {
 	if _, err := ParseRecord(text); err != nil {
 		return err
@@ -244,8 +244,8 @@ func PutRecord(folder string, text []byte) error {
 	})
 }
 
-// parsed reads a file of YAML and checks it. A key that T does not have is an error.
-func parsed[T any, P interface {
+// parseYAML returns the value in a YAML text, checked. It fails if T does not have a key or Check fails.
+func parseYAML[T any, P interface {
 	*T
 	Check() error
 }](data []byte) (*T, error) {
@@ -258,7 +258,7 @@ func parsed[T any, P interface {
 	return v, P(v).Check()
 }
 
-// writeYAML writes a comment and a value.
+// writeYAML writes a comment and then a value as YAML.
 func writeYAML(w io.Writer, comment string, value any) error {
 	_, err := io.WriteString(w, comment)
 	encoder := yaml.NewEncoder(w)

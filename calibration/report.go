@@ -102,13 +102,14 @@ type EnsembleReport struct {
 	AUROC       *float64 `json:"auroc"`
 }
 
+// addChance adds the figures of a confidence and, if it is of the first passage, the thresholds.
 func (r *FitReport) addChance(c *ConfidenceFit) {
 	answerable := c.Outcomes[:r.Questions]
 	takenOut := c.Outcomes[r.Questions : 2*r.Questions]
 	unanswerable := c.Outcomes[2*r.Questions:]
 	r.Unanswerable = len(unanswerable)
 	if c.Confidence.K == 1 {
-		r.Thresholds = thresholds(answerable, takenOut, unanswerable)
+		r.Thresholds = thresholdsFor(answerable, takenOut, unanswerable)
 	}
 	chance := ChanceReport{K: c.Confidence.K, Kind: c.Confidence.Kind, Reason: c.Confidence.Reason,
 		Half: Half{c.HeldOut.ECE, c.HeldOut.AUROC}, TakenOut: halfOf(answerable, takenOut),
@@ -123,8 +124,8 @@ func (r *FitReport) addChance(c *ConfidenceFit) {
 // enough is the number of questions from which figures are accurate to a few points.
 const enough = 100
 
-// describe sums the methods up.
-func (f *fitting) describe() {
+// describeMethods adds the figures of all methods to the report, and a warning if there are few questions.
+func (f *fitRun) describeMethods() {
 	r := f.report
 	r.Auto, r.Alpha, r.Sharpness = f.record.Auto, f.record.Alpha, f.record.Sharpness
 	for _, m := range f.methods {
@@ -224,7 +225,7 @@ func (r *FitReport) WriteText(to io.Writer) error {
 	return out.Flush()
 }
 
-// areaOf returns an AUROC; "-" where all answers are right, or all wrong.
+// areaOf returns an AUROC as text; "-" for nil, which means that all answers are right, or all wrong.
 func areaOf(x *float64) string {
 	if x == nil {
 		return "-"
@@ -232,7 +233,7 @@ func areaOf(x *float64) string {
 	return fmt.Sprintf("%.3f", *x)
 }
 
-// writeText says what each granularity is worth alone, and the surest of those chosen.
+// writeText writes the accuracy of each granularity alone, and of the surest of those chosen.
 func (c *CCEReport) writeText(out io.Writer) {
 	alone := slices.SortedFunc(maps.Keys(c.Alone), func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.Alone[b], c.Alone[a]), cmp.Compare(a, b))
@@ -258,8 +259,7 @@ func (c *CCEReport) writeText(out io.Writer) {
 	)
 }
 
-// writeThresholds shows what a "min_confidence" costs and gains, and names the highest that
-// costs little.
+// writeThresholds writes what each "min_confidence" loses and gains, and names the highest that loses little.
 func writeThresholds(out io.Writer, thresholds []Threshold) {
 	t := newTable(out)
 	heading := "min_confidence\tright first passages lost\tno result, answer taken out\t"
@@ -278,11 +278,11 @@ func writeThresholds(out io.Writer, thresholds []Threshold) {
 	_, _ = fmt.Fprintf(
 		out,
 		"\nTo give no answer rather than a wrong one, ask with \"min_confidence\": %.2f.\n",
-		chosen(thresholds).MinConfidence,
+		chosenThreshold(thresholds).MinConfidence,
 	)
 }
 
-// WritePriorText writes what a prior is worth in each domain, for people.
+// WritePriorText writes the figures of a prior in each domain, for people.
 func WritePriorText(out io.Writer, domains []PriorDomain) error {
 	t := newTable(out)
 	_, _ = fmt.Fprintln(t, "left out\tquestions\tECE\tAUROC\t")
@@ -292,11 +292,12 @@ func WritePriorText(out io.Writer, domains []PriorDomain) error {
 	return t.Flush()
 }
 
-// newTable returns a table of figures: its columns end at the right.
+// newTable returns a writer of a table whose columns are aligned to the right.
 func newTable(out io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
 
+// questionsOf returns "1 question" or "n questions".
 func questionsOf(n int) string {
 	if n == 1 {
 		return "1 question"

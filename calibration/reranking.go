@@ -20,8 +20,7 @@ import (
 // search lets it score by default.
 const rerankedDepth = 20
 
-// RerankingFit is the weight of a reranker's scores beside the gate's, and what it is worth on
-// questions that it was not fitted on.
+// RerankingFit is the weight of a reranker's scores against the gate's, with its figures on held-out questions.
 type RerankingFit struct {
 	Reranker  string `yaml:"reranker" json:"reranker"` // its fingerprint
 	Name      string `yaml:"name" json:"name"`         // for people
@@ -42,7 +41,7 @@ type RerankingFit struct {
 	WithoutAUROC float64       `yaml:"without_auroc" json:"without_auroc"`
 }
 
-// RerankingOptions are what FitReranking fits a reranker with.
+// RerankingOptions are the options of FitReranking.
 type RerankingOptions struct {
 	Reranker, Name string // its fingerprint, and its name
 	// Score returns the reranker's logits of passages for a question.
@@ -50,7 +49,7 @@ type RerankingOptions struct {
 	Progress func(done, total int)
 }
 
-// Check returns an error for a fit that cannot be served.
+// Check returns an error if a fit cannot be used to answer.
 func (r *RerankingFit) Check() error {
 	switch {
 	case r.Reranker == "":
@@ -68,8 +67,8 @@ func (r *RerankingFit) Surer() bool {
 	return r.First != nil && (r.First.ECE <= r.WithoutECE || r.First.AUROC >= r.WithoutAUROC)
 }
 
-// judged is a question's first passages with the gate's scores and the reranker's.
-type judged struct {
+// judgedQuestion is a question's first passages with the scores of the gate and of the reranker.
+type judgedQuestion struct {
 	answer       *RankedQuestion
 	question     *Question
 	passages     []rank.Hit
@@ -77,10 +76,10 @@ type judged struct {
 	scores, sums []float64 // those of the passages; scratch
 }
 
-// FitReranking lets a reranker score the first passages of answers, and finds the weight under
-// which the first that answers stands the highest. What it is worth is measured by folds. Then it fits the
-// confidence of the passage that is the first by both, from the confidences of the answers without the reranker.
-// Among the answers may be those to the same questions without what answers them, and to unanswerable ones.
+// FitReranking lets a reranker score the first passages of answers, and returns the weight of its scores under which
+// the first passage that answers stands highest, measured by folds, and the confidence of the first passage by both.
+// confidences are the answers' without the reranker. The answers may include those to the same questions without the
+// passages that answer, and to unanswerable ones.
 func FitReranking(
 	ctx context.Context,
 	answers []RankedQuestion,
@@ -91,17 +90,17 @@ func FitReranking(
 	if err != nil {
 		return nil, err
 	}
-	all := slices.DeleteFunc(slices.Clone(every), func(j judged) bool { return j.answer.Without != Answerable })
+	all := slices.DeleteFunc(slices.Clone(every), func(j judgedQuestion) bool { return j.answer.Without != Answerable })
 	out := &RerankingFit{Reranker: o.Reranker, Name: o.Name, Questions: len(all)}
 	weights := rerankingWeights(all)
-	out.WithoutTop1, out.WithoutMRR = rerankedWorth(all, func(*judged) float64 { return 0 })
+	out.WithoutTop1, out.WithoutMRR = rerankedWorth(all, func(*judgedQuestion) float64 { return 0 })
 	byFold := make([]float64, Folds)
 	for fold := range byFold {
-		byFold[fold] = bestWeight(weights, slices.DeleteFunc(slices.Clone(all), func(j judged) bool {
+		byFold[fold] = bestWeight(weights, slices.DeleteFunc(slices.Clone(all), func(j judgedQuestion) bool {
 			return foldOf(j.question.ID) == fold
 		}))
 	}
-	out.Top1, out.MRR = rerankedWorth(all, func(j *judged) float64 { return byFold[foldOf(j.question.ID)] })
+	out.Top1, out.MRR = rerankedWorth(all, func(j *judgedQuestion) float64 { return byFold[foldOf(j.question.ID)] })
 	out.Weight = bestWeight(weights, all)
 	if out.MRR <= out.WithoutMRR { // such a reranker is no judge of these passages
 		out.Weight, out.Top1, out.MRR = 0, out.WithoutTop1, out.WithoutMRR
@@ -110,15 +109,15 @@ func FitReranking(
 	return out, out.fitFirst(every, confidences)
 }
 
-// fitFirst fits the confidence of the first passage by both.
-func (r *RerankingFit) fitFirst(every []judged, confidences []float64) error {
+// fitFirst fits the confidence of the first passage by gate and reranker.
+func (r *RerankingFit) fitFirst(every []judgedQuestion, confidences []float64) error {
 	var first []RankedQuestion
 	var before []Outcome
 	answers := make([]RankedQuestion, len(every))
 	for i := range every {
 		answers[i] = *every[i].answer
 	}
-	for i, a := range mixed(answers) {
+	for i, a := range withMixtureWeights(answers) {
 		j := &every[i]
 		if len(j.said) == 0 {
 			continue
@@ -144,8 +143,9 @@ func (r *RerankingFit) fitFirst(every []judged, confidences []float64) error {
 	return nil
 }
 
-// judgeAll lets the reranker score the passages of answers: each once for all answers to a question, by its ID.
-func (o *RerankingOptions) judgeAll(ctx context.Context, answers []RankedQuestion) ([]judged, error) {
+// judgeAll returns the answers with the reranker's scores. It scores each passage once for all answers to a question,
+// by its ID.
+func (o *RerankingOptions) judgeAll(ctx context.Context, answers []RankedQuestion) ([]judgedQuestion, error) {
 	var order []string
 	places := map[string][]int{} // of a question's answers
 	for i, a := range answers {
@@ -154,16 +154,18 @@ func (o *RerankingOptions) judgeAll(ctx context.Context, answers []RankedQuestio
 		}
 		places[a.ID] = append(places[a.ID], i)
 	}
-	every := make([]judged, len(answers))
+	every := make([]judgedQuestion, len(answers))
 	err := atOnce(ctx, readers, len(order), o.Progress, func(ctx context.Context, n int) error {
 		of := places[order[n]]
-		said, err := o.judge(ctx, answers, of)
+		said, err := o.scorePassages(ctx, answers, of)
 		if err != nil {
 			return fmt.Errorf("scoring passages for question %s: %w", order[n], err)
 		}
 		for _, at := range of {
 			a := &answers[at]
-			j := judged{answer: a, question: a.Asked, passages: a.Passages, sums: make([]float64, len(a.Passages))}
+			j := judgedQuestion{
+				answer: a, question: a.Asked, passages: a.Passages, sums: make([]float64, len(a.Passages)),
+			}
 			for _, p := range a.Passages {
 				j.scores = append(j.scores, float64(p.Score))
 				j.said = append(j.said, said[p.Ordinal])
@@ -175,8 +177,9 @@ func (o *RerankingOptions) judgeAll(ctx context.Context, answers []RankedQuestio
 	return every, err
 }
 
-// judge lets the reranker score the passages of some answers to one question.
-func (o *RerankingOptions) judge(
+// scorePassages returns the reranker's scores of all passages of the answers at the indexes of, which are to one
+// question.
+func (o *RerankingOptions) scorePassages(
 	ctx context.Context,
 	answers []RankedQuestion,
 	of []int,
@@ -207,9 +210,9 @@ func (o *RerankingOptions) judge(
 	return said, nil
 }
 
-// first returns the place, from 1, of the first passage that answers, with the reranker's scores
-// times a weight added to the gate's; 0: there is none.
-func (j *judged) first(weight float64) int {
+// firstAnswering returns the rank, from 1, of the first passage that answers, by the gate's scores plus weight times
+// the reranker's; 0: none does.
+func (j *judgedQuestion) firstAnswering(weight float64) int {
 	for i := range j.sums {
 		j.sums[i] = j.scores[i] + weight*j.said[i]
 	}
@@ -233,9 +236,9 @@ func (j *judged) first(weight float64) int {
 	return place
 }
 
-// rerankingWeights returns the weights that are tried: those under which the reranker's scores
-// vary from an eighth of what the gate's vary over a question's passages to eight times as much.
-func rerankingWeights(all []judged) (weights []float64) {
+// rerankingWeights returns the weights that are tried: those under which the reranker's scores vary from an eighth to
+// eight times as much as the gate's over a question's passages. It returns only 0 if either does not vary.
+func rerankingWeights(all []judgedQuestion) (weights []float64) {
 	gate, own := 0.0, 0.0
 	for i := range all {
 		if len(all[i].said) > 1 {
@@ -253,18 +256,19 @@ func rerankingWeights(all []judged) (weights []float64) {
 }
 
 // bestWeight returns the weight with the largest mean reciprocal rank; of equal ones the first.
-func bestWeight(weights []float64, all []judged) (best float64) {
+func bestWeight(weights []float64, all []judgedQuestion) (best float64) {
 	most := -1.0
 	for _, w := range weights {
-		if _, mrr := rerankedWorth(all, func(*judged) float64 { return w }); mrr > most {
+		if _, mrr := rerankedWorth(all, func(*judgedQuestion) float64 { return w }); mrr > most {
 			best, most = w, mrr
 		}
 	}
 	return best
 }
 
-// rerankedWorth returns RerankingFit's Top1 and MRR of questions that are ranked by these weights.
-func rerankedWorth(all []judged, weight func(*judged) float64) (top1, mrr float64) {
+// rerankedWorth returns the top-1 accuracy and the mean reciprocal rank of questions that are each ranked with its
+// weight.
+func rerankedWorth(all []judgedQuestion, weight func(*judgedQuestion) float64) (top1, mrr float64) {
 	type sums struct{ n, first, reciprocal float64 }
 	domains := map[string]*sums{}
 	for i := range all {
@@ -275,7 +279,7 @@ func rerankedWorth(all []judged, weight func(*judged) float64) (top1, mrr float6
 			domains[j.question.Domain] = s
 		}
 		s.n++
-		switch place := j.first(weight(j)); {
+		switch place := j.firstAnswering(weight(j)); {
 		case place == 1:
 			s.first++
 			s.reciprocal++
@@ -291,7 +295,7 @@ func rerankedWorth(all []judged, weight func(*judged) float64) (top1, mrr float6
 	return top1, mrr
 }
 
-// WriteText writes what the reranker is worth, for people.
+// WriteText writes the figures of the fit for people.
 func (r *RerankingFit) WriteText(out io.Writer) error {
 	_, err := fmt.Fprintf(
 		out,

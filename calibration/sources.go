@@ -19,7 +19,7 @@ type SourceRecord struct {
 	Reliability []Bin             `yaml:"reliability,omitempty"` // held out
 }
 
-// Check returns an error for a record that cannot be served.
+// Check returns an error if a record cannot be used to answer.
 func (s *SourceRecord) Check() error {
 	if err := s.Chance.Validate(); err != nil {
 		return err
@@ -46,8 +46,8 @@ type SourceChanceFit struct {
 	ConfidenceFit
 }
 
-// fitSourceChance fits the chance that the first hit of one source, by its
-// column, answers. Rival of the sources has to be known.
+// fitSourceChance fits the chance that the first hit of the source at a column answers. The questions' sources need
+// their Rival set.
 func fitSourceChance(questions []Question, column int) (SourceChanceFit, error) {
 	var fit SourceChanceFit
 	var ranked []RankedQuestion
@@ -77,7 +77,7 @@ func fitSourceChance(questions []Question, column int) (SourceChanceFit, error) 
 	return fit, err
 }
 
-// ensembleAnswer is what one expert's ensemble said of one question.
+// ensembleAnswer is the output of one expert's ensemble for one question.
 type ensembleAnswer struct {
 	id string
 	// scores are the members' inner products with the expert's first hits, at
@@ -87,15 +87,15 @@ type ensembleAnswer struct {
 	correct bool // the expert's first hit answers
 }
 
-// sure returns how sure the ensemble is of its answer at a temperature, 0 to 1.
-func (e *ensembleAnswer) sure(temperature float64) (confidence float64, err error) {
+// confidenceAt returns the ensemble's confidence in its answer at a temperature, 0 to 1.
+func (e *ensembleAnswer) confidenceAt(temperature float64) (confidence float64, err error) {
 	information, err := fusion.MutualInformation(e.scores, e.members, temperature)
 	return fusion.Confidence(information, e.members), err
 }
 
-// known reports false with fewer than two hits or members: the expert has no confidence
-// then, whatever the temperature.
-func (e *ensembleAnswer) known() bool { return e.members >= 2 && len(e.scores) >= 2*e.members }
+// hasConfidence reports whether there are at least two members and two hits. Otherwise the expert has no confidence at
+// any temperature.
+func (e *ensembleAnswer) hasConfidence() bool { return e.members >= 2 && len(e.scores) >= 2*e.members }
 
 // temperatureFit is the temperature of one expert.
 type temperatureFit struct {
@@ -106,13 +106,12 @@ type temperatureFit struct {
 	confidences   []float64 // the same by question; -1 for those that it did not
 }
 
-// fitTemperature finds the temperature at which an expert's confidence has the
-// lowest ECE (Li et al., 2021, section 4.3: ten bins, first hit, development
-// questions). The scale of the members' scores is the expert's own (1e-3 is the
-// paper's, for inner products near 80).
+// fitTemperature returns the temperature of the grid, refined by golden section, at which an expert's confidence has
+// the lowest ECE (Li et al., 2021, section 4.3: ten bins, first hit, development questions). The scale of the members'
+// scores is the expert's own (1e-3 is the paper's, for inner products near 80).
 func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float64) (temperatureFit, error) {
 	var fit temperatureFit
-	known := slices.DeleteFunc(slices.Clone(answers), func(e ensembleAnswer) bool { return !e.known() })
+	known := slices.DeleteFunc(slices.Clone(answers), func(e ensembleAnswer) bool { return !e.hasConfidence() })
 	if len(known) == 0 {
 		return fit, fmt.Errorf(
 			"none of %d questions has two hits and an ensemble of two: there is nothing to fit a temperature on",
@@ -126,7 +125,7 @@ func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float6
 		}
 		return out
 	}
-	t := tuning{grid: grid, value: func(i int, x float64) (float64, error) { return known[i].sure(x) },
+	t := numberFit{grid: grid, value: func(i int, x float64) (float64, error) { return known[i].confidenceAt(x) },
 		loss: func(places []int, confidences []float64) float64 { return ECE(outcomes(places, confidences)) }}
 	var places []int
 	for i, e := range known {
@@ -134,7 +133,7 @@ func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float6
 	}
 	var of []float64
 	var err error
-	fit.temperature, of, err = t.fit(ctx)
+	fit.temperature, of, err = t.fitNumber(ctx)
 	if err != nil {
 		return fit, err
 	}
@@ -149,11 +148,11 @@ func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float6
 	}
 	next := 0
 	for _, e := range answers {
-		if !e.known() {
+		if !e.hasConfidence() {
 			fit.confidences = append(fit.confidences, -1)
 			continue
 		}
-		confidence, err := e.sure(of[next])
+		confidence, err := e.confidenceAt(of[next])
 		if err != nil {
 			return fit, err
 		}
@@ -164,5 +163,5 @@ func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float6
 	return fit, nil
 }
 
-// temperatures returns the grid that a temperature is looked for on.
-func temperatures() []float64 { return logarithmic(-4, 3, 4) }
+// temperatureGrid returns the temperatures that are tried.
+func temperatureGrid() []float64 { return logarithmicGrid(-4, 3, 4) }

@@ -113,7 +113,7 @@ func TestTemperatureByHand(t *testing.T) {
 	near(t, "AUROC", *Summarise(fit.heldOut).AUROC, 2.5/3, 1e-12)
 
 	// At a free choice it does better than both.
-	free, err := fitTemperature(t.Context(), questions, temperatures())
+	free, err := fitTemperature(t.Context(), questions, temperatureGrid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func simulated(t *testing.T, n int, temperature float64, seed uint64) []ensemble
 // 0.05, which is no point of the grid, give that temperature back.
 func TestTemperatureIsFound(t *testing.T) {
 	questions := simulated(t, 2500, .05, 2)
-	fit, err := fitTemperature(t.Context(), questions, temperatures())
+	fit, err := fitTemperature(t.Context(), questions, temperatureGrid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestTemperatureAtAnEnd(t *testing.T) {
 	if err != nil || !fit.edge || fit.temperature != .5 {
 		t.Errorf("temperature %v, at an end %t, %v", fit.temperature, fit.edge, err)
 	}
-	fit, err = fitTemperature(t.Context(), simulated(t, 500, .05, 2), temperatures())
+	fit, err = fitTemperature(t.Context(), simulated(t, 500, .05, 2), temperatureGrid())
 	if err != nil || fit.edge {
 		t.Errorf("temperature %v in the midst: at an end %t, %v", fit.temperature, fit.edge, err)
 	}
@@ -239,13 +239,13 @@ func TestTemperatureRefuses(t *testing.T) {
 		"a score that is no number": {questions: bad}, "uneven members": {questions: uneven},
 		"one fold": {questions: good[:1]},
 	} {
-		if _, err := fitTemperature(t.Context(), c.questions, temperatures()); err == nil {
+		if _, err := fitTemperature(t.Context(), c.questions, temperatureGrid()); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := fitTemperature(cancelled, good, temperatures()); !errors.Is(err, context.Canceled) {
+	if _, err := fitTemperature(cancelled, good, temperatureGrid()); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

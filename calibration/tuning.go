@@ -9,9 +9,8 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// tuning is the fit of one number to questions, each of which has a value under every
-// number.
-type tuning struct {
+// numberFit fits one number to questions, each of which has a value for every number.
+type numberFit struct {
 	ids   []string  // of the questions
 	grid  []float64 // the numbers that are tried first; it ascends
 	value func(question int, x float64) (float64, error)
@@ -20,16 +19,16 @@ type tuning struct {
 	known map[float64][]float64 // by number and question; NaN: not yet. All folds ask for the grid's
 }
 
-// fit finds the number for all questions, and for each question the one that is best
-// for the questions of the other folds.
-func (t *tuning) fit(ctx context.Context) (x float64, heldOut []float64, err error) {
+// fitNumber returns the best number for all questions and, for each question, the best one for the questions of the
+// other folds.
+func (t *numberFit) fitNumber(ctx context.Context) (x float64, heldOut []float64, err error) {
 	t.known = map[float64][]float64{}
 	all := make([]int, len(t.ids))
 	for i := range all {
 		all[i] = i
 	}
 	best := func(questions []int) (float64, error) {
-		return minimise(ctx, t.grid, func(x float64) (float64, error) { return t.lossAt(questions, x) })
+		return goldenSection(ctx, t.grid, func(x float64) (float64, error) { return t.lossAt(questions, x) })
 	}
 	x, err = best(all)
 	if err != nil {
@@ -44,17 +43,17 @@ func (t *tuning) fit(ctx context.Context) (x float64, heldOut []float64, err err
 	return x, heldOut, err
 }
 
-// lossAt returns the loss of a value for some of the questions.
-func (t *tuning) lossAt(questions []int, x float64) (float64, error) {
-	values, err := t.values(questions, x)
+// lossAt returns the loss of the questions at these indexes with number x.
+func (t *numberFit) lossAt(questions []int, x float64) (float64, error) {
+	values, err := t.valuesAt(questions, x)
 	if err != nil {
 		return 0, err
 	}
 	return t.loss(questions, values), nil
 }
 
-// values returns the value of each of some questions at x, which is computed once.
-func (t *tuning) values(questions []int, x float64) ([]float64, error) {
+// valuesAt returns the values of the questions at these indexes with number x. Each is computed once.
+func (t *numberFit) valuesAt(questions []int, x float64) ([]float64, error) {
 	known := t.known[x]
 	if known == nil {
 		known = slices.Repeat([]float64{math.NaN()}, len(t.ids))
@@ -78,12 +77,12 @@ func (t *tuning) values(questions []int, x float64) ([]float64, error) {
 // goldenSteps narrows a bracket to 0.618¹² of it, a third of a percent.
 const goldenSteps = 12
 
-// minimise finds the number with the lowest loss: on the ascending grid, and then by golden
+// goldenSection finds the number with the lowest loss: on the ascending grid, and then by golden
 // section (Kiefer, 1953) between the neighbours of the grid's best. The ECE is not smooth
 // and accuracy moves in steps, so golden section may miss the minimum: the result is the
 // lowest loss of all numbers that were tried, and of equal ones that of the grid. If
 // several numbers of the grid are equally good, it is the middle of their longest run.
-func minimise(ctx context.Context, grid []float64, loss func(x float64) (float64, error)) (float64, error) {
+func goldenSection(ctx context.Context, grid []float64, loss func(x float64) (float64, error)) (float64, error) {
 	var failed error
 	at := func(x float64) float64 {
 		if failed == nil {
@@ -147,8 +146,8 @@ func middleOfLowest(values []float64) int {
 	return start + (length-1)/2
 }
 
-// logarithmic returns a grid from 10^from to 10^to with so many points a decade.
-func logarithmic(from, to, decade int) []float64 {
+// logarithmicGrid returns the numbers from 10^from to 10^to with decade points in each factor of ten.
+func logarithmicGrid(from, to, decade int) []float64 {
 	var grid []float64
 	for i := from * decade; i <= to*decade; i++ {
 		grid = append(grid, math.Pow(10, float64(i)/float64(decade)))
@@ -156,10 +155,9 @@ func logarithmic(from, to, decade int) []float64 {
 	return grid
 }
 
-// fitAlpha finds the weight of BM25 with which the hybrid's first passage answers most
-// often, for all questions, and for each question on the other folds. sharpness is MUF's
-// for each question. The grid covers unit vectors (some hundredths) and normalised scores
-// (about 1).
+// fitAlpha returns the weight of BM25 with which the hybrid's first passage answers most often: for all questions, and
+// for each question by the other folds. sharpness is MUF's for each question. The grid covers unit vectors (some
+// hundredths) and normalised scores (about 1).
 func fitAlpha(
 	ctx context.Context,
 	questions []Question,
@@ -167,7 +165,7 @@ func fitAlpha(
 	grid []float64,
 ) (alpha float64, heldOut []float64, err error) {
 	hybrid, _ := fusion.MethodNamed(fusion.MethodHybrid)
-	t := tuning{grid: grid, loss: meanOf,
+	t := numberFit{grid: grid, loss: meanOf,
 		value: func(i int, alpha float64) (float64, error) {
 			r, err := hybrid.Fuse(questions[i].inputOf(hybrid), fusion.Settings{Alpha: alpha, Sharpness: sharpness[i]}, 1)
 			return -float64(firstRelevant(r, questions[i].Relevant)), err
@@ -175,19 +173,18 @@ func fitAlpha(
 	for _, q := range questions {
 		t.ids = append(t.ids, q.ID)
 	}
-	alpha, heldOut, err = t.fit(ctx)
+	alpha, heldOut, err = t.fitNumber(ctx)
 	if err != nil {
 		return 0, nil, fmt.Errorf("the hybrid's weight of BM25: %w", err)
 	}
 	return alpha, heldOut, nil
 }
 
-// alphaGrid returns the grid for the weight of BM25.
-func alphaGrid() []float64 { return append([]float64{0}, logarithmic(-3, 1, 6)...) }
+// alphaGrid returns the weights of BM25 that are tried.
+func alphaGrid() []float64 { return append([]float64{0}, logarithmicGrid(-3, 1, 6)...) }
 
-// fitSharpness finds the power of the ensembles' confidences with which MUF's rankings have
-// the highest gain (worthOfRank), for all questions, and for each question on the other
-// folds. 0: there are no two ensembles to weigh.
+// fitSharpness returns the power of the ensembles' confidences with which MUF's rankings are best by worthOfRank: for
+// all questions, and for each question by the other folds. It is 0 if there are no two ensembles to weigh.
 func fitSharpness(
 	ctx context.Context,
 	questions []Question,
@@ -197,14 +194,14 @@ func fitSharpness(
 	muf, _ := fusion.MethodNamed(fusion.MethodMUF)
 	ensembles := 0
 	for _, o := range questions[0].Sources {
-		if questions[0].ensemble(o.Column).members >= 2 {
+		if questions[0].ensembleOf(o.Column).members >= 2 {
 			ensembles++
 		}
 	}
 	if ensembles < 2 {
 		return 0, heldOut, nil
 	}
-	t := tuning{grid: grid, loss: meanOf,
+	t := numberFit{grid: grid, loss: meanOf,
 		value: func(i int, sharpness float64) (float64, error) {
 			r, err := muf.Fuse(questions[i].inputOf(muf), fusion.Settings{Sharpness: sharpness}, gainDepth)
 			return -worthOfRank(firstRelevant(r, questions[i].Relevant)), err
@@ -212,7 +209,7 @@ func fitSharpness(
 	for _, q := range questions {
 		t.ids = append(t.ids, q.ID)
 	}
-	sharpness, heldOut, err = t.fit(ctx)
+	sharpness, heldOut, err = t.fitNumber(ctx)
 	if err != nil {
 		return 0, nil, fmt.Errorf("the sharpness of MUF: %w", err)
 	}
@@ -222,9 +219,9 @@ func fitSharpness(
 // gainDepth is the depth of worthOfRank.
 const gainDepth = 10
 
-// worthOfRank returns the nDCG@10 of a ranking whose first passage that answers, where there is
-// one, is at this rank; 0: at none. Top-1 alone is best where the surest expert has all the
-// weight, which costs the first twenty (docs/evidence/methods.md, "Plain MUF").
+// worthOfRank returns the nDCG@10 of a ranking whose first passage that answers has this rank; 0 for rank 0, which is
+// none. Top-1 alone would be best with all the weight on the surest expert, which costs the first twenty
+// (docs/evidence/methods.md, "Plain MUF").
 func worthOfRank(first int) float64 {
 	if first == 0 || first > gainDepth {
 		return 0
@@ -241,5 +238,5 @@ func meanOf(_ []int, values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// sharpnesses returns the grid, from nearly the plain sum to nearly the surest alone.
-func sharpnesses() []float64 { return []float64{.25, .5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16} }
+// sharpnessGrid returns the sharpnesses that are tried, from nearly the plain sum to nearly the surest expert alone.
+func sharpnessGrid() []float64 { return []float64{.25, .5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16} }

@@ -15,7 +15,7 @@ import (
 func TestMinimiseFindsBetweenTheGrid(t *testing.T) {
 	for _, target := range []float64{.37, 2.2, 40} {
 		calls := 0
-		x, err := minimise(t.Context(), logarithmic(-2, 2, 4), func(x float64) (float64, error) {
+		x, err := goldenSection(t.Context(), logarithmicGrid(-2, 2, 4), func(x float64) (float64, error) {
 			calls++
 			return math.Abs(math.Log(x / target)), nil
 		})
@@ -39,11 +39,11 @@ func TestMinimiseKeepsTheBest(t *testing.T) {
 		return math.Abs(x - 2.7), nil
 	}
 	grid := []float64{0, 1, 2, 3, 4}
-	if x, err := minimise(t.Context(), grid, spike); err != nil || x != 2 {
+	if x, err := goldenSection(t.Context(), grid, spike); err != nil || x != 2 {
 		t.Errorf("minimum at %v (%v), want 2", x, err)
 	}
 	// And a hollow that only golden section hits is taken.
-	if x, err := minimise(t.Context(), grid, func(x float64) (float64, error) {
+	if x, err := goldenSection(t.Context(), grid, func(x float64) (float64, error) {
 		return math.Abs(x - 2.4),
 			nil
 	}); err != nil ||
@@ -72,19 +72,21 @@ func TestMinimisePlateauAndEdges(t *testing.T) {
 		"falling":             {func(x float64) float64 { return -x }, 8},
 		"rising":              {func(x float64) float64 { return x }, 0},
 	} {
-		if x, err := minimise(t.Context(), grid, func(x float64) (float64, error) { return c.f(x), nil }); err != nil ||
+		loss := func(x float64) (float64, error) { return c.f(x), nil }
+		if x, err := goldenSection(t.Context(), grid, loss); err != nil ||
 			x != c.x {
 			t.Errorf("%s: %v (%v); want %v", name, x, err, c.x)
 		}
 	}
-	if x, err := minimise(t.Context(), []float64{3}, func(x float64) (float64, error) { return x, nil }); err != nil ||
+	same := func(x float64) (float64, error) { return x, nil }
+	if x, err := goldenSection(t.Context(), []float64{3}, same); err != nil ||
 		x != 3 {
 		t.Errorf("a grid of one: %v (%v)", x, err)
 	}
 	broken := errors.New("broken")
 	for failing := range 3 + goldenSteps {
 		calls := 0
-		_, err := minimise(t.Context(), []float64{1, 2, 3}, func(x float64) (float64, error) {
+		_, err := goldenSection(t.Context(), []float64{1, 2, 3}, func(x float64) (float64, error) {
 			if calls++; calls > failing {
 				return 0, broken
 			}
@@ -96,7 +98,7 @@ func TestMinimisePlateauAndEdges(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := minimise(cancelled, grid, func(x float64) (float64, error) { return x, nil }); !errors.Is(
+	if _, err := goldenSection(cancelled, grid, func(x float64) (float64, error) { return x, nil }); !errors.Is(
 		err,
 		context.Canceled,
 	) {
@@ -243,14 +245,14 @@ func unsure(t *testing.T, id string, lead float32, answer rank.Ordinal) Question
 // below 4, so all are right between 2.32 and 4.
 func TestSharpnessByHand(t *testing.T) {
 	questions := []Question{unsure(t, "a", 2, 0), unsure(t, "b", 5, 0), unsure(t, "c", 16, 1)}
-	for _, grid := range [][]float64{sharpnesses(), {1, 2, 8}} { // only golden section reaches there from the second
+	for _, grid := range [][]float64{sharpnessGrid(), {1, 2, 8}} { // only golden section reaches there from the second
 		got, _, err := fitSharpness(t.Context(), questions, grid)
 		if err != nil || !(got > math.Log2(5) && got < 4) {
 			t.Errorf("sharpness %v (%v), want it between 2.32 and 4", got, err)
 		}
 	}
 	questions[0].ensembles = questions[0].ensembles[:1]
-	if got, heldOut, err := fitSharpness(t.Context(), questions, sharpnesses()); err != nil || got != 0 ||
+	if got, heldOut, err := fitSharpness(t.Context(), questions, sharpnessGrid()); err != nil || got != 0 ||
 		len(heldOut) != len(questions) {
 		t.Errorf("with one ensemble: %v, %v, %v", got, heldOut, err)
 	}

@@ -31,7 +31,7 @@ func (q *Question) Without() Question {
 	return out
 }
 
-// Without says why a question has no answer in the collection, if it has none.
+// Without says why a question has no answer in the collection; Answerable: it has one.
 type Without string
 
 // The kinds of questions.
@@ -60,15 +60,14 @@ const generatedShare = .1
 // docs/evidence/reliability.md.
 const judgedShare = 3
 
-// measured reports whether figures are of such questions: not of those that the project
-// brings.
-func (w Without) measured() bool { return w != Nonsense && w != There && w != Absent && w != Judged }
+// isMeasured reports whether figures include such questions. They do not include those that the project generates or
+// that people judged.
+func (w Without) isMeasured() bool { return w != Nonsense && w != There && w != Absent && w != Judged }
 
-// mixed returns answers with the weights by which a confidence is fitted and measured:
-// half of the weight is of answerable questions. Of the other half an unanswerable
-// question has as much as an answerable one, but all of them no more than half; those
-// whose passages were taken out have the rest.
-func mixed(answers []RankedQuestion) []RankedQuestion {
+// withMixtureWeights returns answers with the weights for fitting and measuring a confidence: half of the weight is of
+// answerable questions. Of the other half, an unanswerable question has as much as an answerable one, but all of them
+// at most half; those whose passages were taken out have the rest.
+func withMixtureWeights(answers []RankedQuestion) []RankedQuestion {
 	n := map[Without]float64{}
 	for _, a := range answers {
 		n[a.Without]++
@@ -88,13 +87,13 @@ func mixed(answers []RankedQuestion) []RankedQuestion {
 	return answers
 }
 
-// RankAnswers gives FitConfidence the answers to questions, behind them those to the same
-// without the passages that answer, and behind these those to the questions beside, with
-// the weights of a mixture in which half of the questions have an answer. answers is of the
-// questions, in their order, and gates are those of the folds that gave them.
+// RankAnswers returns the input of FitConfidence: the answers to the questions, then those to the same without the
+// passages that answer, then those to the questions beside, with the weights of a mixture in which half of the
+// questions have an answer. answers are of the questions asked, in their order, and gates those of the folds that gave
+// them.
 func RankAnswers(
 	asked []Question,
-	beside Beside,
+	beside BesideQuestions,
 	answers []Answered,
 	gates []fusion.Gate,
 	specialists int,
@@ -131,13 +130,13 @@ func RankAnswers(
 	}
 	found := slices.DeleteFunc(slices.Clone(beside.Generated), func(q Question) bool { return len(q.Relevant) == 0 })
 	out, err = withoutAnswers(Absent, found, gates, specialists)
-	return mixed(append(ranked, out...)), err
+	return withMixtureWeights(append(ranked, out...)), err
 }
 
-// judge returns the answers with two in the place of each judged one: a right one and a wrong one, with the
-// share of its weight that a shipped chance gives. So what is shipped knows of foreign questions stays where a
-// collection has none of its own. Without a chance they are left out.
-func judge(answers []RankedQuestion, by *Logistic) ([]RankedQuestion, error) {
+// splitJudged returns the answers with each judged one replaced by two, a right one and a wrong one, which share its
+// weight by the shipped chance by. So a fit keeps what the shipped one knows of foreign questions if a collection has
+// none of its own. If by is nil, judged answers are left out.
+func splitJudged(answers []RankedQuestion, by *Logistic) ([]RankedQuestion, error) {
 	var out []RankedQuestion
 	for _, a := range answers {
 		if a.Without != Judged {
@@ -162,9 +161,9 @@ func judge(answers []RankedQuestion, by *Logistic) ([]RankedQuestion, error) {
 	return out, nil
 }
 
-// MixtureOf returns what a question counts whose passages were taken out, and one that nothing answers,
-// where so many of the weight 1 have an answer: as many of both kinds together as have one, the
-// unanswerable ones no more than one each and half of that. 0 where there are none of the kind.
+// MixtureOf returns the weights of a question whose passages were taken out and of an unanswerable one, where each
+// answerable question has the weight 1: both kinds together weigh as much as those, and an unanswerable one at most 1
+// and all at most half. A weight is 0 if there are none of the kind.
 func MixtureOf(answerable, takenOut, unanswerable int) (eachTakenOut, eachUnanswerable float64) {
 	own := float64(answerable)
 	share := min(float64(unanswerable), own/2)
@@ -180,16 +179,17 @@ func MixtureOf(answerable, takenOut, unanswerable int) (eachTakenOut, eachUnansw
 	return eachTakenOut, eachUnanswerable
 }
 
+// rankedAs returns an answer to a question of this kind as a RankedQuestion, without a weight.
 func rankedAs(kind Without, q *Question, a *Answered) RankedQuestion {
 	return RankedQuestion{ID: q.ID, Signals: a.Signals, First: a.First, Without: kind, Asked: q, Passages: a.Passages}
 }
 
-// withoutAnswers returns the answers to questions without the passages that answer them.
+// withoutAnswers returns the answers to the questions without the passages that answer them, each by its fold's gate.
 func withoutAnswers(kind Without, asked []Question, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
 	out := make([]RankedQuestion, len(asked))
 	err := inParallel(len(asked), func(i int) error {
 		q := asked[i].Without()
-		answer, err := q.answer(&gates[foldOf(q.ID)], specialists)
+		answer, err := q.answerBy(&gates[foldOf(q.ID)], specialists)
 		if err != nil {
 			return fmt.Errorf("without its answer: %w", err)
 		}
@@ -199,9 +199,8 @@ func withoutAnswers(kind Without, asked []Question, gates []fusion.Gate, special
 	return out, err
 }
 
-// hold finds the passages that answer a generated question: those that have all the words
-// that were drawn.
-func (q *Question) hold() {
+// markHolding sets which passages answer a generated question: those that have all the words that were drawn for it.
+func (q *Question) markHolding() {
 	q.Relevant = map[rank.Ordinal]float64{}
 	set := keysIn(q.Wording.Keys, q.drawn)
 	if set == 0 {
@@ -214,21 +213,21 @@ func (q *Question) hold() {
 	}
 }
 
-// keysIn returns the set of the keys that are among words.
+// keysIn returns the keys that are among words, as a set of their indexes.
 func keysIn(keys fusion.Keys, words string) (set uint64) {
 	drawn := strings.Fields(words)
 	for i := range drawn {
-		drawn[i] = bare(drawn[i])
+		drawn[i] = bareWord(drawn[i])
 	}
 	for i, k := range keys.List {
-		if slices.Contains(drawn, bare(k.Text)) {
+		if slices.Contains(drawn, bareWord(k.Text)) {
 			set |= 1 << i
 		}
 	}
 	return set
 }
 
-// bare returns a word without the punctuation around it.
-func bare(word string) string {
+// bareWord returns a word without the punctuation around it.
+func bareWord(word string) string {
 	return strings.TrimFunc(word, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) })
 }

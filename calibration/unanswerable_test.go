@@ -52,7 +52,7 @@ func TestWithoutItsAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranked, err := RankAnswers([]Question{q}, Beside{}, answers, gates, 0)
+	ranked, err := RankAnswers([]Question{q}, BesideQuestions{}, answers, gates, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestMixtureByHand(t *testing.T) {
 		for kind, n := range map[Without]float64{Answerable: c.own, TakenOut: c.takenOut, Unanswerable: c.unanswerable} {
 			all = append(all, slices.Repeat([]RankedQuestion{{Without: kind, Weight: 7}}, int(n))...)
 		}
-		for _, a := range mixed(all) {
+		for _, a := range withMixtureWeights(all) {
 			if want := map[Without]float64{Answerable: 1, TakenOut: c.ofTakenOut,
 				Unanswerable: c.ofUnanswerable}[a.Without]; a.Weight != want {
 				t.Errorf("%+v: %q weighs %v, not %v", c, a.Without, a.Weight, want)
@@ -123,7 +123,7 @@ func TestNonsense(t *testing.T) {
 		with = append(with, RankedQuestion{ID: fmt.Sprint("nonsense/", i), Signals: []float64{2, 1}, Without: Nonsense})
 	}
 	nonsense, total := 0.0, 0.0
-	for _, q := range mixed(with) {
+	for _, q := range withMixtureWeights(with) {
 		total += q.Weight
 		if q.Without == Nonsense {
 			nonsense += q.Weight
@@ -135,7 +135,7 @@ func TestNonsense(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fit, err := FitConfidence(names, mixed(with), 1, nil)
+	fit, err := FitConfidence(names, withMixtureWeights(with), 1, nil)
 	if err != nil || len(fit.Outcomes) != len(asked) {
 		t.Fatalf("%d outcomes of %d questions: %v", len(fit.Outcomes), len(asked), err)
 	}
@@ -292,7 +292,7 @@ func TestGeneratedAreAnsweredByWhatHoldsThem(t *testing.T) {
 	for drawn, want := range map[string][]rank.Ordinal{"Ana Peña": {3, 5}, "Ana": {3, 5, 8}, "of Peña": {3, 5},
 		"elsewhere": nil} {
 		q.drawn = drawn
-		q.hold()
+		q.markHolding()
 		if got := slices.Sorted(maps.Keys(q.Relevant)); !slices.Equal(got, want) {
 			t.Errorf("%q is answered by %v, want %v", drawn, got, want)
 		}
@@ -304,7 +304,7 @@ func TestGeneratedWeigh(t *testing.T) {
 	answers := []RankedQuestion{{}, {}, {Without: TakenOut}, {Without: TakenOut}, {Without: There}, {Without: Absent},
 		{Without: Absent}}
 	sums := map[Without]float64{}
-	for _, a := range mixed(answers) {
+	for _, a := range withMixtureWeights(answers) {
 		sums[a.Without] += a.Weight
 	}
 	if want := map[Without]float64{Answerable: 2, TakenOut: 2, There: 2 * generatedShare,
@@ -312,7 +312,7 @@ func TestGeneratedWeigh(t *testing.T) {
 		t.Errorf("weights %v, want %v", sums, want)
 	}
 	for _, w := range []Without{There, Absent, Nonsense} {
-		if w.measured() {
+		if w.isMeasured() {
 			t.Errorf("%q is measured", w)
 		}
 	}
@@ -341,7 +341,7 @@ func TestJudged(t *testing.T) {
 	}
 	fitted := func(answers []RankedQuestion) (at []float64) {
 		t.Helper()
-		all, err := judge(mixed(answers), shipped)
+		all, err := splitJudged(withMixtureWeights(answers), shipped)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -379,7 +379,7 @@ func TestJudged(t *testing.T) {
 		t.Errorf("of 100 foreign questions %d are refused as shipped, %d calibrated, %d with judged questions", s, a, b)
 	}
 	sum := func(answers []RankedQuestion) (right, wrong float64) {
-		all, err := judge(mixed(answers), shipped)
+		all, err := splitJudged(withMixtureWeights(answers), shipped)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -402,7 +402,8 @@ func TestJudged(t *testing.T) {
 	near(t, "beside 100 that are said to be unanswerable", right+wrong, judgedShare*200, 1e-9)
 	right, wrong = sum(slices.Concat(own, said, said, said, foreign))
 	near(t, "beside 300", right+wrong, 0, 0)
-	if all, err := judge(mixed(append(slices.Clone(own), foreign...)), nil); err != nil || len(all) != len(own) {
+	if all, err := splitJudged(withMixtureWeights(append(slices.Clone(own), foreign...)), nil); err != nil ||
+		len(all) != len(own) {
 		t.Errorf("without what is shipped %d are left: %v", len(all), err)
 	}
 }

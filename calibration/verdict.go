@@ -60,7 +60,7 @@ type VerdictRow struct {
 	ForeignNotFound float64 `json:"foreign_not_found" yaml:"foreign_not_found"`
 }
 
-// For returns what the reader with a fingerprint was fitted with; nil: none was. v may be nil.
+// For returns the fit of the reader with this fingerprint; nil if there is none or v is nil.
 func (v *VerdictFit) For(reader string) *ReadVerdict {
 	if v == nil || v.Read == nil || v.Read.Reader != reader {
 		return nil
@@ -68,7 +68,7 @@ func (v *VerdictFit) For(reader string) *ReadVerdict {
 	return v.Read
 }
 
-// Check returns an error for a verdict that cannot be served.
+// Check returns an error if a fit cannot be used to answer.
 func (v *VerdictFit) Check() error {
 	err := v.Answerable.check(fusion.SignalNames())
 	if r := v.Read; r != nil {
@@ -77,6 +77,7 @@ func (v *VerdictFit) Check() error {
 	return err
 }
 
+// check returns an error unless the chance has the signals want and the thresholds are valid.
 func (a *AnswerableFit) check(want []string) error {
 	var names []string
 	for _, t := range a.Chance.Signals {
@@ -89,7 +90,7 @@ func (a *AnswerableFit) check(want []string) error {
 	return errors.Join(c.Validate(), checkThresholds(a.Thresholds))
 }
 
-// checkThresholds returns an error for thresholds that no chance can be compared with.
+// checkThresholds returns an error unless the thresholds are from 0 to 1 and in order.
 func checkThresholds(t reply.Thresholds) error {
 	if !(t.Doubtful >= 0 && t.Doubtful <= t.Found && t.Found <= 1) {
 		return fmt.Errorf("thresholds: found %v and doubtful %v: 0 ≤ doubtful ≤ found ≤ 1", t.Found, t.Doubtful)
@@ -97,16 +98,16 @@ func checkThresholds(t reply.Thresholds) error {
 	return nil
 }
 
-// ParseVerdict reads a verdict: strict, as ParseRecord is.
-func ParseVerdict(data []byte) (*VerdictFit, error) { return parsed[VerdictFit](data) }
+// ParseVerdict returns the fit in a file's text. It fails if a key is unknown or the fit is invalid.
+func ParseVerdict(data []byte) (*VerdictFit, error) { return parseYAML[VerdictFit](data) }
 
-// Write writes the file that ParseVerdict reads.
+// Write writes the fit as text that ParseVerdict reads.
 func (v *VerdictFit) Write(w io.Writer) error {
 	return writeYAML(w, "# Whether a collection answers at all, made by `conclave-lab calibrate verdict`\n"+
 		"# (docs/evidence/reliability.md has the command).\n", v)
 }
 
-// Of returns the chance that the signals give.
+// Of returns the chance for these signals; errors are LogOdds's.
 func (l *Logistic) Of(signals []float64) (float64, error) {
 	odds, err := l.LogOdds(signals)
 	return sigmoid(odds), err
@@ -123,8 +124,8 @@ const (
 	mostDoubt        = .5
 )
 
-// thresholdsOf returns the thresholds by the chances of questions that have an answer, and of
-// foreign ones, each a list for each domain, which all count the same.
+// thresholdsOf returns the thresholds of verdicts from the chances of questions that have an answer and of foreign
+// ones. Each domain has a list of both, and counts the same.
 func thresholdsOf(answerable, foreign [][]float64) reply.Thresholds {
 	const steps = 1000
 	t := reply.Thresholds{}
@@ -145,7 +146,7 @@ func thresholdsOf(answerable, foreign [][]float64) reply.Thresholds {
 	return t
 }
 
-// meanBelow returns the share of each list that is below a chance, on the mean.
+// meanBelow returns the mean over the lists of the share that is below a chance.
 func meanBelow(lists [][]float64, chance float64) float64 {
 	sum := 0.0
 	for _, list := range lists {
@@ -154,6 +155,7 @@ func meanBelow(lists [][]float64, chance float64) float64 {
 	return sum
 }
 
+// shareBelow returns the share of a list that is below a chance; 0 for an empty list.
 func shareBelow(list []float64, chance float64) float64 {
 	n := 0
 	for _, x := range list {
@@ -164,16 +166,15 @@ func shareBelow(list []float64, chance float64) float64 {
 	return float64(n) / float64(max(len(list), 1))
 }
 
-// VerdictQuestions are the answers to questions in the collection of one domain, and what a
-// reader said of them.
+// VerdictQuestions are the answers to questions in the collection of one domain, with a reader's output for them.
 type VerdictQuestions struct {
 	PriorQuestions
 	confidences []float64 // of the first passage, without the reader
 	marks       []*Mark   // of each answer; nil: it was not read
 }
 
-// Read lets a reader, with its weight in the order, read for the answers whose confidence the
-// chances give. Texts that ask nothing and generated questions are not read for.
+// Read lets a reader, whose weight against the ranking is given, read for the answers whose confidence the chances
+// give. Texts that ask nothing and generated questions are left out.
 func (q *VerdictQuestions) Read(ctx context.Context, chances fusion.Chances, weight float64, o *ReadingOptions) error {
 	var err error
 	q.confidences, err = q.Confident(chances)
@@ -184,11 +185,11 @@ func (q *VerdictQuestions) Read(ctx context.Context, chances fusion.Chances, wei
 	var answers []RankedQuestion
 	var confidences []float64
 	for i, a := range q.Answers {
-		if a.Without.measured() && len(a.Passages) > 0 {
+		if a.Without.isMeasured() && len(a.Passages) > 0 {
 			of, answers, confidences = append(of, i), append(answers, a), append(confidences, q.confidences[i])
 		}
 	}
-	marks, err := o.read(ctx, answers, confidences)
+	marks, err := o.readAnswers(ctx, answers, confidences)
 	if err != nil {
 		return err
 	}
@@ -200,13 +201,13 @@ func (q *VerdictQuestions) Read(ctx context.Context, chances fusion.Chances, wei
 	return nil
 }
 
-// FitVerdict fits the chances, and measures each domain by the fit to the others. reader is the
-// fingerprint of the one that read; "": none did.
+// FitVerdict returns chances fitted to all domains, with figures of each domain by the fit to the others. reader is the
+// fingerprint of the reader that read; "": none did.
 func FitVerdict(domains []VerdictQuestions, reader string) (*VerdictFit, error) {
 	for _, d := range domains {
-		if d.count(Answerable) == 0 || d.count(Unanswerable) == 0 {
+		if d.countKind(Answerable) == 0 || d.countKind(Unanswerable) == 0 {
 			return nil, fmt.Errorf("domain %s has %d questions of its own and %d foreign ones: both are needed", d.Domain,
-				d.count(Answerable), d.count(Unanswerable))
+				d.countKind(Answerable), d.countKind(Unanswerable))
 		}
 	}
 	out := &VerdictFit{}
@@ -217,7 +218,7 @@ func FitVerdict(domains []VerdictQuestions, reader string) (*VerdictFit, error) 
 	}
 	if reader != "" {
 		out.Read = &ReadVerdict{Reader: reader}
-		if err := out.Read.fit(domains, &out.Answerable.Chance); err != nil {
+		if err := out.Read.fitDomains(domains, &out.Answerable.Chance); err != nil {
 			return nil, err
 		}
 	}
@@ -225,12 +226,14 @@ func FitVerdict(domains []VerdictQuestions, reader string) (*VerdictFit, error) 
 	out.LeftOut = make([]VerdictDomain, len(domains))
 	for i := range domains {
 		d := &domains[i]
-		out.LeftOut[i] = VerdictDomain{Domain: d.Domain, Questions: d.count(Answerable), Foreign: d.count(Unanswerable)}
+		out.LeftOut[i] = VerdictDomain{
+			Domain: d.Domain, Questions: d.countKind(Answerable), Foreign: d.countKind(Unanswerable),
+		}
 		alone, err := fitAnswerable(domains, d.Domain)
 		if err != nil {
 			return nil, err
 		}
-		gate[i], err = d.judge(&alone, nil)
+		gate[i], err = d.judgeDomain(&alone, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -241,29 +244,29 @@ func FitVerdict(domains []VerdictQuestions, reader string) (*VerdictFit, error) 
 		if err != nil {
 			return nil, err
 		}
-		read[i], err = d.judge(&alone, &with)
+		read[i], err = d.judgeDomain(&alone, &with)
 		if err != nil {
 			return nil, err
 		}
 	}
-	out.Answerable.Thresholds = thresholdsOf(columns(gate, -1))
+	out.Answerable.Thresholds = thresholdsOf(withoutDomain(gate, -1))
 	if reader != "" {
-		out.Read.Answerable.Thresholds = thresholdsOf(columns(read, -1))
+		out.Read.Answerable.Thresholds = thresholdsOf(withoutDomain(read, -1))
 	}
 	for i := range domains {
-		out.LeftOut[i].Gate = gate[i].by(thresholdsOf(columns(gate, i)))
+		out.LeftOut[i].Gate = gate[i].rowFor(thresholdsOf(withoutDomain(gate, i)))
 		if reader != "" {
-			out.LeftOut[i].Read = read[i].by(thresholdsOf(columns(read, i)))
+			out.LeftOut[i].Read = read[i].rowFor(thresholdsOf(withoutDomain(read, i)))
 		}
 	}
 	return out, nil
 }
 
-// judgedDomain has the chances of a domain's questions.
+// judgedDomain has the chances of a domain's answerable questions and of its foreign ones.
 type judgedDomain struct{ answerable, foreign []float64 }
 
-// columns returns the chances of all domains but one.
-func columns(all []judgedDomain, but int) (answerable, foreign [][]float64) {
+// withoutDomain returns the chances of all domains except the one at index but.
+func withoutDomain(all []judgedDomain, but int) (answerable, foreign [][]float64) {
 	for i, d := range all {
 		if i != but {
 			answerable, foreign = append(answerable, d.answerable), append(foreign, d.foreign)
@@ -272,16 +275,17 @@ func columns(all []judgedDomain, but int) (answerable, foreign [][]float64) {
 	return answerable, foreign
 }
 
-func (d *judgedDomain) by(t reply.Thresholds) VerdictRow {
+// rowFor returns the shares of the domain's questions that these thresholds doubt and refuse.
+func (d *judgedDomain) rowFor(t reply.Thresholds) VerdictRow {
 	return VerdictRow{
 		Doubted: shareBelow(d.answerable, t.Found), Refused: shareBelow(d.answerable, t.Doubtful),
 		ForeignDoubted: shareBelow(d.foreign, t.Found), ForeignNotFound: shareBelow(d.foreign, t.Doubtful),
 	}
 }
 
-// judge returns the chances of a domain's questions, with those that were read by the second
-// function, which may be nil.
-func (q *VerdictQuestions) judge(alone, with *Logistic) (out judgedDomain, err error) {
+// judgeDomain returns the chances of a domain's questions by alone or, if a reader read a question and with is not nil,
+// by with.
+func (q *VerdictQuestions) judgeDomain(alone, with *Logistic) (out judgedDomain, err error) {
 	for i, a := range q.Answers {
 		if a.Without != Answerable && a.Without != Unanswerable {
 			continue
@@ -302,16 +306,16 @@ func (q *VerdictQuestions) judge(alone, with *Logistic) (out judgedDomain, err e
 	return out, nil
 }
 
-// answerableWeights returns what the questions of a kind weigh together in a domain: those with
-// an answer as much as those about something else. What was taken out is about what the
-// collection has, and does not count.
+// answerableWeights returns the total weight of the questions of each kind in a domain. Those with an answer weigh as
+// much as those about something else. Questions whose passages were taken out have none, since they are about what the
+// collection has.
 func answerableWeights() map[Without]float64 {
 	return map[Without]float64{
 		Answerable: 1, Unanswerable: 1, Nonsense: nonsenseShare, There: generatedShare, Absent: generatedShare,
 	}
 }
 
-// fitAnswerable fits to all domains but one.
+// fitAnswerable fits the chance that a collection answers to all domains except but.
 func fitAnswerable(domains []VerdictQuestions, but string) (Logistic, error) {
 	var outcomes []signalOutcome
 	for i := range domains {
@@ -326,7 +330,7 @@ func fitAnswerable(domains []VerdictQuestions, but string) (Logistic, error) {
 			}
 			outcomes = append(outcomes, signalOutcome{
 				Signals: a.Signals, Correct: a.Without == Answerable || a.Without == There,
-				Weight:    weight / float64(d.count(a.Without)) * questionsOfDomain,
+				Weight:    weight / float64(d.countKind(a.Without)) * questionsOfDomain,
 				Generated: a.Without == There || a.Without == Absent,
 			})
 		}
@@ -337,7 +341,8 @@ func fitAnswerable(domains []VerdictQuestions, but string) (Logistic, error) {
 // questionsOfDomain is how many questions with an answer each domain counts for.
 const questionsOfDomain = 150
 
-// fitRead fits to what a reader said in all domains but one.
+// fitRead fits the chance that a collection answers, from a reader's output and the chance alone, to all domains except
+// but.
 func fitRead(domains []VerdictQuestions, but string, alone *Logistic) (Logistic, error) {
 	var outcomes []signalOutcome
 	for i := range domains {
@@ -355,15 +360,15 @@ func fitRead(domains []VerdictQuestions, but string, alone *Logistic) (Logistic,
 			}
 			outcomes = append(outcomes, signalOutcome{
 				Signals: extract.WithConfidence(d.marks[n].First, chance), Correct: a.Without == Answerable,
-				Weight: questionsOfDomain / float64(d.count(a.Without)),
+				Weight: questionsOfDomain / float64(d.countKind(a.Without)),
 			})
 		}
 	}
 	return fitLogistic(extract.ReadSignals(), outcomes, nil)
 }
 
-// fit fits the chances of what the reader said, and measures the confidence leave-one-out.
-func (r *ReadVerdict) fit(domains []VerdictQuestions, alone *Logistic) (err error) {
+// fitDomains fits the chances of a reader's output, and measures each domain's confidence by the fit to the others.
+func (r *ReadVerdict) fitDomains(domains []VerdictQuestions, alone *Logistic) (err error) {
 	r.Answerable.Chance, err = fitRead(domains, "", alone)
 	if err != nil {
 		return err
@@ -371,14 +376,14 @@ func (r *ReadVerdict) fit(domains []VerdictQuestions, alone *Logistic) (err erro
 	var all []RankedQuestion
 	for i := range domains {
 		d := &domains[i]
-		for n, a := range d.weighted(2 * questionsOfDomain) {
+		for n, a := range d.weightedAnswers(2 * questionsOfDomain) {
 			m := d.marks[n]
-			if m == nil || m.First == nil || !a.Without.measured() {
+			if m == nil || m.First == nil || !a.Without.isMeasured() {
 				continue
 			}
 			// A domain is one fold or another with all its questions.
 			q := RankedQuestion{ID: d.Domain, Signals: m.First, Without: a.Without, Weight: a.Weight}
-			if a.first(m) {
+			if a.firstAnswers(m) {
 				q.First = 1
 			}
 			all = append(all, q)

@@ -99,7 +99,7 @@ func TestOwnThresholds(t *testing.T) {
 	for i := range 100 {
 		c.answerable = append(c.answerable, .2+float64(i)*.005)
 	}
-	own := c.thresholds(&fit)
+	own := c.ownThresholds(&fit)
 	if got := own.For(&fit); got.Found <= .2 || got.Found > .23 {
 		t.Errorf("of its own: %+v", got)
 	}
@@ -108,12 +108,12 @@ func TestOwnThresholds(t *testing.T) {
 	}
 	unsure := c
 	unsure.answerable = append(slices.Repeat([]float64{.04}, 20), c.answerable...)
-	if got := unsure.thresholds(&fit); got.Doubtful > .04 {
+	if got := unsure.ownThresholds(&fit); got.Doubtful > .04 {
 		t.Errorf("a sixth of the answered questions has a chance of .04, and %v is refused", got.Doubtful)
 	}
 	told := c
 	told.foreign = slices.Repeat([]float64{.12}, 10)
-	if got := told.thresholds(&fit); got.Found < .12 || got.Found > .13 {
+	if got := told.ownThresholds(&fit); got.Found < .12 || got.Found > .13 {
 		t.Errorf("all that is foreign is below .13, and found is from %v", got.Found)
 	}
 	other := fit
@@ -125,7 +125,7 @@ func TestOwnThresholds(t *testing.T) {
 		t.Errorf("of none: %+v", got)
 	}
 	c.answerable = c.answerable[:leastForThresholds-1]
-	if own := c.thresholds(&fit); own != nil {
+	if own := c.ownThresholds(&fit); own != nil {
 		t.Errorf("of %d questions: %+v", len(c.answerable), own)
 	}
 }

@@ -15,14 +15,13 @@ import (
 // what may be doubted.
 const leastForThresholds = 20
 
-// OwnThresholds are those of a collection. They hold for the chances of one shipped fit.
+// OwnThresholds are the thresholds of a collection, which hold for the chances of one shipped fit.
 type OwnThresholds struct {
 	reply.Thresholds `yaml:",inline"`
 	Fit              string `yaml:"fit"` // the fingerprint of that fit
 }
 
-// For returns the thresholds of a shipped fit as the collection has them, or else its own.
-// t may be nil.
+// For returns t's thresholds if they were made for this fit, else the fit's own. t may be nil.
 func (t *OwnThresholds) For(fit *AnswerableFit) reply.Thresholds {
 	if t == nil || t.Fit != fit.fingerprint() {
 		return fit.Thresholds
@@ -30,19 +29,18 @@ func (t *OwnThresholds) For(fit *AnswerableFit) reply.Thresholds {
 	return t.Thresholds
 }
 
-// fingerprint tells one fit from another.
+// fingerprint returns a short hash of the fitted chance, by which OwnThresholds name the fit.
 func (a *AnswerableFit) fingerprint() string {
 	sum := sha256.New()
 	_, _ = fmt.Fprintf(sum, "%v", a.Chance)
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// verdictChances are the chances that a collection answers, of questions that it answers and of
-// others.
+// verdictChances are the chances that a collection answers, of questions that it answers and of foreign ones.
 type verdictChances struct{ answerable, foreign []float64 }
 
-// add takes the chance of an answer by what is shipped, with what a reader said of it where its
-// signals are not nil. Nothing is added where nothing is shipped.
+// add adds the chance of an answer by the shipped fit v, with the reader's signals read unless they are nil. It does
+// nothing if there is no such fit, or the question is neither answerable nor unanswerable.
 func (c *verdictChances) add(v *VerdictFit, reader string, a *RankedQuestion, read []float64) error {
 	if v == nil || read != nil && v.For(reader) == nil || a.Without != Answerable && a.Without != Unanswerable {
 		return nil
@@ -62,11 +60,10 @@ func (c *verdictChances) add(v *VerdictFit, reader string, a *RankedQuestion, re
 	return nil
 }
 
-// thresholds returns those of the collection; nil of too few questions. The chances are fitted
-// to other collections, so that foreign questions are as well known as before, and none of these
-// was fitted to. No more is refused than by what is shipped: questions with an answer do not say how
-// sure those are which others will ask.
-func (c *verdictChances) thresholds(fit *AnswerableFit) *OwnThresholds {
+// ownThresholds returns the collection's thresholds; nil if there are too few questions. The chances come from a fit to
+// other collections, so they are as good for foreign questions as before. The thresholds never refuse more than the
+// shipped ones, since these questions say nothing about future ones.
+func (c *verdictChances) ownThresholds(fit *AnswerableFit) *OwnThresholds {
 	if len(c.answerable) < leastForThresholds {
 		return nil
 	}
@@ -79,13 +76,14 @@ func (c *verdictChances) thresholds(fit *AnswerableFit) *OwnThresholds {
 	return &OwnThresholds{own, fit.fingerprint()}
 }
 
-// row measures thresholds.
-func (c *verdictChances) row(t reply.Thresholds) VerdictRow {
-	return (&judgedDomain{c.answerable, c.foreign}).by(t)
+// rowFor returns the shares of the questions that these thresholds doubt and refuse.
+func (c *verdictChances) rowFor(t reply.Thresholds) VerdictRow {
+	return (&judgedDomain{c.answerable, c.foreign}).rowFor(t)
 }
 
-// verdict chooses the thresholds of verdicts.
-func (f *fitting) verdict(ranked []RankedQuestion) error {
+// fitVerdict records the collection's thresholds of verdicts, and reports what they do. It does nothing without a
+// shipped fit, or if the sources have no closeness.
+func (f *fitRun) fitVerdict(ranked []RankedQuestion) error {
 	if !fusion.Closeness(f.Questions[0].Sources) {
 		return nil
 	}
@@ -98,15 +96,17 @@ func (f *fitting) verdict(ranked []RankedQuestion) error {
 	if f.options.Verdict == nil {
 		return nil
 	}
-	f.record.Verdict = chances.thresholds(&f.options.Verdict.Answerable)
+	f.record.Verdict = chances.ownThresholds(&f.options.Verdict.Answerable)
 	if f.record.Verdict != nil {
 		own := f.record.Verdict.Thresholds
-		f.report.Verdict = &VerdictReport{Thresholds: own, VerdictRow: chances.row(own), Foreign: len(chances.foreign)}
+		f.report.Verdict = &VerdictReport{
+			Thresholds: own, VerdictRow: chances.rowFor(own), Foreign: len(chances.foreign),
+		}
 	}
 	return nil
 }
 
-// VerdictReport says what the thresholds of verdicts do to the questions. Shares are 0 to 1.
+// VerdictReport says what share of the questions the thresholds of verdicts doubt or refuse, from 0 to 1.
 type VerdictReport struct {
 	reply.Thresholds
 	VerdictRow

@@ -128,7 +128,7 @@ func (e *evidence) rankedBy(gate *fusion.Gate) (ranked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return calibration.RankAnswers(e.Questions, calibration.Beside{}, answers, gates, e.gate.Specialists)
+	return calibration.RankAnswers(e.Questions, calibration.BesideQuestions{}, answers, gates, e.gate.Specialists)
 }
 
 // pick returns the answers to some of the questions.
@@ -155,7 +155,7 @@ func (e *evidence) confidence(
 	if err != nil {
 		return nil, err
 	}
-	answered, err := calibration.RankAnswers(part, calibration.Beside{}, answers, gates, e.gate.Specialists)
+	answered, err := calibration.RankAnswers(part, calibration.BesideQuestions{}, answers, gates, e.gate.Specialists)
 	if err != nil {
 		return nil, err
 	}
