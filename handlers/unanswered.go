@@ -26,7 +26,7 @@ type RemovedQuestions struct {
 // unansweredLog returns the log of the collection's unanswered questions; nil: the configuration keeps none. It returns
 // a problem where the collection cannot keep one, since it is read only or in a store.
 func (a *API) unansweredLog() (*unanswered.Log, error) {
-	if _, err := a.writer(); err != nil {
+	if _, err := a.changeWriter(); err != nil {
 		return nil, err
 	}
 	if a.unanswered == nil && a.judgments == nil { // as in a store
