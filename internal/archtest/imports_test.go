@@ -95,9 +95,10 @@ var allowed = map[string][]string{
 		"handlers/schema", "internal/collections", "internal/conditions", "internal/identity", "internal/overload",
 		"internal/wording",
 	},
-	"handlers/upload":                {"handlers/schema", "internal/overload"},
-	"encoder/framing":                {},
-	"store/folder/internal/manifest": {"ann", "bm25", "bm25/forms", "internal/disk", "internal/rank", "store"},
+	"handlers/upload":                   {"handlers/schema", "internal/overload"},
+	"encoder/framing":                   {},
+	"store/folder/internal/segmentfile": {"internal/disk", "internal/rank", "store/folder/internal/manifest"},
+	"store/folder/internal/manifest":    {"ann", "bm25", "bm25/forms", "internal/disk", "internal/rank", "store"},
 	"calibration": {
 		"fusion", "internal/disk", "internal/questions", "internal/rank", "search", "search/extract", "search/reply",
 	},
@@ -131,7 +132,8 @@ var allowed = map[string][]string{
 	},
 	"store/folder": {
 		"ann", "bm25", "bm25/forms", "internal/conditions", "internal/corpus", "internal/disk", "internal/rank",
-		"internal/spelling", "store", "store/folder/internal/manifest", "store/folder/internal/wal",
+		"internal/spelling", "store", "store/folder/internal/manifest", "store/folder/internal/segmentfile",
+		"store/folder/internal/wal",
 	},
 	"store/folder/view": {
 		"internal/conditions", "internal/corpus", "internal/rank", "internal/spelling", "search/storage",

@@ -28,7 +28,7 @@ func eachByID(from []*segment, after string, visit func(at origin) (bool, error)
 	ids := make([]string, len(from)) // of next; "" at the end
 	advance := func(i int) (err error) {
 		s := from[i]
-		for int(next[i]) < s.store.Len() && s.dead.has(next[i]) {
+		for int(next[i]) < s.store.Len() && s.dead.Has(next[i]) {
 			next[i]++
 		}
 		ids[i] = ""

@@ -83,7 +83,7 @@ func (g *Generation) Copies(ctx context.Context) (int, error) {
 			if o%1024 == 0 && ctx.Err() != nil {
 				return 0, ctx.Err()
 			}
-			if s.dead.has(o) {
+			if s.dead.Has(o) {
 				continue
 			}
 			all = append(all, s.copies.fingerprint(o))

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store/folder/internal/manifest"
+	"example.org/conclave/store/folder/internal/segmentfile"
 )
 
 // built returns an error when the collection's first build was not completed.
@@ -59,18 +60,23 @@ func (w *writer) bury(ctx context.Context, made *draft, m *manifest.Manifest, id
 // writeTombstones gives a segment new tombstones: those it has, and the given
 // ordinals. When nothing is left of it, no file is written. It runs inside
 // publish.
-func (w *writer) writeTombstones(made *draft, s *manifest.Segment, dead tombstones, ordinals []rank.Ordinal) error {
-	dead = dead.with(s.Passages, ordinals)
-	s.Deleted = dead.count()
+func (w *writer) writeTombstones(
+	made *draft,
+	s *manifest.Segment,
+	dead segmentfile.Tombstones,
+	ordinals []rank.Ordinal,
+) error {
+	dead = dead.With(s.Passages, ordinals)
+	s.Deleted = dead.Count()
 	if s.Deleted == s.Passages {
 		return nil
 	}
 	name := fmt.Sprintf("deleted-%d", w.serial)
 	w.serial++
 	path := made.add(s.Name, name)
-	data := dead.encode(s.Passages)
+	data := dead.Encode(s.Passages)
 	sum := disk.Sum(data)
-	data = appendSeal(data, sum)
+	data = segmentfile.AppendSeal(data, sum)
 	if err := w.disk.WriteFile(path, data); err != nil {
 		return err
 	}

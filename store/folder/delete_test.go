@@ -185,39 +185,8 @@ func TestDeletedPassagesAreGone(t *testing.T) {
 	}
 }
 
-func TestTombstonesFile(t *testing.T) {
-	for _, n := range []int{1, 63, 64, 65, 200} {
-		want := tombstones(nil).with(n, []rank.Ordinal{0, rank.Ordinal(n - 1), rank.Ordinal(n / 2)})
-		data := want.encode(n)
-		got, err := decodeTombstones(data, n, want.count())
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("%d: %v, %v", n, got, err)
-		}
-		alive := 0
-		for o := range rank.Ordinal(64 * len(want)) {
-			isAlive := want.alive(n)[o/64]>>(o%64)&1 != 0
-			if isAlive != (int(o) < n && !want.has(o)) {
-				t.Fatalf("%d: ordinal %d alive: %v", n, o, isAlive)
-			}
-			if isAlive {
-				alive++
-			}
-		}
-		if alive+want.count() != n {
-			t.Fatalf("%d: %d alive, %d dead", n, alive, want.count())
-		}
-		for at := range data {
-			damaged := slices.Clone(data)
-			damaged[at] ^= 1 << (at % 8)
-			if _, err := decodeTombstones(damaged, n, want.count()); err == nil {
-				t.Fatalf("%d: byte %d flipped and not seen", n, at)
-			}
-			if _, err := decodeTombstones(data[:at], n, want.count()); err == nil {
-				t.Fatalf("%d: cut to %d and not seen", n, at)
-			}
-		}
-	}
-	// In a collection, a damaged one is told by Open already.
+// TestDamagedTombstones: Open names a damaged file of tombstones.
+func TestDamagedTombstones(t *testing.T) {
 	dir := built(t, store.BuildOptions{}, randomPassages(1, 100))
 	if _, err := Delete(t.Context(), dir, []string{"p3"}); err != nil {
 		t.Fatal(err)

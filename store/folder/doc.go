@@ -43,7 +43,7 @@
 //
 // Each file of a segment ends with a seal, its checksum as the manifest names it,
 // which is compared when the file is opened: one in the place of another is
-// refused (see sealMagic).
+// refused (package segmentfile).
 //
 // # Order
 //

@@ -73,7 +73,7 @@ func (g *Generation) DocumentsAfter(id string, limit int) (out []rank.Ordinal, e
 	ids := make([]string, len(g.segments)) // of the first of left; "" where none is left
 	advance := func(i int) (err error) {
 		s := g.segments[i]
-		for len(left[i]) > 0 && s.dead.has(left[i][0]) {
+		for len(left[i]) > 0 && s.dead.Has(left[i][0]) {
 			left[i] = left[i][1:]
 		}
 		ids[i] = ""

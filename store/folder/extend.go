@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder/internal/manifest"
+	"example.org/conclave/store/folder/internal/segmentfile"
 )
 
 // extension is files that every segment gets beside those that it has.
@@ -86,7 +87,7 @@ func (w *writer) extendOne(
 	r *reporter,
 ) (files []*manifest.File, err error) {
 	dir := filepath.Join(w.dir, s.Name)
-	texts, err := corpus.OpenStore(sealedDisk{w.disk, s.Files()}, filepath.Join(dir, s.Store.Name))
+	texts, err := corpus.OpenStore(segmentfile.Disk{Disk: w.disk, Files: s.Files()}, filepath.Join(dir, s.Store.Name))
 	if err != nil {
 		return nil, err
 	}

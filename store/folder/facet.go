@@ -25,7 +25,7 @@ func (g *Generation) Counts(s *Selection, field string) ([]fields.Count, error) 
 			among = make([]uint64, (segment.store.Len()+63)/64)
 			copy(among, chosen.words)
 			if chosen.words == nil { // all that is alive
-				copy(among, segment.dead.alive(segment.store.Len()))
+				copy(among, segment.dead.Alive(segment.store.Len()))
 			}
 		}
 		err := segment.fields.Counts(field, among, func(c fields.Count) {

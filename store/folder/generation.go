@@ -141,7 +141,7 @@ func (g *Generation) Passage(ordinal rank.Ordinal) (corpus.Passage, error) {
 // Deleted reports whether a passage was deleted and still has its ordinal.
 func (g *Generation) Deleted(ordinal rank.Ordinal) bool {
 	s, o, err := g.place(ordinal)
-	return err == nil && s.dead.has(o)
+	return err == nil && s.dead.Has(o)
 }
 
 // Stored does what Passage does, for deleted passages too: what an index has a
@@ -200,7 +200,7 @@ func (g *Generation) find(id string) (at int, ordinal rank.Ordinal, ok bool, err
 		if err != nil {
 			return 0, 0, false, err
 		}
-		if ok && !s.dead.has(ordinal) {
+		if ok && !s.dead.Has(ordinal) {
 			return at, ordinal, true, nil
 		}
 	}

@@ -216,7 +216,7 @@ func (w *writer) replaceMerged(
 	}
 	var removed []rank.Ordinal
 	for i, at := range order {
-		if now := present[at.segment]; now == nil || now.dead.has(at.ordinal) {
+		if now := present[at.segment]; now == nil || now.dead.Has(at.ordinal) {
 			removed = append(removed, rank.Ordinal(i))
 		}
 	}

@@ -9,29 +9,30 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder/internal/manifest"
+	"example.org/conclave/store/folder/internal/segmentfile"
 )
 
 // Reads returns how the encoders read the generation's passages.
 func (g *Generation) Reads() (out store.Reads) {
 	for i, s := range g.segments {
-		alive := s.store.Len() - s.dead.count()
+		alive := s.store.Len() - s.dead.Count()
 		if g.manifest.Segments[i].Reads == nil {
 			if len(g.manifest.Experts) > 0 {
 				out.Unknown += alive
 			}
 			continue
 		}
-		unknown := s.reads.unknown.without(s.dead).count()
+		unknown := s.reads.unknown.Without(s.dead).Count()
 		out.Known += alive - unknown
 		out.Unknown += unknown
-		out.Cut += s.reads.cut.without(s.dead).count()
-		out.Unread += s.reads.unread.without(s.dead).count()
+		out.Cut += s.reads.cut.Without(s.dead).Count()
+		out.Unread += s.reads.unread.Without(s.dead).Count()
 	}
 	return out
 }
 
 // segmentReads are the lists of an open segment.
-type segmentReads struct{ cut, unread, unknown tombstones }
+type segmentReads struct{ cut, unread, unknown segmentfile.Tombstones }
 
 // readMaker tells how the passages of a new segment are read; known is false where nobody
 // can say.
@@ -60,7 +61,7 @@ func readBy(encoders []store.PassageEncoder) readMaker {
 				unread = append(unread, o)
 			}
 		}
-		return segmentReads{cut: reads.cut.with(texts.Len(), cut), unread: reads.unread.with(texts.Len(), unread)}, true, nil
+		return segmentReads{cut: reads.cut.With(texts.Len(), cut), unread: reads.unread.With(texts.Len(), unread)}, true, nil
 	}
 }
 
@@ -71,22 +72,22 @@ func readsTakenOver(from []*segment, order []origin) readMaker {
 		var cut, unread, unknown []rank.Ordinal
 		for i, at := range order {
 			of := from[at.segment].reads
-			if of == nil || of.unknown.has(at.ordinal) {
+			if of == nil || of.unknown.Has(at.ordinal) {
 				unknown = append(unknown, rank.Ordinal(i))
 				continue
 			}
-			if of.cut.has(at.ordinal) {
+			if of.cut.Has(at.ordinal) {
 				cut = append(cut, rank.Ordinal(i))
 			}
-			if of.unread.has(at.ordinal) {
+			if of.unread.Has(at.ordinal) {
 				unread = append(unread, rank.Ordinal(i))
 			}
 		}
 		n := len(order)
 		return segmentReads{
-			reads.cut.with(n, cut),
-			reads.unread.with(n, unread),
-			reads.unknown.with(n, unknown),
+			reads.cut.With(n, cut),
+			reads.unread.With(n, unread),
+			reads.unknown.With(n, unknown),
 		}, len(unknown) < n, nil
 	}
 }
@@ -103,15 +104,15 @@ func writeReads(
 	out := &manifest.Reads{}
 	for _, list := range []struct {
 		name  string
-		marks tombstones
+		marks segmentfile.Tombstones
 		of    **manifest.Marks
 	}{{"cut", reads.cut, &out.Cut}, {"unread", reads.unread, &out.Unread}, {"unknown", reads.unknown, &out.Unknown}} {
-		n := list.marks.count()
+		n := list.marks.Count()
 		if n == 0 {
 			continue
 		}
 		name := fmt.Sprintf("%s-%d", list.name, number())
-		if err := d.WriteFile(filepath.Join(dir, name), list.marks.encode(passages)); err != nil {
+		if err := d.WriteFile(filepath.Join(dir, name), list.marks.Encode(passages)); err != nil {
 			return nil, err
 		}
 		*list.of = &manifest.Marks{File: manifest.File{Name: name}, Passages: n}
@@ -127,13 +128,13 @@ func openReads(d disk.Disk, folder string, s *manifest.Segment) (*segmentReads, 
 	out := &segmentReads{}
 	for _, list := range []struct {
 		of   *manifest.Marks
-		into *tombstones
+		into *segmentfile.Tombstones
 	}{{s.Reads.Cut, &out.cut}, {s.Reads.Unread, &out.unread}, {s.Reads.Unknown, &out.unknown}} {
 		if list.of == nil {
 			continue
 		}
 		var err error
-		*list.into, err = readMarks(d, folder, list.of.File, s.Passages, list.of.Passages)
+		*list.into, err = segmentfile.ReadMarks(d, folder, list.of.File, s.Passages, list.of.Passages)
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ func (g *Generation) Sample(n int) ([]rank.Ordinal, error) {
 func (g *Generation) draw(n int) ([]rank.Ordinal, error) {
 	var all []corpus.Sampled
 	for _, s := range g.segments {
-		some, err := s.store.Sample(n, s.dead.has)
+		some, err := s.store.Sample(n, s.dead.Has)
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store/folder/fields"
 	"example.org/conclave/store/folder/internal/manifest"
+	"example.org/conclave/store/folder/internal/segmentfile"
 	"example.org/conclave/store/folder/tags"
 )
 
@@ -24,7 +25,7 @@ type segment struct {
 	words   *bm25.Index
 	tags    *tags.Index
 	vectors map[string]ann.Index // by expert that has its own
-	dead    tombstones
+	dead    segmentfile.Tombstones
 	live    *ann.Filter // what is not dead; nil is all
 	spelled *spelled
 	reads   *segmentReads // nil: not known
@@ -45,7 +46,7 @@ const (
 type opening struct {
 	files  *shared
 	folder string
-	disk   sealedDisk
+	disk   segmentfile.Disk
 	keys   []string // what was used of files
 }
 
@@ -59,7 +60,8 @@ func openSegment(
 	s *manifest.Segment,
 	what parts,
 ) (*segment, []string, error) {
-	o := &opening{files: files, folder: filepath.Join(dir, s.Name), disk: sealedDisk{files.disk, s.Files()}}
+	sealed := segmentfile.Disk{Disk: files.disk, Files: s.Files()}
+	o := &opening{files: files, folder: filepath.Join(dir, s.Name), disk: sealed}
 	out := &segment{name: s.Name, vectors: map[string]ann.Index{}}
 	var err error
 	out.store, err = openFile(
@@ -74,11 +76,11 @@ func openSegment(
 		return nil, o.keys, err
 	}
 	if s.Tombstones != nil {
-		out.dead, err = readTombstones(files.disk, o.folder, s)
+		out.dead, err = segmentfile.ReadTombstones(files.disk, o.folder, s)
 		if err != nil {
 			return nil, o.keys, err
 		}
-		out.live = ann.FilterOf(out.dead.alive(s.Passages))
+		out.live = ann.FilterOf(out.dead.Alive(s.Passages))
 	}
 	out.reads, err = openReads(files.disk, o.folder, s)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder/internal/manifest"
+	"example.org/conclave/store/folder/internal/segmentfile"
 )
 
 const (
@@ -310,7 +311,7 @@ func (w *writer) sealFiles(ctx context.Context, dir string, files []*manifest.Fi
 		total += fileSize(filepath.Join(dir, f.Name))
 	}
 	for _, f := range files {
-		described, err := sealFile(ctx, w.disk, dir, f.Name, func(n int64) {
+		described, err := segmentfile.Seal(ctx, w.disk, dir, f.Name, func(n int64) {
 			done += n
 			r.report(store.Progress{Stage: store.Verifying, Done: done, Total: total, Unit: "bytes"})
 		})

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder/internal/manifest"
+	"example.org/conclave/store/folder/internal/segmentfile"
 	"example.org/conclave/store/folder/internal/wal"
 )
 
@@ -121,7 +122,8 @@ func Verify(ctx context.Context, dir string, progress func(store.Progress)) (Ver
 		s := &m.Segments[i]
 		for _, f := range s.Files() {
 			path := filepath.Join(dir, s.Name, f.Name)
-			described, err := describe(ctx, io.LimitReader(held[path], f.Size-int64(sealBytes)), f.Name, func(n int64) {
+			content := io.LimitReader(held[path], f.Size-int64(segmentfile.SealBytes))
+			described, err := segmentfile.Describe(ctx, content, f.Name, func(n int64) {
 				report.Bytes += n
 				r.report(store.Progress{Stage: store.Verifying, Done: report.Bytes, Total: total, Unit: "bytes"})
 			})
@@ -170,7 +172,7 @@ func (s *segment) addKept(ctx context.Context, documents map[string]string) erro
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if s.dead.has(i) {
+		if s.dead.Has(i) {
 			continue
 		}
 		p, err := s.store.Passage(i)
@@ -213,7 +215,7 @@ func (g *Generation) verifyIDs(ctx context.Context) error {
 			if i%1024 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if s.dead.has(i) {
+			if s.dead.Has(i) {
 				continue
 			}
 			id, err := s.store.ID(i)
@@ -221,7 +223,7 @@ func (g *Generation) verifyIDs(ctx context.Context) error {
 				return nil // told by the segment's own check
 			}
 			for _, other := range g.segments[at+1:] {
-				if o, twice, err := other.store.Ordinal(id); err == nil && twice && !other.dead.has(o) {
+				if o, twice, err := other.store.Ordinal(id); err == nil && twice && !other.dead.Has(o) {
 					return fmt.Errorf("passage %q is in %s and in %s", id, s.name, other.name)
 				}
 			}

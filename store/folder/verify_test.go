@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder/internal/manifest"
+	"example.org/conclave/store/folder/internal/segmentfile"
 )
 
 // republish puts another manifest, with a right checksum, in the place of a
@@ -72,7 +73,8 @@ func TestVerifyFindsOthersTags(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, path), content, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	described, err := describe(t.Context(), bytes.NewReader(content[:len(content)-sealBytes]), tagsName, nil)
+	unsealed := bytes.NewReader(content[:len(content)-segmentfile.SealBytes])
+	described, err := segmentfile.Describe(t.Context(), unsealed, tagsName, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

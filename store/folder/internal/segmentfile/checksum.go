@@ -1,4 +1,4 @@
-package folder
+package segmentfile
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// describe reads the content of a file of a segment, which is all but its seal,
-// and says its checksum, and its size with a seal.
-func describe(ctx context.Context, content io.Reader, name string, progress func(bytes int64)) (manifest.File, error) {
-	out := manifest.File{Name: name, Size: int64(sealBytes)}
+// Describe reads the content of a file, which is all but its seal, and returns its entry in a manifest: the checksum of
+// the content, and the size with a seal. progress, if it is not nil, gets the bytes as they are read.
+func Describe(ctx context.Context, content io.Reader, name string, progress func(bytes int64)) (manifest.File, error) {
+	out := manifest.File{Name: name, Size: int64(SealBytes)}
 	hasher := xxh3.New()
 	buffer := make([]byte, 64<<10) // a flush describes many small files
 	for {

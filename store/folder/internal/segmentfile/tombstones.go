@@ -1,4 +1,4 @@
-package folder
+package segmentfile
 
 import (
 	"encoding/binary"
@@ -14,15 +14,17 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// tombstones say which passages of a segment are deleted: bit o%64 of word
-// o/64 for ordinal o. Nil is none.
-type tombstones []uint64
+// Tombstones say which passages of a segment are deleted: bit o%64 of word o/64 for ordinal o. Nil means none; passages
+// beyond the last word are not deleted.
+type Tombstones []uint64
 
-func (t tombstones) has(o rank.Ordinal) bool {
+// Has reports whether the passage is deleted.
+func (t Tombstones) Has(o rank.Ordinal) bool {
 	return int(o/64) < len(t) && t[o/64]>>(o%64)&1 != 0
 }
 
-func (t tombstones) count() int {
+// Count returns how many passages are deleted.
+func (t Tombstones) Count() int {
 	n := 0
 	for _, w := range t {
 		n += bits.OnesCount64(w)
@@ -30,10 +32,9 @@ func (t tombstones) count() int {
 	return n
 }
 
-// with returns a copy with one more bit for each ordinal, for a segment of n
-// passages.
-func (t tombstones) with(n int, ordinals []rank.Ordinal) tombstones {
-	out := make(tombstones, (n+63)/64)
+// With returns a copy in which these passages of a segment of n are deleted, too.
+func (t Tombstones) With(n int, ordinals []rank.Ordinal) Tombstones {
+	out := make(Tombstones, (n+63)/64)
 	copy(out, t)
 	for _, o := range ordinals {
 		out[o/64] |= 1 << (o % 64)
@@ -41,8 +42,8 @@ func (t tombstones) with(n int, ordinals []rank.Ordinal) tombstones {
 	return out
 }
 
-// without returns those that other has not.
-func (t tombstones) without(other tombstones) tombstones {
+// Without returns the deleted passages that are not in other.
+func (t Tombstones) Without(other Tombstones) Tombstones {
 	out := slices.Clone(t)
 	for i := range min(len(out), len(other)) {
 		out[i] &^= other[i]
@@ -50,8 +51,8 @@ func (t tombstones) without(other tombstones) tombstones {
 	return out
 }
 
-// alive returns the complement, for a segment of n passages.
-func (t tombstones) alive(n int) []uint64 {
+// Alive returns the passages of a segment of n that are not deleted, as bits like those of Tombstones.
+func (t Tombstones) Alive(n int) []uint64 {
 	out := make([]uint64, (n+63)/64)
 	for i := range out {
 		out[i] = ^uint64(0)
@@ -77,19 +78,22 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func (t tombstones) encode(passages int) []byte {
+// Encode returns the content of the file of tombstones of a segment of so many passages, without a seal.
+func (t Tombstones) Encode(passages int) []byte {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, tombstonesHeader+8*len(t)+4), tombstonesMagic...)
 	b = le.AppendUint32(b, tombstonesFormat)
 	b = le.AppendUint32(b, uint32(passages))
-	b = le.AppendUint32(b, uint32(t.count()))
+	b = le.AppendUint32(b, uint32(t.Count()))
 	for _, w := range t {
 		b = le.AppendUint64(b, w)
 	}
 	return le.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-func decodeTombstones(b []byte, passages, deleted int) (tombstones, error) {
+// DecodeTombstones reads the content of a file of tombstones. It fails if the content is damaged, or not of a segment
+// of so many passages of which so many are deleted.
+func DecodeTombstones(b []byte, passages, deleted int) (Tombstones, error) {
 	le := binary.LittleEndian
 	if len(b) != tombstonesHeader+(passages+63)/64*8+4 || string(b[:8]) != tombstonesMagic {
 		return nil, fmt.Errorf("it is no list of deletions among %d passages", passages)
@@ -101,12 +105,12 @@ func decodeTombstones(b []byte, passages, deleted int) (tombstones, error) {
 	if v := le.Uint32(b[8:]); v != tombstonesFormat {
 		return nil, fmt.Errorf("it has format %d, this program reads format %d", v, tombstonesFormat)
 	}
-	t := make(tombstones, (passages+63)/64)
+	t := make(Tombstones, (passages+63)/64)
 	for i := range t {
 		t[i] = le.Uint64(b[tombstonesHeader+8*i:])
 	}
 	beyond := passages%64 != 0 && t[len(t)-1]>>(passages%64) != 0
-	if n := t.count(); beyond || n != deleted || le.Uint32(b[12:]) != uint32(passages) || le.Uint32(b[16:]) != uint32(n) {
+	if n := t.Count(); beyond || n != deleted || le.Uint32(b[12:]) != uint32(passages) || le.Uint32(b[16:]) != uint32(n) {
 		return nil, fmt.Errorf(
 			"it has %d deletions among %d passages, the manifest says %d among %d",
 			n,
@@ -118,12 +122,14 @@ func decodeTombstones(b []byte, passages, deleted int) (tombstones, error) {
 	return t, nil
 }
 
-func readTombstones(d disk.Disk, folder string, s *manifest.Segment) (tombstones, error) {
-	return readMarks(d, folder, *s.Tombstones, s.Passages, s.Deleted)
+// ReadTombstones reads the file of tombstones that a segment of a manifest names, in the segment's folder.
+func ReadTombstones(d disk.Disk, folder string, s *manifest.Segment) (Tombstones, error) {
+	return ReadMarks(d, folder, *s.Tombstones, s.Passages, s.Deleted)
 }
 
-// readMarks reads a list of so many passages of a segment.
-func readMarks(d disk.Disk, folder string, f manifest.File, passages, marked int) (tombstones, error) {
+// ReadMarks reads a list of passages in the form of tombstones: marked of the passages of a segment. It fails like
+// DecodeTombstones, and if the seal is not that of f.
+func ReadMarks(d disk.Disk, folder string, f manifest.File, passages, marked int) (Tombstones, error) {
 	path := filepath.Join(folder, f.Name)
 	data, err := d.ReadFile(path)
 	if err != nil {
@@ -133,7 +139,7 @@ func readMarks(d disk.Disk, folder string, f manifest.File, passages, marked int
 	if err != nil {
 		return nil, err
 	}
-	t, err := decodeTombstones(data, passages, marked)
+	t, err := DecodeTombstones(data, passages, marked)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}

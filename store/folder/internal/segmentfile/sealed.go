@@ -1,4 +1,4 @@
-package folder
+package segmentfile
 
 import (
 	"context"
@@ -20,19 +20,20 @@ import (
 // copy by hard links is sealed as the original is.
 const (
 	sealMagic = "CNCLSEAL"
-	sealBytes = len(sealMagic) + 16
+	SealBytes = len(sealMagic) + 16 // of a seal
 )
 
-// appendSeal appends the seal of a file whose content has a checksum.
-func appendSeal(b []byte, sum string) []byte {
+// AppendSeal appends the seal of a file whose content has the checksum sum, in hexadecimal as a manifest has it.
+func AppendSeal(b []byte, sum string) []byte {
 	raw, _ := hex.DecodeString(sum) // it is ours
 	return append(append(b, sealMagic...), raw...)
 }
 
-// unseal returns the content of a file that a manifest names, without its seal.
+// unseal returns the content of a file that a manifest names, without its seal. It fails if the seal is not that of f;
+// path is for the error.
 func unseal(path string, data []byte, f manifest.File) ([]byte, error) {
-	at := len(data) - sealBytes
-	if at < 0 || string(data[at:]) != string(appendSeal(nil, f.Sum)) {
+	at := len(data) - SealBytes
+	if at < 0 || string(data[at:]) != string(AppendSeal(nil, f.Sum)) {
 		return nil, fmt.Errorf(
 			"%s is not the file that the manifest names, whose checksum is %s (it ends with %q): another one was put in its place, or it is damaged; put its own back, restore the collection from a snapshot, or index again",
 			path,
@@ -43,15 +44,16 @@ func unseal(path string, data []byte, f manifest.File) ([]byte, error) {
 	return data[:at:at], nil
 }
 
-// sealedDisk maps files of a segment without their seals, which it compares with
-// the manifest's checksums first.
-type sealedDisk struct {
+// Disk is a disk whose Map returns the files of one segment without their seals.
+type Disk struct {
 	disk.Disk
-	files []manifest.File
+	Files []manifest.File
 }
 
-func (d sealedDisk) Map(path string) (*disk.Mapping, error) {
-	for _, f := range d.files {
+// Map maps a file of Files without its seal. It fails if the file is not one of them, or its seal is not that of the
+// checksum that the manifest names.
+func (d Disk) Map(path string) (*disk.Mapping, error) {
+	for _, f := range d.Files {
 		if f.Name != filepath.Base(path) {
 			continue
 		}
@@ -69,8 +71,9 @@ func (d sealedDisk) Map(path string) (*disk.Mapping, error) {
 	return nil, fmt.Errorf("%s is no file that the manifest names", path)
 }
 
-// sealFile describes a file that was written, seals it, and makes it durable.
-func sealFile(
+// Seal appends the seal to a file that was written, makes the file durable, and returns its entry in a manifest.
+// progress, if it is not nil, gets the bytes as they are read.
+func Seal(
 	ctx context.Context,
 	d disk.Disk,
 	dir, name string,
@@ -81,7 +84,7 @@ func sealFile(
 	if err != nil {
 		return f, err
 	}
-	f, err = describe(ctx, file, name, progress)
+	f, err = Describe(ctx, file, name, progress)
 	err = errors.Join(err, file.Close())
 	if err != nil {
 		return f, err
@@ -90,7 +93,7 @@ func sealFile(
 	if err != nil {
 		return f, err
 	}
-	_, err = file.Write(appendSeal(nil, f.Sum))
+	_, err = file.Write(AppendSeal(nil, f.Sum))
 	err = errors.Join(err, file.Close())
 	if err != nil {
 		return f, err
