@@ -261,6 +261,8 @@ func (w *writer) document(mediaType, title string) (*Document, error) {
 	if len(w.blocks) == 0 {
 		return nil, unreadable(NoText, nil, "it holds no text")
 	}
+	w.settleNotes()
+	title = undecided.Replace(title)
 	return &Document{
 		Title:     w.titled(clean(title)),
 		MediaType: mediaType,

@@ -55,7 +55,8 @@ func inParentheses(part string) string {
 //
 //  1. After a number, a bracket or up to three letters, which are a variable or a unit, it is an exponent: "10^3",
 //     "x^n", "cm^3".
-//  2. Digits after a longer word or after punctuation are the mark of a footnote: "council[1]".
+//  2. Digits after a longer word or after punctuation may be the mark of a footnote: they stand between noteBegin and
+//     noteEnd until the whole document is known (settleNotes).
 //  3. At the beginning of a word, where it is the upper part of a fraction or a mark, and as the ending of a number
 //     ("20th"), it stays as it is, and so do signs such as ® and [1].
 func writeRaised(before, raised string) string {
@@ -66,7 +67,7 @@ func writeRaised(before, raised string) string {
 		return raised
 	}
 	if marksNote(before, raised) {
-		return "[" + raised + "]"
+		return string(noteBegin) + raised + string(noteEnd)
 	}
 	if !unicode.IsLetter(last) && !unicode.IsDigit(last) && last != ')' && last != ']' {
 		return raised

@@ -22,7 +22,7 @@ const (
 // word.
 func (b *lineBoxes) words(l *pdfLine, at int, units []uint16) {
 	var words []pdfWord
-	word := raisedLine{unsettled: true} // the last one, as long as letters may be added to it
+	word := raisedLine{} // the last one, as long as letters may be added to it
 	var base, end pdfBox
 	endWord := func() {
 		if n := len(words); n > 0 {
@@ -206,7 +206,7 @@ func (l *pdfLine) join(next pdfLine, where vertical) {
 		l.Words = append(l.Words, next.Words...)
 		l.tail = next.tail
 	} else {
-		word := raisedLine{unsettled: true}
+		word := raisedLine{}
 		last := &l.Words[len(l.Words)-1]
 		if l.tail.at != onLine {
 			word.write(l.tail.before, onLine)

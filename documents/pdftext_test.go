@@ -95,6 +95,40 @@ func TestPDFPowers(t *testing.T) {
 	}
 }
 
+// TestPDFPowersBesideNotes: in a PDF with footnotes at the feet of its pages, a raised 2 or 3 behind a word is a power
+// unless its page has that footnote and no other mark of it.
+func TestPDFPowersBesideNotes(t *testing.T) {
+	r := newTestReader(t)
+	line := func(y int, before, raised, after string) string {
+		return shown(50, y, before, 12, 0, raised, 8, 5, after, 12, 0)
+	}
+	note := func(y int, text string) string { return shown(50, y, text, 9, 0) }
+	formula := line(700, "The formula has cosh", "2", " of x in it.")
+	first := line(680, "The council", "1", " agreed to it.")
+	for name, c := range map[string]struct {
+		pages []string
+		want  string
+	}{
+		"no such footnote": {[]string{formula + first + note(60, "1 See the minutes.")}, "cosh^2 of x"},
+		"on another page": {[]string{first + note(60, "1 See the minutes.") + line(650, "He left.", "2", " So did we.") +
+			note(45, "2 On Monday."), formula}, "cosh^2 of x"},
+		"marked elsewhere on the page": {[]string{formula + first + note(60, "1 See the minutes.") +
+			line(650, "He left.", "2", " So did we.") + note(45, "2 On Monday.")}, "cosh^2 of x"},
+		"its footnote": {[]string{first + formula + note(60, "1 See the minutes.") + note(45, "2 A function.")}, "cosh[2] of x"},
+		"notes at the end": {[]string{first + formula, note(700, "1 See the minutes.") + note(680, "2 A function.")},
+			"cosh[2] of x"},
+	} {
+		var pages []pdfPageOf
+		for _, page := range c.pages {
+			pages = append(pages, pdfPageOf{content: page})
+		}
+		d, _, err := r.Read(t.Context(), Input{Name: "a.pdf", Data: pagesPDF(pages...)})
+		if err != nil || !strings.Contains(d.Text, c.want) {
+			t.Errorf("%s: %v, got\n%s\nwant\n%s", name, err, d.Text, c.want)
+		}
+	}
+}
+
 // TestPDFCropBox: of a sheet that several pages show in parts, each page has its own part, whichever way it is turned.
 func TestPDFCropBox(t *testing.T) {
 	sheet := shown(40, 700, "Left words here.", 12, 0) + shown(340, 700, "Right words there.", 12, 0) +

@@ -8,8 +8,6 @@ type raisedLine struct {
 	text   strings.Builder
 	raised strings.Builder // superscript or subscript letters that are not in text yet
 	by     vertical        // what the letters in raised are
-	// unsettled is true in a PDF: numbers that may be marks of footnotes stand between noteBegin and noteEnd.
-	unsettled bool
 }
 
 // vertical says where letters stand: on the line, above or below it.
@@ -46,8 +44,6 @@ func (l *raisedLine) end(next string) {
 		raised = writeLowered(before, raised)
 	case strings.HasPrefix(next, "/") || strings.HasPrefix(next, "⁄"): // the upper part of a fraction
 		raised = " " + raised
-	case l.unsettled && marksNote(before, strings.TrimSpace(raised)):
-		raised = string(noteBegin) + strings.TrimSpace(raised) + string(noteEnd)
 	default:
 		raised = writeRaised(before, raised)
 	}

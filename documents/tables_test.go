@@ -60,6 +60,38 @@ func TestHeadersOfTables(t *testing.T) {
 	}
 }
 
+// TestPowersAndNotes: a raised 2 or 3 behind a word is a power, unless the document has a footnote with its number, or
+// counts footnotes that are not in it. Other raised numbers there are marks.
+func TestPowersAndNotes(t *testing.T) {
+	const formula = "<p>The square of cosh<sup>2</sup> in metres<sup>3</sup>.</p>"
+	for data, want := range map[string]string{
+		formula: "The square of cosh^2 in metres^3.",
+		formula + "<h2>2 Methods</h2><ol><li>One<li>Two</ol><p>End":           "The square of cosh^2 in metres^3.|2 Methods|1. One|2. Two|End",
+		formula + "<p>Sales<sup>1</sup> rose.<p>1 Of pumps.":                  "The square of cosh^2 in metres^3.|Sales[1] rose.|1 Of pumps.",
+		formula + "<p>Sales<sup>1</sup> rose.":                                "The square of cosh[2] in metres[3].|Sales[1] rose.",
+		formula + "<p>They left.<sup>3</sup>":                                 "The square of cosh[2] in metres[3].|They left.[3]",
+		formula + "<p><sup>2</sup> A function.":                               "The square of cosh[2] in metres^3.|2 A function.",
+		formula + "<p><sup>2</sup>A function.":                                "The square of cosh[2] in metres^3.|2A function.",
+		formula + "<p>[2] A function.":                                        "The square of cosh[2] in metres^3.|[2] A function.",
+		formula + "<ol><li>First<li>Second</ol>":                              "The square of cosh[2] in metres^3.|1. First|2. Second",
+		formula + "<p>See Smith<sup>2,3</sup> and Jones<sup>12</sup>":         "The square of cosh[2] in metres[3].|See Smith[2,3] and Jones[12]",
+		formula + "<p>Sales<sup><a href='#n'>1</a></sup> rose.":               "The square of cosh^2 in metres^3.|Sales[1] rose.",
+		"<table><tr><th>Area metres<sup>2</sup><th>Sum<tr><td>5<td>6</table>": "Area metres^2 | Sum|Area metres^2 | Sum » 5 | 6",
+	} {
+		if got := strings.ReplaceAll(readAs(t, "a.html", data), "\n", "|"); strings.ReplaceAll(got, "||", "|") != want {
+			t.Errorf("%s: %q, want %q", data, got, want)
+		}
+	}
+	for data, want := range map[string]string{
+		`{\rtf1 Of cosh{\super 2} it is.\par}`:                   "Of cosh^2 it is.",
+		`{\rtf1 Of cosh{\super 2} it is.\par 2 A function.\par}`: "Of cosh[2] it is.\n2 A function.",
+	} {
+		if got := readAs(t, "a.rtf", data); got != want {
+			t.Errorf("%s: %q, want %q", data, got, want)
+		}
+	}
+}
+
 // TestArrangedText: fractions, powers and indices are read as such, not as the digits of another number.
 func TestArrangedText(t *testing.T) {
 	for data, want := range map[string]string{

@@ -1,0 +1,166 @@
+package documents
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// noteBegin and noteEnd stand around a raised number that may be the mark of a footnote, until the whole document is
+// known (settleNotes, writer.settleNotes). They are no characters of Unicode.
+const (
+	noteBegin = '\ufdd0'
+	noteEnd   = '\ufdd1'
+)
+
+var (
+	// raisedNumber matches a raised number that may be the mark of a footnote, and the letter or bracket before it.
+	raisedNumber = regexp.MustCompile(`([\p{L})]?)` + string(noteBegin) + `(.*?)` + string(noteEnd))
+	// raisedOne matches a raised 1 that was read as an exponent, as in "the^1".
+	raisedOne = regexp.MustCompile(`\^1(?:\D|$)`)
+	// noteNumber matches the number that a footnote begins with, as in "2 Audited", "[2] Audited" and "2Audited".
+	noteNumber = regexp.MustCompile(`^[\[(]?(\d{1,3})(?:[\])]?[.):]?\s|\p{L})`)
+	// firstNumber matches the number that a line begins with.
+	firstNumber = regexp.MustCompile(`^\d+`)
+	// undecided writes all raised numbers between noteBegin and noteEnd as marks.
+	undecided = strings.NewReplacer(string(noteBegin), "[", string(noteEnd), "]")
+)
+
+// smallNote is the height of the letters of a footnote at most, as a share of those of the main text.
+const smallNote = 0.95
+
+// mayBePower reports whether a raised number behind a letter or bracket, which match is of raisedNumber, can be a
+// power: it is 2 or 3, as in square metres and cubic metres.
+func mayBePower(match []string) bool { return match[1] != "" && (match[2] == "2" || match[2] == "3") }
+
+// settleRaised returns a text whose raised numbers are written as powers, "metres^2", where isPower says so, and else
+// as marks of footnotes, "council[2]". isPower is asked for numbers of mayBePower only.
+func settleRaised(text string, isPower func(number string) bool) string {
+	if !strings.ContainsRune(text, noteBegin) {
+		return text
+	}
+	return undecided.Replace(raisedNumber.ReplaceAllStringFunc(text, func(found string) string {
+		match := raisedNumber.FindStringSubmatch(found)
+		if mayBePower(match) && isPower(match[2]) {
+			return match[1] + "^" + match[2]
+		}
+		return match[1] + "[" + match[2] + "]"
+	}))
+}
+
+// settleNotes decides which raised numbers of the blocks are marks of footnotes and which are powers. One that can be a
+// power is one if no footnote with its number was found, and either some other raised number has a footnote or none
+// counts footnotes. Footnotes are paragraphs, notes and captions that begin with a number, rows of one cell that do, and
+// the items of a list at the end of the document. Numbers that count footnotes are those that cannot be powers.
+func (w *writer) settleNotes() {
+	if !strings.ContainsRune(w.text.String(), noteBegin) {
+		return
+	}
+	text := w.text.String()
+	numbers := map[string]bool{}
+	counted := false
+	for _, match := range raisedNumber.FindAllStringSubmatch(text, -1) {
+		numbers[match[2]] = true
+		counted = counted || !mayBePower(match)
+	}
+	notes := map[string]bool{}
+	atEnd := true
+	for _, b := range slices.Backward(w.blocks) {
+		inBlock := text[b.Begin:b.End]
+		atEnd = atEnd && b.Kind == Item
+		switch {
+		case b.Kind == Heading, b.Kind == Code, b.Kind == Item && !atEnd, b.Kind == Row && strings.Contains(inBlock, "|"):
+			continue
+		}
+		if match := noteNumber.FindStringSubmatch(inBlock); match != nil && numbers[match[1]] {
+			notes[match[1]] = true
+		}
+	}
+	isPower := func(number string) bool { return !notes[number] && (!counted || len(notes) > 0) }
+	w.text.Reset()
+	end := 0
+	for i := range w.blocks {
+		b := &w.blocks[i]
+		w.text.WriteString(text[end:b.Begin])
+		begin := w.text.Len()
+		w.text.WriteString(settleRaised(text[b.Begin:b.End], isPower))
+		end = b.End
+		b.Begin, b.End = begin, w.text.Len()
+		b.Header = settleRaised(b.Header, isPower)
+	}
+	for i := range w.warnings {
+		w.warnings[i] = settleRaised(w.warnings[i], isPower)
+	}
+}
+
+// notePlace is a number of a footnote on a page of a PDF.
+type notePlace struct {
+	page   int
+	number string
+}
+
+// footnoteEvidence is what the lines of a PDF say of its footnotes.
+type footnoteEvidence struct {
+	counted bool               // it has footnotes
+	notes   map[notePlace]bool // lines in small letters that begin with the number
+	marks   map[notePlace]bool // raised numbers that cannot be powers, but marks of footnotes
+	atFeet  bool               // nine tenths of the marks have a note on their page
+}
+
+// findFootnotes returns the evidence for footnotes in the lines of a PDF.
+func findFootnotes(pages []pdfPage) footnoteEvidence {
+	e := footnoteEvidence{notes: map[notePlace]bool{}, marks: map[notePlace]bool{}}
+	body := bodySize(pages)
+	for i, page := range pages {
+		for _, line := range page.Lines {
+			for _, match := range raisedNumber.FindAllStringSubmatch(line.Text, -1) {
+				if !mayBePower(match) {
+					e.marks[notePlace{i, match[2]}] = true
+				}
+			}
+			if raisedOne.MatchString(line.Text) {
+				e.marks[notePlace{i, "1"}] = true
+			}
+			if number := firstNumber.FindString(line.Text); number != "" && line.Size < smallNote*body {
+				e.notes[notePlace{i, number}] = true
+				e.counted = e.counted || number == "1" || number == "2" || number == "3"
+			}
+		}
+	}
+	found := 0
+	for mark := range e.marks {
+		if e.notes[mark] {
+			found++
+		}
+	}
+	e.counted = e.counted || len(e.marks) > 0
+	e.atFeet = len(e.marks) > 0 && found*10 >= len(e.marks)*9
+	return e
+}
+
+// isPower reports whether a raised number on a page, which can be a power, is one: the PDF has no footnotes, or they are
+// at the feet of pages, and that of the page with this number is missing or has its mark elsewhere on the page.
+func (e *footnoteEvidence) isPower(page int, number string) bool {
+	at := notePlace{page, number}
+	return !e.counted || e.atFeet && (!e.notes[at] || e.marks[at])
+}
+
+// settleNotes decides which raised numbers of a PDF's lines are marks of footnotes, "council[2]", and which are powers,
+// "metres^2" (footnoteEvidence.isPower).
+func settleNotes(pages []pdfPage) {
+	evidence := findFootnotes(pages)
+	for p, page := range pages {
+		isPower := func(number string) bool { return evidence.isPower(p, number) }
+		for i := range page.Lines {
+			line := &page.Lines[i]
+			if !strings.ContainsRune(line.Text, noteBegin) {
+				continue
+			}
+			line.Text = settleRaised(line.Text, isPower)
+			line.Words = slices.Clone(line.Words)
+			for k := range line.Words {
+				line.Words[k].Text = settleRaised(line.Words[k].Text, isPower)
+			}
+		}
+	}
+}
