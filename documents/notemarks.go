@@ -20,8 +20,6 @@ var (
 	raisedOne = regexp.MustCompile(`\^1(?:\D|$)`)
 	// noteNumber matches the number that a footnote begins with, as in "2 Audited", "[2] Audited" and "2Audited".
 	noteNumber = regexp.MustCompile(`^[\[(]?(\d{1,3})(?:[\])]?[.):]?\s|\p{L})`)
-	// firstNumber matches the number that a line begins with.
-	firstNumber = regexp.MustCompile(`^\d+`)
 	// undecided writes all raised numbers between noteBegin and noteEnd as marks.
 	undecided = strings.NewReplacer(string(noteBegin), "[", string(noteEnd), "]")
 )
@@ -85,7 +83,8 @@ func (w *writer) settleNotes() {
 		begin := w.text.Len()
 		w.text.WriteString(settleRaised(text[b.Begin:b.End], isPower))
 		end = b.End
-		b.Begin, b.End = begin, w.text.Len()
+		b.Begin = begin
+		b.End = w.text.Len()
 		b.Header = settleRaised(b.Header, isPower)
 	}
 	for i := range w.warnings {
@@ -113,15 +112,17 @@ func findFootnotes(pages []pdfPage) footnoteEvidence {
 	body := bodySize(pages)
 	for i, page := range pages {
 		for _, line := range page.Lines {
-			for _, match := range raisedNumber.FindAllStringSubmatch(line.Text, -1) {
-				if !mayBePower(match) {
-					e.marks[notePlace{i, match[2]}] = true
+			if strings.ContainsRune(line.Text, noteBegin) {
+				for _, match := range raisedNumber.FindAllStringSubmatch(line.Text, -1) {
+					if !mayBePower(match) {
+						e.marks[notePlace{i, match[2]}] = true
+					}
 				}
 			}
-			if raisedOne.MatchString(line.Text) {
+			if strings.Contains(line.Text, "^1") && raisedOne.MatchString(line.Text) {
 				e.marks[notePlace{i, "1"}] = true
 			}
-			if number := firstNumber.FindString(line.Text); number != "" && line.Size < smallNote*body {
+			if number := line.Text[:runOf(line.Text, isDigit)]; number != "" && line.Size < smallNote*body {
 				e.notes[notePlace{i, number}] = true
 				e.counted = e.counted || number == "1" || number == "2" || number == "3"
 			}
@@ -138,8 +139,8 @@ func findFootnotes(pages []pdfPage) footnoteEvidence {
 	return e
 }
 
-// isPower reports whether a raised number on a page, which can be a power, is one: the PDF has no footnotes, or they are
-// at the feet of pages, and that of the page with this number is missing or has its mark elsewhere on the page.
+// isPower reports whether a raised number on a page, which can be a power, is one: the PDF has no footnotes; or they are
+// at the feet of pages, and the page has none with this number, or another mark of it.
 func (e *footnoteEvidence) isPower(page int, number string) bool {
 	at := notePlace{page, number}
 	return !e.counted || e.atFeet && (!e.notes[at] || e.marks[at])
