@@ -48,8 +48,8 @@ func settleRaised(text string, isPower func(number string) bool) string {
 
 // settleNotes decides which raised numbers of the blocks are marks of footnotes and which are powers. One that can be a
 // power is one if no footnote with its number was found, and either some other raised number has a footnote or none
-// counts footnotes. Footnotes are paragraphs, notes and captions that begin with a number, rows of one cell that do, and
-// the items of a list at the end of the document. Numbers that count footnotes are those that cannot be powers.
+// counts footnotes. Footnotes are paragraphs, notes and captions that begin with a number, rows of one cell that do,
+// and items of a list at the end of the document. Numbers that count footnotes are those that cannot be powers.
 func (w *writer) settleNotes() {
 	if !strings.ContainsRune(w.text.String(), noteBegin) {
 		return
@@ -139,8 +139,8 @@ func findFootnotes(pages []pdfPage) footnoteEvidence {
 	return e
 }
 
-// isPower reports whether a raised number on a page, which can be a power, is one: the PDF has no footnotes; or they are
-// at the feet of pages, and the page has none with this number, or another mark of it.
+// isPower reports whether a raised number on a page, which can be a power, is one: the PDF has no footnotes; or they
+// are at the feet of pages, and the page has none with this number, or another mark of it.
 func (e *footnoteEvidence) isPower(page int, number string) bool {
 	at := notePlace{page, number}
 	return !e.counted || e.atFeet && (!e.notes[at] || e.marks[at])
