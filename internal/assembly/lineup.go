@@ -41,12 +41,12 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 			continue
 		}
 		if e.Granularity == nil {
-			if err := a.familiar(&made, &x, e); err != nil {
+			if err := a.addRepresentatives(&made, &x, e); err != nil {
 				return made, err
 			}
 		}
 		if record != nil {
-			calibrate(&x, record)
+			applyRecord(&x, record)
 		}
 		made.Experts = append(made.Experts, x)
 	}
@@ -153,9 +153,9 @@ func (e *TwoLateError) Error() string {
 	)
 }
 
-// familiar gives an expert the representatives of its training questions, where the
+// addRepresentatives gives an expert the representatives of its training questions, where the
 // encoder that made them, one for all experts, is loaded.
-func (a *Assembly) familiar(made *search.LineUp, x *learned.Expert, e *experts.Expert) error {
+func (a *Assembly) addRepresentatives(made *search.LineUp, x *learned.Expert, e *experts.Expert) error {
 	r, err := e.Bundle.Representatives()
 	if err != nil || r == nil {
 		return err
@@ -181,9 +181,9 @@ func (a *Assembly) referenceFor(r *models.Representatives) string {
 	return ""
 }
 
-// calibrate gives an expert the temperature and the chance that were fitted for it:
+// applyRecord gives an expert the temperature and the chance that were fitted for it:
 // for this very encoder.
-func calibrate(x *learned.Expert, record *calibration.Record) {
+func applyRecord(x *learned.Expert, record *calibration.Record) {
 	question := x.Info.Fingerprints["question"]
 	if own := record.Expert(x.Name, question); own != nil {
 		x.Info.Calibration = &learned.CalibrationInfo{Temperature: own.Temperature, Depth: own.Depth,

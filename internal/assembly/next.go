@@ -29,7 +29,7 @@ func (a *Assembly) Improvements() []Improvement {
 	if a.LineUp().Reference == "" {
 		out = append(out, Improvement{"a specialist, where one of these is near your domain", shipped.Specialists()})
 	}
-	if record, err := a.record(); record == nil && err == nil {
+	if record, err := a.readRecord(); record == nil && err == nil {
 		out = append(out, Improvement{Why: "a hundred or more of your questions, with their passages"})
 	}
 	return out

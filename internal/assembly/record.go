@@ -14,8 +14,8 @@ type calibrationUse struct {
 	refused  string              // why the one that lies there was not taken; "": it was, or there is none
 }
 
-// record returns the calibration of the collection; nil: there is none.
-func (a *Assembly) record() (*calibration.Record, error) {
+// readRecord returns the calibration of the collection; nil: there is none.
+func (a *Assembly) readRecord() (*calibration.Record, error) {
 	text, err := a.Store.Calibration()
 	if len(text) == 0 || err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (a *Assembly) newLineUp() (search.LineUp, error) {
 		return a.lineUpWith(nil)
 	}
 	c := &a.calibration
-	record, refused := a.record()
+	record, refused := a.readRecord()
 	if refused != nil && a.Engine == nil {
 		return search.LineUp{}, refused
 	}
@@ -99,7 +99,7 @@ func (a *Assembly) newLineUp() (search.LineUp, error) {
 		made, err := a.lineUpWith(record)
 		if err == nil {
 			c.accepted = record
-			a.refuse(refused)
+			a.noteRefusal(refused)
 			return made, nil
 		}
 		if refused == nil {
@@ -107,13 +107,13 @@ func (a *Assembly) newLineUp() (search.LineUp, error) {
 		}
 	}
 	c.accepted = nil
-	a.refuse(refused)
+	a.noteRefusal(refused)
 	return a.lineUpWith(nil)
 }
 
-// refuse remembers why the calibration that lies in the collection is not used;
+// noteRefusal remembers why the calibration that lies in the collection is not used;
 // nil: it is, or there is none.
-func (a *Assembly) refuse(why error) {
+func (a *Assembly) noteRefusal(why error) {
 	before := a.calibration.refused
 	a.calibration.refused = ""
 	if why == nil {

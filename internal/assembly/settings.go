@@ -15,7 +15,7 @@ import (
 // and one of a key lets nothing through, as it would in one of them.
 func (a *Assembly) addSettings(d *search.Defaults) error {
 	disputed := map[string]bool{}
-	for _, stored := range a.stores() {
+	for _, stored := range a.allStores() {
 		text, err := stored.Settings()
 		if err != nil {
 			return fmt.Errorf("the settings of the collection: %w", err)
@@ -48,8 +48,8 @@ func (a *Assembly) addSettings(d *search.Defaults) error {
 	return nil
 }
 
-// stores returns the store of the collection, or those of several that are searched as one.
-func (a *Assembly) stores() []store.Backend {
+// allStores returns the store of the collection, or those of several that are searched as one.
+func (a *Assembly) allStores() []store.Backend {
 	if a.Store != nil {
 		return []store.Backend{a.Store}
 	}

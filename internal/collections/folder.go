@@ -113,7 +113,7 @@ func (f *Folder) Create(name string, s Settings, now time.Time, make func(dir st
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, err := f.disk.Stat(f.Path(name)); err == nil {
-		return refuse(Exists, "there is a collection %q already", name)
+		return newError(Exists, "there is a collection %q already", name)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -138,7 +138,9 @@ func (f *Folder) Create(name string, s Settings, now time.Time, make func(dir st
 		return err
 	}
 	if err := f.disk.SyncDir(f.path); err != nil {
-		return errors.Join(fmt.Errorf("the collection %s may be gone after a power cut: %w", name, err), f.remove(name))
+		return errors.Join(
+			fmt.Errorf("the collection %s may be gone after a power cut: %w", name, err), f.removeFolder(name),
+		)
 	}
 	return nil
 }
@@ -155,16 +157,16 @@ func (f *Folder) Remove(name string) error {
 	if !has {
 		return UnknownError(name)
 	}
-	return f.remove(name)
+	return f.removeFolder(name)
 }
 
-func (f *Folder) remove(name string) error {
+func (f *Folder) removeFolder(name string) error {
 	var gone []string
 	for _, at := range []string{f.Snapshots(name), f.Path(name)} {
 		if _, err := f.disk.Stat(at); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		to := f.tombstone(name)
+		to := f.tombstoneName(name)
 		if err := f.disk.Rename(at, to); err != nil {
 			return fmt.Errorf("removing the collection %s: %w", name, err)
 		}
@@ -181,8 +183,8 @@ func (f *Folder) remove(name string) error {
 	return nil
 }
 
-// tombstone returns a name for what is removed, which nothing has.
-func (f *Folder) tombstone(name string) string {
+// tombstoneName returns a name for what is removed, which nothing has.
+func (f *Folder) tombstoneName(name string) string {
 	for {
 		f.removals++
 		at := filepath.Join(f.path, removedPrefix+strconv.Itoa(f.removals)+"-"+name)

@@ -39,12 +39,12 @@ type Error struct {
 func (e *Error) Error() string { return e.Detail }
 func (e *Error) Unwrap() error { return e.Cause }
 
-func refuse(code, format string, args ...any) *Error {
+func newError(code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
 // UnknownError returns the error of a name that no collection has.
-func UnknownError(name string) *Error { return refuse(Unknown, "there is no collection %q", name) }
+func UnknownError(name string) *Error { return newError(Unknown, "there is no collection %q", name) }
 
 // The states of a collection.
 const (
@@ -189,11 +189,11 @@ func CheckName(name string) error {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
 		case i > 0 && (c == '.' || c == '-' || c == '_'):
 		default:
-			return refuse(Invalid, "%q cannot name a collection: %s", name, allowed)
+			return newError(Invalid, "%q cannot name a collection: %s", name, allowed)
 		}
 	}
 	if name == "" || len(name) > longestName {
-		return refuse(Invalid, "%q cannot name a collection: %s", name, allowed)
+		return newError(Invalid, "%q cannot name a collection: %s", name, allowed)
 	}
 	return nil
 }

@@ -28,12 +28,12 @@ type Problem struct {
 // Check returns what is wrong with the form of a condition, at most a few problems. Inner tags are
 // the caller's to check, by tags.
 func (c *Condition) Check(tags func(pointer string, tags []string)) []Problem {
-	k := checking{tags: tags}
-	k.check(c, "", 0)
+	k := conditionChecker{tags: tags}
+	k.checkCondition(c, "", 0)
 	return k.problems
 }
 
-type checking struct {
+type conditionChecker struct {
 	problems           []Problem
 	conditions, values int
 	tags               func(pointer string, tags []string)
@@ -41,27 +41,27 @@ type checking struct {
 
 const mostProblems = 20
 
-func (k *checking) add(code, pointer, format string, args ...any) {
+func (k *conditionChecker) addProblem(code, pointer, format string, args ...any) {
 	if len(k.problems) < mostProblems {
 		k.problems = append(k.problems, Problem{Code: code, Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 	}
 }
 
-func (k *checking) check(c *Condition, at string, depth int) {
+func (k *conditionChecker) checkCondition(c *Condition, at string, depth int) {
 	k.conditions++
 	switch {
 	case depth > MaxDepth:
-		k.add("out_of_range", at, "conditions stand inside each other more than %d deep", MaxDepth)
+		k.addProblem("out_of_range", at, "conditions stand inside each other more than %d deep", MaxDepth)
 		return
 	case k.conditions == MaxConditions+1:
-		k.add("out_of_range", "", "there are more than %d conditions", MaxConditions)
+		k.addProblem("out_of_range", "", "there are more than %d conditions", MaxConditions)
 		return
 	case k.conditions > MaxConditions:
 		return
 	}
 	if depth > 0 {
 		if c.Empty() {
-			k.add("empty_condition", at, "the condition says nothing: name a field, tags, and, or, or not")
+			k.addProblem("empty_condition", at, "the condition says nothing: name a field, tags, and, or, or not")
 			return
 		}
 		if k.tags != nil {
@@ -69,67 +69,71 @@ func (k *checking) check(c *Condition, at string, depth int) {
 			k.tags(at+"/tags_any", c.TagsAny)
 		}
 	}
-	k.field(c, at)
-	k.comparisons(c, at)
+	k.checkField(c, at)
+	k.checkComparisons(c, at)
 	for _, list := range []struct {
 		name string
 		of   []Condition
 	}{{"and", c.And}, {"or", c.Or}} {
 		for i := range list.of {
-			k.check(&list.of[i], wording.Pointer(at+"/"+list.name, i), depth+1)
+			k.checkCondition(&list.of[i], wording.Pointer(at+"/"+list.name, i), depth+1)
 		}
 	}
 	if c.Not != nil {
-		k.check(c.Not, at+"/not", depth+1)
+		k.checkCondition(c.Not, at+"/not", depth+1)
 	}
 }
 
-func (k *checking) field(c *Condition, at string) {
+func (k *conditionChecker) checkField(c *Condition, at string) {
 	switch {
-	case c.Field == "" && c.compares():
-		k.add("empty_condition", at+"/field", "field is missing: which field of the metadata is compared?")
-	case c.Field != "" && !c.compares():
-		k.add("empty_condition", at+"/field",
+	case c.Field == "" && c.comparesField():
+		k.addProblem("empty_condition", at+"/field", "field is missing: which field of the metadata is compared?")
+	case c.Field != "" && !c.comparesField():
+		k.addProblem("empty_condition", at+"/field",
 			"nothing is said of the field %s: name eq, in, gt, gte, lt, lte or exists", wording.Quote(c.Field))
 	case len(c.Field) > MaxFieldBytes:
-		k.add("out_of_range", at+"/field", "the field has %d bytes: at most %d are allowed", len(c.Field), MaxFieldBytes)
+		k.addProblem(
+			"out_of_range", at+"/field", "the field has %d bytes: at most %d are allowed", len(c.Field), MaxFieldBytes,
+		)
 	}
 }
 
-func (k *checking) comparisons(c *Condition, at string) {
-	for _, bound := range c.named() {
-		k.value(*bound.value, at+"/"+bound.name)
+func (k *conditionChecker) checkComparisons(c *Condition, at string) {
+	for _, bound := range c.boundsAndEq() {
+		k.checkValue(*bound.value, at+"/"+bound.name)
 	}
 	for i, v := range c.In {
-		k.value(v, wording.Pointer(at+"/in", i))
+		k.checkValue(v, wording.Pointer(at+"/in", i))
 	}
 	k.values += len(c.In)
 	if k.values > MaxValues {
-		k.add("out_of_range", at+"/in", "there are %d values: at most %d are allowed", k.values, MaxValues)
+		k.addProblem("out_of_range", at+"/in", "there are %d values: at most %d are allowed", k.values, MaxValues)
 	}
 	if c.Gt != nil && c.Gte != nil {
-		k.add("out_of_range", at+"/gt", "gt and gte are both given: leave out one")
+		k.addProblem("out_of_range", at+"/gt", "gt and gte are both given: leave out one")
 	}
 	if c.Lt != nil && c.Lte != nil {
-		k.add("out_of_range", at+"/lt", "lt and lte are both given: leave out one")
+		k.addProblem("out_of_range", at+"/lt", "lt and lte are both given: leave out one")
 	}
 	for _, bound := range c.bounds() {
 		if _, is := bound.value.of.(bool); is {
-			k.add("wrong_type", at+"/"+bound.name, "is %v: a boolean has no order; use eq", bound.value)
+			k.addProblem("wrong_type", at+"/"+bound.name, "is %v: a boolean has no order; use eq", bound.value)
 		}
 	}
 }
 
-func (k *checking) value(v Value, at string) {
+func (k *conditionChecker) checkValue(v Value, at string) {
 	switch of := v.of.(type) {
 	case nil:
-		k.add("wrong_type", at, "is null: it has to be a text, a number, or true or false")
+		k.addProblem("wrong_type", at, "is null: it has to be a text, a number, or true or false")
 	case string:
 		if len(of) > MaxWordBytes {
-			k.add("out_of_range", at, "has %d bytes: values of at most %d are compared", len(of), MaxWordBytes)
+			k.addProblem("out_of_range", at, "has %d bytes: values of at most %d are compared", len(of), MaxWordBytes)
 		}
 		if !utf8.ValidString(of) {
-			k.add("out_of_range", at, "is no text in UTF-8: %s", wording.Quote(strings.ToValidUTF8(of, "\ufffd")))
+			k.addProblem(
+				"out_of_range", at, "is no text in UTF-8: %s", wording.Quote(strings.ToValidUTF8(of, "\ufffd")),
+			)
 		}
 	}
 }
@@ -151,8 +155,8 @@ func (c *Condition) bounds() []bound {
 	return out
 }
 
-// named returns eq and the bounds, where they are given.
-func (c *Condition) named() []bound {
+// boundsAndEq returns eq and the bounds, where they are given.
+func (c *Condition) boundsAndEq() []bound {
 	if c.Eq == nil {
 		return c.bounds()
 	}

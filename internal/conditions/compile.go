@@ -55,26 +55,26 @@ type Interval struct {
 
 // One returns the only word of an interval, if there is one alone.
 func (i Interval) One() (word string, ok bool) {
-	return i.From, i.Kind == Words && i.To == after(i.From)
+	return i.From, i.Kind == Words && i.To == successor(i.From)
 }
 
-// after returns the word that comes next.
-func after(word string) string { return word + "\x00" }
+// successor returns the word that comes next.
+func successor(word string) string { return word + "\x00" }
 
 // Compile returns what a condition of the right form means, by the declared types of fields. The
 // problems are values that do not fit a declared type, or each other.
 func (c *Condition) Compile(types Types) (Node, []Problem) {
-	k := compiling{types: types}
-	node := k.node(c, "")
+	k := compiler{types: types}
+	node := k.compileNode(c, "")
 	return node, k.problems
 }
 
-type compiling struct {
+type compiler struct {
 	types    Types
 	problems []Problem
 }
 
-func (k *compiling) node(c *Condition, at string) Node {
+func (k *compiler) compileNode(c *Condition, at string) Node {
 	all := Node{Op: And}
 	for _, tag := range c.TagsAll {
 		all.Nodes = append(all.Nodes, Node{Op: HasTag, Tag: tag})
@@ -86,19 +86,19 @@ func (k *compiling) node(c *Condition, at string) Node {
 		}
 		all.Nodes = append(all.Nodes, some)
 	}
-	all.Nodes = append(all.Nodes, k.comparisons(c, at)...)
+	all.Nodes = append(all.Nodes, k.compileComparisons(c, at)...)
 	for i := range c.And {
-		all.Nodes = append(all.Nodes, k.node(&c.And[i], wording.Pointer(at+"/and", i)))
+		all.Nodes = append(all.Nodes, k.compileNode(&c.And[i], wording.Pointer(at+"/and", i)))
 	}
 	if len(c.Or) > 0 {
 		some := Node{Op: Or}
 		for i := range c.Or {
-			some.Nodes = append(some.Nodes, k.node(&c.Or[i], wording.Pointer(at+"/or", i)))
+			some.Nodes = append(some.Nodes, k.compileNode(&c.Or[i], wording.Pointer(at+"/or", i)))
 		}
 		all.Nodes = append(all.Nodes, some)
 	}
 	if c.Not != nil {
-		all.Nodes = append(all.Nodes, Node{Op: Not, Nodes: []Node{k.node(c.Not, at+"/not")}})
+		all.Nodes = append(all.Nodes, Node{Op: Not, Nodes: []Node{k.compileNode(c.Not, at+"/not")}})
 	}
 	if len(all.Nodes) == 1 {
 		return all.Nodes[0]
@@ -106,8 +106,8 @@ func (k *compiling) node(c *Condition, at string) Node {
 	return all
 }
 
-// comparisons returns what is said of the field.
-func (k *compiling) comparisons(c *Condition, at string) (nodes []Node) {
+// compileComparisons returns what is said of the field.
+func (k *compiler) compileComparisons(c *Condition, at string) (nodes []Node) {
 	if c.Exists != nil {
 		has := Node{Op: HasField, Field: c.Field}
 		if !*c.Exists {
@@ -116,34 +116,34 @@ func (k *compiling) comparisons(c *Condition, at string) (nodes []Node) {
 		nodes = append(nodes, has)
 	}
 	if c.Eq != nil {
-		nodes = append(nodes, k.equal(c.Field, *c.Eq, at+"/eq"))
+		nodes = append(nodes, k.compileEqual(c.Field, *c.Eq, at+"/eq"))
 	}
 	if c.In != nil {
 		some := Node{Op: Or}
 		for i, v := range c.In {
-			some.Nodes = append(some.Nodes, k.equal(c.Field, v, wording.Pointer(at+"/in", i)))
+			some.Nodes = append(some.Nodes, k.compileEqual(c.Field, v, wording.Pointer(at+"/in", i)))
 		}
 		nodes = append(nodes, some)
 	}
-	if c.ranges() {
-		nodes = append(nodes, k.within(c, at))
+	if c.hasRange() {
+		nodes = append(nodes, k.compileBounds(c, at))
 	}
 	return nodes
 }
 
-func (k *compiling) equal(field string, v Value, at string) Node {
-	is, ok := k.meant(field, v, at)
+func (k *compiler) compileEqual(field string, v Value, at string) Node {
+	is, ok := k.equalValues(field, v, at)
 	if !ok {
 		return Node{Op: Or}
 	}
 	return Node{Op: Within, Field: field, Test: is, At: at, Said: v.String()}
 }
 
-// within returns the node of the bounds: one interval that all of them leave.
-func (k *compiling) within(c *Condition, at string) Node {
+// compileBounds returns the node of the bounds: one interval that all of them leave.
+func (k *compiler) compileBounds(c *Condition, at string) Node {
 	out := Node{Op: Within, Field: c.Field}
 	for _, b := range c.bounds() {
-		is, ok := k.meant(c.Field, *b.value, at+"/"+b.name)
+		is, ok := k.equalValues(c.Field, *b.value, at+"/"+b.name)
 		if !ok {
 			return Node{Op: Or}
 		}
@@ -157,13 +157,13 @@ func (k *compiling) within(c *Condition, at string) Node {
 				b.value, out.Said, is.Kind, out.Test.Kind)})
 			return Node{Op: Or}
 		}
-		out.Test = out.Test.bounded(b.name, is)
+		out.Test = out.Test.narrowBy(b.name, is)
 	}
 	return out
 }
 
-// bounded narrows an interval by one bound, which is the values that is names.
-func (i Interval) bounded(by string, is Interval) Interval {
+// narrowBy narrows an interval by one bound, which is the values that is names.
+func (i Interval) narrowBy(by string, is Interval) Interval {
 	empty := Interval{Kind: i.Kind, Low: 1}
 	switch {
 	case i.Kind == Words && by == "gt":
@@ -195,8 +195,8 @@ func (i Interval) bounded(by string, is Interval) Interval {
 	return i
 }
 
-// meant returns the values that are equal to one of a condition, by the type of the field.
-func (k *compiling) meant(field string, v Value, at string) (is Interval, ok bool) {
+// equalValues returns the values that are equal to one of a condition, by the type of the field.
+func (k *compiler) equalValues(field string, v Value, at string) (is Interval, ok bool) {
 	declared := k.types[field]
 	if declared == Disputed {
 		k.problems = append(k.problems, Problem{Code: "wrong_type", Pointer: at, Detail: fmt.Sprintf(
@@ -228,7 +228,7 @@ func (k *compiling) meant(field string, v Value, at string) (is Interval, ok boo
 	}
 	switch {
 	case declared == Keyword && isText:
-		return Interval{Kind: Words, From: text, To: after(text)}, true
+		return Interval{Kind: Words, From: text, To: successor(text)}, true
 	case declared == Numeric && isNumber:
 		key := NumberKey(number)
 		return Interval{Kind: Numbers, Low: key, High: key}, true

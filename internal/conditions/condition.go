@@ -50,15 +50,17 @@ func Parse(text string) (*Condition, error) {
 // Empty reports whether every passage meets the condition.
 func (c *Condition) Empty() bool {
 	return c == nil || len(c.TagsAll)+len(c.TagsAny)+len(c.And)+len(c.Or) == 0 && c.Field == "" && c.Not == nil &&
-		!c.compares()
+		!c.comparesField()
 }
 
-// compares reports whether the condition says something of its field.
-func (c *Condition) compares() bool {
-	return c.Eq != nil || c.In != nil || c.ranges() || c.Exists != nil
+// comparesField reports whether the condition says something of its field.
+func (c *Condition) comparesField() bool {
+	return c.Eq != nil || c.In != nil || c.hasRange() || c.Exists != nil
 }
 
-func (c *Condition) ranges() bool { return c.Gt != nil || c.Gte != nil || c.Lt != nil || c.Lte != nil }
+func (c *Condition) hasRange() bool {
+	return c.Gt != nil || c.Gte != nil || c.Lt != nil || c.Lte != nil
+}
 
 // Value is what a condition compares a field with: a text, a number or a boolean.
 type Value struct {

@@ -63,15 +63,15 @@ func (t Types) Check(metadata map[string]any) *corpus.FieldError {
 			how = fmt.Sprintf("write at most %d bytes", MaxWordBytes)
 		}
 		return &corpus.FieldError{
-			Field: "metadata." + field, Value: quoted(metadata[field]),
+			Field: "metadata." + field, Value: quoteValue(metadata[field]),
 			Problem: fmt.Sprintf("does not fit the field, which is declared as %s: %s", declared, how),
 		}
 	}
 	return nil
 }
 
-// quoted returns a value as a message shows it.
-func quoted(value any) string {
+// quoteValue returns a value as a message shows it.
+func quoteValue(value any) string {
 	if text, ok := value.(string); ok {
 		return wording.Quote(text)
 	}

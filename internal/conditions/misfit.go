@@ -47,15 +47,15 @@ func (n *Node) Unsaid() Node {
 }
 
 // Parts returns texts that differ between conditions with different meanings.
-func (n *Node) Parts() []string { return n.parts(nil) }
+func (n *Node) Parts() []string { return n.appendParts(nil) }
 
-func (n *Node) parts(out []string) []string {
+func (n *Node) appendParts(out []string) []string {
 	head := append([]byte{byte(n.Op), byte(n.Test.Kind)}, binary.LittleEndian.AppendUint64(nil, uint64(len(n.Nodes)))...)
 	head = binary.LittleEndian.AppendUint64(head, n.Test.Low)
 	head = binary.LittleEndian.AppendUint64(head, n.Test.High)
 	out = append(out, string(head), n.Tag, n.Field, n.Test.From, n.Test.To)
 	for i := range n.Nodes {
-		out = n.Nodes[i].parts(out)
+		out = n.Nodes[i].appendParts(out)
 	}
 	return out
 }

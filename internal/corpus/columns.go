@@ -30,13 +30,13 @@ type HeaderError struct {
 func (e *HeaderError) Error() string {
 	return fmt.Sprintf(
 		"the table's columns are %s: it has no column %s; name the columns of the ids and of the texts",
-		listed(e.Columns),
-		listed(e.Absent),
+		quoteNames(e.Columns),
+		quoteNames(e.Absent),
 	)
 }
 
-// listed quotes a few names.
-func listed(names []string) string {
+// quoteNames quotes a few names.
+func quoteNames(names []string) string {
 	const most = 12
 	var out []string
 	for _, name := range names[:min(len(names), most)] {
@@ -120,9 +120,9 @@ func findColumns(names []string, want Columns) (columns, error) {
 	return c, nil
 }
 
-// passage makes a passage of the fields of a row, as many as the header has. Cells are
+// passageOf makes a passage of the fields of a row, as many as the header has. Cells are
 // texts: an empty one is absent, and a number in metadata stays as it is written.
-func (c *columns) passage(fields []string) (p Passage, err error) {
+func (c *columns) passageOf(fields []string) (p Passage, err error) {
 	for i, field := range fields {
 		switch i {
 		case c.id:
@@ -169,8 +169,8 @@ func cellTags(cell string) (tags []string, err error) {
 	return tags, nil
 }
 
-// header returns the names in the first row of a table, cut at comma.
-func header(line []byte, comma byte) []string {
+// splitHeader returns the names in the first row of a table, cut at comma.
+func splitHeader(line []byte, comma byte) []string {
 	fields, _ := splitQuoted(bytes.TrimRight(line, "\r\n"), comma)
 	if fields == nil {
 		fields = strings.Split(string(line), string(rune(comma)))
@@ -186,7 +186,7 @@ func header(line []byte, comma byte) []string {
 func tableOf(line []byte, want Columns) (format Format, comma byte, ok bool, err error) {
 	var wrong error
 	for _, comma := range []byte("\t,;") {
-		names := header(line, comma)
+		names := splitHeader(line, comma)
 		if len(names) < 2 {
 			continue
 		}

@@ -56,8 +56,8 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("unknown format %q: allowed are %s", name, strings.Join(Formats(), ", "))
 }
 
-// named reports whether the columns of a format may be named.
-func (f Format) named() bool { return f == CSV || f == TSV }
+// hasNamedColumns reports whether the columns of a format may be named.
+func (f Format) hasNamedColumns() bool { return f == CSV || f == TSV }
 
 // ErrUnknownFormat is the error for content that tells no format.
 var ErrUnknownFormat = errors.New("this is no format that is known")
@@ -79,9 +79,9 @@ func refusePacked(head []byte) error {
 	return nil
 }
 
-// sniff finds the format from the beginning of a file and, of a table, what stands between
+// detectFormat finds the format from the beginning of a file and, of a table, what stands between
 // its fields. The error says what the content looks like instead.
-func sniff(head []byte, want Columns) (Format, byte, error) {
+func detectFormat(head []byte, want Columns) (Format, byte, error) {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if len(head) == 0 {
 		return "", 0, fmt.Errorf("the file is empty")

@@ -11,9 +11,9 @@ type idTable struct {
 	n     int
 }
 
-// slot spreads a key over the table; the length is a power of two. keys are
+// slotOf spreads a key over the table; the length is a power of two. keys are
 // the upper bits of a hash, so they need no further mixing.
-func (t *idTable) slot(key uint32) int { return int(key) & (len(t.slots) - 1) }
+func (t *idTable) slotOf(key uint32) int { return int(key) & (len(t.slots) - 1) }
 
 func (t *idTable) add(ordinal uint32, keys []uint32) {
 	if 4*(t.n+1) > 3*len(t.slots) {
@@ -28,7 +28,7 @@ func (t *idTable) add(ordinal uint32, keys []uint32) {
 }
 
 func (t *idTable) put(ordinal, key uint32) {
-	i := t.slot(key)
+	i := t.slotOf(key)
 	for t.slots[i] != 0 {
 		i = (i + 1) & (len(t.slots) - 1)
 	}
@@ -41,7 +41,7 @@ func (t *idTable) candidates(key uint32, keys []uint32) iter.Seq[uint32] {
 		if len(t.slots) == 0 {
 			return
 		}
-		for i := t.slot(key); t.slots[i] != 0; i = (i + 1) & (len(t.slots) - 1) {
+		for i := t.slotOf(key); t.slots[i] != 0; i = (i + 1) & (len(t.slots) - 1) {
 			if o := t.slots[i] - 1; keys[o] == key && !yield(o) {
 				return
 			}

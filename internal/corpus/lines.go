@@ -32,10 +32,10 @@ func newLineReader(in io.Reader, most int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(in, 256<<10), most: most}
 }
 
-// next returns the next line without its end (\n or \r\n). The bytes are valid
+// nextLine returns the next line without its end (\n or \r\n). The bytes are valid
 // until the next call. The last line need not end in a newline. At the end the
 // error is io.EOF.
-func (l *lineReader) next() ([]byte, error) {
+func (l *lineReader) nextLine() ([]byte, error) {
 	l.buffer = l.buffer[:0]
 	dropped, begun := 0, false
 	for {
@@ -49,7 +49,7 @@ func (l *lineReader) next() ([]byte, error) {
 			dropped += len(l.buffer) + len(part)
 			l.buffer = l.buffer[:0]
 		case err == nil && len(l.buffer) == 0:
-			return l.finish(part)
+			return l.finishLine(part)
 		default:
 			l.buffer = append(l.buffer, part...)
 		}
@@ -61,7 +61,7 @@ func (l *lineReader) next() ([]byte, error) {
 				}
 				return nil, fmt.Errorf("%w: %d bytes, %d are allowed", errTooLong, dropped, l.most)
 			}
-			return l.finish(l.buffer)
+			return l.finishLine(l.buffer)
 		case errors.Is(err, bufio.ErrBufferFull):
 		default:
 			return nil, err
@@ -69,7 +69,7 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-func (l *lineReader) finish(line []byte) ([]byte, error) {
+func (l *lineReader) finishLine(line []byte) ([]byte, error) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if len(line) > l.most {

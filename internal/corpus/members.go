@@ -72,7 +72,7 @@ func notJSON(record []byte, err error) error {
 	}
 	at := int(wrong.ByteOffset)
 	field := &FieldError{
-		Value:   wording.Quote(around(string(record), at)),
+		Value:   wording.Quote(excerptAround(string(record), at)),
 		Problem: fmt.Sprintf("is not valid JSON: %v (byte %d of the line)", wrong.Err, at+1),
 	}
 	if !utf8.Valid(record) {

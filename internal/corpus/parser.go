@@ -87,7 +87,7 @@ func Open(in Input) (*Parser, error) {
 	} else if err := r.openFile(in.Path); err != nil {
 		return nil, err
 	}
-	if err := r.start(); err != nil {
+	if err := r.openFormat(); err != nil {
 		_ = r.Close()
 		return nil, err
 	}
@@ -133,8 +133,8 @@ func (r *Parser) openFile(path string) error {
 	return nil
 }
 
-// start unpacks gzip and settles the format.
-func (r *Parser) start() error {
+// openFormat unpacks gzip and settles the format.
+func (r *Parser) openFormat() error {
 	in := bufio.NewReaderSize(r.source, 64<<10)
 	head, err := in.Peek(2)
 	if err != nil && err != io.EOF {
@@ -150,23 +150,23 @@ func (r *Parser) start() error {
 	}
 	in, err = plaintext.NewReader(in)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", r.name, r.explain(err))
+		return fmt.Errorf("reading %s: %w", r.name, r.explainEnd(err))
 	}
 	head, err = in.Peek(16 << 10)
 	if err != nil && err != io.EOF {
-		return fmt.Errorf("reading %s: %w", r.name, r.explain(err))
+		return fmt.Errorf("reading %s: %w", r.name, r.explainEnd(err))
 	}
 	comma := byte(0)
 	if r.format == Auto {
 		err := refusePacked(head)
 		if err == nil {
-			r.format, comma, err = sniff(head, r.columns)
+			r.format, comma, err = detectFormat(head, r.columns)
 		}
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", r.name, err)
 		}
 	}
-	if !r.format.named() && r.columns != (Columns{}) {
+	if !r.format.hasNamedColumns() && r.columns != (Columns{}) {
 		return fmt.Errorf("reading %s: columns are named for tables (csv, tsv), and this is %s", r.name, r.format)
 	}
 	r.lines = newLineReader(in, MaxLineBytes)
@@ -190,7 +190,7 @@ func (r *Parser) Next() (Passage, error) {
 	if r.failed != nil {
 		return Passage{}, r.failed
 	}
-	p, line, err := r.record()
+	p, line, err := r.nextRecord()
 	r.place = Place{File: r.name, Line: line}
 	if err == nil {
 		return p, nil
@@ -200,7 +200,7 @@ func (r *Parser) Next() (Passage, error) {
 		return Passage{}, io.EOF
 	}
 	var bad *FieldError
-	wrong := &ReadError{Place: r.place, Err: r.explain(err)}
+	wrong := &ReadError{Place: r.place, Err: r.explainEnd(err)}
 	// A bad header makes every row unreadable; a bad row does not.
 	wrong.Recoverable = (errors.As(err, &bad) || errors.Is(err, errTooLong)) && (r.table == nil || r.table.ready)
 	if !wrong.Recoverable {
@@ -209,9 +209,9 @@ func (r *Parser) Next() (Passage, error) {
 	return Passage{}, wrong
 }
 
-func (r *Parser) record() (Passage, int, error) {
+func (r *Parser) nextRecord() (Passage, int, error) {
 	if r.table != nil {
-		p, line, err := r.table.next()
+		p, line, err := r.table.nextPassage()
 		if err != nil {
 			return p, line, err
 		}
@@ -221,7 +221,7 @@ func (r *Parser) record() (Passage, int, error) {
 		return p, line, p.Check()
 	}
 	for {
-		line, err := r.line()
+		line, err := r.nextLine()
 		if err != nil {
 			return Passage{}, r.lines.number, err
 		}
@@ -237,14 +237,14 @@ func (r *Parser) record() (Passage, int, error) {
 	}
 }
 
-// line returns the next line of JSON, or the rest of one where a file ended without a line end
+// nextLine returns the next line of JSON, or the rest of one where a file ended without a line end
 // and another, which begins with a byte order mark, was put behind it.
-func (r *Parser) line() (line []byte, err error) {
+func (r *Parser) nextLine() (line []byte, err error) {
 	if r.behind != nil {
 		line = r.behind
 		r.behind = nil
 	} else {
-		line, err = r.lines.next()
+		line, err = r.lines.nextLine()
 		if err != nil {
 			return nil, err
 		}
@@ -293,9 +293,9 @@ func (r *Parser) Close() error {
 	return err
 }
 
-// explain says what an unexpected end means to somebody who downloaded the file, and
+// explainEnd says what an unexpected end means to somebody who downloaded the file, and
 // names the file to convert.
-func (r *Parser) explain(err error) error {
+func (r *Parser) explainEnd(err error) error {
 	var encoding *plaintext.Error
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):

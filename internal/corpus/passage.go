@@ -137,7 +137,7 @@ func checkText(field, text string, most int) error {
 	if at := strings.IndexByte(text, 0); at >= 0 {
 		return &FieldError{
 			Field:   field,
-			Value:   wording.Quote(around(text, at)),
+			Value:   wording.Quote(excerptAround(text, at)),
 			Problem: fmt.Sprintf("has a NUL (byte %d of the field)", at+1),
 		}
 	}
@@ -149,7 +149,7 @@ func notUTF8(field, text string) error {
 	at := firstInvalid(text)
 	return &FieldError{
 		Field:    field,
-		Value:    wording.Quote(around(text, at)),
+		Value:    wording.Quote(excerptAround(text, at)),
 		Problem:  fmt.Sprintf("is not valid UTF-8 (byte %d of the field)", at+1),
 		Encoding: plaintext.Wrong([]byte(text)),
 	}
@@ -195,7 +195,7 @@ func checkMetadata(metadata map[string]any) error {
 			}
 			total += 8
 		default:
-			return &FieldError{Field: field, Problem: "is " + nested(value) + ": metadata is flat, so a string, a number, true or false"}
+			return &FieldError{Field: field, Problem: "is " + nestedName(value) + ": metadata is flat, so a string, a number, true or false"}
 		}
 	}
 	if total > MaxMetadataBytes {
@@ -204,8 +204,8 @@ func checkMetadata(metadata map[string]any) error {
 	return nil
 }
 
-// nested says in JSON's words what a value is that metadata cannot have.
-func nested(value any) string {
+// nestedName says in JSON's words what a value is that metadata cannot have.
+func nestedName(value any) string {
 	switch value.(type) {
 	case nil:
 		return "null"
@@ -215,9 +215,9 @@ func nested(value any) string {
 	return "an object"
 }
 
-// around returns the neighbourhood of byte at, so that the excerpt of a long value
+// excerptAround returns the neighbourhood of byte at, so that the excerpt of a long value
 // shows what is meant.
-func around(text string, at int) string {
+func excerptAround(text string, at int) string {
 	start := max(at-20, 0)
 	for start > 0 && start > at-24 && !utf8.RuneStart(text[start]) {
 		start--

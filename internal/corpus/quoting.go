@@ -19,7 +19,7 @@ const lineCost = 64
 // Its work is linear in the file: a quote that is not closed is looked for up to the next
 // field that begins with one, at most.
 func (t *table) quotedRow() (fields []string, used int, loose string) {
-	rest := t.lines.at(0).text
+	rest := t.lines.peekAt(0).text
 	used = 1
 	for {
 		if len(rest) > 0 && rest[0] == '"' {
@@ -50,7 +50,7 @@ func (t *table) quotedRow() (fields []string, used int, loose string) {
 // It returns what is behind it, a comma or nothing, and how many further lines it has. A
 // problem says why it is none.
 func (t *table) quotedField(rest []byte, used int) (text string, behind []byte, lines int, problem string) {
-	opened := t.lines.at(used - 1).number
+	opened := t.lines.peekAt(used - 1).number
 	var field []byte
 	for total := 0; ; {
 		part, behind, closed := untilQuote(rest)
@@ -64,7 +64,7 @@ func (t *table) quotedField(rest []byte, used int) (text string, behind []byte, 
 			}
 			return string(field), behind, lines, ""
 		}
-		next := t.lines.at(used + lines)
+		next := t.lines.peekAt(used + lines)
 		total += len(next.text) + lineCost
 		if next.err != nil || total > t.most {
 			return "", nil, 0, fmt.Sprintf("opens a quote on line %d that is never closed", opened)
@@ -94,13 +94,13 @@ func untilQuote(line []byte) (inside, behind []byte, closed bool) {
 
 // splitQuoted cuts one line as quotedRow does; ok is false where a quote is not closed.
 func splitQuoted(line []byte, comma byte) (fields []string, ok bool) {
-	t := table{comma: comma, lines: lookahead{kept: []peeked{{text: line}, {err: io.EOF}}}}
+	t := table{comma: comma, lines: lookahead{kept: []peekedLine{{text: line}, {err: io.EOF}}}}
 	fields, _, loose := t.quotedRow()
 	return fields, loose == ""
 }
 
-// unquoted returns the text of a field that is quoted as CSV has it, and else the field.
-func unquoted(field string) string {
+// unquoteField returns the text of a field that is quoted as CSV has it, and else the field.
+func unquoteField(field string) string {
 	if len(field) < 2 || field[0] != '"' || field[len(field)-1] != '"' {
 		return field
 	}
@@ -113,7 +113,7 @@ func unquoted(field string) string {
 
 func eachUnquoted(fields []string) []string {
 	for i, field := range fields {
-		fields[i] = unquoted(field)
+		fields[i] = unquoteField(field)
 	}
 	return fields
 }

@@ -26,7 +26,7 @@ type Sampled struct {
 func (s *Store) Sample(n int, skip func(rank.Ordinal) bool) ([]Sampled, error) {
 	var out []Sampled
 	for page := 0; page < int(s.header.pages); page++ {
-		entries, err := s.page("id table", s.header.table(), page)
+		entries, err := s.checkedPage("id table", s.header.table(), page)
 		if err != nil {
 			return nil, err
 		}

@@ -40,7 +40,7 @@ func newStore(path string, file *disk.Mapping) (*Store, error) {
 		return nil, fmt.Errorf("passage store %s: %w", path, err)
 	}
 	s := &Store{path: path, file: file, header: header}
-	fences := s.fences()
+	fences := s.fenceBytes()
 	if crc32.Checksum(fences[:len(fences)-4], castagnoli) != binary.LittleEndian.Uint32(fences[len(fences)-4:]) {
 		return nil, fmt.Errorf("passage store %s: the checksum of its id table is wrong: the file is damaged", path)
 	}
@@ -56,7 +56,7 @@ func (s *Store) Len() int { return int(s.header.count) }
 
 // Passage reads a passage. A damaged record is an error.
 func (s *Store) Passage(ordinal rank.Ordinal) (Passage, error) {
-	body, err := s.body(ordinal)
+	body, err := s.checkedBody(ordinal)
 	if err != nil {
 		return Passage{}, err
 	}
@@ -69,7 +69,7 @@ func (s *Store) Passage(ordinal rank.Ordinal) (Passage, error) {
 
 // ID reads the id of a passage.
 func (s *Store) ID(ordinal rank.Ordinal) (string, error) {
-	body, err := s.body(ordinal)
+	body, err := s.checkedBody(ordinal)
 	if err != nil {
 		return "", err
 	}
@@ -83,7 +83,7 @@ func (s *Store) ID(ordinal rank.Ordinal) (string, error) {
 // Size returns how many bytes a passage takes: its id, title, text, tags and
 // metadata, uncompressed. It reads none of them.
 func (s *Store) Size(ordinal rank.Ordinal) (int, error) {
-	record, err := s.record(ordinal)
+	record, err := s.recordAt(ordinal)
 	if err != nil {
 		return 0, err
 	}
@@ -92,7 +92,7 @@ func (s *Store) Size(ordinal rank.Ordinal) (int, error) {
 
 // Tags reads the tags of a passage, without the rest of it.
 func (s *Store) Tags(ordinal rank.Ordinal) ([]string, error) {
-	body, err := s.body(ordinal)
+	body, err := s.checkedBody(ordinal)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (s *Store) Tags(ordinal rank.Ordinal) ([]string, error) {
 // Metadata reads the metadata of a passage as JSON, empty where it has none, without the rest of it.
 // The bytes are of the mapping.
 func (s *Store) Metadata(ordinal rank.Ordinal) ([]byte, error) {
-	body, err := s.body(ordinal)
+	body, err := s.checkedBody(ordinal)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *Store) Metadata(ordinal rank.Ordinal) ([]byte, error) {
 // Ordinal finds the passage that has an id.
 func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 	key := hashKey(id)
-	fences := s.fences()
+	fences := s.fenceBytes()
 	// The first page whose first key is not below ours; entries with our key
 	// may begin in the page before it.
 	page := sort.Search(int(s.header.pages), func(i int) bool {
@@ -130,7 +130,7 @@ func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 		if binary.LittleEndian.Uint32(fences[4*page:]) > key {
 			break
 		}
-		entries, err := s.page("id table", s.header.table(), page)
+		entries, err := s.checkedPage("id table", s.header.table(), page)
 		if err != nil {
 			return 0, false, err
 		}
@@ -155,51 +155,51 @@ func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 	return 0, false, nil
 }
 
-// body returns the checked body of a record, in the mapping.
-func (s *Store) body(ordinal rank.Ordinal) ([]byte, error) {
-	record, err := s.record(ordinal)
+// checkedBody returns the checked body of a record, in the mapping.
+func (s *Store) checkedBody(ordinal rank.Ordinal) ([]byte, error) {
+	record, err := s.recordAt(ordinal)
 	if err != nil {
 		return nil, err
 	}
 	body := record[recordBytes:]
 	if binary.LittleEndian.Uint32(record[4:]) != crc32.Checksum(body, castagnoli) {
-		return nil, s.damaged(ordinal)
+		return nil, s.damagedError(ordinal)
 	}
 	return body, nil
 }
 
-// record returns the head of a record and its body, whose checksum was not compared.
-func (s *Store) record(ordinal rank.Ordinal) ([]byte, error) {
+// recordAt returns the head of a record and its body, whose checksum was not compared.
+func (s *Store) recordAt(ordinal rank.Ordinal) ([]byte, error) {
 	if uint64(ordinal) >= s.header.count {
 		return nil, fmt.Errorf("passage store %s: there is no passage number %d among %d", s.path, ordinal, s.header.count)
 	}
-	offsets, err := s.page("offsets", s.header.offsets, int(ordinal/pageEntries))
+	offsets, err := s.checkedPage("offsets", s.header.offsets, int(ordinal/pageEntries))
 	if err != nil {
 		return nil, err
 	}
 	at := 8 * int(ordinal%pageEntries)
 	if at >= len(offsets) {
-		return nil, s.damaged(ordinal)
+		return nil, s.damagedError(ordinal)
 	}
 	start := binary.LittleEndian.Uint64(offsets[at:])
 	if start < headerBytes || start > s.header.records || s.header.records-start < recordBytes {
-		return nil, s.damaged(ordinal)
+		return nil, s.damagedError(ordinal)
 	}
 	record := s.file.Data[start:s.header.records]
 	n := uint64(binary.LittleEndian.Uint32(record))
 	if n > uint64(len(record))-recordBytes {
-		return nil, s.damaged(ordinal)
+		return nil, s.damagedError(ordinal)
 	}
 	return record[:recordBytes+n], nil
 }
 
-func (s *Store) damaged(ordinal rank.Ordinal) error {
+func (s *Store) damagedError(ordinal rank.Ordinal) error {
 	return fmt.Errorf("passage store %s: the checksum of passage number %d is wrong: the file is damaged", s.path, ordinal)
 }
 
-// page returns the checked entries of a page of a section that begins at byte
+// checkedPage returns the checked entries of a page of a section that begins at byte
 // section.
-func (s *Store) page(name string, section uint64, number int) ([]byte, error) {
+func (s *Store) checkedPage(name string, section uint64, number int) ([]byte, error) {
 	start := section + uint64(number)*pageBytes
 	page := s.file.Data[start : start+pageBytes]
 	n := binary.LittleEndian.Uint32(page[pageBytes-8:])
@@ -214,7 +214,7 @@ func (s *Store) page(name string, section uint64, number int) ([]byte, error) {
 	return page[:8*n], nil
 }
 
-// fences returns the first keys of the pages, and their checksum.
-func (s *Store) fences() []byte {
+// fenceBytes returns the first keys of the pages, and their checksum.
+func (s *Store) fenceBytes() []byte {
 	return s.file.Data[s.header.fences():]
 }

@@ -25,7 +25,7 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 				progress(int(ordinal), s.Len())
 			}
 		}
-		body, err := s.body(ordinal)
+		body, err := s.checkedBody(ordinal)
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (s *Store) verifyTable() error {
 	entries := 0
 	previous := uint64(0)
 	for number := range int(s.header.pages) {
-		page, err := s.page("id table", s.header.table(), number)
+		page, err := s.checkedPage("id table", s.header.table(), number)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (s *Store) verifyTable() error {
 			if entries > 0 && entry <= previous {
 				return fmt.Errorf("passage store %s: its id table is not in order at page %d", s.path, number)
 			}
-			if i == 0 && binary.LittleEndian.Uint32(s.fences()[4*number:]) != uint32(entry>>32) {
+			if i == 0 && binary.LittleEndian.Uint32(s.fenceBytes()[4*number:]) != uint32(entry>>32) {
 				return fmt.Errorf(
 					"passage store %s: page %d of its id table does not begin with the key that the fences give",
 					s.path,

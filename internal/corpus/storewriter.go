@@ -81,7 +81,7 @@ func (w *StoreWriter) Append(p Passage) error {
 		return fmt.Errorf("a segment holds %d passages at most", uint32(1<<32-2))
 	}
 	key := hashKey(p.ID)
-	earlier, taken, err := w.find(key, p.ID)
+	earlier, taken, err := w.findID(key, p.ID)
 	if err != nil {
 		w.err = err
 		return err
@@ -109,9 +109,9 @@ func (w *StoreWriter) Append(p Passage) error {
 	return nil
 }
 
-// find looks for an id among those written. Equal keys are told apart by
+// findID looks for an id among those written. Equal keys are told apart by
 // reading the record back, which almost only happens for real duplicates.
-func (w *StoreWriter) find(key uint32, id string) (int, bool, error) {
+func (w *StoreWriter) findID(key uint32, id string) (int, bool, error) {
 	for n := range w.ids.candidates(key, w.keys) {
 		if err := w.out.Flush(); err != nil {
 			return 0, false, err
@@ -140,7 +140,7 @@ func (w *StoreWriter) Close() error {
 	}
 	err := w.err
 	if err == nil {
-		err = w.complete()
+		err = w.completeFile()
 	}
 	err = errors.Join(err, w.file.Close())
 	w.file = nil
@@ -159,13 +159,13 @@ func (w *StoreWriter) Abort() {
 	}
 }
 
-func (w *StoreWriter) complete() error {
+func (w *StoreWriter) completeFile() error {
 	w.ids = idTable{}
 	h := newHeader(uint64(len(w.offsets)), w.at)
 	if err := w.out.Flush(); err != nil {
 		return err
 	}
-	if err := w.order(); err != nil {
+	if err := w.sortByID(); err != nil {
 		return err
 	}
 	if _, err := w.out.Write(make([]byte, h.offsets-h.records)); err != nil {
@@ -215,9 +215,9 @@ func (w *StoreWriter) writePages(entries []uint64, each func(page []uint64)) err
 	return nil
 }
 
-// order sorts offsets and keys by id. The ids are read from the file itself,
+// sortByID sorts offsets and keys by id. The ids are read from the file itself,
 // mapped, since they are the one thing that is too large to keep.
-func (w *StoreWriter) order() error {
+func (w *StoreWriter) sortByID() error {
 	if w.ordered {
 		return nil
 	}

@@ -47,8 +47,8 @@ func newTable(lines *lineReader, format Format, comma byte, want Columns) *table
 	return t
 }
 
-// next returns the next passage, without prefix, and the line it begins on.
-func (t *table) next() (p Passage, line int, err error) {
+// nextPassage returns the next passage, without prefix, and the line it begins on.
+func (t *table) nextPassage() (p Passage, line int, err error) {
 	if !t.ready {
 		line, err = t.readHeader()
 		if err != nil {
@@ -56,31 +56,31 @@ func (t *table) next() (p Passage, line int, err error) {
 		}
 	}
 	for {
-		row := t.lines.at(0)
+		row := t.lines.peekAt(0)
 		switch {
 		case row.err != nil:
-			t.lines.drop(1)
+			t.lines.skipLines(1)
 			return p, row.number, row.err
 		case len(bytes.TrimSpace(row.text)) == 0:
-			t.lines.drop(1)
+			t.lines.skipLines(1)
 			continue
 		case t.first != "" && string(row.text) == t.first:
-			t.lines.drop(1)
-			t.say(HeaderAgain, row.number, row.number)
+			t.lines.skipLines(1)
+			t.addRemark(HeaderAgain, row.number, row.number)
 			continue
 		case t.cutHeader(row):
 			continue
 		}
-		fields, err := t.row()
+		fields, err := t.nextRow()
 		if err != nil {
 			return p, row.number, err
 		}
-		p, err = t.columns.passage(fields)
+		p, err = t.columns.passageOf(fields)
 		return p, row.number, err
 	}
 }
 
-func (t *table) say(what Remark, first, last int) {
+func (t *table) addRemark(what Remark, first, last int) {
 	if t.remark != nil {
 		t.remark(what, first, last)
 	}
@@ -88,8 +88,8 @@ func (t *table) say(what Remark, first, last int) {
 
 // readHeader finds the columns in the first line.
 func (t *table) readHeader() (line int, err error) {
-	first := t.lines.at(0)
-	t.lines.drop(1)
+	first := t.lines.peekAt(0)
+	t.lines.skipLines(1)
 	if first.err != nil {
 		return first.number, first.err
 	}
@@ -97,14 +97,14 @@ func (t *table) readHeader() (line int, err error) {
 		t.comma = '\t'
 		if t.format == CSV {
 			t.comma = ','
-			if names := header(first.text, ';'); len(names) > len(header(first.text, ',')) {
+			if names := splitHeader(first.text, ';'); len(names) > len(splitHeader(first.text, ',')) {
 				t.comma = ';'
 			}
 		}
 	}
 	t.first = string(first.text)
 	t.ready = true
-	t.columns, err = findColumns(header(first.text, t.comma), t.want)
+	t.columns, err = findColumns(splitHeader(first.text, t.comma), t.want)
 	if err == nil && t.format == DPRTSV && !t.columns.onlyDPR() {
 		err = &FieldError{
 			Value:   wording.Quote(t.first),
@@ -117,45 +117,45 @@ func (t *table) readHeader() (line int, err error) {
 
 // cutHeader takes apart a line at which two files were put together without a line end
 // between: behind a byte order mark the header follows once more.
-func (t *table) cutHeader(row peeked) bool {
+func (t *table) cutHeader(row peekedLine) bool {
 	if t.first == "" {
 		return false
 	}
 	before, found := bytes.CutSuffix(row.text, []byte(plaintext.Mark+t.first))
 	if found {
-		t.lines.replace(before)
+		t.lines.replaceNext(before)
 	}
 	return found
 }
 
-// row takes the next row, of one line or, in CSV and TSV, of several.
-func (t *table) row() ([]string, error) {
+// nextRow takes the next row, of one line or, in CSV and TSV, of several.
+func (t *table) nextRow() ([]string, error) {
 	n := len(t.columns.names)
-	line := t.lines.at(0)
+	line := t.lines.peekAt(0)
 	literal := strings.Split(string(line.text), string(rune(t.comma)))
 	if t.format == DPRTSV || t.format == MSMARCO {
-		t.lines.drop(1)
+		t.lines.skipLines(1)
 		return t.lineRow(literal, line)
 	}
 	fields, used, loose := t.quotedRow()
 	// In a TSV, lone quotes are likelier than tabs and line ends inside a quoted field.
-	lone := used > 1 && t.comma == '\t' && t.whole(used, n)
+	lone := used > 1 && t.comma == '\t' && t.areWholeRows(used, n)
 	switch {
 	case len(fields) == n && !lone:
 		if used > 1 {
-			t.say(Joined, line.number, line.number+used-1)
+			t.addRemark(Joined, line.number, line.number+used-1)
 		}
 		if loose != "" {
-			t.say(Literal, line.number, line.number+used-1)
+			t.addRemark(Literal, line.number, line.number+used-1)
 		}
-		t.lines.drop(used)
+		t.lines.skipLines(used)
 		return fields, nil
-	case t.whole(used, n):
-		t.say(Literal, line.number, line.number)
-		t.lines.drop(1)
+	case t.areWholeRows(used, n):
+		t.addRemark(Literal, line.number, line.number)
+		t.lines.skipLines(1)
 		return eachUnquoted(literal), nil
 	}
-	t.lines.drop(used)
+	t.lines.skipLines(used)
 	problem := fmt.Sprintf("has %s, the header has %d", fieldsOf(len(fields)), n)
 	switch {
 	case loose != "":
@@ -166,11 +166,11 @@ func (t *table) row() ([]string, error) {
 	return nil, &FieldError{Value: wording.Quote(string(line.text)), Problem: problem}
 }
 
-// whole reports whether each of the next lines is a row of n fields by itself, so that
+// areWholeRows reports whether each of the next lines is a row of n fields by itself, so that
 // what seems to be a quoted field over them is two lone quotes.
-func (t *table) whole(lines, n int) bool {
+func (t *table) areWholeRows(lines, n int) bool {
 	for i := range lines {
-		if bytes.Count(t.lines.at(i).text, []byte{t.comma}) != n-1 {
+		if bytes.Count(t.lines.peekAt(i).text, []byte{t.comma}) != n-1 {
 			return false
 		}
 	}
@@ -180,7 +180,7 @@ func (t *table) whole(lines, n int) bool {
 // lineRow returns a row of DPR's or MS MARCO's format. Python's csv module wrote DPR's
 // file, so that a field in quotes with all others doubled is one that it quoted; other
 // quotes are characters.
-func (t *table) lineRow(literal []string, line peeked) ([]string, error) {
+func (t *table) lineRow(literal []string, line peekedLine) ([]string, error) {
 	n := len(t.columns.names)
 	if t.format == DPRTSV && len(literal) == n {
 		return eachUnquoted(literal), nil
@@ -207,8 +207,8 @@ func fieldsOf(n int) string {
 	return fmt.Sprintf("%d fields", n)
 }
 
-// peeked is a line that was read ahead.
-type peeked struct {
+// peekedLine is a line that was read ahead.
+type peekedLine struct {
 	text   []byte
 	number int
 	err    error
@@ -217,24 +217,24 @@ type peeked struct {
 // lookahead reads lines ahead of those that are taken.
 type lookahead struct {
 	in   *lineReader
-	kept []peeked
+	kept []peekedLine
 	head int // of kept, the next line
 }
 
-// at returns the line i places behind the next one.
-func (l *lookahead) at(i int) peeked {
+// peekAt returns the line i places behind the next one.
+func (l *lookahead) peekAt(i int) peekedLine {
 	for len(l.kept) <= l.head+i {
 		if n := len(l.kept); n > l.head && errors.Is(l.kept[n-1].err, io.EOF) {
 			return l.kept[n-1]
 		}
-		text, err := l.in.next()
-		l.kept = append(l.kept, peeked{bytes.Clone(text), l.in.number, err})
+		text, err := l.in.nextLine()
+		l.kept = append(l.kept, peekedLine{bytes.Clone(text), l.in.number, err})
 	}
 	return l.kept[l.head+i]
 }
 
-// drop takes n lines, which were looked at.
-func (l *lookahead) drop(n int) {
+// skipLines takes n lines, which were looked at.
+func (l *lookahead) skipLines(n int) {
 	l.head += n
 	if 2*l.head >= len(l.kept) {
 		l.kept = append(l.kept[:0], l.kept[l.head:]...)
@@ -242,5 +242,5 @@ func (l *lookahead) drop(n int) {
 	}
 }
 
-// replace puts another text in the place of the next line.
-func (l *lookahead) replace(text []byte) { l.kept[l.head].text = text }
+// replaceNext puts another text in the place of the next line.
+func (l *lookahead) replaceNext(text []byte) { l.kept[l.head].text = text }

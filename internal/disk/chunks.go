@@ -29,7 +29,7 @@ func NewChunks(data, sums []byte, shift uint) *Chunks {
 func (c *Chunks) Verify(from, to uint64) error {
 	for chunk := from >> c.shift; chunk <= (to-1)>>c.shift; chunk++ {
 		if c.verified[chunk/32].Load()&(1<<(chunk%32)) == 0 {
-			if err := c.verify(chunk); err != nil {
+			if err := c.verifyChunk(chunk); err != nil {
 				return err
 			}
 		}
@@ -37,7 +37,7 @@ func (c *Chunks) Verify(from, to uint64) error {
 	return nil
 }
 
-func (c *Chunks) verify(chunk uint64) error {
+func (c *Chunks) verifyChunk(chunk uint64) error {
 	start := chunk << c.shift
 	end := min(start+1<<c.shift, uint64(len(c.data)))
 	if xxh3.Hash(c.data[start:end]) != binary.LittleEndian.Uint64(c.sums[8*chunk:]) {

@@ -78,26 +78,26 @@ func (OS) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
 
 func (OS) WriteFile(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }
 
-func (OS) Open(path string) (File, error) { return opened(os.Open(path)) }
+func (OS) Open(path string) (File, error) { return asFile(os.Open(path)) }
 
 func (OS) CreateFile(path string) (File, error) {
-	return opened(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))
+	return asFile(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))
 }
 
 func (OS) CreateTemp(folder, pattern string) (File, error) {
-	return opened(os.CreateTemp(folder, pattern))
+	return asFile(os.CreateTemp(folder, pattern))
 }
 
 func (OS) Create(path string) (File, error) {
-	return opened(os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600))
+	return asFile(os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600))
 }
 
 func (OS) OpenAppend(path string) (File, error) {
-	return opened(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600))
+	return asFile(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600))
 }
 
-// opened keeps a nil *os.File from becoming a File that is not nil.
-func opened(file *os.File, err error) (File, error) {
+// asFile keeps a nil *os.File from becoming a File that is not nil.
+func asFile(file *os.File, err error) (File, error) {
 	if err != nil {
 		return nil, err
 	}

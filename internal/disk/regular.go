@@ -33,7 +33,7 @@ func OpenRegular(path string) (*os.File, error) {
 	}
 	info, err := file.Stat()
 	if err == nil {
-		err = regular(path, info)
+		err = checkRegular(path, info)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -68,7 +68,7 @@ func OpenRegularIn(files fs.FS, name string) (fs.File, error) {
 	// Opening a pipe would wait: what it is, is asked first.
 	info, err := fs.Stat(files, name)
 	if err == nil {
-		err = regular(name, info)
+		err = checkRegular(name, info)
 	}
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func readBounded(path string, file fs.File, most int64) ([]byte, error) {
 	}
 }
 
-func regular(path string, info fs.FileInfo) error {
+func checkRegular(path string, info fs.FileInfo) error {
 	mode := info.Mode()
 	what := "something else"
 	switch {

@@ -59,7 +59,7 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	ort, running := examineRuntime(config, cache)
 	out = append(out, running...)
 	wanted := wantedExperts(ctx, config)
-	all := merged(merged(shipped.All(), wanted), readersAndRerankers(config, cache))
+	all := mergeNames(mergeNames(shipped.All(), wanted), readersAndRerankers(config, cache))
 	for _, name := range all {
 		out = append(out, examineBundle(config, cache, ort, name))
 	}
@@ -67,7 +67,7 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 		_ = ort.Close()
 	}
 	if config.Search.Rerank && len(config.Rerankers) == 0 {
-		out = append(out, failed("rerankers", errors.New("search.rerank is true, and rerankers names none")))
+		out = append(out, failedFinding("rerankers", errors.New("search.rerank is true, and rerankers names none")))
 	}
 	found, calibrated := examineStore(ctx, config, cache)
 	out = append(out, found...)
@@ -80,8 +80,8 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	return append(out, examineFiles(config), examineDisk(cache))
 }
 
-// failed returns a finding of something without which serving does not work.
-func failed(what string, err error) Finding {
+// failedFinding returns a finding of something without which serving does not work.
+func failedFinding(what string, err error) Finding {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return Finding{What: what, Status: StatusFails, Detail: line, Err: err}
 }
@@ -126,7 +126,7 @@ func examineCalibration(config configs.Config) Finding {
 	const what = "calibration"
 	a, err := assembly.Open(assembly.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		return failed(what, err)
+		return failedFinding(what, err)
 	}
 	f := Finding{What: what, Status: StatusOK, Detail: "auto is " + a.Auto()}
 	if a.Refused() != "" {
@@ -134,7 +134,7 @@ func examineCalibration(config configs.Config) Finding {
 		f.Status = StatusNote
 	}
 	if err := a.Close(); err != nil {
-		f = failed(what, err)
+		f = failedFinding(what, err)
 	}
 	return f
 }
@@ -150,7 +150,7 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 	}
 	requests, err := capacity.RequestMemory(config)
 	if err != nil {
-		return failed(f.What, err)
+		return failedFinding(f.What, err)
 	}
 	var sizes []capacity.ExpertSize
 	for _, name := range experts {
@@ -202,12 +202,12 @@ func examineGenerators(config configs.Config, cache provision.Cache) (out []Find
 	for _, name := range config.Readers {
 		dir, err := shipped.Folder(config, cache, name)
 		if err != nil {
-			out = append(out, failed("reader "+name, err))
+			out = append(out, failedFinding("reader "+name, err))
 			continue
 		}
 		b, err := models.Peek(dir)
 		if err != nil {
-			out = append(out, failed("reader "+name, err))
+			out = append(out, failedFinding("reader "+name, err))
 			continue
 		}
 		if g := b.Manifest.Generator; g != nil {
@@ -224,7 +224,7 @@ func examineEndpoints(ctx context.Context, config configs.Config) (out []Finding
 		f := Finding{What: "generator " + check.Name, Status: StatusOK, Detail: "its server has the model"}
 		switch {
 		case check.Unusable:
-			f = failed(f.What, check.Err)
+			f = failedFinding(f.What, check.Err)
 		case check.Err != nil:
 			f.Status = StatusNote
 			f.Detail = check.Err.Error()
@@ -283,7 +283,7 @@ func examineFiles(config configs.Config) Finding {
 	case set > 0:
 		f.Detail = fmt.Sprintf("%d allowed; server.connections is %d", files, set)
 	case most < capacity.LeastConnections:
-		return failed(f.What, fmt.Errorf("%d allowed, which is too few to serve with", files))
+		return failedFinding(f.What, fmt.Errorf("%d allowed, which is too few to serve with", files))
 	default:
 		f.Detail = fmt.Sprintf(
 			"%d allowed; a server takes %d connections, others wait, and the rest is the collection's",
@@ -333,8 +333,8 @@ func wantedExperts(ctx context.Context, config configs.Config) (names []string) 
 	return names
 }
 
-// merged returns the names of both lists, each once.
-func merged(a, b []string) []string {
+// mergeNames returns the names of both lists, each once.
+func mergeNames(a, b []string) []string {
 	for _, name := range b {
 		if !slices.Contains(a, name) {
 			a = append(a, name)

@@ -28,7 +28,7 @@ func examineStore(
 ) (found []Finding, calibrated bool) {
 	at, err := stores.At(config)
 	if err != nil {
-		return []Finding{failed("store", err)}, false
+		return []Finding{failedFinding("store", err)}, false
 	}
 	what := "store"
 	if at.Folder() != "" {
@@ -36,7 +36,7 @@ func examineStore(
 	}
 	opened, err := at.Open(ctx, store.OpenOptions{Unprepared: true})
 	if err != nil {
-		f := failed(what, err)
+		f := failedFinding(what, err)
 		if at.Folder() != "" {
 			if _, absent := os.Stat(at.Folder()); absent != nil || errors.Is(err, store.ErrUnfinished) {
 				f.Status = StatusNote
@@ -47,7 +47,7 @@ func examineStore(
 	defer func() { _ = opened.Close() }()
 	d, err := opened.Describe(ctx)
 	if err != nil {
-		return []Finding{failed(what, err)}, false
+		return []Finding{failedFinding(what, err)}, false
 	}
 	f := Finding{What: what, Status: StatusOK, Detail: d.Text}
 	if d.Noted {
@@ -60,7 +60,7 @@ func examineStore(
 		errs = append(errs, examineVectors(contents, x, config, cache))
 	}
 	if err := errors.Join(errs...); err != nil {
-		f = failed(what, err)
+		f = failedFinding(what, err)
 	}
 	found = append([]Finding{f}, examineReads(contents.Reads())...)
 	text, err := opened.Calibration()
@@ -68,7 +68,7 @@ func examineStore(
 		_, err = calibration.ParseRecord(text)
 	}
 	if err != nil {
-		return append(found, failed("calibration", err)), false
+		return append(found, failedFinding("calibration", err)), false
 	}
 	return found, len(text) > 0
 }

@@ -20,11 +20,11 @@ func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runt
 	const what = "ONNX Runtime"
 	library, err := experts.RuntimeLibrary(config, cache)
 	if err != nil {
-		return nil, append([]Finding{failed(what, err)}, examineCUDA(config, cache, nil)...)
+		return nil, append([]Finding{failedFinding(what, err)}, examineCUDA(config, cache, nil)...)
 	}
 	ort, err := experts.OpenRuntime(config, cache)
 	if err != nil {
-		return nil, append([]Finding{failed(what, err)}, examineCUDA(config, cache, nil)...)
+		return nil, append([]Finding{failedFinding(what, err)}, examineCUDA(config, cache, nil)...)
 	}
 	found := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("%s, %s", ort.Version(), library)}
 	return ort, append([]Finding{found}, examineCUDA(config, cache, ort)...)
@@ -37,7 +37,7 @@ func examineCUDA(config configs.Config, cache provision.Cache, ort *encoder.Runt
 	add := func(what, detail string, err error) {
 		f := Finding{What: what, Status: StatusOK, Detail: detail}
 		if err != nil {
-			f = failed(what, err)
+			f = failedFinding(what, err)
 			if asked != encoder.CUDA {
 				f.Status = StatusNote
 			}
@@ -81,7 +81,7 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 	what := "bundle " + name
 	bundle, err := shipped.Load(config, cache, name)
 	if err != nil {
-		return failed(what, err)
+		return failedFinding(what, err)
 	}
 	f := Finding{
 		What:   what,
@@ -101,11 +101,11 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 	}
 	found, err := experts.Find(config, cache, ort, name)
 	if err != nil {
-		return failed(what, err)
+		return failedFinding(what, err)
 	}
-	runs, err := tried(ort, found)
+	runs, err := tryBundle(ort, found)
 	if err != nil {
-		return failed(what, err)
+		return failedFinding(what, err)
 	}
 	if of := found.Bundle.StandsFor(); of != nil {
 		runs.as += fmt.Sprintf(", in %s in the place of %s", found.Bundle.Manifest.Precision, of.Manifest.Precision)
@@ -126,8 +126,8 @@ type placed struct {
 	fallback error  // why not with CUDA
 }
 
-// tried opens a bundle of any kind and closes it again.
-func tried(ort *encoder.Runtime, o encoder.Opening) (placed, error) {
+// tryBundle opens a bundle of any kind and closes it again.
+func tryBundle(ort *encoder.Runtime, o encoder.Opening) (placed, error) {
 	m := &o.Bundle.Manifest
 	var opened interface {
 		Close() error

@@ -80,7 +80,7 @@ func (e *endpoint) Generate(ctx context.Context, w learned.WriteRequest) (learne
 	}
 	wrote, err := e.Write(ctx, asking, generators.Watching{
 		Text:     w.Each,
-		Sentence: func(s generators.Sentence) { w.Sentence(compared(s)) },
+		Sentence: func(s generators.Sentence) { w.Sentence(asWritten(s)) },
 	})
 	out := learned.Generation{
 		Text: wrote.Text, Complete: wrote.Complete, Tokens: wrote.Tokens, Refused: wrote.Refused,
@@ -120,8 +120,8 @@ func titleOf(at reply.Place) string {
 	return cmp.Or(at.Document.Title, at.Document.ID)
 }
 
-// compared returns a sentence as the engine has it.
-func compared(s generators.Sentence) reply.WrittenSentence {
+// asWritten returns a sentence as the engine has it.
+func asWritten(s generators.Sentence) reply.WrittenSentence {
 	out := reply.WrittenSentence{Text: s.Text, Citations: []int{}, Support: s.Support, Supported: s.Supported,
 		Attributed: s.Attributed, Unchecked: string(s.Unchecked), Unfounded: s.Unfounded, Unknown: s.Unknown}
 	for _, at := range s.Passages {
@@ -132,13 +132,13 @@ func compared(s generators.Sentence) reply.WrittenSentence {
 
 func allCompared(sentences []generators.Sentence) (out []reply.WrittenSentence) {
 	for _, s := range sentences {
-		out = append(out, compared(s))
+		out = append(out, asWritten(s))
 	}
 	return out
 }
 
-// loaded returns the generator in a line-up.
-func (e *endpoint) loaded() learned.LoadedReader {
+// asLoadedReader returns the generator in a line-up.
+func (e *endpoint) asLoadedReader() learned.LoadedReader {
 	sum := sha256.Sum256([]byte(e.config.Model))
 	var rewriter learned.Rewriter
 	if e.config.Rewrites {

@@ -115,14 +115,14 @@ func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) 
 // readPassages encodes passages through the bundle's template, and tells what each vector
 // counts.
 func (e *Expert) readPassages(ctx context.Context, passages []corpus.Passage) ([][]float32, []float64, error) {
-	of := texts(passages)
+	of := encoderTexts(passages)
 	if e.Granularity != nil && e.Granularity.Untitled {
 		for i := range of {
 			of[i].Title = ""
 		}
 	}
 	vectors, read, err := e.Encoder.ReadPassages(ctx, of)
-	return e.unit(vectors), read, err
+	return e.scaleToUnit(vectors), read, err
 }
 
 // asRead makes each vector as long as it counts: its inner products with questions are
@@ -138,7 +138,7 @@ func asRead(vectors [][]float32, read []float64) [][]float32 {
 	return vectors
 }
 
-func texts(passages []corpus.Passage) []encoder.Text {
+func encoderTexts(passages []corpus.Passage) []encoder.Text {
 	out := make([]encoder.Text, len(passages))
 	for i, p := range passages {
 		out[i] = encoder.Text{Title: p.Title, Text: p.Text}

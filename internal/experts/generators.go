@@ -37,7 +37,8 @@ func (x *Set) openGenerator(name string, opening encoder.Opening) (opened, error
 // Generate implements learned.Generator.
 func (g *generator) Generate(ctx context.Context, w learned.WriteRequest) (learned.Generation, error) {
 	a := encoder.Asking{
-		Question: w.Question, Passages: texts(w.Passages), MaxTokens: w.MaxTokens, Memory: g.memory, Each: w.Each,
+		Question: w.Question, Passages: encoderTexts(w.Passages),
+		MaxTokens: w.MaxTokens, Memory: g.memory, Each: w.Each,
 	}
 	wrote, err := g.Answer(ctx, a)
 	return learned.Generation{
@@ -46,8 +47,8 @@ func (g *generator) Generate(ctx context.Context, w learned.WriteRequest) (learn
 	}, err
 }
 
-// loaded returns the generator in a line-up.
-func (g *generator) loaded() learned.LoadedReader {
+// asLoadedReader returns the generator in a line-up.
+func (g *generator) asLoadedReader() learned.LoadedReader {
 	m := &g.bundle.Manifest
 	return learned.LoadedReader{Generator: g, Name: g.name, Info: learned.ReaderInfo{
 		Name: g.name, Fingerprint: g.bundle.Fingerprint(models.Passage), Provider: g.Provider(), Precision: m.Precision,

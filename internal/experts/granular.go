@@ -61,10 +61,10 @@ func (e *Expert) Parts() func(text string) []rank.Span {
 	return func(text string) []rank.Span { return e.Granularity.Split(text, e.Encoder.WordTokens) }
 }
 
-// unit makes the vectors of an expert with a granularity as long as 1, which the
+// scaleToUnit makes the vectors of an expert with a granularity as long as 1, which the
 // encoder may not: a long granule counts no more than a short one (Yang et al., 2022,
 // section 3.1).
-func (e *Expert) unit(vectors [][]float32) [][]float32 {
+func (e *Expert) scaleToUnit(vectors [][]float32) [][]float32 {
 	if e.Granularity == nil || e.Bundle.Manifest.UnitLength() {
 		return vectors
 	}

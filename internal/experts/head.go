@@ -64,8 +64,8 @@ func IsBaseItself(b *models.Bundle, weights string) bool {
 	return m.Base == nil && m.Lineage.MergedFrom == "" && m.Lineage.SourceSHA256 == weights
 }
 
-// owners returns the experts by whose vectors others of a collection find passages.
-func owners(stored []store.Expert) map[string]string {
+// vectorOwners returns the experts by whose vectors others of a collection find passages.
+func vectorOwners(stored []store.Expert) map[string]string {
 	out := map[string]string{}
 	for _, x := range stored {
 		if x.Owner != "" {
@@ -75,9 +75,9 @@ func owners(stored []store.Expert) map[string]string {
 	return out
 }
 
-// owning returns the experts of a collection without whose encoders the named ones cannot be
+// missingOwners returns the experts of a collection without whose encoders the named ones cannot be
 // opened, and which are not named.
-func owning(config configs.Config, names []string, stored []store.Expert) (more []string, err error) {
+func missingOwners(config configs.Config, names []string, stored []store.Expert) (more []string, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func owning(config configs.Config, names []string, stored []store.Expert) (more 
 		if b == nil || b.Manifest.Head == nil {
 			continue
 		}
-		owner := owners(stored)[name]
+		owner := vectorOwners(stored)[name]
 		isBase := func(other string) bool {
 			o := bundle(other)
 			return o != nil && IsBaseItself(o, b.Manifest.Base.WeightsSHA256)
@@ -112,9 +112,9 @@ func owning(config configs.Config, names []string, stored []store.Expert) (more 
 	return more, nil
 }
 
-// close frees the model that only this expert uses: its head, or of an expert without one its encoder. The encoder of
-// an expert with a head belongs to another expert.
-func (e *Expert) close() error {
+// closeModel frees the model that only this expert uses: its head, or of an expert without one its encoder. The encoder
+// of an expert with a head belongs to another expert.
+func (e *Expert) closeModel() error {
 	if e.head != nil {
 		return e.head.Close()
 	}
@@ -133,8 +133,8 @@ func (e *Expert) Fingerprints() map[string]string {
 	return out
 }
 
-// encoding returns the manifest of the bundle with the expert's encoder.
-func (e *Expert) encoding() *models.Manifest {
+// encoderManifest returns the manifest of the bundle with the expert's encoder.
+func (e *Expert) encoderManifest() *models.Manifest {
 	if e.owner != nil {
 		return &e.owner.Bundle.Manifest
 	}

@@ -78,7 +78,7 @@ func (p *Pool) OpenSome(
 	names []string,
 	stored []store.Expert,
 ) (x *Set, failed map[string]error, err error) {
-	x = &Set{pool: p, config: config, cache: p.cache, log: log, owners: owners(stored), stored: stored}
+	x = &Set{pool: p, config: config, cache: p.cache, log: log, owners: vectorOwners(stored), stored: stored}
 	if len(names) == 0 {
 		return x, nil, nil
 	}
@@ -154,8 +154,8 @@ func (p *Pool) stampOf(config configs.Config, name string) (stamp bundleStamp, o
 	return bundleStamp{folder, info.Size(), info.ModTime()}, true
 }
 
-// loaded returns the encoder that a set would open, if it is loaded and its bundle is as it was.
-func (p *Pool) loaded(x *Set, name string) *pooled {
+// findLoaded returns the encoder that a set would open, if it is loaded and its bundle is as it was.
+func (p *Pool) findLoaded(x *Set, name string) *pooled {
 	p.mu.Lock()
 	s := p.shared[name]
 	p.mu.Unlock()
@@ -175,7 +175,7 @@ func (p *Pool) openEncoders(x *Set, names []string, found []encoder.Opening) ([]
 	var missing []encoder.Opening
 	var at []int
 	for i, name := range names {
-		if s := p.loaded(x, name); s != nil {
+		if s := p.findLoaded(x, name); s != nil {
 			encoders[i] = s.encoder
 			continue
 		}

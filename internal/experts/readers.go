@@ -23,7 +23,7 @@ type reader struct {
 
 // opened is a reader or a generator.
 type opened interface {
-	loaded() learned.LoadedReader
+	asLoadedReader() learned.LoadedReader
 	Close() error
 }
 
@@ -76,7 +76,7 @@ func (x *Set) openBundledReaders() (readers []opened, err error) {
 }
 
 func (x *Set) openReader(name string) (opened, error) {
-	found, err := x.find(name)
+	found, err := x.findBundle(name)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (x *Set) openReader(name string) (opened, error) {
 
 // Read implements learned.Reader.
 func (r *reader) Read(ctx context.Context, question string, passages []corpus.Passage) ([]learned.ReadResult, error) {
-	said, err := r.Reader.Read(ctx, question, texts(passages))
+	said, err := r.Reader.Read(ctx, question, encoderTexts(passages))
 	out := make([]learned.ReadResult, len(said))
 	for i, s := range said {
 		out[i] = learned.ReadResult{
@@ -112,8 +112,8 @@ func (r *reader) Read(ctx context.Context, question string, passages []corpus.Pa
 	return out, err
 }
 
-// loaded returns the reader in a line-up.
-func (r *reader) loaded() learned.LoadedReader {
+// asLoadedReader returns the reader in a line-up.
+func (r *reader) asLoadedReader() learned.LoadedReader {
 	m := &r.bundle.Manifest
 	return learned.LoadedReader{Reader: r, Name: r.name, Info: learned.ReaderInfo{
 		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,

@@ -20,12 +20,12 @@ type reranker struct {
 
 // scorer is a reranker, or a reader that reranks.
 type scorer interface {
-	loaded() learned.LoadedReranker
+	asLoadedReranker() learned.LoadedReranker
 	Close() error
 }
 
-// selecting is a reader that reranks: by its selection, which says how well a passage answers.
-type selecting struct {
+// readerAsReranker is a reader that reranks: by its selection, which says how well a passage answers.
+type readerAsReranker struct {
 	*reader
 	shared bool // with the readers of the set, which close it
 }
@@ -53,10 +53,10 @@ func (x *Set) openRerankers() (rerankers []scorer, err error) {
 func (x *Set) openReranker(name string) (scorer, error) {
 	for _, r := range x.readers {
 		if own, ok := r.(*reader); ok && own.name == name {
-			return &selecting{own, true}, nil
+			return &readerAsReranker{own, true}, nil
 		}
 	}
-	found, err := x.find(name)
+	found, err := x.findBundle(name)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (x *Set) openReranker(name string) (scorer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &selecting{r.(*reader), false}, nil
+		return &readerAsReranker{r.(*reader), false}, nil
 	}
 	r, err := x.runtime.OpenReranker(found.Bundle, found.Running)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *reranker) Score(
 	question string,
 	passages []corpus.Passage,
 ) (out []learned.Relevance, err error) {
-	said, err := r.Reranker.Score(ctx, question, texts(passages))
+	said, err := r.Reranker.Score(ctx, question, encoderTexts(passages))
 	for _, s := range said {
 		out = append(out, learned.Relevance{Score: s.Score, Cut: s.Cut})
 	}
@@ -91,12 +91,12 @@ func (r *reranker) Score(
 }
 
 // Score implements learned.Reranker.
-func (r *selecting) Score(
+func (r *readerAsReranker) Score(
 	ctx context.Context,
 	question string,
 	passages []corpus.Passage,
 ) (out []learned.Relevance, err error) {
-	said, err := r.Reader.Read(ctx, question, texts(passages))
+	said, err := r.Reader.Read(ctx, question, encoderTexts(passages))
 	for _, s := range said {
 		out = append(out, learned.Relevance{Score: s.Select, Cut: s.Cut})
 	}
@@ -104,15 +104,15 @@ func (r *selecting) Score(
 }
 
 // Close closes the reader, unless the set has it among its readers.
-func (r *selecting) Close() error {
+func (r *readerAsReranker) Close() error {
 	if r.shared {
 		return nil
 	}
 	return r.reader.Close()
 }
 
-// loaded returns the reader as a reranker in a line-up.
-func (r *selecting) loaded() learned.LoadedReranker {
+// asLoadedReranker returns the reader as a reranker in a line-up.
+func (r *readerAsReranker) asLoadedReranker() learned.LoadedReranker {
 	m := &r.bundle.Manifest
 	return learned.LoadedReranker{Reranker: r, Name: r.name, Reads: true, Info: learned.RerankerInfo{
 		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
@@ -120,8 +120,8 @@ func (r *selecting) loaded() learned.LoadedReranker {
 	}}
 }
 
-// loaded returns the reranker in a line-up.
-func (r *reranker) loaded() learned.LoadedReranker {
+// asLoadedReranker returns the reranker in a line-up.
+func (r *reranker) asLoadedReranker() learned.LoadedReranker {
 	m := &r.bundle.Manifest
 	return learned.LoadedReranker{Reranker: r, Name: r.name, Info: learned.RerankerInfo{
 		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,

@@ -12,7 +12,7 @@ import (
 // SearchedAmong returns one of all experts as the engine uses it, without what is fitted for its
 // collection.
 func (e *Expert) SearchedAmong(all []*Expert) learned.Expert {
-	m := e.encoding()
+	m := e.encoderManifest()
 	fingerprints := e.Fingerprints()
 	x := learned.Expert{
 		Name:        e.name,

@@ -88,7 +88,7 @@ func OpenSome(
 	if err != nil {
 		return nil, nil, err
 	}
-	x = &Set{config: config, cache: cache, log: log, owners: owners(stored), stored: stored}
+	x = &Set{config: config, cache: cache, log: log, owners: vectorOwners(stored), stored: stored}
 	if len(names) == 0 {
 		return x, nil, nil
 	}
@@ -138,7 +138,7 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, bundle := range bundles {
 		group.Go(func() error {
-			found[i], errs[i] = x.find(bundle)
+			found[i], errs[i] = x.findBundle(bundle)
 			return nil
 		})
 	}
@@ -205,7 +205,7 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 		opened,
 		func(a, b *Expert) int { return cmp.Compare(slices.Index(names, a.name), slices.Index(names, b.name)) },
 	)
-	x.share(opened)
+	x.shareVectors(opened)
 	return opened, failed
 }
 
@@ -249,7 +249,7 @@ func SharedPasses(all []*Expert) (out []store.SharedPass) {
 				out = append(out, store.SharedPass{
 					Late: late, Dense: dense,
 					Encode: func(ctx context.Context, passages []corpus.Passage) ([][]float32, [][]float32, error) {
-						tokens, whole, read, err := late.Encoder.ReadPassagesBoth(ctx, texts(passages))
+						tokens, whole, read, err := late.Encoder.ReadPassagesBoth(ctx, encoderTexts(passages))
 						return tokens, asRead(whole, read), err
 					},
 				})
@@ -259,10 +259,10 @@ func SharedPasses(all []*Expert) (out []store.SharedPass) {
 	return out
 }
 
-// find loads an expert's bundle and says how it is to be run.
-func (x *Set) find(name string) (found encoder.Opening, err error) {
+// findBundle loads an expert's bundle and says how it is to be run.
+func (x *Set) findBundle(name string) (found encoder.Opening, err error) {
 	if x.pool != nil {
-		if s := x.pool.loaded(x, name); s != nil {
+		if s := x.pool.findLoaded(x, name); s != nil {
 			return s.opening, nil
 		}
 	}
@@ -333,7 +333,7 @@ func (x *Set) closeOne(e *Expert) error {
 	if x.pool != nil && e.head == nil {
 		return nil // others may use it
 	}
-	err := e.close()
+	err := e.closeModel()
 	if e.head == nil {
 		logStats(x.log, e.name, e.Encoder.Stats())
 	}
@@ -353,7 +353,7 @@ func (x *Set) Named(name string) *Expert {
 // OpenFor loads the experts to encode with. Those without which they cannot be opened
 // are loaded beside them and encode nothing.
 func OpenFor(config configs.Config, log *slog.Logger, names []string, stored []store.Expert) (*Set, error) {
-	beside, err := owning(config, names, stored)
+	beside, err := missingOwners(config, names, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -370,7 +370,7 @@ func OpenFor(config configs.Config, log *slog.Logger, names []string, stored []s
 // Hold says what the collection has vectors of by now, before more experts are loaded.
 func (x *Set) Hold(stored []store.Expert) {
 	x.stored = stored
-	x.owners = owners(stored)
+	x.owners = vectorOwners(stored)
 }
 
 // OwnerOf returns the expert by whose vectors the collection lets another one find passages; "":
@@ -380,7 +380,7 @@ func (x *Set) OwnerOf(name string) string { return x.owners[name] }
 // Readers returns the loaded readers and generators, as a line-up has them.
 func (x *Set) Readers() (out []learned.LoadedReader) {
 	for _, r := range x.readers {
-		out = append(out, r.loaded())
+		out = append(out, r.asLoadedReader())
 	}
 	return out
 }
@@ -388,7 +388,7 @@ func (x *Set) Readers() (out []learned.LoadedReader) {
 // Rerankers returns the loaded rerankers, as a line-up has them.
 func (x *Set) Rerankers() (out []learned.LoadedReranker) {
 	for _, r := range x.rerankers {
-		out = append(out, r.loaded())
+		out = append(out, r.asLoadedReranker())
 	}
 	return out
 }

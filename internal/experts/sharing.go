@@ -7,11 +7,11 @@ import (
 	"example.org/conclave/store"
 )
 
-// share lets experts find passages by vectors that others have: of what the collection has
+// shareVectors lets experts find passages by vectors that others have: of what the collection has
 // vectors of, as it says; of what is new to it, where the passage encoders are the same, as
 // those of an expert that trained the question's side alone are its base's. Experts of
 // late interaction and of parts of passages have their own.
-func (x *Set) share(opened []*Expert) {
+func (x *Set) shareVectors(opened []*Expert) {
 	for i, e := range opened {
 		if e.head != nil || e.Late() || e.Granularity != nil {
 			continue

@@ -18,15 +18,15 @@ func sentencesOf(text string) []span {
 	var found []span
 	joined := false // the next part belongs to the last
 	opened := 0     // where the brackets begin that the annex leaves with the sentence before them
-	for s := sentences.FromString(prepared(text)); s.Next(); {
-		part := trimmed(text, span{s.Start(), s.End()})
+	for s := sentences.FromString(prepareText(text)); s.Next(); {
+		part := trimSpan(text, span{s.Start(), s.End()})
 		if opened > 0 {
 			part.begin, opened = opened, 0
 		}
-		if body := strings.TrimRightFunc(text[part.begin:part.end], bracket); body != "" && s.End() < len(text) &&
+		if body := strings.TrimRightFunc(text[part.begin:part.end], isBracket); body != "" && s.End() < len(text) &&
 			part.begin+len(body) < part.end {
 			opened = part.begin + len(body)
-			part = trimmed(text, span{part.begin, opened})
+			part = trimSpan(text, span{part.begin, opened})
 		}
 		switch {
 		case part.begin == part.end:
@@ -42,19 +42,19 @@ func sentencesOf(text string) []span {
 	return found
 }
 
-// trimmed returns a span without the white space at its ends.
-func trimmed(text string, s span) span {
+// trimSpan returns a span without the white space at its ends.
+func trimSpan(text string, s span) span {
 	s.end = s.begin + len(strings.TrimRightFunc(text[s.begin:s.end], unicode.IsSpace))
 	s.begin = s.end - len(strings.TrimLeftFunc(text[s.begin:s.end], unicode.IsSpace))
 	return s
 }
 
-// prepared returns the text that the annex's rules are applied to, byte for byte as long. A
+// prepareText returns the text that the annex's rules are applied to, byte for byte as long. A
 // line break inside of a paragraph is a space there: a file may have lines of a fixed
 // length. Before the item of a list, and between the end of a sentence and a digit, a
 // space is replaced by a line break, since the annex takes what follows for the same
 // sentence.
-func prepared(text string) string {
+func prepareText(text string) string {
 	out := []byte(text)
 	for i, c := range out {
 		switch c {
@@ -63,13 +63,13 @@ func prepared(text string) string {
 		case '\n':
 			before := strings.TrimRight(text[:i], " \t\r")
 			after := strings.TrimLeft(text[i+1:], " \t\r")
-			if !strings.HasSuffix(before, "\n") && !strings.HasPrefix(after, "\n") && !item(after) {
+			if !strings.HasSuffix(before, "\n") && !strings.HasPrefix(after, "\n") && !isItem(after) {
 				out[i] = ' '
 			}
 		case ' ':
-			if before := strings.TrimRightFunc(text[:i], closing); before != "" &&
+			if before := strings.TrimRightFunc(text[:i], isClosing); before != "" &&
 				strings.Contains(".!?", before[len(before)-1:]) {
-				if after := text[i+1:]; after != "" && (item(after) || '0' <= after[0] && after[0] <= '9') {
+				if after := text[i+1:]; after != "" && (isItem(after) || '0' <= after[0] && after[0] <= '9') {
 					out[i] = '\n'
 				}
 			}
@@ -81,8 +81,8 @@ func prepared(text string) string {
 // longestNumber is how many bytes of a line say whether it is an item.
 const longestNumber = 8
 
-// item reports whether a line is an item of a list.
-func item(line string) bool {
+// isItem reports whether a line is an item of a list.
+func isItem(line string) bool {
 	word, _, spaced := strings.Cut(line[:min(len(line), longestNumber)], " ")
 	if !spaced {
 		return false
@@ -91,11 +91,11 @@ func item(line string) bool {
 	case "-", "*", "+", "•", "–", "—", "·":
 		return true
 	}
-	return numbered(word)
+	return isItemNumber(word)
 }
 
-// numbered reports whether a word is the number of an item: "1.", "12)", "(3)" or "b)".
-func numbered(word string) bool {
+// isItemNumber reports whether a word is the number of an item: "1.", "12)", "(3)" or "b)".
+func isItemNumber(word string) bool {
 	number := strings.TrimPrefix(word, "(")
 	if bare := strings.TrimRight(number, ".)"); bare != number {
 		if len(bare) == 1 && 'a' <= bare[0] && bare[0] <= 'z' {
@@ -113,30 +113,30 @@ func goesOn(sentence, after string) bool {
 		return false
 	}
 	next, _ := utf8.DecodeRuneInString(rest)
-	if last, _ := utf8.DecodeLastRuneInString(sentence); quotes(last) {
+	if last, _ := utf8.DecodeLastRuneInString(sentence); isQuote(last) {
 		return unicode.IsLower(next) || next == 'と' // “Stop!” he said
 	}
-	body := strings.TrimRightFunc(sentence, closing)
+	body := strings.TrimRightFunc(sentence, isClosing)
 	if !strings.HasSuffix(body, ".") || strings.HasSuffix(body, "..") {
 		return false
 	}
 	before, word := lastWord(body)
-	if before == "" && numbered(word) {
+	if before == "" && isItemNumber(word) {
 		return true // 1. The first item
 	}
 	_, before = lastWord(before)
-	word = strings.TrimLeftFunc(word, opening)
+	word = strings.TrimLeftFunc(word, isOpening)
 	before = strings.ToLower(before)
 	bare := strings.TrimSuffix(word, ".")
 	switch key := strings.ToLower(bare); {
-	case initials(bare):
-		return !lettered[before] && !begins(rest)
+	case isInitials(bare):
+		return !lettered[before] && !beginsSentence(rest)
 	case titles[key]:
 		return true
 	case beforeNumbers[key]:
 		return unicode.IsDigit(next)
 	default:
-		return shortened[key] && !begins(rest)
+		return shortened[key] && !beginsSentence(rest)
 	}
 }
 
@@ -150,8 +150,8 @@ func lastWord(text string) (before, word string) {
 	return strings.TrimRightFunc(text[:at], unicode.IsSpace), text[at:]
 }
 
-// initials reports whether a word is the first letters of a name: "J", or "U.S".
-func initials(word string) bool {
+// isInitials reports whether a word is the first letters of a name: "J", or "U.S".
+func isInitials(word string) bool {
 	letters := strings.Split(word, ".")
 	for _, l := range letters {
 		if r, size := utf8.DecodeRuneInString(l); size != len(l) || !unicode.IsUpper(r) || unicode.In(r, unicode.Han) {
@@ -161,49 +161,49 @@ func initials(word string) bool {
 	return word != "I"
 }
 
-// begins reports whether a text begins with a word that sentences begin with, and that
+// beginsSentence reports whether a text begins with a word that sentences begin with, and that
 // is no name.
-func begins(text string) bool {
-	word := strings.TrimLeftFunc(text, opening)
+func beginsSentence(text string) bool {
+	word := strings.TrimLeftFunc(text, isOpening)
 	if end := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
 		word = word[:end]
 	}
 	return starters[word]
 }
 
-func quotes(r rune) bool {
+func isQuote(r rune) bool {
 	return r == '"' || r == '\'' || r == '」' || r == '』' || unicode.In(r, unicode.Pf, unicode.Pi)
 }
 
-func closing(r rune) bool { return quotes(r) || unicode.Is(unicode.Pe, r) }
+func isClosing(r rune) bool { return isQuote(r) || unicode.Is(unicode.Pe, r) }
 
-func bracket(r rune) bool { return unicode.Is(unicode.Ps, r) }
+func isBracket(r rune) bool { return unicode.Is(unicode.Ps, r) }
 
-func opening(r rune) bool { return quotes(r) || bracket(r) }
+func isOpening(r rune) bool { return isQuote(r) || isBracket(r) }
 
 // titles are abbreviations that end no sentence.
-var titles = set(`dr mr mrs ms mme mlle prof rev hon pres gov sen rep gen col lt cmdr maj sgt capt adm
+var titles = wordSet(`dr mr mrs ms mme mlle prof rev hon pres gov sen rep gen col lt cmdr maj sgt capt adm
 	messrs st mt ft vs v e.g i.e eg ie cf viz approx ca fig figs eq eqs ref refs`)
 
 // beforeNumbers are abbreviations if a number follows.
-var beforeNumbers = set(`no n° nos vol vols pp p ch sec`)
+var beforeNumbers = wordSet(`no n° nos vol vols pp p ch sec`)
 
 // shortened are abbreviations that may end a sentence.
-var shortened = set(`inc ltd co corp bros jr sr etc al dept univ assn ave blvd rd est a.m p.m ph.d m.d b.a m.a
+var shortened = wordSet(`inc ltd co corp bros jr sr etc al dept univ assn ave blvd rd est a.m p.m ph.d m.d b.a m.a
 	jan feb mar apr jun jul aug sep sept oct nov dec ed eds sp spp subsp var`)
 
 // lettered are words whose letter is no initial.
-var lettered = set(`vitamin vitamins hepatitis influenza type types group class grade plan part phase stage
+var lettered = wordSet(`vitamin vitamins hepatitis influenza type types group class grade plan part phase stage
 	figure table section appendix team gate exhibit`)
 
 // starters are words that begin a sentence more often than a name.
-var starters = set(`The A An This That These Those There Then Thus Therefore They He She It We You I In On At As
+var starters = wordSet(`The A An This That These Those There Then Thus Therefore They He She It We You I In On At As
 	After Although And But Or So If When While Where What Who Why How Which For From By With Without To Its His
 	Her Their Our My Your However Moreover Furthermore Because Since During Before Once Now Here Some Many Most
 	Other Others Another Both Each All Not No Yes One Two Such Only Also Even Later Today Finally First Second
 	Between Among Under Over Until Upon Did Do Does Is Are Was Were Have Has Had Can Could Will Would Should`)
 
-func set(list string) map[string]bool {
+func wordSet(list string) map[string]bool {
 	of := map[string]bool{}
 	for _, s := range strings.Fields(list) {
 		of[s] = true

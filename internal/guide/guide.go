@@ -53,7 +53,7 @@ func New(o Options) *Guide { return &Guide{options: o} }
 
 // SearchGuide returns the passages that answer a question best, at most k.
 func (g *Guide) SearchGuide(ctx context.Context, question string, k int) (found []web.Finding, err error) {
-	engine, err := g.opened(ctx)
+	engine, err := g.openEngine(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,8 @@ func (g *Guide) SearchGuide(ctx context.Context, question string, k int) (found 
 	return found, nil
 }
 
-// opened returns the engine over the pages, which is made when there is none.
-func (g *Guide) opened(ctx context.Context) (*search.Engine, error) {
+// openEngine returns the engine over the pages, which is made when there is none.
+func (g *Guide) openEngine(ctx context.Context) (*search.Engine, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
@@ -84,19 +84,19 @@ func (g *Guide) opened(ctx context.Context) (*search.Engine, error) {
 	case g.engine != nil:
 		return g.engine, nil
 	}
-	if err := g.build(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("making the guide's collection: %w", err), g.discard(ctx))
+	if err := g.buildEngine(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("making the guide's collection: %w", err), g.discardEngine(ctx))
 	}
 	return g.engine, nil
 }
 
-// build makes the collection and the engine.
-func (g *Guide) build(ctx context.Context) (err error) {
+// buildEngine makes the collection and the engine.
+func (g *Guide) buildEngine(ctx context.Context) (err error) {
 	g.dir, err = os.MkdirTemp("", "conclave-guide-")
 	if err != nil {
 		return err
 	}
-	pages, err := read(ctx, g.options.Reading)
+	pages, err := readPages(ctx, g.options.Reading)
 	if err != nil {
 		return err
 	}
@@ -123,11 +123,11 @@ func (g *Guide) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
-	return g.discard(context.Background())
+	return g.discardEngine(context.Background())
 }
 
-// discard closes and removes what was made.
-func (g *Guide) discard(ctx context.Context) (err error) {
+// discardEngine closes and removes what was made.
+func (g *Guide) discardEngine(ctx context.Context) (err error) {
 	if g.engine != nil {
 		err = g.engine.Close(ctx)
 	}
@@ -147,8 +147,8 @@ type stream struct {
 	at       int
 }
 
-// read returns the passages of all pages.
-func read(ctx context.Context, o documents.Options) (all stream, err error) {
+// readPages returns the passages of all pages.
+func readPages(ctx context.Context, o documents.Options) (all stream, err error) {
 	extractor := documents.NewExtractor(o.Limits, nil)
 	err = fs.WalkDir(docs.Files, ".", func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || path.Ext(name) != ".md" {

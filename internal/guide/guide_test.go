@@ -94,7 +94,7 @@ func TestGuideWithoutRoom(t *testing.T) {
 // TestEveryPassageHasItsPage: each passage is of a page that the guide shows.
 func TestEveryPassageHasItsPage(t *testing.T) {
 	g, _ := newGuide(t)
-	pages, err := read(t.Context(), g.options.Reading)
+	pages, err := readPages(t.Context(), g.options.Reading)
 	if err != nil || len(pages.passages) < 300 {
 		t.Fatalf("%d passages, %v", len(pages.passages), err)
 	}

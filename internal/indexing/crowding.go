@@ -29,9 +29,9 @@ const (
 	crowdingSample = 256
 )
 
-// crowding returns what is expected of an index of so many shards, once, when enough was read to tell;
+// estimateCrowding returns what is expected of an index of so many shards, once, when enough was read to tell;
 // known says that. nil: the shards hold it.
-func (s *Sample) crowding(experts []store.PassageEncoder, shards int) (c *Crowding, known bool) {
+func (s *Sample) estimateCrowding(experts []store.PassageEncoder, shards int) (c *Crowding, known bool) {
 	done, total := s.Progress()
 	if s.passages < crowdingSample || done <= 0 || total < done {
 		return nil, false
@@ -70,7 +70,7 @@ func (o *Options) watchCrowding(ctx context.Context, at store.Location, sample *
 		if told {
 			return
 		}
-		c, known := sample.crowding(o.Build.Experts, shards)
+		c, known := sample.estimateCrowding(o.Build.Experts, shards)
 		told = known
 		if c != nil {
 			o.Crowded(*c)

@@ -42,20 +42,20 @@ func TestCrowding(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, known := s.crowding(experts, 3); known {
+	if _, known := s.estimateCrowding(experts, 3); known {
 		t.Error("255 passages tell")
 	}
 	if _, err := s.Next(); err != nil {
 		t.Fatal(err)
 	}
-	c, known := s.crowding(experts, 3)
+	c, known := s.estimateCrowding(experts, 3)
 	if want := (Crowding{50_000_000, 745_000_000_000, 3, 14}); !known || c == nil || *c != want {
 		t.Errorf("%+v, %v, not %+v", c, known, want)
 	}
-	if c, known := s.crowding(experts, 14); !known || c != nil {
+	if c, known := s.estimateCrowding(experts, 14); !known || c != nil {
 		t.Errorf("14 shards: %+v, %v", c, known)
 	}
-	if c, known := s.crowding(nil, 3); !known || c != nil { // 90 GB
+	if c, known := s.estimateCrowding(nil, 3); !known || c != nil { // 90 GB
 		t.Errorf("words alone: %+v, %v", c, known)
 	}
 }

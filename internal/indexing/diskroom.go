@@ -16,14 +16,14 @@ type RoomError struct {
 func (e *RoomError) Error() string {
 	return fmt.Sprintf(
 		"what is to be indexed takes about %s more in %s, and its disk has %s free, so nothing was encoded",
-		size(e.Need),
+		formatBytes(e.Need),
 		e.Folder,
-		size(e.Free),
+		formatBytes(e.Free),
 	)
 }
 
-// size returns a number of bytes to three figures.
-func size(bytes int64) string {
+// formatBytes returns a number of bytes to three figures.
+func formatBytes(bytes int64) string {
 	value := float64(bytes)
 	unit := 0
 	for units := len(sizeUnits) - 1; value >= 1000 && unit < units; unit++ {

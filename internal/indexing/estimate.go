@@ -114,7 +114,7 @@ type shape struct {
 func (s *Sample) shapeOf(all []*experts.Expert) shape {
 	out := shape{passes: len(passesOf(all))}
 	for _, e := range experts.WithVectors(all) {
-		switch parts := s.parts(e, s.kept); {
+		switch parts := s.splitParts(e, s.kept); {
 		case e.Late():
 			out.late++
 		case e.Parts() == nil || len(parts) == 0:
@@ -126,8 +126,8 @@ func (s *Sample) shapeOf(all []*experts.Expert) shape {
 	return out
 }
 
-// parts returns what an expert makes vectors of.
-func (s *Sample) parts(e *experts.Expert, passages []corpus.Passage) []corpus.Passage {
+// splitParts returns what an expert makes vectors of.
+func (s *Sample) splitParts(e *experts.Expert, passages []corpus.Passage) []corpus.Passage {
 	split := e.Parts()
 	if split == nil {
 		return passages
@@ -141,9 +141,9 @@ func (s *Sample) parts(e *experts.Expert, passages []corpus.Passage) []corpus.Pa
 	return out
 }
 
-// estimate encodes some of the sample, in the first pass of the experts and in the
+// estimateExperts encodes some of the sample, in the first pass of the experts and in the
 // last.
-func (s *Sample) estimate(ctx context.Context, all []*experts.Expert) (e estimate, err error) {
+func (s *Sample) estimateExperts(ctx context.Context, all []*experts.Expert) (e estimate, err error) {
 	e = estimate{passages: s.passages, text: s.text}
 	passes := passesOf(all)
 	if len(passes) == 0 || len(s.kept) == 0 {
@@ -157,7 +157,7 @@ func (s *Sample) estimate(ctx context.Context, all []*experts.Expert) (e estimat
 		if at := slices.IndexFunc(shared, func(s store.SharedPass) bool { return s.Late == e }); at >= 0 {
 			_, _, err = shared[at].Encode(ctx, few)
 		} else {
-			_, err = e.EncodePassages(ctx, s.parts(e, few))
+			_, err = e.EncodePassages(ctx, s.splitParts(e, few))
 		}
 		return time.Since(began) / time.Duration(len(few)), err
 	}
@@ -170,8 +170,8 @@ func (s *Sample) estimate(ctx context.Context, all []*experts.Expert) (e estimat
 	return e, err
 }
 
-// choice returns what experts of a shape take.
-func (e estimate) choice(s shape) Choice {
+// choiceOf returns what experts of a shape take.
+func (e estimate) choiceOf(s shape) Choice {
 	c := Choice{
 		Passes: s.passes,
 		Bytes:  e.text*int64(textShare+s.late*tokenShare) + int64(float64(e.passages)*s.dense*vectorBytes),
@@ -182,14 +182,14 @@ func (e estimate) choice(s shape) Choice {
 	return c
 }
 
-// choices returns what none of the shipped experts, the default ones and all of them take,
+// listChoices returns what none of the shipped experts, the default ones and all of them take,
 // and what the chosen ones take, unless they are one of these.
-func (e estimate) choices(chosen []*experts.Expert, of shape) (out []Choice) {
+func (e estimate) listChoices(chosen []*experts.Expert, of shape) (out []Choice) {
 	var names []string
 	for _, x := range chosen {
 		names = append(names, x.Name())
 	}
-	mine := e.choice(of)
+	mine := e.choiceOf(of)
 	isNamed := false
 	mine.Chosen = true
 	all := len(shipped.All()) - 2 // late and desire-me share the base's pass
@@ -202,7 +202,7 @@ func (e estimate) choices(chosen []*experts.Expert, of shape) (out []Choice) {
 		{shipped.ChooseDefault, shipped.Default(), shape{passes: 1, dense: 1, late: 1}},
 		{shipped.ChooseAll, shipped.All(), shape{passes: all, dense: float64(all), late: 1}},
 	} {
-		c := e.choice(named.shape)
+		c := e.choiceOf(named.shape)
 		if shipped.Same(named.experts, names) {
 			c, isNamed = mine, true
 		}

@@ -27,8 +27,8 @@ type FieldFound struct {
 // mostFields is how many fields are told of.
 const mostFields = 256
 
-// typed is a stream whose passages fit the declared types of their fields, and which says what fields they have.
-type typed struct {
+// fieldTypes is a stream whose passages fit the declared types of their fields, and which says what fields they have.
+type fieldTypes struct {
 	store.Stream
 	types conditions.Types
 	found map[string]*fieldValues
@@ -47,7 +47,7 @@ type ofType struct {
 }
 
 // typedBy returns a stream with the types of a collection that is there, or that it is to get.
-func typedBy(ctx context.Context, at store.Location, source store.Stream, o store.BuildOptions) (*typed, error) {
+func typedBy(ctx context.Context, at store.Location, source store.Stream, o store.BuildOptions) (*fieldTypes, error) {
 	text := o.Settings
 	if text == nil {
 		var err error
@@ -61,11 +61,11 @@ func typedBy(ctx context.Context, at store.Location, source store.Stream, o stor
 		return nil, fmt.Errorf("the settings of the collection: %w", err)
 	}
 	types, err := conditions.ParseTypes(settings.Fields)
-	return &typed{Stream: source, types: types, found: map[string]*fieldValues{}}, err
+	return &fieldTypes{Stream: source, types: types, found: map[string]*fieldValues{}}, err
 }
 
 // Next implements store.Stream.
-func (t *typed) Next() (corpus.Passage, error) {
+func (t *fieldTypes) Next() (corpus.Passage, error) {
 	p, err := t.Stream.Next()
 	if err != nil {
 		return p, err
@@ -75,13 +75,13 @@ func (t *typed) Next() (corpus.Passage, error) {
 	}
 	_, document := p.Metadata[corpus.DocumentKey]
 	if !document && p.Metadata != nil { // whose fields are known
-		t.note(&p)
+		t.countValues(&p)
 	}
 	return p, nil
 }
 
-// note counts the values of a passage.
-func (t *typed) note(p *corpus.Passage) {
+// countValues counts the values of a passage.
+func (t *fieldTypes) countValues(p *corpus.Passage) {
 	for field, value := range p.Metadata {
 		f := t.found[field]
 		if f == nil {
@@ -106,8 +106,8 @@ func (t *typed) note(p *corpus.Passage) {
 	}
 }
 
-// fields returns what was found. A text that is a number, a date or a boolean as well is taken for that.
-func (t *typed) fields() map[string]FieldFound {
+// fieldsFound returns what was found. A text that is a number, a date or a boolean as well is taken for that.
+func (t *fieldTypes) fieldsFound() map[string]FieldFound {
 	if len(t.found) == 0 {
 		return nil
 	}

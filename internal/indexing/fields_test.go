@@ -21,12 +21,12 @@ func TestFieldsAreFound(t *testing.T) {
 {"id":"c","text":"x","metadata":{"price":"n/a","on":"May","zip":7}}
 {"id":"d","text":"x","metadata":{"price":1,"on":"2024-05-03T10:00:00Z"}}
 `
-	read := func(types conditions.Types) (*typed, []string, []error) {
+	read := func(types conditions.Types) (*fieldTypes, []string, []error) {
 		source, err := corpus.OpenSeries([]corpus.Input{{Path: "-", Stdin: strings.NewReader(lines)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		stream := &typed{Stream: source, types: types, found: map[string]*fieldValues{}}
+		stream := &fieldTypes{Stream: source, types: types, found: map[string]*fieldValues{}}
 		var ids []string
 		var wrong []error
 		for {
@@ -51,7 +51,7 @@ func TestFieldsAreFound(t *testing.T) {
 		"zip":   {Type: "number", Passages: 3, Others: 1, Example: "07", Passage: "a"},
 		"sold":  {Type: "bool", Passages: 1},
 	}
-	if got := stream.fields(); !reflect.DeepEqual(got, want) {
+	if got := stream.fieldsFound(); !reflect.DeepEqual(got, want) {
 		text, _ := json.Marshal(got)
 		t.Errorf("%s", text)
 	}

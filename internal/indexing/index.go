@@ -77,7 +77,7 @@ func Index(ctx context.Context, o Options) (made Indexed, err error) {
 	if err != nil {
 		return made, err
 	}
-	names, err := o.experts(stored)
+	names, err := o.expertNames(stored)
 	if err != nil {
 		return made, err
 	}
@@ -140,12 +140,12 @@ func Index(ctx context.Context, o Options) (made Indexed, err error) {
 	// the bytes that are there already.
 	weigh := func(sample *Sample, exists int64) error {
 		all := sample.shapeOf(loaded.Searched)
-		need := estimate{passages: sample.passages, text: sample.text}.choice(all).Bytes - exists
+		need := estimate{passages: sample.passages, text: sample.text}.choiceOf(all).Bytes - exists
 		if o.Estimated != nil {
-			found, err := sample.estimate(ctx, loaded.Searched)
-			choices := []Choice{found.choice(all)}
+			found, err := sample.estimateExperts(ctx, loaded.Searched)
+			choices := []Choice{found.choiceOf(all)}
 			if stored == nil {
-				choices = found.choices(loaded.Searched, all)
+				choices = found.listChoices(loaded.Searched, all)
 			}
 			o.Estimated(sample.passages, choices, err)
 			for _, e := range loaded.Searched {
@@ -212,7 +212,7 @@ func Index(ctx context.Context, o Options) (made Indexed, err error) {
 		return made, room
 	}
 	made.Untexted = sample.untexted
-	made.Fields = stream.fields()
+	made.Fields = stream.fieldsFound()
 	return made, err
 }
 

@@ -39,9 +39,9 @@ func badGranularity(format string, args ...any) error {
 	return &ExpertChoiceError{ChoiceOfGranularity, fmt.Errorf(format, args...)}
 }
 
-// experts returns the names of the experts that encode: those of a new collection, those of
+// expertNames returns the names of the experts that encode: those of a new collection, those of
 // the collection that passages are added to, or those that a collection is to get.
-func (o *Options) experts(stored []store.Expert) ([]string, error) {
+func (o *Options) expertNames(stored []store.Expert) ([]string, error) {
 	var names []string
 	for _, e := range stored {
 		names = append(names, e.Name)
@@ -63,7 +63,7 @@ func (o *Options) experts(stored []store.Expert) ([]string, error) {
 	case err != nil:
 		return nil, &ExpertChoiceError{ChoiceOfExperts, err}
 	case len(o.Granularities) > 0:
-		return o.granular(stored, asked)
+		return o.granularNames(stored, asked)
 	case isNew:
 		return asked, nil
 	case o.Experts != "" && !shipped.Same(asked, names):
@@ -76,9 +76,9 @@ func (o *Options) experts(stored []store.Expert) ([]string, error) {
 	return names, nil
 }
 
-// granular returns the experts of the granularities: of a new collection beside all that were
+// granularNames returns the experts of the granularities: of a new collection beside all that were
 // asked for, and of one that is there without those that it has.
-func (o *Options) granular(stored []store.Expert, asked []string) (names []string, err error) {
+func (o *Options) granularNames(stored []store.Expert, asked []string) (names []string, err error) {
 	bundle := ""
 	if stored == nil {
 		names = asked

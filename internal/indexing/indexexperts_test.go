@@ -44,7 +44,7 @@ func TestGranularExperts(t *testing.T) {
 		"no granularity":             {granularity: []string{"few"}, asked: []string{"x"}, refused: `"few"`},
 	} {
 		o := Options{Granularities: c.granularity, Inputs: c.files}
-		got, err := o.granular(c.has, c.asked)
+		got, err := o.granularNames(c.has, c.asked)
 		if c.refused != "" {
 			if err == nil || !strings.Contains(err.Error(), c.refused) {
 				t.Errorf("%s: %v", name, err)

@@ -45,9 +45,9 @@ func (t TitleTrial) String() string {
 	)
 }
 
-// untitled returns the name of an expert's granularity without titles; "": it has none, or has
+// untitledName returns the name of an expert's granularity without titles; "": it has none, or has
 // no titles.
-func untitled(name string) string {
+func untitledName(name string) string {
 	bundle, g, err := experts.SplitName(name)
 	if err != nil || g == nil || g.Untitled {
 		return ""
@@ -61,7 +61,7 @@ func untitled(name string) string {
 func withUntitled(names []string, stored []store.Expert) ([]string, error) {
 	out := slices.Clone(names)
 	for _, name := range names {
-		other := untitled(name)
+		other := untitledName(name)
 		if other != "" && !slices.ContainsFunc(stored, func(e store.Expert) bool { return e.Name == other }) &&
 			!slices.Contains(out, other) {
 			out = append(out, other)
@@ -84,17 +84,19 @@ func (o *Options) chooseTitles(ctx context.Context, x *experts.Set) (trials []Ti
 		return nil, err
 	}
 	for _, e := range slices.Clone(x.Searched) {
-		at := slices.IndexFunc(x.Searched, func(other *experts.Expert) bool { return other.Name() == untitled(e.Name()) })
+		at := slices.IndexFunc(
+			x.Searched, func(other *experts.Expert) bool { return other.Name() == untitledName(e.Name()) },
+		)
 		if at < 0 {
 			continue
 		}
 		t := TitleTrial{Expert: e.Name(), Questions: len(sample.questions), Passages: len(sample.passages)}
 		worse := x.Searched[at]
-		t.Titled, err = sample.top1(ctx, e, o.Build.Progress)
+		t.Titled, err = sample.measureTop1(ctx, e, o.Build.Progress)
 		if err != nil {
 			return nil, err
 		}
-		t.Untitled, err = sample.top1(ctx, worse, o.Build.Progress)
+		t.Untitled, err = sample.measureTop1(ctx, worse, o.Build.Progress)
 		if err != nil {
 			return nil, err
 		}
@@ -173,9 +175,11 @@ func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err er
 	return s, nil
 }
 
-// top1 returns the share of the questions whose nearest part, of all passages, is of a passage
+// measureTop1 returns the share of the questions whose nearest part, of all passages, is of a passage
 // that answers.
-func (s *titleSample) top1(ctx context.Context, e *experts.Expert, progress func(store.Progress)) (float64, error) {
+func (s *titleSample) measureTop1(
+	ctx context.Context, e *experts.Expert, progress func(store.Progress),
+) (float64, error) {
 	asked := make([][]float32, len(s.questions))
 	for i, q := range s.questions {
 		v, err := e.Encoder.EncodeQuestion(ctx, q)

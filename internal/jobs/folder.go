@@ -55,7 +55,7 @@ func (f *Folder) Damaged() []string { return f.damaged }
 func (f *Folder) Read(context.Context) (*Ledger, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.ledger.copied(), nil
+	return f.ledger.copyLedger(), nil
 }
 
 // Change implements Register. A job that is new is on disk or refused. That of another one holds
@@ -64,13 +64,13 @@ func (f *Folder) Read(context.Context) (*Ledger, error) {
 func (f *Folder) Change(_ context.Context, change func(*Ledger) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	next := f.ledger.copied()
+	next := f.ledger.copyLedger()
 	if err := change(next); err != nil {
 		return err
 	}
 	var behind []error
 	for _, j := range next.Jobs {
-		was := f.ledger.find(j.ID)
+		was := f.ledger.findRecord(j.ID)
 		if was != nil && !f.behind[j.ID] && sameRecord(was, j) {
 			continue
 		}
@@ -90,7 +90,7 @@ func (f *Folder) Change(_ context.Context, change func(*Ledger) error) error {
 		}
 	}
 	for _, j := range f.ledger.Jobs {
-		if next.find(j.ID) == nil {
+		if next.findRecord(j.ID) == nil {
 			removeRecord(f.disk, f.dir, j.ID)
 			delete(f.behind, j.ID)
 		}

@@ -53,7 +53,7 @@ func (f *FolderInputs) Keep(
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
 	}
-	file, err := f.create(prefix)
+	file, err := f.createFile(prefix)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (f *FolderInputs) Keep(
 	return accept(name)
 }
 
-func (f *FolderInputs) create(prefix string) (*os.File, error) {
+func (f *FolderInputs) createFile(prefix string) (*os.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	file, err := os.CreateTemp(f.dir, prefix+"*.zip")
@@ -116,7 +116,7 @@ func (f *FolderInputs) Sweep(ctx context.Context, wanted func(context.Context, s
 	var errs []error
 	for _, e := range left {
 		name := e.Name()
-		if !strings.HasPrefix(name, f.prefix) || f.arrives(name) {
+		if !strings.HasPrefix(name, f.prefix) || f.isArriving(name) {
 			continue
 		}
 		is, err := wanted(ctx, name)
@@ -128,7 +128,7 @@ func (f *FolderInputs) Sweep(ctx context.Context, wanted func(context.Context, s
 	return errors.Join(errs...)
 }
 
-func (f *FolderInputs) arrives(name string) bool {
+func (f *FolderInputs) isArriving(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.arriving[name]

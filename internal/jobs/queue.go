@@ -90,7 +90,7 @@ func (q *Queue) Submit(ctx context.Context, r Request) (job Job, err error) {
 		return job, Refuse("unknown_value", "there is no job of the kind %q", r.Kind)
 	}
 	err = q.register.Change(ctx, func(l *Ledger) error {
-		if err := l.admit(r); err != nil {
+		if err := l.checkRequest(r); err != nil {
 			return err
 		}
 		if kind.Check != nil {
@@ -155,7 +155,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) (job Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
 	err = q.register.Change(ctx, func(l *Ledger) error {
-		j := l.find(id)
+		j := l.findRecord(id)
 		switch {
 		case j == nil:
 			return Refuse("unknown_job", "there is no job %q", id)
@@ -164,7 +164,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) (job Job, err error) {
 		case j.State == Running:
 			j.Cancel = true
 		default:
-			l.end(j, Cancelled)
+			l.endJob(j, Cancelled)
 		}
 		job = j.Job
 		return nil

@@ -45,23 +45,23 @@ type UnwrittenError struct{ Err error }
 func (e *UnwrittenError) Error() string { return "that could not be written down: " + e.Err.Error() }
 func (e *UnwrittenError) Unwrap() error { return e.Err }
 
-func (l *Ledger) find(id string) *Record {
+func (l *Ledger) findRecord(id string) *Record {
 	if at := slices.IndexFunc(l.Jobs, func(j *Record) bool { return j.ID == id }); at >= 0 {
 		return l.Jobs[at]
 	}
 	return nil
 }
 
-// oldest returns the oldest job that has not ended; nil: all have.
-func (l *Ledger) oldest() *Record {
+// oldestOpen returns the oldest job that has not ended; nil: all have.
+func (l *Ledger) oldestOpen() *Record {
 	if at := slices.IndexFunc(l.Jobs, func(j *Record) bool { return !j.State.Ended() }); at >= 0 {
 		return l.Jobs[at]
 	}
 	return nil
 }
 
-// end ends a job, and forgets the oldest that have ended, beyond those to keep.
-func (l *Ledger) end(j *Record, state State) {
+// endJob ends a job, and forgets the oldest that have ended, beyond those to keep.
+func (l *Ledger) endJob(j *Record, state State) {
 	now := time.Now().UTC()
 	j.State = state
 	j.Ended = &now
@@ -82,8 +82,8 @@ func (l *Ledger) end(j *Record, state State) {
 	})
 }
 
-// copied returns a ledger that may be changed.
-func (l *Ledger) copied() *Ledger {
+// copyLedger returns a ledger that may be changed.
+func (l *Ledger) copyLedger() *Ledger {
 	out := *l
 	out.Jobs = make([]*Record, len(l.Jobs))
 	for i, j := range l.Jobs {
@@ -93,8 +93,8 @@ func (l *Ledger) copied() *Ledger {
 	return &out
 }
 
-// admit returns a *Refusal where a request is about what another job does, or too many wait.
-func (l *Ledger) admit(r Request) error {
+// checkRequest returns a *Refusal where a request is about what another job does, or too many wait.
+func (l *Ledger) checkRequest(r Request) error {
 	waiting := 0
 	for _, j := range l.Jobs {
 		if j.State.Ended() {

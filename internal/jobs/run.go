@@ -19,7 +19,7 @@ func (q *Queue) Run(ctx context.Context) {
 	defer again.Stop()
 	left := time.NewTicker(sweep)
 	defer left.Stop()
-	q.sweep(ctx)
+	q.sweepInputs(ctx)
 	for {
 		select {
 		case <-ctx.Done():
@@ -27,9 +27,9 @@ func (q *Queue) Run(ctx context.Context) {
 		case <-q.wake:
 		case <-again.C:
 		case <-left.C:
-			q.sweep(ctx)
+			q.sweepInputs(ctx)
 		}
-		if l, err := q.register.Read(ctx); err != nil || l.oldest() == nil {
+		if l, err := q.register.Read(ctx); err != nil || l.oldestOpen() == nil {
 			continue
 		}
 		err := q.workThrough(ctx)
@@ -40,9 +40,9 @@ func (q *Queue) Run(ctx context.Context) {
 	}
 }
 
-// sweep removes the inputs of jobs that have ended or never were. What a job read stays until its
+// sweepInputs removes the inputs of jobs that have ended or never were. What a job read stays until its
 // end is written down, so that nothing is missed where it is begun again.
-func (q *Queue) sweep(ctx context.Context) {
+func (q *Queue) sweepInputs(ctx context.Context) {
 	if q.options.Inputs == nil {
 		return
 	}
@@ -66,14 +66,14 @@ func (q *Queue) workThrough(ctx context.Context) error {
 		if errors.As(err, &unwritten) {
 			err = nil
 		}
-		for err == nil && q.one(ctx) {
+		for err == nil && q.runOldest(ctx) {
 		}
 		return errors.Join(err, ctx.Err())
 	})
 }
 
-// one does the oldest job, as the only one that works; it reports whether there was one.
-func (q *Queue) one(ctx context.Context) bool {
+// runOldest does the oldest job, as the only one that works; it reports whether there was one.
+func (q *Queue) runOldest(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -82,12 +82,12 @@ func (q *Queue) one(ctx context.Context) bool {
 		if l.Worker != q.token {
 			return errNotOurs
 		}
-		j := l.oldest()
+		j := l.oldestOpen()
 		switch {
 		case j == nil:
 			return errNotOurs
 		case j.Cancel: // and its server died before it ended
-			l.end(j, Cancelled)
+			l.endJob(j, Cancelled)
 		default:
 			now := time.Now().UTC()
 			j.State = Running
@@ -111,27 +111,27 @@ func (q *Queue) one(ctx context.Context) bool {
 		return false
 	}
 	if job.State == Running {
-		q.do(ctx, job)
-		q.sweep(ctx)
+		q.runJob(ctx, job)
+		q.sweepInputs(ctx)
 	}
 	return true
 }
 
-// do does a job that is ours.
-func (q *Queue) do(ctx context.Context, job Job) {
+// runJob does a job that is ours.
+func (q *Queue) runJob(ctx context.Context, job Job) {
 	log := q.options.Logger.With("job", job.ID, "kind", job.Kind, "name", job.Name)
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	q.begin(job.ID, cancel)
-	defer q.begin("", nil)
+	q.noteRunning(job.ID, cancel)
+	defer q.noteRunning("", nil)
 	started := time.Now()
 	log.Info("job begins", "attempt", job.Attempts)
 	looked := make(chan struct{})
 	go func() {
 		defer close(looked)
-		q.follow(working, job.ID, cancel)
+		q.followJob(working, job.ID, cancel)
 	}()
-	result, err := q.work(working, job)
+	result, err := q.callHandler(working, job)
 	cause := context.Cause(working)
 	cancel(nil)
 	<-looked
@@ -150,7 +150,7 @@ func (q *Queue) do(ctx context.Context, job Job) {
 	}
 	ending, end := context.WithTimeout(context.WithoutCancel(ctx), patient)
 	defer end()
-	wrote := q.change(ending, job.ID, func(l *Ledger, j *Record) {
+	wrote := q.changeJob(ending, job.ID, func(l *Ledger, j *Record) {
 		switch state {
 		case Queued:
 			j.State = Queued
@@ -160,7 +160,7 @@ func (q *Queue) do(ctx context.Context, job Job) {
 		case Failed:
 			j.Error = err.Error()
 		}
-		l.end(j, state)
+		l.endJob(j, state)
 	})
 	took := time.Since(started).Round(time.Millisecond).String()
 	if wrote != nil {
@@ -173,18 +173,18 @@ func (q *Queue) do(ctx context.Context, job Job) {
 	log.Info(said, "took", took)
 }
 
-// begin notes which job runs here.
-func (q *Queue) begin(id string, cancel context.CancelCauseFunc) {
+// noteRunning notes which job runs here.
+func (q *Queue) noteRunning(id string, cancel context.CancelCauseFunc) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running, q.cancel = id, cancel
 	q.progress = nil
 }
 
-// change changes a job that is ours, and tells how far it is.
-func (q *Queue) change(ctx context.Context, id string, change func(*Ledger, *Record)) error {
+// changeJob changes a job that is ours, and tells how far it is.
+func (q *Queue) changeJob(ctx context.Context, id string, change func(*Ledger, *Record)) error {
 	return q.register.Change(ctx, func(l *Ledger) error {
-		j := l.find(id)
+		j := l.findRecord(id)
 		if j == nil || l.Worker != q.token {
 			return errNotOurs
 		}
@@ -199,9 +199,9 @@ func (q *Queue) change(ctx context.Context, id string, change func(*Ledger, *Rec
 	})
 }
 
-// follow tells how far a job is, and ends its work when somebody cancelled it, or another
+// followJob tells how far a job is, and ends its work when somebody cancelled it, or another
 // server has it.
-func (q *Queue) follow(ctx context.Context, id string, cancel context.CancelCauseFunc) {
+func (q *Queue) followJob(ctx context.Context, id string, cancel context.CancelCauseFunc) {
 	again := time.NewTicker(q.look)
 	defer again.Stop()
 	for {
@@ -212,7 +212,7 @@ func (q *Queue) follow(ctx context.Context, id string, cancel context.CancelCaus
 		}
 		look, end := context.WithTimeout(ctx, patient)
 		stop := false
-		err := q.change(look, id, func(_ *Ledger, j *Record) { stop = j.Cancel })
+		err := q.changeJob(look, id, func(_ *Ledger, j *Record) { stop = j.Cancel })
 		end()
 		switch {
 		case errors.Is(err, errNotOurs):
@@ -223,8 +223,8 @@ func (q *Queue) follow(ctx context.Context, id string, cancel context.CancelCaus
 	}
 }
 
-// work does a job by its kind.
-func (q *Queue) work(ctx context.Context, j Job) (result Result, err error) {
+// callHandler does a job by its kind.
+func (q *Queue) callHandler(ctx context.Context, j Job) (result Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the work panicked: %v\n%s", r, debug.Stack())

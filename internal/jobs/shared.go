@@ -25,11 +25,11 @@ func NewShared(register, working lease.Register) *Shared {
 
 // Read implements Register.
 func (s *Shared) Read(ctx context.Context) (*Ledger, error) {
-	l, _, err := s.read(ctx)
+	l, _, err := s.readLedger(ctx)
 	return l, err
 }
 
-func (s *Shared) read(ctx context.Context) (l *Ledger, version string, err error) {
+func (s *Shared) readLedger(ctx context.Context) (l *Ledger, version string, err error) {
 	l = &Ledger{}
 	data, version, err := s.register.Read(ctx)
 	if err == nil && version != "" {
@@ -42,7 +42,7 @@ func (s *Shared) read(ctx context.Context) (l *Ledger, version string, err error
 // Change implements Register.
 func (s *Shared) Change(ctx context.Context, change func(*Ledger) error) error {
 	for {
-		l, version, err := s.read(ctx)
+		l, version, err := s.readLedger(ctx)
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func Open(d disk.Disk, path string) (f *File, damaged []int, err error) {
 			damaged = append(damaged, lines)
 			continue
 		}
-		f.take(j)
+		f.keepLatest(j)
 	}
 	f.size = int64(len(whole))
 	f.torn = len(whole) < len(text)
@@ -58,8 +58,8 @@ func Open(d disk.Disk, path string) (f *File, damaged []int, err error) {
 	return f, damaged, err
 }
 
-// take puts a judgment in the place of the one before about the same.
-func (f *File) take(j Judgment) {
+// keepLatest puts a judgment in the place of the one before about the same.
+func (f *File) keepLatest(j Judgment) {
 	f.all = slices.DeleteFunc(f.all, func(other Judgment) bool { return other.subject() == j.subject() })
 	if j.Grade != nil {
 		f.all = append(f.all, j)
@@ -108,17 +108,17 @@ func (f *File) Put(j Judgment) error {
 	if err := appendLine(&line, &j); err != nil {
 		return err
 	}
-	if err := f.write(line.Bytes()); err != nil {
+	if err := f.appendLine(line.Bytes()); err != nil {
 		f.torn = true
 		return fmt.Errorf("writing to %s: %w", f.path, err)
 	}
 	f.size += int64(line.Len())
-	f.take(j)
+	f.keepLatest(j)
 	return nil
 }
 
-// write appends a line and waits until it is on disk.
-func (f *File) write(line []byte) (err error) {
+// appendLine appends a line and waits until it is on disk.
+func (f *File) appendLine(line []byte) (err error) {
 	if f.size == 0 { // with the name, which an append would not make durable
 		return disk.ReplaceFile(f.disk, f.path, func(file *disk.Replacement) error {
 			_, err := file.Write(line)

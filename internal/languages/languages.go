@@ -19,7 +19,7 @@ func Of(texts []string) (codes []string) {
 	count := map[string]int{}
 	all := 0
 	for _, text := range texts {
-		if code, ok := of(text); ok {
+		if code, ok := languageOf(text); ok {
 			count[code]++
 			all++
 		}
@@ -30,8 +30,8 @@ func Of(texts []string) (codes []string) {
 	return slices.DeleteFunc(codes, func(code string) bool { return float64(count[code]) < leastShare*float64(all) })
 }
 
-// of returns the language of a text; ok is false where that is not clear.
-func of(text string) (code string, ok bool) {
+// languageOf returns the language of a text; ok is false where that is not clear.
+func languageOf(text string) (code string, ok bool) {
 	found := whatlanggo.Detect(text)
 	if !found.IsReliable() {
 		return "", false

@@ -27,7 +27,7 @@ func Text(text string) string {
 	if isASCII(text) {
 		return text
 	}
-	return norm.NFKC.String(visible(text))
+	return norm.NFKC.String(dropInvisible(text))
 }
 
 func isASCII(text string) bool {
@@ -41,8 +41,8 @@ func isASCII(text string) bool {
 
 const zeroWidthSpace = '\u200b'
 
-// visible leaves out what has no appearance.
-func visible(text string) string {
+// dropInvisible leaves out what has no appearance.
+func dropInvisible(text string) string {
 	var out strings.Builder
 	kept := 0 // text up to here is in out
 	last := rune(-1)

@@ -46,7 +46,7 @@ func Open(d disk.Disk, collection string, allow func(more int64) error) (*Folder
 		disk: d, above: collection, dir: filepath.Join(collection, FolderName), allow: allow,
 		held: map[string]int{}, touched: map[string]bool{},
 	}
-	entries, err := f.list()
+	entries, err := f.listEntries()
 	for _, e := range entries {
 		if info, infoErr := e.Info(); infoErr == nil && !strings.HasPrefix(e.Name(), making) {
 			f.bytes += info.Size()
@@ -55,8 +55,8 @@ func Open(d disk.Disk, collection string, allow func(more int64) error) (*Folder
 	return f, err
 }
 
-// list returns the entries of the folder; none if there is no folder.
-func (f *Folder) list() ([]fs.DirEntry, error) {
+// listEntries returns the entries of the folder; none if there is no folder.
+func (f *Folder) listEntries() ([]fs.DirEntry, error) {
 	entries, err := f.disk.ReadDir(f.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -90,15 +90,15 @@ func (f *Folder) Keep(data []byte) (release func(), err error) {
 			delete(f.held, sum)
 		}
 	})
-	if err := f.store(sum, data); err != nil {
+	if err := f.storeCopy(sum, data); err != nil {
 		release()
 		return nil, fmt.Errorf("keeping a copy of the file: %w", err)
 	}
 	return release, nil
 }
 
-// store writes a copy that has this sum, unless it is there, and makes it durable.
-func (f *Folder) store(sum string, data []byte) (err error) {
+// storeCopy writes a copy that has this sum, unless it is there, and makes it durable.
+func (f *Folder) storeCopy(sum string, data []byte) (err error) {
 	path := filepath.Join(f.dir, sum)
 	if info, err := f.disk.Stat(path); err == nil && info.Size() == int64(len(data)) {
 		return f.disk.SyncDir(f.dir) // its writer may have ended before it did
@@ -126,7 +126,7 @@ func (f *Folder) store(sum string, data []byte) (err error) {
 	}
 	err = errors.Join(err, to.Close())
 	if err == nil {
-		err = f.name(to.Name(), path, int64(len(data)))
+		err = f.nameCopy(to.Name(), path, int64(len(data)))
 	}
 	if err != nil {
 		return errors.Join(err, f.disk.RemoveAll(to.Name()))
@@ -134,8 +134,8 @@ func (f *Folder) store(sum string, data []byte) (err error) {
 	return f.disk.SyncDir(f.dir)
 }
 
-// name gives a written copy its name, and counts it unless another Keep did so before.
-func (f *Folder) name(from, to string, size int64) error {
+// nameCopy gives a written copy its name, and counts it unless another Keep did so before.
+func (f *Folder) nameCopy(from, to string, size int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, err := f.disk.Stat(to)
@@ -160,7 +160,7 @@ func (f *Folder) Sweep(
 		f.touched[sum] = true
 	}
 	f.mu.Unlock()
-	entries, err := f.list() // before the documents: what comes later is touched
+	entries, err := f.listEntries() // before the documents: what comes later is touched
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
@@ -172,7 +172,7 @@ func (f *Folder) Sweep(
 		if wanted[e.Name()] {
 			continue
 		}
-		gone, err := f.remove(e)
+		gone, err := f.removeCopy(e)
 		if err != nil {
 			return removed, fmt.Errorf("removing a kept file: %w", err)
 		}
@@ -183,8 +183,8 @@ func (f *Folder) Sweep(
 	return removed, nil
 }
 
-// remove removes a copy, or the rest of one that was being written, unless it is in use since the Sweep began.
-func (f *Folder) remove(e fs.DirEntry) (gone bool, err error) {
+// removeCopy removes a copy, or the rest of one that was being written, unless it is in use since the Sweep began.
+func (f *Folder) removeCopy(e fs.DirEntry) (gone bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	unfinished := strings.HasPrefix(e.Name(), making)

@@ -53,11 +53,11 @@ func (r *Reader) Open(ctx context.Context, d *corpus.Document, room func(bytes i
 	}
 	switch {
 	case d.Original == corpus.OriginalCopy && r.Collection != "":
-		return opened(os.Open(filepath.Join(r.Collection, FolderName, d.SHA256)))
+		return asOriginal(os.Open(filepath.Join(r.Collection, FolderName, d.SHA256)))
 	case d.Original != "file":
 		return nil, ErrGone
 	}
-	root, err := r.root(d.Root)
+	root, err := r.rootPath(d.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func (r *Reader) Draw(
 	return r.Unpack.DrawPage(ctx, data, page, mark)
 }
 
-// opened returns an open regular file as an Original. If it is absent or no regular file, the error is ErrGone.
-func opened(file *os.File, err error) (*Original, error) {
+// asOriginal returns an open regular file as an Original. If it is absent or no regular file, the error is ErrGone.
+func asOriginal(file *os.File, err error) (*Original, error) {
 	if err != nil {
 		if os.IsPermission(err) {
 			return nil, err
@@ -124,7 +124,7 @@ func openBelow(root, path string) (*Original, error) {
 		return nil, ErrGone
 	}
 	if path == "." {
-		return opened(os.Open(root))
+		return asOriginal(os.Open(root))
 	}
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -136,13 +136,13 @@ func openBelow(root, path string) (*Original, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, errors.Join(ErrGone, dir.Close())
 	}
-	file, err := opened(dir.Open(local))
+	file, err := asOriginal(dir.Open(local))
 	return file, errors.Join(err, dir.Close())
 }
 
-// root returns the path of the root of documents with a mark (documents.MarkOf). The error is ErrGone if it is not
+// rootPath returns the path of the root of documents with a mark (documents.MarkOf). The error is ErrGone if it is not
 // known.
-func (r *Reader) root(mark string) (string, error) {
+func (r *Reader) rootPath(mark string) (string, error) {
 	mark, _ = documents.SplitMark(mark)
 	if mark == "" {
 		return "", ErrGone
@@ -187,7 +187,7 @@ func (r *Reader) openMember(
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.find(ctx, d.OriginalPath, data, sum, r.Unpack.Limits().Depth)
+	found, err := r.findInArchive(ctx, d.OriginalPath, data, sum, r.Unpack.Limits().Depth)
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +196,8 @@ func (r *Reader) openMember(
 	}, nil
 }
 
-// find returns the file with a sum in an archive or a mail, up to depth mails deep; ErrGone if there is none.
-func (r *Reader) find(
+// findInArchive returns the file with a sum in an archive or a mail, up to depth mails deep; ErrGone if there is none.
+func (r *Reader) findInArchive(
 	ctx context.Context,
 	name string,
 	data []byte,
@@ -214,7 +214,7 @@ func (r *Reader) find(
 		}
 		_, attached, _ := r.Unpack.Read(ctx, documents.Input{Name: m.Name, Data: m.Data})
 		for _, a := range attached {
-			inner, err := r.find(ctx, a.Name, a.Data, sum, depth-1)
+			inner, err := r.findInArchive(ctx, a.Name, a.Data, sum, depth-1)
 			if err == nil {
 				found = inner
 				return errFound

@@ -80,7 +80,7 @@ func (r *AnswerMemory) Take(ctx context.Context, bytes int64, places int) (Share
 	if bytes > r.size || s.large && bytes > r.size-r.size/4 {
 		return Share{}, ErrTooLarge
 	}
-	if r.acquire(s, func(w *semaphore.Weighted) error {
+	if r.acquireShare(s, func(w *semaphore.Weighted) error {
 		if !w.TryAcquire(bytes) {
 			return ErrCrowded
 		}
@@ -92,7 +92,7 @@ func (r *AnswerMemory) Take(ctx context.Context, bytes int64, places int) (Share
 		places = 0
 	}
 	crowded := false
-	r.locked(func() {
+	r.withLock(func() {
 		crowded = s.large && r.waiting > 0 && r.waiting+places > r.places
 		if !crowded {
 			r.waiting += places
@@ -104,19 +104,19 @@ func (r *AnswerMemory) Take(ctx context.Context, bytes int64, places int) (Share
 	}
 	stop := r.evictSlow()
 	defer stop()
-	defer r.locked(func() {
+	defer r.withLock(func() {
 		r.waiting -= places
 		r.wanted -= bytes
 	})
-	if err := r.acquire(s, func(w *semaphore.Weighted) error { return w.Acquire(ctx, bytes) }); err != nil {
+	if err := r.acquireShare(s, func(w *semaphore.Weighted) error { return w.Acquire(ctx, bytes) }); err != nil {
 		return Share{}, err
 	}
 	return s, nil
 }
 
-// acquire takes a share of the room, and a large one of what large answers may take too, or
+// acquireShare takes a share of the room, and a large one of what large answers may take too, or
 // nothing.
-func (r *AnswerMemory) acquire(s Share, acquire func(*semaphore.Weighted) error) error {
+func (r *AnswerMemory) acquireShare(s Share, acquire func(*semaphore.Weighted) error) error {
 	if s.large {
 		if err := acquire(r.large); err != nil {
 			return err
@@ -128,7 +128,7 @@ func (r *AnswerMemory) acquire(s Share, acquire func(*semaphore.Weighted) error)
 		}
 		return err
 	}
-	r.locked(func() { r.taken += s.bytes })
+	r.withLock(func() { r.taken += s.bytes })
 	return nil
 }
 
@@ -138,7 +138,7 @@ func (r *AnswerMemory) Resize(s *Share, bytes int64) bool {
 	change := Share{bytes - s.bytes, s.large}
 	if change.bytes <= 0 {
 		r.GiveBack(Share{-change.bytes, s.large})
-	} else if err := r.acquire(change, func(w *semaphore.Weighted) error {
+	} else if err := r.acquireShare(change, func(w *semaphore.Weighted) error {
 		if !w.TryAcquire(change.bytes) {
 			return ErrCrowded
 		}
@@ -151,14 +151,14 @@ func (r *AnswerMemory) Resize(s *Share, bytes int64) bool {
 }
 
 func (r *AnswerMemory) GiveBack(s Share) {
-	r.locked(func() { r.taken -= s.bytes })
+	r.withLock(func() { r.taken -= s.bytes })
 	r.free.Release(s.bytes)
 	if s.large {
 		r.large.Release(s.bytes)
 	}
 }
 
-func (r *AnswerMemory) locked(do func()) {
+func (r *AnswerMemory) withLock(do func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	do()
@@ -190,7 +190,8 @@ func (r *AnswerMemory) cutOff(what string, which func(*transfer) bool) {
 	for {
 		var slowest *transfer
 		for s := range r.sending {
-			if s.overdue(now) > 0 && which(s) && (slowest == nil || s.overdue(now) > slowest.overdue(now)) {
+			if s.overdueSeconds(now) > 0 && which(s) && (slowest == nil ||
+				s.overdueSeconds(now) > slowest.overdueSeconds(now)) {
 				slowest = s
 			}
 		}
@@ -215,9 +216,9 @@ type transfer struct {
 	cut          bool // up
 }
 
-// overdue returns how many seconds the whole answer will have taken at the pace so far, when
+// overdueSeconds returns how many seconds the whole answer will have taken at the pace so far, when
 // that is too long; else 0.
-func (s *transfer) overdue(now time.Time) float64 {
+func (s *transfer) overdueSeconds(now time.Time) float64 {
 	took, still := now.Sub(s.began), now.Sub(s.moved)
 	whole := took.Seconds() * float64(s.bytes) / float64(max(s.sent, 1))
 	switch {
@@ -245,8 +246,8 @@ func (r *AnswerMemory) Send(w http.ResponseWriter, text []byte, held int64, plac
 		held:    held,
 		placed:  placed,
 	}
-	r.locked(func() { r.sending[s] = struct{}{} })
-	defer r.locked(func() {
+	r.withLock(func() { r.sending[s] = struct{}{} })
+	defer r.withLock(func() {
 		delete(r.sending, s)
 		if s.cut {
 			r.leaving -= s.held
@@ -259,7 +260,7 @@ func (r *AnswerMemory) Send(w http.ResponseWriter, text []byte, held int64, plac
 				return err
 			}
 			text = text[n:]
-			r.locked(func() {
+			r.withLock(func() {
 				s.sent += n
 				s.moved = time.Now()
 			})
@@ -267,7 +268,7 @@ func (r *AnswerMemory) Send(w http.ResponseWriter, text []byte, held int64, plac
 		return s.control.Flush()
 	}
 	err := write()
-	r.locked(func() {
+	r.withLock(func() {
 		if err != nil && s.cut {
 			err = &SlowError{"the answer was read too slowly while others waited", err}
 		}
@@ -282,7 +283,7 @@ func (r *AnswerMemory) GiveUpPlaces() {
 
 // Taken returns how many bytes answers have, and wanted how many they wait for.
 func (r *AnswerMemory) Taken() (taken, wanted int64) {
-	r.locked(func() { taken, wanted = r.taken, r.wanted })
+	r.withLock(func() { taken, wanted = r.taken, r.wanted })
 	return taken, wanted
 }
 
@@ -293,7 +294,7 @@ func (r *AnswerMemory) Collectors() []prometheus.Collector {
 	}
 	gauge := func(name, help string, value func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() (v float64) {
-			r.locked(func() { v = float64(value()) })
+			r.withLock(func() { v = float64(value()) })
 			return v
 		})
 	}

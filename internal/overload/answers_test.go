@@ -136,7 +136,7 @@ func TestLate(t *testing.T) {
 		{2 * time.Second, time.Second, 1000, 500, 4}, // at a stop
 	} {
 		s := transfer{began: now.Add(-c.began), moved: now.Add(-c.moved), bytes: c.bytes, sent: c.sent}
-		if got := s.overdue(now); got < c.want-1e-6 || got > c.want+1e-6 {
+		if got := s.overdueSeconds(now); got < c.want-1e-6 || got > c.want+1e-6 {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

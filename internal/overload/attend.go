@@ -49,7 +49,7 @@ func Attend(next http.Handler) http.Handler {
 // whether that is not known of one with chunks, since its header came with another request.
 func (c *Connection) framedTwice(r *http.Request) (twice bool) {
 	chunked := len(r.TransferEncoding) > 0
-	c.change(func(time.Time) {
+	c.changeClock(func(time.Time) {
 		header, _, whole := bytes.Cut(c.header, []byte("\r\n\r\n"))
 		twice = chunked && !whole
 		if chunked || !r.ProtoAtLeast(1, 1) {
@@ -71,17 +71,17 @@ func AtWork(ctx context.Context) (done func()) {
 	if c == nil {
 		return func() {}
 	}
-	c.change(func(time.Time) {
+	c.changeClock(func(time.Time) {
 		c.working = c.working + 1
 		c.begun = true
 	})
-	return func() { c.change(func(time.Time) { c.working-- }) }
+	return func() { c.changeClock(func(time.Time) { c.working-- }) }
 }
 
 // awaitCaller says that a request waits for its caller, until that has happened.
 func (c *Connection) awaitCaller() (happened func()) {
-	c.change(func(time.Time) { c.working-- })
-	return func() { c.change(func(time.Time) { c.working++ }) }
+	c.changeClock(func(time.Time) { c.working-- })
+	return func() { c.changeClock(func(time.Time) { c.working++ }) }
 }
 
 type attendedBody struct {
@@ -91,9 +91,9 @@ type attendedBody struct {
 
 func (b *attendedBody) Read(p []byte) (int, error) {
 	c := b.connection
-	c.change(func(time.Time) { c.working-- })
+	c.changeClock(func(time.Time) { c.working-- })
 	n, err := b.ReadCloser.Read(p)
-	c.change(func(time.Time) {
+	c.changeClock(func(time.Time) {
 		c.creditSent(n)
 		c.working++
 	})

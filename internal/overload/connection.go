@@ -62,7 +62,7 @@ func (c *Connection) EndReading() { c.noMoreReads.Store(true) }
 
 // Ended reports whether the caller will send nothing more, and left whether it has closed the
 // connection altogether, which is known once something was sent to it.
-func (c *Connection) Ended() (ended, left bool) { return c.ended() }
+func (c *Connection) Ended() (ended, left bool) { return c.hasEnded() }
 
 // isSilent reports whether nothing has come since the connection was made, or since its
 // last request.
@@ -70,8 +70,8 @@ func (c *Connection) isSilent() bool {
 	return !c.spoken && c.came == 0 && (c.state == http.StateIdle || c.state == http.StateNew)
 }
 
-// overdue returns how long the server has waited for the caller, when that is too long.
-func (c *Connection) overdue(now time.Time) time.Duration {
+// overdueTime returns how long the server has waited for the caller, when that is too long.
+func (c *Connection) overdueTime(now time.Time) time.Duration {
 	debt := c.debt
 	if c.clock.IsZero() || c.spoken {
 		return 0
@@ -83,9 +83,9 @@ func (c *Connection) overdue(now time.Time) time.Duration {
 	return debt
 }
 
-// change counts the time until now, changes something, and lets the clock run or stand.
-func (c *Connection) change(do func(now time.Time)) {
-	c.all.locked(func() {
+// changeClock counts the time until now, changes something, and lets the clock run or stand.
+func (c *Connection) changeClock(do func(now time.Time)) {
+	c.all.withLock(func() {
 		now := time.Now()
 		if !c.clock.IsZero() {
 			c.debt += now.Sub(c.clock)
@@ -125,7 +125,7 @@ func (c *Connection) Read(b []byte) (n int, err error) {
 	if c.noMoreReads.Load() {
 		return 0, io.EOF
 	}
-	c.change(func(time.Time) {
+	c.changeClock(func(time.Time) {
 		n = copy(b, c.ahead)
 		if n == 0 {
 			c.reading = true
@@ -135,27 +135,27 @@ func (c *Connection) Read(b []byte) (n int, err error) {
 		if len(c.ahead) == 0 {
 			c.ahead = nil
 		}
-		c.received(b[:n])
+		c.countRead(b[:n])
 	})
 	if n > 0 {
 		return n, nil
 	}
 	n, err = c.Conn.Read(b)
-	c.change(func(time.Time) {
+	c.changeClock(func(time.Time) {
 		c.reading = false
 		if n > 0 {
-			c.received(b[:n])
+			c.countRead(b[:n])
 		}
 	})
 	return n, err
 }
 
-// received counts what was read.
-func (c *Connection) received(b []byte) {
+// countRead counts what was read.
+func (c *Connection) countRead(b []byte) {
 	if c.isSilent() || c.spoken {
 		c.debt = 0 // a request begins
 	}
-	c.preface(b)
+	c.readPreface(b)
 	c.came = c.came + len(b)
 	c.spoken = false
 	if !c.http2 && c.state != http.StateActive {
@@ -167,8 +167,8 @@ func (c *Connection) received(b []byte) {
 // mostHeader is how much of a header is looked at.
 const mostHeader = 64 << 10
 
-// preface looks at what comes first: whether it is that of HTTP/2.
-func (c *Connection) preface(b []byte) {
+// readPreface looks at what comes first: whether it is that of HTTP/2.
+func (c *Connection) readPreface(b []byte) {
 	for ; c.read >= 0 && c.read < len(prefaceHTTP2) && len(b) > 0; b = b[1:] {
 		if b[0] != prefaceHTTP2[c.read] {
 			c.read = -1
@@ -181,12 +181,12 @@ func (c *Connection) preface(b []byte) {
 
 // Write counts what the caller takes.
 func (c *Connection) Write(b []byte) (int, error) {
-	c.change(func(time.Time) { c.writing, c.sampled = true, false })
+	c.changeClock(func(time.Time) { c.writing, c.sampled = true, false })
 	n, err := c.Conn.Write(b)
-	c.change(func(time.Time) {
+	c.changeClock(func(time.Time) {
 		moved := n
 		if c.http2 {
-			moved = c.frames.bodies(b[:n])
+			moved = c.frames.bodyBytes(b[:n])
 		}
 		c.writing = false
 		c.creditTaken(int64(moved))
@@ -194,13 +194,13 @@ func (c *Connection) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// sample asks the system what has been taken of a write that waits. From the first look on
+// sampleTaken asks the system what has been taken of a write that waits. From the first look on
 // it is known whether any is, so no time counts before.
-func (c *Connection) sample(now time.Time) {
+func (c *Connection) sampleTaken(now time.Time) {
 	if !c.writing || c.clock.IsZero() {
 		return
 	}
-	taken, ok := c.acknowledged()
+	taken, ok := c.acknowledgedBytes()
 	if !ok {
 		return
 	}
@@ -214,8 +214,8 @@ func (c *Connection) sample(now time.Time) {
 	c.taken, c.sampled = taken, true
 }
 
-// control does something with the connection's descriptor.
-func (c *Connection) control(do func(fd int)) bool {
+// withDescriptor does something with the connection's descriptor.
+func (c *Connection) withDescriptor(do func(fd int)) bool {
 	socket, ok := c.Conn.(syscall.Conn)
 	if !ok {
 		return false
@@ -228,7 +228,7 @@ func (c *Connection) control(do func(fd int)) bool {
 func (c *Connection) hasUnread() bool {
 	n := len(c.ahead)
 	if n == 0 {
-		c.control(func(fd int) { n, _, _ = unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT) })
+		c.withDescriptor(func(fd int) { n, _, _ = unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT) })
 	}
 	return n > 0
 }
@@ -250,16 +250,16 @@ const linger = 500 * time.Millisecond
 func (c *Connection) Close() error {
 	if c.noMoreReads.Load() {
 		placed := false // or others wait for it to be closed
-		c.all.locked(func() { _, placed = c.all.open[c] })
+		c.all.withLock(func() { _, placed = c.all.open[c] })
 		if placed && c.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(linger)) == nil {
 			_, _ = io.Copy(io.Discard, c.Conn)
 		}
 	}
 	err := c.Conn.Close()
-	c.all.locked(func() {
+	c.all.withLock(func() {
 		delete(c.all.open, c)
 		delete(c.all.probes, c)
-		c.all.wake()
+		c.all.wakeWaiting()
 	})
 	return err
 }
@@ -271,8 +271,8 @@ type frames struct {
 	left int // bytes of the payload
 }
 
-// bodies returns how many of the bytes are of answers' bodies.
-func (f *frames) bodies(b []byte) (bytes int) {
+// bodyBytes returns how many of the bytes are of answers' bodies.
+func (f *frames) bodyBytes(b []byte) (bytes int) {
 	for len(b) > 0 {
 		if f.left == 0 {
 			n := copy(f.head[f.have:], b)

@@ -66,28 +66,28 @@ func (n *Connections) timeOf(bytes int64) time.Duration {
 	return time.Duration(float64(bytes) / n.rate * float64(time.Second))
 }
 
-// locked calls do with n.mu held.
-func (n *Connections) locked(do func()) {
+// withLock calls do with n.mu held.
+func (n *Connections) withLock(do func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	do()
 }
 
-// wake lets connections that wait in the Listener try again. n.mu must be held.
-func (n *Connections) wake() {
+// wakeWaiting lets connections that wait in the Listener try again. n.mu must be held.
+func (n *Connections) wakeWaiting() {
 	close(n.freed)
 	n.freed = make(chan struct{})
 }
 
 // hasPlace reports whether one more connection may be open.
 func (n *Connections) hasPlace() (room bool) {
-	n.locked(func() { room = n.most == 0 || len(n.open) < n.most })
+	n.withLock(func() { room = n.most == 0 || len(n.open) < n.most })
 	return room
 }
 
-// enter counts c as open, and closes another connection for it if the limit is reached. If none can be closed, it
-// returns false, and room is a channel that is closed when it is worth trying again.
-func (n *Connections) enter(c *Connection) (entered bool, room <-chan struct{}) {
+// admitConnection counts c as open, and closes another connection for it if the limit is reached. If none can be
+// closed, it returns false, and room is a channel that is closed when it is worth trying again.
+func (n *Connections) admitConnection(c *Connection) (entered bool, room <-chan struct{}) {
 	for {
 		n.mu.Lock()
 		if n.most == 0 || len(n.open) < n.most {
@@ -96,7 +96,7 @@ func (n *Connections) enter(c *Connection) (entered bool, room <-chan struct{}) 
 			n.mu.Unlock()
 			return true, nil
 		}
-		last := n.victim()
+		last := n.chooseVictim()
 		room := n.freed
 		if last != nil {
 			n.givenUp.WithLabelValues(last.state.String()).Inc()
@@ -139,9 +139,9 @@ func (n *Connections) enterProbe(c *Connection) (wait time.Duration) {
 	return 0
 }
 
-// victim returns the connection to close first for a new one (see Connections); nil: none may be closed. n.mu must be
-// held.
-func (n *Connections) victim() *Connection {
+// chooseVictim returns the connection to close first for a new one (see Connections); nil: none may be closed. n.mu
+// must be held.
+func (n *Connections) chooseVictim() *Connection {
 	for c := range n.open {
 		if c.isRefused() {
 			return c
@@ -151,7 +151,7 @@ func (n *Connections) victim() *Connection {
 	if now.Sub(n.sampled) >= patience/4 {
 		n.sampled = now
 		for c := range n.open {
-			c.sample(now)
+			c.sampleTaken(now)
 		}
 	}
 	for {
@@ -179,7 +179,7 @@ func (n *Connections) mostOverdue(now time.Time) *Connection {
 		case a.isSilent() != b.isSilent():
 			return a.isSilent()
 		case !a.isSilent():
-			return a.overdue(now) > b.overdue(now)
+			return a.overdueTime(now) > b.overdueTime(now)
 		case a.state != b.state:
 			return a.state < b.state
 		}
@@ -187,7 +187,7 @@ func (n *Connections) mostOverdue(now time.Time) *Connection {
 	}
 	for c := range n.open {
 		switch {
-		case !c.isSilent() && c.overdue(now) == 0:
+		case !c.isSilent() && c.overdueTime(now) == 0:
 		case found == nil || before(c, found):
 			found = c
 		}
@@ -201,10 +201,10 @@ func (n *Connections) Changed(conn net.Conn, state http.ConnState) {
 	if !ok || state == http.StateClosed || state == http.StateHijacked {
 		return
 	}
-	c.change(func(now time.Time) {
+	c.changeClock(func(now time.Time) {
 		c.state, c.since, c.spoken, c.begun, c.came, c.debt, c.refused = state, now, false, false, 0, 0, false
 		if state == http.StateIdle {
-			n.wake() // it can be given up
+			n.wakeWaiting() // it can be given up
 		}
 	})
 }
@@ -212,7 +212,7 @@ func (n *Connections) Changed(conn net.Conn, state http.ConnState) {
 // Limit sets the greatest number of open connections (0: no limit), and how many more may be open for health checks
 // (at least one). Connections that are open stay open.
 func (n *Connections) Limit(most, probes int) {
-	n.locked(func() {
+	n.withLock(func() {
 		n.most = most
 		n.probePlaces = max(probes, 1)
 	})
@@ -221,7 +221,7 @@ func (n *Connections) Limit(most, probes int) {
 
 // Count returns the number of open connections, without those of health checks, and how many of them are in this state.
 func (n *Connections) Count(state http.ConnState) (open, in int) {
-	n.locked(func() {
+	n.withLock(func() {
 		open = len(n.open)
 		for c := range n.open {
 			if c.state == state {
@@ -236,7 +236,7 @@ func (n *Connections) Count(state http.ConnState) (open, in int) {
 func (n *Connections) Collectors() []prometheus.Collector {
 	gauge := func(name, help string, value func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() (v float64) {
-			n.locked(func() { v = float64(value()) })
+			n.withLock(func() { v = float64(value()) })
 			return v
 		})
 	}

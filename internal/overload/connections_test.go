@@ -50,7 +50,7 @@ func TestArrivedRequestsStay(t *testing.T) {
 	p.all.most = 4
 	enter := func(says string) *Connection {
 		c, far := p.connect()
-		if ok, _ := p.all.enter(c); !ok {
+		if ok, _ := p.all.admitConnection(c); !ok {
 			t.Fatal("there is no place")
 		}
 		if _, err := io.WriteString(far, says); err != nil {
@@ -92,7 +92,7 @@ func TestNewConnectionsHaveTime(t *testing.T) {
 			return c
 		}
 		enters := func(c *Connection) bool {
-			ok, _ := all.enter(c)
+			ok, _ := all.admitConnection(c)
 			return ok
 		}
 		first, asks, third, fourth := connect(), connect(), connect(), connect()
@@ -108,7 +108,7 @@ func TestNewConnectionsHaveTime(t *testing.T) {
 			t.Error("the first has been silent for as long as may be")
 		}
 		all.Changed(asks, http.StateActive)
-		asks.change(func(time.Time) { asks.working = 1 })
+		asks.changeClock(func(time.Time) { asks.working = 1 })
 		if enters(fourth) {
 			t.Error("the third is new, and the second at work")
 		}
@@ -132,8 +132,8 @@ func TestWaitingForCallers(t *testing.T) {
 		t.Cleanup(func() { _, _ = c.Close(), far.Close() })
 		owes := func(what string, want time.Duration) {
 			t.Helper()
-			all.locked(func() {
-				late := c.overdue(time.Now())
+			all.withLock(func() {
+				late := c.overdueTime(time.Now())
 				if late != want {
 					t.Errorf("%s: owes %v, want %v", what, late, want)
 				}
@@ -144,21 +144,21 @@ func TestWaitingForCallers(t *testing.T) {
 		all.Changed(c, http.StateActive)
 		time.Sleep(time.Hour)
 		owes("of which nothing is read yet", 0)
-		c.change(func(time.Time) { c.reading = true })
+		c.changeClock(func(time.Time) { c.reading = true })
 		time.Sleep(patience - 1)
 		owes("not yet", 0)
 		time.Sleep(time.Nanosecond)
 		owes("for as long as patience", patience)
-		done := func() { c.change(func(time.Time) { c.working-- }) }
-		c.change(func(time.Time) { c.working++ })
+		done := func() { c.changeClock(func(time.Time) { c.working-- }) }
+		c.changeClock(func(time.Time) { c.working++ })
 		time.Sleep(time.Hour)
 		owes("at work", 0)
 		happened := c.awaitCaller()
-		c.change(func(time.Time) { c.creditTaken(300) }) // three seconds' worth, of one that is owed
+		c.changeClock(func(time.Time) { c.creditTaken(300) }) // three seconds' worth, of one that is owed
 		time.Sleep(2 * time.Second)
 		owes("two seconds for its answer to be taken", 2*time.Second)
 		happened()
-		c.change(func(time.Time) { c.creditSent(500) }) // three seconds ahead
+		c.changeClock(func(time.Time) { c.creditSent(500) }) // three seconds ahead
 		happened = c.awaitCaller()
 		time.Sleep(5 * time.Second)
 		owes("of its body, eight seconds but for six", 2*time.Second)
@@ -186,7 +186,7 @@ func TestBodiesOfFrames(t *testing.T) {
 		var f frames
 		got := 0
 		for piece := range slices.Chunk(b.Bytes(), size) {
-			got += f.bodies(piece)
+			got += f.bodyBytes(piece)
 		}
 		if got != want {
 			t.Errorf("pieces of %d: %d bytes, want %d", size, got, want)

@@ -105,10 +105,10 @@ func (c *Control) AdmitOf(group string, cost int, deadline time.Time) (*Place, e
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	place := &Place{control: c, group: group, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
-	if err := c.refuse(group, place.cost, deadline.Sub(place.began)); err != nil {
+	if err := c.refusalFor(group, place.cost, deadline.Sub(place.began)); err != nil {
 		return nil, err
 	}
-	c.enter(place)
+	c.countCost(place)
 	return place, nil
 }
 
@@ -124,7 +124,7 @@ type waiter struct {
 func (c *Control) AwaitOf(ctx context.Context, group string, cost int, deadline time.Time) (*Place, error) {
 	place := &Place{control: c, group: group, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
 	patience := deadline.Sub(place.began) / 2
-	w, err := c.queue(place, patience)
+	w, err := c.admitOrQueue(place, patience)
 	if w == nil {
 		return place, err
 	}
@@ -145,31 +145,34 @@ func (c *Control) AwaitOf(ctx context.Context, group string, cost int, deadline 
 	}
 	c.waiting = slices.Delete(c.waiting, at, at+1)
 	if err == nil {
-		expected := c.expected(place.cost)
-		err = &Refusal{Admitted: c.admitted, Expected: max(expected, time.Millisecond), After: after(expected)}
+		expected := c.expectedTime(place.cost)
+		err = &Refusal{Admitted: c.admitted, Expected: max(expected, time.Millisecond), After: retryAfter(expected)}
 	}
 	return nil, err
 }
 
-// queue admits a request now, or puts it behind those that wait and returns its waiter. The error is a *Refusal: those
-// before it are expected to take longer than patience.
-func (c *Control) queue(place *Place, patience time.Duration) (*waiter, error) {
+// admitOrQueue admits a request now, or puts it behind those that wait and returns its waiter. The error is a *Refusal:
+// those before it are expected to take longer than patience.
+func (c *Control) admitOrQueue(place *Place, patience time.Duration) (*waiter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) == 0 && c.refuse(place.group, place.cost, 2*wait) == nil {
-		c.enter(place)
+	if len(c.waiting) == 0 && c.refusalFor(place.group, place.cost, 2*wait) == nil {
+		c.countCost(place)
 		return nil, nil
 	}
-	if expected := c.expected(place.cost); expected > patience || patience <= 0 {
-		return nil, &Refusal{Admitted: c.admitted, Expected: max(expected, time.Millisecond), After: after(expected)}
+	if expected := c.expectedTime(place.cost); expected > patience || patience <= 0 {
+		return nil, &Refusal{
+			Admitted: c.admitted, Expected: max(expected, time.Millisecond), After: retryAfter(expected),
+		}
 	}
 	w := &waiter{place: place, ready: make(chan struct{})}
 	c.waiting = append(c.waiting, w)
 	return w, nil
 }
 
-// expected returns how long a request of this cost would take behind all that is admitted and waits. mu must be held.
-func (c *Control) expected(cost int) time.Duration {
+// expectedTime returns how long a request of this cost would take behind all that is admitted and waits. mu must be
+// held.
+func (c *Control) expectedTime(cost int) time.Duration {
 	all := c.working + cost
 	for _, w := range c.waiting {
 		all += w.place.cost
@@ -181,11 +184,11 @@ func (c *Control) expected(cost int) time.Duration {
 // share is passed over. mu must be held.
 func (c *Control) admitWaiting() {
 	c.waiting = slices.DeleteFunc(c.waiting, func(w *waiter) bool {
-		if c.refuse(w.place.group, w.place.cost, 2*wait) != nil {
+		if c.refusalFor(w.place.group, w.place.cost, 2*wait) != nil {
 			return false
 		}
 		w.place.began = c.now()
-		c.enter(w.place)
+		c.countCost(w.place)
 		close(w.ready)
 		return true
 	})
@@ -196,16 +199,16 @@ func (c *Control) admitWaiting() {
 func (c *Control) Room(group string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.refuse(group, 1, 2*wait)
+	return c.refusalFor(group, 1, 2*wait)
 }
 
-// refuse returns the *Refusal of a request of this group and cost that has this much time left; nil: it is admitted.
-// mu must be held.
-func (c *Control) refuse(group string, cost int, left time.Duration) error {
+// refusalFor returns the *Refusal of a request of this group and cost that has this much time left; nil: it is
+// admitted. mu must be held.
+func (c *Control) refusalFor(group string, cost int, left time.Duration) error {
 	beside := c.working + cost
 	expected := time.Duration(c.unit * float64(beside) * float64(time.Second))
 	allowed := min(left/2, wait)
-	if err := c.crowds(group, cost); err != nil {
+	if err := c.refusalOfShare(group, cost); err != nil {
 		return err
 	}
 	if group != "" && c.groups[group]+cost <= c.few/c.groupsWith(group) && allowed > 0 && c.admitted+cost <= c.most {
@@ -213,9 +216,9 @@ func (c *Control) refuse(group string, cost int, left time.Duration) error {
 	}
 	switch {
 	case c.admitted+cost > c.most:
-		return &Refusal{Admitted: c.admitted, After: after(expected)}
+		return &Refusal{Admitted: c.admitted, After: retryAfter(expected)}
 	case c.working > 0 && (allowed <= 0 || beside > c.few && expected > allowed):
-		return &Refusal{Admitted: c.admitted, Expected: max(expected, time.Millisecond), After: after(expected)}
+		return &Refusal{Admitted: c.admitted, Expected: max(expected, time.Millisecond), After: retryAfter(expected)}
 	}
 	return nil
 }
@@ -231,13 +234,13 @@ func (c *Control) HoldOf(group string, cost int) (*Place, error) {
 	place := &Place{control: c, group: group, cost: min(max(cost, 1), c.most)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.crowds(group, place.cost); err != nil {
+	if err := c.refusalOfShare(group, place.cost); err != nil {
 		return nil, err
 	}
 	if c.admitted+place.cost > c.most {
 		return nil, &Refusal{Admitted: c.admitted, After: time.Second}
 	}
-	c.enter(place)
+	c.countCost(place)
 	return place, nil
 }
 
@@ -252,9 +255,9 @@ func (c *Control) groupsWith(group string) int {
 	return len(c.groups) + 1
 }
 
-// crowds returns a *Refusal if a request would give its group more than its share (AdmitOf); nil if not, and for the
-// group "". mu must be held.
-func (c *Control) crowds(group string, cost int) error {
+// refusalOfShare returns a *Refusal if a request would give its group more than its share (AdmitOf); nil if not, and
+// for the group "". mu must be held.
+func (c *Control) refusalOfShare(group string, cost int) error {
 	if group == "" || c.admitted+cost <= c.most/2 || c.groups[group] == 0 {
 		return nil
 	}
@@ -268,8 +271,8 @@ func (c *Control) crowds(group string, cost int) error {
 	return &Refusal{Admitted: c.admitted, Share: share, After: time.Second}
 }
 
-// enter counts the cost of an admitted request. mu must be held.
-func (c *Control) enter(p *Place) {
+// countCost counts the cost of an admitted request. mu must be held.
+func (c *Control) countCost(p *Place) {
 	c.admitted += p.cost
 	c.working += p.cost
 	p.beside = c.working
@@ -332,8 +335,8 @@ func (p *Place) Leave() {
 	c.admitWaiting()
 }
 
-// after returns the Retry-After of a refusal: the expected time rounded up to whole seconds, at least one.
-func after(expected time.Duration) time.Duration {
+// retryAfter returns the Retry-After of a refusal: the expected time rounded up to whole seconds, at least one.
+func retryAfter(expected time.Duration) time.Duration {
 	return max(time.Duration(math.Ceil(expected.Seconds()))*time.Second, time.Second)
 }
 
@@ -345,7 +348,7 @@ func (c *Control) Turn(ctx context.Context) (done func(), err error) {
 		return nil, err
 	}
 	c.work.searched.Store(c.now().UnixNano())
-	return c.turns.take(ctx, identity.Of(ctx).Group)
+	return c.turns.takeTurn(ctx, identity.Of(ctx).Group)
 }
 
 // Most returns the cost that is admitted at a time.

@@ -71,7 +71,7 @@ func (t *turns) queue(group, name string, out chan<- served) {
 	began := make(chan struct{})
 	go func() {
 		close(began)
-		done, err := t.take(context.Background(), group)
+		done, err := t.takeTurn(context.Background(), group)
 		if err != nil {
 			name = err.Error()
 		}
@@ -93,7 +93,7 @@ type served struct {
 // many of the first group wait; within a group, it is the order of coming.
 func TestTurnsOfGroups(t *testing.T) {
 	turns, _ := turnsAt(1)
-	first, err := turns.take(t.Context(), "a")
+	first, err := turns.takeTurn(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestTurnsOfGroups(t *testing.T) {
 	turns.queue("c", "c0", all)
 	gone, leave := context.WithCancel(context.Background())
 	leave()
-	if _, err := turns.take(gone, "d"); !errors.Is(err, context.Canceled) {
+	if _, err := turns.takeTurn(gone, "d"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	first()
@@ -119,7 +119,7 @@ func TestTurnsOfGroups(t *testing.T) {
 	if fmt.Sprint(order) != "[a0 b0 c0 a1 b1 a2 a3]" {
 		t.Errorf("%v", order)
 	}
-	if _, err := turns.take(t.Context(), "e"); err != nil || len(turns.order) > 0 {
+	if _, err := turns.takeTurn(t.Context(), "e"); err != nil || len(turns.order) > 0 {
 		t.Errorf("%v, %v wait", err, turns.order)
 	}
 }
@@ -129,7 +129,7 @@ func TestTurnsOfGroups(t *testing.T) {
 func TestTurnsByTime(t *testing.T) {
 	turns, advance := turnsAt(1)
 	all := make(chan served, 9)
-	first, err := turns.take(t.Context(), "costly")
+	first, err := turns.takeTurn(t.Context(), "costly")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestOneProcessorIsKept(t *testing.T) {
 	turns, advance := turnsAt(2)
 	take := func(group string) func() {
 		t.Helper()
-		done, err := turns.take(t.Context(), group)
+		done, err := turns.takeTurn(t.Context(), group)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,15 +205,15 @@ func TestOneProcessorIsKept(t *testing.T) {
 func TestKeptProcessorIsGivenInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(2, time.Now)
-		heavy := turns.group("heavy")
+		heavy := turns.groupNamed("heavy")
 		heavy.used = 100
-		if _, err := turns.take(t.Context(), "light"); err != nil { // and is not given back
+		if _, err := turns.takeTurn(t.Context(), "light"); err != nil { // and is not given back
 			t.Fatal(err)
 		}
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		giveBack, err := turns.take(ctx, "heavy")
+		giveBack, err := turns.takeTurn(ctx, "heavy")
 		if took := time.Since(began); err != nil || took < lately || took > 2*lately {
 			t.Fatalf("%v after %v", err, took)
 		}

@@ -90,7 +90,7 @@ func (e *Listener) Accept() (net.Conn, error) {
 func (e *Listener) Close() error {
 	e.closing.Do(func() { close(e.closed) })
 	err := e.Listener.Close()
-	e.locked(func() {
+	e.withLock(func() {
 		for _, g := range append(e.unread, e.waiting...) {
 			g.removed = true
 			_ = g.Close()
@@ -100,14 +100,14 @@ func (e *Listener) Close() error {
 	return err
 }
 
-func (e *Listener) locked(do func()) {
+func (e *Listener) withLock(do func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	do()
 }
 
-// deliver hands a connection with a place to the server.
-func (e *Listener) deliver(in accepted) {
+// deliverConnection hands a connection with a place to the server.
+func (e *Listener) deliverConnection(in accepted) {
 	select {
 	case e.in <- in:
 	case <-e.closed:
@@ -122,7 +122,7 @@ func (e *Listener) acceptAll() {
 	for {
 		conn, err := e.Listener.Accept()
 		if err != nil {
-			e.deliver(accepted{err: err})
+			e.deliverConnection(accepted{err: err})
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
@@ -133,21 +133,21 @@ func (e *Listener) acceptAll() {
 		}
 		c := &Connection{Conn: conn, all: e.connections}
 		waits := false
-		e.locked(func() { waits = len(e.waiting) > 0 })
+		e.withLock(func() { waits = len(e.waiting) > 0 })
 		if !waits && e.connections.hasPlace() {
-			if ok, _ := e.connections.enter(c); ok {
-				e.deliver(accepted{connection: c})
+			if ok, _ := e.connections.admitConnection(c); ok {
+				e.deliverConnection(accepted{connection: c})
 				continue
 			}
 		}
-		e.enqueue(&pending{Connection: c, came: time.Now()})
+		e.holdConnection(&pending{Connection: c, came: time.Now()})
 	}
 }
 
-// enqueue takes in a connection for which there is no place, and hears it.
-func (e *Listener) enqueue(g *pending) {
+// holdConnection takes in a connection for which there is no place, and hears it.
+func (e *Listener) holdConnection(g *pending) {
 	for {
-		wait := e.evict()
+		wait := e.evictOne()
 		if wait <= 0 {
 			break
 		}
@@ -159,7 +159,7 @@ func (e *Listener) enqueue(g *pending) {
 		}
 	}
 	stays := false
-	e.locked(func() {
+	e.withLock(func() {
 		select {
 		case <-e.closed:
 		default:
@@ -174,12 +174,12 @@ func (e *Listener) enqueue(g *pending) {
 	e.running.Go(func() { e.readAhead(g) })
 }
 
-// evict turns somebody away where as many are here as may be. It returns how long it
+// evictOne turns somebody away where as many are here as may be. It returns how long it
 // has to be waited for where nobody can be yet.
-func (e *Listener) evict() (wait time.Duration) {
+func (e *Listener) evictOne() (wait time.Duration) {
 	var away *pending
 	heard := false
-	e.locked(func() {
+	e.withLock(func() {
 		if len(e.unread)+len(e.waiting) < e.options.Waiting {
 			return
 		}
@@ -195,21 +195,21 @@ func (e *Listener) evict() (wait time.Duration) {
 			wait = 0
 		}
 		if away != nil {
-			e.remove(away)
+			e.removePending(away)
 		}
 	})
 	if away != nil {
 		e.connections.givenUp.WithLabelValues(waitingName).Inc()
 		if heard {
-			e.refuse(away)
+			e.refuseConnection(away)
 		}
 		_ = away.Close()
 	}
 	return wait
 }
 
-// remove expects that mu is held.
-func (e *Listener) remove(g *pending) {
+// removePending expects that mu is held.
+func (e *Listener) removePending(g *pending) {
 	g.removed = true
 	for _, list := range []*[]*pending{&e.unread, &e.waiting} {
 		for i, other := range *list {
@@ -235,7 +235,7 @@ func (e *Listener) readAhead(g *pending) {
 		n, err := g.Conn.Read(buffer[len(g.ahead):])
 		g.ahead = buffer[:len(g.ahead)+n]
 		if err != nil {
-			e.locked(func() { e.remove(g) })
+			e.withLock(func() { e.removePending(g) })
 			_ = g.Close()
 			return
 		}
@@ -253,9 +253,9 @@ func (e *Listener) readAhead(g *pending) {
 		e.admitProbe(g)
 		return
 	}
-	e.locked(func() {
+	e.withLock(func() {
 		if !g.removed {
-			e.remove(g)
+			e.removePending(g)
 			g.removed = false
 			e.waiting = append(e.waiting, g)
 		}
@@ -283,11 +283,11 @@ func mayHaveBody(header []byte) bool {
 
 // admitProbe gives a health check its place.
 func (e *Listener) admitProbe(g *pending) {
-	e.locked(func() { e.remove(g) })
+	e.withLock(func() { e.removePending(g) })
 	for {
 		wait := e.connections.enterProbe(g.Connection)
 		if wait <= 0 {
-			e.deliver(accepted{connection: g.Connection})
+			e.deliverConnection(accepted{connection: g.Connection})
 			return
 		}
 		select {
@@ -303,7 +303,7 @@ func (e *Listener) admitProbe(g *pending) {
 func (e *Listener) admitWaiting() {
 	for {
 		var next *pending
-		e.locked(func() {
+		e.withLock(func() {
 			if len(e.waiting) > 0 {
 				next = e.waiting[0]
 			}
@@ -316,19 +316,19 @@ func (e *Listener) admitWaiting() {
 				return
 			}
 		}
-		ok, room := e.connections.enter(next.Connection)
+		ok, room := e.connections.admitConnection(next.Connection)
 		if ok {
 			removed := false
-			e.locked(func() {
+			e.withLock(func() {
 				removed = next.removed
 				if !removed {
-					e.remove(next)
+					e.removePending(next)
 				}
 			})
 			if removed {
 				_ = next.Close() // it was turned away meanwhile; its place is free again
 			} else {
-				e.deliver(accepted{connection: next.Connection})
+				e.deliverConnection(accepted{connection: next.Connection})
 			}
 			continue
 		}
@@ -341,8 +341,8 @@ func (e *Listener) admitWaiting() {
 	}
 }
 
-// refuse tells a connection that there is no place for it, where that is HTTP/1.
-func (e *Listener) refuse(g *pending) {
+// refuseConnection tells a connection that there is no place for it, where that is HTTP/1.
+func (e *Listener) refuseConnection(g *pending) {
 	if bytes.HasPrefix(g.ahead, []byte("PRI ")) {
 		return
 	}

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// acknowledged returns how many bytes the caller's system has taken so far.
-func (c *Connection) acknowledged() (bytes int64, ok bool) {
-	c.control(func(fd int) {
+// acknowledgedBytes returns how many bytes the caller's system has taken so far.
+func (c *Connection) acknowledgedBytes() (bytes int64, ok bool) {
+	c.withDescriptor(func(fd int) {
 		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
 			bytes = int64(info.Bytes_acked)
 			ok = true
@@ -17,11 +17,11 @@ func (c *Connection) acknowledged() (bytes int64, ok bool) {
 	return bytes, ok
 }
 
-// ended reports whether the caller will send nothing more, and left whether it has closed
+// hasEnded reports whether the caller will send nothing more, and left whether it has closed
 // the connection altogether, which is known once something was sent to it.
-func (c *Connection) ended() (ended, left bool) {
+func (c *Connection) hasEnded() (ended, left bool) {
 	const closeWait, closed = 8, 7 // states of TCP
-	c.control(func(fd int) {
+	c.withDescriptor(func(fd int) {
 		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
 			ended = info.State == closeWait || info.State == closed
 			left = info.State == closed

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// acknowledged reports nothing here: a write counts when it is done.
-func (c *Connection) acknowledged() (bytes int64, ok bool) { return 0, false }
+// acknowledgedBytes reports nothing here: a write counts when it is done.
+func (c *Connection) acknowledgedBytes() (bytes int64, ok bool) { return 0, false }
 
-// ended reports nothing here: a caller that left is noticed when its connection is used.
-func (c *Connection) ended() (ended, left bool) { return false, false }
+// hasEnded reports nothing here: a caller that left is noticed when its connection is used.
+func (c *Connection) hasEnded() (ended, left bool) { return false, false }
 
 var begin = time.Now()
 

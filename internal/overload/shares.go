@@ -34,7 +34,7 @@ func (s *Shares) Resize(most int) {
 func (s *Shares) Take(caller string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.most > 0 && (s.taken >= s.most || s.taken >= s.most/2 && s.of[caller] >= s.share(caller)) {
+	if s.most > 0 && (s.taken >= s.most || s.taken >= s.most/2 && s.of[caller] >= s.sharePlaces(caller)) {
 		return false
 	}
 	s.taken++
@@ -42,9 +42,9 @@ func (s *Shares) Take(caller string) bool {
 	return true
 }
 
-// share returns the number of places that a caller may hold when half of all are taken: at least one. The caller
+// sharePlaces returns the number of places that a caller may hold when half of all are taken: at least one. The caller
 // counts among those that hold places. mu must be held.
-func (s *Shares) share(caller string) int {
+func (s *Shares) sharePlaces(caller string) int {
 	callers := len(s.of)
 	if s.of[caller] == 0 {
 		callers++

@@ -31,8 +31,8 @@ type lightUse struct {
 	at, another time.Time
 }
 
-// note records that light group g asks for a turn now.
-func (l *lightUse) note(g *turnGroup, now time.Time) {
+// noteRequest records that light group g asks for a turn now.
+func (l *lightUse) noteRequest(g *turnGroup, now time.Time) {
 	if l.of != g {
 		l.another = l.at
 		l.of = g
@@ -40,8 +40,8 @@ func (l *lightUse) note(g *turnGroup, now time.Time) {
 	l.at = now
 }
 
-// beside returns when a light group other than g last asked for a turn; the zero time: never.
-func (l *lightUse) beside(g *turnGroup) time.Time {
+// lastOther returns when a light group other than g last asked for a turn; the zero time: never.
+func (l *lightUse) lastOther(g *turnGroup) time.Time {
 	if l.of == g {
 		return l.another
 	}
@@ -72,13 +72,13 @@ func newTurns(processors int, now func() time.Time) turns {
 	return turns{processors: processors, free: processors, now: now, groups: map[string]*turnGroup{}}
 }
 
-// take waits until a processor is free for a group and takes it. Call giveBack once to free it again. If ctx ends
+// takeTurn waits until a processor is free for a group and takes it. Call giveBack once to free it again. If ctx ends
 // first, take returns ctx's error and no processor is held.
-func (t *turns) take(ctx context.Context, name string) (giveBack func(), err error) {
+func (t *turns) takeTurn(ctx context.Context, name string) (giveBack func(), err error) {
 	t.mu.Lock()
-	g := t.group(name)
+	g := t.groupNamed(name)
 	if !t.isHeavy(g) {
-		t.light.note(g, t.now())
+		t.light.noteRequest(g, t.now())
 	}
 	mine := make(chan struct{})
 	if len(g.waiting) == 0 {
@@ -89,49 +89,50 @@ func (t *turns) take(ctx context.Context, name string) (giveBack func(), err err
 	t.mu.Unlock()
 	select {
 	case <-mine:
-		return t.begin(g), nil
+		return t.startTurn(g), nil
 	default:
 	}
 	select {
 	case <-mine:
-		return t.begin(g), nil
+		return t.startTurn(g), nil
 	case <-ctx.Done():
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if at := slices.Index(g.waiting, mine); at >= 0 {
 		g.waiting = slices.Delete(g.waiting, at, at+1)
-		t.settle(g)
+		t.forgetIdle(g)
 	} else { // it had come by then
-		t.end(g, 0)
+		t.endTurn(g, 0)
 	}
 	return nil, ctx.Err()
 }
 
-// begin starts the clock of a turn that group g was given, and returns the function that ends the turn.
-func (t *turns) begin(g *turnGroup) (giveBack func()) {
+// startTurn starts the clock of a turn that group g was given, and returns the function that ends the turn.
+func (t *turns) startTurn(g *turnGroup) (giveBack func()) {
 	began := t.now()
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.end(g, t.now().Sub(began))
+		t.endTurn(g, t.now().Sub(began))
 	}
 }
 
-// end ends a turn of group g: it adds took to the group's use and gives free processors to waiters. mu must be held.
-func (t *turns) end(g *turnGroup, took time.Duration) {
-	t.decay(g)
+// endTurn ends a turn of group g: it adds took to the group's use and gives free processors to waiters. mu must be
+// held.
+func (t *turns) endTurn(g *turnGroup, took time.Duration) {
+	t.decayUse(g)
 	g.used += took.Seconds()
 	g.running--
 	t.free++
 	t.dispatch()
-	t.settle(g)
+	t.forgetIdle(g)
 }
 
 // dispatch gives each free processor to the first waiting caller of the group that next chooses. mu must be held.
 func (t *turns) dispatch() {
 	for t.free > 0 {
-		g := t.next()
+		g := t.nextGroup()
 		if g == nil {
 			t.dispatchLater()
 			return
@@ -163,11 +164,11 @@ func (t *turns) dispatchLater() {
 	})
 }
 
-// next returns the waiting group with the least recent use. It skips heavy groups while the last free processor is kept
-// for light ones. nil: no group waits, or all that wait are skipped. mu must be held.
-func (t *turns) next() (next *turnGroup) {
+// nextGroup returns the waiting group with the least recent use. It skips heavy groups while the last free processor is
+// kept for light ones. nil: no group waits, or all that wait are skipped. mu must be held.
+func (t *turns) nextGroup() (next *turnGroup) {
 	for _, g := range t.order {
-		kept := t.free == 1 && t.processors > 1 && t.now().Sub(t.light.beside(g)) < lately
+		kept := t.free == 1 && t.processors > 1 && t.now().Sub(t.light.lastOther(g)) < lately
 		if t.isHeavy(g) && kept {
 			continue
 		}
@@ -180,19 +181,19 @@ func (t *turns) next() (next *turnGroup) {
 
 // isHeavy reports whether a group's recent use exceeds heavyShare of all processors' time. mu must be held.
 func (t *turns) isHeavy(g *turnGroup) bool {
-	t.decay(g)
+	t.decayUse(g)
 	return g.used > heavyShare*float64(t.processors)*lately.Seconds()
 }
 
-// decay reduces a group's used processor time by the age of the value, and sets it as of now. mu must be held.
-func (t *turns) decay(g *turnGroup) {
+// decayUse reduces a group's used processor time by the age of the value, and sets it as of now. mu must be held.
+func (t *turns) decayUse(g *turnGroup) {
 	now := t.now()
 	g.used *= math.Exp(-now.Sub(g.at).Seconds() / lately.Seconds())
 	g.at = now
 }
 
-// group returns the state of the group with this name, and creates it if there is none. mu must be held.
-func (t *turns) group(name string) *turnGroup {
+// groupNamed returns the state of the group with this name, and creates it if there is none. mu must be held.
+func (t *turns) groupNamed(name string) *turnGroup {
 	g := t.groups[name]
 	if g == nil {
 		g = &turnGroup{name: name, at: t.now()}
@@ -201,9 +202,9 @@ func (t *turns) group(name string) *turnGroup {
 	return g
 }
 
-// settle removes g from the order if no caller of it waits. If there are more than mostGroups groups, it also forgets
-// all that have neither turns nor waiting callers. mu must be held.
-func (t *turns) settle(g *turnGroup) {
+// forgetIdle removes g from the order if no caller of it waits. If there are more than mostGroups groups, it also
+// forgets all that have neither turns nor waiting callers. mu must be held.
+func (t *turns) forgetIdle(g *turnGroup) {
 	if len(g.waiting) == 0 {
 		t.order = slices.DeleteFunc(t.order, func(other *turnGroup) bool { return other == g })
 	}

@@ -48,8 +48,8 @@ func newWork(processors int) work {
 	}
 }
 
-// fill adds what has been given since the last time, and returns how long a debt lasts.
-func (a *account) fill(now time.Time, share float64) (wait time.Duration) {
+// fillAccount adds what has been given since the last time, and returns how long a debt lasts.
+func (a *account) fillAccount(now time.Time, share float64) (wait time.Duration) {
 	since := min(now.Sub(a.at), time.Hour) // the first time, it is since ever
 	a.left = min(a.left+time.Duration(share*float64(since)), saved)
 	a.at = now
@@ -59,7 +59,7 @@ func (a *account) fill(now time.Time, share float64) (wait time.Duration) {
 // Work does a piece of work for a caller that is not a search, computes and waits for
 // nothing, when its budget and a place allow. The error is ctx's when that ends first.
 func (c *Control) Work(ctx context.Context, who string, do func()) error {
-	if err := c.afford(ctx, who); err != nil {
+	if err := c.waitForCredit(ctx, who); err != nil {
 		return err
 	}
 	select {
@@ -68,23 +68,23 @@ func (c *Control) Work(ctx context.Context, who string, do func()) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	c.pay(who, do)
+	c.runCharged(who, do)
 	return nil
 }
 
 // Read does what Work does, for what may wait for its caller meanwhile, which costs nothing.
 func (c *Control) Read(ctx context.Context, who string, do func()) error {
-	if err := c.afford(ctx, who); err != nil {
+	if err := c.waitForCredit(ctx, who); err != nil {
 		return err
 	}
-	c.pay(who, do)
+	c.runCharged(who, do)
 	return nil
 }
 
-// afford waits until a caller has no debt, or no search comes.
-func (c *Control) afford(ctx context.Context, who string) error {
+// waitForCredit waits until a caller has no debt, or no search comes.
+func (c *Control) waitForCredit(ctx context.Context, who string) error {
 	for {
-		wait := c.work.debt(who, c.now())
+		wait := c.work.debtTime(who, c.now())
 		if wait <= 0 {
 			return ctx.Err()
 		}
@@ -96,38 +96,40 @@ func (c *Control) afford(ctx context.Context, who string) error {
 	}
 }
 
-// debt returns how long a caller has to wait.
-func (w *work) debt(who string, now time.Time) (wait time.Duration) {
-	if w.quiet(now) {
+// debtTime returns how long a caller has to wait.
+func (w *work) debtTime(who string, now time.Time) (wait time.Duration) {
+	if w.isQuiet(now) {
 		return 0
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if a := w.accounts[who]; a != nil {
-		wait = a.fill(now, keyShare*w.processors)
+		wait = a.fillAccount(now, keyShare*w.processors)
 		if a.left >= saved {
 			delete(w.accounts, who)
 		}
 	}
-	return max(wait, w.all.fill(now, workShare*w.processors))
+	return max(wait, w.all.fillAccount(now, workShare*w.processors))
 }
 
-func (w *work) quiet(now time.Time) bool { return now.UnixNano()-w.searched.Load() > int64(quietAfter) }
+func (w *work) isQuiet(now time.Time) bool {
+	return now.UnixNano()-w.searched.Load() > int64(quietAfter)
+}
 
-// pay does a piece of work and takes what it cost from its caller's account.
-func (c *Control) pay(who string, do func()) {
+// runCharged does a piece of work and takes what it cost from its caller's account.
+func (c *Control) runCharged(who string, do func()) {
 	runtime.LockOSThread()
 	began := threadTime()
 	defer func() {
 		took := threadTime() - began
 		runtime.UnlockOSThread()
-		c.work.charge(who, took, c.now())
+		c.work.chargeAccount(who, took, c.now())
 	}()
 	do()
 }
 
-func (w *work) charge(who string, took time.Duration, now time.Time) {
-	if w.quiet(now) {
+func (w *work) chargeAccount(who string, took time.Duration, now time.Time) {
+	if w.isQuiet(now) {
 		return
 	}
 	w.mu.Lock()

@@ -21,10 +21,10 @@ func TestWorkHasABudget(t *testing.T) {
 			}
 			for _, who := range callers {
 				for range 3 { // pieces of 3 ms at a time
-					if w.debt(who, now) > 0 {
+					if w.debtTime(who, now) > 0 {
 						continue
 					}
-					w.charge(who, 3*time.Millisecond, now)
+					w.chargeAccount(who, 3*time.Millisecond, now)
 					spent[who] += 3 * time.Millisecond
 				}
 			}
@@ -48,7 +48,7 @@ func TestWorkHasABudget(t *testing.T) {
 	within("while nobody searches", spend([]string{"a"}, false)["a"], 90*time.Second)
 	now = now.Add(time.Minute)
 	w.searched.Store(now.UnixNano())
-	if wait := w.debt("a", now); wait > 0 || len(w.accounts) > 4 {
+	if wait := w.debtTime("a", now); wait > 0 || len(w.accounts) > 4 {
 		t.Errorf("after a minute: %v to wait, %d accounts", wait, len(w.accounts))
 	}
 }
@@ -59,10 +59,10 @@ func TestWorkBegins(t *testing.T) {
 		w := newWork(processors + 1)
 		w.searched.Store(time.Now().UnixNano())
 		for range 2 {
-			if wait := w.debt("a", time.Now()); wait > 0 || w.all.left < 0 {
+			if wait := w.debtTime("a", time.Now()); wait > 0 || w.all.left < 0 {
 				t.Errorf("%d processors: %v to wait, %v left", processors+1, wait, w.all.left)
 			}
-			w.charge("a", time.Millisecond, time.Now())
+			w.chargeAccount("a", time.Millisecond, time.Now())
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestWorkOfManyAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	done()
-	c.work.charge("b", time.Hour, time.Now())
+	c.work.chargeAccount("b", time.Hour, time.Now())
 	if err := c.Read(ctx, "b", func() { t.Error("work was done in debt") }); err == nil {
 		t.Error("a debt was forgotten")
 	}

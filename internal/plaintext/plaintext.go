@@ -71,22 +71,22 @@ func NewReader(in *bufio.Reader) (*bufio.Reader, error) {
 	case bytes.HasPrefix(head, []byte("\x00\x00\xfe\xff")):
 		return nil, &Error{Encoding: "UTF-32BE", Problem: "it is UTF-32 text"}
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
-		return converted(in, 0), nil
+		return newUTF16Reader(in, 0), nil
 	case bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return converted(in, 1), nil
+		return newUTF16Reader(in, 1), nil
 	case bytes.HasPrefix(head, []byte(Mark)):
 		_, err := in.Discard(len(Mark))
 		return in, err
 	}
-	if encoding := unmarked(head); encoding != "" {
+	if encoding := encodingWithoutMark(head); encoding != "" {
 		return nil, &Error{Encoding: encoding, Problem: "it is UTF-16 text without a byte order mark"}
 	}
 	return in, nil
 }
 
-// unmarked returns the encoding of text in UTF-16 without a mark: every other byte of an ASCII
+// encodingWithoutMark returns the encoding of text in UTF-16 without a mark: every other byte of an ASCII
 // text is NUL.
-func unmarked(head []byte) string {
+func encodingWithoutMark(head []byte) string {
 	if len(head) < 4 {
 		return ""
 	}

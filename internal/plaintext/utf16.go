@@ -18,10 +18,10 @@ type utf16Reader struct {
 	fail error
 }
 
-// converted reads UTF-16 behind its mark.
-func converted(in *bufio.Reader, low int) *bufio.Reader {
+// newUTF16Reader reads UTF-16 behind its mark.
+func newUTF16Reader(in *bufio.Reader, low int) *bufio.Reader {
 	r := &utf16Reader{in: in, low: low}
-	if _, err := r.unit(); err != nil { // the mark
+	if _, err := r.readUnit(); err != nil { // the mark
 		r.fail = err
 	}
 	return bufio.NewReaderSize(r, 64<<10)
@@ -30,7 +30,7 @@ func converted(in *bufio.Reader, low int) *bufio.Reader {
 // Read implements io.Reader. Half a surrogate pair and half a unit are errors.
 func (r *utf16Reader) Read(b []byte) (int, error) {
 	for len(r.out) < min(len(b), 32<<10) && r.fail == nil {
-		c, err := r.character()
+		c, err := r.readCharacter()
 		if err != nil {
 			r.fail = err
 			break
@@ -45,12 +45,12 @@ func (r *utf16Reader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func (r *utf16Reader) character() (rune, error) {
-	first, err := r.unit()
+func (r *utf16Reader) readCharacter() (rune, error) {
+	first, err := r.readUnit()
 	if err != nil || !utf16.IsSurrogate(first) {
 		return first, err
 	}
-	second, err := r.unit()
+	second, err := r.readUnit()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
@@ -61,7 +61,7 @@ func (r *utf16Reader) character() (rune, error) {
 	return c, nil
 }
 
-func (r *utf16Reader) unit() (rune, error) {
+func (r *utf16Reader) readUnit() (rune, error) {
 	var b [2]byte
 	n, err := io.ReadFull(r.in, b[:])
 	r.at += int64(n)

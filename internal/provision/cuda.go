@@ -84,7 +84,7 @@ func (c Cache) cudaFolder(w Wheel) string {
 // runtime. Their archives, which are large, are not kept.
 func (c Cache) EnsureCUDA(ctx context.Context, pip Pip) (steps []Step, err error) {
 	for _, w := range cudaWheels() {
-		fetched, err := c.ensure(ctx, w, c.cudaFolder(w), pip)
+		fetched, err := c.ensureUnpacked(ctx, w, c.cudaFolder(w), pip)
 		if err != nil {
 			return steps, err
 		}

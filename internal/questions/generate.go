@@ -46,9 +46,9 @@ func Generate(texts []Text) Domain {
 		_, _ = sum.Write([]byte(t.ID))
 		g.random = rand.New(rand.NewPCG(sum.Sum64(), 35))
 		g.id = t.ID
-		g.codes(read[i])
-		g.names(read[i])
-		g.words(read[i])
+		g.askForCodes(read[i])
+		g.askForNames(read[i])
+		g.askForWords(read[i])
 	}
 	return NewDomain(GeneratedDomain, g.out, 0)
 }
@@ -84,7 +84,7 @@ func wordsOf(text string) (out []word) {
 // few is in how many of the texts a word is at most that something exact is asked by.
 const few = 3
 
-func (g *generator) ask(kind string, there bool, drawn ...string) {
+func (g *generator) addQuestion(kind string, there bool, drawn ...string) {
 	form := g.forms[kind][g.random.IntN(len(g.forms[kind]))]
 	text := strings.Join(drawn, " ")
 	if kind != "code" && g.random.IntN(2) == 0 {
@@ -101,8 +101,8 @@ func (g *generator) ask(kind string, there bool, drawn ...string) {
 	)
 }
 
-// codes asks for a word with a digit, and for one with another digit.
-func (g *generator) codes(words []word) {
+// askForCodes asks for a word with a digit, and for one with another digit.
+func (g *generator) askForCodes(words []word) {
 	var at []int
 	for i, w := range words {
 		if strings.ContainsFunc(w.text, unicode.IsDigit) && len(w.text) > 2 && g.texts[w.lower] <= few {
@@ -119,14 +119,14 @@ func (g *generator) codes(words []word) {
 		}
 		return []string{code}
 	}
-	g.ask("code", true, before(words[i].text)...)
-	if other := g.changed(words[i].text); g.texts[strings.ToLower(other)] == 0 {
-		g.ask("code", false, before(other)...)
+	g.addQuestion("code", true, before(words[i].text)...)
+	if other := g.changeDigit(words[i].text); g.texts[strings.ToLower(other)] == 0 {
+		g.addQuestion("code", false, before(other)...)
 	}
 }
 
-// changed returns a code with another digit.
-func (g *generator) changed(code string) string {
+// changeDigit returns a code with another digit.
+func (g *generator) changeDigit(code string) string {
 	runes := []rune(code)
 	var at []int
 	for i, r := range runes {
@@ -142,12 +142,12 @@ func (g *generator) changed(code string) string {
 	return string(runes)
 }
 
-// names asks for two capitalised words that follow each other, and for the first of them
+// askForNames asks for two capitalised words that follow each other, and for the first of them
 // with the second of another name.
-func (g *generator) names(words []word) {
+func (g *generator) askForNames(words []word) {
 	var at []int
 	for i := 1; i < len(words); i++ {
-		if capitalised(words[i-1]) && capitalised(words[i]) && !words[i].begins &&
+		if isCapitalised(words[i-1]) && isCapitalised(words[i]) && !words[i].begins &&
 			min(g.texts[words[i-1].lower], g.texts[words[i].lower]) <= few {
 			at = append(at, i)
 		}
@@ -157,14 +157,14 @@ func (g *generator) names(words []word) {
 	}
 	i := at[g.random.IntN(len(at))]
 	name := []string{words[i-1].text, words[i].text}
-	g.ask("name", true, name...)
+	g.addQuestion("name", true, name...)
 	if g.name != nil {
-		g.ask("name", false, name[0], g.name[1])
+		g.addQuestion("name", false, name[0], g.name[1])
 	}
 	g.name = name
 }
 
-func capitalised(w word) bool {
+func isCapitalised(w word) bool {
 	lower := false
 	for i, r := range w.text {
 		if i == 0 && !unicode.IsUpper(r) || !unicode.IsLetter(r) && r != '-' && r != '\'' {
@@ -178,9 +178,9 @@ func capitalised(w word) bool {
 // together is among how many words of a text those of a question are.
 const together = 10
 
-// words asks for the two to four rarest of some words that stand together, and for some of
+// askForWords asks for the two to four rarest of some words that stand together, and for some of
 // them with some of another text.
-func (g *generator) words(words []word) {
+func (g *generator) askForWords(words []word) {
 	from := g.random.IntN(max(1, len(words)-together))
 	words = words[from:min(len(words), from+together)]
 	var chosen []word
@@ -202,9 +202,9 @@ func (g *generator) words(words []word) {
 			chosen = slices.Delete(chosen, at, at+1)
 		}
 	}
-	g.ask("words", true, drawn...)
+	g.addQuestion("words", true, drawn...)
 	if g.rare != nil {
-		g.ask("words", false, append(slices.Clone(drawn[:len(drawn)/2]), g.rare[len(g.rare)/2:]...)...)
+		g.addQuestion("words", false, append(slices.Clone(drawn[:len(drawn)/2]), g.rare[len(g.rare)/2:]...)...)
 	}
 	g.rare = drawn
 }

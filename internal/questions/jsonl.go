@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// written is a line of JSON Lines. Other fields are passed over.
-type written struct {
+// questionLine is a line of JSON Lines. Other fields are passed over.
+type questionLine struct {
 	ID          name               `json:"id"`
 	Text        string             `json:"question"`
 	Messages    []message          `json:"messages"` // in the place of a question
@@ -27,9 +27,9 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// asked returns the question, which of messages is the last of the user, and what the user said
+// questionAndEarlier returns the question, which of messages is the last of the user, and what the user said
 // before it.
-func (w *written) asked() (question string, before []string, err error) {
+func (w *questionLine) questionAndEarlier() (question string, before []string, err error) {
 	if len(w.Messages) == 0 {
 		return w.Text, nil, nil
 	}
@@ -90,13 +90,13 @@ func kindOf(data []byte) string {
 func readJSONL(path string) (out []Question, leftOut int, err error) {
 	seen := map[string]int{}
 	err = eachLine(path, func(line int, text []byte) error {
-		var w written
+		var w questionLine
 		if err := decodeLine(path, line, text, &w); err != nil {
 			return err
 		}
-		asked, before, err := w.asked()
+		asked, before, err := w.questionAndEarlier()
 		if err != nil {
-			return fault(path, line, "messages", "%w", err)
+			return fileError(path, line, "messages", "%w", err)
 		}
 		q := Question{
 			ID:          string(w.ID),
@@ -113,10 +113,10 @@ func readJSONL(path string) (out []Question, leftOut int, err error) {
 			q.ID = fmt.Sprint(line)
 		}
 		if field, err := q.check(); err != nil {
-			return fault(path, line, field, "%w", err)
+			return fileError(path, line, field, "%w", err)
 		}
 		if first, twice := seen[q.ID]; twice {
-			return fault(path, line, "id", "%q is that of line %d already", q.ID, first)
+			return fileError(path, line, "id", "%q is that of line %d already", q.ID, first)
 		}
 		seen[q.ID] = line
 		if q.joinGrades(); q.Judgements().Relevant()+len(q.Answers) == 0 && !q.Unanswerable {
@@ -181,16 +181,18 @@ func decodeLine(path string, line int, text []byte, into any) error {
 	err := json.Unmarshal(text, into)
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) {
-		return fault(path, line, kind.Field, "a %s stands where %s is expected", kind.Value, expected(kind.Type.String()))
+		return fileError(
+			path, line, kind.Field, "a %s stands where %s is expected", kind.Value, typeInWords(kind.Type.String()),
+		)
 	}
 	if err != nil {
-		return fault(path, line, "", "it is not one JSON object: %w", err)
+		return fileError(path, line, "", "it is not one JSON object: %w", err)
 	}
 	return nil
 }
 
-// expected says a Go type in words.
-func expected(kind string) string {
+// typeInWords says a Go type in words.
+func typeInWords(kind string) string {
 	switch {
 	case kind == "[]questions.name":
 		return "a list of ids"

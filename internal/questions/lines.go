@@ -18,22 +18,22 @@ import (
 // maxLine bounds a line of a question or judgement file.
 const maxLine = 4 << 20
 
-// opened is a file that may be gzip-compressed.
-type opened struct {
+// lineFile is a file that may be gzip-compressed.
+type lineFile struct {
 	*bufio.Reader
 	file   *os.File
 	packed bool // with gzip
 }
 
-func (o *opened) Close() error { return o.file.Close() }
+func (o *lineFile) Close() error { return o.file.Close() }
 
-// open opens a file and looks through gzip, past a byte order mark and through UTF-16.
-func open(path string) (*opened, error) {
+// openLines opens a file and looks through gzip, past a byte order mark and through UTF-16.
+func openLines(path string) (*lineFile, error) {
 	file, err := disk.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	fail := func(err error) (*opened, error) {
+	fail := func(err error) (*lineFile, error) {
 		_ = file.Close()
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
@@ -57,12 +57,12 @@ func open(path string) (*opened, error) {
 		}
 		return fail(err)
 	}
-	return &opened{Reader: in, file: file, packed: packed}, nil
+	return &lineFile{Reader: in, file: file, packed: packed}, nil
 }
 
-// fault returns what is wrong with a file: where, in which field (may be ""), and
+// fileError returns what is wrong with a file: where, in which field (may be ""), and
 // what.
-func fault(path string, line int, field, format string, args ...any) error {
+func fileError(path string, line int, field, format string, args ...any) error {
 	place := fmt.Sprintf("%s line %d", path, line)
 	if field != "" {
 		place += fmt.Sprintf(", field %q", field)
@@ -74,7 +74,7 @@ func fault(path string, line int, field, format string, args ...any) error {
 // returns ends the reading. line counts from 1, and text is only valid during
 // the call.
 func eachLine(path string, do func(line int, text []byte) error) (err error) {
-	in, err := open(path)
+	in, err := openLines(path)
 	if err != nil {
 		return err
 	}
@@ -93,14 +93,14 @@ func eachLine(path string, do func(line int, text []byte) error) (err error) {
 			wrong := plaintext.Wrong(text)
 			wrong.File = path
 			wrong.Packed = in.packed
-			return fault(path, line, "", "%w", wrong)
+			return fileError(path, line, "", "%w", wrong)
 		}
 		if err := do(line, text); err != nil {
 			return err
 		}
 	}
 	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
-		return fault(path, line+1, "", "the line is longer than %d bytes", maxLine)
+		return fileError(path, line+1, "", "the line is longer than %d bytes", maxLine)
 	}
 	if scanner.Err() != nil {
 		return fmt.Errorf("reading %s after line %d: %w", path, line, scanner.Err())

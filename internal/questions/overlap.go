@@ -15,7 +15,7 @@ import (
 func Disjoint(fitted, measured []Domain) error {
 	for _, f := range fitted {
 		for _, m := range measured {
-			if err := disjoint(f, m); err != nil {
+			if err := checkDisjoint(f, m); err != nil {
 				return err
 			}
 		}
@@ -23,17 +23,17 @@ func Disjoint(fitted, measured []Domain) error {
 	return nil
 }
 
-func disjoint(fitted, measured Domain) error {
+func checkDisjoint(fitted, measured Domain) error {
 	ids, texts := map[string]*Question{}, map[string]*Question{}
 	for i := range fitted.Questions {
 		q := &fitted.Questions[i]
-		ids[q.ID], texts[plain(q.Text)] = q, q
+		ids[q.ID], texts[plainWords(q.Text)] = q, q
 	}
 	delete(ids, "")
 	delete(texts, "")
 	shared, example := 0, ""
 	for _, q := range measured.Questions {
-		same := texts[plain(q.Text)]
+		same := texts[plainWords(q.Text)]
 		if same == nil {
 			same = ids[q.ID]
 		}
@@ -56,9 +56,9 @@ func disjoint(fitted, measured Domain) error {
 	)
 }
 
-// plain returns a text reduced to what makes it the same question: words of
+// plainWords returns a text reduced to what makes it the same question: words of
 // letters, marks and digits in lower case. A text without any is kept.
-func plain(text string) string {
+func plainWords(text string) string {
 	text = strings.ToLower(norm.NFKC.String(text))
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return !unicode.In(r, unicode.L, unicode.M, unicode.N)

@@ -53,7 +53,7 @@ func Read(source File) (Set, error) {
 	format := source.Format
 	if format == "" || format == FormatAuto {
 		var err error
-		format, err = sniff(source)
+		format, err = detectFormat(source)
 		if err != nil {
 			return Set{}, err
 		}
@@ -105,8 +105,8 @@ func Read(source File) (Set, error) {
 	return set, nil
 }
 
-// sniff tells the format from the content.
-func sniff(source File) (Format, error) {
+// detectFormat tells the format from the content.
+func detectFormat(source File) (Format, error) {
 	info, err := os.Stat(source.Path)
 	if err != nil {
 		return "", err
@@ -114,7 +114,7 @@ func sniff(source File) (Format, error) {
 	if info.IsDir() {
 		return FormatBEIR, nil
 	}
-	in, err := open(source.Path)
+	in, err := openLines(source.Path)
 	if err != nil {
 		return "", err
 	}
@@ -148,7 +148,7 @@ func sniff(source File) (Format, error) {
 }
 
 // firstLine returns the first line that is not blank, or its beginning.
-func firstLine(in *opened) ([]byte, error) {
+func firstLine(in *lineFile) ([]byte, error) {
 	for {
 		line, err := in.ReadSlice('\n')
 		trimmed := bytes.TrimSpace(line)

@@ -24,7 +24,9 @@ func readTREC(source File) ([]Question, int, error) {
 	err := eachLine(source.Path, func(line int, text []byte) error {
 		id, question, found := bytes.Cut(text, []byte{'\t'})
 		if !found {
-			return fault(source.Path, line, "", "there is no TAB between an id and a text in %s", wording.Quote(string(text)))
+			return fileError(
+				source.Path, line, "", "there is no TAB between an id and a text in %s", wording.Quote(string(text)),
+			)
 		}
 		topics = append(
 			topics,
@@ -137,7 +139,7 @@ func parseJudgement(path string, line int, text []byte) (judgement, error) {
 	}
 	columns := strings.Fields(string(text))
 	if len(columns) != 4 {
-		return judgement{}, fault(
+		return judgement{}, fileError(
 			path,
 			line,
 			"",
@@ -152,11 +154,11 @@ func parseJudgement(path string, line int, text []byte) (judgement, error) {
 func newJudgement(path string, line int, field, question, passage, grade string) (judgement, error) {
 	question, passage = strings.TrimSpace(question), strings.TrimSpace(passage)
 	if question == "" || passage == "" {
-		return judgement{}, fault(path, line, "", "the id of the question or of the passage is empty")
+		return judgement{}, fileError(path, line, "", "the id of the question or of the passage is empty")
 	}
 	number, err := strconv.ParseFloat(strings.TrimSpace(grade), 64)
 	if err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
-		return judgement{}, fault(path, line, field, "%s is not a number", wording.Quote(grade))
+		return judgement{}, fileError(path, line, field, "%s is not a number", wording.Quote(grade))
 	}
 	return judgement{question, passage, number}, nil
 }
@@ -183,14 +185,14 @@ func joinJudgements(topics []Question, path, judgements string) ([]Question, int
 		}
 		i, known := at[j.question]
 		if !known {
-			return fault(judgements, line, "", "it judges question %q, which %s does not have", j.question, path)
+			return fileError(judgements, line, "", "it judges question %q, which %s does not have", j.question, path)
 		}
 		q := &topics[i]
 		if q.Grades == nil {
 			q.Grades = map[string]float64{}
 		}
 		if before, twice := q.Grades[j.passage]; twice && before != j.grade {
-			return fault(
+			return fileError(
 				judgements,
 				line,
 				"",

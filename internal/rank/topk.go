@@ -43,14 +43,14 @@ func (t *TopK) Threshold() float32 {
 func (t *TopK) Push(h Hit) bool {
 	if len(t.heap) < t.k {
 		t.heap = append(t.heap, h)
-		t.up(len(t.heap) - 1)
+		t.siftUp(len(t.heap) - 1)
 		return true
 	}
 	if t.k == 0 || Compare(h, t.heap[0]) >= 0 {
 		return false
 	}
 	t.heap[0] = h
-	t.down(0)
+	t.siftDown(0)
 	return true
 }
 
@@ -61,7 +61,7 @@ func (t *TopK) Sorted() []Hit {
 	return out
 }
 
-func (t *TopK) up(i int) {
+func (t *TopK) siftUp(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
 		if Compare(t.heap[parent], t.heap[i]) >= 0 {
@@ -72,7 +72,7 @@ func (t *TopK) up(i int) {
 	}
 }
 
-func (t *TopK) down(i int) {
+func (t *TopK) siftDown(i int) {
 	for {
 		worst := i
 		for _, child := range [2]int{2*i + 1, 2*i + 2} {

@@ -36,7 +36,7 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	bom, err := bill(info, args[1], provision.Pinned())
+	bom, err := newBOM(info, args[1], provision.Pinned())
 	if err != nil {
 		return err
 	}
@@ -44,12 +44,12 @@ func run(args []string, out io.Writer) error {
 	return encoder.SetPretty(true).SetEscapeHTML(false).EncodeVersion(bom, cdx.SpecVersion1_6)
 }
 
-// bill lists what a program was built of, and the archives that it fetches.
-func bill(info *debug.BuildInfo, version string, fetched []provision.Wheel) (*cdx.BOM, error) {
+// newBOM lists what a program was built of, and the archives that it fetches.
+func newBOM(info *debug.BuildInfo, version string, fetched []provision.Wheel) (*cdx.BOM, error) {
 	program := cdx.Component{Type: cdx.ComponentTypeApplication, Name: "conclave", Version: version}
 	program.BOMRef = "conclave@" + version
 	goVersion := strings.TrimPrefix(info.GoVersion, "go")
-	components := []cdx.Component{golang("std", goVersion)}
+	components := []cdx.Component{goComponent("std", goVersion)}
 	for _, module := range info.Deps {
 		if module.Replace != nil {
 			module = module.Replace
@@ -57,7 +57,7 @@ func bill(info *debug.BuildInfo, version string, fetched []provision.Wheel) (*cd
 		if module.Version == "(devel)" { // the Go client, of the same commit
 			module.Version = version
 		}
-		c := golang(module.Path, module.Version)
+		c := goComponent(module.Path, module.Version)
 		if module.Sum != "" { // that of the module's files, as in go.sum
 			sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(module.Sum, "h1:"))
 			if err != nil {
@@ -94,7 +94,7 @@ func bill(info *debug.BuildInfo, version string, fetched []provision.Wheel) (*cd
 	return bom, nil
 }
 
-func golang(path, version string) cdx.Component {
+func goComponent(path, version string) cdx.Component {
 	purl := "pkg:golang/" + path + "@" + version
 	return cdx.Component{
 		BOMRef:     purl,

@@ -12,8 +12,8 @@ import (
 // lookEvery is how often collections are looked for that can be closed, in their idle time.
 const lookEvery = 4
 
-// look closes collections that were not used for long, until ctx is done.
-func (r *registry) look(ctx context.Context) {
+// closeUnused closes collections that were not used for long, until ctx is done.
+func (r *registry) closeUnused(ctx context.Context) {
 	idle := r.config.Collections.Idle
 	again := time.NewTicker(max(idle/lookEvery, 10*time.Millisecond))
 	defer again.Stop()
@@ -49,14 +49,14 @@ func (r *registry) makeRoom(name string) {
 		bytes := coming
 		for _, h := range r.held {
 			if h.c != nil {
-				bytes += h.c.bytes()
+				bytes += h.c.usedBytes()
 			}
 		}
 		for i, name := range all {
 			if i >= n && bytes <= most {
 				return all[:i]
 			}
-			bytes -= r.held[name].c.bytes()
+			bytes -= r.held[name].c.usedBytes()
 		}
 		return all
 	})
@@ -67,7 +67,7 @@ func (r *registry) closeSome(choose func(names []string) []string) {
 	r.mu.Lock()
 	var names []string
 	for name, h := range r.held {
-		if h.users == 0 && h.c != nil && h.gone == nil && !h.c.works() {
+		if h.users == 0 && h.c != nil && h.gone == nil && !h.c.hasJobs() {
 			names = append(names, name)
 		}
 	}
@@ -88,7 +88,7 @@ func (r *registry) closeSome(choose func(names []string) []string) {
 // closeOne closes a collection whose gone is set, and lets it be opened again.
 func (r *registry) closeOne(name string, h *held) error {
 	r.unions.closeOf(h)
-	err := h.c.end()
+	err := h.c.endAndClose()
 	r.mu.Lock()
 	delete(r.held, name)
 	close(h.gone)
@@ -97,14 +97,14 @@ func (r *registry) closeOne(name string, h *held) error {
 	return err
 }
 
-// end ends what runs of the collection, and closes it.
-func (s *collection) end() error {
+// endAndClose ends what runs of the collection, and closes it.
+func (s *collection) endAndClose() error {
 	s.stop()
-	return errors.Join(s.group.Wait(), s.release())
+	return errors.Join(s.group.Wait(), s.closeParts())
 }
 
-// works reports whether jobs of the collection are waited for or run.
-func (s *collection) works() bool {
+// hasJobs reports whether jobs of the collection are waited for or run.
+func (s *collection) hasJobs() bool {
 	if s.jobs == nil {
 		return false
 	}
@@ -120,8 +120,8 @@ func (s *collection) works() bool {
 	return false
 }
 
-// close closes everything; nobody uses it any more.
-func (r *registry) close() error {
+// closeAll closes everything; nobody uses it any more.
+func (r *registry) closeAll() error {
 	var errs []error
 	r.opens.Wait()
 	r.unions.closeThose(func(*union) bool { return true })
@@ -131,7 +131,7 @@ func (r *registry) close() error {
 	r.mu.Unlock()
 	for _, h := range all {
 		if h.c != nil {
-			errs = append(errs, h.c.end())
+			errs = append(errs, h.c.endAndClose())
 		}
 	}
 	return errors.Join(append(errs, r.pool.Close())...)
@@ -139,7 +139,7 @@ func (r *registry) close() error {
 
 // Remove implements handlers.Collections.
 func (r *registry) Remove(ctx context.Context, name string) error {
-	catalogue, err := r.all()
+	catalogue, err := r.openedCatalogue()
 	if err != nil {
 		return err
 	}
@@ -150,13 +150,13 @@ func (r *registry) Remove(ctx context.Context, name string) error {
 	if found == nil {
 		return collections.UnknownError(name)
 	}
-	h, err := r.withdraw(ctx, name)
+	h, err := r.withdrawCollection(ctx, name)
 	if err != nil {
 		return err
 	}
 	if h != nil && h.c != nil {
 		r.unions.closeOf(h)
-		err = h.c.end()
+		err = h.c.endAndClose()
 		if err != nil {
 			r.log.Error("closing a collection that is removed", "collection", name, "cause", err)
 		}
@@ -176,9 +176,9 @@ func (r *registry) Remove(ctx context.Context, name string) error {
 	return err
 }
 
-// withdraw lets nobody use a collection any more, and waits a while for those who do. What it returns
+// withdrawCollection lets nobody use a collection any more, and waits a while for those who do. What it returns
 // keeps others from opening it until its gone is closed.
-func (r *registry) withdraw(ctx context.Context, name string) (*held, error) {
+func (r *registry) withdrawCollection(ctx context.Context, name string) (*held, error) {
 	ctx, cancel := context.WithTimeout(ctx, drainWithin)
 	defer cancel()
 	for {
@@ -194,7 +194,7 @@ func (r *registry) withdraw(ctx context.Context, name string) (*held, error) {
 		case h.gone == nil:
 			h.gone = make(chan struct{})
 			r.mu.Unlock()
-			return h, r.drain(ctx, h)
+			return h, r.awaitUnused(ctx, h)
 		}
 		wait := h.gone
 		r.mu.Unlock()
@@ -206,8 +206,8 @@ func (r *registry) withdraw(ctx context.Context, name string) (*held, error) {
 	}
 }
 
-// drain waits until nobody uses a collection, or not any longer: then it goes on being used.
-func (r *registry) drain(ctx context.Context, h *held) error {
+// awaitUnused waits until nobody uses a collection, or not any longer: then it goes on being used.
+func (r *registry) awaitUnused(ctx context.Context, h *held) error {
 	<-h.ready
 	for again := time.NewTicker(5 * time.Millisecond); ; {
 		r.mu.Lock()

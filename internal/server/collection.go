@@ -63,7 +63,7 @@ type collection struct {
 	condition string            // that was told last
 }
 
-// newCollection returns a collection that is not open yet (load). readers may be nil.
+// newCollection returns a collection that is not open yet (loadParts). readers may be nil.
 func newCollection(
 	config configs.Config,
 	log *slog.Logger,
@@ -76,9 +76,9 @@ func newCollection(
 // worker is a queue of jobs. Run works through them until its context ends.
 type worker interface{ Run(context.Context) }
 
-// load opens the collection, its experts and the engine, and, unless it is read only, the writer. queue is the queue of
-// jobs to run; nil: the collection is read only. After an error, call release.
-func (s *collection) load(o assembly.Options, control *overload.Control) (queue worker, err error) {
+// loadParts opens the collection, its experts and the engine, and, unless it is read only, the writer. queue is the
+// queue of jobs to run; nil: the collection is read only. After an error, call release.
+func (s *collection) loadParts(o assembly.Options, control *overload.Control) (queue worker, err error) {
 	s.assembly = assembly.New(o)
 	if err := s.assembly.Load(); err != nil {
 		return nil, err
@@ -98,9 +98,9 @@ func (s *collection) load(o assembly.Options, control *overload.Control) (queue 
 	return queue, err
 }
 
-// announce shows each component in /readyz and attaches the engine to the API, so that requests are answered from now
-// on.
-func (s *collection) announce() {
+// showAndAttach shows each component in /readyz and attaches the engine to the API, so that requests are answered from
+// now on.
+func (s *collection) showAndAttach() {
 	s.tellCollection()
 	if s.config.ReadOnly && s.config.Unanswered.Keep > 0 {
 		s.tellUnanswered(errors.New("the server only reads: unanswered.keep has no effect"))
@@ -121,9 +121,9 @@ func (s *collection) announce() {
 	s.api.Attach(s.assembly.Engine)
 }
 
-// run starts the goroutines that work through jobs (unless queue is nil) and that watch the store, until s.running is
-// done.
-func (s *collection) run(queue worker) {
+// startGoroutines starts the goroutines that work through jobs (unless queue is nil) and that watch the store, until
+// s.running is done.
+func (s *collection) startGoroutines(queue worker) {
 	if queue != nil {
 		s.group.Go(func() error { queue.Run(s.running); return nil })
 	}
@@ -162,8 +162,8 @@ func (s *collection) tellCalibration() {
 	s.api.Readiness().Remove(name)
 }
 
-// release closes the collection's store and experts. Call it when none of its goroutines and requests run any more.
-func (s *collection) release() error {
+// closeParts closes the collection's store and experts. Call it when none of its goroutines and requests run any more.
+func (s *collection) closeParts() error {
 	if s.assembly != nil {
 		return s.assembly.Close()
 	}
@@ -192,8 +192,9 @@ func (s *collection) verifyAhead() error {
 	return nil
 }
 
-// drained waits until no search uses an earlier set of experts than the present one. It fails if ctx ends first.
-func (s *collection) drained(ctx context.Context) error {
+// awaitEarlierLineUps waits until no search uses an earlier set of experts than the present one. It fails if ctx ends
+// first.
+func (s *collection) awaitEarlierLineUps(ctx context.Context) error {
 	s.mu.Lock()
 	drained := s.assembly.Drained()
 	s.mu.Unlock()

@@ -18,8 +18,8 @@ const (
 	conditionsTime  = 10 * time.Second
 )
 
-// watch shows in /readyz how the store and its collections are, those too that are closed, until ctx is done.
-func (r *registry) watch(ctx context.Context) {
+// watchStore shows in /readyz how the store and its collections are, those too that are closed, until ctx is done.
+func (r *registry) watchStore(ctx context.Context) {
 	again := time.NewTicker(conditionsEvery)
 	defer again.Stop()
 	shown := map[string]string{} // components in /readyz, as text
@@ -30,7 +30,7 @@ func (r *registry) watch(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		r.show(conditionsShown(whole, of, r.apart()), shown)
+		r.showComponents(conditionsShown(whole, of, r.hidesNames()), shown)
 		select {
 		case <-again.C:
 		case <-ctx.Done():
@@ -39,9 +39,9 @@ func (r *registry) watch(ctx context.Context) {
 	}
 }
 
-// show shows components in /readyz and logs those that changed. It removes those shown before that are not among them.
-// shown is what was shown before; show changes it.
-func (r *registry) show(components []schema.Component, shown map[string]string) {
+// showComponents shows components in /readyz and logs those that changed. It removes those shown before that are not
+// among them. shown is what was shown before; show changes it.
+func (r *registry) showComponents(components []schema.Component, shown map[string]string) {
 	now := map[string]bool{}
 	for _, c := range components {
 		now[c.Name] = true

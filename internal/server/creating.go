@@ -25,11 +25,11 @@ func (r *registry) Create(
 	name string,
 	s collections.Settings,
 ) (info collections.Info, err error) {
-	catalogue, err := r.all()
+	catalogue, err := r.openedCatalogue()
 	if err != nil {
 		return info, err
 	}
-	if err := r.complete(&s); err != nil {
+	if err := r.completeSettings(&s); err != nil {
 		return info, err
 	}
 	set, failed, err := r.pool.OpenSome(r.encodingConfig(), r.log, s.Experts, nil)
@@ -64,8 +64,8 @@ func (r *registry) Create(
 	return r.Describe(ctx, name)
 }
 
-// complete fills in what settings leave open, and refuses what cannot be.
-func (r *registry) complete(s *collections.Settings) error {
+// completeSettings fills in what settings leave open, and refuses what cannot be.
+func (r *registry) completeSettings(s *collections.Settings) error {
 	if len(s.Experts) == 0 {
 		for _, x := range r.config.Experts {
 			s.Experts = append(s.Experts, x.Name)
@@ -109,7 +109,7 @@ func (r *registry) complete(s *collections.Settings) error {
 
 // List implements handlers.Collections.
 func (r *registry) List(ctx context.Context) ([]collections.Info, error) {
-	catalogue, err := r.all()
+	catalogue, err := r.openedCatalogue()
 	if err != nil {
 		return nil, err
 	}
@@ -119,13 +119,13 @@ func (r *registry) List(ctx context.Context) ([]collections.Info, error) {
 	}
 	out := make([]collections.Info, 0, len(all))
 	for i := range all {
-		out = append(out, r.describe(&all[i]))
+		out = append(out, r.describeClosed(&all[i]))
 	}
 	return out, nil
 }
 
-// describe says what is known of a collection without opening it.
-func (r *registry) describe(l *stores.Listed) collections.Info {
+// describeClosed says what is known of a collection without opening it.
+func (r *registry) describeClosed(l *stores.Listed) collections.Info {
 	name := l.Name
 	info := collections.Info{Name: name, Status: collections.Closed, Default: name == r.config.Collections.Default}
 	r.mu.Lock()
@@ -160,7 +160,7 @@ func (r *registry) describe(l *stores.Listed) collections.Info {
 
 // Describe implements handlers.Collections. It opens the collection.
 func (r *registry) Describe(ctx context.Context, name string) (info collections.Info, err error) {
-	h, err := r.take(ctx, name)
+	h, err := r.takeCollection(ctx, name)
 	var refused *collections.Error
 	damaged := errors.As(err, &refused) && refused.Code == collections.Damaged
 	if err != nil && !damaged {
@@ -176,7 +176,7 @@ func (r *registry) Describe(ctx context.Context, name string) (info collections.
 	case found == nil:
 		return info, collections.UnknownError(name)
 	}
-	info = r.describe(found)
+	info = r.describeClosed(found)
 	if damaged {
 		return info, nil
 	}

@@ -24,7 +24,7 @@ func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs
 		return result, errors.New("the job names neither tags, nor a condition, nor ids, and does not delete everything")
 	}
 	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
-	if err := s.flush(ctx, t.Report); err != nil {
+	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
 	}
 	remove := s.deleteSelected
@@ -35,7 +35,7 @@ func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs
 	if err != nil {
 		return result, err
 	}
-	if err := s.flush(ctx, t.Report); err != nil {
+	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
 	}
 	result.Deleted = &deleted

@@ -60,11 +60,11 @@ func (s *collection) addArchive(ctx context.Context, t jobs.Task, archive *zip.R
 		},
 	}
 	mark := openReadingMark(t.Scratch)
-	defer func() { err = errors.Join(err, mark.end()) }()
+	defer func() { err = errors.Join(err, mark.endFile()) }()
 	files := membersOf(archive)
 	for i, f := range files {
 		t.Report(jobs.Progress{Stage: "reading documents", Done: int64(i), Total: int64(len(files)), Unit: "files"})
-		reads, err := mark.begin(i)
+		reads, err := mark.beginFile(i)
 		if err != nil {
 			return result, err
 		}

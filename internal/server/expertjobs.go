@@ -19,7 +19,7 @@ import (
 )
 
 func (s *collection) checkAdding(r jobs.Request) error {
-	if s.has(r.Name) {
+	if s.hasExpert(r.Name) {
 		return jobs.Refuse("expert_exists", "the collection has vectors of expert %q already", r.Name)
 	}
 	cache, err := provision.CacheAt(s.config.Cache)
@@ -52,7 +52,9 @@ func (s *collection) checkAdding(r jobs.Request) error {
 
 // addExpert returns the work of adding an expert.
 func (s *collection) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
-	if s.has(t.Name) && slices.ContainsFunc(s.searched(), func(e *experts.Expert) bool { return e.Name() == t.Name }) {
+	if s.hasExpert(t.Name) && slices.ContainsFunc(
+		s.searchedExperts(), func(e *experts.Expert) bool { return e.Name() == t.Name },
+	) {
 		return s.describeAdded(t.Name, 0), nil // it was added, and nobody wrote that down
 	}
 	t.Report(jobs.Progress{Stage: "loading", Total: 1, Unit: "bundles"})
@@ -83,7 +85,7 @@ func (s *collection) addExpert(ctx context.Context, t jobs.Task) (result jobs.Re
 	}
 	err = s.aboveFloor() // the next start would refuse it
 	if err == nil {
-		err = s.join(e)
+		err = s.startSearching(e)
 	}
 	if err != nil {
 		return result, errors.Join(err, experts.Remove(ctx, t.Name))
@@ -101,23 +103,23 @@ func (s *collection) aboveFloor() error {
 
 func (s *collection) describeAdded(name string, bytes int64) jobs.Result {
 	generation, passages := s.assembly.Engine.Generation()
-	result := jobs.Result{Generation: generation, Passages: passages, Bytes: bytes, Warnings: s.unnamed(name)}
+	result := jobs.Result{Generation: generation, Passages: passages, Bytes: bytes, Warnings: s.warnUnnamed(name)}
 	if info, err := s.assembly.Engine.Expert(name); err == nil {
 		result.Recall = info.Recall
 	}
 	return result
 }
 
-// has reports whether the collection has vectors of an expert.
-func (s *collection) has(name string) bool {
+// hasExpert reports whether the collection has vectors of an expert.
+func (s *collection) hasExpert(name string) bool {
 	contents, done := s.assembly.Store.Contents()
 	defer done()
 	return hasExpert(contents, name)
 }
 
-// unnamed warns of a configuration that names experts, and not this one.
-func (s *collection) unnamed(name string) []string {
-	if len(s.config.Experts) == 0 || s.named(name) {
+// warnUnnamed warns of a configuration that names experts, and not this one.
+func (s *collection) warnUnnamed(name string) []string {
+	if len(s.config.Experts) == 0 || s.isConfigured(name) {
 		return nil
 	}
 	return []string{
@@ -125,12 +127,12 @@ func (s *collection) unnamed(name string) []string {
 	}
 }
 
-func (s *collection) named(name string) bool {
+func (s *collection) isConfigured(name string) bool {
 	return slices.ContainsFunc(s.config.Experts, func(x configs.Expert) bool { return x.Name == name })
 }
 
 func (s *collection) checkRemoving(r jobs.Request) error {
-	if !s.has(r.Name) {
+	if !s.hasExpert(r.Name) {
 		return jobs.Refuse("expert_not_found", "the collection has no vectors of an expert %q", r.Name)
 	}
 	contents, done := s.assembly.Store.Contents()
@@ -152,13 +154,13 @@ func (s *collection) removeExpert(ctx context.Context, t jobs.Task) (result jobs
 	}
 	defer func() {
 		if err != nil && removed != nil {
-			s.retain(removed)
+			s.retainEncoder(removed)
 		}
 	}()
-	if err := s.drained(ctx); err != nil {
+	if err := s.awaitEarlierLineUps(ctx); err != nil {
 		return result, err
 	}
-	if s.has(t.Name) {
+	if s.hasExpert(t.Name) {
 		experts, err := s.writer.Experts()
 		if err == nil {
 			err = experts.Remove(ctx, t.Name)
@@ -167,9 +169,9 @@ func (s *collection) removeExpert(ctx context.Context, t jobs.Task) (result jobs
 			return result, err
 		}
 	}
-	s.forget(t.Name)
+	s.removeAbsent(t.Name)
 	result.Generation, result.Passages = s.assembly.Engine.Generation()
-	if s.named(t.Name) {
+	if s.isConfigured(t.Name) {
 		result.Warnings = []string{
 			fmt.Sprintf(
 				"experts in the configuration names %s, which keeps the server from starting again: take it out there",

@@ -46,7 +46,7 @@ func TestGranularities(t *testing.T) {
 		}
 		s.call(http.MethodPut, "/v1/passages/"+id+"?refresh=wait", string(body), http.StatusCreated, nil)
 	}
-	all := s.searched()
+	all := s.searchedExperts()
 	if len(all) != 2 || all[0].Encoder != all[1].Encoder || all[0].Fingerprint() == all[1].Fingerprint() {
 		t.Fatalf("%d experts, of which two share an encoder and not their vectors", len(all))
 	}

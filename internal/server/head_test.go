@@ -218,13 +218,13 @@ func TestAHeadLeavesWithItsOwner(t *testing.T) {
 	}
 	site.config.ReadOnly = true
 	s := site.serve()
-	shared := s.searched()[0].Encoder
+	shared := s.searchedExperts()[0].Encoder
 	for _, name := range []string{"desire-me", "base"} {
 		if err := folder.RemoveExpert(t.Context(), site.config.Collection, name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.until("the experts do not leave", func() bool { return len(s.searched()) == 0 })
+	s.until("the experts do not leave", func() bool { return len(s.searchedExperts()) == 0 })
 	asked := 0
 	s.until("the shared encoder stays open", func() bool {
 		asked++ // a closed encoder still gives the vectors that it remembers, so that no two questions have the same tokens

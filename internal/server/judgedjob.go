@@ -57,8 +57,8 @@ func (s *collection) checkEvaluating(jobs.Request) error {
 	return nil
 }
 
-// judged returns the judged questions of which a passage that answers is in the collection.
-func (s *collection) judged(ctx context.Context) (questions.Domain, error) {
+// judgedQuestions returns the judged questions of which a passage that answers is in the collection.
+func (s *collection) judgedQuestions(ctx context.Context) (questions.Domain, error) {
 	var all []questions.Question
 	passages, done := s.assembly.Passages(ctx)
 	defer done()
@@ -88,8 +88,8 @@ func (s *collection) judged(ctx context.Context) (questions.Domain, error) {
 	return questions.NewDomain("", all, 0), nil
 }
 
-// ask asks the judged questions as anybody would, and counts how they are answered.
-func (s *collection) ask(ctx context.Context, of questions.Domain, t jobs.Task) (
+// measureQuestions asks the judged questions as anybody would, and counts how they are answered.
+func (s *collection) measureQuestions(ctx context.Context, of questions.Domain, t jobs.Task) (
 	result jobs.MeasuredResult, err error) {
 	result.Questions = len(of.Questions)
 	limits := s.assembly.Engine.Limits()
@@ -104,7 +104,7 @@ func (s *collection) ask(ctx context.Context, of questions.Domain, t jobs.Task) 
 			return result, fmt.Errorf("asking %q: %w", q.Text, err)
 		}
 		first := firstOf(found.Results, &q)
-		count(&result.Now, first)
+		countRank(&result.Now, first)
 		if first != 1 && len(result.Missed) < mostMissed {
 			result.Missed = append(result.Missed, q.Text)
 		}
@@ -128,7 +128,7 @@ func firstOf(results []reply.Result, q *questions.Question) int {
 	return 0
 }
 
-func count(s *jobs.Share, rank int) {
+func countRank(s *jobs.Share, rank int) {
 	for most, n := range map[int]*int{1: &s.Top1, 5: &s.Top5, 20: &s.Top20} {
 		if rank > 0 && rank <= most {
 			*n++
@@ -136,16 +136,16 @@ func count(s *jobs.Share, rank int) {
 	}
 }
 
-// evaluate returns the work of measuring with the judged questions.
-func (s *collection) evaluate(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
-	if err := s.flush(ctx, t.Report); err != nil {
+// runEvaluation returns the work of measuring with the judged questions.
+func (s *collection) runEvaluation(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
 	}
-	of, err := s.judged(ctx)
+	of, err := s.judgedQuestions(ctx)
 	if err != nil {
 		return result, err
 	}
-	measured, err := s.ask(ctx, of, t)
+	measured, err := s.measureQuestions(ctx, of, t)
 	if err != nil {
 		return result, err
 	}
@@ -182,21 +182,21 @@ func (s *collection) compareMethods(ctx context.Context, of questions.Domain, t 
 	return text.String(), err
 }
 
-// calibrate returns the work of fitting to the judged questions. What was fitted is used unless it
+// runCalibration returns the work of fitting to the judged questions. What was fitted is used unless it
 // answers fewer of them, each by what was fitted on others, than the collection does as it is.
-func (s *collection) calibrate(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
-	if err := s.flush(ctx, t.Report); err != nil {
+func (s *collection) runCalibration(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
 	}
-	of, err := s.judged(ctx)
+	of, err := s.judgedQuestions(ctx)
 	if err != nil {
 		return result, err
 	}
-	measured, err := s.ask(ctx, of, t)
+	measured, err := s.measureQuestions(ctx, of, t)
 	if err != nil {
 		return result, err
 	}
-	record, report, err := s.fit(ctx, of, t)
+	record, report, err := s.fitToJudged(ctx, of, t)
 	if err != nil {
 		return result, err
 	}
@@ -209,7 +209,7 @@ func (s *collection) calibrate(ctx context.Context, t jobs.Task) (result jobs.Re
 	measured.Report = text.String()
 	result.Measured = &measured
 	switch {
-	case worth(calibrated) < worth(measured.Now):
+	case topSum(calibrated) < topSum(measured.Now):
 		result.Warnings = []string{
 			"The calibration answers fewer of the questions than the collection does as it is, and is not used.",
 		}
@@ -223,8 +223,8 @@ func (s *collection) calibrate(ctx context.Context, t jobs.Task) (result jobs.Re
 	return result, nil
 }
 
-// worth returns what answers are worth, by the measure by which calibration chooses methods.
-func worth(s jobs.Share) int { return s.Top1 + s.Top20 }
+// topSum returns what answers are worth, by the measure by which calibration chooses methods.
+func topSum(s jobs.Share) int { return s.Top1 + s.Top20 }
 
 // shareOf returns how a method answers, as a fit reports it of held-out questions.
 func shareOf(report *calibration.FitReport, auto string) (s jobs.Share) {
@@ -237,9 +237,9 @@ func shareOf(report *calibration.FitReport, auto string) (s jobs.Share) {
 	return s
 }
 
-// fit fits to the judged questions, with an engine of its own: a fit begins with what is shipped, and
+// fitToJudged fits to the judged questions, with an engine of its own: a fit begins with what is shipped, and
 // questions go on being answered by the calibration in use. No other job changes the experts meanwhile.
-func (s *collection) fit(ctx context.Context, of questions.Domain, t jobs.Task) (
+func (s *collection) fitToJudged(ctx context.Context, of questions.Domain, t jobs.Task) (
 	record *calibration.Record, report *calibration.FitReport, err error) {
 	config := s.config
 	config.Limits.Timeout = max(config.Limits.Timeout, measuringTimeout)

@@ -88,7 +88,7 @@ func TestWorseIsNotUsed(t *testing.T) {
 		fitted jobs.Share
 		worse  bool
 	}{{now, false}, {jobs.Share{Top1: 9, Top5: 9, Top20: 10}, false}, {jobs.Share{Top1: 7, Top5: 10, Top20: 10}, true}} {
-		if got := worth(x.fitted) < worth(now); got != x.worse {
+		if got := topSum(x.fitted) < topSum(now); got != x.worse {
 			t.Errorf("%+v: %v", x.fitted, got)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// without returns experts but one.
-func without(all []*experts.Expert, e *experts.Expert) []*experts.Expert {
+// withoutExpert returns experts but one.
+func withoutExpert(all []*experts.Expert, e *experts.Expert) []*experts.Expert {
 	return slices.DeleteFunc(slices.Clone(all), func(other *experts.Expert) bool { return other == e })
 }
 
@@ -17,8 +17,8 @@ func hasExpert(c store.Contents, name string) bool {
 	return slices.ContainsFunc(c.Experts(), func(f store.Expert) bool { return f.Name == name })
 }
 
-// searched returns the experts that are searched.
-func (s *collection) searched() []*experts.Expert {
+// searchedExperts returns the experts that are searched.
+func (s *collection) searchedExperts() []*experts.Expert {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.assembly.Experts.Searched // never changed in place
@@ -42,15 +42,15 @@ func (s *collection) LoadMore(name string) (*experts.Expert, error) {
 	return s.assembly.Experts.LoadMore(name)
 }
 
-// join lets searches ask one more expert.
-func (s *collection) join(e *experts.Expert) error {
+// startSearching lets searches ask one more expert.
+func (s *collection) startSearching(e *experts.Expert) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.assembly
 	opened, absent := a.Experts.Searched, a.Absent
 	a.Experts.Searched = append(slices.Clone(opened), e)
 	a.Absent = a.AbsentBut(e.Name())
-	if err := s.renew(); err != nil {
+	if err := s.renewLineUp(); err != nil {
 		a.Experts.Searched, a.Absent = opened, absent
 		return err
 	}
@@ -66,15 +66,15 @@ func (s *collection) stopSearching(name string) (*experts.Expert, error) {
 	a := s.assembly
 	removed := a.Experts.Named(name)
 	if removed != nil && slices.Contains(a.Experts.Silent, removed) {
-		a.Experts.Silent = without(a.Experts.Silent, removed)
+		a.Experts.Silent = withoutExpert(a.Experts.Silent, removed)
 		return removed, nil
 	}
 	if removed == nil {
 		return nil, nil
 	}
 	opened := a.Experts.Searched
-	a.Experts.Searched = without(opened, removed)
-	if err := s.renew(); err != nil {
+	a.Experts.Searched = withoutExpert(opened, removed)
+	if err := s.renewLineUp(); err != nil {
 		a.Experts.Searched = opened
 		return nil, err
 	}
@@ -82,24 +82,24 @@ func (s *collection) stopSearching(name string) (*experts.Expert, error) {
 	return removed, nil
 }
 
-// forget removes an absent expert, which left the collection, from answers.
-func (s *collection) forget(name string) {
+// removeAbsent removes an absent expert, which left the collection, from answers.
+func (s *collection) removeAbsent(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.assembly.IsAbsent(name) {
 		return
 	}
 	s.assembly.Absent = s.assembly.AbsentBut(name)
-	if err := s.renew(); err != nil {
+	if err := s.renewLineUp(); err != nil {
 		s.log.Error("answers still name an expert that left the collection", "expert", name, "cause", err)
 	}
 	s.api.Readiness().Remove("expert " + name)
 	s.tellWritable()
 }
 
-// renew lets searches use the experts and the calibration that are there now. Called
+// renewLineUp lets searches use the experts and the calibration that are there now. Called
 // with mu held.
-func (s *collection) renew() error {
+func (s *collection) renewLineUp() error {
 	if err := s.assembly.Renew(); err != nil {
 		return err
 	}
@@ -108,8 +108,8 @@ func (s *collection) renew() error {
 	return nil
 }
 
-// retain takes back an expert whose encoder the collection still needs.
-func (s *collection) retain(e *experts.Expert) {
+// retainEncoder takes back an expert whose encoder the collection still needs.
+func (s *collection) retainEncoder(e *experts.Expert) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.assembly.Experts.Silent = append(s.assembly.Experts.Silent, e)

@@ -20,8 +20,8 @@ const (
 	sweepShare = 20
 )
 
-// folder returns the folder of the collection on this machine; "": it is in a store.
-func (s *collection) folder() string {
+// localFolder returns the folder of the collection on this machine; "": it is in a store.
+func (s *collection) localFolder() string {
 	jobs := s.assembly.Store.JobsFolder()
 	if jobs == "" {
 		return ""
@@ -32,13 +32,13 @@ func (s *collection) folder() string {
 // openOriginals opens the folder with the copies of uploaded files, which counts towards the collection's quota of
 // bytes. For a collection in a store it does nothing.
 func (s *collection) openOriginals() (err error) {
-	folder := s.folder()
+	folder := s.localFolder()
 	if folder == "" {
 		return nil
 	}
 	s.originals, err = originals.Open(disk.OS{}, folder, func(more int64) error {
 		most := s.quotas.Bytes
-		if has := s.bytes(); most > 0 && has+more > most {
+		if has := s.usedBytes(); most > 0 && has+more > most {
 			return &store.QuotaError{Of: "bytes", Most: most, Has: has, More: more}
 		}
 		return nil
@@ -49,7 +49,7 @@ func (s *collection) openOriginals() (err error) {
 // attachOriginals gives the API a reader of the files of documents: of copies, and of files in followed folders.
 func (s *collection) attachOriginals() {
 	s.api.AttachOriginals(&originals.Reader{
-		Collection: s.folder(), Roots: s.follows, Unpack: s.documentOptions().Extractor(),
+		Collection: s.localFolder(), Roots: s.follows, Unpack: s.documentOptions().Extractor(),
 	})
 }
 
@@ -57,7 +57,7 @@ func (s *collection) attachOriginals() {
 // was started without them opens the files in them (GET /v1/originals). For a collection in a store it does nothing. It
 // fails if the disk does.
 func (s *collection) recordRoots(roots []string) error {
-	folder := s.folder()
+	folder := s.localFolder()
 	if folder == "" {
 		return nil
 	}

@@ -41,16 +41,16 @@ func mostWait(w store.Writer) time.Duration {
 
 // Apply implements store.Writer.
 func (q *quotaWriter) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
-	return q.within(ctx, changes, q.Writer.Apply)
+	return q.applyWithin(ctx, changes, q.Writer.Apply)
 }
 
 // ApplyTogether implements store.Writer.
 func (q *quotaWriter) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
-	return q.within(ctx, changes, q.Writer.ApplyTogether)
+	return q.applyWithin(ctx, changes, q.Writer.ApplyTogether)
 }
 
-// within makes changes that the quotas allow.
-func (q *quotaWriter) within(
+// applyWithin makes changes that the quotas allow.
+func (q *quotaWriter) applyWithin(
 	ctx context.Context,
 	changes []store.Change,
 	apply func(context.Context, []store.Change) ([]store.ChangeResult, error),
@@ -75,7 +75,7 @@ func (q *quotaWriter) within(
 		return apply(ctx, changes)
 	}
 	q.all.RLock()
-	leave, near := q.enter(puts)
+	leave, near := q.countPuts(puts)
 	if !near {
 		defer q.all.RUnlock()
 		defer leave()
@@ -84,7 +84,7 @@ func (q *quotaWriter) within(
 	q.all.RUnlock()
 	q.all.Lock()
 	defer q.all.Unlock()
-	more, err := q.grows(ctx, changes)
+	more, err := q.countGrowth(ctx, changes)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func (q *quotaWriter) within(
 	return apply(ctx, changes)
 }
 
-// enter counts puts as under way, and returns what ends that; near says that they may exceed the quota.
-func (q *quotaWriter) enter(puts int) (leave func(), near bool) {
+// countPuts counts puts as under way, and returns what ends that; near says that they may exceed the quota.
+func (q *quotaWriter) countPuts(puts int) (leave func(), near bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.counted+q.since+q.going+puts > q.quotas.Passages {
@@ -120,8 +120,8 @@ func (q *quotaWriter) enter(puts int) (leave func(), near bool) {
 	}, false
 }
 
-// grows returns by how many passages changes make the collection larger.
-func (q *quotaWriter) grows(ctx context.Context, changes []store.Change) (more int, err error) {
+// countGrowth returns by how many passages changes make the collection larger.
+func (q *quotaWriter) countGrowth(ctx context.Context, changes []store.Change) (more int, err error) {
 	there := map[string]bool{}
 	for _, c := range changes {
 		id := c.Delete

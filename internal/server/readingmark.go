@@ -40,22 +40,22 @@ func openReadingMark(path string) *readingMark {
 	return m
 }
 
-// begin records that the file with this index is read from now on. It returns false, and records nothing, if reading
-// the file was interrupted mostInterruptions times: leave it out. The error is that of writing the mark.
-func (m *readingMark) begin(file int) (bool, error) {
+// beginFile records that the file with this index is read from now on. It returns false, and records nothing, if
+// reading the file was interrupted mostInterruptions times: leave it out. The error is that of writing the mark.
+func (m *readingMark) beginFile(file int) (bool, error) {
 	if m.Interrupted[file] >= mostInterruptions {
 		return false, nil
 	}
 	m.Reading = &file
-	return true, m.write()
+	return true, m.writeMark()
 }
 
-// end records that no file is being read, so that a regular end of the server counts as no interruption. It removes the
-// mark from disk if no file was ever interrupted. The error is that of the write or removal.
-func (m *readingMark) end() error {
+// endFile records that no file is being read, so that a regular end of the server counts as no interruption. It removes
+// the mark from disk if no file was ever interrupted. The error is that of the write or removal.
+func (m *readingMark) endFile() error {
 	m.Reading = nil
 	if len(m.Interrupted) > 0 {
-		return m.write()
+		return m.writeMark()
 	}
 	if m.path == "" {
 		return nil
@@ -66,8 +66,8 @@ func (m *readingMark) end() error {
 	return nil
 }
 
-// write stores the mark at its path; without a path it does nothing.
-func (m *readingMark) write() error {
+// writeMark stores the mark at its path; without a path it does nothing.
+func (m *readingMark) writeMark() error {
 	if m.path == "" {
 		return nil
 	}

@@ -12,7 +12,7 @@ func TestReadingMark(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "job.work")
 	begin := func(m *readingMark, file int, want bool) {
 		t.Helper()
-		if got, err := m.begin(file); err != nil || got != want {
+		if got, err := m.beginFile(file); err != nil || got != want {
 			t.Errorf("file %d: %v, %v", file, got, err)
 		}
 	}
@@ -22,7 +22,7 @@ func TestReadingMark(t *testing.T) {
 	second := openReadingMark(at)
 	begin(second, 0, true)
 	begin(second, 1, true)
-	if err := second.end(); err != nil { // in order
+	if err := second.endFile(); err != nil { // in order
 		t.Fatal(err)
 	}
 	third := openReadingMark(at)

@@ -91,9 +91,9 @@ func newRegistry(o ServerOptions, observer handlers.Observer, control *overload.
 	}, nil
 }
 
-// start opens the catalogue and reports damaged collections to the log and /readyz. It fails if the catalogue cannot be
-// read. ctx ends when the server does.
-func (r *registry) start(ctx context.Context, readiness *handlers.Readiness) (err error) {
+// openCatalogue opens the catalogue and reports damaged collections to the log and /readyz. It fails if the catalogue
+// cannot be read. ctx ends when the server does.
+func (r *registry) openCatalogue(ctx context.Context, readiness *handlers.Readiness) (err error) {
 	r.running, r.readiness = ctx, readiness
 	catalogue, err := stores.OpenCatalogue(ctx, r.config)
 	if err != nil {
@@ -119,8 +119,8 @@ func (r *registry) start(ctx context.Context, readiness *handlers.Readiness) (er
 	return nil
 }
 
-// all returns the catalogue; until start has opened it, an error with the code not_ready.
-func (r *registry) all() (stores.Catalogue, error) {
+// openedCatalogue returns the catalogue; until start has opened it, an error with the code not_ready.
+func (r *registry) openedCatalogue() (stores.Catalogue, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.catalogue == nil {
@@ -135,7 +135,7 @@ func (r *registry) tellFailed(name string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed[name] = failure{err, time.Now()}
-	if r.apart() {
+	if r.hidesNames() {
 		r.countFailed()
 		return
 	}
@@ -144,9 +144,9 @@ func (r *registry) tellFailed(name string, err error) {
 	})
 }
 
-// apart reports whether some key is limited to named collections. Then /readyz, which needs no key, names no
+// hidesNames reports whether some key is limited to named collections. Then /readyz, which needs no key, names no
 // collection.
-func (r *registry) apart() bool {
+func (r *registry) hidesNames() bool {
 	return slices.ContainsFunc(r.config.Auth.Keys, func(k configs.Key) bool { return len(k.Collections) > 0 })
 }
 
@@ -165,14 +165,14 @@ func (r *registry) countFailed() {
 func (r *registry) tellWorks(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.forget(name)
+	r.forgetFailure(name)
 }
 
-// forget does what tellWorks does, for callers that hold mu.
-func (r *registry) forget(name string) {
+// forgetFailure does what tellWorks does, for callers that hold mu.
+func (r *registry) forgetFailure(name string) {
 	if _, ok := r.failed[name]; ok {
 		delete(r.failed, name)
-		if r.apart() {
+		if r.hidesNames() {
 			r.countFailed()
 			return
 		}
@@ -196,9 +196,9 @@ func (r *registry) optionsOf(name string, s collections.Settings) (o assembly.Op
 	return assembly.Options{Config: config, At: at, Log: log, Observer: r.observer, Experts: r.pool}, err
 }
 
-// open opens a collection and starts its goroutines. It waits while openAtOnce others are being opened. It fails if the
-// collection was removed (collections.UnknownError) or cannot be loaded.
-func (r *registry) open(name string) (c *collection, err error) {
+// openCollection opens a collection and starts its goroutines. It waits while openAtOnce others are being opened. It
+// fails if the collection was removed (collections.UnknownError) or cannot be loaded.
+func (r *registry) openCollection(name string) (c *collection, err error) {
 	select {
 	case r.opening <- struct{}{}:
 	case <-r.running.Done():
@@ -226,34 +226,34 @@ func (r *registry) open(name string) (c *collection, err error) {
 	running, stop := context.WithCancel(r.running)
 	c.stop = stop
 	c.group, c.running = errgroup.WithContext(running)
-	queue, err := c.load(o, r.control)
+	queue, err := c.loadParts(o, r.control)
 	if err != nil {
 		stop()
-		return nil, errors.Join(err, c.release())
+		return nil, errors.Join(err, c.closeParts())
 	}
-	c.announce()
-	c.run(queue)
+	c.showAndAttach()
+	c.startGoroutines(queue)
 	o.Log.Info("opened", "took", time.Since(began).Round(time.Millisecond).String())
 	return c, nil
 }
 
 // Use implements handlers.Collections.
 func (r *registry) Use(ctx context.Context, name string) (k *handlers.Collection, done func(), err error) {
-	h, err := r.take(ctx, name)
+	h, err := r.takeCollection(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	return h.c.api, func() { r.giveBack(h) }, nil
 }
 
-// take returns the open collection of this name with one more user; it lets it be opened if necessary. The caller calls
-// giveBack after use. It fails if the name is unknown, the collection is damaged, opening takes longer than openWithin
-// (collections.NotOpen), or ctx ends first; opening then goes on for later requests.
-func (r *registry) take(ctx context.Context, name string) (*held, error) {
+// takeCollection returns the open collection of this name with one more user; it lets it be opened if necessary. The
+// caller calls giveBack after use. It fails if the name is unknown, the collection is damaged, opening takes longer
+// than openWithin (collections.NotOpen), or ctx ends first; opening then goes on for later requests.
+func (r *registry) takeCollection(ctx context.Context, name string) (*held, error) {
 	late := time.NewTimer(r.openWithin)
 	defer late.Stop()
 	for {
-		h, first, err := r.find(ctx, name)
+		h, first, err := r.findOrAdd(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -285,16 +285,17 @@ func (r *registry) take(ctx context.Context, name string) (*held, error) {
 	}
 }
 
-// find returns the collection of this name with one more user: open, being opened or being closed. first is true if the
-// caller must open it (openFor). It fails if the name is unknown or the collection failed less than tryOpening ago.
-func (r *registry) find(ctx context.Context, name string) (h *held, first bool, err error) {
+// findOrAdd returns the collection of this name with one more user: open, being opened or being closed. first is true
+// if the caller must open it (openFor). It fails if the name is unknown or the collection failed less than tryOpening
+// ago.
+func (r *registry) findOrAdd(ctx context.Context, name string) (h *held, first bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h := r.join(name); h != nil {
+	if h := r.addUser(name); h != nil {
 		return h, false, nil
 	}
 	r.mu.Unlock()
-	catalogue, err := r.all()
+	catalogue, err := r.openedCatalogue()
 	var found *stores.Listed
 	if err == nil {
 		found, err = catalogue.Find(ctx, name)
@@ -304,10 +305,10 @@ func (r *registry) find(ctx context.Context, name string) (h *held, first bool, 
 	case err != nil:
 		return nil, false, damagedError(name, err)
 	case found == nil:
-		r.forget(name)
+		r.forgetFailure(name)
 		return nil, false, collections.UnknownError(name)
 	}
-	if h := r.join(name); h != nil {
+	if h := r.addUser(name); h != nil {
 		return h, false, nil
 	}
 	if f, ok := r.failed[name]; ok && time.Since(f.at) < tryOpening {
@@ -318,10 +319,10 @@ func (r *registry) find(ctx context.Context, name string) (h *held, first bool, 
 	return h, true, nil
 }
 
-// join returns a collection of r.held with one more user; nil: r.held has none of this name. If the collection is being
-// closed, it returns a stand-in whose gone channel to wait for. An unused collection that its store has lost starts to
-// be closed here. mu must be held.
-func (r *registry) join(name string) *held {
+// addUser returns a collection of r.held with one more user; nil: r.held has none of this name. If the collection is
+// being closed, it returns a stand-in whose gone channel to wait for. An unused collection that its store has lost
+// starts to be closed here. mu must be held.
+func (r *registry) addUser(name string) *held {
 	h := r.held[name]
 	if h == nil {
 		return nil
@@ -366,7 +367,7 @@ func damagedError(name string, err error) error {
 // openFor opens what find said is to be opened, and closes h.ready: then h.c is set, or h.err.
 func (r *registry) openFor(h *held, name string) {
 	r.makeRoom(name)
-	c, err := r.open(name)
+	c, err := r.openCollection(name)
 	var unknown *collections.Error
 	switch {
 	case err == nil, errors.As(err, &unknown) && unknown.Code == collections.Unknown:

@@ -43,12 +43,12 @@ func (openMetric) Describe(chan<- *prometheus.Desc) {}
 // Collect implements prometheus.Collector.
 func (o openMetric) Collect(out chan<- prometheus.Metric) {
 	sums := map[series]float64{}
-	for name, h := range o.using() {
+	for name, h := range o.openInUse() {
 		label := o.observer.Metrics.CollectionLabel(name)
-		h.c.measure(func(metric, help, state string, value float64) {
+		h.c.reportMeasures(func(metric, help, state string, value float64) {
 			sums[series{metric, help, label, state}] += value
 		})
-		o.leave(h)
+		o.endMeasuring(h)
 	}
 	for s, sum := range sums {
 		labels, values := []string{"collection"}, []string{s.label}
@@ -60,8 +60,8 @@ func (o openMetric) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// using returns the collections that are open, with one user more each, who does not count as one who asked them.
-func (r *registry) using() map[string]*held {
+// openInUse returns the collections that are open, with one user more each, who does not count as one who asked them.
+func (r *registry) openInUse() map[string]*held {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := map[string]*held{}
@@ -74,8 +74,8 @@ func (r *registry) using() map[string]*held {
 	return all
 }
 
-// leave ends a use that does not count.
-func (r *registry) leave(h *held) {
+// endMeasuring ends a use that does not count.
+func (r *registry) endMeasuring(h *held) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h.users--
@@ -84,9 +84,9 @@ func (r *registry) leave(h *held) {
 // jobsWithin is how long the metrics wait for the jobs of a collection.
 const jobsWithin = time.Second
 
-// measure tells what is measured of a collection: by its store, what waits to be seen by searches, and jobs where
-// these are on this machine.
-func (s *collection) measure(tell func(name, help, state string, value float64)) {
+// reportMeasures tells what is measured of a collection: by its store, what waits to be seen by searches, and jobs
+// where these are on this machine.
+func (s *collection) reportMeasures(tell func(name, help, state string, value float64)) {
 	for _, m := range s.assembly.Store.Meters() {
 		tell(m.Name, m.Help, "", m.Value())
 	}

@@ -129,12 +129,12 @@ func (s *Server) startOne(
 	c.running, c.group = s.running, s.group
 	s.collection = c
 	s.api.Readiness().Set(schema.Component{Name: "collection", Status: handlers.Starting})
-	queue, err := c.load(assembly.Options{Config: s.config, Log: s.log, Observer: observer}, control)
+	queue, err := c.loadParts(assembly.Options{Config: s.config, Log: s.log, Observer: observer}, control)
 	if err == nil && c.writer != nil {
 		err = s.api.ShowWriting()
 	}
 	if err == nil {
-		err = errors.Join(metrics.Register(encoderMetrics{c.searched}),
+		err = errors.Join(metrics.Register(encoderMetrics{c.searchedExperts}),
 			metrics.RegisterOfCollection(recallMetric{c.assembly.Engine.Experts}),
 			registerPassages(metrics, c.assembly), registerProgram(metrics, o.Version))
 	}
@@ -145,12 +145,12 @@ func (s *Server) startOne(
 		return err
 	}
 	c.follows = o.Watch
-	c.announce()
+	c.showAndAttach()
 	generation, passages := c.assembly.Engine.Generation() // before anything changes them
 	if len(o.Watch) > 0 {
 		s.group.Go(func() error { return c.watchFolders(o.Watch) })
 	}
-	c.run(queue)
+	c.startGoroutines(queue)
 	s.group.Go(c.verifyAhead)
 	s.log.Info("ready", "collection", s.config.Passages(), "generation", generation,
 		"passages", passages, "experts", len(c.assembly.Experts.Searched))
@@ -165,14 +165,14 @@ func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
 		return err
 	}
 	s.several.exchanged = exchanged
-	err = errors.Join(s.several.start(s.running, s.api.Readiness()), registerProgram(metrics, version),
+	err = errors.Join(s.several.openCatalogue(s.running, s.api.Readiness()), registerProgram(metrics, version),
 		metrics.Register(encoderMetrics{s.several.pool.Encoders}), metrics.Register(registryMetric{s.several}),
 		metrics.Register(openMetric{s.several}))
 	if err != nil {
 		return err
 	}
-	s.group.Go(func() error { s.several.look(s.running); return nil })
-	s.group.Go(func() error { s.several.watch(s.running); return nil })
+	s.group.Go(func() error { s.several.closeUnused(s.running); return nil })
+	s.group.Go(func() error { s.several.watchStore(s.running); return nil })
 	s.api.Started()
 	return nil
 }
@@ -191,10 +191,10 @@ func (s *Server) Close() error {
 	err := s.group.Wait() // requests and jobs end before what they use
 	err = errors.Join(err, s.guide.Close())
 	if s.collection != nil {
-		err = errors.Join(err, s.collection.release())
+		err = errors.Join(err, s.collection.closeParts())
 	}
 	if s.several != nil {
-		err = errors.Join(err, s.several.close())
+		err = errors.Join(err, s.several.closeAll())
 	}
 	return err
 }

@@ -45,5 +45,5 @@ func (s settings) Configure(ctx context.Context, to collections.Settings) error 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.renew()
+	return s.renewLineUp()
 }

@@ -19,8 +19,8 @@ type snapshotFolder struct {
 	read store.Snapshots
 }
 
-// snapshots returns those of the server; a store that makes none has none.
-func (s *collection) snapshots() handlers.Snapshots {
+// snapshotList returns those of the server; a store that makes none has none.
+func (s *collection) snapshotList() handlers.Snapshots {
 	read, err := s.writer.Snapshots()
 	if err != nil {
 		return noSnapshots{}

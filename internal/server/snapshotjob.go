@@ -76,7 +76,7 @@ func (s *collection) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result
 		return madeSnapshot(made, out), err // it was made, and nobody wrote that down
 	}
 	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
-	if err := s.flush(ctx, t.Report); err != nil {
+	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return jobs.Result{}, err
 	}
 	t.Report(jobs.Progress{Stage: "linking", Total: -1, Unit: "files"})
@@ -108,9 +108,9 @@ func snapshotID(file string, snapshots store.Snapshots) (id string, again bool, 
 	})
 }
 
-// flush waits until searches see what was acknowledged, and gives up when that
+// awaitVisible waits until searches see what was acknowledged, and gives up when that
 // keeps failing.
-func (s *collection) flush(ctx context.Context, report func(jobs.Progress)) error {
+func (s *collection) awaitVisible(ctx context.Context, report func(jobs.Progress)) error {
 	return s.writer.Visible(ctx, func(backlog store.Backlog) error {
 		if backlog.Trouble != nil {
 			return fmt.Errorf("what was written cannot be indexed at the moment: %w", backlog.Trouble)

@@ -18,8 +18,8 @@ type typedWriter struct {
 // MostWait implements handlers.BoundedWriter.
 func (w *typedWriter) MostWait() time.Duration { return mostWait(w.Writer) }
 
-// misfit returns what keeps a change from being made; nil: nothing.
-func misfit(types conditions.Types, c *store.Change) *corpus.FieldError {
+// typeMisfit returns what keeps a change from being made; nil: nothing.
+func typeMisfit(types conditions.Types, c *store.Change) *corpus.FieldError {
 	if c.Put == nil {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (w *typedWriter) Apply(ctx context.Context, changes []store.Change) ([]stor
 	var fit []store.Change
 	var places []int // of fit, in changes
 	for i := range changes {
-		if wrong := misfit(types, &changes[i]); wrong != nil {
+		if wrong := typeMisfit(types, &changes[i]); wrong != nil {
 			results[i] = store.ChangeResult{ID: changes[i].ID(), Err: wrong}
 			continue
 		}
@@ -57,7 +57,7 @@ func (w *typedWriter) Apply(ctx context.Context, changes []store.Change) ([]stor
 func (w *typedWriter) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	types := w.types()
 	for i := range changes {
-		if wrong := misfit(types, &changes[i]); wrong != nil {
+		if wrong := typeMisfit(types, &changes[i]); wrong != nil {
 			results := make([]store.ChangeResult, len(changes))
 			for j := range changes {
 				results[j].ID = changes[j].ID()

@@ -43,10 +43,10 @@ func newUnions(most int, log *slog.Logger) *unions {
 	return &unions{most: most, log: log, kept: map[string]*union{}}
 }
 
-// take returns the union of collections that are open, with one more user, and makes it if there is none or a
+// takeUnion returns the union of collections that are open, with one more user, and makes it if there is none or a
 // collection has changed since. members have to stay open until giveBack, which the caller calls after use. It fails if
 // make does, or if ctx ends while another call makes the union.
-func (u *unions) take(
+func (u *unions) takeUnion(
 	ctx context.Context,
 	names []string,
 	members []*held,
@@ -59,7 +59,7 @@ func (u *unions) take(
 		first := x == nil || x.isReady() && !(slices.Equal(x.members, members) && x.engine.Current())
 		var closing []*union
 		if first {
-			closing = append(u.retire(key), u.makeRoom()...)
+			closing = append(u.removeUnion(key), u.makeRoom()...)
 			x = newUnion(members)
 			u.kept[key] = x
 		}
@@ -67,7 +67,7 @@ func (u *unions) take(
 		u.mu.Unlock()
 		u.closeAll(closing)
 		if first {
-			return x, u.make(key, x, make)
+			return x, u.makeUnion(key, x, make)
 		}
 		select {
 		case <-x.ready:
@@ -101,10 +101,10 @@ func (x *union) isReady() bool {
 // errUnmade is the error of a union whose making panicked.
 var errUnmade = errors.New("the collections could not be joined; the server's log says why")
 
-// make fills in a union that take has added. On an error it removes the union again and returns the error.
-func (u *unions) make(key string, x *union, make func() (*assembly.Union, error)) error {
+// makeUnion fills in a union that take has added. On an error it removes the union again and returns the error.
+func (u *unions) makeUnion(key string, x *union, make func() (*assembly.Union, error)) error {
 	x.err = errUnmade
-	defer u.finish(key, x)
+	defer u.announceMade(key, x)
 	x.engine, x.err = make()
 	if x.err == nil {
 		var members []*handlers.Collection
@@ -117,8 +117,8 @@ func (u *unions) make(key string, x *union, make func() (*assembly.Union, error)
 	return x.err
 }
 
-// finish tells those who wait for a union that it is made, or could not be made.
-func (u *unions) finish(key string, x *union) {
+// announceMade tells those who wait for a union that it is made, or could not be made.
+func (u *unions) announceMade(key string, x *union) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if x.err != nil && u.kept[key] == x {
@@ -139,9 +139,9 @@ func (u *unions) giveBack(x *union) {
 	}
 }
 
-// retire removes the union of a key from those that are kept. It returns it if it has to be closed now; if it is in
-// use, its last user closes it. mu must be held.
-func (u *unions) retire(key string) []*union {
+// removeUnion removes the union of a key from those that are kept. It returns it if it has to be closed now; if it is
+// in use, its last user closes it. mu must be held.
+func (u *unions) removeUnion(key string) []*union {
 	x := u.kept[key]
 	if x == nil {
 		return nil
@@ -167,7 +167,7 @@ func (u *unions) makeRoom() (closing []*union) {
 		if oldest == "" {
 			break
 		}
-		closing = append(closing, u.retire(oldest)...)
+		closing = append(closing, u.removeUnion(oldest)...)
 	}
 	return closing
 }
@@ -190,7 +190,7 @@ func (u *unions) closeThose(selected func(*union) bool) {
 	var closing []*union
 	for key, x := range u.kept {
 		if x.isReady() && selected(x) {
-			closing = append(closing, u.retire(key)...)
+			closing = append(closing, u.removeUnion(key)...)
 		}
 	}
 	u.mu.Unlock()
@@ -220,7 +220,7 @@ func (r *registry) Join(ctx context.Context, names []string) (k *handlers.Collec
 	names = slices.Sorted(slices.Values(names))
 	var all []*assembly.Assembly
 	for _, name := range names {
-		h, err := r.take(ctx, name)
+		h, err := r.takeCollection(ctx, name)
 		if err != nil {
 			leave()
 			return nil, nil, err
@@ -228,7 +228,7 @@ func (r *registry) Join(ctx context.Context, names []string) (k *handlers.Collec
 		taken = append(taken, h)
 		all = append(all, h.c.assembly)
 	}
-	x, err := r.unions.take(ctx, names, taken, func() (*assembly.Union, error) {
+	x, err := r.unions.takeUnion(ctx, names, taken, func() (*assembly.Union, error) {
 		o := assembly.Options{Config: r.config, Log: r.log, Observer: r.observer}
 		engine, err := assembly.Unite(all, names, o, r.control)
 		if err != nil {

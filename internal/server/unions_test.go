@@ -183,7 +183,7 @@ func TestUnionsWhileCollectionsChange(t *testing.T) {
 func TestUnionThatCannotBeMade(t *testing.T) {
 	u := newUnions(2, slog.New(slog.DiscardHandler))
 	fails := errors.New("fails")
-	_, err := u.take(t.Context(), []string{"a"}, nil, func() (*assembly.Union, error) { return nil, fails })
+	_, err := u.takeUnion(t.Context(), []string{"a"}, nil, func() (*assembly.Union, error) { return nil, fails })
 	if !errors.Is(err, fails) {
 		t.Error(err)
 	}
@@ -193,9 +193,9 @@ func TestUnionThatCannotBeMade(t *testing.T) {
 				t.Error("the panic is lost")
 			}
 		}()
-		_, _ = u.take(t.Context(), []string{"a"}, nil, func() (*assembly.Union, error) { panic("fails") })
+		_, _ = u.takeUnion(t.Context(), []string{"a"}, nil, func() (*assembly.Union, error) { panic("fails") })
 	}()
-	_, err = u.take(t.Context(), []string{"a"}, nil, func() (*assembly.Union, error) { return nil, fails })
+	_, err = u.takeUnion(t.Context(), []string{"a"}, nil, func() (*assembly.Union, error) { return nil, fails })
 	if !errors.Is(err, fails) || len(u.kept) != 0 {
 		t.Errorf("%v, %d are kept", err, len(u.kept))
 	}

@@ -17,7 +17,7 @@ import (
 type watcher struct{ *collection }
 
 // Recalibrated implements store.Watcher.
-func (w watcher) Recalibrated() { w.recalibrate() }
+func (w watcher) Recalibrated() { w.useNewCalibration() }
 
 // ReadsPassages implements store.Watcher.
 func (w watcher) ReadsPassages(r store.Reads) { w.tellReads(r) }
@@ -54,12 +54,12 @@ func (w watcher) Is(c store.Condition) {
 	w.condition = now
 }
 
-// recalibrate lets searches use the collection's newest calibration. One that cannot be used
+// useNewCalibration lets searches use the collection's newest calibration. One that cannot be used
 // changes nothing; /readyz says why.
-func (s *collection) recalibrate() {
+func (s *collection) useNewCalibration() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.renew(); err != nil {
+	if err := s.renewLineUp(); err != nil {
 		s.log.Warn("the newest calibration cannot be used", "cause", err)
 	} else if s.assembly.Refused() == "" {
 		s.log.Info("searches use another calibration")
@@ -78,13 +78,13 @@ func (s *collection) leaveOut(next store.Contents) error {
 	}
 	for _, name := range s.absentNames() {
 		if !hasExpert(next, name) {
-			s.forget(name)
+			s.removeAbsent(name)
 		}
 	}
 	// Experts with a head come first: the encoder of their owner is closed with the last
 	// expert that uses it.
 	headsFirst := slices.SortedStableFunc(
-		slices.Values(s.searched()),
+		slices.Values(s.searchedExperts()),
 		func(a, b *experts.Expert) int { return strings.Compare(b.Owner(), a.Owner()) },
 	)
 	for _, e := range headsFirst {
@@ -97,7 +97,7 @@ func (s *collection) leaveOut(next store.Contents) error {
 			return err
 		}
 		// A search that began before could ask the next generation.
-		if err := s.drained(s.running); err != nil {
+		if err := s.awaitEarlierLineUps(s.running); err != nil {
 			return err
 		}
 		s.log.Warn("an expert left the collection", "expert", e.Name(), "cause", why)
@@ -110,10 +110,10 @@ func (s *collection) leaveOut(next store.Contents) error {
 
 // takeIn lets searches ask experts that joined the collection.
 func (s *collection) takeIn(now store.Contents) {
-	searched := s.searched()
+	searched := s.searchedExperts()
 	for _, x := range now.Experts() {
 		if slices.ContainsFunc(searched, func(e *experts.Expert) bool { return e.Name() == x.Name }) ||
-			len(s.config.Experts) > 0 && !s.named(x.Name) || s.refused[x.Name] == x.Fingerprint {
+			len(s.config.Experts) > 0 && !s.isConfigured(x.Name) || s.refused[x.Name] == x.Fingerprint {
 			continue
 		}
 		if err := s.takeInOne(now, x.Name); err != nil {
@@ -133,7 +133,7 @@ func (s *collection) takeInOne(now store.Contents, name string) error {
 		err = now.CheckRecall(assembly.Floors(s.config.Index))
 	}
 	if err == nil {
-		err = s.join(e)
+		err = s.startSearching(e)
 	}
 	if err != nil {
 		if closing := s.assembly.Experts.CloseUnused(e); closing != nil {

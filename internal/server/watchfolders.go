@@ -70,8 +70,8 @@ func newFollower(roots []string, reader *documents.Extractor, quiet time.Duratio
 	}
 }
 
-// look returns the state of every file below the roots, by path. It fails if a root or a folder cannot be read.
-func (w *follower) look(ctx context.Context) (map[string]fileState, error) {
+// listFiles returns the state of every file below the roots, by path. It fails if a root or a folder cannot be read.
+func (w *follower) listFiles(ctx context.Context) (map[string]fileState, error) {
 	found := map[string]fileState{}
 	walking := documents.Walking{Limits: w.reader.Limits(), GitIgnore: w.gitIgnore}
 	err := walking.Files(ctx, w.roots, func(_ string, f documents.File) error {
@@ -84,9 +84,10 @@ func (w *follower) look(ctx context.Context) (map[string]fileState, error) {
 	return found, nil
 }
 
-// writing reports whether somebody may still be writing a file: it was modified less than quiet ago, or since the last
-// look. For a modification time in the future only the last look counts, and a new file waits for the next one.
-func (w *follower) writing(f documents.File) bool {
+// isBeingWritten reports whether somebody may still be writing a file: it was modified less than quiet ago, or since
+// the last look. For a modification time in the future only the last look counts, and a new file waits for the next
+// one.
+func (w *follower) isBeingWritten(f documents.File) bool {
 	before, seen := w.before[f.At]
 	age := w.now().Sub(f.ModTime)
 	if age < 0 { // the file's clock is not ours
@@ -95,9 +96,9 @@ func (w *follower) writing(f documents.File) bool {
 	return age < w.quiet || seen && before != stateOf(f)
 }
 
-// known reports whether a file need not be read: it is unchanged since its documents were compared with it, or since it
-// could not be read less than tryFilesAgain ago. It also records the path of the file's id.
-func (w *follower) known(f documents.File) bool {
+// isUnchanged reports whether a file need not be read: it is unchanged since its documents were compared with it, or
+// since it could not be read less than tryFilesAgain ago. It also records the path of the file's id.
+func (w *follower) isUnchanged(f documents.File) bool {
 	w.at[f.Path] = f.At
 	if failed, ok := w.failed[f.At]; ok && failed.fileState == stateOf(f) && w.now().Sub(failed.at) < tryFilesAgain {
 		return true
@@ -112,17 +113,17 @@ type fileReports struct {
 	warned func(path, warning string)   // called when a part of a file was left out or guessed
 }
 
-// follow compares the files with the documents once and updates the documents (keeping.Sync). It returns ok == false,
+// syncOnce compares the files with the documents once and updates the documents (keeping.Sync). It returns ok == false,
 // and does nothing, if no file has changed since everything was compared and nothing is due to be tried again. visible
 // must return when earlier writes are listed. The error is about more than one file, such as a folder that cannot be
 // read.
-func (w *follower) follow(
+func (w *follower) syncOnce(
 	ctx context.Context,
 	to keeping.Target,
 	visible func(context.Context) error,
 	report fileReports,
 ) (synced keeping.Synced, ok bool, err error) {
-	now, err := w.look(ctx)
+	now, err := w.listFiles(ctx)
 	if err != nil {
 		return synced, true, err
 	}
@@ -138,7 +139,7 @@ func (w *follower) follow(
 	}
 	synced, err = keeping.Sync(ctx, to, keeping.SyncOptions{
 		Roots: w.roots, Reader: w.reader, AtOnce: runtime.GOMAXPROCS(0), GitIgnore: w.gitIgnore, Refer: w.refer,
-		Wait: w.writing, Same: w.known,
+		Wait: w.isBeingWritten, Same: w.isUnchanged,
 		Compared: func(f documents.File) {
 			w.compared[f.At] = stateOf(f)
 			delete(w.failed, f.At)
@@ -195,7 +196,7 @@ func (s *collection) watchFolders(roots []string) error {
 	}
 	waits := ""
 	for again := time.NewTicker(s.config.Documents.Look); ; {
-		synced, compared, err := w.follow(s.running, to, visible, report)
+		synced, compared, err := w.syncOnce(s.running, to, visible, report)
 		if s.running.Err() != nil {
 			again.Stop()
 			return nil

@@ -158,7 +158,7 @@ func TestHalfWritten(t *testing.T) {
 		if c.before.Path != "" {
 			w.before["a"] = stateOf(c.before)
 		}
-		if got := w.writing(c.file); got != c.want {
+		if got := w.isBeingWritten(c.file); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -35,7 +35,7 @@ func (s *collection) openWriter(ctx context.Context) (err error) {
 			_, passages, err = a.Store.Count(ctx)
 			return passages, err
 		}
-		q := &quotaWriter{Writer: s.writer, quotas: s.quotas, bytes: s.bytes, count: count}
+		q := &quotaWriter{Writer: s.writer, quotas: s.quotas, bytes: s.usedBytes, count: count}
 		q.counted, err = count(ctx)
 		s.writer = q
 	}
@@ -45,8 +45,8 @@ func (s *collection) openWriter(ctx context.Context) (err error) {
 	return err
 }
 
-// bytes returns how many the segments, where the store knows, and the copies of files have.
-func (s *collection) bytes() int64 {
+// usedBytes returns how many the segments, where the store knows, and the copies of files have.
+func (s *collection) usedBytes() int64 {
 	has := int64(0)
 	if s.originals != nil {
 		has = s.originals.Bytes()
@@ -62,13 +62,13 @@ func (s *collection) bytes() int64 {
 // acceptWrites lets passages be written and jobs be asked for.
 func (s *collection) acceptWrites() (worker, error) {
 	kinds := map[string]jobs.Handler{
-		jobs.Snapshot: s.handler(jobs.Handler{Check: s.checkSnapshot, Work: s.makeSnapshot}, func() error {
+		jobs.Snapshot: s.handlerIf(jobs.Handler{Check: s.checkSnapshot, Work: s.makeSnapshot}, func() error {
 			_, err := s.writer.Snapshots()
 			return err
 		}),
-		jobs.AddExpert:    s.handler(jobs.Handler{Check: s.checkAdding, Work: s.addExpert}, s.changesExperts),
-		jobs.RemoveExpert: s.handler(jobs.Handler{Check: s.checkRemoving, Work: s.removeExpert}, s.changesExperts),
-		jobs.DeleteTagged: s.handler(jobs.Handler{Work: s.deleteTagged}, nil),
+		jobs.AddExpert:    s.handlerIf(jobs.Handler{Check: s.checkAdding, Work: s.addExpert}, s.changesExperts),
+		jobs.RemoveExpert: s.handlerIf(jobs.Handler{Check: s.checkRemoving, Work: s.removeExpert}, s.changesExperts),
+		jobs.DeleteTagged: s.handlerIf(jobs.Handler{Work: s.deleteTagged}, nil),
 	}
 	dir := s.assembly.Store.JobsFolder()
 	if err := s.keepJudgments(dir); err != nil {
@@ -78,13 +78,15 @@ func (s *collection) acceptWrites() (worker, error) {
 	if err := s.openOriginals(); err != nil {
 		return nil, err
 	}
-	kinds[jobs.Calibrate] = s.handler(jobs.Handler{Check: s.checkCalibrating, Work: s.calibrate}, s.keepsJudgments)
-	kinds[jobs.Evaluate] = s.handler(jobs.Handler{Check: s.checkEvaluating, Work: s.evaluate}, s.keepsJudgments)
+	kinds[jobs.Calibrate] = s.handlerIf(
+		jobs.Handler{Check: s.checkCalibrating, Work: s.runCalibration}, s.keepsJudgments,
+	)
+	kinds[jobs.Evaluate] = s.handlerIf(jobs.Handler{Check: s.checkEvaluating, Work: s.runEvaluation}, s.keepsJudgments)
 	var inputs jobs.Inputs = s.assembly.Store.JobInputs()
 	if dir != "" {
 		inputs = jobs.NewFolderInputs(dir, handlers.UploadPrefix)
 	}
-	kinds[jobs.AddDocuments] = s.handler(jobs.Handler{Work: s.addDocuments(inputs)}, nil)
+	kinds[jobs.AddDocuments] = s.handlerIf(jobs.Handler{Work: s.addDocuments(inputs)}, nil)
 	queue, err := s.openJobs(dir, jobs.QueueOptions{Logger: s.log, Kinds: kinds, Inputs: inputs})
 	if err != nil {
 		return nil, err
@@ -92,7 +94,7 @@ func (s *collection) acceptWrites() (worker, error) {
 	s.tellWritable()
 	s.keepDocuments(s.writer, inputs)
 	s.jobs = queue
-	s.api.AttachWriter(s.writer, queue, s.snapshots())
+	s.api.AttachWriter(s.writer, queue, s.snapshotList())
 	return queue, nil
 }
 
@@ -165,15 +167,15 @@ func (s *collection) changesExperts() error {
 	return err
 }
 
-// handler returns how a kind of job is done that a store may not be able to do: then can returns a
+// handlerIf returns how a kind of job is done that a store may not be able to do: then can returns a
 // *store.ElsewhereError, which answers a request for such a job. Nil: every store can.
-func (s *collection) handler(h jobs.Handler, can func() error) jobs.Handler {
+func (s *collection) handlerIf(h jobs.Handler, can func() error) jobs.Handler {
 	if can != nil {
 		if err := can(); err != nil {
 			return jobs.Handler{Check: func(jobs.Request) error { return jobs.Refuse("no_such_path", "%v", err) }}
 		}
 	}
-	h.Work = s.pathless(h.Work)
+	h.Work = s.withoutPaths(h.Work)
 	return h
 }
 
@@ -202,9 +204,9 @@ func (s *collection) openJobs(dir string, o jobs.QueueOptions) (*jobs.Queue, err
 	return jobs.NewQueue(opened, o), nil
 }
 
-// pathless keeps paths of the machine out of the error of a job, which answers tell;
+// withoutPaths keeps paths of the machine out of the error of a job, which answers tell;
 // the log has them.
-func (s *collection) pathless(
+func (s *collection) withoutPaths(
 	work func(context.Context, jobs.Task) (jobs.Result, error),
 ) func(context.Context, jobs.Task) (jobs.Result, error) {
 	return func(ctx context.Context, t jobs.Task) (jobs.Result, error) {

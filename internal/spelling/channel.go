@@ -25,7 +25,7 @@ func NewLanguage(words []string) *Language {
 		}
 	}
 	x := &Language{Lexicon: NewLexicon(counts)}
-	x.letters.learn(words)
+	x.letters.countLetters(words)
 	return x
 }
 
@@ -43,22 +43,22 @@ const (
 // foreign is the logarithm of the probability of a letter outside a to z.
 const foreign = -3.5
 
-func letter(r rune) int {
+func letterIndex(r rune) int {
 	if 'a' <= r && r <= 'z' {
 		return int(r-'a') + 1
 	}
 	return 0
 }
 
-// learn counts the letters of words.
-func (l *letters) learn(words []string) {
+// countLetters counts the letters of words.
+func (l *letters) countLetters(words []string) {
 	var three [27][27][27]float64
 	var two [27][27]float64
 	var one [27]float64
 	for _, word := range words {
 		a, b := 0, 0
 		for _, r := range word + " " {
-			c := letter(r)
+			c := letterIndex(r)
 			three[a][b][c]++
 			two[b][c]++
 			one[c]++
@@ -84,11 +84,11 @@ func (l *letters) learn(words []string) {
 	}
 }
 
-// word returns the logarithm of the probability of a word by its letters.
-func (l *letters) word(word string) float64 {
+// logProbability returns the logarithm of the probability of a word by its letters.
+func (l *letters) logProbability(word string) float64 {
 	sum, a, b := 0., 0, 0
 	for _, r := range word + " " {
-		c := letter(r)
+		c := letterIndex(r)
 		if c == 0 && r != ' ' {
 			sum += foreign
 		} else {
@@ -110,7 +110,9 @@ const (
 
 // Unheard returns the logarithm of the probability that a word was meant as it is, though
 // neither the collection nor the language has it.
-func (x *Language) Unheard(word string) float64 { return math.Log(unheard) + x.letters.word(word) }
+func (x *Language) Unheard(word string) float64 {
+	return math.Log(unheard) + x.letters.logProbability(word)
+}
 
 // Typed returns the logarithm of the probability that a word of so many letters is typed with
 // such edits: each letter is as likely as another to go missing, to be replaced by or

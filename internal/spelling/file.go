@@ -26,7 +26,7 @@ func (x *Lexicon) AppendBinary(b []byte) []byte {
 		of := &x.lengths[n]
 		b = binary.AppendUvarint(b, uint64(len(of.ends)))
 		for at, count := range of.counts {
-			word := of.word(at)
+			word := of.wordAt(at)
 			b = binary.AppendUvarint(b, uint64(len(word)))
 			b = append(b, word...)
 			b = binary.AppendUvarint(b, uint64(count))
@@ -99,7 +99,7 @@ func Parse(data []byte) (*Lexicon, error) {
 			}
 			text = append(text, word...)
 			of.ends = append(of.ends, uint32(len(text)))
-			of.signatures = append(of.signatures, signature(string(word)))
+			of.signatures = append(of.signatures, letterSignature(string(word)))
 			of.counts = append(of.counts, uint32(count))
 			x.words, x.total = x.words+1, x.total+int64(count)
 		}

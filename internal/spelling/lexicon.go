@@ -51,7 +51,7 @@ func NewLexicon(counts map[string]uint32) *Lexicon {
 		of := &x.lengths[n]
 		texts[n].WriteString(word)
 		of.ends = append(of.ends, uint32(texts[n].Len()))
-		of.signatures = append(of.signatures, signature(word))
+		of.signatures = append(of.signatures, letterSignature(word))
 		of.counts = append(of.counts, counts[word])
 		x.words, x.total = x.words+1, x.total+int64(counts[word])
 	}
@@ -74,8 +74,8 @@ func (x *Lexicon) Count(word string) int {
 		return 0
 	}
 	of := &x.lengths[n]
-	at := sort.Search(len(of.ends), func(at int) bool { return of.word(at) >= word })
-	if at == len(of.ends) || of.word(at) != word {
+	at := sort.Search(len(of.ends), func(at int) bool { return of.wordAt(at) >= word })
+	if at == len(of.ends) || of.wordAt(at) != word {
 		return 0
 	}
 	return int(of.counts[at])
@@ -87,7 +87,7 @@ func (x *Lexicon) Each(yield func(word string, count uint32) bool) {
 	for n := range x.lengths {
 		of := &x.lengths[n]
 		for at, count := range of.counts {
-			if !yield(of.word(at), count) {
+			if !yield(of.wordAt(at), count) {
 				return
 			}
 		}
@@ -105,7 +105,7 @@ type Candidate struct {
 // that was typed, in lower case.
 func (x *Lexicon) Near(into []Candidate, typed string, most int) []Candidate {
 	letters := []rune(typed)
-	marks := signature(typed)
+	marks := letterSignature(typed)
 	var buffer [LongestWord]rune
 	for n := max(1, len(letters)-most); n <= min(LongestWord, len(letters)+most); n++ {
 		of := &x.lengths[n]
@@ -116,7 +116,7 @@ func (x *Lexicon) Near(into []Candidate, typed string, most int) []Candidate {
 			if bits.OnesCount64(other^marks) > differ {
 				continue
 			}
-			word := of.word(at)
+			word := of.wordAt(at)
 			if edits, near := Between(appendRunes(buffer[:0], word), letters, most); near && edits.Total() > 0 {
 				into = append(into, Candidate{Word: word, Count: int(of.counts[at]), Edits: edits})
 			}
@@ -132,8 +132,8 @@ func appendRunes(into []rune, word string) []rune {
 	return into
 }
 
-// word returns the word at a place.
-func (s *sameLength) word(at int) string {
+// wordAt returns the word at a place.
+func (s *sameLength) wordAt(at int) string {
 	from := uint32(0)
 	if at > 0 {
 		from = s.ends[at-1]
@@ -141,9 +141,9 @@ func (s *sameLength) word(at int) string {
 	return s.text[from:s.ends[at]]
 }
 
-// signature has a mark for each letter from a to z that a word has, another one for each
+// letterSignature has a mark for each letter from a to z that a word has, another one for each
 // that it has twice or more, and one of a few for any other letter.
-func signature(word string) (marks uint64) {
+func letterSignature(word string) (marks uint64) {
 	for _, r := range word {
 		switch {
 		case r < 'a' || r > 'z':

@@ -17,7 +17,7 @@ const LongestWord = 32
 // identifier, and no word.
 func Words(text string, yield func(word string)) {
 	for len(text) > 0 {
-		run, letters, wordy := span(text)
+		run, letters, wordy := wordSpan(text)
 		if letters && run <= LongestWord*utf8.UTFMax {
 			word := strings.ToLower(text[:run])
 			if n := utf8.RuneCountInString(word); n <= LongestWord {
@@ -31,9 +31,9 @@ func Words(text string, yield func(word string)) {
 	}
 }
 
-// span measures the run of letters, digits and underscores that a text begins with, and
+// wordSpan measures the run of letters, digits and underscores that a text begins with, and
 // says whether there is one (wordy) and whether it has letters alone.
-func span(text string) (length int, letters, wordy bool) {
+func wordSpan(text string) (length int, letters, wordy bool) {
 	letters = true
 	for i := 0; i < len(text); {
 		c := rune(text[i])

@@ -54,8 +54,8 @@ func OpenCatalogue(ctx context.Context, config configs.Config) (Catalogue, error
 	return openFolder(config)
 }
 
-// listed describes a collection by the text of its settings.
-func listed(name string, settings []byte) Listed {
+// listedWith describes a collection by the text of its settings.
+func listedWith(name string, settings []byte) Listed {
 	l := Listed{Name: name}
 	l.Settings, l.Created, l.Err = collections.Parse(settings)
 	return l

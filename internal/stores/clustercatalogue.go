@@ -37,12 +37,12 @@ func shapeOf(config configs.Config) schema.Shape {
 	return schema.Shape{Shards: config.Cluster.Shards, Replicas: config.Cluster.Replicas}
 }
 
-// entry describes a collection by what its index says.
-func entry(e opensearch.Entry) Listed {
+// listedEntry describes a collection by what its index says.
+func listedEntry(e opensearch.Entry) Listed {
 	if e.Err != nil {
 		return Listed{Name: e.Name, Err: e.Err}
 	}
-	return listed(e.Name, []byte(e.Manifest.Settings))
+	return listedWith(e.Name, []byte(e.Manifest.Settings))
 }
 
 // List implements Catalogue, by one request.
@@ -50,7 +50,7 @@ func (x *indexes) List(ctx context.Context) ([]Listed, error) {
 	all, err := x.Cluster.List(ctx)
 	var out []Listed
 	for _, e := range all {
-		out = append(out, entry(e))
+		out = append(out, listedEntry(e))
 	}
 	return out, err
 }
@@ -61,7 +61,7 @@ func (x *indexes) Find(ctx context.Context, name string) (*Listed, error) {
 	if e == nil || err != nil {
 		return nil, err
 	}
-	l := entry(*e)
+	l := listedEntry(*e)
 	return &l, nil
 }
 

@@ -37,12 +37,12 @@ func (f *folders) List(context.Context) ([]Listed, error) {
 	}
 	out := make([]Listed, len(names))
 	for i, name := range names {
-		out[i] = f.listed(name)
+		out[i] = f.listedFolder(name)
 	}
 	return out, nil
 }
 
-func (f *folders) listed(name string) Listed {
+func (f *folders) listedFolder(name string) Listed {
 	l := Listed{Name: name}
 	l.Settings, l.Created, l.Err = collections.Read(f.folder.Disk(), f.folder.Path(name))
 	return l
@@ -54,7 +54,7 @@ func (f *folders) Find(_ context.Context, name string) (*Listed, error) {
 	if !has || err != nil {
 		return nil, err
 	}
-	l := f.listed(name)
+	l := f.listedFolder(name)
 	return &l, nil
 }
 
@@ -63,14 +63,14 @@ func (f *folders) Examine(ctx context.Context) ([]Listed, error) {
 	all, err := f.List(ctx)
 	for i := range all {
 		if all[i].Err == nil {
-			all[i].Err = f.examine(ctx, all[i].Name)
+			all[i].Err = f.checkOpenable(ctx, all[i].Name)
 		}
 	}
 	return all, err
 }
 
-// examine returns an error where a collection certainly cannot be opened.
-func (f *folders) examine(ctx context.Context, name string) error {
+// checkOpenable returns an error where a collection certainly cannot be opened.
+func (f *folders) checkOpenable(ctx context.Context, name string) error {
 	path := f.folder.Path(name)
 	stored, err := inFolder.At(path).Experts(ctx)
 	if err == nil && stored == nil {

@@ -57,8 +57,8 @@ type template struct {
 const namedForm = `(?:.+? +)??["“„'‘].+?["”“'’]|(?:.+? +)??(?:file|document|pdf|page) +[^ ,]+|` +
 	`.+? +(?:file|document|pdf|page)|.+?\.[a-z][a-z0-9]{0,4}`
 
-// of returns the template of an example, in which DOCUMENT and TOPIC stand for what differs.
-func (t template) of(example string) template {
+// withNames returns the template of an example, in which DOCUMENT and TOPIC stand for what differs.
+func (t template) withNames(example string) template {
 	words := strings.Fields(example)
 	for i, w := range words {
 		bare, comma := strings.CutSuffix(w, ",")

@@ -138,9 +138,9 @@ type class struct {
 	words  map[string]bool
 }
 
-// learn counts the words of one more example.
-func (c *class) learn(words []string) {
-	for _, f := range features(words) {
+// countWords counts the words of one more example.
+func (c *class) countWords(words []string) {
+	for _, f := range wordsAndPairs(words) {
 		c.counts[f]++
 		c.all++
 	}
@@ -149,9 +149,9 @@ func (c *class) learn(words []string) {
 	}
 }
 
-// features returns the words, and the pairs of neighbouring ones, of which "" is what is before the first and behind
-// the last.
-func features(words []string) []string {
+// wordsAndPairs returns the words, and the pairs of neighbouring ones, of which "" is what is before the first and
+// behind the last.
+func wordsAndPairs(words []string) []string {
 	out := make([]string, 0, 2*len(words)+1)
 	before := ""
 	for _, w := range words {
@@ -165,7 +165,7 @@ func features(words []string) []string {
 // features all kinds have.
 func (c *class) logLikelihood(words []string, distinct int) float64 {
 	sum := 0.0
-	for _, f := range features(words) {
+	for _, f := range wordsAndPairs(words) {
 		sum += math.Log((c.counts[f] + smoothing) / (c.all + smoothing*float64(distinct)))
 	}
 	return sum
@@ -214,12 +214,12 @@ func learnFrom(text string) *model {
 			continue
 		}
 		if current == nil {
-			m.templates = append(m.templates, form.of(line))
+			m.templates = append(m.templates, form.withNames(line))
 			continue
 		}
 		words := wordsOf(line)
-		current.learn(words)
-		for _, f := range features(words) {
+		current.countWords(words)
+		for _, f := range wordsAndPairs(words) {
 			all[f] = true
 		}
 	}

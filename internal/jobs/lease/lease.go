@@ -61,8 +61,8 @@ func placeHere() string {
 	return strings.TrimSpace(string(boot)) + " " + space
 }
 
-// killed reports that the process is known to be gone: nobody need wait for it.
-func (h holder) killed() bool {
+// isKilled reports that the process is known to be gone: nobody need wait for it.
+func (h holder) isKilled() bool {
 	return h.Place != "" && h.Place == placeHere() && errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH)
 }
 
@@ -99,18 +99,18 @@ func (e *HeldError) Error() string {
 	)
 }
 
-// held is a lease that we have.
-type held struct {
+// heldLease is a lease that we have.
+type heldLease struct {
 	Lease
 	us      holder
 	version string
 }
 
-// take takes a lease. Where another one has it and lives, that is waited for so long, and
+// takeLease takes a lease. Where another one has it and lives, that is waited for so long, and
 // then a *HeldError.
-func (l Lease) take(ctx context.Context, doing string, patience time.Duration) (*held, error) {
+func (l Lease) takeLease(ctx context.Context, doing string, patience time.Duration) (*heldLease, error) {
 	host, _ := os.Hostname()
-	h := &held{
+	h := &heldLease{
 		Lease: l,
 		us: holder{
 			Token: rand.Text(),
@@ -127,9 +127,9 @@ func (l Lease) take(ctx context.Context, doing string, patience time.Duration) (
 		switch {
 		case err != nil:
 			return nil, err
-		case by.Token == "" || by.killed() || version == watched && time.Since(since) > Gone(l.Beat):
+		case by.Token == "" || by.isKilled() || version == watched && time.Since(since) > Gone(l.Beat):
 			done := false
-			h.version, done, err = l.write(ctx, h.us, version)
+			h.version, done, err = l.writeHolder(ctx, h.us, version)
 			if done || err != nil {
 				return h, err
 			}
@@ -156,7 +156,7 @@ func (l Lease) readHolder(ctx context.Context) (by holder, version string, err e
 	return by, version, err
 }
 
-func (l Lease) write(ctx context.Context, by holder, version string) (now string, done bool, err error) {
+func (l Lease) writeHolder(ctx context.Context, by holder, version string) (now string, done bool, err error) {
 	data, err := json.Marshal(by)
 	if err != nil {
 		return "", false, err
@@ -164,11 +164,11 @@ func (l Lease) write(ctx context.Context, by holder, version string) (now string
 	return l.Register.Write(ctx, data, version)
 }
 
-// beat gives a sign of life. It is a *HeldError where the lease is another's.
-func (h *held) beat(ctx context.Context) error {
+// renewHold gives a sign of life. It is a *HeldError where the lease is another's.
+func (h *heldLease) renewHold(ctx context.Context) error {
 	for {
 		h.us.Beat++
-		now, done, err := h.write(ctx, h.us, h.version)
+		now, done, err := h.writeHolder(ctx, h.us, h.version)
 		if done {
 			h.version = now
 		}
@@ -190,7 +190,7 @@ func (h *held) beat(ctx context.Context) error {
 // lives; after that it is a *HeldError. The context of the work ends when the lease is lost,
 // with that *HeldError as its cause, which then is the error.
 func (l Lease) Hold(ctx context.Context, doing string, patience time.Duration, work func(context.Context) error) error {
-	h, err := l.take(ctx, doing, patience)
+	h, err := l.takeLease(ctx, doing, patience)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (l Lease) Hold(ctx context.Context, doing string, patience time.Duration, w
 			case <-again.C:
 			}
 			beat, cancel := context.WithTimeout(having, Gone(l.Beat))
-			err := h.beat(beat)
+			err := h.renewHold(beat)
 			cancel()
 			var other *HeldError
 			if errors.As(err, &other) {
@@ -224,6 +224,6 @@ func (l Lease) Hold(ctx context.Context, doing string, patience time.Duration, w
 	<-ended
 	free, cancel := context.WithTimeout(context.WithoutCancel(ctx), Beat)
 	defer cancel()
-	_, _, _ = l.write(free, holder{Since: time.Now()}, h.version) // else it is free after a while
+	_, _, _ = l.writeHolder(free, holder{Since: time.Now()}, h.version) // else it is free after a while
 	return err
 }

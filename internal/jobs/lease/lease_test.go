@@ -43,7 +43,7 @@ func (m *memory) Write(ctx context.Context, data []byte, version string) (string
 // and not before; if it lives after all, its work ends, and it is told by whom.
 func TestLeaseOfTheDead(t *testing.T) {
 	l := Lease{Register: &memory{}, Of: "index passages", Beat: 20 * time.Millisecond}
-	dead, err := l.take(t.Context(), "the first", 0)
+	dead, err := l.takeLease(t.Context(), "the first", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,15 +53,17 @@ func TestLeaseOfTheDead(t *testing.T) {
 			t.Errorf("the lease was taken after %v", waited)
 		}
 		var lost *HeldError
-		if err := dead.beat(ctx); !errors.As(err, &lost) || !lost.Lost || !strings.Contains(err.Error(), "the second") {
+		if err := dead.renewHold(ctx); !errors.As(err, &lost) || !lost.Lost || !strings.Contains(
+			err.Error(), "the second",
+		) {
 			t.Errorf("the first: %v", err)
 		}
-		if _, err := l.take(ctx, "the third", 0); !errors.As(err, &lost) || lost.Lost {
+		if _, err := l.takeLease(ctx, "the third", 0); !errors.As(err, &lost) || lost.Lost {
 			t.Errorf("the third: %v", err)
 		}
 		_, version, err := dead.readHolder(ctx) // as one who did not hear of the second
 		if err == nil {
-			_, _, err = dead.write(ctx, holder{Token: "another", Doing: "the fourth"}, version)
+			_, _, err = dead.writeHolder(ctx, holder{Token: "another", Doing: "the fourth"}, version)
 		}
 		<-ctx.Done()
 		return errors.Join(err, ctx.Err())
@@ -81,12 +83,12 @@ func TestLeaseOfTheDead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := dead.write(t.Context(), holder{Token: place, PID: gone.Process.Pid, Place: place},
+		if _, _, err := dead.writeHolder(t.Context(), holder{Token: place, PID: gone.Process.Pid, Place: place},
 			version); err != nil {
 			t.Fatal(err)
 		}
 		soon, cancel := context.WithTimeout(t.Context(), Gone(l.Beat)*9/10)
-		next, err := l.take(soon, "the next", 0)
+		next, err := l.takeLease(soon, "the next", 0)
 		cancel()
 		if (err == nil) != want {
 			t.Errorf("the lease of a process that is gone, %s: %+v, %v", place, next, err)

@@ -17,19 +17,19 @@ func Metadata(rng *rand.Rand) map[string]any {
 	m := map[string]any{}
 	may := func(p float64) bool { return rng.Float64() < p }
 	if may(0.9) {
-		m["price"] = price(rng)
+		m["price"] = drawPrice(rng)
 	}
 	if may(0.05) {
 		m["price"] = []any{"n/a", ""}[rng.IntN(2)]
 	}
 	if may(0.8) {
-		m["colour"] = word(rng)
+		m["colour"] = drawWord(rng)
 	}
 	if may(0.7) {
-		m["day"] = day(rng).Format(time.DateOnly)
+		m["day"] = drawDay(rng).Format(time.DateOnly)
 	}
 	if may(0.6) {
-		m["at"] = moment(rng)
+		m["at"] = drawMoment(rng)
 	}
 	if may(0.5) {
 		m["sold"] = []any{true, false, "true", "false"}[rng.IntN(4)]
@@ -38,10 +38,10 @@ func Metadata(rng *rand.Rand) map[string]any {
 		m["cell"] = []string{"7", "07", "1.50", "1.5", "-3", "1e2", "x1", "2024-05-01"}[rng.IntN(8)] // of a table
 	}
 	if may(0.5) {
-		m["any"] = []any{float64(rng.IntN(20)), word(rng), day(rng).Format(time.DateOnly), true}[rng.IntN(4)]
+		m["any"] = []any{float64(rng.IntN(20)), drawWord(rng), drawDay(rng).Format(time.DateOnly), true}[rng.IntN(4)]
 	}
 	if may(0.5) {
-		m["author.name"] = word(rng)
+		m["author.name"] = drawWord(rng)
 		m["born"] = float64(1900 + rng.IntN(100))
 	}
 	if may(0.05) {
@@ -50,7 +50,7 @@ func Metadata(rng *rand.Rand) map[string]any {
 	return m
 }
 
-func price(rng *rand.Rand) float64 {
+func drawPrice(rng *rand.Rand) float64 {
 	some := []float64{
 		0,
 		-1,
@@ -64,17 +64,17 @@ func price(rng *rand.Rand) float64 {
 	return some[rng.IntN(len(some))]
 }
 
-func word(rng *rand.Rand) string {
+func drawWord(rng *rand.Rand) string {
 	some := []string{"red", "green", "blue", "Red", "red ", "grün", "", "a\"b", "z", "re", "*", "日本", "a\\b|c"}
 	return some[rng.IntN(len(some))]
 }
 
-func day(rng *rand.Rand) time.Time {
+func drawDay(rng *rand.Rand) time.Time {
 	return time.Date(2024, time.January, 1+rng.IntN(40), 0, 0, 0, 0, time.UTC)
 }
 
-func moment(rng *rand.Rand) string {
-	t := day(rng).Add(time.Duration(rng.IntN(86_400_000)) * time.Millisecond)
+func drawMoment(rng *rand.Rand) string {
+	t := drawDay(rng).Add(time.Duration(rng.IntN(86_400_000)) * time.Millisecond)
 	if rng.IntN(3) == 0 {
 		t = t.Truncate(24 * time.Hour)
 	}
@@ -82,12 +82,12 @@ func moment(rng *rand.Rand) string {
 }
 
 // Condition draws a condition of the right form.
-func Condition(rng *rand.Rand) conditions.Condition { return condition(rng, 3) }
+func Condition(rng *rand.Rand) conditions.Condition { return drawCondition(rng, 3) }
 
-func condition(rng *rand.Rand, depth int) (c conditions.Condition) {
+func drawCondition(rng *rand.Rand, depth int) (c conditions.Condition) {
 	inner := func(n int) (out []conditions.Condition) {
 		for range 1 + rng.IntN(n) {
-			out = append(out, condition(rng, depth-1))
+			out = append(out, drawCondition(rng, depth-1))
 		}
 		return out
 	}
@@ -98,7 +98,7 @@ func condition(rng *rand.Rand, depth int) (c conditions.Condition) {
 		case 1:
 			return conditions.Condition{Or: inner(3)}
 		case 2:
-			not := condition(rng, depth-1)
+			not := drawCondition(rng, depth-1)
 			return conditions.Condition{Not: &not}
 		}
 	}
@@ -108,7 +108,7 @@ func condition(rng *rand.Rand, depth int) (c conditions.Condition) {
 	fields := []string{"price", "colour", "day", "at", "sold", "cell", "any", "author.name", "born", "nobody's"}
 	c.Field = fields[rng.IntN(len(fields))]
 	of := func() *conditions.Value {
-		v := value(rng, c.Field)
+		v := drawValue(rng, c.Field)
 		return &v
 	}
 	switch rng.IntN(6) {
@@ -122,13 +122,13 @@ func condition(rng *rand.Rand, depth int) (c conditions.Condition) {
 	case 2:
 		c.Eq = of()
 	default:
-		ranged(rng, &c, of)
+		drawBounds(rng, &c, of)
 	}
 	return c
 }
 
-// ranged draws bounds that are of one kind.
-func ranged(rng *rand.Rand, c *conditions.Condition, of func() *conditions.Value) {
+// drawBounds draws bounds that are of one kind.
+func drawBounds(rng *rand.Rand, c *conditions.Condition, of func() *conditions.Value) {
 	low := of()
 	high := of()
 	for range 20 {
@@ -163,26 +163,28 @@ func ranged(rng *rand.Rand, c *conditions.Condition, of func() *conditions.Value
 	}
 }
 
-// value draws what a field may be compared with.
-func value(rng *rand.Rand, field string) conditions.Value {
+// drawValue draws what a field may be compared with.
+func drawValue(rng *rand.Rand, field string) conditions.Value {
 	switch field {
 	case "price":
-		return conditions.Number(price(rng))
+		return conditions.Number(drawPrice(rng))
 	case "born":
 		return conditions.Number(float64(1900 + rng.IntN(100)))
 	case "day", "at":
 		if rng.IntN(2) == 0 {
-			return conditions.Text(moment(rng))
+			return conditions.Text(drawMoment(rng))
 		}
-		return conditions.Text(day(rng).Format(time.DateOnly))
+		return conditions.Text(drawDay(rng).Format(time.DateOnly))
 	case "sold":
 		return conditions.Bool(rng.IntN(2) == 0)
 	case "colour", "author.name":
-		return conditions.Text(word(rng))
+		return conditions.Text(drawWord(rng))
 	case "cell":
 		return []conditions.Value{conditions.Number(7), conditions.Number(1.5), conditions.Text("1.50"),
 			conditions.Text("7"), conditions.Number(100), conditions.Text("2024-05-01"), conditions.Text("x")}[rng.IntN(7)]
 	}
-	return []conditions.Value{conditions.Number(float64(rng.IntN(20))), conditions.Text(word(rng)), conditions.Bool(true),
-		conditions.Text(day(rng).Format(time.DateOnly))}[rng.IntN(4)]
+	return []conditions.Value{conditions.Number(float64(rng.IntN(20))), conditions.Text(drawWord(rng)), conditions.Bool(
+		true,
+	),
+		conditions.Text(drawDay(rng).Format(time.DateOnly))}[rng.IntN(4)]
 }

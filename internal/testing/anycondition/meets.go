@@ -35,11 +35,11 @@ func Meets(c conditions.Condition, tags []string, metadata map[string]any) bool 
 	if c.Exists != nil && *c.Exists != there {
 		return false
 	}
-	if c.Eq != nil && !some(func(v any) bool { return equal(v, *c.Eq) }) {
+	if c.Eq != nil && !some(func(v any) bool { return isEqual(v, *c.Eq) }) {
 		return false
 	}
 	if c.In != nil && !some(func(v any) bool {
-		return slices.ContainsFunc(c.In, func(o conditions.Value) bool { return equal(v, o) })
+		return slices.ContainsFunc(c.In, func(o conditions.Value) bool { return isEqual(v, o) })
 	}) {
 		return false
 	}
@@ -47,10 +47,10 @@ func Meets(c conditions.Condition, tags []string, metadata map[string]any) bool 
 		return true
 	}
 	return some(func(v any) bool {
-		return (c.Gt == nil || within(v, *c.Gt, func(order int) bool { return order > 0 })) &&
-			(c.Gte == nil || within(v, *c.Gte, func(order int) bool { return order >= 0 })) &&
-			(c.Lt == nil || within(v, *c.Lt, func(order int) bool { return order < 0 })) &&
-			(c.Lte == nil || within(v, *c.Lte, func(order int) bool { return order <= 0 }))
+		return (c.Gt == nil || isWithin(v, *c.Gt, func(order int) bool { return order > 0 })) &&
+			(c.Gte == nil || isWithin(v, *c.Gte, func(order int) bool { return order >= 0 })) &&
+			(c.Lt == nil || isWithin(v, *c.Lt, func(order int) bool { return order < 0 })) &&
+			(c.Lte == nil || isWithin(v, *c.Lte, func(order int) bool { return order <= 0 }))
 	})
 }
 
@@ -63,15 +63,15 @@ func kindOf(o conditions.Value) string {
 	case bool:
 		return "bool"
 	case string:
-		if _, _, ok := period(v); ok {
+		if _, _, ok := periodOf(v); ok {
 			return "date"
 		}
 	}
 	return "word"
 }
 
-// period returns the moments that a text names: a day, .
-func period(s string) (first, last time.Time, ok bool) {
+// periodOf returns the moments that a text names: a day, .
+func periodOf(s string) (first, last time.Time, ok bool) {
 	if aDay.MatchString(s) {
 		t, err := time.ParseInLocation("2006-01-02", s, time.UTC)
 		return t, t.Add(24*time.Hour - time.Microsecond), err == nil
@@ -80,9 +80,9 @@ func period(s string) (first, last time.Time, ok bool) {
 	return t, t, err == nil && strings.Contains(s, "T")
 }
 
-// order compares a value of a passage with one of a condition; ok is false where they cannot be
+// compareValues compares a value of a passage with one of a condition; ok is false where they cannot be
 // compared. Within a day, a moment is equal to it.
-func order(v any, o conditions.Value) (n int, ok bool) {
+func compareValues(v any, o conditions.Value) (n int, ok bool) {
 	text, isText := v.(string)
 	if isText && len(text) > 1024 {
 		return 0, false
@@ -114,14 +114,14 @@ func order(v any, o conditions.Value) (n int, ok bool) {
 		}
 		return 0, is
 	case string:
-		first, last, date := period(of)
+		first, last, date := periodOf(of)
 		if !isText {
 			return 0, false
 		}
 		if !date {
 			return strings.Compare(text, of), true
 		}
-		at, _, is := period(text)
+		at, _, is := periodOf(text)
 		switch {
 		case !is:
 			return 0, false
@@ -135,12 +135,12 @@ func order(v any, o conditions.Value) (n int, ok bool) {
 	return 0, false
 }
 
-func equal(v any, o conditions.Value) bool {
-	n, ok := order(v, o)
+func isEqual(v any, o conditions.Value) bool {
+	n, ok := compareValues(v, o)
 	return ok && n == 0
 }
 
-func within(v any, o conditions.Value, is func(order int) bool) bool {
-	n, ok := order(v, o)
+func isWithin(v any, o conditions.Value, is func(order int) bool) bool {
+	n, ok := compareValues(v, o)
 	return ok && is(n)
 }

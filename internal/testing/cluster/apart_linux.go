@@ -23,12 +23,12 @@ const (
 // to be fetched, it runs the tests as they are. Its result is the exit status.
 func Apart(m *testing.M) int {
 	if os.Getenv(apart) != "" {
-		if loopback() != nil {
+		if raiseLoopback() != nil {
 			return notAllowed
 		}
 		return m.Run()
 	}
-	if _, there, err := installed(); err != nil || !there {
+	if _, there, err := installationFolder(); err != nil || !there {
 		return m.Run() // fetching it needs the network
 	}
 	again := exec.Command("/proc/self/exe", os.Args[1:]...)
@@ -54,8 +54,8 @@ func Apart(m *testing.M) int {
 	}
 }
 
-// loopback brings the interface lo up, which a new namespace has, but down.
-func loopback() error {
+// raiseLoopback brings the interface lo up, which a new namespace has, but down.
+func raiseLoopback() error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func Launch(ctx context.Context, folder string, nodes int) (_ *Cluster, err erro
 	if err != nil {
 		return nil, err
 	}
-	c.guard, err = guard(c.folder)
+	c.guard, err = startGuard(c.folder)
 	if err != nil {
 		return nil, err
 	}
@@ -75,17 +75,17 @@ func Launch(ctx context.Context, folder string, nodes int) (_ *Cluster, err erro
 		c.URLs = append(c.URLs, "http://127.0.0.1:"+strconv.Itoa(ports[2*i]))
 	}
 	for i := range c.nodes {
-		if err := c.start(i); err != nil {
+		if err := c.startNode(i); err != nil {
 			return nil, err
 		}
 	}
 	return c, c.Ready(ctx)
 }
 
-// guard starts a process that waits for the end of this one, then kills the nodes whose
+// startGuard starts a process that waits for the end of this one, then kills the nodes whose
 // process ids are in a folder, and removes it. It works when this process is killed and
 // when a node is stopped, on every system.
-func guard(folder string) (io.Closer, error) {
+func startGuard(folder string) (io.Closer, error) {
 	cmd := exec.Command(
 		"sh",
 		"-c",
@@ -140,8 +140,8 @@ func (c *Cluster) Address(index string) string {
 // Snapshots returns the folder in which every node takes repositories of snapshots of the type fs.
 func (c *Cluster) Snapshots() string { return filepath.Join(c.folder, "snapshots") }
 
-// start starts the process of a node.
-func (c *Cluster) start(i int) error {
+// startNode starts the process of a node.
+func (c *Cluster) startNode(i int) error {
 	n := c.nodes[i]
 	name := "node-" + strconv.Itoa(i)
 	var seeds, names []string
@@ -153,13 +153,13 @@ func (c *Cluster) start(i int) error {
 	if err := os.MkdirAll(filepath.Join(home, "config"), 0o755); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(c.log(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(c.readLog(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(c.installation.java(), append([]string{"-XX:AOTCache=" + c.installation.trained()},
-		c.installation.arguments(
+	cmd := exec.Command(c.installation.java(), append([]string{"-XX:AOTCache=" + c.installation.classFile()},
+		c.installation.nodeArguments(
 			home,
 			name,
 			n.http,
@@ -188,7 +188,7 @@ func (c *Cluster) start(i int) error {
 	return os.WriteFile(record, []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o644)
 }
 
-func (c *Cluster) log(i int) string {
+func (c *Cluster) readLog(i int) string {
 	return filepath.Join(c.folder, "node-"+strconv.Itoa(i)+".log")
 }
 
@@ -206,7 +206,7 @@ func (c *Cluster) Stop(i int) error { return c.nodes[i].process.Process.Signal(s
 func (c *Cluster) Continue(i int) error { return c.nodes[i].process.Process.Signal(syscall.SIGCONT) }
 
 // Restart starts a node that was killed, with its data. It does not wait for it.
-func (c *Cluster) Restart(i int) error { return c.start(i) }
+func (c *Cluster) Restart(i int) error { return c.startNode(i) }
 
 // Mend starts every node that is away and lets every stopped one go on, and waits until
 // the cluster is ready.
@@ -214,7 +214,7 @@ func (c *Cluster) Mend(ctx context.Context) error {
 	for i, n := range c.nodes {
 		select {
 		case <-n.gone:
-			if err := c.start(i); err != nil {
+			if err := c.startNode(i); err != nil {
 				return err
 			}
 		default:
@@ -237,13 +237,13 @@ func (c *Cluster) Ready(ctx context.Context) error {
 			len(c.nodes),
 		)
 		for {
-			status, err := c.get(ctx, address+query)
+			status, err := c.getStatus(ctx, address+query)
 			if err == nil && status == http.StatusOK {
 				break
 			}
 			select {
 			case <-ctx.Done():
-				log, _ := os.ReadFile(c.log(i))
+				log, _ := os.ReadFile(c.readLog(i))
 				return fmt.Errorf(
 					"node %d was not ready in time (status %d, %v): %w; its log ends:\n%s",
 					i,
@@ -253,7 +253,7 @@ func (c *Cluster) Ready(ctx context.Context) error {
 					log[max(0, len(log)-4000):],
 				)
 			case <-c.nodes[i].gone:
-				log, _ := os.ReadFile(c.log(i))
+				log, _ := os.ReadFile(c.readLog(i))
 				return fmt.Errorf("node %d ended; its log ends:\n%s", i, log[max(0, len(log)-4000):])
 			case <-time.After(100 * time.Millisecond):
 			}
@@ -262,7 +262,7 @@ func (c *Cluster) Ready(ctx context.Context) error {
 	return nil
 }
 
-func (c *Cluster) get(ctx context.Context, address string) (status int, err error) {
+func (c *Cluster) getStatus(ctx context.Context, address string) (status int, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return 0, err

@@ -32,8 +32,8 @@ func Install(ctx context.Context) error {
 	return err
 }
 
-// installed returns where the installation is, or will be, and whether it is there.
-func installed() (folder string, there bool, err error) {
+// installationFolder returns where the installation is, or will be, and whether it is there.
+func installationFolder() (folder string, there bool, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {
 		return "", false, err
@@ -59,7 +59,7 @@ func installed() (folder string, there bool, err error) {
 const mark = ".installed"
 
 func install(ctx context.Context) (installation, error) {
-	folder, there, err := installed()
+	folder, there, err := installationFolder()
 	if err != nil || there {
 		return installation(folder), err
 	}
@@ -85,20 +85,20 @@ func install(ctx context.Context) (installation, error) {
 		return "", err
 	}
 	defer unlock()
-	if _, there, err := installed(); err != nil || there { // another process was faster
+	if _, there, err := installationFolder(); err != nil || there { // another process was faster
 		return installation(folder), err
 	}
 	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)); err != nil {
 		return "", err
 	}
-	if err := fill(ctx, folder); err != nil {
+	if err := fillFolder(ctx, folder); err != nil {
 		return "", fmt.Errorf("fetching OpenSearch: %w", err)
 	}
 	return installation(folder), os.WriteFile(filepath.Join(folder, mark), nil, 0o644)
 }
 
-// fill makes an installation in an empty folder.
-func fill(ctx context.Context, folder string) error {
+// fillFolder makes an installation in an empty folder.
+func fillFolder(ctx context.Context, folder string) error {
 	if err := os.CopyFS(filepath.Join(folder, "pinned"), pinned); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func fill(ctx context.Context, folder string) error {
 		"-DoutputDirectory="+jars); err != nil {
 		return err
 	}
-	if err := verify(jars); err != nil {
+	if err := verifyJars(jars); err != nil {
 		return err
 	}
 	if err := unpackPlugin(jars); err != nil {
@@ -125,7 +125,7 @@ func fill(ctx context.Context, folder string) error {
 		"-21", "-nowarn", "-cp", i.classpath(), "-d", classes, of("java")); err != nil {
 		return err
 	}
-	if err := archive(filepath.Join(jars, "node.jar"), classes); err != nil {
+	if err := makeJar(filepath.Join(jars, "node.jar"), classes); err != nil {
 		return err
 	}
 	// A node that starts and ends at once leaves its loaded classes, with which others
@@ -138,8 +138,8 @@ func fill(ctx context.Context, folder string) error {
 	if err := os.MkdirAll(filepath.Join(home, "config"), 0o755); err != nil {
 		return err
 	}
-	return run(ctx, i.java(), append([]string{"-XX:AOTCacheOutput=" + i.trained(), "-Donce=true"},
-		i.arguments(home, "node", ports[0], ports[1], "discovery.type=single-node")...)...)
+	return run(ctx, i.java(), append([]string{"-XX:AOTCacheOutput=" + i.classFile(), "-Donce=true"},
+		i.nodeArguments(home, "node", ports[0], ports[1], "discovery.type=single-node")...)...)
 }
 
 func (i installation) java() string {
@@ -152,11 +152,11 @@ func (i installation) classpath() string {
 	return strings.Join(found, string(os.PathListSeparator))
 }
 
-// trained returns the file of loaded classes.
-func (i installation) trained() string { return filepath.Join(string(i), "node.aot") }
+// classFile returns the file of loaded classes.
+func (i installation) classFile() string { return filepath.Join(string(i), "node.aot") }
 
-// arguments returns the command line of a node, whose folder home has a folder config.
-func (i installation) arguments(home, name string, http, transport int, settings ...string) []string {
+// nodeArguments returns the command line of a node, whose folder home has a folder config.
+func (i installation) nodeArguments(home, name string, http, transport int, settings ...string) []string {
 	return append([]string{
 		"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ActiveProcessorCount=2",
 		"--add-opens=java.base/java.nio.file=ALL-UNNAMED", "--enable-native-access=ALL-UNNAMED",
@@ -169,8 +169,8 @@ func (i installation) arguments(home, name string, http, transport int, settings
 	}, settings...)
 }
 
-// archive makes a jar of a folder.
-func archive(jar, folder string) error {
+// makeJar makes a jar of a folder.
+func makeJar(jar, folder string) error {
 	file, err := os.Create(jar)
 	if err != nil {
 		return err
@@ -179,8 +179,8 @@ func archive(jar, folder string) error {
 	return errors.Join(writer.AddFS(os.DirFS(folder)), writer.Close(), file.Close())
 }
 
-// verify compares what was fetched with SHA256SUMS: the same files, with the same content.
-func verify(jars string) error {
+// verifyJars compares what was fetched with SHA256SUMS: the same files, with the same content.
+func verifyJars(jars string) error {
 	sums, err := pinned.ReadFile("SHA256SUMS")
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ const installing = 30 * time.Minute
 // Python returns an interpreter with everything of requirements.lock.
 func Python(tb testing.TB) (interpreter string) {
 	tb.Helper()
-	folder := installed(tb, "clients-python", requirementsLock, func(ctx context.Context, folder string) error {
+	folder := installedFolder(tb, "clients-python", requirementsLock, func(ctx context.Context, folder string) error {
 		lock := filepath.Join(folder, "requirements.lock")
 		if err := os.WriteFile(lock, requirementsLock, 0o644); err != nil {
 			return err
@@ -56,14 +56,14 @@ func pipInstall(more ...string) (args []string) {
 // package-lock.json. Run lets scripts require them, whichever folder the scripts lie in.
 func Node(tb testing.TB) (interpreter, modules string) {
 	tb.Helper()
-	interpreter = node(tb)
+	interpreter = nodePath(tb)
 	return interpreter, nodeModules(tb, "clients-node", interpreter, map[string][]byte{
 		"package.json": packageJSON, "package-lock.json": packageLock,
 	})
 }
 
-// node returns the interpreter that requirements.lock pins.
-func node(tb testing.TB) (interpreter string) {
+// nodePath returns the interpreter that requirements.lock pins.
+func nodePath(tb testing.TB) (interpreter string) {
 	tb.Helper()
 	python := Python(tb)
 	found, err := filepath.Glob(
@@ -82,7 +82,7 @@ func nodeModules(tb testing.TB, name, interpreter string, files map[string][]byt
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		key = append(key, files[path]...)
 	}
-	folder := installed(tb, name, key, func(ctx context.Context, folder string) error {
+	folder := installedFolder(tb, name, key, func(ctx context.Context, folder string) error {
 		for path, data := range files {
 			path = filepath.Join(folder, path)
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)); err != nil {
@@ -96,9 +96,9 @@ func nodeModules(tb testing.TB, name, interpreter string, files map[string][]byt
 	return filepath.Join(folder, "node_modules")
 }
 
-// installed returns the folder of the cache for this content, which install fills unless
+// installedFolder returns the folder of the cache for this content, which install fills unless
 // it has been filled before.
-func installed(
+func installedFolder(
 	tb testing.TB,
 	name string,
 	content []byte,

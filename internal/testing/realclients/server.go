@@ -90,7 +90,7 @@ func Server(tb testing.TB, o ServerOptions) (url string) {
 	if o.Passages == "" {
 		o.Passages = threePassages
 	}
-	build(tb, config, o.Passages)
+	buildCollection(tb, config, o.Passages)
 	if o.Change != nil {
 		o.Change(&config)
 	}
@@ -166,8 +166,8 @@ func configuration(tb testing.TB, o ServerOptions) configs.Config {
 	return config
 }
 
-// build makes the collection as conclave index does.
-func build(tb testing.TB, config configs.Config, passages string) {
+// buildCollection makes the collection as conclave index does.
+func buildCollection(tb testing.TB, config configs.Config, passages string) {
 	tb.Helper()
 	loaded, err := experts.Open(config, slog.New(slog.DiscardHandler), []string{"base", "late"})
 	if err != nil {

@@ -54,7 +54,7 @@ func NewWriter(tb testing.TB) *Writer {
 	default:
 		tb.Skipf("writer/package.json has no llama.cpp for %s", platform)
 	}
-	interpreter := node(tb)
+	interpreter := nodePath(tb)
 	model := writerModelFile(tb)
 	files := map[string][]byte{}
 	for _, path := range []string{"package.json", "package-lock.json", "server.mjs", "none/package.json"} {
@@ -132,7 +132,7 @@ func writerModelFile(tb testing.TB) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	folder := installed(tb, "writer-model", lock, func(ctx context.Context, folder string) error {
+	folder := installedFolder(tb, "writer-model", lock, func(ctx context.Context, folder string) error {
 		path := filepath.Join(folder, "requirements.lock")
 		if err := os.WriteFile(path, lock, 0o644); err != nil {
 			return err
