@@ -62,8 +62,8 @@ func coderDistance(v *Vectors) library.DistanceFunc {
 	return func(a, b []float32) float32 { return -v.kernels.Dot(a, b) }
 }
 
-// guarded calls the library and turns its panics into errors.
-func guarded(what string, call func() error) (err error) {
+// callLibrary calls the library and turns its panics into errors.
+func callLibrary(what string, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("github.com/coder/hnsw panicked while %s: %v", what, p)
@@ -82,7 +82,7 @@ func buildCoder(ctx context.Context, d disk.Disk, v *Vectors, path string, o Bui
 			return err
 		}
 		high := min(low+coderStep, v.count)
-		err := guarded("adding vectors", func() error {
+		err := callLibrary("adding vectors", func() error {
 			for i := low; i < high; i++ {
 				g.Add(library.MakeNode(uint32(i), v.Vector(rank.Ordinal(i))))
 			}
@@ -101,7 +101,7 @@ func buildCoder(ctx context.Context, d disk.Disk, v *Vectors, path string, o Bui
 	// The library writes the name of a distance that it knows; reading puts
 	// the real one back.
 	g.Distance = library.EuclideanDistance
-	if err := guarded("writing", func() error { return g.Export(w) }); err != nil {
+	if err := callLibrary("writing", func() error { return g.Export(w) }); err != nil {
 		return err
 	}
 	return w.Commit(uint64(v.count), uint64(v.dim), v.Stamp())
@@ -127,7 +127,7 @@ func openCoder(d disk.Disk, v *Vectors, path string) (Index, error) {
 		return nil, fmt.Errorf("%s: %w: rebuild it", path, err)
 	}
 	x := &coder{Vectors: v, graph: library.NewGraph[uint32]()}
-	err = guarded("reading "+path, func() error { return x.graph.Import(bytes.NewReader(content)) })
+	err = callLibrary("reading "+path, func() error { return x.graph.Import(bytes.NewReader(content)) })
 	if err != nil {
 		return nil, err
 	}
@@ -150,12 +150,12 @@ func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([
 	}
 	// The library cannot filter; few enough vectors are compared at once.
 	if o.Exact || o.Filter != nil || x.count <= o.K {
-		return x.scan(ctx, query, o)
+		return x.scanVectors(ctx, query, o)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, SearchStats{}, err
 	}
-	nodes, err := x.nearest(query, o)
+	nodes, err := x.nearestNodes(query, o)
 	if err != nil {
 		return nil, SearchStats{}, err
 	}
@@ -163,17 +163,17 @@ func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([
 	for _, n := range nodes {
 		top.Push(rank.Hit{Ordinal: rank.Ordinal(n.Key), Score: x.kernels.Dot(query, x.Vector(rank.Ordinal(n.Key)))})
 	}
-	hits, err := x.sorted(top)
+	hits, err := x.sortedHits(top)
 	return hits, SearchStats{Scored: len(nodes)}, err
 }
 
-func (x *coder) nearest(query []float32, o SearchOptions) (nodes []library.Node[uint32], err error) {
+func (x *coder) nearestNodes(query []float32, o SearchOptions) (nodes []library.Node[uint32], err error) {
 	ef := o.Ef
 	if ef <= 0 {
 		ef = defaultEf(o.K)
 	}
 	ef = max(ef, o.K)
-	err = guarded("searching", func() error {
+	err = callLibrary("searching", func() error {
 		// A shallow copy, so that searches with different ef do not meet.
 		g := *x.graph
 		g.EfSearch = ef

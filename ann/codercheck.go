@@ -20,14 +20,14 @@ import (
 // number of neighbours and their keys.
 func checkCoder(content []byte, v *Vectors) error {
 	r := &coderReader{left: content}
-	if version := r.number(1); version != 1 {
+	if version := r.readCount(1); version != 1 {
 		return fmt.Errorf("the graph is of version %d", version)
 	}
-	r.number(1 << 20) // M
-	r.bytes(8)        // level factor
-	r.number(1 << 30) // efSearch
-	r.bytes(r.number(64))
-	levels := r.number(64)
+	r.readCount(1 << 20) // M
+	r.readBytes(8)       // level factor
+	r.readCount(1 << 30) // efSearch
+	r.readBytes(r.readCount(64))
+	levels := r.readCount(64)
 	if r.err == nil && v.count > 0 && levels == 0 {
 		return errors.New("the graph has no levels")
 	}
@@ -38,9 +38,9 @@ func checkCoder(content []byte, v *Vectors) error {
 	for level := range levels {
 		here := NewFilter(v.count)
 		neighbours := []uint32(nil)
-		nodes := r.number(v.count)
+		nodes := r.readCount(v.count)
 		for range nodes {
-			neighbours = r.node(v, below, here, neighbours)
+			neighbours = r.readNode(v, below, here, neighbours)
 			if r.err != nil {
 				return r.err
 			}
@@ -67,8 +67,8 @@ type coderReader struct {
 	err  error
 }
 
-// number returns a count of at most limit.
-func (r *coderReader) number(limit int) int {
+// readCount returns a count of at most limit.
+func (r *coderReader) readCount(limit int) int {
 	n, size := binary.Varint(r.left)
 	if size <= 0 || n < 0 || n > int64(limit) {
 		if r.err == nil {
@@ -80,7 +80,7 @@ func (r *coderReader) number(limit int) int {
 	return int(n)
 }
 
-func (r *coderReader) bytes(n int) []byte {
+func (r *coderReader) readBytes(n int) []byte {
 	if n > len(r.left) {
 		if r.err == nil {
 			r.err = errors.New("the graph ends in the middle")
@@ -92,9 +92,9 @@ func (r *coderReader) bytes(n int) []byte {
 	return b
 }
 
-// node reads a node, puts it into here, and appends its neighbours.
-func (r *coderReader) node(v *Vectors, below, here *Filter, neighbours []uint32) []uint32 {
-	key := binary.LittleEndian.Uint32(r.bytes(4))
+// readNode reads a node, puts it into here, and appends its neighbours.
+func (r *coderReader) readNode(v *Vectors, below, here *Filter, neighbours []uint32) []uint32 {
+	key := binary.LittleEndian.Uint32(r.readBytes(4))
 	switch {
 	case r.err != nil:
 		return neighbours
@@ -106,16 +106,16 @@ func (r *coderReader) node(v *Vectors, below, here *Filter, neighbours []uint32)
 		return neighbours
 	}
 	here.Add(rank.Ordinal(key))
-	if dim := r.number(v.dim); dim != v.dim && r.err == nil {
+	if dim := r.readCount(v.dim); dim != v.dim && r.err == nil {
 		r.err = fmt.Errorf("node %d has %d elements, the vectors have %d", key, dim, v.dim)
 	}
 	row := v.Vector(rank.Ordinal(key))
-	if stored := unsafe.Slice((*byte)(unsafe.Pointer(&row[0])), 4*v.dim); !bytes.Equal(r.bytes(4*v.dim), stored) &&
+	if stored := unsafe.Slice((*byte)(unsafe.Pointer(&row[0])), 4*v.dim); !bytes.Equal(r.readBytes(4*v.dim), stored) &&
 		r.err == nil {
 		r.err = fmt.Errorf("node %d has another vector than row %d", key, key)
 	}
-	for range r.number(v.count) {
-		neighbours = append(neighbours, binary.LittleEndian.Uint32(r.bytes(4)))
+	for range r.readCount(v.count) {
+		neighbours = append(neighbours, binary.LittleEndian.Uint32(r.readBytes(4)))
 		if r.err != nil {
 			break
 		}

@@ -51,8 +51,8 @@ func (f *Filter) Contains(o rank.Ordinal) bool {
 // Len returns the number of ordinals in the set.
 func (f *Filter) Len() int { return f.count }
 
-// ordinals appends the set's members below n to out, in order.
-func (f *Filter) ordinals(n int, out []uint32) []uint32 {
+// appendOrdinals appends the set's members below n to out, in order.
+func (f *Filter) appendOrdinals(n int, out []uint32) []uint32 {
 	for i, w := range f.words {
 		for ; w != 0; w &= w - 1 {
 			if o := 64*i + bits.TrailingZeros64(w); o < n {

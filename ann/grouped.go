@@ -67,7 +67,7 @@ func (g *Grouped) Search(ctx context.Context, query []float32, o SearchOptions) 
 		rows.Filter = o.Filter.rowsOf(g.parts)
 	}
 	var total SearchStats
-	for rows.Ef = g.kept(o); ; rows.Ef *= 2 {
+	for rows.Ef = g.keptVectors(o); ; rows.Ef *= 2 {
 		// Of what is kept, a few deletions may take away some: see tombstoneShare.
 		rows.K = max(1, rows.Ef-rows.Ef/tombstoneShare)
 		hits, stats, err := g.rows.Search(ctx, query, rows)
@@ -75,20 +75,20 @@ func (g *Grouped) Search(ctx context.Context, query []float32, o SearchOptions) 
 			return nil, total, err
 		}
 		total = SearchStats{Scored: total.Scored + stats.Scored, Exact: stats.Exact}
-		passages := g.passages(hits)
+		passages := g.passagesOf(hits)
 		if len(passages) < wanted && len(hits) >= rows.K {
 			continue
 		}
 		if stats.Exact {
 			return passages[:min(wanted, len(passages))], total, nil
 		}
-		hits, err = g.best(query, passages, wanted)
+		hits, err = g.rescorePassages(query, passages, wanted)
 		return hits, total, err
 	}
 }
 
-// kept returns how many vectors a search keeps on its way.
-func (g *Grouped) kept(o SearchOptions) int {
+// keptVectors returns how many vectors a search keeps on its way.
+func (g *Grouped) keptVectors(o SearchOptions) int {
 	ef := o.Ef
 	if ef <= 0 {
 		ef = defaultEf(min(o.K, g.Len()))
@@ -96,9 +96,9 @@ func (g *Grouped) kept(o SearchOptions) int {
 	return max(ef, min(o.K, g.Len()))
 }
 
-// passages returns the passages of vectors that were found, in their order: each with the
+// passagesOf returns the passages of vectors that were found, in their order: each with the
 // score of the first of its vectors.
-func (g *Grouped) passages(rows []rank.Hit) []rank.Hit {
+func (g *Grouped) passagesOf(rows []rank.Hit) []rank.Hit {
 	out, seen := make([]rank.Hit, 0, len(rows)), make(map[rank.Ordinal]bool, len(rows))
 	for _, h := range rows {
 		if o := g.parts.passage(h.Ordinal); !seen[o] {
@@ -109,9 +109,9 @@ func (g *Grouped) passages(rows []rank.Hit) []rank.Hit {
 	return out
 }
 
-// best scores passages by all of their vectors, since a graph may have missed the
+// rescorePassages scores passages by all of their vectors, since a graph may have missed the
 // nearest one, and keeps the k best.
-func (g *Grouped) best(query []float32, passages []rank.Hit, k int) ([]rank.Hit, error) {
+func (g *Grouped) rescorePassages(query []float32, passages []rank.Hit, k int) ([]rank.Hit, error) {
 	ordinals, scores := make([]rank.Ordinal, len(passages)), make([]float32, len(passages))
 	for i, h := range passages {
 		ordinals[i] = h.Ordinal
@@ -141,7 +141,7 @@ func (g *Grouped) SearchExact(ctx context.Context, queries [][]float32, k int) (
 	for i := range missing {
 		missing[i] = i
 	}
-	for kept := g.kept(SearchOptions{K: k}); len(missing) > 0; kept *= 2 {
+	for kept := g.keptVectors(SearchOptions{K: k}); len(missing) > 0; kept *= 2 {
 		some := make([][]float32, len(missing))
 		for i, at := range missing {
 			some[i] = queries[at]
@@ -152,7 +152,7 @@ func (g *Grouped) SearchExact(ctx context.Context, queries [][]float32, k int) (
 		}
 		var again []int
 		for i, at := range missing {
-			out[at] = g.passages(found[i])
+			out[at] = g.passagesOf(found[i])
 			if len(out[at]) < wanted {
 				again = append(again, at)
 			}
@@ -178,15 +178,15 @@ func (g *Grouped) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	for i, o := range ordinals {
 		out[i] = float32(math.NaN())
 		if first, end := g.parts.rowsOf(o); whole && first < end {
-			out[i], _ = greatest(scores[:end-first])
+			out[i], _ = greatestScore(scores[:end-first])
 			scores = scores[end-first:]
 		}
 	}
 }
 
-// greatest returns the greatest of scores and its place, the first of equals; one that is
+// greatestScore returns the greatest of scores and its place, the first of equals; one that is
 // not a number, where there is one.
-func greatest(scores []float32) (best float32, at int) {
+func greatestScore(scores []float32) (best float32, at int) {
 	best = scores[0]
 	for i, s := range scores {
 		if s > best || math.IsNaN(float64(s)) {
@@ -216,7 +216,7 @@ func (g *Grouped) Best(query []float32, o rank.Ordinal) (rank.Span, float32, err
 		rows[i] = first + rank.Ordinal(i)
 	}
 	g.rows.Scores(query, rows, scores)
-	score, at := greatest(scores)
+	score, at := greatestScore(scores)
 	return g.parts.span(rows[at]), score, nil
 }
 

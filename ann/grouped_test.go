@@ -157,7 +157,7 @@ func TestGrouped(t *testing.T) {
 						if err := errors.Join(err, checkHits(x, q, near)); err != nil || len(near) != len(want) {
 							t.Fatalf("%s: %d hits of %d through the index, %v", where, len(near), len(want), err)
 						}
-						f, w := compare(near, hits, k)
+						f, w := countFound(near, hits, k)
 						found, wanted = found+f, wanted+w
 					}
 				}
@@ -196,7 +196,7 @@ func TestGroupedWidens(t *testing.T) {
 	for _, k := range []int{1, 2, 10, 100} {
 		want, _ := groupedNearest(dim, rows, query, passages, k, nil)
 		hits, stats, err := x.Search(t.Context(), query, SearchOptions{K: k})
-		if found, wanted := compare(hits, want, k); err != nil || len(hits) != k || hits[0].Ordinal != 0 ||
+		if found, wanted := countFound(hits, want, k); err != nil || len(hits) != k || hits[0].Ordinal != 0 ||
 			10*found < 9*wanted {
 			t.Errorf("k %d: %d of %d nearest in %v, %+v, %v", k, found, wanted, hits[:min(3, len(hits))], stats, err)
 		}

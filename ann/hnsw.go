@@ -120,7 +120,7 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 		allowed = o.Filter.Len()
 	}
 	if o.Exact || !o.Walk && scanIsFaster(allowed, x.count, ef) {
-		return x.scan(ctx, query, o)
+		return x.scanVectors(ctx, query, o)
 	}
 	s := x.scratch.Get().(*hnswScratch)
 	hits, stats, err := x.search(ctx, s, query, ef, allowed, o)
@@ -136,16 +136,16 @@ func (x *hnsw) search(
 	ef, allowed int,
 	o SearchOptions,
 ) ([]rank.Hit, SearchStats, error) {
-	rescored, stats, err := x.walk(ctx, s, query, ef, allowed, o)
+	rescored, stats, err := x.findCandidates(ctx, s, query, ef, allowed, o)
 	if errors.Is(err, graph.ErrTooNarrow) {
-		hits, exact, err := x.scan(ctx, query, o)
+		hits, exact, err := x.scanVectors(ctx, query, o)
 		exact.Scored += stats.Scored
 		return hits, exact, err
 	}
 	if err != nil {
 		return nil, stats, err
 	}
-	hits, err := x.rescore(s, query, o.K, rescored)
+	hits, err := x.rescoreFirst(s, query, o.K, rescored)
 	return hits, stats, err
 }
 
@@ -155,9 +155,9 @@ func (x *hnsw) search(
 // filtered search finds, which takes a third longer.
 const tombstoneShare = 32
 
-// walk finds candidates that may be found, through the graph, and says how many
+// findCandidates finds candidates that may be found, through the graph, and says how many
 // of them are to be rescored.
-func (x *hnsw) walk(
+func (x *hnsw) findCandidates(
 	ctx context.Context,
 	s *hnswScratch,
 	query []float32,
@@ -195,8 +195,8 @@ func (x *hnsw) walk(
 // vectors that is furthest from the question, recall@10 is 0.80 without that.
 func rescoreMore(k int) int { return 10 + k/8 }
 
-// rescore replaces the approximate scores of the first n candidates.
-func (x *hnsw) rescore(s *hnswScratch, query []float32, k, n int) ([]rank.Hit, error) {
+// rescoreFirst replaces the approximate scores of the first n candidates.
+func (x *hnsw) rescoreFirst(s *hnswScratch, query []float32, k, n int) ([]rank.Hit, error) {
 	rows := s.candidates[:n]
 	if len(s.scores) < n {
 		s.scores = make([]float32, n)
@@ -206,7 +206,7 @@ func (x *hnsw) rescore(s *hnswScratch, query []float32, k, n int) ([]rank.Hit, e
 	for i, row := range rows {
 		s.top.Push(rank.Hit{Ordinal: rank.Ordinal(row), Score: s.scores[i]})
 	}
-	return x.sorted(&s.top)
+	return x.sortedHits(&s.top)
 }
 
 // Verify compares the checksums of both files, unless that was done.

@@ -99,11 +99,11 @@ func (o BuildOptions) Check(kind string) error {
 	if k.Pairs {
 		return nil // its second file has no graph
 	}
-	o = o.filled(kind)
+	o = o.withDefaults(kind)
 	return graph.Params{M: o.M, EfConstruction: o.EfConstruction}.Check()
 }
 
-func (o BuildOptions) filled(kind string) BuildOptions {
+func (o BuildOptions) withDefaults(kind string) BuildOptions {
 	if o.M == 0 {
 		o.M = 16
 	}
@@ -131,7 +131,7 @@ func Build(ctx context.Context, d disk.Disk, kind, vectorsPath, graphPath string
 	if err != nil {
 		return err
 	}
-	o = o.filled(kind)
+	o = o.withDefaults(kind)
 	if !k.Graph { // the file of vectors is the whole index
 		x, err := Open(d, kind, vectorsPath, "")
 		if err != nil {

@@ -93,10 +93,10 @@ func (x *late) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 	defer x.questions.Put(q)
 	q.Set(query, x.dim) // a query that check let through can be scored
 	if o.Filter == nil {
-		return x.scan(ctx, q, o.K, x.count, func(i int) rank.Ordinal { return rank.Ordinal(i) })
+		return x.scanLists(ctx, q, o.K, x.count, func(i int) rank.Ordinal { return rank.Ordinal(i) })
 	}
-	ids := o.Filter.ordinals(x.count, make([]uint32, 0, o.Filter.Len()))
-	return x.scan(ctx, q, o.K, len(ids), func(i int) rank.Ordinal { return rank.Ordinal(ids[i]) })
+	ids := o.Filter.appendOrdinals(x.count, make([]uint32, 0, o.Filter.Len()))
+	return x.scanLists(ctx, q, o.K, len(ids), func(i int) rank.Ordinal { return rank.Ordinal(ids[i]) })
 }
 
 // check refuses what has no answer.
@@ -111,8 +111,8 @@ func (x *late) check(query []float32, o SearchOptions) error {
 // mostly some ten microseconds' worth.
 const scanLists = 16
 
-// scan compares a query with n lists.
-func (x *late) scan(
+// scanLists compares a query with n lists.
+func (x *late) scanLists(
 	ctx context.Context,
 	q *kernel.Question,
 	k, n int,

@@ -82,8 +82,9 @@ func (p *pairs) BytesPerVector() float64 {
 	return float64(4*len(p.all)+4*p.count) / float64(max(p.count, 1))
 }
 
-// list returns the pairs of an ordinal, in place: none for one that does not exist, or whose offsets are not possible.
-func (p *pairs) list(o rank.Ordinal) []uint32 {
+// pairsOf returns the pairs of an ordinal, in place: none for one that does not exist, or whose offsets are not
+// possible.
+func (p *pairs) pairsOf(o rank.Ordinal) []uint32 {
 	if int64(o) >= int64(p.count) {
 		return nil
 	}
@@ -96,7 +97,7 @@ func (p *pairs) list(o rank.Ordinal) []uint32 {
 
 // Vector returns the weights of an ordinal as they are stored, in memory of its own.
 func (p *pairs) Vector(o rank.Ordinal) []float32 {
-	list := p.list(o)
+	list := p.pairsOf(o)
 	out := make([]float32, 0, pairNumbers*len(list))
 	for _, x := range list {
 		out = append(out, float32(x>>codeBits), float32(x&maxCode)*pairStep)

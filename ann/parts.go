@@ -95,18 +95,18 @@ func (p *parts) Verify(ctx context.Context) error {
 	}
 	err := p.file.Verify(ctx)
 	if err == nil {
-		err = p.look()
+		err = p.checkRows()
 	}
 	p.whole.Store(err == nil)
 	return err
 }
 
 // Check works as Verify does, whether that was done or not.
-func (p *parts) Check() error { return errors.Join(p.file.Check(), p.look()) }
+func (p *parts) Check() error { return errors.Join(p.file.Check(), p.checkRows()) }
 
-// look reports rows that do not lie one after the other, and parts that end before
+// checkRows reports rows that do not lie one after the other, and parts that end before
 // they begin.
-func (p *parts) look() error {
+func (p *parts) checkRows() error {
 	damaged := func(format string, args ...any) error {
 		return &DamageError{Path: p.file.Path(), What: fmt.Sprintf(format, args...)}
 	}

@@ -61,9 +61,9 @@ func recallOf(ctx context.Context, x Index, queries [][]float32, selves []rank.O
 			}
 			want := exact[i]
 			if selves != nil {
-				hits, want = without(hits, selves[i]), without(want, selves[i])
+				hits, want = withoutSelf(hits, selves[i]), withoutSelf(want, selves[i])
 			}
-			f, w := compare(hits, want, k)
+			f, w := countFound(hits, want, k)
 			found, wanted = found+f, wanted+w
 		}
 		*share = 1
@@ -74,8 +74,8 @@ func recallOf(ctx context.Context, x Index, queries [][]float32, selves []rank.O
 	return out, nil
 }
 
-// compare counts how many of the k best are wanted, and found among k hits.
-func compare(hits, exact []rank.Hit, k int) (found, wanted int) {
+// countFound counts how many of the k best are wanted, and found among k hits.
+func countFound(hits, exact []rank.Hit, k int) (found, wanted int) {
 	hits, exact = hits[:min(k, len(hits))], exact[:min(k, len(exact))]
 	if len(exact) == 0 {
 		return 0, 0
@@ -89,7 +89,7 @@ func compare(hits, exact []rank.Hit, k int) (found, wanted int) {
 	return found, len(exact)
 }
 
-// without returns hits other than self, in a new slice.
-func without(hits []rank.Hit, self rank.Ordinal) []rank.Hit {
+// withoutSelf returns hits other than self, in a new slice.
+func withoutSelf(hits []rank.Hit, self rank.Ordinal) []rank.Hit {
 	return slices.DeleteFunc(slices.Clone(hits), func(h rank.Hit) bool { return h.Ordinal == self })
 }

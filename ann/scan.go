@@ -13,8 +13,8 @@ import (
 // some hundred microseconds' worth. Their scores stay in the nearest cache.
 const scanRows = 1024
 
-// scan compares a query with every vector, or with those of a filter.
-func (v *Vectors) scan(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
+// scanVectors compares a query with every vector, or with those of a filter.
+func (v *Vectors) scanVectors(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if o.Filter != nil {
 		return v.scanFilter(ctx, query, o)
 	}
@@ -26,14 +26,14 @@ func (v *Vectors) scan(ctx context.Context, query []float32, o SearchOptions) ([
 		}
 		part := scores[:min(scanRows, v.count-low)]
 		v.kernels.DotRows(query, v.rows[low*v.dim:], part)
-		offer(top, low, part, 0, 1)
+		pushScores(top, low, part, 0, 1)
 	}
-	hits, err := v.sorted(top)
+	hits, err := v.sortedHits(top)
 	return hits, SearchStats{Scored: v.count, Exact: true}, err
 }
 
 func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
-	ids := o.Filter.ordinals(v.count, make([]uint32, 0, o.Filter.Len()))
+	ids := o.Filter.appendOrdinals(v.count, make([]uint32, 0, o.Filter.Len()))
 	top := rank.NewTopK(min(o.K, len(ids)))
 	scores := make([]float32, min(scanRows, len(ids)))
 	for rest := ids; len(rest) > 0; rest = rest[min(scanRows, len(rest)):] {
@@ -46,13 +46,13 @@ func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptio
 			top.Push(rank.Hit{Ordinal: rank.Ordinal(id), Score: scores[i]})
 		}
 	}
-	hits, err := v.sorted(top)
+	hits, err := v.sortedHits(top)
 	return hits, SearchStats{Scored: len(ids), Exact: true}, err
 }
 
-// offer pushes every step-th score, beginning with first, of consecutive rows
+// pushScores pushes every step-th score, beginning with first, of consecutive rows
 // from low.
-func offer(top *rank.TopK, low int, scores []float32, first, step int) {
+func pushScores(top *rank.TopK, low int, scores []float32, first, step int) {
 	threshold := top.Threshold()
 	for i := first; i < len(scores); i += step {
 		if scores[i] < threshold {
@@ -97,11 +97,11 @@ func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) (
 			part := scores[:kernel.Block*min(scanRows, v.count-low)]
 			v.kernels.DotBlock(block, v.rows[low*v.dim:], v.dim, part)
 			for i := range n {
-				offer(tops[i], low, part, i, kernel.Block)
+				pushScores(tops[i], low, part, i, kernel.Block)
 			}
 		}
 		for i := range n {
-			hits, err := v.sorted(tops[i])
+			hits, err := v.sortedHits(tops[i])
 			if err != nil {
 				return nil, err
 			}
@@ -112,9 +112,9 @@ func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) (
 	return out, nil
 }
 
-// sorted returns the collector's hits. A score that is not a number can only come
+// sortedHits returns the collector's hits. A score that is not a number can only come
 // from vectors damaged in their file, and has no place in an order.
-func (v *Vectors) sorted(top *rank.TopK) ([]rank.Hit, error) {
+func (v *Vectors) sortedHits(top *rank.TopK) ([]rank.Hit, error) {
 	hits := top.Sorted()
 	for _, h := range hits {
 		if math.IsNaN(float64(h.Score)) {
@@ -143,5 +143,5 @@ func (f flat) Search(ctx context.Context, query []float32, o SearchOptions) ([]r
 	if err := f.Verify(ctx); err != nil {
 		return nil, SearchStats{}, err
 	}
-	return f.scan(ctx, query, o)
+	return f.scanVectors(ctx, query, o)
 }

@@ -50,7 +50,7 @@ func buildSparse(ctx context.Context, d disk.Disk, vectorsPath, graphPath string
 			o.Progress(i, p.count)
 		}
 		ids, codes = ids[:0], codes[:0]
-		for _, x := range p.list(rank.Ordinal(i)) {
+		for _, x := range p.pairsOf(rank.Ordinal(i)) {
 			ids, codes = append(ids, x>>codeBits), append(codes, uint8(x))
 		}
 		if err := b.AddWeighted(ids, codes); err != nil {
@@ -84,8 +84,8 @@ func openSparse(d disk.Disk, vectorsPath, graphPath string) (*sparse, error) {
 	return x, nil
 }
 
-// asked returns a query as the postings take it.
-func asked(query []float32) ([]bm25.WeightedTerm, error) {
+// weightedTerms returns a query as the postings take it.
+func weightedTerms(query []float32) ([]bm25.WeightedTerm, error) {
 	if err := checkPairs(query); err != nil {
 		return nil, &QueryError{err.Error()}
 	}
@@ -99,7 +99,7 @@ func asked(query []float32) ([]bm25.WeightedTerm, error) {
 // Search returns lists that have a word piece with the query; Ef and Exact do nothing: nothing is left out.
 func (x *sparse) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	stats := SearchStats{Exact: true}
-	terms, err := asked(query)
+	terms, err := weightedTerms(query)
 	if err == nil {
 		err = o.check(x.count)
 	}
@@ -136,7 +136,7 @@ func (x *sparse) SearchExact(ctx context.Context, queries [][]float32, k int) ([
 
 // Scores writes the scores of a query with the lists of the given ordinals.
 func (x *sparse) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
-	terms, err := asked(query)
+	terms, err := weightedTerms(query)
 	if err == nil {
 		err = x.Verify(context.Background())
 	}
@@ -150,7 +150,7 @@ func (x *sparse) Scores(query []float32, ordinals []rank.Ordinal, out []float32)
 
 // score adds up the terms in their order.
 func (x *sparse) score(terms []bm25.WeightedTerm, o rank.Ordinal) float32 {
-	list := x.list(o)
+	list := x.pairsOf(o)
 	sum := 0.0
 	for _, t := range terms {
 		at, found := slices.BinarySearchFunc(list, t.ID, func(pair, id uint32) int { return int(pair>>codeBits) - int(id) })

@@ -27,14 +27,14 @@ func LeastCosine(ctx context.Context, a, b *Encoder, texts []Text) (float64, err
 		tokens := slices.Collect(slices.Chunk(y[i], b.Dimension()))
 		for n, u := range slices.Collect(slices.Chunk(x[i], a.Dimension())) {
 			v := tokens[n]
-			if length(u) == 0 && length(v) == 0 {
+			if vectorLength(u) == 0 && vectorLength(v) == 0 {
 				continue // a token that neither reads
 			}
 			inner := 0.0
 			for k := range u {
 				inner += float64(u[k]) * float64(v[k])
 			}
-			cosine := inner / (length(u) * length(v))
+			cosine := inner / (vectorLength(u) * vectorLength(v))
 			if math.IsNaN(cosine) {
 				cosine = -1
 			}

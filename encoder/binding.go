@@ -12,21 +12,23 @@ type bindable interface {
 	RunWithBinding(*ort.IoBinding) error
 }
 
-// bound is a session with inputs that stay on its device from run to run, such as what a decoder attends to,
+// boundSession is a session with inputs that stay on its device from run to run, such as what a decoder attends to,
 // which is the same for every token that it writes. The other inputs, and the outputs, are bound for each run.
 // (The inputs and outputs of encoders are few numbers and change with each run: nothing is gained there. The
 // library cannot leave an output on the device.)
-type bound struct {
+type boundSession struct {
 	session bindable
 	binding *ort.IoBinding
 	inputs  []string // of each run
 	outputs []string
 }
 
-// bind brings the values of named inputs to the session's device.
-func bind(session bindable, kept []string, values []ort.Value, inputs, outputs []string) (_ *bound, err error) {
-	defer guard(&err)
-	b := &bound{session: session, inputs: inputs, outputs: outputs}
+// bindInputs brings the values of named inputs to the session's device.
+func bindInputs(
+	session bindable, kept []string, values []ort.Value, inputs, outputs []string,
+) (_ *boundSession, err error) {
+	defer recoverPanic(&err)
+	b := &boundSession{session: session, inputs: inputs, outputs: outputs}
 	b.binding, err = session.CreateIoBinding()
 	if err != nil {
 		return nil, err
@@ -41,8 +43,8 @@ func bind(session bindable, kept []string, values []ort.Value, inputs, outputs [
 }
 
 // run runs the session on the inputs of this run. A run that has begun is not ended by ctx.
-func (b *bound) run(ctx context.Context, given []ort.Value, outputs []output) (err error) {
-	defer guard(&err)
+func (b *boundSession) run(ctx context.Context, given []ort.Value, outputs []output) (err error) {
+	defer recoverPanic(&err)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (b *bound) run(ctx context.Context, given []ort.Value, outputs []output) (e
 	written := make([]ort.Value, 0, len(outputs))
 	defer func() {
 		b.binding.ClearBoundOutputs() // they are gone with the values below
-		destroy(written)
+		destroyValues(written)
 	}()
 	for i, o := range outputs {
 		value, err := ort.NewTensor(o.shape, o.data)
@@ -69,4 +71,4 @@ func (b *bound) run(ctx context.Context, given []ort.Value, outputs []output) (e
 	return b.session.RunWithBinding(b.binding)
 }
 
-func (b *bound) close() { _ = b.binding.Destroy() }
+func (b *boundSession) close() { _ = b.binding.Destroy() }

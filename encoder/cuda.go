@@ -48,7 +48,7 @@ func (e *CUDAError) Error() string {
 	}
 	return fmt.Sprintf(
 		"the provider cuda is not available: %s; it needs an NVIDIA GPU with its driver, and the libraries of the PyPI packages onnxruntime-gpu, nvidia-cublas and nvidia-cudnn-cu13",
-		e.cause(),
+		e.shortCause(),
 	)
 }
 
@@ -97,8 +97,8 @@ func openLibrary(path string) error {
 	return nil
 }
 
-// available returns an error where the loaded runtime cannot use the GPU.
-func (g GPU) available() error {
+// checkAvailable returns an error where the loaded runtime cannot use the GPU.
+func (g GPU) checkAvailable() error {
 	defer keepSignalHandlers()()
 	options, err := ort.NewSessionOptions()
 	if err != nil {
@@ -116,7 +116,7 @@ func (g GPU) appendTo(o *ort.SessionOptions) error {
 	cuda, err := ort.NewCUDAProviderOptions()
 	if err == nil {
 		defer func() { _ = cuda.Destroy() }()
-		err = errors.Join(cuda.Update(g.options()), o.AppendExecutionProviderCUDA(cuda))
+		err = errors.Join(cuda.Update(g.providerOptions()), o.AppendExecutionProviderCUDA(cuda))
 	}
 	if err != nil {
 		return &CUDAError{Err: err}
@@ -127,8 +127,8 @@ func (g GPU) appendTo(o *ort.SessionOptions) error {
 // saidByCUDA is what CUDA says in an error of the runtime, among the places of the code.
 var saidByCUDA = regexp.MustCompile(`CUDA failure \d+: [^;]+|with error: (.+)`)
 
-// cause returns what an error of the runtime says of CUDA, or all of it.
-func (e *CUDAError) cause() string {
+// shortCause returns what an error of the runtime says of CUDA, or all of it.
+func (e *CUDAError) shortCause() string {
 	said := saidByCUDA.FindStringSubmatch(e.Err.Error())
 	if said == nil {
 		return e.Err.Error()
@@ -136,9 +136,9 @@ func (e *CUDAError) cause() string {
 	return strings.TrimSpace(cmp.Or(said[1], said[0]))
 }
 
-// options returns the provider's options. Matrices of float32 are multiplied by the tensor cores, as TF32,
+// providerOptions returns the provider's options. Matrices of float32 are multiplied by the tensor cores, as TF32,
 // which rounds the factors to 10 bits: less than 8 bits do.
-func (g GPU) options() map[string]string {
+func (g GPU) providerOptions() map[string]string {
 	options := map[string]string{
 		"device_id": strconv.Itoa(g.Device),
 		"use_tf32":  "1",

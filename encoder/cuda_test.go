@@ -24,7 +24,7 @@ func TestGPUOptions(t *testing.T) {
 		{GPU{Device: 3, Memory: 5 << 30}, map[string]string{"device_id": "3", "gpu_mem_limit": "5368709120"}},
 	} {
 		c.want["use_tf32"], c.want["arena_extend_strategy"] = "1", "kSameAsRequested"
-		if got := c.gpu.options(); !maps.Equal(got, c.want) {
+		if got := c.gpu.providerOptions(); !maps.Equal(got, c.want) {
 			t.Errorf("%+v: %v, want %v", c.gpu, got, c.want)
 		}
 	}
@@ -137,7 +137,7 @@ func TestMeasuredRuns(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		got := []int{enough(all).tokens, within(all, 10*time.Millisecond), startOf(all)}
+		got := []int{smallestFast(all).tokens, largestWithin(all, 10*time.Millisecond), startOf(all)}
 		if !slices.Equal(got[:2], []int{c.enough, c.within}) || got[2] < c.fix-2 || got[2] > c.fix+2 {
 			t.Errorf("%s: %v of %v, want %d, %d, about %d", name, got, all, c.enough, c.within, c.fix)
 		}
@@ -153,7 +153,7 @@ func TestMeasureRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = x.Close() }()
-	for _, infer := range []batcher.Infer{e.model.infer, x.session.run} {
+	for _, infer := range []batcher.Infer{e.model.runRows, x.session.runPairs} {
 		c := batcher.Config{BatchTokens: 1024, PassageTokens: 2048, BusyTokens: 7, StartTokens: 7}
 		failed := error(nil)
 		measureRuns(&c, 16, 64, func(ctx context.Context, lane batcher.Lane, rows [][]int32) ([][]float32, error) {
@@ -194,9 +194,9 @@ func TestFaster(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = h.Close() }()
-	open := func() *small {
+	open := func() *smallSession {
 		s, err := openSmall(hb.Path(hb.Manifest.Head.File), models.HeadInput, []string{models.HeadVector, models.HeadGate},
-			h.dimension, target{provider: CPU, threads: 1}, func(*small) error { return nil })
+			h.dimension, target{provider: CPU, threads: 1}, func(*smallSession) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestFaster(t *testing.T) {
 	}
 	a, b := open(), open()
 	b.provider = CUDA
-	kept, err := faster(a, b, func(s *small) error {
+	kept, err := keepFaster(a, b, func(s *smallSession) error {
 		if s == a {
 			time.Sleep(5 * time.Millisecond)
 		}

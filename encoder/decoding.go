@@ -8,19 +8,19 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 )
 
-// decoding is a decoder in the middle of an answer.
-type decoding struct {
+// decoderRun is a decoder in the middle of an answer.
+type decoderRun struct {
 	g      *Generator
 	states *states
 	cross  []ort.Value
-	bound  *bound      // cross is on the decoder's device; nil: it is given to each run
-	rows   int         // of past
-	length int         // of past, in tokens
-	past   [][]float32 // of each layer keys and values, each [rows, heads, length, size]
+	bound  *boundSession // cross is on the decoder's device; nil: it is given to each run
+	rows   int           // of past
+	length int           // of past, in tokens
+	past   [][]float32   // of each layer keys and values, each [rows, heads, length, size]
 }
 
-func (g *Generator) decode(s *states) (*decoding, error) {
-	d := &decoding{g: g, states: s, rows: 1, past: make([][]float32, len(s.cross))}
+func (g *Generator) newDecoding(s *states) (*decoderRun, error) {
+	d := &decoderRun{g: g, states: s, rows: 1, past: make([][]float32, len(s.cross))}
 	for _, values := range s.cross {
 		v, err := ort.NewTensor(ort.NewShape(int64(g.shape.Heads), int64(s.tokens), int64(g.shape.HeadSize)), values)
 		if err != nil {
@@ -30,7 +30,7 @@ func (g *Generator) decode(s *states) (*decoding, error) {
 		d.cross = append(d.cross, v)
 	}
 	if session, ok := g.decoder.(bindable); ok && g.keeps {
-		b, err := bind(session, g.crossed, d.cross, g.stepIn, g.stepOut)
+		b, err := bindInputs(session, g.crossed, d.cross, g.stepIn, g.stepOut)
 		if err != nil {
 			d.close()
 			return nil, err
@@ -40,15 +40,15 @@ func (g *Generator) decode(s *states) (*decoding, error) {
 	return d, nil
 }
 
-func (d *decoding) close() {
+func (d *decoderRun) close() {
 	if d.bound != nil {
 		d.bound.close()
 	}
-	destroy(d.cross)
+	destroyValues(d.cross)
 }
 
-// run runs the decoder once.
-func (d *decoding) run(ctx context.Context, given []ort.Value, outputs []output) error {
+// runDecoder runs the decoder once.
+func (d *decoderRun) runDecoder(ctx context.Context, given []ort.Value, outputs []output) error {
 	if d.bound != nil {
 		return d.bound.run(ctx, given, outputs)
 	}
@@ -56,22 +56,24 @@ func (d *decoding) run(ctx context.Context, given []ort.Value, outputs []output)
 }
 
 // Step implements generation.Stepper.
-func (d *decoding) Step(ctx context.Context, tokens []int32, from []int) (logits, shares [][]float32, err error) {
+func (d *decoderRun) Step(ctx context.Context, tokens []int32, from []int) (logits, shares [][]float32, err error) {
 	rows := make([][]int32, len(tokens))
 	for i, t := range tokens {
 		rows[i] = []int32{t}
 	}
-	return d.several(ctx, rows, from)
+	return d.readTokens(ctx, rows, from)
 }
 
-// several reads as many more tokens for each row, the same number for all, and gives the
+// readTokens reads as many more tokens for each row, the same number for all, and gives the
 // logits and shares of the last.
-func (d *decoding) several(ctx context.Context, tokens [][]int32, from []int) (logits, shares [][]float32, err error) {
-	defer guard(&err)
+func (d *decoderRun) readTokens(
+	ctx context.Context, tokens [][]int32, from []int,
+) (logits, shares [][]float32, err error) {
+	defer recoverPanic(&err)
 	shape := &d.g.shape
 	rows, more := len(tokens), len(tokens[0])
 	var given []ort.Value
-	defer func() { destroy(given) }()
+	defer func() { destroyValues(given) }()
 	add := func(v ort.Value, failed error) {
 		err = errors.Join(err, failed)
 		if failed == nil {
@@ -101,7 +103,7 @@ func (d *decoding) several(ctx context.Context, tokens [][]int32, from []int) (l
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := d.run(ctx, given, outputs); err != nil {
+	if err := d.runDecoder(ctx, given, outputs); err != nil {
 		return nil, nil, err
 	}
 	d.rows = rows
@@ -110,15 +112,15 @@ func (d *decoding) several(ctx context.Context, tokens [][]int32, from []int) (l
 		d.past[i] = outputs[2+i].data
 	}
 	for i := range rows {
-		all := outputs[0].row(i)
+		all := outputs[0].rowOutput(i)
 		logits = append(logits, all[(more-1)*shape.Vocabulary:])
-		shares = append(shares, d.byPassage(outputs[1].row(i*more+more-1)))
+		shares = append(shares, d.byPassage(outputs[1].rowOutput(i*more+more-1)))
 	}
 	return logits, shares, nil
 }
 
 // byPassage sums the attention to the tokens of each passage.
-func (d *decoding) byPassage(attention []float32) []float32 {
+func (d *decoderRun) byPassage(attention []float32) []float32 {
 	shares := make([]float32, len(d.states.from))
 	for p := range shares {
 		sum := 0.0

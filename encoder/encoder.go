@@ -28,8 +28,8 @@ type Encoder struct {
 	closeOnce sync.Once
 }
 
-// own returns e's part of what the model gives for a text.
-func (e *Encoder) own(vector []float32) []float32 {
+// ownPart returns e's part of what the model gives for a text.
+func (e *Encoder) ownPart(vector []float32) []float32 {
 	if e.to > 0 {
 		return vector[e.from:e.to:e.to]
 	}
@@ -93,7 +93,7 @@ func (e *Encoder) SelfTest() error { return e.tokenizer.SelfTest() }
 // Close answers the questions that wait, ends calls of EncodePassages with an
 // error, and frees the model, or leaves that to the last encoder that uses it.
 func (e *Encoder) Close() (err error) {
-	e.closeOnce.Do(func() { err = e.free() })
+	e.closeOnce.Do(func() { err = e.closeLoaded() })
 	return err
 }
 
@@ -112,18 +112,18 @@ func (e *Encoder) Close() (err error) {
 // with a method Overloaded() bool that is true when too many questions wait,
 // or ONNX Runtime's.
 func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, error) {
-	tokens := e.tokenizer.question(e.asked(text), e.bundle.Manifest.Vectors.MaxTokens.Question)
+	tokens := e.tokenizer.tokensOf(e.withPrefix(text), e.bundle.Manifest.Vectors.MaxTokens.Question)
 	if tokens.err != nil {
 		return nil, tokens.err
 	}
 	if e.table != nil {
-		return e.looked(tokens.ids), nil
+		return e.lookUpVector(tokens.ids), nil
 	}
 	vector, err := e.model.batcher.Question(ctx, tokens.ids)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a question with %s: %w", e.Name(), err)
 	}
-	vector = e.own(vector)
+	vector = e.ownPart(vector)
 	if e.Late() {
 		e.hideQuestion(vector, tokens.ids, tokens.read)
 	}
@@ -153,12 +153,12 @@ func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]f
 		return nil, nil, err
 	}
 	for i, v := range vectors {
-		vectors[i] = e.own(v)
+		vectors[i] = e.ownPart(v)
 		if e.carried != nil || e.to > 0 {
 			vectors[i] = slices.Clone(vectors[i]) // the other part's memory is not held
 		}
 		if e.Late() {
-			e.hide(vectors[i], rows[i], read[i])
+			e.hideUnread(vectors[i], rows[i], read[i])
 		}
 	}
 	return vectors, read, nil
@@ -179,9 +179,9 @@ func (e *Encoder) ReadPassagesBoth(
 	}
 	vectors, err := e.encodePassages(ctx, rows)
 	for i, v := range vectors {
-		own, carried = append(own, e.own(v)), append(carried, e.carried.own(v))
+		own, carried = append(own, e.ownPart(v)), append(carried, e.carried.ownPart(v))
 		if e.Late() {
-			e.hide(own[i], rows[i], read[i])
+			e.hideUnread(own[i], rows[i], read[i])
 		}
 	}
 	return own, carried, read, err
@@ -204,7 +204,7 @@ func (e *Encoder) passageRows(
 		if err != nil {
 			return nil, nil, err
 		}
-		read[i] = e.readable(text, rows[i])
+		read[i] = e.readableShare(text, rows[i])
 		for _, of := range counting {
 			if cut {
 				of.cut.Add(1)

@@ -120,8 +120,8 @@ func TestQuestionsAndPassages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, vector := range vectors {
-		if len(vector) != 32 || math.Abs(length(vector)-1) > 1e-5 {
-			t.Fatalf("passage %d: %d numbers of length %g", i, len(vector), length(vector))
+		if len(vector) != 32 || math.Abs(vectorLength(vector)-1) > 1e-5 {
+			t.Fatalf("passage %d: %d numbers of length %g", i, len(vector), vectorLength(vector))
 		}
 		// One model serves both sides, so a short passage asked as a question
 		// has the same vector.
@@ -139,8 +139,8 @@ func TestQuestionsAndPassages(t *testing.T) {
 	}
 	for _, text := range []string{"", " ", "\xff\x00", "[SEP] [CLS]", strings.Repeat("long ", 1000),
 		strings.Repeat("x", 100_000)} {
-		if vector := question(t, e, text); math.Abs(length(vector)-1) > 1e-5 {
-			t.Errorf("%.20q: a vector of length %g", text, length(vector))
+		if vector := question(t, e, text); math.Abs(vectorLength(vector)-1) > 1e-5 {
+			t.Errorf("%.20q: a vector of length %g", text, vectorLength(vector))
 		}
 	}
 }
@@ -298,7 +298,7 @@ func TestRunIsTerminated(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		_, _, err := e.model.question.encode(ctx, rows)
+		_, _, err := e.model.question.encodeRows(ctx, rows)
 		done <- err
 	}()
 	cancel() // before the run or in it, by chance; both must work
@@ -315,7 +315,7 @@ func TestRunIsTerminated(t *testing.T) {
 	go func() {
 		close(began)
 		for {
-			if _, _, err := e.model.question.encode(ctx, rows); err != nil {
+			if _, _, err := e.model.question.encodeRows(ctx, rows); err != nil {
 				done <- err
 				return
 			}
@@ -327,7 +327,7 @@ func TestRunIsTerminated(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if _, _, err := e.model.question.encode(t.Context(), rows[:1]); err != nil {
+	if _, _, err := e.model.question.encodeRows(t.Context(), rows[:1]); err != nil {
 		t.Errorf("the session does not work after a terminated run: %v", err)
 	}
 }
@@ -437,13 +437,13 @@ func TestNotFinite(t *testing.T) {
 	if err := errors.Join(model.Write(file), file.Close()); err != nil {
 		t.Fatal(err)
 	}
-	inner, err := load(path, []string{"ids", "mask"}, []string{"out"}, target{provider: CPU, threads: 1})
+	inner, err := loadSession(path, []string{"ids", "mask"}, []string{"out"}, target{provider: CPU, threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &session{file: path, inner: inner, width: 2}
 	defer func() { _ = s.close() }()
-	if _, _, err := s.encode(t.Context(), [][]int32{{1, 2}}); err == nil || !strings.Contains(err.Error(), "NaN") {
+	if _, _, err := s.encodeRows(t.Context(), [][]int32{{1, 2}}); err == nil || !strings.Contains(err.Error(), "NaN") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"example.org/conclave/models"
 )
 
-// small is a graph of a few matrices that is applied to one vector. It runs at once,
+// smallSession is a graph of a few matrices that is applied to one vector. It runs at once,
 // on the caller's thread and beside whatever else runs, instead of going through the
 // queue. It is safe for concurrent use.
-type small struct {
+type smallSession struct {
 	file      string
 	provider  string // CPU or CUDA
 	inner     *ort.DynamicAdvancedSession
@@ -32,14 +32,14 @@ func openSmall(
 	outputs []string,
 	dimension int,
 	t target,
-	try func(*small) error,
-) (*small, error) {
-	open := func(t target) (*small, error) {
-		inner, err := load(file, []string{input}, outputs, t)
+	try func(*smallSession) error,
+) (*smallSession, error) {
+	open := func(t target) (*smallSession, error) {
+		inner, err := loadSession(file, []string{input}, outputs, t)
 		if err != nil {
 			return nil, err
 		}
-		s := &small{file: file, provider: t.provider, inner: inner, dimension: dimension}
+		s := &smallSession{file: file, provider: t.provider, inner: inner, dimension: dimension}
 		if err := try(s); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
@@ -53,13 +53,13 @@ func openSmall(
 	if err != nil {
 		return nil, errors.Join(err, own.close())
 	}
-	return faster(own, there, try)
+	return keepFaster(own, there, try)
 }
 
-// faster closes the slower of two sessions of a graph and returns the other.
-func faster(a, b *small, try func(*small) error) (*small, error) {
-	timeA, errA := fastest(func() error { return try(a) })
-	timeB, errB := fastest(func() error { return try(b) })
+// keepFaster closes the slower of two sessions of a graph and returns the other.
+func keepFaster(a, b *smallSession, try func(*smallSession) error) (*smallSession, error) {
+	timeA, errA := fastestRun(func() error { return try(a) })
+	timeB, errB := fastestRun(func() error { return try(b) })
 	if err := errors.Join(errA, errB); err != nil {
 		return nil, errors.Join(err, a.close(), b.close())
 	}
@@ -70,7 +70,7 @@ func faster(a, b *small, try func(*small) error) (*small, error) {
 }
 
 // apply runs the graph on a vector; it writes to outputs.
-func (s *small) apply(ctx context.Context, vector []float32, outputs ...output) error {
+func (s *smallSession) apply(ctx context.Context, vector []float32, outputs ...output) error {
 	if len(vector) != s.dimension {
 		return fmt.Errorf("%s takes a vector of %d numbers, not %d", s.file, s.dimension, len(vector))
 	}
@@ -79,18 +79,18 @@ func (s *small) apply(ctx context.Context, vector []float32, outputs ...output) 
 	if s.closed {
 		return batcher.ErrClosed
 	}
-	if err := run(ctx, s.inner, ort.NewShape(1, int64(s.dimension)), [][]float32{vector}, outputs); err != nil {
+	if err := runGraph(ctx, s.inner, ort.NewShape(1, int64(s.dimension)), [][]float32{vector}, outputs); err != nil {
 		return fmt.Errorf("running %s: %w", s.file, err)
 	}
 	for _, o := range outputs {
-		if !finite(o.data) {
+		if !isFinite(o.data) {
 			return errors.New(s.file + " gave a vector that holds NaN or infinity")
 		}
 	}
 	return nil
 }
 
-func (s *small) close() error {
+func (s *smallSession) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -100,7 +100,7 @@ func (s *small) close() error {
 // Ensemble maps a question's vector to one vector for each of its members (MUF,
 // section 3). It is safe for concurrent use and ends with its Encoder.
 type Ensemble struct {
-	*small
+	*smallSession
 	members int
 }
 
@@ -108,10 +108,11 @@ func openEnsemble(b *models.Bundle, t target) (*Ensemble, error) {
 	m := &b.Manifest
 	x := m.Vectors.Ensemble
 	outputs := []string{models.EnsembleOutput}
-	graph, err := openSmall(b.Path(x.File), models.EnsembleInput, outputs, m.Dimension(), t, func(s *small) error {
+	try := func(s *smallSession) error {
 		_, err := (&Ensemble{s, x.Members}).Members(context.Background(), make([]float32, m.Dimension()))
 		return err
-	})
+	}
+	graph, err := openSmall(b.Path(x.File), models.EnsembleInput, outputs, m.Dimension(), t, try)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func TestRerankersAgreeWithTransformers(t *testing.T) {
 				}
 				for j, s := range said {
 					w := want.Scores[i*len(passages)+j]
-					ids, cut, err := x.pair(golden.Texts[i], passages[j])
+					ids, cut, err := x.pairTokens(golden.Texts[i], passages[j])
 					if err != nil || !slices.Equal(ids, w.IDs) {
 						t.Errorf("question %d, passage %d: the ids %v, not %v (%v)", i, j, ids, w.IDs, err)
 					}
@@ -146,7 +146,7 @@ func TestEncodersAgreeWithTransformers(t *testing.T) {
 			worst := 0.0
 			for i, text := range golden.Texts {
 				w := want.Vectors[i]
-				if got := x.tokenizer.question(text, familyTokens); !slices.Equal(got.ids, w.IDs) {
+				if got := x.tokenizer.tokensOf(text, familyTokens); !slices.Equal(got.ids, w.IDs) {
 					t.Errorf("%q: the ids %v, not %v", text, got.ids, w.IDs)
 				}
 				vector, err := x.EncodeQuestion(t.Context(), text)

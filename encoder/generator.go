@@ -74,13 +74,15 @@ func (r *Runtime) OpenGenerator(b *models.Bundle, o Running) (_ *Generator, err 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.opened(); err != nil {
+	if err := r.checkOpen(); err != nil {
 		return nil, err
 	}
 	g := &Generator{runtime: r, name: b.Manifest.Name, shape: *b.Manifest.Generator, turn: make(chan struct{}, 1)}
 	err = g.loadTokenizer(b)
 	if err == nil {
-		g.provider, g.fallback, err = o.where(b.Manifest.Precision, g.name, func(t target) error { return g.load(b, t) })
+		g.provider, g.fallback, err = o.openWithFallback(
+			b.Manifest.Precision, g.name, func(t target) error { return g.loadGraphs(b, t) },
+		)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the generator %s: %w", g.name, err), g.Close())
@@ -115,19 +117,19 @@ func (g *Generator) loadTokenizer(b *models.Bundle) error {
 	return nil
 }
 
-// load opens the graphs and answers a question, which loads a GPU's kernels, too.
-func (g *Generator) load(b *models.Bundle, t target) (err error) {
+// loadGraphs opens the graphs and answers a question, which loads a GPU's kernels, too.
+func (g *Generator) loadGraphs(b *models.Bundle, t target) (err error) {
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, g.unload())
+			err = errors.Join(err, g.closeGraphs())
 		}
 	}()
-	encoder, err := load(b.Path(g.shape.Encoder), []string{t5.InputIDs, t5.AttentionMask}, g.crossed, t)
+	encoder, err := loadSession(b.Path(g.shape.Encoder), []string{t5.InputIDs, t5.AttentionMask}, g.crossed, t)
 	if err != nil {
 		return err
 	}
 	g.encoder = encoder
-	decoder, err := load(b.Path(g.shape.Decoder), slices.Concat(g.stepIn, g.crossed), g.stepOut, t)
+	decoder, err := loadSession(b.Path(g.shape.Decoder), slices.Concat(g.stepIn, g.crossed), g.stepOut, t)
 	if err != nil {
 		return err
 	}
@@ -137,8 +139,8 @@ func (g *Generator) load(b *models.Bundle, t target) (err error) {
 	return err
 }
 
-// unload closes the graphs.
-func (g *Generator) unload() (err error) {
+// closeGraphs closes the graphs.
+func (g *Generator) closeGraphs() (err error) {
 	for _, s := range []runner{g.encoder, g.decoder} {
 		if s != nil {
 			err = errors.Join(err, s.Destroy())
@@ -159,7 +161,7 @@ func (g *Generator) Close() (err error) {
 		return nil
 	}
 	g.closed = true
-	err = g.unload()
+	err = g.closeGraphs()
 	g.runtime.encoderClosed()
 	return err
 }
@@ -173,11 +175,11 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
 	if g.closed {
 		return Generated{}, batcher.ErrClosed
 	}
-	rows, cut, err := g.rows(a)
+	rows, cut, err := g.tokenRows(a)
 	if err != nil {
 		return Generated{}, err
 	}
-	if err := g.fits(a, rows); err != nil {
+	if err := g.checkMemory(a, rows); err != nil {
 		return Generated{}, err
 	}
 	select {
@@ -205,7 +207,7 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
 			}
 		}
 	}
-	decoding, err := g.decode(states)
+	decoding, err := g.newDecoding(states)
 	if err != nil {
 		return Generated{}, err
 	}
@@ -220,9 +222,9 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
 	}, nil
 }
 
-// rows returns the tokens of each passage beside the question, in the words of Izacard &
+// tokenRows returns the tokens of each passage beside the question, in the words of Izacard &
 // Grave's code, and how many passages lost their end.
-func (g *Generator) rows(a Asking) (rows [][]int32, cut int, err error) {
+func (g *Generator) tokenRows(a Asking) (rows [][]int32, cut int, err error) {
 	if len(a.Passages) == 0 {
 		return nil, 0, errors.New("there is no passage to answer from")
 	}
@@ -264,8 +266,8 @@ func (g *Generator) rows(a Asking) (rows [][]int32, cut int, err error) {
 	return rows, cut, nil
 }
 
-// fits compares the memory that an answer takes with what it may.
-func (g *Generator) fits(a Asking, rows [][]int32) error {
+// checkMemory compares the memory that an answer takes with what it may.
+func (g *Generator) checkMemory(a Asking, rows [][]int32) error {
 	tokens := 0
 	for _, row := range rows {
 		tokens += len(row)
@@ -342,14 +344,14 @@ func (g *Generator) readSome(ctx context.Context, rows [][]int32, which []int, s
 			outputs[i].data = make([]float32, g.shape.Heads*kept*g.shape.HeadSize)
 		}
 	}
-	if err := run(ctx, g.encoder, ort.NewShape(int64(len(which)), int64(longest)), [][]int64{ids, mask},
+	if err := runGraph(ctx, g.encoder, ort.NewShape(int64(len(which)), int64(longest)), [][]int64{ids, mask},
 		outputs); err != nil ||
 		whole {
 		return err
 	}
 	for i, o := range outputs {
 		for h := range g.shape.Heads {
-			from := o.row(h)
+			from := o.rowOutput(h)
 			copy(s.cross[i][(h*s.tokens+s.from[first])*g.shape.HeadSize:], from)
 		}
 	}

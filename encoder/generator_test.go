@@ -164,7 +164,7 @@ func TestGeneratorReference(t *testing.T) {
 
 func (c *fidCase) compareTokens(t *testing.T, g *Generator) {
 	t.Helper()
-	rows, cut, err := g.rows(c.asking())
+	rows, cut, err := g.tokenRows(c.asking())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +188,8 @@ func (c *fidCase) compareLogits(t *testing.T, g *Generator) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decode := func() *decoding {
-		d, err := g.decode(s)
+	decode := func() *decoderRun {
+		d, err := g.newDecoding(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func (c *fidCase) compareLogits(t *testing.T, g *Generator) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		without, _, err := decode().several(t.Context(), [][]int32{c.Forced[:i+1]}, []int{0})
+		without, _, err := decode().readTokens(t.Context(), [][]int32{c.Forced[:i+1]}, []int{0})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestGeneratorBatches(t *testing.T) {
 	r := library(t)
 	g := generator(t, r, "plain", 1)
 	c := readFid(t).Checkpoints["plain"][2]
-	rows, _, err := g.rows(c.asking())
+	rows, _, err := g.tokenRows(c.asking())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestGeneratorRefuses(t *testing.T) {
 	if _, err := g.Answer(t.Context(), asking); err != nil {
 		t.Fatal(err)
 	}
-	rows, _, err := g.rows(asking)
+	rows, _, err := g.tokenRows(asking)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 // Head changes a question's vector and says how likely each of its domains is
 // (DESIRE-ME, section 3.2; models.Head). It is safe for concurrent use.
 type Head struct {
-	*small
+	*smallSession
 	runtime   *Runtime
 	sum       string // of its bundle; see Fingerprint
 	domains   []string
@@ -29,7 +29,7 @@ func (r *Runtime) OpenHead(b *models.Bundle, o Running) (*Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.opened(); err != nil {
+	if err := r.checkOpen(); err != nil {
 		return nil, err
 	}
 	h := &Head{runtime: r, sum: b.Fingerprint(models.Question), domains: m.Head.Domains}
@@ -45,14 +45,15 @@ func (h *Head) open(b *models.Bundle, o Running) error {
 	question := make([]float32, m.Dimension())
 	question[0] = 1
 	outputs := []string{models.HeadVector, models.HeadGate}
-	_, _, err := o.where(m.Precision, m.Name, func(t target) (err error) {
-		h.small, err = openSmall(b.Path(m.Head.File), models.HeadInput, outputs, m.Dimension(), t, func(s *small) error {
-			vector, _, err := (&Head{small: s, domains: h.domains}).Apply(context.Background(), question)
+	_, _, err := o.openWithFallback(m.Precision, m.Name, func(t target) (err error) {
+		try := func(s *smallSession) error {
+			vector, _, err := (&Head{smallSession: s, domains: h.domains}).Apply(context.Background(), question)
 			if err == nil && m.Head.Normalise {
 				err = tryLength(s.file, vector)
 			}
 			return err
-		})
+		}
+		h.smallSession, err = openSmall(b.Path(m.Head.File), models.HeadInput, outputs, m.Dimension(), t, try)
 		return err
 	})
 	return err

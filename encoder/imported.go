@@ -48,7 +48,7 @@ func (r *Runtime) CheckImported(
 	if m := &b.Manifest; m.Kind != models.KindDense || m.Delta != "" {
 		return nil
 	}
-	own, err := r.paraphrased(ctx, b)
+	own, err := r.measureBundle(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -70,11 +70,11 @@ func (r *Runtime) CheckImported(
 			if err != nil {
 				return err
 			}
-			other, err := r.paraphrased(ctx, made)
+			other, err := r.measureBundle(ctx, made)
 			if err != nil {
 				return err
 			}
-			if better(other, own) {
+			if isBetter(other, own) {
 				return &DoubtError{Setting: models.SettingPooling, Better: pooling,
 					Reason: fmt.Sprintf(
 						"with pooling %s %s, and with pooling %s %s",
@@ -90,11 +90,11 @@ func (r *Runtime) CheckImported(
 		bare := *b
 		bare.Manifest = b.Manifest.Clone()
 		bare.Manifest.Vectors.Prefix = models.Prefix{}
-		other, err := r.paraphrased(ctx, &bare)
+		other, err := r.measureBundle(ctx, &bare)
 		if err != nil {
 			return err
 		}
-		if better(other, own) {
+		if isBetter(other, own) {
 			return &DoubtError{Setting: models.SettingPrefix,
 				Reason: fmt.Sprintf(
 					"with the prefixes %q and %q %s, and without them %s",
@@ -125,12 +125,12 @@ func (r *Runtime) CheckImported(
 	}
 }
 
-// better reports whether an encoder is clearly the better one of two.
-func better(a, b Paraphrased) bool {
+// isBetter reports whether an encoder is clearly the better one of two.
+func isBetter(a, b Paraphrased) bool {
 	return a.Share() >= leastParaphrases && a.Separation > clearlyBetter*b.Separation && a.First >= b.First
 }
 
-func (r *Runtime) paraphrased(ctx context.Context, b *models.Bundle) (p Paraphrased, err error) {
+func (r *Runtime) measureBundle(ctx context.Context, b *models.Bundle) (p Paraphrased, err error) {
 	e, err := r.Open(b, Running{Provider: CPU})
 	if err != nil {
 		return p, err

@@ -54,11 +54,11 @@ func TestLateQuestionsAndPassages(t *testing.T) {
 			}
 			sum, least, most := 0.0, 1.0, 0.0
 			for j := range asked {
-				share := length(asked[j])
+				share := vectorLength(asked[j])
 				sum = sum + share
 				least = min(least, share)
 				most = max(most, share)
-				if n := length(indexed[j]); math.Abs(n-1) > 1e-5 {
+				if n := vectorLength(indexed[j]); math.Abs(n-1) > 1e-5 {
 					t.Errorf("%q: the passage's vector %d has length %g", text, j, n)
 				}
 				for k, x := range indexed[j] {
@@ -90,7 +90,7 @@ func TestLateTokensAreTheGraphs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, _, err := e.model.passage.encode(t.Context(), [][]int32{ids, make([]int32, 99)})
+	rows, _, err := e.model.passage.encodeRows(t.Context(), [][]int32{ids, make([]int32, 99)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,10 +109,10 @@ func TestLateTokensAreTheGraphs(t *testing.T) {
 	if len(got) != (len(ids)-2)*d {
 		t.Errorf("%d numbers for %d tokens", len(got), len(ids))
 	}
-	asked := forTokens(weighted(rows[0], d), d)
+	asked := forTokens(importanceRows(rows[0], d), d)
 	for i := range asked {
-		if want := float64(rows[0][(i+1)*(d+1)+d]) / total; math.Abs(length(asked[i])-want) > 1e-6 {
-			t.Errorf("token %d: share %g, not %g", i, length(asked[i]), want)
+		if want := float64(rows[0][(i+1)*(d+1)+d]) / total; math.Abs(vectorLength(asked[i])-want) > 1e-6 {
+			t.Errorf("token %d: share %g, not %g", i, vectorLength(asked[i]), want)
 		}
 	}
 }
@@ -135,13 +135,13 @@ func TestLateTextsAtTheLimits(t *testing.T) {
 		}
 		sum := 0.0
 		for _, vector := range forTokens(flat, d) {
-			sum += length(vector)
+			sum += vectorLength(vector)
 		}
 		if math.Abs(sum-1) > 1e-5 {
 			t.Errorf("%.10q: the lengths add up to %g", text, sum)
 		}
 	}
-	if got := weighted([]float32{1, 0, 0, 0, 1, 0}, 2); !slices.Equal(got, []float32{0.5, 0, 0, 0.5}) {
+	if got := importanceRows([]float32{1, 0, 0, 0, 1, 0}, 2); !slices.Equal(got, []float32{0.5, 0, 0, 0.5}) {
 		t.Errorf("tokens of no importance: %v", got)
 	}
 }

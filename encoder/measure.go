@@ -50,8 +50,8 @@ func measureSpeeds(limit int, try func(tokens int) (time.Duration, error)) (all 
 	return all, nil
 }
 
-// enough returns the smallest of the runs that is nearly as fast as the fastest.
-func enough(all []speed) speed {
+// smallestFast returns the smallest of the runs that is nearly as fast as the fastest.
+func smallestFast(all []speed) speed {
 	best := 0.0
 	for _, s := range all {
 		best = max(best, s.rate())
@@ -64,8 +64,8 @@ func enough(all []speed) speed {
 	return speed{}
 }
 
-// within returns the tokens of the largest run that takes no longer than so; the smallest, if all do.
-func within(all []speed, longest time.Duration) int {
+// largestWithin returns the tokens of the largest run that takes no longer than so; the smallest, if all do.
+func largestWithin(all []speed, longest time.Duration) int {
 	tokens := all[0].tokens
 	for _, s := range all {
 		if s.took <= longest {
@@ -78,7 +78,7 @@ func within(all []speed, longest time.Duration) int {
 // startOf returns what a run costs beyond its tokens, in tokens at the speed of the fastest.
 func startOf(all []speed) int {
 	first := all[0]
-	return max(1, int(first.took.Seconds()*enough(all).rate())-first.tokens)
+	return max(1, int(first.took.Seconds()*smallestFast(all).rate())-first.tokens)
 }
 
 // measureRuns sets the sizes of runs on a GPU by measuring them, up to those of the configuration, with rows of
@@ -92,7 +92,7 @@ func measureRuns(c *batcher.Config, question, passage int, infer batcher.Infer) 
 			for i := range rows {
 				rows[i] = make([]int32, length)
 			}
-			return fastest(func() error {
+			return fastestRun(func() error {
 				_, err := infer(context.Background(), lane, rows)
 				return err
 			})
@@ -103,17 +103,17 @@ func measureRuns(c *batcher.Config, question, passage int, infer batcher.Infer) 
 		return all
 	}
 	if all := measure(batcher.Question, question, c.BatchTokens); all != nil {
-		c.BatchTokens = enough(all).tokens
+		c.BatchTokens = smallestFast(all).tokens
 		c.StartTokens = startOf(all)
 	}
 	if all := measure(batcher.Passage, passage, c.PassageTokens); all != nil {
-		c.PassageTokens = enough(all).tokens
-		c.BusyTokens = min(within(all, busyRun), c.PassageTokens)
+		c.PassageTokens = smallestFast(all).tokens
+		c.BusyTokens = min(largestWithin(all, busyRun), c.PassageTokens)
 	}
 }
 
-// fastest returns the least time of a few runs, after one that is not measured.
-func fastest(run func() error) (least time.Duration, err error) {
+// fastestRun returns the least time of a few runs, after one that is not measured.
+func fastestRun(run func() error) (least time.Duration, err error) {
 	for i := range measuredTimes + 1 {
 		begun := time.Now()
 		if err := run(); err != nil {

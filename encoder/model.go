@@ -29,7 +29,7 @@ type model struct {
 func openModel(b *models.Bundle, tokenizer *questionTokens, o Running) (m *model, err error) {
 	m = &model{manifest: &b.Manifest, options: o}
 	m.users.Store(1)
-	m.provider, m.fallback, err = o.where(b.Manifest.Precision, b.Manifest.Name, func(t target) error {
+	m.provider, m.fallback, err = o.openWithFallback(b.Manifest.Precision, b.Manifest.Name, func(t target) error {
 		return m.openOn(t, b, tokenizer)
 	})
 	return m, err
@@ -50,26 +50,26 @@ func (m *model) openOn(t target, b *models.Bundle, tokenizer *questionTokens) (e
 	return nil
 }
 
-// start makes the queue.
-func (m *model) start(machine *batcher.Machine) {
-	config := batcher.Config{Infer: m.infer, Machine: machine}
-	m.options.sizes(&config, m.provider, m.manifest)
+// startQueue makes the queue.
+func (m *model) startQueue(machine *batcher.Machine) {
+	config := batcher.Config{Infer: m.runRows, Machine: machine}
+	m.options.setBatchSizes(&config, m.provider, m.manifest)
 	if m.provider == CUDA {
-		measureRuns(&config, measuredQuestion, m.manifest.Vectors.MaxTokens.Passage, m.infer)
+		measureRuns(&config, measuredQuestion, m.manifest.Vectors.MaxTokens.Passage, m.runRows)
 	}
 	config.CacheNumbers += config.Cache * m.carried
-	single(&config, m.question.oneByOne, m.passage.oneByOne)
+	setSingleRows(&config, m.question.oneByOne, m.passage.oneByOne)
 	m.batcher = batcher.New(config)
 }
 
-func (m *model) infer(ctx context.Context, lane batcher.Lane, rows [][]int32) ([][]float32, error) {
+func (m *model) runRows(ctx context.Context, lane batcher.Lane, rows [][]int32) ([][]float32, error) {
 	s := m.question
-	finish := weighted
+	finish := importanceRows
 	if lane == batcher.Passage {
 		s = m.passage
-		finish = unweighted
+		finish = unitRows
 	}
-	vectors, pooled, err := s.encode(ctx, rows)
+	vectors, pooled, err := s.encodeRows(ctx, rows)
 	if err == nil && m.manifest.Kind == models.KindSparse {
 		for i := range vectors {
 			vectors[i] = pairsOf(vectors[i])

@@ -86,7 +86,7 @@ func TestNeighboursDoNotChangeAVector(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			vectors, err = e.model.infer(t.Context(), batcher.Question, rows)
+			vectors, err = e.model.runRows(t.Context(), batcher.Question, rows)
 			if err != nil {
 				t.Fatal(err)
 			}

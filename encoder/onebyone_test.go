@@ -119,7 +119,7 @@ func TestRowsOfSuchGraphsRunAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	spoilt, _, err := other.model.question.encode(t.Context(), rows)
+	spoilt, _, err := other.model.question.encodeRows(t.Context(), rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestRowsOfSuchGraphsRunAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	direct, _, err := e.model.passage.encode(t.Context(), rows)
+	direct, _, err := e.model.passage.encodeRows(t.Context(), rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,9 @@ func TestRowsThatRunAloneEndEarly(t *testing.T) {
 	e := open(t, library(t), dynamic(t), Running{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := e.model.question.encode(ctx, [][]int32{{2, 5, 3}, {2, 6, 3}}); !errors.Is(err, context.Canceled) {
+	if _, _, err := e.model.question.encodeRows(ctx, [][]int32{{2, 5, 3}, {2, 6, 3}}); !errors.Is(
+		err, context.Canceled,
+	) {
 		t.Errorf("got %v", err)
 	}
 }

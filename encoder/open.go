@@ -39,7 +39,7 @@ func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 	group.SetLimit(runtime.GOMAXPROCS(0)) // one thread makes a session
 	for i, a := range all {
 		group.Go(func() error {
-			encoders[i], errs[i] = r.load(a.Bundle, a.Running)
+			encoders[i], errs[i] = r.loadBundle(a.Bundle, a.Running)
 			return nil
 		})
 	}
@@ -49,10 +49,10 @@ func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 			if late == nil || dense == nil || !late.couldCarry(dense) {
 				continue
 			}
-			if err := late.carry(dense); err != nil {
+			if err := late.shareModel(dense); err != nil {
 				errs[i] = errors.Join(
 					fmt.Errorf("trying whether %s and %s can share an encoder's runs: %w", dense.Name(), late.Name(), err),
-					late.free(),
+					late.closeLoaded(),
 				)
 				encoders[i] = nil
 				break
@@ -61,27 +61,27 @@ func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 	}
 	for _, e := range encoders {
 		if e != nil && e.model.batcher == nil {
-			e.model.start(r.machine)
+			e.model.startQueue(r.machine)
 		}
 	}
 	return encoders, errs
 }
 
-// load opens a bundle without its queue.
-func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
+// loadBundle opens a bundle without its queue.
+func (r *Runtime) loadBundle(b *models.Bundle, o Running) (e *Encoder, err error) {
 	switch m := &b.Manifest; {
 	case m.Head != nil:
 		return nil, fmt.Errorf("%s changes the vectors of %s: it has none of its own to search", m.Name, m.Base.Name)
 	case m.Vectors == nil:
 		return nil, fmt.Errorf("%s is %s, which makes no vectors: it cannot search", m.Name, m.KindInWords())
 	}
-	if err := r.opened(); err != nil {
+	if err := r.checkOpen(); err != nil {
 		return nil, err
 	}
 	e = &Encoder{runtime: r, bundle: b}
 	o, err = o.withDefaults()
 	if err == nil {
-		e.tokenizer, err = r.tokenizers.load(b)
+		e.tokenizer, err = r.tokenizers.loadTokenizer(b)
 	}
 	if err == nil {
 		e.model, err = openModel(b, e.tokenizer, o)
@@ -96,13 +96,13 @@ func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 		e.ensemble, err = openEnsemble(b, target{provider: e.model.provider, gpu: o.GPU, threads: 1})
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the expert %s: %w", b.Manifest.Name, err), e.free())
+		return nil, errors.Join(fmt.Errorf("opening the expert %s: %w", b.Manifest.Name, err), e.closeLoaded())
 	}
 	return e, nil
 }
 
-// free closes what load has opened, except a model that another encoder uses.
-func (e *Encoder) free() (err error) {
+// closeLoaded closes what load has opened, except a model that another encoder uses.
+func (e *Encoder) closeLoaded() (err error) {
 	if e.model != nil {
 		err = e.model.release()
 	}
@@ -137,9 +137,9 @@ var sharedTexts = []string{
 	"The river rose in the night; by morning the mill stood in two feet of water.",
 }
 
-// carry lets a late encoder's model give dense's vectors too, if they are the same
+// shareModel lets a late encoder's model give dense's vectors too, if they are the same
 // as those of dense's own.
-func (e *Encoder) carry(dense *Encoder) error {
+func (e *Encoder) shareModel(dense *Encoder) error {
 	var rows [][]int32
 	for _, text := range sharedTexts {
 		ids, err := dense.tokenizer.Encode(text, dense.bundle.Manifest.Vectors.MaxTokens.Question)
@@ -148,11 +148,11 @@ func (e *Encoder) carry(dense *Encoder) error {
 		}
 		rows = append(rows, ids)
 	}
-	own, _, err := dense.model.question.encode(context.Background(), rows)
+	own, _, err := dense.model.question.encodeRows(context.Background(), rows)
 	if err != nil {
 		return err
 	}
-	_, beside, err := e.model.question.encode(context.Background(), rows)
+	_, beside, err := e.model.question.encodeRows(context.Background(), rows)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,11 @@ func (x *pairs) openPairs(r *Runtime, b *models.Bundle, o Running, g pairGraph) 
 	if err != nil {
 		return err
 	}
-	if err := r.opened(); err != nil {
+	if err := r.checkOpen(); err != nil {
 		return err
 	}
 	x.runtime, x.bundle = r, b
-	x.tokenizer, err = r.tokenizers.load(b)
+	x.tokenizer, err = r.tokenizers.loadTokenizer(b)
 	if err == nil {
 		err = x.open(o, g)
 	}
@@ -38,11 +38,11 @@ func (x *pairs) openPairs(r *Runtime, b *models.Bundle, o Running, g pairGraph) 
 		r.encoderClosed()
 		return err
 	}
-	config := batcher.Config{Infer: x.session.run, Machine: r.machine}
+	config := batcher.Config{Infer: x.session.runPairs, Machine: r.machine}
 	o.CacheEntries = 0
-	o.sizes(&config, x.provider, &b.Manifest)
+	o.setBatchSizes(&config, x.provider, &b.Manifest)
 	if x.provider == CUDA {
-		measureRuns(&config, g.longest/2, g.longest, x.session.run)
+		measureRuns(&config, g.longest/2, g.longest, x.session.runPairs)
 	}
 	x.batcher = batcher.New(config)
 	return nil
@@ -51,7 +51,7 @@ func (x *pairs) openPairs(r *Runtime, b *models.Bundle, o Running, g pairGraph) 
 // open loads the graph on the provider that is asked for, as openModel does.
 func (x *pairs) open(o Running, g pairGraph) (err error) {
 	m := &x.bundle.Manifest
-	x.provider, x.fallback, err = o.where(m.Precision, m.Name, func(t target) (err error) {
+	x.provider, x.fallback, err = o.openWithFallback(m.Precision, m.Name, func(t target) (err error) {
 		x.session, err = openPairSession(g, x.tokenizer, t)
 		return err
 	})

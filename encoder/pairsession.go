@@ -60,13 +60,13 @@ func openPairSession(g pairGraph, tokenizer *questionTokens, t target) (*pairSes
 	}
 	s := &pairSession{pairGraph: g, sep: tokenizer.SEP(), pad: int64(tokenizer.Pad())}
 	var err error
-	s.inner, err = load(g.file, inputs, slices.Concat(g.ofRow, g.ofToken), t)
+	s.inner, err = loadSession(g.file, inputs, slices.Concat(g.ofRow, g.ofToken), t)
 	if err != nil {
 		return nil, err
 	}
 	ids, _, err := tokenizer.EncodePair("what", "a", g.longest)
 	if err == nil {
-		_, err = s.run(context.Background(), batcher.Question, [][]int32{ids})
+		_, err = s.runPairs(context.Background(), batcher.Question, [][]int32{ids})
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.inner.Destroy())
@@ -74,10 +74,10 @@ func openPairSession(g pairGraph, tokenizer *questionTokens, t target) (*pairSes
 	return s, nil
 }
 
-// run runs the graph once on rows of token ids. For each row it returns the outputs of the row,
+// runPairs runs the graph once on rows of token ids. For each row it returns the outputs of the row,
 // then those of its tokens, one output after the other.
-func (s *pairSession) run(ctx context.Context, _ batcher.Lane, rows [][]int32) ([][]float32, error) {
-	inputs, longest := padded(rows, s.pad)
+func (s *pairSession) runPairs(ctx context.Context, _ batcher.Lane, rows [][]int32) ([][]float32, error) {
+	inputs, longest := padRows(rows, s.pad)
 	if s.types == "" {
 		inputs = inputs[:2]
 	} else if s.segments {
@@ -94,16 +94,16 @@ func (s *pairSession) run(ctx context.Context, _ batcher.Lane, rows [][]int32) (
 	for range s.ofToken {
 		outputs = append(outputs, newOutput(len(rows), longest))
 	}
-	if err := run(ctx, s.inner, ort.NewShape(int64(len(rows)), int64(longest)), inputs, outputs); err != nil {
+	if err := runGraph(ctx, s.inner, ort.NewShape(int64(len(rows)), int64(longest)), inputs, outputs); err != nil {
 		return nil, fmt.Errorf("running %s on %d texts of up to %d tokens: %w", s.file, len(rows), longest, err)
 	}
 	all := make([][]float32, len(rows))
 	for i, row := range rows {
 		for k := range outputs {
-			said := outputs[k].row(i)
+			said := outputs[k].rowOutput(i)
 			all[i] = append(all[i], said[:min(len(said), len(row))]...)
 		}
-		if !finite(all[i]) {
+		if !isFinite(all[i]) {
 			return nil, fmt.Errorf("%s gave a logit that is NaN or infinite", s.file)
 		}
 	}

@@ -46,7 +46,7 @@ func (e *Encoder) TryParaphrases(ctx context.Context) (best Paraphrased, err err
 	}
 	var all []Paraphrased
 	for _, l := range file.Languages {
-		p, err := e.paraphrased(ctx, l.Pairs)
+		p, err := e.measureParaphrases(ctx, l.Pairs)
 		if err != nil {
 			return best, err
 		}
@@ -56,7 +56,7 @@ func (e *Encoder) TryParaphrases(ctx context.Context) (best Paraphrased, err err
 	return slices.MaxFunc(all, func(a, b Paraphrased) int { return cmp.Compare(a.Share(), b.Share()) }), nil
 }
 
-func (e *Encoder) paraphrased(ctx context.Context, pairs [][2]string) (p Paraphrased, err error) {
+func (e *Encoder) measureParaphrases(ctx context.Context, pairs [][2]string) (p Paraphrased, err error) {
 	p.Pairs = len(pairs)
 	var texts []Text
 	words, unknown := 0, 0
@@ -78,11 +78,11 @@ func (e *Encoder) paraphrased(ctx context.Context, pairs [][2]string) (p Paraphr
 		if err != nil {
 			return p, err
 		}
-		similarity := e.product(question, passages[i])
+		similarity := e.innerProduct(question, passages[i])
 		nearest := true
 		for j := range passages {
 			if j != i {
-				other := e.product(question, passages[j])
+				other := e.innerProduct(question, passages[j])
 				others = append(others, other)
 				nearest = nearest && other < similarity
 			}
@@ -100,8 +100,8 @@ func (e *Encoder) paraphrased(ctx context.Context, pairs [][2]string) (p Paraphr
 	return p, nil
 }
 
-// product returns the inner product of two vectors.
-func (e *Encoder) product(a, b []float32) float64 {
+// innerProduct returns the inner product of two vectors.
+func (e *Encoder) innerProduct(a, b []float32) float64 {
 	if e.Sparse() {
 		return pairsProduct(a, b)
 	}

@@ -13,8 +13,8 @@ type target struct {
 	gpu      GPU // for CUDA
 }
 
-// options returns the session options for t. The caller destroys them.
-func (t target) options() (*ort.SessionOptions, error) {
+// sessionOptions returns the session options for t. The caller destroys them.
+func (t target) sessionOptions() (*ort.SessionOptions, error) {
 	o, err := ort.NewSessionOptions()
 	if err != nil {
 		return nil, err
@@ -44,12 +44,14 @@ func (t target) options() (*ort.SessionOptions, error) {
 	return o, nil
 }
 
-// where opens something on the provider that is asked for, and returns which that was. With Auto, whatever
+// openWithFallback opens something on the provider that is asked for, and returns which that was. With Auto, whatever
 // goes wrong with CUDA is the reason to use the processor: fallback.
-func (o Running) where(precision, name string, open func(target) error) (provider string, fallback, err error) {
+func (o Running) openWithFallback(
+	precision, name string, open func(target) error,
+) (provider string, fallback, err error) {
 	if o.Provider != CPU {
 		if o.Provider == Auto {
-			err = o.GPU.available()
+			err = o.GPU.checkAvailable()
 		}
 		if err == nil {
 			err = runsOnCUDA(precision, name)

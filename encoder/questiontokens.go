@@ -22,7 +22,7 @@ type questionTokens struct {
 	words *wordpiece.Tokenizer // the same where it is one of BERT's; else nil
 
 	mu    sync.Mutex
-	known map[questionKey]*tokenised
+	known map[questionKey]*tokenisedText
 	order [rememberedQuestions]questionKey // the oldest at next
 	next  int
 
@@ -68,7 +68,7 @@ func openTokenizer(b *models.Bundle, form func(string) string) (*questionTokens,
 		if form != nil {
 			words = words.Behind(form)
 		}
-		return &questionTokens{textTokenizer: words, words: words, known: map[questionKey]*tokenised{}}, nil
+		return &questionTokens{textTokenizer: words, words: words, known: map[questionKey]*tokenisedText{}}, nil
 	}
 	pieces, err := subword.Parse(data)
 	if err != nil {
@@ -77,7 +77,7 @@ func openTokenizer(b *models.Bundle, form func(string) string) (*questionTokens,
 	if form != nil {
 		pieces = pieces.Behind(form)
 	}
-	return &questionTokens{textTokenizer: pieces, known: map[questionKey]*tokenised{}}, nil
+	return &questionTokens{textTokenizer: pieces, known: map[questionKey]*tokenisedText{}}, nil
 }
 
 // Located returns the first pieces of a text and where their words lie; see
@@ -98,8 +98,8 @@ type questionKey struct {
 	limit int
 }
 
-// tokenised is a question's tokens, at most the limit: not to be changed.
-type tokenised struct {
+// tokenisedText is a question's tokens, at most the limit: not to be changed.
+type tokenisedText struct {
 	once sync.Once
 	ids  []int32
 	cut  bool    // the question is longer
@@ -107,10 +107,10 @@ type tokenised struct {
 	err  error
 }
 
-// question returns the tokens of a question, whose end is cut where there are more
+// tokensOf returns the tokens of a question, whose end is cut where there are more
 // than limit.
-func (q *questionTokens) question(text string, limit int) *tokenised {
-	t := q.entry(questionKey{text, limit})
+func (q *questionTokens) tokensOf(text string, limit int) *tokenisedText {
+	t := q.entryFor(questionKey{text, limit})
 	t.once.Do(func() {
 		q.runs.Add(1)
 		t.ids, t.err = q.Encode(text, limit+1)
@@ -120,12 +120,12 @@ func (q *questionTokens) question(text string, limit int) *tokenised {
 			t.cut = true
 			t.ids = append(t.ids[:limit-1], last)
 		}
-		t.read = counts(q.Words(text).Readable())
+		t.read = vectorWeight(q.Words(text).Readable())
 	})
 	return t
 }
 
-func (q *questionTokens) entry(key questionKey) *tokenised {
+func (q *questionTokens) entryFor(key questionKey) *tokenisedText {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if t, ok := q.known[key]; ok {
@@ -134,7 +134,7 @@ func (q *questionTokens) entry(key questionKey) *tokenised {
 	delete(q.known, q.order[q.next])
 	q.order[q.next] = key
 	q.next = (q.next + 1) % rememberedQuestions
-	t := new(tokenised)
+	t := new(tokenisedText)
 	q.known[key] = t
 	return t
 }
@@ -151,9 +151,9 @@ type tokenizerKey struct {
 	lowerCase bool
 }
 
-// load returns a bundle's tokenizer, which other bundles with the same file have too. It reads
+// loadTokenizer returns a bundle's tokenizer, which other bundles with the same file have too. It reads
 // texts behind normalise.Text.
-func (t *tokenizers) load(b *models.Bundle) (*questionTokens, error) {
+func (t *tokenizers) loadTokenizer(b *models.Bundle) (*questionTokens, error) {
 	m := &b.Manifest
 	key := tokenizerKey{m.Files[m.Tokenizer], m.LowerCase}
 	t.mu.Lock()

@@ -69,7 +69,7 @@ func TestQuestionTokensAreTheTokenizers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if got := q.question(question, limit); got.err != nil || !slices.Equal(got.ids, want) ||
+			if got := q.tokensOf(question, limit); got.err != nil || !slices.Equal(got.ids, want) ||
 				got.cut != (len(longer) > limit) {
 				t.Fatalf("%q, %d tokens: %v, cut %v, %v; want %v", question, limit, got.ids, got.cut, got.err, want)
 			}
@@ -80,7 +80,7 @@ func TestQuestionTokensAreTheTokenizers(t *testing.T) {
 	}
 	runs := q.runs.Load()
 	for i := range 10 {
-		q.question(fmt.Sprint("new ", i), 8)
+		q.tokensOf(fmt.Sprint("new ", i), 8)
 	}
 	if got := q.runs.Load() - runs; got != 10 {
 		t.Errorf("ten new questions, %d tokenisations", got)

@@ -7,14 +7,14 @@ import "math"
 // most, so that such texts are near to each other whatever they say. The vector of a
 // text counts for what was read of it, and late interaction compares no unread tokens.
 
-// counts returns what the vector of a text counts of whose characters such a share is read: all
+// vectorWeight returns what the vector of a text counts of whose characters such a share is read: all
 // from half on. Names and symbols of elsewhere are part of ordinary texts.
-func counts(share float64) float64 { return min(1, 2*share) }
+func vectorWeight(share float64) float64 { return min(1, 2*share) }
 
 // Readable returns what a question counts for the encoder, 0 to 1: 1 where it reads at least
 // half of the characters of the question's words, 0 where it reads none. Dense vectors are of unit length all the same.
 func (e *Encoder) Readable(text string) float64 {
-	return e.tokenizer.question(text, e.bundle.Manifest.Vectors.MaxTokens.Question).read
+	return e.tokenizer.tokensOf(text, e.bundle.Manifest.Vectors.MaxTokens.Question).read
 }
 
 // ReadablePassage returns Readable of a passage, and whether the encoder reads its
@@ -24,22 +24,22 @@ func (e *Encoder) ReadablePassage(t Text) (read float64, cut bool) {
 	if err != nil {
 		return 1, false // encoding says it
 	}
-	return e.readable(t, ids), cut
+	return e.readableShare(t, ids), cut
 }
 
-// readable returns Readable of a passage that has these tokens.
-func (e *Encoder) readable(t Text, ids []int32) float64 {
+// readableShare returns Readable of a passage that has these tokens.
+func (e *Encoder) readableShare(t Text, ids []int32) float64 {
 	for _, id := range ids {
 		if e.tokenizer.Strange(id) {
-			return counts(e.tokenizer.Words(t.Title + "\n" + t.Text).Readable())
+			return vectorWeight(e.tokenizer.Words(t.Title + "\n" + t.Text).Readable())
 		}
 	}
 	return 1
 }
 
-// hide makes zeros of the vectors of a text's unread tokens. A letter of another script in
+// hideUnread makes zeros of the vectors of a text's unread tokens. A letter of another script in
 // a text that is read as a whole is as good as a word.
-func (e *Encoder) hide(vectors []float32, ids []int32, read float64) (hidden bool) {
+func (e *Encoder) hideUnread(vectors []float32, ids []int32, read float64) (hidden bool) {
 	if len(ids) > 2 {
 		ids = ids[1 : len(ids)-1] // as words does
 	}
@@ -55,7 +55,7 @@ func (e *Encoder) hide(vectors []float32, ids []int32, read float64) (hidden boo
 
 // hideQuestion hides tokens of a question, whose other tokens have the importance of all.
 func (e *Encoder) hideQuestion(vectors []float32, ids []int32, read float64) {
-	if !e.hide(vectors, ids, read) {
+	if !e.hideUnread(vectors, ids, read) {
 		return
 	}
 	d := e.Dimension()

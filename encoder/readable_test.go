@@ -41,8 +41,8 @@ func TestReadable(t *testing.T) {
 	if !slices.Equal(read, []float64{1, 0, 0, 1}) || e.UnreadPassages() != 2 || e.CutPassages() != 1 {
 		t.Errorf("they count %v; %d unread, %d cut", read, e.UnreadPassages(), e.CutPassages())
 	}
-	if math.Abs(length(vectors[1])-1) > 1e-5 {
-		t.Errorf("what is handed out is %g long", length(vectors[1]))
+	if math.Abs(vectorLength(vectors[1])-1) > 1e-5 {
+		t.Errorf("what is handed out is %g long", vectorLength(vectors[1]))
 	}
 }
 
@@ -56,15 +56,17 @@ func TestLateIgnoresUnread(t *testing.T) {
 	if len(plain) != 2 || len(asked) != 3 {
 		t.Fatalf("%d and %d tokens", len(plain), len(asked))
 	}
-	if length(asked[1]) != 0 || length(asked[0]) == 0 || length(asked[2]) == 0 {
-		t.Errorf("the tokens are %g, %g and %g long", length(asked[0]), length(asked[1]), length(asked[2]))
+	if vectorLength(asked[1]) != 0 || vectorLength(asked[0]) == 0 || vectorLength(asked[2]) == 0 {
+		t.Errorf(
+			"the tokens are %g, %g and %g long", vectorLength(asked[0]), vectorLength(asked[1]), vectorLength(asked[2]),
+		)
 	}
-	if sum := length(asked[0]) + length(asked[2]); math.Abs(sum-1) > 1e-5 {
+	if sum := vectorLength(asked[0]) + vectorLength(asked[2]); math.Abs(sum-1) > 1e-5 {
 		t.Errorf("the read tokens add up to %g", sum)
 	}
 	sum := 0.0
 	for _, v := range forTokens(question(t, e, "ab ไทยไทยไท"), d) {
-		sum += length(v)
+		sum += vectorLength(v)
 	}
 	if math.Abs(sum-.4) > 1e-5 { // two of ten characters, twice
 		t.Errorf("a question that is hardly read adds up to %g", sum)
@@ -72,8 +74,8 @@ func TestLateIgnoresUnread(t *testing.T) {
 	stored := passages(t, e, Text{Text: "water ไทย"}, Text{Text: "ไทย ไทย"}, Text{Text: "water river"})
 	for i, want := range [][]float64{{1, 0}, {0, 0}, {1, 1}} {
 		for n, v := range forTokens(stored[i], d) {
-			if math.Abs(length(v)-want[n]) > 1e-5 {
-				t.Errorf("passage %d: token %d is %g long, want %g", i, n, length(v), want[n])
+			if math.Abs(vectorLength(v)-want[n]) > 1e-5 {
+				t.Errorf("passage %d: token %d is %g long, want %g", i, n, vectorLength(v), want[n])
 			}
 		}
 	}

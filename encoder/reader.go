@@ -71,14 +71,14 @@ func (r *Runtime) OpenReader(b *models.Bundle, o Running) (*Reader, error) {
 // The parts are batched with those of other callers. What is said of a passage does
 // not depend on the others: logits within 1e-4. Errors are as for EncodeQuestion.
 func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]Reading, error) {
-	asked, err := x.pieces(question, x.bundle.Manifest.Reader.MaxTokens.Question)
+	asked, err := x.firstPieces(question, x.bundle.Manifest.Reader.MaxTokens.Question)
 	if err != nil {
 		return nil, err
 	}
 	reads := make([]passageRead, len(passages))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, p := range passages {
-		reads[i], err = x.prepare(asked, p)
+		reads[i], err = x.cutWindows(asked, p)
 		if err != nil {
 			break
 		}
@@ -95,13 +95,13 @@ func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]
 	}
 	readings := make([]Reading, len(passages))
 	for i := range reads {
-		readings[i] = reads[i].reading(x.bundle.Manifest.Reader.LongestSpan)
+		readings[i] = reads[i].mergeWindows(x.bundle.Manifest.Reader.LongestSpan)
 	}
 	return readings, nil
 }
 
-// pieces returns the ids of the first pieces of a text, without special tokens.
-func (x *Reader) pieces(text string, limit int) ([]int32, error) {
+// firstPieces returns the ids of the first pieces of a text, without special tokens.
+func (x *Reader) firstPieces(text string, limit int) ([]int32, error) {
 	ids, err := x.tokenizer.Encode(strings.TrimSpace(text), limit+2)
 	if err != nil {
 		return nil, err

@@ -143,7 +143,7 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 				if tail > 0 {
 					row = append(row, x.tokenizer.SEP())
 				}
-				out, err := x.session.run(t.Context(), batcher.Question, [][]int32{row})
+				out, err := x.session.runPairs(t.Context(), batcher.Question, [][]int32{row})
 				if err != nil {
 					t.Fatal(err)
 				}

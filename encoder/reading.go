@@ -25,10 +25,10 @@ type window struct {
 	first, at, n int
 }
 
-// prepare cuts a passage into windows for a question's tokens. Neighbours share as many
+// cutWindows cuts a passage into windows for a question's tokens. Neighbours share as many
 // tokens of the text as twice the longest answer, so that each answer lies in one with
 // words around it.
-func (x *Reader) prepare(asked []int32, p Text) (read passageRead, err error) {
+func (x *Reader) cutWindows(asked []int32, p Text) (read passageRead, err error) {
 	m := &x.bundle.Manifest
 	squad := m.Reader.Template == models.TemplateSQuAD
 	head := slices.Concat([]int32{x.tokenizer.CLS()}, asked, []int32{x.tokenizer.SEP()})
@@ -38,7 +38,7 @@ func (x *Reader) prepare(asked []int32, p Text) (read passageRead, err error) {
 		tail = []int32{x.tokenizer.SEP()}
 		room--
 	} else {
-		title, err := x.pieces(p.Title, m.Reader.MaxTokens.Title)
+		title, err := x.firstPieces(p.Title, m.Reader.MaxTokens.Title)
 		if err != nil {
 			return read, err
 		}
@@ -68,9 +68,9 @@ func (x *Reader) prepare(asked []int32, p Text) (read passageRead, err error) {
 	return read, nil
 }
 
-// reading makes one of what was said of the windows: a passage's selection is that of
+// mergeWindows makes one of what was said of the windows: a passage's selection is that of
 // the window that is likeliest to answer, and its spans are the best of all windows.
-func (read *passageRead) reading(longest int) Reading {
+func (read *passageRead) mergeWindows(longest int) Reading {
 	out := Reading{Select: math.Inf(-1), Starts: math.Inf(-1), Ends: math.Inf(-1), Cut: read.cut}
 	for i, w := range read.windows {
 		said := read.logits[i]
@@ -79,7 +79,9 @@ func (read *passageRead) reading(longest int) Reading {
 		starts, ends := said[len(said)-2*tokens:len(said)-tokens], said[len(said)-tokens:]
 		null := float64(starts[0]) + float64(ends[0])
 		end := w.first + w.n
-		own := best(starts[w.at:w.at+w.n], ends[w.at:w.at+w.n], longest, read.words[w.first:end], read.units[w.first:end])
+		own := largestSpans(
+			starts[w.at:w.at+w.n], ends[w.at:w.at+w.n], longest, read.words[w.first:end], read.units[w.first:end],
+		)
 		score := -null // where there are no words to answer
 		switch {
 		case selects:
@@ -91,29 +93,31 @@ func (read *passageRead) reading(longest int) Reading {
 		out.Starts = logSumExp(out.Starts, starts[w.at:w.at+w.n])
 		out.Ends = logSumExp(out.Ends, ends[w.at:w.at+w.n])
 		for _, s := range own {
-			out.Spans = insert(out.Spans, s)
+			out.Spans = insertSpan(out.Spans, s)
 		}
 	}
 	return out
 }
 
-// best returns the spans of at most longest tokens within one unit with the largest sums of start and end, one for the
-// same words; of equal ones the first, then the shortest.
-func best(starts, ends []float32, longest int, words []wordpiece.Range, units []int) (all []Span) {
+// largestSpans returns the spans of at most longest tokens within one unit with the largest sums of start and end, one
+// for the same words; of equal ones the first, then the shortest.
+func largestSpans(starts, ends []float32, longest int, words []wordpiece.Range, units []int) (all []Span) {
 	for i, start := range starts {
 		for j := i; j < min(i+longest, len(ends)) && units[j] == units[i]; j++ {
 			score := float64(start) + float64(ends[j])
 			if len(all) < bestSpans || score > all[len(all)-1].Score {
-				all = insert(all, Span{Begin: words[i].Begin, End: words[j].End, Score: score, Start: float64(start)})
+				all = insertSpan(
+					all, Span{Begin: words[i].Begin, End: words[j].End, Score: score, Start: float64(start)},
+				)
 			}
 		}
 	}
 	return all
 }
 
-// insert puts a span into its place among the best, and leaves out what is there with
+// insertSpan puts a span into its place among the best, and leaves out what is there with
 // a larger score.
-func insert(all []Span, s Span) []Span {
+func insertSpan(all []Span, s Span) []Span {
 	same := func(o Span) bool { return o.Begin == s.Begin && o.End == s.End }
 	if at := slices.IndexFunc(all, same); at >= 0 {
 		if all[at].Score >= s.Score {

@@ -44,7 +44,7 @@ func (x *Reranker) Score(ctx context.Context, question string, passages []Text) 
 	var err error
 	for i, p := range passages {
 		var ids []int32
-		ids, scores[i].Cut, err = x.pair(question, p)
+		ids, scores[i].Cut, err = x.pairTokens(question, p)
 		if err != nil {
 			break
 		}
@@ -62,8 +62,8 @@ func (x *Reranker) Score(ctx context.Context, question string, passages []Text) 
 	return scores, nil
 }
 
-// pair returns the tokens of a question with a passage, and whether some were cut.
-func (x *Reranker) pair(question string, p Text) (ids []int32, cut bool, err error) {
+// pairTokens returns the tokens of a question with a passage, and whether some were cut.
+func (x *Reranker) pairTokens(question string, p Text) (ids []int32, cut bool, err error) {
 	r := x.bundle.Manifest.Reranker
 	text := p.Text
 	if r.Template == models.TemplateTitleDotText && p.Title != "" {

@@ -25,25 +25,25 @@ func newOutput(rows int, shape ...int) output {
 	return o
 }
 
-// row returns the output for one of the rows.
-func (o *output) row(i int) []float32 {
+// rowOutput returns the output for one of the rows.
+func (o *output) rowOutput(i int) []float32 {
 	n := len(o.data) / int(o.shape[0])
 	return o.data[i*n : (i+1)*n : (i+1)*n]
 }
 
-// run runs a graph whose inputs all have one shape; the graph writes to outputs. A graph whose
+// runGraph runs a graph whose inputs all have one shape; the graph writes to outputs. A graph whose
 // output has another shape is an error. It ends
 // early, with ctx's error, when ctx does.
-func run[T ort.TensorData](
+func runGraph[T ort.TensorData](
 	ctx context.Context,
 	inner runner,
 	shape ort.Shape,
 	inputs [][]T,
 	outputs []output,
 ) (err error) {
-	defer guard(&err)
+	defer recoverPanic(&err)
 	given := make([]ort.Value, 0, len(inputs))
-	defer func() { destroy(given) }()
+	defer func() { destroyValues(given) }()
 	for _, data := range inputs {
 		value, err := ort.NewTensor(shape, data)
 		if err != nil {
@@ -56,12 +56,12 @@ func run[T ort.TensorData](
 
 // runOn runs the session on inputs of any shapes, which stay the caller's.
 func runOn(ctx context.Context, inner runner, given []ort.Value, outputs []output) (err error) {
-	defer guard(&err)
+	defer recoverPanic(&err)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	written := make([]ort.Value, 0, len(outputs))
-	defer func() { destroy(written) }()
+	defer func() { destroyValues(written) }()
 	for _, o := range outputs {
 		value, err := ort.NewTensor(o.shape, o.data)
 		if err != nil {
@@ -89,15 +89,15 @@ func runOn(ctx context.Context, inner runner, given []ort.Value, outputs []outpu
 	return err
 }
 
-func destroy(values []ort.Value) {
+func destroyValues(values []ort.Value) {
 	for _, v := range values {
 		_ = v.Destroy()
 	}
 }
 
-// guard turns a panic of the wrapper into an error: it indexes into slices
+// recoverPanic turns a panic of the wrapper into an error: it indexes into slices
 // whose lengths a broken graph decides.
-func guard(err *error) {
+func recoverPanic(err *error) {
 	if failure := recover(); failure != nil {
 		*err = errors.Join(*err, fmt.Errorf("the ONNX Runtime wrapper panicked: %v", failure))
 	}

@@ -50,7 +50,7 @@ func (o Running) withDefaults() (Running, error) {
 	return o, nil
 }
 
-// sizes sets the batches that are formed where a model runs.
+// setBatchSizes sets the batches that are formed where a model runs.
 //
 // On a processor the speed per token is nearly reached with 256 tokens for
 // each core (MiniLM-L6 on two cores, in tokens a millisecond, fp32 and int8:
@@ -60,7 +60,7 @@ func (o Running) withDefaults() (Running, error) {
 // beyond its tokens, 64 answers 64 callers fastest (research/bench/encoder). Of a
 // GPU these are the most: what is best there is measured when a graph is opened
 // (measureRuns). Its runs take no cores from each other.
-func (o Running) sizes(c *batcher.Config, provider string, m *models.Manifest) {
+func (o Running) setBatchSizes(c *batcher.Config, provider string, m *models.Manifest) {
 	if provider == CUDA {
 		c.Threads, c.BatchTokens, c.PassageTokens, c.BusyTokens, c.StartTokens = 0, 16384, 32768, 4096, 512
 	} else {
@@ -95,10 +95,10 @@ func (o Running) sizes(c *batcher.Config, provider string, m *models.Manifest) {
 // would take 160 MB.
 const usualTokens = 16
 
-// single makes batches of one row for the towers whose rows must not be run
+// setSingleRows makes batches of one row for the towers whose rows must not be run
 // together: whoever waits gets an answer as soon as it is there, and what
 // nobody waits for any more is dropped between two rows.
-func single(c *batcher.Config, question, passage bool) {
+func setSingleRows(c *batcher.Config, question, passage bool) {
 	const oneRow = 1 // token: a sequence over the budget is a batch by itself
 	if question {
 		c.BatchTokens = oneRow

@@ -73,7 +73,7 @@ func (r *Runtime) Version() string { return r.version }
 // CUDA returns nil where the library and this machine can run on an NVIDIA GPU,
 // else it says why they cannot. It loads CUDA's libraries where they are.
 func (r *Runtime) CUDA() error {
-	return GPU{}.available()
+	return GPU{}.checkAvailable()
 }
 
 // Close unloads the library. Every encoder must have been closed.
@@ -90,7 +90,7 @@ func (r *Runtime) Close() error {
 	return ort.DestroyEnvironment()
 }
 
-func (r *Runtime) opened() error {
+func (r *Runtime) checkOpen() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {

@@ -56,11 +56,11 @@ func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t ta
 	if s.late {
 		s.width++
 	}
-	s.inner, err = load(s.file, inputs, outputs, t)
+	s.inner, err = loadSession(s.file, inputs, outputs, t)
 	if err != nil {
 		return nil, err
 	}
-	vectors, _, err := s.encode(context.Background(), [][]int32{ids})
+	vectors, _, err := s.encodeRows(context.Background(), [][]int32{ids})
 	switch {
 	case err != nil:
 	case s.late:
@@ -76,13 +76,13 @@ func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t ta
 
 // tryLength returns an error for a vector of the graph in file that is not of unit length.
 func tryLength(file string, vector []float32) error {
-	if n := length(vector); math.Abs(n-1) > 1e-3 {
+	if n := vectorLength(vector); math.Abs(n-1) > 1e-3 {
 		return fmt.Errorf("%s gave a vector of length %g, but the manifest says normalise: true", file, n)
 	}
 	return nil
 }
 
-func length(vector []float32) float64 {
+func vectorLength(vector []float32) float64 {
 	sum := 0.0
 	for _, x := range vector {
 		sum += float64(x) * float64(x)
@@ -93,14 +93,14 @@ func length(vector []float32) float64 {
 // loadingCUDA is held while CUDA's provider may replace the signal handlers.
 var loadingCUDA sync.Mutex
 
-func load(path string, inputs, outputs []string, t target) (_ *ort.DynamicAdvancedSession, err error) {
+func loadSession(path string, inputs, outputs []string, t target) (_ *ort.DynamicAdvancedSession, err error) {
 	if t.provider == CUDA {
 		loadingCUDA.Lock()
 		defer loadingCUDA.Unlock()
 		defer keepSignalHandlers()()
 	}
-	defer guard(&err)
-	options, err := t.options()
+	defer recoverPanic(&err)
+	options, err := t.sessionOptions()
 	if err != nil {
 		return nil, err
 	}
@@ -112,13 +112,13 @@ func load(path string, inputs, outputs []string, t target) (_ *ort.DynamicAdvanc
 	return inner, nil
 }
 
-// encode computes the vectors of rows of token ids, none of them empty, in as
+// encodeRows computes the vectors of rows of token ids, none of them empty, in as
 // many runs as the graph needs for a vector not to depend on its neighbours, and
 // pooled, the texts' vectors that a late graph gives beside those of the tokens;
 // nil where it gives none. If late, a row's result is the graph's output for each of
 // its tokens, one after another, without the padding. Vectors of one run
 // may share memory. It ends early, with ctx's error, when ctx does.
-func (s *session) encode(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
+func (s *session) encodeRows(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
 	if !s.oneByOne {
 		return s.encodeTogether(ctx, rows)
 	}
@@ -135,7 +135,7 @@ func (s *session) encode(ctx context.Context, rows [][]int32) (vectors, pooled [
 // encodeTogether encodes in one run, the shorter rows padded to the
 // longest.
 func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
-	inputs, longest := padded(rows, s.pad)
+	inputs, longest := padRows(rows, s.pad)
 	if !s.types {
 		inputs = inputs[:2]
 	}
@@ -146,7 +146,7 @@ func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, 
 	if s.pooled > 0 {
 		outputs = append(outputs, newOutput(len(rows), s.pooled))
 	}
-	if err := run(ctx, s.inner, ort.NewShape(int64(len(rows)), int64(longest)), inputs, outputs); err != nil {
+	if err := runGraph(ctx, s.inner, ort.NewShape(int64(len(rows)), int64(longest)), inputs, outputs); err != nil {
 		return nil, nil, fmt.Errorf("running %s on %d texts of up to %d tokens: %w", s.file, len(rows), longest, err)
 	}
 	vectors = make([][]float32, len(rows))
@@ -155,20 +155,20 @@ func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, 
 		if s.late {
 			n *= len(row)
 		}
-		vectors[i] = outputs[0].row(i)[:n:n]
+		vectors[i] = outputs[0].rowOutput(i)[:n:n]
 		if s.pooled > 0 {
-			pooled = append(pooled, outputs[1].row(i))
+			pooled = append(pooled, outputs[1].rowOutput(i))
 		}
-		if !finite(vectors[i]) || pooled != nil && !finite(pooled[i]) {
+		if !isFinite(vectors[i]) || pooled != nil && !isFinite(pooled[i]) {
 			return nil, nil, fmt.Errorf("%s gave a vector that holds NaN or infinity", s.file)
 		}
 	}
 	return vectors, pooled, nil
 }
 
-// padded returns the inputs of a graph for rows of token ids, each [rows, longest]: the ids
+// padRows returns the inputs of a graph for rows of token ids, each [rows, longest]: the ids
 // with pad behind the shorter rows, the mask, and token types of 0.
-func padded(rows [][]int32, pad int64) (inputs [][]int64, longest int) {
+func padRows(rows [][]int32, pad int64) (inputs [][]int64, longest int) {
 	for _, row := range rows {
 		longest = max(longest, len(row))
 	}
@@ -190,7 +190,7 @@ func padded(rows [][]int32, pad int64) (inputs [][]int64, longest int) {
 
 func (s *session) close() error { return s.inner.Destroy() }
 
-func finite(vector []float32) bool {
+func isFinite(vector []float32) bool {
 	for _, x := range vector {
 		if x-x != 0 { // of NaN and of infinity it is NaN
 			return false

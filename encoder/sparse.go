@@ -68,9 +68,9 @@ func readQuestionWeights(b *models.Bundle) ([]float32, error) {
 	return table, nil
 }
 
-// looked returns the vector of a question by the table: each of its word pieces once. The tokens that begin and end it
-// are none of them.
-func (e *Encoder) looked(ids []int32) []float32 {
+// lookUpVector returns the vector of a question by the table: each of its word pieces once. The tokens that begin and
+// end it are none of them.
+func (e *Encoder) lookUpVector(ids []int32) []float32 {
 	distinct := slices.Compact(slices.Sorted(slices.Values(ids[1 : len(ids)-1])))
 	pairs := make([]float32, 0, models.PairNumbers*len(distinct))
 	for _, id := range distinct {

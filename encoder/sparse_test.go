@@ -103,7 +103,7 @@ func TestQuestionWeights(t *testing.T) {
 	x := open(t, r, b, Running{Threads: 1})
 	ids := func(words ...string) (all []int32) {
 		for _, w := range words {
-			tokens := x.tokenizer.question(w, 8)
+			tokens := x.tokenizer.tokensOf(w, 8)
 			if len(tokens.ids) != 3 {
 				t.Fatalf("%q is no word piece: %v", w, tokens.ids)
 			}

@@ -14,7 +14,7 @@ type Text struct{ Title, Text string }
 // ones among them, and whether it leaves the end out, since the question is longer than
 // the bundle's limit.
 func (e *Encoder) QuestionTokens(text string) (read int, cut bool) {
-	t := e.tokenizer.question(e.asked(text), e.bundle.Manifest.Vectors.MaxTokens.Question)
+	t := e.tokenizer.tokensOf(e.withPrefix(text), e.bundle.Manifest.Vectors.MaxTokens.Question)
 	return len(t.ids), t.cut
 }
 
@@ -55,8 +55,10 @@ func (e *Encoder) WordTokens(word string) int {
 	return len(ids) - 2 // without those that begin and end a text
 }
 
-// asked returns a question with the prefix that the bundle puts before it.
-func (e *Encoder) asked(text string) string { return e.bundle.Manifest.Vectors.Prefix.Question + text }
+// withPrefix returns a question with the prefix that the bundle puts before it.
+func (e *Encoder) withPrefix(text string) string {
+	return e.bundle.Manifest.Vectors.Prefix.Question + text
+}
 
 // passageTokens puts a passage through the bundle's template, behind its prefix, and cuts it to
 // limit tokens. Token types are zero in all templates: DPR was trained so,

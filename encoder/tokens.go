@@ -7,9 +7,9 @@ import "fmt"
 // callers get (Khattab & Zaharia 2020, "ColBERT", section 3; there all of a
 // question's tokens have equal weight).
 
-// words returns the rows of the tokens between the first and the last, [CLS] and
+// wordRows returns the rows of the tokens between the first and the last, [CLS] and
 // [SEP]; of a text that has no other tokens, these two.
-func words(tokens []float32, dimension int) []float32 {
+func wordRows(tokens []float32, dimension int) []float32 {
 	width := dimension + 1
 	if len(tokens) <= 2*width {
 		return tokens
@@ -17,10 +17,10 @@ func words(tokens []float32, dimension int) []float32 {
 	return tokens[width : len(tokens)-width]
 }
 
-// unweighted returns a passage's vectors, each of unit length, in memory of their
+// unitRows returns a passage's vectors, each of unit length, in memory of their
 // own.
-func unweighted(tokens []float32, dimension int) []float32 {
-	tokens = words(tokens, dimension)
+func unitRows(tokens []float32, dimension int) []float32 {
+	tokens = wordRows(tokens, dimension)
 	width := dimension + 1
 	out := make([]float32, 0, len(tokens)/width*dimension)
 	for ; len(tokens) > 0; tokens = tokens[width:] {
@@ -29,11 +29,11 @@ func unweighted(tokens []float32, dimension int) []float32 {
 	return out
 }
 
-// weighted returns a question's vectors, in memory of their own: each multiplied by
+// importanceRows returns a question's vectors, in memory of their own: each multiplied by
 // the token's share of the importance. Where rounding has left no importance
 // at all, the tokens have equal weight.
-func weighted(tokens []float32, dimension int) []float32 {
-	tokens = words(tokens, dimension)
+func importanceRows(tokens []float32, dimension int) []float32 {
+	tokens = wordRows(tokens, dimension)
 	width := dimension + 1
 	total := 0.0
 	for i := dimension; i < len(tokens); i += width {

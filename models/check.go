@@ -116,7 +116,7 @@ func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.
 			)
 		}
 		for _, want := range side.wants {
-			if !slices.ContainsFunc(side.have, func(v *onnx.Value) bool { return fits(v, want) }) {
+			if !slices.ContainsFunc(side.have, func(v *onnx.Value) bool { return fitsShape(v, want) }) {
 				return fmt.Errorf(
 					"%s has the %s %s; the manifest wants %s",
 					path,
@@ -130,9 +130,9 @@ func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.
 	return nil
 }
 
-// fits says whether v can be used as want: an axis that v leaves open fits
+// fitsShape says whether v can be used as want: an axis that v leaves open fits
 // any length.
-func fits(v, want *onnx.Value) bool {
+func fitsShape(v, want *onnx.Value) bool {
 	return v.Name == want.Name && v.Elem() == want.Elem() && (v.Shape() == nil ||
 		slices.EqualFunc(v.Shape(), want.Shape(), func(has, wants *onnx.Dim) bool {
 			return has.Size <= 0 ||

@@ -62,15 +62,15 @@ func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, erro
 		return nil, err
 	}
 	b := newBuilder(dim, p)
-	b.group(rows, p.Seed)
+	b.groupEqual(rows, p.Seed)
 	b.allocate()
-	if err := b.quantise(ctx, rows); err != nil {
+	if err := b.quantiseRows(ctx, rows); err != nil {
 		return nil, err
 	}
-	n := b.nodes()
+	n := b.nodeCount()
 	for done := min(1, n); done < n; {
 		size := min(batchSize(done), n-done)
-		if err := b.add(ctx, done, done+size); err != nil {
+		if err := b.insertNodes(ctx, done, done+size); err != nil {
 			return nil, err
 		}
 		done += size
@@ -79,8 +79,8 @@ func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, erro
 	if n <= 1 {
 		b.params.Progress(count, count)
 	}
-	b.connect()
-	b.order()
+	b.connectAll()
+	b.orderNodes()
 	return b.Graph, nil
 }
 
@@ -114,9 +114,9 @@ func newBuilder(dim int, p Params) *builder {
 	return b
 }
 
-// group finds equal vectors and puts the nodes into the order in which they
+// groupEqual finds equal vectors and puts the nodes into the order in which they
 // are added, shuffled by the seed.
-func (b *builder) group(rows []float32, seed uint64) {
+func (b *builder) groupEqual(rows []float32, seed uint64) {
 	row := func(ordinal uint32) []byte {
 		r := rows[int(ordinal)*b.dim:][:b.dim]
 		return unsafe.Slice((*byte)(unsafe.Pointer(&r[0])), 4*b.dim)
@@ -159,24 +159,24 @@ func (b *builder) group(rows []float32, seed uint64) {
 
 // allocate makes room for codes and lists.
 func (b *builder) allocate() {
-	n := b.nodes()
+	n := b.nodeCount()
 	b.codes = make([]byte, n*b.stride)
 	b.scales = make([]float32, n)
 	b.inverse = make([]float32, n)
 	b.links = make([][]uint32, len(b.levels))
 	for l, size := range b.levels {
-		b.links[l] = make([]uint32, size*b.width(l))
+		b.links[l] = make([]uint32, size*b.listWidth(l))
 		for i := range b.links[l] {
 			b.links[l][i] = none
 		}
 	}
 	for _, w := range b.workers {
-		w.begin(b.Graph)
+		w.startQuery(b.Graph)
 	}
 }
 
-// parallel calls do for every i below n, in chunks, from all workers.
-func (b *builder) parallel(ctx context.Context, n, chunk int, do func(w *worker, i int) error) error {
+// runParallel calls do for every i below n, in chunks, from all workers.
+func (b *builder) runParallel(ctx context.Context, n, chunk int, do func(w *worker, i int) error) error {
 	if n == 0 {
 		return ctx.Err()
 	}
@@ -209,9 +209,9 @@ func (b *builder) parallel(ctx context.Context, n, chunk int, do func(w *worker,
 	return failed
 }
 
-// quantise fills codes and scales, and measures lengths.
-func (b *builder) quantise(ctx context.Context, rows []float32) error {
-	return b.parallel(ctx, b.nodes(), 1024, func(_ *worker, i int) error {
+// quantiseRows fills codes and scales, and measures lengths.
+func (b *builder) quantiseRows(ctx context.Context, rows []float32) error {
+	return b.runParallel(ctx, b.nodeCount(), 1024, func(_ *worker, i int) error {
 		row := rows[int(b.rows(uint32(i))[0])*b.dim:][:b.dim]
 		b.scales[i] = kernel.Quantise(row, b.code(uint32(i)))
 		square := float64(0)

@@ -40,11 +40,11 @@ func (g *Graph) check(rows []float32) error {
 			}
 		}
 	}
-	n := g.nodes()
+	n := g.nodeCount()
 	if n == 0 {
 		return nil
 	}
-	if reached := g.reach(make([]uint64, (n+63)/64), make([]uint32, 0, n), 0); len(reached) < n {
+	if reached := g.markReachable(make([]uint64, (n+63)/64), make([]uint32, 0, n), 0); len(reached) < n {
 		return fmt.Errorf("only %d of %d nodes can be reached", len(reached), n)
 	}
 	return nil
@@ -55,13 +55,13 @@ func (g *Graph) check(rows []float32) error {
 func (g *Graph) checkRows(rows []float32) error {
 	seen := make([]uint64, (g.Rows()+63)/64)
 	code := make([]byte, g.stride)
-	for node := range uint32(g.nodes()) {
+	for node := range uint32(g.nodeCount()) {
 		ordinals, err := g.rowsOf(node)
 		if err != nil || node == 0 && g.starts[0] != 0 {
 			return fmt.Errorf("node %d stands for the rows %d to %d of %d", node, g.starts[node], g.starts[node+1], g.Rows())
 		}
 		for i, ordinal := range ordinals {
-			if contains(seen, ordinal) || i > 0 && ordinals[i-1] > ordinal {
+			if hasBit(seen, ordinal) || i > 0 && ordinals[i-1] > ordinal {
 				return fmt.Errorf("row %d of node %d has another node, or is out of order", ordinal, node)
 			}
 			seen[ordinal/64] |= 1 << (ordinal % 64)
@@ -71,7 +71,7 @@ func (g *Graph) checkRows(rows []float32) error {
 			}
 		}
 	}
-	if end := g.starts[g.nodes()]; int(end) != g.Rows() {
+	if end := g.starts[g.nodeCount()]; int(end) != g.Rows() {
 		return fmt.Errorf("the nodes stand for %d of %d rows", end, g.Rows())
 	}
 	return nil

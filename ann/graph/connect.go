@@ -1,22 +1,22 @@
 package graph
 
-// connect makes every node reachable from the entry on level 0: the choice of
+// connectAll makes every node reachable from the entry on level 0: the choice of
 // diverse neighbours can leave a node without a link to it, and then no
 // search would find it however wide. Such a node is linked from the nearest
 // of its own neighbours that is reachable and has a place free, or else from
 // any reachable node with a free place near them.
-func (b *builder) connect() {
-	n := b.nodes()
+func (b *builder) connectAll() {
+	n := b.nodeCount()
 	if n == 0 {
 		return
 	}
 	reached := make([]uint64, (n+63)/64)
-	queue := b.reach(reached, make([]uint32, 0, n), 0)
+	queue := b.markReachable(reached, make([]uint32, 0, n), 0)
 	for node := uint32(0); len(queue) < n && int(node) < n; node++ {
-		if contains(reached, node) {
+		if hasBit(reached, node) {
 			continue
 		}
-		for _, from := range b.around(node, reached, queue) {
+		for _, from := range b.reachableNear(node, reached, queue) {
 			list := b.neighbours(0, from)
 			if last := len(list) - 1; list[last] == none {
 				for i := range list {
@@ -28,21 +28,21 @@ func (b *builder) connect() {
 				break
 			}
 		}
-		queue = b.reach(reached, queue, node)
+		queue = b.markReachable(reached, queue, node)
 	}
 }
 
-// around returns the reachable neighbours of a node, then theirs, then all.
-func (b *builder) around(node uint32, reached []uint64, all []uint32) []uint32 {
+// reachableNear returns the reachable neighbours of a node, then theirs, then all.
+func (b *builder) reachableNear(node uint32, reached []uint64, all []uint32) []uint32 {
 	var near []uint32
 	for _, id := range b.neighbours(0, node) {
-		if id != none && contains(reached, id) {
+		if id != none && hasBit(reached, id) {
 			near = append(near, id)
 		}
 	}
 	for _, from := range near[:len(near):len(near)] {
 		for _, id := range b.neighbours(0, from) {
-			if id != none && contains(reached, id) {
+			if id != none && hasBit(reached, id) {
 				near = append(near, id)
 			}
 		}
@@ -50,8 +50,8 @@ func (b *builder) around(node uint32, reached []uint64, all []uint32) []uint32 {
 	return append(near, all...)
 }
 
-// reach marks what level 0 leads to from a node, and appends it to queue.
-func (g *Graph) reach(reached []uint64, queue []uint32, from uint32) []uint32 {
+// markReachable marks what level 0 leads to from a node, and appends it to queue.
+func (g *Graph) markReachable(reached []uint64, queue []uint32, from uint32) []uint32 {
 	next := len(queue)
 	reached[from/64] |= 1 << (from % 64)
 	queue = append(queue, from)
@@ -60,7 +60,7 @@ func (g *Graph) reach(reached []uint64, queue []uint32, from uint32) []uint32 {
 			if id == none {
 				break
 			}
-			if !contains(reached, id) {
+			if !hasBit(reached, id) {
 				reached[id/64] |= 1 << (id % 64)
 				queue = append(queue, id)
 			}

@@ -32,12 +32,12 @@ func TestBuildOfACutFile(t *testing.T) {
 	defer func() { _ = m.Close() }()
 	b := newBuilder(dim, Params{M: 8, EfConstruction: 40, Threads: 3})
 	mapped := unsafe.Slice((*float32)(unsafe.Pointer(&m.Data[0])), rows*dim)
-	b.group(mapped, 1) // which the caller's goroutine does, who survives on its own
+	b.groupEqual(mapped, 1) // which the caller's goroutine does, who survives on its own
 	b.allocate()
 	if err := os.Truncate(path, 4096); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.quantise(t.Context(), mapped); !errors.Is(err, disk.ErrFault) {
+	if err := b.quantiseRows(t.Context(), mapped); !errors.Is(err, disk.ErrFault) {
 		t.Errorf("%v, want %v", err, disk.ErrFault)
 	}
 }

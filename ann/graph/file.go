@@ -67,7 +67,7 @@ func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
 	}
 	return w.Commit(
 		uint64(g.Rows()),
-		uint64(g.nodes()),
+		uint64(g.nodeCount()),
 		uint64(g.dim),
 		uint64(g.m),
 		uint64(o.EfConstruction),
@@ -121,7 +121,7 @@ func readFile(f *mapped.File) (*File, error) {
 		return nil, fmt.Errorf("it has %d sections where %d belong: rebuild it", f.Sections(), linksAt+len(g.levels))
 	}
 	var err error
-	g.starts, err = mapped.Values[uint32](f, startsAt, g.nodes()+1)
+	g.starts, err = mapped.Values[uint32](f, startsAt, g.nodeCount()+1)
 	if err != nil {
 		return nil, err
 	}
@@ -129,16 +129,16 @@ func readFile(f *mapped.File) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.scales, err = mapped.Values[float32](f, scalesAt, g.nodes())
+	g.scales, err = mapped.Values[float32](f, scalesAt, g.nodeCount())
 	if err != nil {
 		return nil, err
 	}
-	g.codes, err = mapped.Values[byte](f, codesAt, g.nodes()*g.stride)
+	g.codes, err = mapped.Values[byte](f, codesAt, g.nodeCount()*g.stride)
 	if err != nil {
 		return nil, err
 	}
 	for l, size := range g.levels {
-		list, err := mapped.Values[uint32](f, linksAt+l, size*g.width(l))
+		list, err := mapped.Values[uint32](f, linksAt+l, size*g.listWidth(l))
 		if err != nil {
 			return nil, err
 		}

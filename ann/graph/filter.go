@@ -50,7 +50,7 @@ func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entr
 	clear(s.visited)
 	s.visited[at.node()/64] |= 1 << (at.node() % 64)
 	s.frontier = append(s.frontier[:0], at)
-	s.pool = slices.Grow(s.pool[:0], ef+beam*g.width(0))
+	s.pool = slices.Grow(s.pool[:0], ef+beam*g.listWidth(0))
 	if ok, err := g.anyAllowed(allowed, at.node()); err != nil {
 		return err
 	} else if ok {
@@ -70,7 +70,7 @@ func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entr
 				passed++
 				ef += widerPerPassed
 			}
-			m, err := g.unvisited(s, 0, e.node(), s.ids[n:])
+			m, err := g.takeUnvisited(s, 0, e.node(), s.ids[n:])
 			if err != nil {
 				return err
 			}
@@ -99,7 +99,7 @@ func (g *Graph) offerAllowed(s *Searcher, ids []uint32, ef int, allowed []uint64
 	}
 	m := 0
 	for i, id := range ids {
-		e := pack(g.score(s, s.sums[i], id), id)
+		e := packEntry(g.score(s, s.sums[i], id), id)
 		if e >= worst {
 			continue
 		}
@@ -115,7 +115,7 @@ func (g *Graph) offerAllowed(s *Searcher, ids []uint32, ef int, allowed []uint64
 	}
 	if m > 0 {
 		sortFew(s.fresh[:m])
-		s.pool, _ = merge(slices.Grow(s.pool, m), s.fresh[:m], ef)
+		s.pool, _ = mergeEntries(slices.Grow(s.pool, m), s.fresh[:m], ef)
 	}
 	return nil
 }
@@ -132,5 +132,5 @@ func (g *Graph) anyAllowed(allowed []uint64, node uint32) (bool, error) {
 }
 
 func isAllowed(allowed []uint64, row uint32) bool {
-	return int(row/64) < len(allowed) && contains(allowed, row)
+	return int(row/64) < len(allowed) && hasBit(allowed, row)
 }

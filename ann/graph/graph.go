@@ -53,14 +53,14 @@ type Graph struct {
 // Rows returns the number of vectors.
 func (g *Graph) Rows() int { return len(g.ordinals) }
 
-// nodes returns the number of nodes: of different vectors.
-func (g *Graph) nodes() int { return g.levels[0] }
+// nodeCount returns the number of nodes: of different vectors.
+func (g *Graph) nodeCount() int { return g.levels[0] }
 
 // Dimension returns the number of elements of a vector.
 func (g *Graph) Dimension() int { return g.dim }
 
-// width returns the number of places in a node's list of neighbours.
-func (g *Graph) width(level int) int {
+// listWidth returns the number of places in a node's list of neighbours.
+func (g *Graph) listWidth(level int) int {
 	if level == 0 {
 		return 2 * g.m
 	}
@@ -69,7 +69,7 @@ func (g *Graph) width(level int) int {
 
 // neighbours returns the list of a node on a level, unused places included.
 func (g *Graph) neighbours(level int, node uint32) []uint32 {
-	w := g.width(level)
+	w := g.listWidth(level)
 	return g.links[level][int(node)*w : (int(node)+1)*w]
 }
 

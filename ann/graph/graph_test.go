@@ -47,7 +47,7 @@ func TestEntriesSortByScoreThenNode(t *testing.T) {
 	}
 	var entries []entry
 	for _, p := range parts {
-		e := pack(p.score, p.node)
+		e := packEntry(p.score, p.node)
 		if e.score() != p.score || e.node() != p.node || e&expanded != 0 {
 			t.Fatalf("%v came back as %v, %v", p, e.score(), e.node())
 		}
@@ -70,7 +70,7 @@ func TestMergeAgainstSort(t *testing.T) {
 	for range 2000 {
 		var all []entry
 		for i := range uint32(1 + rng.IntN(60)) {
-			all = append(all, pack(float32(rng.IntN(9)), i))
+			all = append(all, packEntry(float32(rng.IntN(9)), i))
 		}
 		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		cut := rng.IntN(len(all))
@@ -79,7 +79,7 @@ func TestMergeAgainstSort(t *testing.T) {
 		slices.Sort(list)
 		sortFew(fresh)
 		list = slices.Grow(list, len(fresh))
-		got, place := merge(list, fresh, limit)
+		got, place := mergeEntries(list, fresh, limit)
 		slices.Sort(all)
 		if want := all[:min(limit, len(all))]; !slices.Equal(got, want) {
 			t.Fatalf("merged to %v, want %v", got, want)
@@ -147,7 +147,7 @@ func TestCheckSeesBrokenInvariants(t *testing.T) {
 	copy(rows[10*dim:11*dim], rows[20*dim:])
 	g := build(t, rows, dim, 4)
 	twice := slices.IndexFunc(g.starts[1:], func(end uint32) bool { return end > 0 }) // any node
-	for end := range uint32(g.nodes()) {
+	for end := range uint32(g.nodeCount()) {
 		if len(g.rows(end)) == 2 {
 			twice = int(g.starts[end])
 		}
@@ -159,7 +159,7 @@ func TestCheckSeesBrokenInvariants(t *testing.T) {
 				g.ordinals[twice]
 		},
 		"node 2 ":                        func() { g.starts[3] = g.starts[4] },
-		"stands for the rows 399 to 398": func() { g.starts[g.nodes()] = 398 },
+		"stands for the rows 399 to 398": func() { g.starts[g.nodeCount()] = 398 },
 		"does not have the code":         func() { g.codes[17]++ },
 		"does not have the code of row":  func() { g.scales[4] *= 1.5 },
 		"goes on after its end": func() {
@@ -189,7 +189,7 @@ func TestCheckSeesBrokenInvariants(t *testing.T) {
 
 // isolate takes a node out of every list.
 func (g *Graph) isolate(node uint32) {
-	for other := range uint32(g.nodes()) {
+	for other := range uint32(g.nodeCount()) {
 		l := g.neighbours(0, other)
 		if i := slices.Index(l, node); i >= 0 {
 			copy(l[i:], l[i+1:])

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// add puts the nodes from low up to high into the graph.
-func (b *builder) add(ctx context.Context, low, high int) error {
-	err := b.parallel(ctx, high-low, 4, func(w *worker, i int) error {
-		return b.choose(ctx, w, uint32(low+i))
+// insertNodes puts the nodes from low up to high into the graph.
+func (b *builder) insertNodes(ctx context.Context, low, high int) error {
+	err := b.runParallel(ctx, high-low, 4, func(w *worker, i int) error {
+		return b.chooseNeighbours(ctx, w, uint32(low+i))
 	})
 	if err != nil {
 		return err
@@ -21,41 +21,41 @@ func (b *builder) add(ctx context.Context, low, high int) error {
 	return nil
 }
 
-// choose finds the neighbours of a new node on each of its levels (Malkov and
+// chooseNeighbours finds the neighbours of a new node on each of its levels (Malkov and
 // Yashunin, algorithm 1). Nothing leads to the node yet, so its lists can be
 // written while others search.
-func (b *builder) choose(ctx context.Context, w *worker, node uint32) error {
-	w.ask(b.Graph, node)
+func (b *builder) chooseNeighbours(ctx context.Context, w *worker, node uint32) error {
+	w.setQuery(b.Graph, node)
 	level := len(b.levels) - 1
 	for int(node) >= b.levels[level] {
 		level--
 	}
-	at, err := b.descend(&w.Searcher, len(b.levels)-1, level+1)
+	at, err := b.descendTo(&w.Searcher, len(b.levels)-1, level+1)
 	if err != nil {
 		return err
 	}
 	from := []entry{at}
 	for ; level >= 0; level-- {
-		if err := b.explore(ctx, &w.Searcher, level, b.params.EfConstruction, from...); err != nil {
+		if err := b.exploreLevel(ctx, &w.Searcher, level, b.params.EfConstruction, from...); err != nil {
 			return err
 		}
 		for i := range w.pool {
 			w.pool[i] &^= expanded
 		}
-		b.diverse(w, node, w.pool, b.m)
+		b.keepDiverse(w, node, w.pool, b.m)
 		copy(b.neighbours(level, node), w.kept)
 		from = w.pool
 	}
 	return nil
 }
 
-// ask makes a node the query.
-func (w *worker) ask(g *Graph, node uint32) {
+// setQuery makes a node the query.
+func (w *worker) setQuery(g *Graph, node uint32) {
 	w.query = g.code(node)
 	w.scale = g.scales[node]
 }
 
-// diverse leaves in w.kept up to limit of the candidates, which are in order
+// keepDiverse leaves in w.kept up to limit of the candidates, which are in order
 // from the nearest to w's node: each that is nearer to the node than to any
 // kept before it (Malkov and Yashunin, algorithm 4). Links then lead into
 // different directions.
@@ -68,7 +68,7 @@ func (w *worker) ask(g *Graph, node uint32) {
 // 0.986, 0.982, 0.985, 0.989. Making all vectors equally long with an extra
 // element (Bachrach et al., RecSys 2014) gives 0.986, 0.698, 0.288, 0.278,
 // since queries are then far from all of them.
-func (b *builder) diverse(w *worker, node uint32, candidates []entry, limit int) {
+func (b *builder) keepDiverse(w *worker, node uint32, candidates []entry, limit int) {
 	w.kept = w.kept[:0]
 next:
 	for _, c := range candidates {
@@ -111,19 +111,19 @@ func (b *builder) linkBack(ctx context.Context, level, low, high int) error {
 			starts = append(starts, i)
 		}
 	}
-	return b.parallel(ctx, len(starts), 16, func(w *worker, i int) error {
+	return b.runParallel(ctx, len(starts), 16, func(w *worker, i int) error {
 		end := len(b.back)
 		if i+1 < len(starts) {
 			end = starts[i+1]
 		}
-		b.accept(w, level, b.back[starts[i]:end])
+		b.acceptLinks(w, level, b.back[starts[i]:end])
 		return nil
 	})
 }
 
-// accept puts new links into the list of their common target, and chooses
+// acceptLinks puts new links into the list of their common target, and chooses
 // anew where they do not all fit.
-func (b *builder) accept(w *worker, level int, links []uint64) {
+func (b *builder) acceptLinks(w *worker, level int, links []uint64) {
 	target := uint32(links[0] >> 32)
 	list := b.neighbours(level, target)
 	used := 0
@@ -140,16 +140,16 @@ func (b *builder) accept(w *worker, level int, links []uint64) {
 	for _, l := range links {
 		ids = append(ids, uint32(l))
 	}
-	w.ask(b.Graph, target)
+	w.setQuery(b.Graph, target)
 	w.sums = slices.Grow(w.sums, len(ids))[:max(len(w.sums), len(ids))]
 	b.kernels.CodeGather(w.query, b.codes, ids, w.sums)
 	w.list = w.list[:0]
 	for i, id := range ids {
-		w.list = append(w.list, pack(b.score(&w.Searcher, w.sums[i], id), id))
+		w.list = append(w.list, packEntry(b.score(&w.Searcher, w.sums[i], id), id))
 	}
 	slices.Sort(w.list)
 	w.kept = ids[:0]
-	b.diverse(w, target, w.list, len(list))
+	b.keepDiverse(w, target, w.list, len(list))
 	for i := copy(list, w.kept); i < len(list); i++ {
 		list[i] = none
 	}

@@ -1,14 +1,14 @@
 package graph
 
-// order renumbers the nodes so that those which a search meets together lie
+// orderNodes renumbers the nodes so that those which a search meets together lie
 // together: each is followed by its nearest neighbour that has no number yet,
 // or else by the nearest left of those before. Searches of 43,378 vectors took
 // 7 % less time than in the order of adding when it was chosen, and 1 % less
 // when it was measured again (docs/evidence/benchmarks.md); with nodes in breadth-first
 // order 1 % less, and with the much costlier order of Wei et al. (Gorder, SIGMOD
 // 2016) no less than with this. The levels stay prefixes of the order.
-func (b *builder) order() {
-	n := b.nodes()
+func (b *builder) orderNodes() {
+	n := b.nodeCount()
 	if n == 0 {
 		return
 	}
@@ -56,7 +56,7 @@ func (b *builder) byLevel(walk []uint32) []uint32 {
 
 // renumber gives each node its place in the order as its number.
 func (b *builder) renumber(order []uint32) {
-	n := b.nodes()
+	n := b.nodeCount()
 	number := make([]uint32, n)
 	codes, scales := make([]byte, len(b.codes)), make([]float32, n)
 	starts, ordinals := make([]uint32, 1, n+1), make([]uint32, 0, b.Rows())
@@ -69,7 +69,7 @@ func (b *builder) renumber(order []uint32) {
 	}
 	b.codes, b.scales, b.starts, b.ordinals = codes, scales, starts, ordinals
 	for level, size := range b.levels {
-		w := b.width(level)
+		w := b.listWidth(level)
 		links := make([]uint32, size*w)
 		for old := range uint32(size) {
 			list := links[int(number[old])*w:][:w]

@@ -39,7 +39,7 @@ type entry uint64
 
 const expanded = 1
 
-func pack(score float32, node uint32) entry {
+func packEntry(score float32, node uint32) entry {
 	b := math.Float32bits(score)
 	// Flip negative numbers wholly and positive ones' sign: bits then ascend
 	// with the number. Their complement descends.
@@ -60,14 +60,14 @@ var errCorrupt = errors.New(
 	"the graph names a node or a vector that does not exist: its file is damaged; verify it and rebuild it",
 )
 
-// begin prepares for a query of the graph.
-func (s *Searcher) begin(g *Graph) {
-	words := (g.nodes() + 63) / 64
+// startQuery prepares for a query of the graph.
+func (s *Searcher) startQuery(g *Graph) {
+	words := (g.nodeCount() + 63) / 64
 	if cap(s.visited) < words {
 		s.visited = make([]uint64, words)
 	}
 	s.visited = s.visited[:words]
-	if w := beam * g.width(0); len(s.ids) < w {
+	if w := beam * g.listWidth(0); len(s.ids) < w {
 		s.ids, s.sums, s.fresh = make([]uint32, w), make([]int32, w), make([]entry, w)
 	}
 	s.scored, s.hops = 0, 0
@@ -87,15 +87,15 @@ func (g *Graph) Search(
 	out []uint32,
 ) ([]uint32, error) {
 	out = out[:0]
-	if err := g.start(s, query); err != nil || g.nodes() == 0 {
+	if err := g.setQuery(s, query); err != nil || g.nodeCount() == 0 {
 		return out, err
 	}
-	at, err := g.descend(s, len(g.levels)-1, 1)
+	at, err := g.descendTo(s, len(g.levels)-1, 1)
 	if err != nil {
 		return out, err
 	}
 	if allowed == nil {
-		err = g.explore(ctx, s, 0, ef, at)
+		err = g.exploreLevel(ctx, s, 0, ef, at)
 	} else {
 		err = g.exploreAllowed(ctx, s, ef, at, allowed, count)
 	}
@@ -131,12 +131,12 @@ func (g *Graph) rowsOf(node uint32) ([]uint32, error) {
 	return rows, nil
 }
 
-// start makes a vector the query.
-func (g *Graph) start(s *Searcher, query []float32) error {
+// setQuery makes a vector the query.
+func (g *Graph) setQuery(s *Searcher, query []float32) error {
 	if len(query) != g.dim {
 		return fmt.Errorf("the query has %d elements; the index holds vectors of %d", len(query), g.dim)
 	}
-	s.begin(g)
+	s.startQuery(g)
 	s.query = slices.Grow(s.query[:0], g.stride)[:g.stride]
 	s.scale = kernel.Quantise(query, s.query)
 	return nil
@@ -147,13 +147,13 @@ func (g *Graph) score(s *Searcher, sum int32, node uint32) float32 {
 	return float32(sum) * (g.scales[node] * s.scale)
 }
 
-// descend walks from the entry node to a near node, greedily, on each level
+// descendTo walks from the entry node to a near node, greedily, on each level
 // from the given one down to the lowest.
-func (g *Graph) descend(s *Searcher, from, to int) (entry, error) {
+func (g *Graph) descendTo(s *Searcher, from, to int) (entry, error) {
 	s.ids[0] = 0
 	g.kernels.CodeGather(s.query, g.codes, s.ids[:1], s.sums)
 	s.scored++
-	best := pack(g.score(s, s.sums[0], 0), 0)
+	best := packEntry(g.score(s, s.sums[0], 0), 0)
 	for level := from; level >= to; level-- {
 		for moved := true; moved; {
 			moved = false
@@ -172,7 +172,7 @@ func (g *Graph) descend(s *Searcher, from, to int) (entry, error) {
 			s.scored += n
 			s.hops++
 			for i, id := range s.ids[:n] {
-				if e := pack(g.score(s, s.sums[i], id), id); e < best {
+				if e := packEntry(g.score(s, s.sums[i], id), id); e < best {
 					best, moved = e, true
 				}
 			}
@@ -187,15 +187,15 @@ func (g *Graph) descend(s *Searcher, from, to int) (entry, error) {
 // in the end, so few comparisons are wasted (1 % more vectors for ef 200).
 const beam = 4
 
-// explore searches one level best first from some nodes (Malkov and Yashunin,
+// exploreLevel searches one level best first from some nodes (Malkov and Yashunin,
 // algorithm 2) and leaves the ef best in s.pool.
 //
 // One sorted list serves as both of the algorithm's queues: the candidates
 // are its entries that are not expanded. The new nodes of a beam are sorted
 // and merged into it at once.
-func (g *Graph) explore(ctx context.Context, s *Searcher, level, ef int, from ...entry) error {
+func (g *Graph) exploreLevel(ctx context.Context, s *Searcher, level, ef int, from ...entry) error {
 	clear(s.visited)
-	s.pool = append(slices.Grow(s.pool[:0], ef+beam*g.width(0)), from...)
+	s.pool = append(slices.Grow(s.pool[:0], ef+beam*g.listWidth(0)), from...)
 	for _, e := range from {
 		s.visited[e.node()/64] |= 1 << (e.node() % 64)
 	}
@@ -212,13 +212,13 @@ func (g *Graph) explore(ctx context.Context, s *Searcher, level, ef int, from ..
 			}
 			s.pool[next] |= expanded
 			taken++
-			m, err := g.unvisited(s, level, s.pool[next].node(), s.ids[n:])
+			m, err := g.takeUnvisited(s, level, s.pool[next].node(), s.ids[n:])
 			if err != nil {
 				return err
 			}
 			n += m
 		}
-		g.prefetch(s.pool[next:], level)
+		g.prefetchLists(s.pool[next:], level)
 		g.kernels.CodeGather(s.query, g.codes, s.ids[:n], s.sums)
 		s.scored += n
 
@@ -228,7 +228,7 @@ func (g *Graph) explore(ctx context.Context, s *Searcher, level, ef int, from ..
 		}
 		m := 0
 		for i, id := range s.ids[:n] {
-			e := pack(g.score(s, s.sums[i], id), id)
+			e := packEntry(g.score(s, s.sums[i], id), id)
 			s.fresh[m] = e
 			if e < worst {
 				m++
@@ -237,18 +237,18 @@ func (g *Graph) explore(ctx context.Context, s *Searcher, level, ef int, from ..
 		if m > 0 {
 			sortFew(s.fresh[:m])
 			var place int
-			s.pool, place = merge(s.pool, s.fresh[:m], ef)
+			s.pool, place = mergeEntries(s.pool, s.fresh[:m], ef)
 			next = min(next, place)
 		}
 	}
 	return nil
 }
 
-// prefetch asks for the lists of the nodes that will be expanded next, if
+// prefetchLists asks for the lists of the nodes that will be expanded next, if
 // nothing better is found meanwhile.
-func (g *Graph) prefetch(pool []entry, level int) {
+func (g *Graph) prefetchLists(pool []entry, level int) {
 	links := g.links[level]
-	width := g.width(level)
+	width := g.listWidth(level)
 	asked := 0
 	for _, e := range pool {
 		if e&expanded == 0 {
@@ -260,9 +260,9 @@ func (g *Graph) prefetch(pool []entry, level int) {
 	}
 }
 
-// unvisited leaves in ids the neighbours of a node that the search has not
+// takeUnvisited leaves in ids the neighbours of a node that the search has not
 // met, marks them as met, and returns how many there are.
-func (g *Graph) unvisited(s *Searcher, level int, node uint32, ids []uint32) (int, error) {
+func (g *Graph) takeUnvisited(s *Searcher, level int, node uint32, ids []uint32) (int, error) {
 	count := uint32(g.levels[level])
 	n := 0
 	for _, id := range g.neighbours(level, node) {
@@ -295,10 +295,10 @@ func sortFew(list []entry) {
 	}
 }
 
-// merge puts sorted new entries into a sorted list that has room for them,
+// mergeEntries puts sorted new entries into a sorted list that has room for them,
 // cuts it to the best limit, and returns it with the place of the best new
 // one.
-func merge(list, fresh []entry, limit int) ([]entry, int) {
+func mergeEntries(list, fresh []entry, limit int) ([]entry, int) {
 	end := len(list)
 	list = list[:end+len(fresh)]
 	to := len(list)
@@ -321,7 +321,7 @@ func merge(list, fresh []entry, limit int) ([]entry, int) {
 	return list[:min(len(list), limit)], to
 }
 
-// contains reports whether a bit is set.
-func contains(words []uint64, i uint32) bool {
+// hasBit reports whether a bit is set.
+func hasBit(words []uint64, i uint32) bool {
 	return words[i/64]>>(i%64)&1 != 0
 }

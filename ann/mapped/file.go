@@ -39,7 +39,7 @@ func open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 		}
 		return nil, err
 	}
-	head, err := decode(m.Data, uint64(len(m.Data)), kind, version)
+	head, err := decodeHeader(m.Data, uint64(len(m.Data)), kind, version)
 	if err != nil {
 		return nil, errors.Join(err, m.Close())
 	}

@@ -71,8 +71,8 @@ func (h *header) encode() []byte {
 	return page
 }
 
-// decode reads the header page of a file of size bytes.
-func decode(page []byte, size uint64, kind string, version uint64) (*header, error) {
+// decodeHeader reads the header page of a file of size bytes.
+func decodeHeader(page []byte, size uint64, kind string, version uint64) (*header, error) {
 	if len(page) < pageSize {
 		return nil, fmt.Errorf(
 			"the file has %d bytes, less than its header of %d: it was cut off; rebuild it",
@@ -129,7 +129,7 @@ func decode(page []byte, size uint64, kind string, version uint64) (*header, err
 			length: get(sectionsAt + 24*i + 8),
 			sum:    uint32(get(sectionsAt + 24*i + 16)),
 		}
-		if s.offset != align(end) || s.length > size || s.offset > size-s.length {
+		if s.offset != alignPage(end) || s.length > size || s.offset > size-s.length {
 			return nil, fmt.Errorf(
 				"section %d should be %d bytes at %d of a file of %d bytes: it was cut off; rebuild it",
 				i,
@@ -151,5 +151,5 @@ func decode(page []byte, size uint64, kind string, version uint64) (*header, err
 	return h, nil
 }
 
-// align rounds up to where a section may begin.
-func align(offset uint64) uint64 { return (offset + pageSize - 1) / pageSize * pageSize }
+// alignPage rounds up to where a section may begin.
+func alignPage(offset uint64) uint64 { return (offset + pageSize - 1) / pageSize * pageSize }

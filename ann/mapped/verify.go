@@ -72,15 +72,15 @@ func (f *File) verifyOn(ctx context.Context) error {
 			v.sum = crc32.Update(v.sum, castagnoli, f.data[s.offset+v.at:s.offset+end])
 			v.at = end
 		}
-		if err := f.compare(v.section, v.sum); err != nil {
+		if err := f.checkSection(v.section, v.sum); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// compare compares a section's checksum with what its content gives.
-func (f *File) compare(section int, sum uint32) error {
+// checkSection compares a section's checksum with what its content gives.
+func (f *File) checkSection(section int, sum uint32) error {
 	if want := f.head.sections[section].sum; sum != want {
 		return &DamageError{
 			Path: f.path,
@@ -104,7 +104,7 @@ func (f *File) Check() error {
 			}
 		}
 		end = s.offset + s.length
-		if err := f.compare(i, crc32.Checksum(f.data[s.offset:end], castagnoli)); err != nil {
+		if err := f.checkSection(i, crc32.Checksum(f.data[s.offset:end], castagnoli)); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func Create(d disk.Disk, path, kind string, version uint64) (*Writer, error) {
 		return nil, fmt.Errorf("creating %s: %w", path, err)
 	}
 	w := &Writer{path: path, file: file, head: header{kind: kind, version: version}}
-	if err := errors.Join(w.pad(pageSize), w.Section()); err != nil {
+	if err := errors.Join(w.padTo(pageSize), w.Section()); err != nil {
 		w.Abort()
 		return nil, err
 	}
@@ -64,15 +64,15 @@ func (w *Writer) flush() error {
 	return w.err
 }
 
-// pad writes zeros up to an offset.
-func (w *Writer) pad(to uint64) error { return w.append(make([]byte, to-w.at)) }
+// padTo writes zeros up to an offset.
+func (w *Writer) padTo(to uint64) error { return w.append(make([]byte, to-w.at)) }
 
 // Section begins the next section.
 func (w *Writer) Section() error {
 	if len(w.head.sections) == maxSections {
 		return fmt.Errorf("writing %s: a file has at most %d sections", w.path, maxSections)
 	}
-	if err := w.pad(align(w.at)); err != nil {
+	if err := w.padTo(alignPage(w.at)); err != nil {
 		return err
 	}
 	w.head.sections = append(w.head.sections, section{offset: w.at})

@@ -67,7 +67,7 @@ type Batcher struct {
 	granted   chan struct{} // slots of the machine, asked for in the background
 	permits   chan struct{} // the machine's, for a run of passages
 	finished  chan *run
-	rested    chan struct{} // a tenant has rested (waiting.rest)
+	rested    chan struct{} // a tenant has rested (waiting.restTime)
 
 	stop     chan struct{} // closed by Close
 	stopOnce sync.Once
@@ -106,7 +106,7 @@ func New(c Config) *Batcher {
 		closed:    make(chan struct{}),
 	}
 	o := &owner{b: b, flights: make(map[string]*entry), rested: make(map[string]uint64)}
-	go o.own()
+	go o.runLoop()
 	return b
 }
 
@@ -120,7 +120,7 @@ func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, erro
 	}
 	b.counters.count(func(s *Stats) { s.Questions++ })
 	whose := identity.Of(ctx).Name
-	b.config.Machine.asked(whose)
+	b.config.Machine.noteQuestion(whose)
 	key := keyOf(whose, tokens)
 	if vector, ok := b.cache.get(key); ok {
 		b.counters.count(func(s *Stats) { s.Hits++ })

@@ -1,6 +1,6 @@
 package batcher
 
-// group says which of the waiting sequences make the next batch: those from
+// nextBatch says which of the waiting sequences make the next batch: those from
 // index first up to, not including, last. lengths are their lengths in
 // tokens, ascending; the batch is the group that holds the one at index
 // oldest, so that nothing waits forever.
@@ -10,7 +10,7 @@ package batcher
 // runCost says. So the waiting sequences are divided where the sum of the
 // costs is least, by dynamic programming over the sorted lengths, with rows ×
 // longest at most budget; a sequence longer than budget is a batch by itself.
-func group(lengths []int, oldest, budget, start int) (first, last int) {
+func nextBatch(lengths []int, oldest, budget, start int) (first, last int) {
 	best := make([]float64, len(lengths)+1) // cost of the sequences before an index
 	from := make([]int, len(lengths)+1)     // where the group that ends there begins
 	for end := 1; end <= len(lengths); end++ {

@@ -47,12 +47,12 @@ func TestGroupIsCheapest(t *testing.T) {
 		// must be the least there is.
 		cost := 0.0
 		for at := 0; at < n; {
-			first, last := group(lengths, at, budget, start)
+			first, last := nextBatch(lengths, at, budget, start)
 			if first != at || last <= first {
 				t.Fatalf("%v, budget %d, start %d: the group of %d is %d to %d", lengths, budget, start, at, first, last)
 			}
 			for inside := first; inside < last; inside++ {
-				if f, l := group(lengths, inside, budget, start); f != first || l != last {
+				if f, l := nextBatch(lengths, inside, budget, start); f != first || l != last {
 					t.Fatalf("%v: %d and %d are of one group and of two", lengths, at, inside)
 				}
 			}
@@ -85,7 +85,7 @@ func TestGroupByHand(t *testing.T) {
 		{[]int{10, 11, 12, 13}, 1, 1000, 32, 0, 4},
 		{[]int{3, 512}, 0, 512, 32, 0, 1},
 	} {
-		if first, last := group(c.lengths, c.oldest, c.budget, c.start); first != c.first || last != c.last {
+		if first, last := nextBatch(c.lengths, c.oldest, c.budget, c.start); first != c.first || last != c.last {
 			t.Errorf("%+v: %d to %d", c, first, last)
 		}
 	}
@@ -106,7 +106,7 @@ func TestRowsWithin(t *testing.T) {
 
 func TestWaitingStaysSorted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	var w waiting
+	var w waitingQueue
 	var all []*entry
 	for i := range 300 {
 		e := &entry{tokens: make([]int32, 1+random.IntN(20)), arrival: uint64(i)}
@@ -128,7 +128,7 @@ func TestWaitingStaysSorted(t *testing.T) {
 	}
 	for w.len() > 0 {
 		oldest := slices.MinFunc(w.entries, func(a, b *entry) int { return int(a.arrival) - int(b.arrival) })
-		if !slices.Contains(w.take(64, 6, time.Time{}), oldest) {
+		if !slices.Contains(w.takeBatch(64, 6, time.Time{}), oldest) {
 			t.Fatal("a batch leaves the oldest entry behind")
 		}
 	}

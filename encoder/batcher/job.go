@@ -46,8 +46,8 @@ func newJob(tenant string, rows [][]int32) *job {
 	return j
 }
 
-// take moves the job's next rows into run r: as many as fit into budget padded tokens, at least one.
-func (j *job) take(r *run, budget int) {
+// takeRows moves the job's next rows into run r: as many as fit into budget padded tokens, at least one.
+func (j *job) takeRows(r *run, budget int) {
 	end := min(len(j.order), (j.next/window+1)*window)
 	n := rowsWithin(j.lengths[j.next:end], budget)
 	for _, row := range j.order[j.next : j.next+n] {
@@ -58,12 +58,12 @@ func (j *job) take(r *run, budget int) {
 	j.next += n
 }
 
-// share returns the tokens that are left divided by a number of runs, rounded up, so that the last batches of a job
-// keep every core busy. runs must not be 0.
-func (j *job) share(runs int) int { return (j.left + runs - 1) / runs }
+// shareOfLeft returns the tokens that are left divided by a number of runs, rounded up, so that the last batches of a
+// job keep every core busy. runs must not be 0.
+func (j *job) shareOfLeft(runs int) int { return (j.left + runs - 1) / runs }
 
-// keep stores the vectors of run r, which has ended, in the job; if r failed, its error becomes the job's.
-func (j *job) keep(r *run) {
+// keepVectors stores the vectors of run r, which has ended, in the job; if r failed, its error becomes the job's.
+func (j *job) keepVectors(r *run) {
 	begin := j.under[r]
 	delete(j.under, r)
 	if r.err != nil {
@@ -75,8 +75,8 @@ func (j *job) keep(r *run) {
 	}
 }
 
-// waits reports whether the job has rows that are in no run yet, and has not failed.
-func (j *job) waits() bool { return j.failed == nil && j.next < len(j.order) }
+// hasWaitingRows reports whether the job has rows that are in no run yet, and has not failed.
+func (j *job) hasWaitingRows() bool { return j.failed == nil && j.next < len(j.order) }
 
-// ended reports whether the job can be answered: no row waits, or it failed, and none of its runs is under way.
-func (j *job) ended() bool { return !j.waits() && len(j.under) == 0 }
+// isAnswerable reports whether the job can be answered: no row waits, or it failed, and none of its runs is under way.
+func (j *job) isAnswerable() bool { return !j.hasWaitingRows() && len(j.under) == 0 }

@@ -40,27 +40,27 @@ func NewMachine(cores int) *Machine {
 
 // tryAcquire takes one slot for each of threads, at most all, and returns true; false: they are not free now.
 func (m *Machine) tryAcquire(threads int) bool {
-	return m.slots.TryAcquire(m.weight(threads))
+	return m.slots.TryAcquire(m.slotsFor(threads))
 }
 
-// acquire waits for one slot for each of threads, at most all, first come, first served. It returns ctx's error if that
-// ends first. release gives them back.
-func (m *Machine) acquire(ctx context.Context, threads int) error {
-	return m.slots.Acquire(ctx, m.weight(threads))
+// acquireSlots waits for one slot for each of threads, at most all, first come, first served. It returns ctx's error if
+// that ends first. release gives them back.
+func (m *Machine) acquireSlots(ctx context.Context, threads int) error {
+	return m.slots.Acquire(ctx, m.slotsFor(threads))
 }
 
-// release gives back the slots that acquire or tryAcquire took for threads.
-func (m *Machine) release(threads int) { m.slots.Release(m.weight(threads)) }
+// releaseSlots gives back the slots that acquire or tryAcquire took for threads.
+func (m *Machine) releaseSlots(threads int) { m.slots.Release(m.slotsFor(threads)) }
 
-// weight returns the number of slots for threads: at most one for each core.
-func (m *Machine) weight(threads int) int64 { return int64(min(threads, m.cores)) }
+// slotsFor returns the number of slots for threads: at most one for each core.
+func (m *Machine) slotsFor(threads int) int64 { return int64(min(threads, m.cores)) }
 
 // quietAfter is the time without questions after which the machine is quiet: passages then get all cores and large
 // batches. It is also the time constant of usage.
 const quietAfter = time.Second
 
-// asked records that a tenant asks a question now, so that the machine is not quiet. "" is no tenant.
-func (m *Machine) asked(tenant string) {
+// noteQuestion records that a tenant asks a question now, so that the machine is not quiet. "" is no tenant.
+func (m *Machine) noteQuestion(tenant string) {
 	now := time.Now()
 	m.lastQuestion.Store(now.UnixNano())
 	if tenant == "" {
@@ -68,25 +68,25 @@ func (m *Machine) asked(tenant string) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.usage.tenant(tenant, now).asked = now
+	m.usage.useOf(tenant, now).asked = now
 }
 
-// rest adds a run of a tenant's questions to its use, and returns how long the tenant must not start another run; 0: it
-// may at once. It is safe for concurrent use (usage.rest).
-func (m *Machine) rest(tenant string, took time.Duration) time.Duration {
+// restAfter adds a run of a tenant's questions to its use, and returns how long the tenant must not start another run;
+// 0: it may at once. It is safe for concurrent use (usage.addRun).
+func (m *Machine) restAfter(tenant string, took time.Duration) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.usage.rest(tenant, took, time.Now())
+	return m.usage.addRun(tenant, took, time.Now())
 }
 
-// quiet reports whether no question came within the last quietAfter.
-func (m *Machine) quiet() bool {
+// isQuiet reports whether no question came within the last quietAfter.
+func (m *Machine) isQuiet() bool {
 	return time.Now().UnixNano()-m.lastQuestion.Load() > int64(quietAfter)
 }
 
-// permit waits until one more run of passages may begin, and counts it. The caller gives each permit back with ran. It
-// does not end early: there is no context.
-func (m *Machine) permit() {
+// takePermit waits until one more run of passages may begin, and counts it. The caller gives each permit back with ran.
+// It does not end early: there is no context.
+func (m *Machine) takePermit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.queued++
@@ -114,7 +114,7 @@ func (m *Machine) tryPermit() bool {
 // for each core while the machine is quiet, otherwise one for every two cores, at least one. mu must be held.
 func (m *Machine) beginPassages() bool {
 	most := m.cores
-	if !m.quiet() {
+	if !m.isQuiet() {
 		most = max(1, m.cores/2)
 	}
 	if m.passages >= most {
@@ -124,9 +124,9 @@ func (m *Machine) beginPassages() bool {
 	return true
 }
 
-// ran gives back the permit of a run of passages that took this long; 0: the run did not take place. While questions
-// come, the permit becomes free only after another took, so that passages use their cores half of the time.
-func (m *Machine) ran(took time.Duration) {
+// givePermitBack gives back the permit of a run of passages that took this long; 0: the run did not take place. While
+// questions come, the permit becomes free only after another took, so that passages use their cores half of the time.
+func (m *Machine) givePermitBack(took time.Duration) {
 	end := func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -134,7 +134,7 @@ func (m *Machine) ran(took time.Duration) {
 		close(m.freed)
 		m.freed = make(chan struct{})
 	}
-	if took == 0 || m.quiet() {
+	if took == 0 || m.isQuiet() {
 		end()
 		return
 	}

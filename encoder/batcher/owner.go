@@ -12,7 +12,7 @@ import (
 // own's select.
 type owner struct {
 	b        *Batcher
-	waiting  waiting
+	waiting  waitingQueue
 	flights  map[string]*entry // entries that wait or are in a run that has callers, by key
 	jobs     []*job
 	nextJob  int               // index into jobs where turn begins: jobs of one tenant take turns
@@ -52,42 +52,42 @@ type run struct {
 	err     error
 }
 
-// own runs the batcher until it was closed and all questions are answered. It then closes Batcher.closed.
-func (o *owner) own() {
+// runLoop runs the batcher until it was closed and all questions are answered. It then closes Batcher.closed.
+func (o *owner) runLoop() {
 	defer close(o.b.closed)
 	stop := o.b.stop
 	for {
 		select {
 		case q := <-o.b.questions:
-			o.accept(q)
+			o.acceptQuestion(q)
 		case j := <-o.b.jobs:
 			o.acceptJob(j)
 		case q := <-o.b.left:
-			o.leave(q)
+			o.removeCaller(q)
 		case j := <-o.b.dropped:
-			o.drop(j)
+			o.dropJob(j)
 		case <-o.b.granted:
 			o.asking--
-			o.start()
+			o.startBatch()
 		case <-o.b.permits:
 			o.permitting, o.permitted = false, true
 		case r := <-o.b.finished:
-			o.finish(r)
+			o.finishRun(r)
 		case <-o.b.rested:
 			o.resting = false
 		case <-stop:
 			stop = nil
 			o.closing = true
 			for _, j := range slices.Clone(o.jobs) {
-				o.fail(j, ErrClosed)
+				o.failJob(j, ErrClosed)
 			}
 		}
-		o.pump()
+		o.startRuns()
 		o.b.counters.count(func(s *Stats) { s.Waiting, s.Jobs = int64(o.waiting.len()), int64(len(o.jobs)) })
-		if o.permitted && !slices.ContainsFunc(o.jobs, (*job).waits) {
+		if o.permitted && !slices.ContainsFunc(o.jobs, (*job).hasWaitingRows) {
 			o.permitted = false
 			if o.b.config.Threads > 0 {
-				o.b.config.Machine.ran(0)
+				o.b.config.Machine.givePermitBack(0)
 			}
 		}
 		if o.closing && o.running == 0 && o.asking == 0 && o.waiting.len() == 0 && !o.permitting {
@@ -96,10 +96,10 @@ func (o *owner) own() {
 	}
 }
 
-// accept puts a question into the queue, or lets it share an equal one of its tenant that waits or runs. If the
+// acceptQuestion puts a question into the queue, or lets it share an equal one of its tenant that waits or runs. If the
 // batcher closes or the queue is full, it answers the question with ErrClosed or an *OverloadedError. A tenant without
 // questions in the queue may exceed its limit, so that others cannot fill it for all.
-func (o *owner) accept(q *question) {
+func (o *owner) acceptQuestion(q *question) {
 	if e, ok := o.flights[q.key]; ok {
 		q.entry = e
 		e.callers = append(e.callers, q)
@@ -114,7 +114,7 @@ func (o *owner) accept(q *question) {
 		return
 	}
 	// Who has nothing in a full queue is let in, so that others cannot fill it for all.
-	if o.waiting.len() >= o.b.config.Queue && (q.tenant == "" || o.waiting.of(q.tenant) > 0) {
+	if o.waiting.len() >= o.b.config.Queue && (q.tenant == "" || o.waiting.countOf(q.tenant) > 0) {
 		o.b.counters.count(func(s *Stats) { s.Refused++ })
 		q.reply <- answer{err: &OverloadedError{What: "questions", Limit: o.b.config.Queue}}
 		return
@@ -126,9 +126,9 @@ func (o *owner) accept(q *question) {
 	o.waiting.add(e, time.Now())
 }
 
-// leave removes a caller whose context has ended. Without callers, an entry that waits is removed from the queue, and a
-// run is canceled. It does nothing if the question was refused or answered.
-func (o *owner) leave(q *question) {
+// removeCaller removes a caller whose context has ended. Without callers, an entry that waits is removed from the
+// queue, and a run is canceled. It does nothing if the question was refused or answered.
+func (o *owner) removeCaller(q *question) {
 	e := q.entry
 	if e == nil {
 		return // was refused
@@ -177,8 +177,9 @@ func (o *owner) acceptJob(j *job) {
 
 var errDropped = errors.New("the caller has gone")
 
-// drop removes a job whose caller's context has ended, and cancels its runs. It does nothing if the job was answered.
-func (o *owner) drop(j *job) {
+// dropJob removes a job whose caller's context has ended, and cancels its runs. It does nothing if the job was
+// answered.
+func (o *owner) dropJob(j *job) {
 	if !slices.Contains(o.jobs, j) {
 		return // was answered in the meantime
 	}
@@ -189,11 +190,11 @@ func (o *owner) drop(j *job) {
 		r.live = 0
 		o.endIfDeserted(r)
 	}
-	o.fail(j, errDropped)
+	o.failJob(j, errDropped)
 }
 
-// fail stops a job: no further batch of it runs, and it is answered with its first error when its runs have ended.
-func (o *owner) fail(j *job, err error) {
+// failJob stops a job: no further batch of it runs, and it is answered with its first error when its runs have ended.
+func (o *owner) failJob(j *job, err error) {
 	if j.failed == nil {
 		j.failed = err
 	}
@@ -202,7 +203,7 @@ func (o *owner) fail(j *job, err error) {
 
 // answerJob answers and removes a job that has ended; it does nothing for others.
 func (o *owner) answerJob(j *job) {
-	if !j.ended() {
+	if !j.isAnswerable() {
 		return
 	}
 	j.reply <- j.failed
@@ -216,23 +217,23 @@ func (o *owner) answerJob(j *job) {
 	}
 }
 
-// pump starts runs until Config.Runs are under way, or nothing may be run. If cores are not free now, it asks for them
-// in the background; the batch is formed when they are granted.
-func (o *owner) pump() {
+// startRuns starts runs until Config.Runs are under way, or nothing may be run. If cores are not free now, it asks for
+// them in the background; the batch is formed when they are granted.
+func (o *owner) startRuns() {
 	c := &o.b.config
 	for o.running+o.asking < c.Runs {
 		o.requestPermit()
-		if !o.work() {
+		if !o.hasWork() {
 			return
 		}
 		if c.Threads == 0 || c.Machine.tryAcquire(c.Threads) {
-			o.start()
+			o.startBatch()
 			continue
 		}
 		o.asking++
 		go func() {
 			// The context never ends, so neither does acquire with an error.
-			_ = c.Machine.acquire(context.Background(), c.Threads)
+			_ = c.Machine.acquireSlots(context.Background(), c.Threads)
 			o.b.granted <- struct{}{}
 		}()
 	}
@@ -243,7 +244,7 @@ func (o *owner) pump() {
 // permit is there at once.
 func (o *owner) requestPermit() {
 	c := &o.b.config
-	if o.permitted || o.permitting || !slices.ContainsFunc(o.jobs, (*job).waits) {
+	if o.permitted || o.permitting || !slices.ContainsFunc(o.jobs, (*job).hasWaitingRows) {
 		return
 	}
 	if c.Threads == 0 || c.Machine.tryPermit() {
@@ -252,23 +253,23 @@ func (o *owner) requestPermit() {
 	}
 	o.permitting = true
 	go func() {
-		c.Machine.permit()
+		c.Machine.takePermit()
 		o.b.permits <- struct{}{}
 	}()
 }
 
-// work reports whether a question or a permitted job of passages can be run now.
-func (o *owner) work() bool {
-	return o.questions() || o.permitted && slices.ContainsFunc(o.jobs, (*job).waits)
+// hasWork reports whether a question or a permitted job of passages can be run now.
+func (o *owner) hasWork() bool {
+	return o.hasQuestions() || o.permitted && slices.ContainsFunc(o.jobs, (*job).hasWaitingRows)
 }
 
-// questions reports whether a question waits that may be run now. If the tenants of all of them rest, it returns false
-// and sets a timer that wakes the owner when the first has rested. When the batcher closes, tenants do not rest.
-func (o *owner) questions() bool {
+// hasQuestions reports whether a question waits that may be run now. If the tenants of all of them rest, it returns
+// false and sets a timer that wakes the owner when the first has rested. When the batcher closes, tenants do not rest.
+func (o *owner) hasQuestions() bool {
 	if o.waiting.len() == 0 {
 		return false
 	}
-	rest := o.waiting.rest(time.Now())
+	rest := o.waiting.restTime(time.Now())
 	if rest <= 0 || o.closing {
 		return true
 	}
@@ -284,21 +285,21 @@ func (o *owner) questions() bool {
 	return false
 }
 
-// start forms a batch of questions or passages and runs it in another goroutine. The caller has acquired the machine's
-// slots for it; start releases them if nothing is left to run.
-func (o *owner) start() {
+// startBatch forms a batch of questions or passages and runs it in another goroutine. The caller has acquired the
+// machine's slots for it; start releases them if nothing is left to run.
+func (o *owner) startBatch() {
 	c := &o.b.config
 	r := &run{}
 	var j *job
 	if o.permitted {
-		j = o.turn()
+		j = o.nextJobToRun()
 	}
 	switch {
-	case o.questions() && (j == nil || o.sincePassage < passageEvery):
+	case o.hasQuestions() && (j == nil || o.sincePassage < passageEvery):
 		if j != nil {
 			o.sincePassage++
 		}
-		r.entries = o.waiting.take(c.BatchTokens, c.StartTokens, time.Now())
+		r.entries = o.waiting.takeBatch(c.BatchTokens, c.StartTokens, time.Now())
 		for _, e := range r.entries {
 			e.run = r
 			r.live += len(e.callers)
@@ -306,8 +307,8 @@ func (o *owner) start() {
 		}
 	case j != nil:
 		budget := c.BusyTokens
-		if o.waiting.len() == 0 && c.Machine.quiet() {
-			budget = min(c.PassageTokens, max(j.share(c.Runs-o.running), smallRuns*c.StartTokens))
+		if o.waiting.len() == 0 && c.Machine.isQuiet() {
+			budget = min(c.PassageTokens, max(j.shareOfLeft(c.Runs-o.running), smallRuns*c.StartTokens))
 		}
 		o.sincePassage = 0
 		o.nextJob++
@@ -315,9 +316,9 @@ func (o *owner) start() {
 		o.rested[j.tenant] = o.passages
 		o.permitted = false
 		r.lane, r.job, r.live = Passage, j, 1
-		j.take(r, budget)
+		j.takeRows(r, budget)
 	default: // everybody has gone while the slots were asked for
-		o.release()
+		o.releaseCores()
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -325,7 +326,7 @@ func (o *owner) start() {
 	o.running++
 	o.lanes[r.lane]++
 	cores := o.lanes[r.lane] * c.Threads
-	o.b.counters.count(func(s *Stats) { s.ran(r.lane, r.rows); s.began(r.lane, cores) })
+	o.b.counters.count(func(s *Stats) { s.countRun(r.lane, r.rows); s.countBegun(r.lane, cores) })
 	go func() {
 		began := time.Now()
 		r.vectors, r.err = c.Infer(ctx, r.lane, r.rows)
@@ -337,14 +338,14 @@ func (o *owner) start() {
 	}()
 }
 
-// turn returns the job that runs next, and sets nextJob to its index: the next one of the tenant whose last batch was
-// longest ago. nil: no job has rows left to run.
-func (o *owner) turn() (next *job) {
+// nextJobToRun returns the job that runs next, and sets nextJob to its index: the next one of the tenant whose last
+// batch was longest ago. nil: no job has rows left to run.
+func (o *owner) nextJobToRun() (next *job) {
 	at := 0
 	for i := range o.jobs {
 		n := (o.nextJob + i) % len(o.jobs)
 		j := o.jobs[n]
-		if j.waits() && (next == nil || o.rested[j.tenant] < o.rested[next.tenant]) {
+		if j.hasWaitingRows() && (next == nil || o.rested[j.tenant] < o.rested[next.tenant]) {
 			next, at = j, n
 		}
 	}
@@ -354,29 +355,29 @@ func (o *owner) turn() (next *job) {
 	return next
 }
 
-// release gives back the machine's slots of one run; on another device there are none.
-func (o *owner) release() {
+// releaseCores gives back the machine's slots of one run; on another device there are none.
+func (o *owner) releaseCores() {
 	if c := &o.b.config; c.Threads > 0 {
-		c.Machine.release(c.Threads)
+		c.Machine.releaseSlots(c.Threads)
 	}
 }
 
-// finish ends a run: it releases its cores, and gives the vectors, or the run's error, to the callers of the questions
-// or to the job. Vectors of questions are cached.
-func (o *owner) finish(r *run) {
+// finishRun ends a run: it releases its cores, and gives the vectors, or the run's error, to the callers of the
+// questions or to the job. Vectors of questions are cached.
+func (o *owner) finishRun(r *run) {
 	o.running--
 	o.lanes[r.lane]--
-	o.release()
+	o.releaseCores()
 	r.cancel()
 	if r.job != nil {
 		if o.b.config.Threads > 0 {
-			o.b.config.Machine.ran(max(r.took, 1))
+			o.b.config.Machine.givePermitBack(max(r.took, 1))
 		}
-		r.job.keep(r)
+		r.job.keepVectors(r)
 		o.answerJob(r.job)
 		return
 	}
-	o.waiting.charge(r, o.b.config.Machine)
+	o.waiting.chargeTenant(r, o.b.config.Machine)
 	for i, e := range r.entries {
 		if o.flights[e.key] == e {
 			delete(o.flights, e.key)

@@ -26,9 +26,9 @@ func TestPassagesRest(t *testing.T) {
 				all.Go(func() {
 					for time.Since(began) < 2*time.Second {
 						if c.asked {
-							m.asked("")
+							m.noteQuestion("")
 						}
-						m.permit()
+						m.takePermit()
 						mu.Lock()
 						if now++; time.Since(began) > time.Second/2 { // what ran before has ended
 							most = max(most, now)
@@ -39,7 +39,7 @@ func TestPassagesRest(t *testing.T) {
 						mu.Lock()
 						now--
 						mu.Unlock()
-						m.ran(run)
+						m.givePermitBack(run)
 					}
 				})
 			}

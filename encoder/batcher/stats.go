@@ -34,7 +34,7 @@ func (c *counters) count(what func(s *Stats)) {
 	what(&c.stats)
 }
 
-func (s *Stats) ran(lane Lane, rows [][]int32) {
+func (s *Stats) countRun(lane Lane, rows [][]int32) {
 	longest := 0
 	for _, row := range rows {
 		longest = max(longest, len(row))
@@ -50,8 +50,8 @@ func (s *Stats) ran(lane Lane, rows [][]int32) {
 	s.QuestionRows += uint64(len(rows))
 }
 
-// began updates the most cores that runs of a lane had at the same time, of which they have this many now.
-func (s *Stats) began(lane Lane, cores int) {
+// countBegun updates the most cores that runs of a lane had at the same time, of which they have this many now.
+func (s *Stats) countBegun(lane Lane, cores int) {
 	if lane == Passage {
 		s.PassageCores = max(s.PassageCores, cores)
 		return

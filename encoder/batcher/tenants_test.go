@@ -54,7 +54,7 @@ func TestTenants(t *testing.T) {
 // question, which came last, is in the second batch, and its tenant has all of a batch again when the other one
 // has not asked for a second.
 func TestTenantsTakeTurns(t *testing.T) {
-	var w waiting
+	var w waitingQueue
 	now := time.Unix(0, 0)
 	add := func(tenant string, arrival, tokens int) {
 		w.add(&entry{tenant: tenant, tokens: make([]int32, tokens), arrival: uint64(arrival)}, now)
@@ -64,7 +64,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 	}
 	next := func() string {
 		var all []string
-		for _, e := range w.take(64, 64, now) {
+		for _, e := range w.takeBatch(64, 64, now) {
 			all = append(all, fmt.Sprint(e.tenant, e.arrival))
 		}
 		slices.Sort(all)
@@ -145,8 +145,8 @@ func TestRest(t *testing.T) {
 	now := time.Unix(0, 0)
 	var u usage
 	const run = 50 * time.Millisecond
-	rest := func(name string, took time.Duration) time.Duration { return u.rest(name, took, now) }
-	u.tenant("little", now).asked = now
+	rest := func(name string, took time.Duration) time.Duration { return u.addRun(name, took, now) }
+	u.useOf("little", now).asked = now
 	for i, want := range []time.Duration{0, 0, 0, 0, 2 * run, 2 * run} { // 0.25 s with the fifth
 		if got := rest("much", run); got != want {
 			t.Errorf("run %d: %v, not %v", i, got, want)
@@ -168,21 +168,21 @@ func TestRest(t *testing.T) {
 		}
 	}
 
-	var w waiting
+	var w waitingQueue
 	w.add(&entry{tenant: "much", tokens: make([]int32, 4), arrival: 1}, now)
 	w.tenants["much"].rests = now.Add(run)
-	if got := w.rest(now); got != run {
+	if got := w.restTime(now); got != run {
 		t.Errorf("%v to rest", got)
 	}
 	w.add(&entry{tenant: "little", tokens: make([]int32, 4), arrival: 2}, now)
-	if got := w.rest(now); got != 0 {
+	if got := w.restTime(now); got != 0 {
 		t.Errorf("%v to rest for all", got)
 	}
-	if got := w.take(64, 64, now); len(got) != 1 || got[0].tenant != "little" {
+	if got := w.takeBatch(64, 64, now); len(got) != 1 || got[0].tenant != "little" {
 		t.Errorf("%+v", got)
 	}
 	now = now.Add(run + 1)
-	if got := w.take(64, 64, now); w.rest(now) == 0 || len(got) != 1 || got[0].tenant != "much" {
+	if got := w.takeBatch(64, 64, now); w.restTime(now) == 0 || len(got) != 1 || got[0].tenant != "much" {
 		t.Errorf("%+v", got)
 	}
 }

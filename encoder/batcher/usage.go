@@ -28,9 +28,9 @@ const (
 	mostTenants = 1000
 )
 
-// tenant returns the use of the tenant with this name, decayed to now. It creates one without use for a new tenant; if
+// useOf returns the use of the tenant with this name, decayed to now. It creates one without use for a new tenant; if
 // mostTenants are remembered, it forgets them first.
-func (u *usage) tenant(name string, now time.Time) *tenantUse {
+func (u *usage) useOf(name string, now time.Time) *tenantUse {
 	t := u.of[name]
 	if t == nil {
 		if u.of == nil || len(u.of) >= mostTenants {
@@ -44,16 +44,17 @@ func (u *usage) tenant(name string, now time.Time) *tenantUse {
 	return t
 }
 
-// rest adds a run that took this long to a tenant's use, and returns how long the tenant must not start another run. It
-// is 0 unless the run was long (longRun), the tenant is heavy (heavyUse), and a light tenant asked within quietAfter.
-func (u *usage) rest(name string, took time.Duration, now time.Time) time.Duration {
-	t := u.tenant(name, now)
+// addRun adds a run that took this long to a tenant's use, and returns how long the tenant must not start another run.
+// It is 0 unless the run was long (longRun), the tenant is heavy (heavyUse), and a light tenant asked within
+// quietAfter.
+func (u *usage) addRun(name string, took time.Duration, now time.Time) time.Duration {
+	t := u.useOf(name, now)
 	t.seconds += took.Seconds()
 	if took < longRun || t.seconds < heavyUse {
 		return 0
 	}
 	for other, known := range u.of {
-		if other != name && now.Sub(known.asked) < quietAfter && u.tenant(other, now).seconds < heavyUse {
+		if other != name && now.Sub(known.asked) < quietAfter && u.useOf(other, now).seconds < heavyUse {
 			return restShare * took
 		}
 	}

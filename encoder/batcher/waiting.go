@@ -17,13 +17,13 @@ type entry struct {
 	run     *run // nil while it waits
 }
 
-// waiting is the queue of entries that are in no run yet, sorted by length in tokens and then by arrival. Only the
+// waitingQueue is the queue of entries that are in no run yet, sorted by length in tokens and then by arrival. Only the
 // batcher's goroutine uses it.
 //
 // Tenants take turns: each batch is formed around the oldest entry of the tenant that was served longest ago. While
 // several tenants ask, each may fill tenantShare of a batch's tokens. Batches are then short, and a tenant with one
 // question does not wait for the long queue of another.
-type waiting struct {
+type waitingQueue struct {
 	entries []*entry
 	lengths []int // tokens of each of entries, for group
 	tenants map[string]*askingTenant
@@ -42,10 +42,10 @@ type askingTenant struct {
 const tenantShare = 1. / 8
 
 // len returns the number of entries in the queue.
-func (w *waiting) len() int { return len(w.entries) }
+func (w *waitingQueue) len() int { return len(w.entries) }
 
-// of returns the number of entries of a tenant in the queue.
-func (w *waiting) of(tenant string) int {
+// countOf returns the number of entries of a tenant in the queue.
+func (w *waitingQueue) countOf(tenant string) int {
 	if t := w.tenants[tenant]; t != nil {
 		return t.entries
 	}
@@ -53,7 +53,7 @@ func (w *waiting) of(tenant string) int {
 }
 
 // add adds an entry to the queue; now is when its question came.
-func (w *waiting) add(e *entry, now time.Time) {
+func (w *waitingQueue) add(e *entry, now time.Time) {
 	at, _ := slices.BinarySearch(w.lengths, len(e.tokens)+1)
 	w.entries = slices.Insert(w.entries, at, e)
 	w.lengths = slices.Insert(w.lengths, at, len(e.tokens))
@@ -70,16 +70,16 @@ func (w *waiting) add(e *entry, now time.Time) {
 }
 
 // remove removes an entry from the queue, if it is there.
-func (w *waiting) remove(e *entry) {
+func (w *waitingQueue) remove(e *entry) {
 	if at := slices.Index(w.entries, e); at >= 0 {
-		w.delete([]int{at})
+		w.deleteEntries([]int{at})
 	}
 }
 
-// take removes the entries of the next batch from the queue and returns them. budget is the most padded tokens of a
-// batch, and start what a run costs beyond its tokens. The queue must not be empty. Entries of tenants that rest are
+// takeBatch removes the entries of the next batch from the queue and returns them. budget is the most padded tokens of
+// a batch, and start what a run costs beyond its tokens. The queue must not be empty. Entries of tenants that rest are
 // left out, unless all rest.
-func (w *waiting) take(budget, start int, now time.Time) []*entry {
+func (w *waitingQueue) takeBatch(budget, start int, now time.Time) []*entry {
 	for name, t := range w.tenants {
 		if t.entries == 0 && now.Sub(t.asked) > quietAfter && now.After(t.rests) {
 			delete(w.tenants, name)
@@ -90,31 +90,31 @@ func (w *waiting) take(budget, start int, now time.Time) []*entry {
 		if w.tenants[e.tenant].rests.After(now) {
 			continue
 		}
-		if oldest < 0 || w.before(e, w.entries[oldest]) {
+		if oldest < 0 || w.isBefore(e, w.entries[oldest]) {
 			oldest = i
 		}
 	}
 	if oldest < 0 { // they rest, and the batcher closes
 		oldest = 0
 	}
-	among, at := w.among(oldest, budget, now)
+	among, at := w.batchCandidates(oldest, budget, now)
 	lengths := make([]int, len(among))
 	for i, n := range among {
 		lengths[i] = w.lengths[n]
 	}
-	first, last := group(lengths, at, budget, start)
+	first, last := nextBatch(lengths, at, budget, start)
 	w.served++
 	taken := make([]*entry, 0, last-first)
 	for _, n := range among[first:last] {
 		taken = append(taken, w.entries[n])
 		w.tenants[w.entries[n].tenant].served = w.served
 	}
-	w.delete(among[first:last])
+	w.deleteEntries(among[first:last])
 	return taken
 }
 
-// rest returns how long it takes until the first tenant with entries has rested; 0: one of them may be run now.
-func (w *waiting) rest(now time.Time) time.Duration {
+// restTime returns how long it takes until the first tenant with entries has rested; 0: one of them may be run now.
+func (w *waitingQueue) restTime(now time.Time) time.Duration {
 	least := time.Duration(math.MaxInt64)
 	for _, t := range w.tenants {
 		if t.entries > 0 {
@@ -124,9 +124,9 @@ func (w *waiting) rest(now time.Time) time.Duration {
 	return least
 }
 
-// charge adds the time of a run that has ended to its tenant's use of the machine, and lets the tenant rest if it used
-// much. It does nothing for runs of several tenants, or of the tenant "".
-func (w *waiting) charge(r *run, machine *Machine) {
+// chargeTenant adds the time of a run that has ended to its tenant's use of the machine, and lets the tenant rest if it
+// used much. It does nothing for runs of several tenants, or of the tenant "".
+func (w *waitingQueue) chargeTenant(r *run, machine *Machine) {
 	if len(r.entries) == 0 || r.entries[0].tenant == "" {
 		return
 	}
@@ -135,23 +135,23 @@ func (w *waiting) charge(r *run, machine *Machine) {
 		return
 	}
 	if t := w.tenants[name]; t != nil {
-		t.rests = time.Now().Add(machine.rest(name, r.took))
+		t.rests = time.Now().Add(machine.restAfter(name, r.took))
 	}
 }
 
-// before reports whether entry a is to be run before entry b: the tenant of a was served longer ago, or at the same
+// isBefore reports whether entry a is to be run before entry b: the tenant of a was served longer ago, or at the same
 // time and a arrived first.
-func (w *waiting) before(a, b *entry) bool {
+func (w *waitingQueue) isBefore(a, b *entry) bool {
 	if x, y := w.tenants[a.tenant].served, w.tenants[b.tenant].served; x != y {
 		return x < y
 	}
 	return a.arrival < b.arrival
 }
 
-// among returns the indexes, ascending, of the entries that the next batch may be formed of, and the position of the
-// index oldest among them. With one tenant these are all entries. With several they are each tenant's oldest entries
-// up to its share of budget, at least one, and none of tenants that rest, except for the oldest.
-func (w *waiting) among(oldest, budget int, now time.Time) (all []int, at int) {
+// batchCandidates returns the indexes, ascending, of the entries that the next batch may be formed of, and the position
+// of the index oldest among them. With one tenant these are all entries. With several they are each tenant's oldest
+// entries up to its share of budget, at least one, and none of tenants that rest, except for the oldest.
+func (w *waitingQueue) batchCandidates(oldest, budget int, now time.Time) (all []int, at int) {
 	if len(w.tenants) < 2 {
 		for i := range w.entries {
 			all = append(all, i)
@@ -178,8 +178,8 @@ func (w *waiting) among(oldest, budget int, now time.Time) (all []int, at int) {
 	return all, slices.Index(all, oldest)
 }
 
-// delete removes the entries at these indexes, which must be ascending.
-func (w *waiting) delete(all []int) {
+// deleteEntries removes the entries at these indexes, which must be ascending.
+func (w *waitingQueue) deleteEntries(all []int) {
 	for _, at := range slices.Backward(all) {
 		w.tenants[w.entries[at].tenant].entries--
 		w.entries = slices.Delete(w.entries, at, at+1)

@@ -93,7 +93,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 			return nil, fmt.Errorf("piece %q has the id %d, which is outside 0 to %d", piece, id, math.MaxInt32)
 		}
 	}
-	for b, r := range alphabet() {
+	for b, r := range byteAlphabet() {
 		id, ok := m.Vocabulary[string(r)]
 		if !ok {
 			return nil, fmt.Errorf("model.vocab has no piece %q for the byte 0x%02X; a byte-level vocabulary has one for each", r, b)
@@ -137,9 +137,9 @@ func parseMerge(data json.RawMessage) (pair [2]string, err error) {
 	return pair, nil
 }
 
-// alphabet returns the character that stands for each byte: itself where it is printable in
+// byteAlphabet returns the character that stands for each byte: itself where it is printable in
 // Latin-1, else one behind them.
-func alphabet() (all [256]rune) {
+func byteAlphabet() (all [256]rune) {
 	next := rune(256)
 	for b := range all {
 		if b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE {
@@ -155,7 +155,7 @@ func alphabet() (all [256]rune) {
 // Decoder returns a function from a piece to its text, which may be a part of a character.
 func Decoder() func(piece string) string {
 	byCharacter := map[rune]byte{}
-	for b, r := range alphabet() {
+	for b, r := range byteAlphabet() {
 		byCharacter[r] = byte(b)
 	}
 	return func(piece string) string {

@@ -47,10 +47,10 @@ func nextWord(text string) int {
 	if at < len(text) {
 		first, _ := utf8.DecodeRuneInString(text[at:])
 		if c := classOf(first); c != white {
-			return at + run(text[at:], c)
+			return at + classPrefix(text[at:], c)
 		}
 	}
-	n := run(text, white)
+	n := classPrefix(text, white)
 	if n == len(text) {
 		return n
 	}
@@ -61,8 +61,8 @@ func nextWord(text string) int {
 	return n
 }
 
-// run returns the length in bytes of the characters of a class with which text begins.
-func run(text string, c class) (n int) {
+// classPrefix returns the length in bytes of the characters of a class with which text begins.
+func classPrefix(text string, c class) (n int) {
 	for n < len(text) {
 		r, size := utf8.DecodeRuneInString(text[n:])
 		if classOf(r) != c {

@@ -70,15 +70,15 @@ func Parse(data json.RawMessage) (f Frame, err error) {
 			return f, err
 		}
 	case "TemplateProcessing":
-		if f, ok := template(p.Single, p.Pair); ok {
+		if f, ok := frameOfTemplate(p.Single, p.Pair); ok {
 			return f, nil
 		}
 	}
 	return f, fmt.Errorf("post_processor is a %s that is not supported: BERT's, RoBERTa's and T5's are", p.Type)
 }
 
-// template returns the frame of a TemplateProcessing.
-func template(single, pair []step) (f Frame, ok bool) {
+// frameOfTemplate returns the frame of a TemplateProcessing.
+func frameOfTemplate(single, pair []step) (f Frame, ok bool) {
 	tokens := func(steps []step) (out []string) { // "" for a text
 		for _, s := range steps {
 			switch {

@@ -54,7 +54,7 @@ func Generate(ctx context.Context, s Stepper, o Options) (Answer, error) {
 	case o.Beams < 1:
 		return Answer{}, fmt.Errorf("a search with %d beams was asked for; 1 is the least", o.Beams)
 	}
-	best, err := search(ctx, s, o)
+	best, err := beamSearch(ctx, s, o)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -83,7 +83,7 @@ type hypothesis struct {
 // perToken returns the score by which finished answers are compared.
 func (h *hypothesis) perToken() float64 { return h.score / float64(len(h.tokens)) }
 
-func search(ctx context.Context, s Stepper, o Options) (hypothesis, error) {
+func beamSearch(ctx context.Context, s Stepper, o Options) (hypothesis, error) {
 	running := []hypothesis{{}}
 	finished := []hypothesis(nil)
 	for {
@@ -98,7 +98,7 @@ func search(ctx context.Context, s Stepper, o Options) (hypothesis, error) {
 		if err != nil {
 			return hypothesis{}, err
 		}
-		next, err := best(running, logits, 2*o.Beams)
+		next, err := bestContinuations(running, logits, 2*o.Beams)
 		if err != nil {
 			return hypothesis{}, err
 		}
@@ -107,9 +107,9 @@ func search(ctx context.Context, s Stepper, o Options) (hypothesis, error) {
 			ends := c.token == o.End || len(running[c.row].tokens)+1 == o.MaxTokens
 			switch {
 			case ends && i < o.Beams:
-				finished = append(finished, running[c.row].with(c, shares[c.row]))
+				finished = append(finished, running[c.row].extendBy(c, shares[c.row]))
 			case !ends && len(going) < o.Beams:
-				going = append(going, running[c.row].with(c, shares[c.row]))
+				going = append(going, running[c.row].extendBy(c, shares[c.row]))
 			}
 		}
 		slices.SortStableFunc(finished, func(a, b hypothesis) int { return cmp.Compare(b.perToken(), a.perToken()) })
@@ -132,7 +132,7 @@ type candidate struct {
 	score float64
 }
 
-func (h *hypothesis) with(c candidate, shares []float32) hypothesis {
+func (h *hypothesis) extendBy(c candidate, shares []float32) hypothesis {
 	next := hypothesis{
 		tokens: append(slices.Clone(h.tokens), c.token),
 		row:    c.row,
@@ -146,9 +146,9 @@ func (h *hypothesis) with(c candidate, shares []float32) hypothesis {
 	return next
 }
 
-// best returns the n best continuations of what is running, the best first; of equal ones
+// bestContinuations returns the n best continuations of what is running, the best first; of equal ones
 // the earlier hypothesis and the smaller token.
-func best(running []hypothesis, logits [][]float32, n int) ([]candidate, error) {
+func bestContinuations(running []hypothesis, logits [][]float32, n int) ([]candidate, error) {
 	var all []candidate // never more than n, in order
 	for row, h := range running {
 		normaliser, err := logSumExp(logits[row])

@@ -86,12 +86,12 @@ func Parse(data []byte) (*Tokenizer, error) {
 	default:
 		return nil, fmt.Errorf("model.type is %q; BPE and Unigram are read here", kind)
 	}
-	return t, t.know(ids, text)
+	return t, t.fillKnown(ids, text)
 }
 
-// know fills in what is known of the vocabulary. text returns the text of a piece, and whether it
+// fillKnown fills in what is known of the vocabulary. text returns the text of a piece, and whether it
 // begins a word.
-func (t *Tokenizer) know(ids map[string]int, text func(piece string) (string, bool)) error {
+func (t *Tokenizer) fillKnown(ids map[string]int, text func(piece string) (string, bool)) error {
 	id := func(name string) (int32, bool) {
 		at, ok := ids[name]
 		return int32(at), ok
@@ -118,11 +118,11 @@ func (t *Tokenizer) know(ids map[string]int, text func(piece string) (string, bo
 		at := ids[piece]
 		if at < len(t.strange) {
 			t.strange[at] = int32(at) == t.unknown || first == utf8.RuneError && plain != "" ||
-				unicode.IsLetter(first) && !t.covers(first)
+				unicode.IsLetter(first) && !t.coversScript(first)
 		}
 		word := strings.ToLower(plain)
 		if begins && word != "" && !known[word] &&
-			!strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) || !t.covers(r) }) {
+			!strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) || !t.coversScript(r) }) {
 			known[word] = true
 			t.whole = append(t.whole, word)
 		}
@@ -169,9 +169,9 @@ func coveredScripts(pieces []string, text func(piece string) (string, bool)) (co
 	return covered
 }
 
-// covers reports whether the vocabulary has the words of a letter's script. Letters of no script
+// coversScript reports whether the vocabulary has the words of a letter's script. Letters of no script
 // stand in words of all.
-func (t *Tokenizer) covers(letter rune) bool {
+func (t *Tokenizer) coversScript(letter rune) bool {
 	for _, table := range t.scripts {
 		if unicode.Is(table, letter) {
 			return true
@@ -288,7 +288,7 @@ func (t *Tokenizer) Words(text string) (w wordpiece.Words) {
 		first, _ := utf8.DecodeRuneInString(word)
 		ids, err := t.split(nil, " "+word, len(word)+2)
 		switch {
-		case err != nil || slices.Contains(ids, t.unknown) || unicode.IsLetter(first) && !t.covers(first):
+		case err != nil || slices.Contains(ids, t.unknown) || unicode.IsLetter(first) && !t.coversScript(first):
 			w.Unknown++
 			continue
 		case len(ids) == 1:

@@ -29,9 +29,9 @@ func parseMap(data []byte) (*charMap, error) {
 	return &charMap{trie: spm.NewDoubleArrayFrom(trie), texts: string(texts)}, nil
 }
 
-// lookup returns the replacement of a string: that of the shortest prefix that the map
+// replacementOf returns the replacement of a string: that of the shortest prefix that the map
 // has, as in the reference.
-func (m *charMap) lookup(s string) (string, bool) {
+func (m *charMap) replacementOf(s string) (string, bool) {
 	found := m.trie.CommonPrefixSearch([]byte(s))
 	if len(found) == 0 {
 		return "", false
@@ -44,9 +44,9 @@ func (m *charMap) lookup(s string) (string, bool) {
 // whole.
 const largestCluster = 5
 
-// mapped replaces the characters that the map has by its texts. It looks up whole
+// mapCharacters replaces the characters that the map has by its texts. It looks up whole
 // clusters first, then the characters of a cluster.
-func (t *Tokenizer) mapped(text string) string {
+func (t *Tokenizer) mapCharacters(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	state := -1
@@ -61,14 +61,14 @@ func (t *Tokenizer) mapped(text string) string {
 		var cluster string
 		cluster, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
 		if len(cluster) <= largestCluster {
-			if to, ok := t.chars.lookup(cluster); ok {
+			if to, ok := t.chars.replacementOf(cluster); ok {
 				b.WriteString(to)
 				continue
 			}
 		}
 		for cluster != "" {
 			_, width := utf8.DecodeRuneInString(cluster)
-			to, ok := t.chars.lookup(cluster[:width])
+			to, ok := t.chars.replacementOf(cluster[:width])
 			if !ok {
 				to = cluster[:width]
 			}
@@ -91,7 +91,7 @@ func (t *Tokenizer) tryASCII() (err error) {
 	}()
 	for c := range t.ascii {
 		s := string(rune(c))
-		to, ok := t.chars.lookup(s)
+		to, ok := t.chars.replacementOf(s)
 		if !ok {
 			to = s
 		}

@@ -72,7 +72,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	t := &Tokenizer{ids: map[string]int32{}}
-	if err := errors.Join(t.normalisation(f.Normalizer), t.splitting(f.PreTokenizer)); err != nil {
+	if err := errors.Join(t.readNormalisation(f.Normalizer), t.readSplitting(f.PreTokenizer)); err != nil {
 		return nil, err
 	}
 	m := &f.Model
@@ -100,15 +100,15 @@ func Parse(data []byte) (*Tokenizer, error) {
 		}
 	}
 	t.unknownScore = least - unknownPenalty
-	if err := t.special(&f); err != nil {
+	if err := t.readSpecial(&f); err != nil {
 		return nil, err
 	}
 	return t, t.tryASCII()
 }
 
-// special takes the special pieces out of what text can become, and finds those that begin and
+// readSpecial takes the special pieces out of what text can become, and finds those that begin and
 // end a text.
-func (t *Tokenizer) special(f *file) error {
+func (t *Tokenizer) readSpecial(f *file) error {
 	t.hidden = make([]bool, len(t.pieces))
 	hide := func(id int32) {
 		t.hidden[id] = true
@@ -149,9 +149,9 @@ func (t *Tokenizer) special(f *file) error {
 	return nil
 }
 
-// normalisation accepts a map of characters, and behind it that trailing spaces are cut
+// readNormalisation accepts a map of characters, and behind it that trailing spaces are cut
 // and several spaces become one.
-func (t *Tokenizer) normalisation(s *step) error {
+func (t *Tokenizer) readNormalisation(s *step) error {
 	if s == nil {
 		return nil
 	}
@@ -183,8 +183,8 @@ func (t *Tokenizer) normalisation(s *step) error {
 	return nil
 }
 
-// splitting accepts Metaspace, alone or behind a split at white space.
-func (t *Tokenizer) splitting(s *step) error {
+// readSplitting accepts Metaspace, alone or behind a split at white space.
+func (t *Tokenizer) readSplitting(s *step) error {
 	if s == nil {
 		return errors.New("pre_tokenizer is missing; Metaspace is needed")
 	}

@@ -96,7 +96,7 @@ func (t *Tokenizer) Append(ids []int32, text string, limit int) (_ []int32, err 
 		}
 	}()
 	text = t.normalise(strings.ToValidUTF8(text, ""))
-	for _, part := range t.parts(text) {
+	for _, part := range t.splitSpaces(text) {
 		for part != "" && len(ids) < limit {
 			// Each ▁ begins a word, which is split by itself.
 			end := len(part)
@@ -113,7 +113,7 @@ func (t *Tokenizer) Append(ids []int32, text string, limit int) (_ []int32, err 
 // normalise maps characters and, where the file says so, cuts and joins spaces.
 func (t *Tokenizer) normalise(text string) string {
 	if t.chars != nil {
-		text = t.mapped(text)
+		text = t.mapCharacters(text)
 	}
 	if t.strip {
 		text = strings.TrimRightFunc(text, unicode.IsSpace)
@@ -137,8 +137,8 @@ func (t *Tokenizer) normalise(text string) string {
 	return b.String()
 }
 
-// parts puts ▁ before text, or before each of its words, and for each space in it.
-func (t *Tokenizer) parts(text string) []string {
+// splitSpaces puts ▁ before text, or before each of its words, and for each space in it.
+func (t *Tokenizer) splitSpaces(text string) []string {
 	parts := []string{text}
 	if t.words {
 		parts = strings.FieldsFunc(text, unicode.IsSpace)

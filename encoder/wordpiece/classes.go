@@ -43,12 +43,12 @@ type classTable struct {
 func newClasses() *classes {
 	old := rangetable.Assigned("8.0.0")
 	c := &classes{tables: []classTable{
-		{mark, oldest(unicode.Mn, old)},
-		{punctuation, oldest(unicode.P, old)},
-		{control, oldest(rangetable.Merge(unicode.Cc, unicode.Cf), old)},
+		{mark, inUnicode8(unicode.Mn, old)},
+		{punctuation, inUnicode8(unicode.P, old)},
+		{control, inUnicode8(rangetable.Merge(unicode.Cc, unicode.Cf), old)},
 		{control, unicode.Co},
 		{space, unicode.Z},
-		{ideograph, ideographs()},
+		{ideograph, ideographTable()},
 	}}
 	for _, t := range c.tables {
 		rangetable.Visit(t.table, func(r rune) {
@@ -89,8 +89,8 @@ func (c *classes) classify(r rune) class {
 	return letter
 }
 
-// oldest returns the part of table that was assigned in Unicode 8.0.
-func oldest(table, assigned *unicode.RangeTable) *unicode.RangeTable {
+// inUnicode8 returns the part of table that was assigned in Unicode 8.0.
+func inUnicode8(table, assigned *unicode.RangeTable) *unicode.RangeTable {
 	var kept []rune
 	rangetable.Visit(table, func(r rune) {
 		if unicode.Is(assigned, r) {
@@ -100,10 +100,10 @@ func oldest(table, assigned *unicode.RangeTable) *unicode.RangeTable {
 	return rangetable.New(kept...)
 }
 
-// ideographs returns the reference's list of blocks that are split character by
+// ideographTable returns the reference's list of blocks that are split character by
 // character. It is not all of Han: later extensions are left out, and the gap
 // between U+2B820 and U+2B91F is the reference's own.
-func ideographs() *unicode.RangeTable {
+func ideographTable() *unicode.RangeTable {
 	return &unicode.RangeTable{
 		R16: []unicode.Range16{
 			{Lo: 0x3400, Hi: 0x4DBF, Stride: 1},

@@ -44,7 +44,7 @@ func TestEveryCharacterAgainstTheReference(t *testing.T) {
 			}
 			checked++
 			var got []string
-			classes.words(normal.normalise("x"+string(r)+"y"), func(word string) bool {
+			classes.splitWords(normal.normalise("x"+string(r)+"y"), func(word string) bool {
 				got = append(got, word)
 				return true
 			})

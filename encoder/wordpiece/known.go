@@ -37,7 +37,7 @@ const coveredScript = .02
 func (t *Tokenizer) Words(text string) (w Words) {
 	text, _ = nextChunk(text)
 	text = text[:min(len(text), 2*chunkBytes)] // a word may have no end
-	t.classes.words(t.normal.normalise(text), func(word string) bool {
+	t.classes.splitWords(t.normal.normalise(text), func(word string) bool {
 		first, _ := utf8.DecodeRuneInString(word)
 		if t.classes.classify(first) == punctuation {
 			return true
@@ -47,7 +47,7 @@ func (t *Tokenizer) Words(text string) (w Words) {
 		w.Characters += characters
 		_, whole := t.model.TokenToId(word)
 		switch {
-		case unicode.IsLetter(first) && !t.covers(first), !whole && t.unknown(word):
+		case unicode.IsLetter(first) && !t.coversScript(first), !whole && t.isUnknown(word):
 			w.Unknown++
 			return true
 		case whole:
@@ -59,15 +59,15 @@ func (t *Tokenizer) Words(text string) (w Words) {
 	return w
 }
 
-// unknown reports whether no pieces make up a word.
-func (t *Tokenizer) unknown(word string) bool {
+// isUnknown reports whether no pieces make up a word.
+func (t *Tokenizer) isUnknown(word string) bool {
 	pieces, err := t.appendWord(nil, word, math.MaxInt)
 	return err != nil || len(pieces) == 1 && pieces[0] == t.unk
 }
 
-// covers reports whether the vocabulary has the words of a letter's script. Letters of
+// coversScript reports whether the vocabulary has the words of a letter's script. Letters of
 // no script, such as ʻ, stand in words of all.
-func (t *Tokenizer) covers(letter rune) bool {
+func (t *Tokenizer) coversScript(letter rune) bool {
 	for _, table := range t.scripts {
 		if unicode.Is(table, letter) {
 			return true
@@ -99,7 +99,7 @@ func (t *Tokenizer) strangePieces() []bool {
 	for piece, id := range t.ids {
 		first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(piece, continuation))
 		if id <= most {
-			strange[id] = int32(id) == t.unk || unicode.IsLetter(first) && !t.covers(first)
+			strange[id] = int32(id) == t.unk || unicode.IsLetter(first) && !t.coversScript(first)
 		}
 	}
 	return strange

@@ -13,9 +13,9 @@ type Range struct{ Begin, End int }
 // between spaces, with every punctuation mark and ideograph a word by itself.
 func (t *Tokenizer) Located(text string, limit int) (ids []int32, words []Range, err error) {
 	for at := 0; at < len(text) && len(ids) < limit; {
-		begin := at + t.run(text[at:], func(k class) bool { return k == space })
-		end := begin + t.run(text[begin:], func(k class) bool { return k != space })
-		ids, words, err = t.locate(ids, words, text, Range{begin, end}, limit-len(ids))
+		begin := at + t.prefixOf(text[at:], func(k class) bool { return k == space })
+		end := begin + t.prefixOf(text[begin:], func(k class) bool { return k != space })
+		ids, words, err = t.locatePieces(ids, words, text, Range{begin, end}, limit-len(ids))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -25,8 +25,8 @@ func (t *Tokenizer) Located(text string, limit int) (ids []int32, words []Range,
 	return ids[:n:n], words[:n:n], nil
 }
 
-// run returns the length in bytes of the longest prefix of text whose characters satisfy is.
-func (t *Tokenizer) run(text string, is func(class) bool) (n int) {
+// prefixOf returns the length in bytes of the longest prefix of text whose characters satisfy is.
+func (t *Tokenizer) prefixOf(text string, is func(class) bool) (n int) {
 	for n < len(text) {
 		r, size := utf8.DecodeRuneInString(text[n:])
 		if !is(t.classes.classify(r)) {
@@ -37,10 +37,12 @@ func (t *Tokenizer) run(text string, is func(class) bool) (n int) {
 	return n
 }
 
-// locate appends the first pieces, at most room, of the text between two spaces. That text
+// locatePieces appends the first pieces, at most room, of the text between two spaces. That text
 // is split at punctuation and ideographs; if normalising it gives other words, it is one
 // word.
-func (t *Tokenizer) locate(ids []int32, words []Range, text string, between Range, room int) ([]int32, []Range, error) {
+func (t *Tokenizer) locatePieces(
+	ids []int32, words []Range, text string, between Range, room int,
+) ([]int32, []Range, error) {
 	first := len(ids)
 	whole, err := t.appendPieces(nil, text[between.Begin:between.End], room)
 	if err != nil {
@@ -48,7 +50,7 @@ func (t *Tokenizer) locate(ids []int32, words []Range, text string, between Rang
 	}
 	alone := func(k class) bool { return k == punctuation || k == ideograph }
 	for at := between.Begin; at < between.End && len(ids) < first+room; {
-		end := at + t.run(text[at:between.End], func(k class) bool { return !alone(k) })
+		end := at + t.prefixOf(text[at:between.End], func(k class) bool { return !alone(k) })
 		if end == at {
 			_, size := utf8.DecodeRuneInString(text[at:])
 			end += size

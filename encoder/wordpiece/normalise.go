@@ -30,13 +30,13 @@ func (n *normaliser) normalise(text string) string {
 	if n.form != nil {
 		text = n.form(text)
 	}
-	clean, ascii := n.clean(text)
+	clean, ascii := n.cleanText(text)
 	if ascii {
 		// Nothing in ASCII decomposes, and clean has lower-cased already.
 		return clean
 	}
 	if n.stripAccents {
-		clean = n.strip(clean)
+		clean = n.stripMarks(clean)
 	}
 	if n.lowerCase {
 		clean = lower(clean)
@@ -44,10 +44,10 @@ func (n *normaliser) normalise(text string) string {
 	return clean
 }
 
-// clean removes controls, unifies spaces and pads ideographs. ASCII is
+// cleanText removes controls, unifies spaces and pads ideographs. ASCII is
 // lower-cased in passing where that is asked for; the second value says that
 // there was nothing but ASCII.
-func (n *normaliser) clean(text string) (string, bool) {
+func (n *normaliser) cleanText(text string) (string, bool) {
 	var out strings.Builder
 	out.Grow(len(text))
 	ascii := true
@@ -91,10 +91,10 @@ func (n *normaliser) clean(text string) (string, bool) {
 	return out.String(), ascii
 }
 
-// strip decomposes text and removes its non-spacing marks. The library's
+// stripMarks decomposes text and removes its non-spacing marks. The library's
 // marks above 30 in a row get a joiner between them, which is itself such a
 // mark and goes as well.
-func (n *normaliser) strip(text string) string {
+func (n *normaliser) stripMarks(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= utf8.RuneSelf && n.classes.classify(r) == mark {
 			return -1

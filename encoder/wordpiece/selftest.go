@@ -49,16 +49,18 @@ func (t *Tokenizer) SelfTest() error {
 		lowerCase bool
 		cases     []selfTestCase
 	}{{true, test.LowerCase}, {false, test.Cased}} {
-		small, err := build(parseLines, []byte(strings.Join(test.Vocabulary, "\n")), part.lowerCase)
+		small, err := newFromVocabulary(parseLines, []byte(strings.Join(test.Vocabulary, "\n")), part.lowerCase)
 		if err == nil {
-			err = errors.Join(small.compare(part.cases, test.Reference), small.comparePairs(test.Pairs, test.Reference))
+			err = errors.Join(
+				small.checkCases(part.cases, test.Reference), small.comparePairs(test.Pairs, test.Reference),
+			)
 		}
 		if err != nil {
 			return fmt.Errorf("tokenizer self-test, lower-case %t: %w", part.lowerCase, err)
 		}
 	}
 	if t.fingerprint == test.Published.SHA256 && t.normal.lowerCase && t.normal.stripAccents {
-		if err := t.compare(test.Published.LowerCase, test.Reference); err != nil {
+		if err := t.checkCases(test.Published.LowerCase, test.Reference); err != nil {
 			return fmt.Errorf("tokenizer self-test with the vocabulary of bert-base-uncased: %w", err)
 		}
 	}
@@ -81,7 +83,7 @@ func (t *Tokenizer) SelfTest() error {
 	return nil
 }
 
-func (t *Tokenizer) compare(cases []selfTestCase, reference string) error {
+func (t *Tokenizer) checkCases(cases []selfTestCase, reference string) error {
 	for _, c := range cases {
 		ids, err := t.Encode(c.Text, 512)
 		if err != nil {

@@ -148,7 +148,7 @@ func (t *Tokenizer) appendPieces(ids []int32, text string, limit int) ([]int32, 
 	for len(text) > 0 && len(ids) < limit && err == nil {
 		var chunk string
 		chunk, text = nextChunk(text)
-		t.classes.words(t.normal.normalise(chunk), func(word string) bool {
+		t.classes.splitWords(t.normal.normalise(chunk), func(word string) bool {
 			ids, err = t.appendWord(ids, word, limit)
 			return err == nil && len(ids) < limit
 		})

@@ -32,7 +32,7 @@ func small(tb testing.TB, lowerCase bool) *Tokenizer {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t, err := build(parseLines, []byte(strings.Join(test.Vocabulary, "\n")), lowerCase)
+	t, err := newFromVocabulary(parseLines, []byte(strings.Join(test.Vocabulary, "\n")), lowerCase)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestSelfTest(t *testing.T) {
 	} {
 		broken := small(t, true)
 		spoil(broken)
-		if broken.compare(test.LowerCase, test.Reference) == nil {
+		if broken.checkCases(test.LowerCase, test.Reference) == nil {
 			t.Errorf("the self-test passes with %s", name)
 		}
 	}

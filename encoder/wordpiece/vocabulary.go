@@ -55,14 +55,14 @@ func Open(path string, lowerCase bool) (*Tokenizer, error) {
 	if filepath.Ext(path) == ".json" {
 		parse = parseJSON
 	}
-	t, err := build(parse, data, lowerCase)
+	t, err := newFromVocabulary(parse, data, lowerCase)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer %s: %w", path, err)
 	}
 	return t, nil
 }
 
-func build(parse func([]byte) (*vocabulary, error), data []byte, lowerCase bool) (*Tokenizer, error) {
+func newFromVocabulary(parse func([]byte) (*vocabulary, error), data []byte, lowerCase bool) (*Tokenizer, error) {
 	v, err := parse(data)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 		cls:         int32(v.ids[v.frame.Start]),
 		sep:         int32(v.ids[v.frame.End]),
 		unk:         int32(v.ids[unknown]),
-		pad:         int32(v.pad()),
+		pad:         int32(v.padID()),
 		frame:       v.frame,
 		fingerprint: v.fingerprint(),
 		scripts:     v.coveredScripts(),
@@ -128,8 +128,8 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 // bertFrame returns BERT's.
 func bertFrame() framing.Frame { return framing.Frame{Start: "[CLS]", End: "[SEP]"} }
 
-// pad returns the id that fills rows; 0 where there is none: the mask hides it.
-func (v *vocabulary) pad() int {
+// padID returns the id that fills rows; 0 where there is none: the mask hides it.
+func (v *vocabulary) padID() int {
 	for _, name := range []string{"[PAD]", "<pad>"} {
 		if id, ok := v.ids[name]; ok {
 			return id
@@ -141,12 +141,12 @@ func (v *vocabulary) pad() int {
 // fingerprint returns the SHA-256 of the pieces in the order of their ids, in
 // hexadecimal; the same for a vocab.txt and a tokenizer.json of one model.
 func (v *vocabulary) fingerprint() string {
-	sum := sha256.Sum256([]byte(strings.Join(v.ordered(), "\n")))
+	sum := sha256.Sum256([]byte(strings.Join(v.orderedPieces(), "\n")))
 	return hex.EncodeToString(sum[:])
 }
 
-// ordered returns the pieces in the order of their ids.
-func (v *vocabulary) ordered() []string {
+// orderedPieces returns the pieces in the order of their ids.
+func (v *vocabulary) orderedPieces() []string {
 	type entry struct {
 		id    int
 		piece string
@@ -190,10 +190,10 @@ func (t *Tokenizer) WholeWords() []string { return t.whole() }
 // wholeWords makes what WholeWords returns.
 func (t *Tokenizer) wholeWords(v *vocabulary) (words []string) {
 	known := map[string]bool{}
-	for _, piece := range v.ordered() {
+	for _, piece := range v.orderedPieces() {
 		word := strings.ToLower(piece)
 		if known[word] || word == "" ||
-			strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) || !t.covers(r) }) {
+			strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) || !t.coversScript(r) }) {
 			continue
 		}
 		known[word] = true

@@ -2,10 +2,10 @@ package wordpiece
 
 import "unicode/utf8"
 
-// words calls yield with each word of a normalised text until it answers
+// splitWords calls yield with each word of a normalised text until it answers
 // false: runs between spaces, with every punctuation mark a word by itself.
 // The words are parts of text, not copies.
-func (c *classes) words(text string, yield func(word string) bool) {
+func (c *classes) splitWords(text string, yield func(word string) bool) {
 	start := 0
 	for i := 0; i < len(text); {
 		r := rune(text[i])

@@ -92,17 +92,19 @@ func readCheckpoint(dir string) (*checkpoint, error) {
 	c.config = bert.Config{
 		Vocabulary: h.Vocabulary, Dimension: cmp.Or(h.Hidden, h.DistilHidden), Layers: cmp.Or(h.Layers, h.DistilLayers),
 		Heads: cmp.Or(h.Heads, h.DistilHeads), Intermediate: cmp.Or(h.Intermediate, h.DistilIntermediate),
-		Positions: h.Positions, Projection: h.Projection, TokenTypes: value(h.TokenTypes, 2),
-		Activation: value(h.Activation, value(h.DistilActivation, "gelu")), LayerNormEps: float32(value(h.Epsilon, 1e-12)),
+		Positions: h.Positions, Projection: h.Projection, TokenTypes: valueOr(h.TokenTypes, 2),
+		Activation: valueOr(h.Activation, valueOr(h.DistilActivation, "gelu")), LayerNormEps: float32(
+			valueOr(h.Epsilon, 1e-12),
+		),
 	}
 	if f.typeless {
 		c.config.TokenTypes = 2 // of zeros, so that a reader's types change nothing
 	}
 	if f.relative {
-		c.config.Relative = value(h.Relative, 32)
+		c.config.Relative = valueOr(h.Relative, 32)
 	}
 	if f.padded {
-		c.firstPosition = value(h.Padding, 1) + 1
+		c.firstPosition = valueOr(h.Padding, 1) + 1
 		c.config.Positions -= c.firstPosition
 	}
 	if err := c.config.Validate(); err != nil {
@@ -112,8 +114,8 @@ func readCheckpoint(dir string) (*checkpoint, error) {
 	return c, c.readSentenceTransformers()
 }
 
-// architecture returns what the encoder is, in words.
-func (c *checkpoint) architecture() string {
+// describeArchitecture returns what the encoder is, in words.
+func (c *checkpoint) describeArchitecture() string {
 	words := c.config.String()
 	if c.modelType == "dpr" || c.modelType == "" {
 		return words
@@ -143,7 +145,7 @@ func readLicence(path string) string {
 	return front.Licence
 }
 
-func value[T any](given *T, otherwise T) T {
+func valueOr[T any](given *T, otherwise T) T {
 	if given == nil {
 		return otherwise
 	}

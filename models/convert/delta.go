@@ -57,7 +57,7 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 	}
 	d.changes, err = readUpdate(weights, m.Base.WeightsSHA256)
 	if err == nil {
-		err = d.changes.suits(m)
+		err = d.changes.checkSuits(m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Delta, err)
@@ -80,17 +80,17 @@ var ErrNotDelta = errors.New("it is no delta: the bundle can be used as it is")
 // Tied says that one encoder serves both sides.
 func (d *Delta) Tied() bool { return d.changes[sharedTower] != nil }
 
-// travelling names the files that a merged bundle takes over.
-func (d *Delta) travelling() []string {
+// carriedFiles names the files that a merged bundle takes over.
+func (d *Delta) carriedFiles() []string {
 	return slices.DeleteFunc(
 		slices.Sorted(maps.Keys(d.Manifest.Files)),
 		func(name string) bool { return name == d.Manifest.Delta },
 	)
 }
 
-// copy writes a file of the delta, and makes sure that it is the one that was
+// copyFile writes a file of the delta, and makes sure that it is the one that was
 // verified.
-func (d *Delta) copy(w io.Writer, name string) error {
+func (d *Delta) copyFile(w io.Writer, name string) error {
 	data, err := disk.ReadRegularIn(d.files, name, models.MaxGraphBytes)
 	if err != nil {
 		return err

@@ -56,35 +56,35 @@ func openEncoders(ctx context.Context, dir, passageDir string) (*encoders, error
 }
 
 func (e *encoders) close() {
-	for _, t := range e.distinct() {
+	for _, t := range e.distinctTowers() {
 		t.close()
 	}
 }
 
-// distinct lists the encoders that have a graph of their own.
-func (e *encoders) distinct() []*tower {
+// distinctTowers lists the encoders that have a graph of their own.
+func (e *encoders) distinctTowers() []*tower {
 	if e.question == e.passage {
 		return []*tower{e.question}
 	}
 	return []*tower{e.question, e.passage}
 }
 
-// check compares the tensors of both encoders with their configurations.
-func (e *encoders) check(head bert.Head) error {
+// checkTensors compares the tensors of both encoders with their configurations.
+func (e *encoders) checkTensors(head bert.Head) error {
 	var all []error
-	for _, t := range e.distinct() {
+	for _, t := range e.distinctTowers() {
 		all = append(all, t.check(head))
 	}
 	return errors.Join(all...)
 }
 
-// manifest returns how the encoders are to be used.
-func (e *encoders) manifest(srcDir, outDir string, o Options) (models.Manifest, error) {
+// newManifest returns how the encoders are to be used.
+func (e *encoders) newManifest(srcDir, outDir string, o Options) (models.Manifest, error) {
 	q, p := e.question, e.passage
 	if o.Pooling == models.PoolingTokens {
 		return models.Manifest{}, fmt.Errorf("the pooling %q is for late experts, which are imported from a delta", o.Pooling)
 	}
-	hash, err := hashWeights(e.distinct())
+	hash, err := hashWeights(e.distinctTowers())
 	if err != nil {
 		return models.Manifest{}, err
 	}
@@ -116,7 +116,7 @@ func (e *encoders) manifest(srcDir, outDir string, o Options) (models.Manifest, 
 	if o.Int8 {
 		m.Precision = models.PrecisionInt8
 	}
-	m.Lineage.Architecture = q.architecture()
+	m.Lineage.Architecture = q.describeArchitecture()
 	m.Lineage.SourceSHA256 = hash
 	return m, err
 }
@@ -159,21 +159,21 @@ func newManifest(srcDir, outDir string, o Options, sides [2]importedSide, dpr bo
 			Producer: Producer,
 		},
 	}
-	m.Vectors.Prefix, err = q.prefixes(o)
+	m.Vectors.Prefix, err = q.choosePrefixes(o)
 	if err != nil {
 		return m, err
 	}
-	m.Vectors.MaxTokens.Question, err = q.limit("question", o.MaxTokens.Question, longest.Question)
+	m.Vectors.MaxTokens.Question, err = q.inputLimit("question", o.MaxTokens.Question, longest.Question)
 	if err != nil {
 		return m, err
 	}
-	m.Vectors.MaxTokens.Passage, err = p.limit("passage", o.MaxTokens.Passage, longest.Passage)
+	m.Vectors.MaxTokens.Passage, err = p.inputLimit("passage", o.MaxTokens.Passage, longest.Passage)
 	return m, err
 }
 
-// limit returns the longest input of one side: as asked, or the default as far as
+// inputLimit returns the longest input of one side: as asked, or the default as far as
 // the checkpoint allows.
-func (c *checkpoint) limit(side string, asked, otherwise int) (int, error) {
+func (c *checkpoint) inputLimit(side string, asked, otherwise int) (int, error) {
 	positions := c.config.Positions
 	if positions <= 0 { // an exported model that does not say
 		positions = 512

@@ -104,17 +104,17 @@ func checkFamily(path, modelType string) (*family, error) {
 	)
 }
 
-// theirs returns a family's name of a BertModel's tensor.
-func (f *family) theirs(plain string) string {
+// tensorName returns a family's name of a BertModel's tensor.
+func (f *family) tensorName(plain string) string {
 	if f.names == nil {
 		return plain
 	}
 	return f.names.Replace(plain)
 }
 
-// classifier returns a family's name of a tensor of a cross-encoder's head, where body is the
+// classifierName returns a family's name of a tensor of a cross-encoder's head, where body is the
 // prefix of the encoder's tensors.
-func (f *family) classifier(plain, body string) string {
+func (f *family) classifierName(plain, body string) string {
 	if tail, ok := strings.CutPrefix(plain, bert.RerankerScore); ok {
 		return f.score + tail
 	}

@@ -30,7 +30,7 @@ type Folder struct {
 // that a mistyped name destroys nothing.
 func NewFolder(dir string) (*Folder, error) {
 	dir = filepath.Clean(dir)
-	if err := replaceable(dir); err != nil {
+	if err := checkReplaceable(dir); err != nil {
 		return nil, err
 	}
 	if err := disk.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -121,7 +121,7 @@ func (f *Folder) Finish(m models.Manifest) (*models.Bundle, error) {
 			return nil, err
 		}
 	}
-	if err := replaceable(f.target); err != nil {
+	if err := checkReplaceable(f.target); err != nil {
 		return nil, err
 	}
 	old := f.work + ".old"
@@ -146,7 +146,7 @@ func (f *Folder) Abandon() {
 	}
 }
 
-func replaceable(dir string) error {
+func checkReplaceable(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case os.IsNotExist(err):

@@ -16,8 +16,8 @@ import (
 	"example.org/conclave/models/convert/onnx"
 )
 
-// exported is an encoder that another program exported to ONNX.
-type exported struct {
+// exportedModel is an encoder that another program exported to ONNX.
+type exportedModel struct {
 	path string
 	checkpoint
 	tokenizer *tokenizer
@@ -85,8 +85,8 @@ func importExported(ctx context.Context, srcDir, outDir string, o Options) (*mod
 	return writeBundle(outDir, m, nil, o.Check, files)
 }
 
-func openExported(dir string, o Options) (*exported, error) {
-	e := &exported{path: findExported(dir)}
+func openExported(dir string, o Options) (*exportedModel, error) {
+	e := &exportedModel{path: findExported(dir)}
 	if e.path == "" {
 		return nil, fmt.Errorf("%s has neither model.safetensors nor model.onnx", dir)
 	}
@@ -114,13 +114,13 @@ func openExported(dir string, o Options) (*exported, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.plan(o); err != nil {
+	if err := e.planExport(o); err != nil {
 		return nil, fmt.Errorf("%s: %w", e.path, err)
 	}
 	return e, nil
 }
 
-func exportedManifest(q, p *exported, srcDir, outDir string, o Options) (models.Manifest, error) {
+func exportedManifest(q, p *exportedModel, srcDir, outDir string, o Options) (models.Manifest, error) {
 	m, err := newManifest(
 		srcDir,
 		outDir,
@@ -161,8 +161,8 @@ var quantisedOperators = []string{
 	"MatMulNBits",
 }
 
-// embed takes the weights that lie beside the model into it.
-func (e *exported) embed() error {
+// embedWeights takes the weights that lie beside the model into it.
+func (e *exportedModel) embedWeights() error {
 	root, err := os.OpenRoot(filepath.Dir(e.path))
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (e *exported) embed() error {
 		if from == nil {
 			continue
 		}
-		raw, err := fetch(root, from)
+		raw, err := readWeight(root, from)
 		if err != nil {
 			return fmt.Errorf("the weight %q: %w", t.Name, err)
 		}
@@ -185,8 +185,8 @@ func (e *exported) embed() error {
 	return nil
 }
 
-// fetch reads a weight out of a file in a folder.
-func fetch(folder *os.Root, from *onnx.File) ([]byte, error) {
+// readWeight reads a weight out of a file in a folder.
+func readWeight(folder *os.Root, from *onnx.File) ([]byte, error) {
 	opened, err := disk.OpenRegularIn(folder.FS(), from.Location)
 	if err != nil {
 		return nil, err

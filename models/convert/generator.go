@@ -76,18 +76,18 @@ func openT5(ctx context.Context, dir string) (*t5Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &t5Checkpoint{ctx: ctx, dir: dir, set: set, start: value(h.Start, value(h.Pad, 0))}
+	c := &t5Checkpoint{ctx: ctx, dir: dir, set: set, start: valueOr(h.Start, valueOr(h.Pad, 0))}
 	c.tokens = cmp.Or(h.PassageTokens, generatorTokens)
 	_, c.fid = set.Info(fidNames("encoder.block.0.layer.0.layer_norm.weight"))
 	_, ownHead := set.Info("lm_head.weight")
 	c.config = t5.Config{
 		Vocabulary: h.Vocabulary, Dimension: h.Dimension, HeadSize: h.HeadSize, Heads: h.Heads, Intermediate: h.Intermediate,
-		EncoderLayers: h.Layers, DecoderLayers: value(h.DecoderLayers, h.Layers),
-		Buckets: value(h.Buckets, 32), MaxDistance: value(h.MaxDistance, 128),
-		FeedForward: value(h.FeedForward, "relu"), NormEps: float32(value(h.Epsilon, 1e-6)),
+		EncoderLayers: h.Layers, DecoderLayers: valueOr(h.DecoderLayers, h.Layers),
+		Buckets: valueOr(h.Buckets, 32), MaxDistance: valueOr(h.MaxDistance, 128),
+		FeedForward: valueOr(h.FeedForward, "relu"), NormEps: float32(valueOr(h.Epsilon, 1e-6)),
 		// Version 1.1 has a head of its own and does not scale; transformers takes
 		// tie_word_embeddings to tell the two apart.
-		ScaleOutputs: value(h.Scaled, value(h.Tied, true)), OwnHead: ownHead,
+		ScaleOutputs: valueOr(h.Scaled, valueOr(h.Tied, true)), OwnHead: ownHead,
 	}
 	if err := c.config.Validate(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), set.Close())
@@ -103,9 +103,9 @@ func fidNames(name string) string {
 	return name
 }
 
-// name returns the name that the checkpoint gives to a tensor. The table of pieces goes by
+// tensorName returns the name that the checkpoint gives to a tensor. The table of pieces goes by
 // several.
-func (c *t5Checkpoint) name(plain string) string {
+func (c *t5Checkpoint) tensorName(plain string) string {
 	if c.fid {
 		plain = fidNames(plain)
 	}
@@ -125,17 +125,17 @@ func (c *t5Checkpoint) Tensor(name string, shape ...int) ([]float32, error) {
 	if err := c.ctx.Err(); err != nil {
 		return nil, err
 	}
-	values, err := c.set.Floats(c.name(name), shape...)
+	values, err := c.set.Floats(c.tensorName(name), shape...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.dir, err)
 	}
 	return values, nil
 }
 
-// wanted returns the tensors that the graphs need, by the checkpoint's names.
-func (c *t5Checkpoint) wanted() (all []wantedTensor) {
+// wantedTensors returns the tensors that the graphs need, by the checkpoint's names.
+func (c *t5Checkpoint) wantedTensors() (all []wantedTensor) {
 	for _, n := range c.config.Names() {
-		all = append(all, wantedTensor{c.name(n.Name), n.Shape})
+		all = append(all, wantedTensor{c.tensorName(n.Name), n.Shape})
 	}
 	return all
 }
@@ -164,7 +164,7 @@ func importGenerator(ctx context.Context, srcDir, outDir string, o Options) (*mo
 		return nil, err
 	}
 	defer func() { _ = c.set.Close() }()
-	if err := checkTensors(c.dir, c.set, c.wanted(), c.isUnused); err != nil {
+	if err := checkTensors(c.dir, c.set, c.wantedTensors(), c.isUnused); err != nil {
 		return nil, err
 	}
 	const words = "tokenizer.json"

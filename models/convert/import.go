@@ -121,21 +121,21 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o Options) (*m
 	if e.question.isSparse() {
 		return e.question.importSparse(srcDir, outDir, o)
 	}
-	for _, t := range e.distinct() {
-		if err := errors.Join(t.strange(), t.checkKind(t.set.Names())); err != nil {
+	for _, t := range e.distinctTowers() {
+		if err := errors.Join(t.prefixProblem(), t.checkKind(t.set.Names())); err != nil {
 			return nil, err
 		}
 	}
-	m, err := e.manifest(srcDir, outDir, o)
+	m, err := e.newManifest(srcDir, outDir, o)
 	if err != nil {
 		return nil, err
 	}
 	head := headOf(&m, e.question)
-	if err := e.check(head); err != nil {
+	if err := e.checkTensors(head); err != nil {
 		return nil, err
 	}
 	var graphs []encoderGraph
-	for i, t := range e.distinct() {
+	for i, t := range e.distinctTowers() {
 		graphs = append(graphs, encoderGraph{file: []string{m.Vectors.Question.File, m.Vectors.Passage.File}[i], tower: t})
 	}
 	return writeBundle(outDir, m, nil, o.Check, append(e.question.tokenizer.file(), graphFiles(graphs, head, o.Int8)...))

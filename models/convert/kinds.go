@@ -72,8 +72,8 @@ var heads = []struct {
 	},
 }
 
-// named returns the kind of a model whose class is known.
-func (e KindError) named(class string) *KindError {
+// forClass returns the kind of a model whose class is known.
+func (e KindError) forClass(class string) *KindError {
 	if at := strings.Index(e.What, "(Bert"); at >= 0 && class != "" {
 		if end := strings.IndexByte(e.What[at:], ')'); end >= 0 {
 			e.What = e.What[:at+1] + class + e.What[at+end:]
@@ -91,7 +91,7 @@ func (c *checkpoint) checkKind(tensors []string) error {
 	for _, h := range heads {
 		for _, class := range c.architectures {
 			if strings.HasSuffix(class, h.class) {
-				return h.kind.named(class)
+				return h.kind.forClass(class)
 			}
 		}
 	}
@@ -108,15 +108,15 @@ func (c *checkpoint) checkKind(tensors []string) error {
 	}
 	for _, h := range heads {
 		if slices.ContainsFunc(tensors, func(name string) bool { return strings.HasPrefix(name, h.tensors) }) {
-			return h.kind.named("")
+			return h.kind.forClass("")
 		}
 	}
 	return nil
 }
 
-// strange returns a reason where the tensors of a BertModel lie under a prefix that no import
+// prefixProblem returns a reason where the tensors of a BertModel lie under a prefix that no import
 // knows, or where there are none; nil where they are found.
-func (t *tower) strange() error {
+func (t *tower) prefixProblem() error {
 	const first = "embeddings.word_embeddings.weight" // in all families
 	if _, ok := t.set.Info(t.name(first)); ok {
 		return nil

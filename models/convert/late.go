@@ -47,7 +47,7 @@ func headOf(m *models.Manifest, base *tower) bert.Head {
 	case models.KindLate:
 		return bert.Head{
 			Pooling:   cmp.Or(base.pooling, models.PoolingCLS),
-			Normalise: value(base.normalise, false),
+			Normalise: valueOr(base.normalise, false),
 			Late:      m.Dimension(),
 		}
 	case models.KindReader:
@@ -70,10 +70,10 @@ func headTensors(m *models.Manifest, width int) []tensors.Named {
 	return nil
 }
 
-// suits compares the tensors that the base lacks with the kind of expert: a
+// checkSuits compares the tensors that the base lacks with the kind of expert: a
 // late one brings its head's, all of them and for both sides, so does a reader,
 // and a dense one brings none.
-func (u update) suits(m *models.Manifest) error {
+func (u update) checkSuits(m *models.Manifest) error {
 	fresh := map[string][]int{}
 	for _, tower := range slices.Sorted(maps.Keys(u)) {
 		for _, name := range slices.Sorted(maps.Keys(u[tower])) {

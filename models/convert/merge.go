@@ -47,21 +47,21 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o Options) (*models.Bu
 		return nil, fmt.Errorf("the base: %w", err)
 	}
 	defer base.close()
-	graphs, err := d.graphs(base)
+	graphs, err := d.encoderGraphs(base)
 	if err != nil {
 		return nil, err
 	}
-	m, err := d.merged(base, o)
+	m, err := d.mergedManifest(base, o)
 	if err != nil {
 		return nil, err
 	}
 	head := headOf(&m, base.question)
-	if err := base.check(head); err != nil {
+	if err := base.checkTensors(head); err != nil {
 		return nil, fmt.Errorf("the base: %w", err)
 	}
 	files := base.question.tokenizer.file()
-	for _, name := range d.travelling() {
-		files = append(files, bundleFile{name, func(w io.Writer) error { return d.copy(w, name) }})
+	for _, name := range d.carriedFiles() {
+		files = append(files, bundleFile{name, func(w io.Writer) error { return d.copyFile(w, name) }})
 	}
 	return writeBundle(outDir, m, d.Calibration, o.Check, append(files, graphFiles(graphs, head, o.Int8)...))
 }
@@ -82,9 +82,9 @@ func (d *Delta) mergeHead(ctx context.Context, outDir string, o Options) (*model
 	}
 	var files []bundleFile
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
-		files = append(files, bundleFile{name, func(w io.Writer) error { return d.copy(w, name) }})
+		files = append(files, bundleFile{name, func(w io.Writer) error { return d.copyFile(w, name) }})
 	}
-	m.Lineage = d.lineage()
+	m.Lineage = d.mergedLineage()
 	m.Delta = ""
 	m.Name = cmp.Or(o.Name, m.Name)
 	return writeBundle(outDir, m, nil, o.Check, files)
@@ -92,7 +92,7 @@ func (d *Delta) mergeHead(ctx context.Context, outDir string, o Options) (*model
 
 // suitsBase returns an error where the delta is for another base.
 func (d *Delta) suitsBase(base *encoders) error {
-	sum, err := hashWeights(base.distinct())
+	sum, err := hashWeights(base.distinctTowers())
 	if want := d.Manifest.Base.WeightsSHA256; err == nil && sum != want {
 		err = fmt.Errorf(
 			"the delta changes a base whose weights have the SHA-256 %s (%s); those in %s have %s",
@@ -105,8 +105,8 @@ func (d *Delta) suitsBase(base *encoders) error {
 	return err
 }
 
-// graphs returns the encoders to write: one for both sides or one for each.
-func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
+// encoderGraphs returns the encoders to write: one for both sides or one for each.
+func (d *Delta) encoderGraphs(base *encoders) ([]encoderGraph, error) {
 	if err := d.suitsBase(base); err != nil {
 		return nil, err
 	}
@@ -125,15 +125,15 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 	}
 	for i := range all {
 		all[i].changes = d.changes[all[i].name]
-		if err := all[i].fit(d.Manifest.Dimension()); err != nil {
+		if err := all[i].checkFit(d.Manifest.Dimension()); err != nil {
 			return nil, fmt.Errorf("%s: %w", d.Manifest.Delta, err)
 		}
 	}
 	return all, nil
 }
 
-// merged returns the manifest of the bundle to make.
-func (d *Delta) merged(base *encoders, o Options) (models.Manifest, error) {
+// mergedManifest returns the manifest of the bundle to make.
+func (d *Delta) mergedManifest(base *encoders, o Options) (models.Manifest, error) {
 	m := d.Manifest.Clone()
 	c := base.question.config
 	if m.Kind == models.KindDense && m.Dimension() != c.Output() {
@@ -177,17 +177,17 @@ func (d *Delta) merged(base *encoders, o Options) (models.Manifest, error) {
 		m.Vectors.Passage = graphOf(&m, passageFile, base.question)
 		made = append(made, questionFile, passageFile)
 	}
-	for _, name := range d.travelling() {
+	for _, name := range d.carriedFiles() {
 		if slices.Contains(made, name) {
 			return m, fmt.Errorf("the delta has a file %s, which is the name of one that is to be made", name)
 		}
 	}
-	m.Lineage = d.lineage()
+	m.Lineage = d.mergedLineage()
 	return m, nil
 }
 
-// lineage returns the lineage of the merged bundle.
-func (d *Delta) lineage() models.Lineage {
+// mergedLineage returns the lineage of the merged bundle.
+func (d *Delta) mergedLineage() models.Lineage {
 	l := d.Manifest.Lineage
 	notes := map[string]string{}
 	maps.Copy(notes, l.Notes)
@@ -230,9 +230,9 @@ func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
 	return values, nil
 }
 
-// fit compares the changes with the base's tensors, and new tensors with
+// checkFit compares the changes with the base's tensors, and new tensors with
 // the base's width and the length of the vectors, dimension.
-func (g encoderGraph) fit(dimension int) error {
+func (g encoderGraph) checkFit(dimension int) error {
 	shapes, fresh := map[string][]int{}, map[string][]int{}
 	width := g.tower.config.Dimension
 	for _, named := range slices.Concat(bert.LateNames(dimension, width), bert.ReaderNames(width, true)) {

@@ -24,7 +24,7 @@ func TestMergedWeightsAgreeWithNumPy(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer base.close()
-		graphs, err := d.graphs(base)
+		graphs, err := d.encoderGraphs(base)
 		if err != nil {
 			t.Fatal(err)
 		}

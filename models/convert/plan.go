@@ -16,9 +16,9 @@ var batchScaled = []string{"DynamicQuantizeLinear", "DynamicQuantizeMatMul"}
 // oldestOpset has every operator that a pooling tail needs.
 const oldestOpset = 9
 
-// plan detects what the model takes and gives, checks it, and chooses the
+// planExport detects what the model takes and gives, checks it, and chooses the
 // output and what is to be put behind it.
-func (e *exported) plan(o Options) error {
+func (e *exportedModel) planExport(o Options) error {
 	if err := e.planInputs(); err != nil {
 		return err
 	}
@@ -46,11 +46,11 @@ func (e *exported) plan(o Options) error {
 			)
 		}
 	}
-	e.extend()
-	return e.embed()
+	e.extendGraph()
+	return e.embedWeights()
 }
 
-func (e *exported) planInputs() error {
+func (e *exportedModel) planInputs() error {
 	e.graph = models.Graph{}
 	for _, v := range e.model.Given() {
 		switch v.Name {
@@ -90,14 +90,14 @@ func (e *exported) planInputs() error {
 // planOutput chooses an output. A pooled one, [batch, dimension], is taken as
 // it is; behind one vector a token, [batch, sequence, dimension], comes a
 // pooling.
-func (e *exported) planOutput(o Options) error {
+func (e *exportedModel) planOutput(o Options) error {
 	var pooled, tokens []*onnx.Value
 	var other error // what an output makes of the model
 	for _, v := range e.model.Graph.Outputs {
 		if v.Elem() != onnx.Float && v.Elem() != onnx.Float16 {
 			continue
 		}
-		if kind := e.scores(v); kind != nil {
+		if kind := e.scoreProblem(v); kind != nil {
 			other = kind
 			continue
 		}
@@ -168,9 +168,9 @@ func (e *exported) planOutput(o Options) error {
 	)
 }
 
-// scores returns what a model is whose output has a score for each word piece or each class, in
+// scoreProblem returns what a model is whose output has a score for each word piece or each class, in
 // the place of vectors; nil where v may be vectors.
-func (e *exported) scores(v *onnx.Value) error {
+func (e *exportedModel) scoreProblem(v *onnx.Value) error {
 	dims := v.Shape()
 	if len(dims) == 0 {
 		return nil
@@ -201,9 +201,9 @@ func (e *exported) scores(v *onnx.Value) error {
 // vectors by chance.
 const fewestPieces = 5000
 
-// extend changes the model so that its inputs are 64-bit integers and its output
+// extendGraph changes the model so that its inputs are 64-bit integers and its output
 // is float32 [batch, dimension].
-func (e *exported) extend() {
+func (e *exportedModel) extendGraph() {
 	g := e.model.Graph
 	e.model.IRVersion = max(e.model.IRVersion, 4) // for constants that are no inputs
 	prefix := e.model.FreePrefix()
@@ -229,7 +229,7 @@ func (e *exported) extend() {
 
 // widenInputs puts casts before a model that takes 32-bit integers: callers
 // give 64-bit ones.
-func (e *exported) widenInputs(prefix string) {
+func (e *exportedModel) widenInputs(prefix string) {
 	g := e.model.Graph
 	inputs := e.model.Given()
 	if !slices.ContainsFunc(inputs, func(v *onnx.Value) bool { return v.Elem() == onnx.Int32 }) {

@@ -49,7 +49,7 @@ func (t *tower) isReader() bool {
 	return ok
 }
 
-func (t *tower) selects() bool {
+func (t *tower) hasSelection() bool {
 	_, ok := t.set.Info(t.name(bert.ReaderSelect))
 	return ok
 }
@@ -63,7 +63,7 @@ func (t *tower) importReader(srcDir, outDir string, o Options) (*models.Bundle, 
 	if o.Template != "" {
 		return nil, errors.New("this is a reader, which makes no vectors: the template cannot be chosen")
 	}
-	selects := t.selects()
+	selects := t.hasSelection()
 	m := models.Manifest{
 		Format: models.Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: models.KindReader,
 		LowerCase: t.tokenizer.lowerCase, Precision: models.PrecisionFP32, Tokenizer: t.tokenizer.name,
@@ -72,7 +72,7 @@ func (t *tower) importReader(srcDir, outDir string, o Options) (*models.Bundle, 
 			Source:       cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))),
 			Licence:      cmp.Or(o.Licence, t.licence),
 			Producer:     Producer,
-			Architecture: t.architecture(),
+			Architecture: t.describeArchitecture(),
 		},
 	}
 	if !t.isDPR() {

@@ -83,7 +83,7 @@ func (t *tower) importReranker(srcDir, outDir string, o Options) (*models.Bundle
 			Source:       cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))),
 			Licence:      cmp.Or(o.Licence, t.licence),
 			Producer:     Producer,
-			Architecture: t.architecture(),
+			Architecture: t.describeArchitecture(),
 		},
 	}
 	if o.Int8 {

@@ -25,14 +25,14 @@ var (
 	passagePrompts  = []string{"document", "passage", "corpus"}
 )
 
-// choose returns the prompt of one side: that of its names, else the default, else none.
-func (p *prompts) choose(names []string) string {
+// choosePrompt returns the prompt of one side: that of its names, else the default, else none.
+func (p *prompts) choosePrompt(names []string) string {
 	for _, name := range names {
 		if text, ok := p.Texts[name]; ok {
 			return text
 		}
 	}
-	return p.Texts[value(p.Default, "")]
+	return p.Texts[valueOr(p.Default, "")]
 }
 
 // check returns an error where prompts are there, and none of them is for a side or for all
@@ -130,7 +130,7 @@ func (c *checkpoint) readSentenceTransformers() error {
 		!errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	c.maxTokens = value(limits.Max, 0)
+	c.maxTokens = valueOr(limits.Max, 0)
 	return c.readPrompts()
 }
 
@@ -146,7 +146,7 @@ func (c *checkpoint) readPrompts() error {
 		return err
 	}
 	c.prompts = config.prompts
-	switch similarity := value(config.Similarity, ""); similarity {
+	switch similarity := valueOr(config.Similarity, ""); similarity {
 	case "cosine":
 		c.normalise = new(true)
 	case "dot", "dot_product":
@@ -164,17 +164,17 @@ func (c *checkpoint) readPrompts() error {
 	return nil
 }
 
-// prefixes returns what comes before questions and passages: as asked for, else as the
+// choosePrefixes returns what comes before questions and passages: as asked for, else as the
 // checkpoint says.
-func (c *checkpoint) prefixes(o Options) (models.Prefix, error) {
+func (c *checkpoint) choosePrefixes(o Options) (models.Prefix, error) {
 	if o.QuestionPrefix == nil && o.PassagePrefix == nil {
 		if err := c.prompts.check(filepath.Join(c.dir, "config_sentence_transformers.json")); err != nil {
 			return models.Prefix{}, err
 		}
 	}
 	return models.Prefix{
-		Question: value(o.QuestionPrefix, c.prompts.choose(questionPrompts)),
-		Passage:  value(o.PassagePrefix, c.prompts.choose(passagePrompts)),
+		Question: valueOr(o.QuestionPrefix, c.prompts.choosePrompt(questionPrompts)),
+		Passage:  valueOr(o.PassagePrefix, c.prompts.choosePrompt(passagePrompts)),
 	}, nil
 }
 

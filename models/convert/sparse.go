@@ -75,7 +75,7 @@ func (t *tower) importSparse(srcDir, outDir string, o Options) (*models.Bundle, 
 	m.Kind = models.KindSparse
 	m.Vectors.Pooling = models.PoolingMax
 	m.Vectors.Question, m.Vectors.Passage = DefaultGraph(bothFile), DefaultGraph(bothFile)
-	m.Lineage.Architecture = t.architecture()
+	m.Lineage.Architecture = t.describeArchitecture()
 	m.Lineage.SourceSHA256, err = hashWeights([]*tower{t})
 	if err != nil {
 		return nil, err

@@ -77,14 +77,14 @@ func (t *tower) isDPR() bool { return t.dpr || t.head != "" }
 // name returns the name that the checkpoint gives to a BertModel's tensor. Old
 // checkpoints call a layer norm's weight and bias gamma and beta.
 func (t *tower) name(plain string) string {
-	full := t.body + t.family.theirs(plain)
+	full := t.body + t.family.tensorName(plain)
 	switch {
 	case strings.HasPrefix(plain, "reranker."):
-		full = t.family.classifier(plain, t.body)
+		full = t.family.classifierName(plain, t.body)
 	case strings.HasPrefix(plain, "mlm."):
 		full = t.family.masked.Replace(plain)
 		if _, ok := t.set.Info(full); !ok && plain == bert.SparseWords+".weight" { // the same table, saved once
-			full = t.body + t.family.theirs(wordTable)
+			full = t.body + t.family.tensorName(wordTable)
 		}
 	case strings.HasPrefix(plain, "encode_proj."):
 		full = t.head + plain
@@ -142,7 +142,7 @@ func (t *tower) shape(plain string, shape []int) []int {
 
 // check calls checkTensors with what the encoder needs.
 func (t *tower) check(head bert.Head) error {
-	if err := t.strange(); err != nil {
+	if err := t.prefixProblem(); err != nil {
 		return err
 	}
 	names := t.config.Names(head.Pooling == models.PoolingPooler)

@@ -250,7 +250,7 @@ func lowerCase(dir string, ids map[string]int) (bool, error) {
 			lower = false
 		}
 	}
-	lower = value(settings.LowerCase, lower)
+	lower = valueOr(settings.LowerCase, lower)
 	if settings.Accents != nil && *settings.Accents != lower {
 		return false, fmt.Errorf(
 			"%s: strip_accents is %t and do_lower_case %t; a tokenizer.json is needed to say that",

@@ -60,8 +60,8 @@ func (b *builder) norm(name string) norm {
 	return norm{gamma: b.Read(name+".weight", b.c.Dimension), beta: b.Read(name+".bias", b.c.Dimension)}
 }
 
-// transposed returns the weight as [in, out].
-func (l linear) transposed() []float32 {
+// transposeWeights returns the weight as [in, out].
+func (l linear) transposeWeights() []float32 {
 	t := make([]float32, len(l.weight))
 	for o := range l.out {
 		for i := range l.in {
@@ -71,9 +71,9 @@ func (l linear) transposed() []float32 {
 	return t
 }
 
-// widened appends to each of the heads one output, with a zero row of weights
+// widenHeads appends to each of the heads one output, with a zero row of weights
 // and the given bias. See inputs.
-func (l linear) widened(heads int, bias float32) linear {
+func (l linear) widenHeads(heads int, bias float32) linear {
 	size := l.out / heads
 	w := linear{out: l.out + heads, in: l.in}
 	w.weight = make([]float32, 0, w.out*w.in)

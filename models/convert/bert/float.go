@@ -41,9 +41,9 @@ func (b *builder) floatLayer(i int, l block, rows string, firstOnly bool) string
 	}
 	// A bias of the keys adds the same to all scores of a query, which the
 	// softmax takes out again: the mask stands in its place.
-	key := l.key.widened(b.c.Heads, 0)
+	key := l.key.widenHeads(b.c.Heads, 0)
 	context := b.attend(
-		b.gemm(name+"query", l.query.widened(b.c.Heads, 1), queries),
+		b.gemm(name+"query", l.query.widenHeads(b.c.Heads, 1), queries),
 		b.op("Gemm", []string{rows, b.weight(name+"key", key), keyMask}),
 		b.gemm(name+"value", l.value, rows),
 		firstOnly)

@@ -55,13 +55,13 @@ func (t tables) forward(c *Config, ids, types []int) ([]float32, error) {
 	return rows, nil
 }
 
-// passed is what a layer computes on its way.
-type passed struct{ context, attended, output []float32 }
+// layerOutput is what a layer computes on its way.
+type layerOutput struct{ context, attended, output []float32 }
 
 // forward applies a layer to rows [tokens, dimension].
-func (c *Config) forward(l block, rows []float32) passed {
+func (c *Config) forward(l block, rows []float32) layerOutput {
 	d := c.Dimension
-	var p passed
+	var p layerOutput
 	p.context = c.forwardAttention(l.query.forward(rows), l.key.forward(rows), l.value.forward(rows), l.relative)
 	p.attended = l.output.forward(p.context)
 	for i, v := range rows {

@@ -56,5 +56,5 @@ func (b *builder) gemm(name string, l linear, rows string) string {
 }
 
 func (b *builder) weight(name string, l linear) string {
-	return b.floats(name+".weight", l.transposed(), l.in, l.out)
+	return b.floats(name+".weight", l.transposeWeights(), l.in, l.out)
 }

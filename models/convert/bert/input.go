@@ -32,14 +32,14 @@ const (
 // headSize returns the length of one head's query or key.
 func (c *Config) headSize() int { return c.Dimension / c.Heads }
 
-// wide returns the length of all heads' queries, one more component each.
-func (c *Config) wide() int { return c.Dimension + c.Heads }
+// widenedSize returns the length of all heads' queries, one more component each.
+func (c *Config) widenedSize() int { return c.Dimension + c.Heads }
 
 // inputs appends what all layers share.
 func (b *builder) inputs() {
 	shape := b.op("Shape", []string{inputIDs})
 	axis := onnx.Int("axis", 0)
-	b.graph.Add("Concat", queryShape, []string{shape, b.ints("width.query", int64(b.c.wide()))}, axis)
+	b.graph.Add("Concat", queryShape, []string{shape, b.ints("width.query", int64(b.c.widenedSize()))}, axis)
 	b.graph.Add("Concat", valueShape, []string{shape, b.ints("width.value", int64(b.c.Dimension))}, axis)
 	b.ints(rowShape, -1, int64(b.c.Dimension))
 
@@ -48,7 +48,7 @@ func (b *builder) inputs() {
 		b.ints("shape.column", -1, 1),
 	})
 	padded := b.op("Sub", []string{column, b.floats("mask.real", []float32{1})}) // 0 or -1
-	components := make([]float32, b.c.wide())
+	components := make([]float32, b.c.widenedSize())
 	for h := range b.c.Heads {
 		// Scores are multiplied by 1/√size.
 		components[(h+1)*(b.c.headSize()+1)-1] = (maskedBy + b.relativeSpread()) * float32(math.Sqrt(float64(b.c.headSize())))
@@ -79,7 +79,7 @@ func (b *builder) tokens() (ids, types, positions string) {
 func (b *builder) attend(query, key, value string, firstOnly bool) string {
 	shape := queryShape
 	if firstOnly {
-		shape = b.ints("shape.first", -1, 1, int64(b.c.wide()))
+		shape = b.ints("shape.first", -1, 1, int64(b.c.widenedSize()))
 	}
 	inputs := []string{
 		b.op("Reshape", []string{query, shape}),

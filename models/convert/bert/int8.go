@@ -27,19 +27,19 @@ func WriteInt8(w io.Writer, c Config, weights tensors.Weights, head Head, cls, s
 		t := b.tables()
 		s := b.sample(t, cls, sep)
 		l := b.block(0)
-		q := l.input(s.ranges(c.Dimension))
-		hidden := b.int8Embeddings(t, t.norm.into(q))
+		q := l.input(s.currentRanges(c.Dimension))
+		hidden := b.int8Embeddings(t, t.norm.storeFor(q))
 		for i := range c.Layers {
 			if b.Err != nil {
 				return ""
 			}
-			context, attended := s.advance(&c, l)
+			context, attended := s.advanceLayer(&c, l)
 			this, into := l, q
 			after := this.outputNorm
 			if i+1 < c.Layers {
 				l = b.block(i + 1)
-				q = l.input(s.ranges(c.Dimension))
-				after = after.into(q)
+				q = l.input(s.currentRanges(c.Dimension))
+				after = after.storeFor(q)
 			}
 			hidden = b.int8Layer(i, this, hidden, into, context, attended, after, head.firstTokenOnly() && i == c.Layers-1)
 		}
@@ -56,7 +56,7 @@ const (
 
 // input returns the quantiser of what queries, keys and values are made from.
 func (l block) input(r ranges) quantiser {
-	return newQuantiser(r, r.middle(), l.query, l.key, l.value)
+	return newQuantiser(r, r.middleOf(), l.query, l.key, l.value)
 }
 
 // lowestCode returns the code of 0 behind the activation: GELU's values are never
@@ -126,9 +126,9 @@ func (b *builder) int8Layer(
 		queries = b.firstRows(rows)
 		queryCodes = round(queries, inStep)
 	}
-	key := l.key.widened(b.c.Heads, 0).quantise(into)
+	key := l.key.widenHeads(b.c.Heads, 0).quantise(into)
 	mixed := b.attend(
-		biased("query", l.query.widened(b.c.Heads, 1).quantise(into), queryCodes, inStep),
+		biased("query", l.query.widenHeads(b.c.Heads, 1).quantise(into), queryCodes, inStep),
 		b.op("Add", []string{b.product(name+"key", key, codes, inStep, symmetric, ""), keyMask}),
 		biased("value", l.value.quantise(into), codes, inStep),
 		firstOnly)
@@ -152,17 +152,17 @@ func (b *builder) int8Layer(
 		less[j] = -v
 	}
 	mid := newQuantiser(attended, less, l.wide)
-	stored := b.normalise(name+"attended", l.attentionNorm.into(mid), sum)
+	stored := b.normalise(name+"attended", l.attentionNorm.storeFor(mid), sum)
 	midStep := step(mid, "attended")
 	active := b.activate(biased("wide", l.wide.quantise(mid), round(stored, midStep), midStep))
 
-	narrow := l.narrow.quantise(unchanged(b.c.Intermediate))
+	narrow := l.narrow.quantise(identityQuantiser(b.c.Intermediate))
 	product := b.rowProduct(name+"narrow", narrow, active)
 	return b.normalise(name+"normalised", after, b.op("Add", []string{product, restored(stored, mid, "attended")}))
 }
 
-// unchanged returns the quantiser of inputs that are stored as they are.
-func unchanged(d int) quantiser {
+// identityQuantiser returns the quantiser of inputs that are stored as they are.
+func identityQuantiser(d int) quantiser {
 	q := quantiser{shift: make([]float32, d), scale: make([]float32, d)}
 	for j := range q.scale {
 		q.scale[j] = 1

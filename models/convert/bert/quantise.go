@@ -37,7 +37,7 @@ const (
 // layers that take it.
 func newQuantiser(r ranges, shift []float32, layers ...linear) quantiser {
 	q := quantiser{shift: shift, scale: make([]float32, len(shift))}
-	reach := r.around(shift)
+	reach := r.distanceFrom(shift)
 	var largest float64
 	for j := range shift {
 		weight := 1e-4
@@ -59,7 +59,7 @@ func plainQuantiser(r ranges) quantiser {
 	d := len(r.low)
 	q := quantiser{shift: make([]float32, d), scale: make([]float32, d)}
 	var largest float32
-	for j, a := range r.around(q.shift) {
+	for j, a := range r.distanceFrom(q.shift) {
 		q.scale[j] = 1
 		largest = max(largest, a)
 	}
@@ -67,8 +67,8 @@ func plainQuantiser(r ranges) quantiser {
 	return q
 }
 
-// into makes a layer normalisation store its result for q.
-func (n norm) into(q quantiser) norm {
+// storeFor makes a layer normalisation store its result for q.
+func (n norm) storeFor(q quantiser) norm {
 	out := norm{gamma: make([]float32, len(n.gamma)), beta: make([]float32, len(n.beta))}
 	for j := range n.gamma {
 		out.gamma[j] = n.gamma[j] / q.scale[j]

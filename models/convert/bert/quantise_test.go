@@ -27,8 +27,8 @@ func TestQuantisedProduct(t *testing.T) {
 		x[r*in+9] *= 0.01
 	}
 	var seen ranges
-	seen.take(x, in)
-	q := newQuantiser(seen, seen.middle(), l)
+	seen.includeRows(x, in)
+	q := newQuantiser(seen, seen.middleOf(), l)
 	w := l.quantise(q)
 	for _, code := range w.weight {
 		if code > weightLevels || code < -weightLevels {
@@ -85,7 +85,7 @@ func TestRowQuantised(t *testing.T) {
 // comes behind them.
 func TestWidened(t *testing.T) {
 	l := linear{weight: []float32{1, 2, 3, 4, 5, 6, 7, 8}, bias: []float32{10, 20, 30, 40}, in: 2, out: 4}
-	got := l.widened(2, 9).forward([]float32{1, 100})
+	got := l.widenHeads(2, 9).forward([]float32{1, 100})
 	for i, want := range []float32{211, 423, 9, 635, 847, 9} {
 		if got[i] != want {
 			t.Fatalf("%v", got)
@@ -95,14 +95,14 @@ func TestWidened(t *testing.T) {
 
 func TestRanges(t *testing.T) {
 	var r ranges
-	r.take([]float32{1, -2, 3, 4, -5, 6}, 2)
+	r.includeRows([]float32{1, -2, 3, 4, -5, 6}, 2)
 	if r.low[0] != -5 || r.high[0] != 3 || r.low[1] != -2 || r.high[1] != 6 {
 		t.Errorf("%+v", r)
 	}
-	if m := r.middle(); m[0] != -1 || m[1] != 2 {
+	if m := r.middleOf(); m[0] != -1 || m[1] != 2 {
 		t.Errorf("middle %v", m)
 	}
-	if a := r.around([]float32{0, 5}); a[0] != 5 || a[1] != 7 {
+	if a := r.distanceFrom([]float32{0, 5}); a[0] != 5 || a[1] != 7 {
 		t.Errorf("around %v", a)
 	}
 }

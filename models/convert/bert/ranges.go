@@ -39,10 +39,10 @@ func (b *builder) sample(t tables, cls, sep int) *sample {
 	return s
 }
 
-// advance takes the sample through a layer and returns the ranges of what
+// advanceLayer takes the sample through a layer and returns the ranges of what
 // occurs on the way.
-func (s *sample) advance(c *Config, l block) (context, attended ranges) {
-	all := make([]passed, len(s.texts))
+func (s *sample) advanceLayer(c *Config, l block) (context, attended ranges) {
+	all := make([]layerOutput, len(s.texts))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range slices.Backward(s.texts) { // the longest first
@@ -53,18 +53,18 @@ func (s *sample) advance(c *Config, l block) (context, attended ranges) {
 	}
 	_ = group.Wait() // no text fails
 	for i := range all {
-		context.take(all[i].context, c.Dimension)
-		attended.take(all[i].attended, c.Dimension)
+		context.includeRows(all[i].context, c.Dimension)
+		attended.includeRows(all[i].attended, c.Dimension)
 		s.texts[i] = all[i].output
 	}
 	return context, attended
 }
 
-// ranges returns the ranges of the sample's present hidden states.
-func (s *sample) ranges(dimension int) ranges {
+// currentRanges returns the ranges of the sample's present hidden states.
+func (s *sample) currentRanges(dimension int) ranges {
 	var r ranges
 	for _, rows := range s.texts {
-		r.take(rows, dimension)
+		r.includeRows(rows, dimension)
 	}
 	return r
 }
@@ -72,7 +72,7 @@ func (s *sample) ranges(dimension int) ranges {
 // ranges are the smallest and largest value of each component.
 type ranges struct{ low, high []float32 }
 
-func (r *ranges) take(rows []float32, dimension int) {
+func (r *ranges) includeRows(rows []float32, dimension int) {
 	if r.low == nil {
 		r.low, r.high = make([]float32, dimension), make([]float32, dimension)
 		for j := range dimension {
@@ -85,8 +85,8 @@ func (r *ranges) take(rows []float32, dimension int) {
 	}
 }
 
-// middle returns the middle of each component's range.
-func (r ranges) middle() []float32 {
+// middleOf returns the middle of each component's range.
+func (r ranges) middleOf() []float32 {
 	m := make([]float32, len(r.low))
 	for j := range m {
 		m[j] = (r.low[j] + r.high[j]) / 2
@@ -94,8 +94,8 @@ func (r ranges) middle() []float32 {
 	return m
 }
 
-// around returns the largest distance of each component from centre.
-func (r ranges) around(centre []float32) []float32 {
+// distanceFrom returns the largest distance of each component from centre.
+func (r ranges) distanceFrom(centre []float32) []float32 {
 	a := make([]float32, len(r.low))
 	for j := range a {
 		a[j] = max(r.high[j]-centre[j], centre[j]-r.low[j])

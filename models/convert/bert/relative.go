@@ -18,8 +18,8 @@ const RelativeBias = "encoder.relative_attention_bias.weight"
 // relativeBias is the name of the graph's bias, float32 [1, heads, sequence, sequence].
 const relativeBias = "relative.bias"
 
-// bucket returns the bucket of a key's place less its query's.
-func (c *Config) bucket(distance int) int {
+// biasBucket returns the bucket of a key's place less its query's.
+func (c *Config) biasBucket(distance int) int {
 	half := c.Relative / 2
 	first := 0
 	if distance > 0 {
@@ -47,7 +47,7 @@ func (b *builder) readRelative() {
 		return
 	}
 	for distance := 1 - c.Positions; distance < c.Positions; distance++ {
-		at := c.bucket(distance) * c.Heads
+		at := c.biasBucket(distance) * c.Heads
 		b.relative = append(b.relative, buckets[at:at+c.Heads]...)
 	}
 }

@@ -19,7 +19,7 @@ func TestBuckets(t *testing.T) {
 	}
 	c := Config{Relative: 32}
 	for i, want := range golden.Buckets {
-		if got := c.bucket(i - 600); got != want {
+		if got := c.biasBucket(i - 600); got != want {
 			t.Errorf("distance %d: %d, not %d", i-600, got, want)
 		}
 	}

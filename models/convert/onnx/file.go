@@ -60,7 +60,7 @@ func (m *Model) Write(w io.Writer) error {
 	parts := [][]byte{frame}
 	size := uint64(len(frame))
 	for _, t := range m.Graph.Initialisers {
-		tensor, err := t.head()
+		tensor, err := t.headBytes()
 		if err != nil {
 			return err
 		}
@@ -79,9 +79,9 @@ func (m *Model) Write(w io.Writer) error {
 	return nil
 }
 
-// head returns everything of the tensor's field in the graph that stands before its
+// headBytes returns everything of the tensor's field in the graph that stands before its
 // raw elements.
-func (t *Tensor) head() ([]byte, error) {
+func (t *Tensor) headBytes() ([]byte, error) {
 	tensor := *t
 	tensor.Raw = nil
 	b, err := proto.Marshal(protoadapt.MessageV2Of(&tensor))

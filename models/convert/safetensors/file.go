@@ -145,7 +145,7 @@ func (f *File) parse(header []byte, start, size int64) error {
 			}
 			continue
 		}
-		info, err := place(name, value, start, size)
+		info, err := placeTensor(name, value, start, size)
 		if err != nil {
 			return fmt.Errorf("tensor %q: %w", name, err)
 		}
@@ -174,7 +174,7 @@ func (f *File) parse(header []byte, start, size int64) error {
 	return nil
 }
 
-func place(name string, value json.RawMessage, start, size int64) (Info, error) {
+func placeTensor(name string, value json.RawMessage, start, size int64) (Info, error) {
 	var e entry
 	if err := json.Unmarshal(value, &e); err != nil {
 		return Info{}, err

@@ -58,7 +58,7 @@ func (c *Config) Validate() error {
 	between("num_decoder_layers", c.DecoderLayers, 1, 256)
 	between("relative_attention_num_buckets", c.Buckets, 4, 1<<12)
 	between("relative_attention_max_distance", c.MaxDistance, c.Buckets/2+1, 1<<16)
-	if activations[c.activation()] == "" {
+	if activations[c.activationName()] == "" {
 		all = append(
 			all,
 			fmt.Errorf(
@@ -79,19 +79,19 @@ var activations = map[string]string{"relu": "Relu", "gelu": "Gelu", "gelu_new": 
 
 const silu = "Sigmoid" // to be multiplied with its input
 
-func (c *Config) gated() bool { return strings.HasPrefix(c.FeedForward, "gated-") }
+func (c *Config) isGated() bool { return strings.HasPrefix(c.FeedForward, "gated-") }
 
-// activation returns the activation's name. A gated gelu is the approximate one, which
+// activationName returns the activation's name. A gated gelu is the approximate one, which
 // transformers keeps for old checkpoints' sake.
-func (c *Config) activation() string {
+func (c *Config) activationName() string {
 	if c.FeedForward == "gated-gelu" {
 		return "gelu_new"
 	}
 	return strings.TrimPrefix(c.FeedForward, "gated-")
 }
 
-// inner returns the length of all heads' queries, keys or values together.
-func (c *Config) inner() int { return c.Heads * c.HeadSize }
+// innerSize returns the length of all heads' queries, keys or values together.
+func (c *Config) innerSize() int { return c.Heads * c.HeadSize }
 
 // String returns the shape in words.
 func (c Config) String() string {
@@ -106,11 +106,11 @@ func (c Config) String() string {
 	)
 }
 
-// bucket returns the row of the bias for a key that is distance positions behind its
+// biasRow returns the row of the bias for a key that is distance positions behind its
 // query, negative for one before it. A decoder has no keys behind. It is computed in
 // float32 as transformers does, so that distances at a bucket's edge fall on the same
 // side.
-func (c *Config) bucket(distance int, decoder bool) int {
+func (c *Config) biasRow(distance int, decoder bool) int {
 	buckets := c.Buckets
 	from := 0
 	switch {

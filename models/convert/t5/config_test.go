@@ -29,8 +29,10 @@ func TestBuckets(t *testing.T) {
 		for side, want := range sides {
 			for i, row := range want {
 				compared++
-				if d := i - c.MaxDistance - 3; c.bucket(d, side == "decoder") != row {
-					t.Errorf("%s buckets, %s, distance %d: %d, not %d", key, side, d, c.bucket(d, side == "decoder"), row)
+				if d := i - c.MaxDistance - 3; c.biasRow(d, side == "decoder") != row {
+					t.Errorf(
+						"%s buckets, %s, distance %d: %d, not %d", key, side, d, c.biasRow(d, side == "decoder"), row,
+					)
 				}
 			}
 		}

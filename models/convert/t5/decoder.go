@@ -64,7 +64,9 @@ func (b *builder) decoder() {
 	rows := b.op("Gather", []string{table, InputIDs})
 	before := b.axis(PastKey(0), 2)
 	now := b.op("Add", []string{before, b.axis(InputIDs, 1)})
-	joined := b.op("Concat", []string{b.op("Shape", []string{InputIDs}), b.ints(int64(c.inner()))}, onnx.Int("axis", 0))
+	joined := b.op(
+		"Concat", []string{b.op("Shape", []string{InputIDs}), b.ints(int64(c.innerSize()))}, onnx.Int("axis", 0),
+	)
 	bias, attended := "", ""
 	for i := range c.DecoderLayers {
 		name := fmt.Sprintf("decoder.block.%d.layer.", i)
@@ -120,7 +122,7 @@ func (b *builder) attendBefore(i int, name, rows, joined, bias string) string {
 	normal := b.normalise(name, rows)
 	name += "SelfAttention."
 	split := func(part string) string {
-		values := b.linear(name+part, normal, c.inner(), c.Dimension)
+		values := b.linear(name+part, normal, c.innerSize(), c.Dimension)
 		return b.op(
 			"Transpose",
 			[]string{b.op("Reshape", []string{values, b.ints(0, 0, int64(c.Heads), int64(c.HeadSize))})},
@@ -136,7 +138,7 @@ func (b *builder) attendBefore(i int, name, rows, joined, bias string) string {
 	scores := b.op("Add", []string{b.op("FusedMatMul", []string{query, keys}, onnx.Int("transB", 1)), bias})
 	context := b.op("MatMul", []string{b.op("Softmax", []string{scores}, onnx.Int("axis", -1)), values})
 	context = b.op("Reshape", []string{b.op("Transpose", []string{context}, onnx.IntList("perm", 0, 2, 1, 3)), joined})
-	return b.op("Add", []string{rows, b.linear(name+"o", context, c.Dimension, c.inner())})
+	return b.op("Add", []string{rows, b.linear(name+"o", context, c.Dimension, c.innerSize())})
 }
 
 // attendPassages lets each token attend to the tokens of all passages; share is the mean
@@ -146,7 +148,7 @@ func (b *builder) attendPassages(i int, name, rows, joined string) (out, share s
 	c := &b.c
 	normal := b.normalise(name, rows)
 	name += "EncDecAttention."
-	query := b.linear(name+"q", normal, c.inner(), c.Dimension)
+	query := b.linear(name+"q", normal, c.innerSize(), c.Dimension)
 	query = b.op(
 		"Transpose",
 		[]string{b.op("Reshape", []string{query, b.ints(-1, int64(c.Heads), int64(c.HeadSize))})},
@@ -157,5 +159,5 @@ func (b *builder) attendPassages(i int, name, rows, joined string) (out, share s
 	context := b.op("Transpose", []string{b.op("MatMul", []string{weights, CrossValue(i)})}, onnx.IntList("perm", 1, 0, 2))
 	context = b.op("Reshape", []string{context, joined})
 	share = b.op("ReduceMean", []string{weights}, onnx.IntList("axes", 0), onnx.Int("keepdims", 0))
-	return b.op("Add", []string{rows, b.linear(name+"o", context, c.Dimension, c.inner())}), share
+	return b.op("Add", []string{rows, b.linear(name+"o", context, c.Dimension, c.innerSize())}), share
 }

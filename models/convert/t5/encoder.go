@@ -45,7 +45,7 @@ func WriteEncoder(w io.Writer, c Config, weights tensors.Weights) error {
 	states := b.encoder()
 	b.graph.Add("Unsqueeze", States, []string{states, b.ints(0)})
 	b.output(States, onnx.Fixed(1), onnx.Varying("kept"), onnx.Fixed(c.Dimension))
-	b.crossed(states)
+	b.addCrossAttention(states)
 	return b.write(w)
 }
 
@@ -77,12 +77,12 @@ func (b *builder) encoder() string {
 			)
 		}
 		context := b.op("MultiHeadAttention", []string{
-			b.linear(attention+"q", normal, c.inner(), c.Dimension),
-			b.linear(attention+"k", normal, c.inner(), c.Dimension),
-			b.linear(attention+"v", normal, c.inner(), c.Dimension),
+			b.linear(attention+"q", normal, c.innerSize(), c.Dimension),
+			b.linear(attention+"k", normal, c.innerSize(), c.Dimension),
+			b.linear(attention+"v", normal, c.innerSize(), c.Dimension),
 			"", mask, bias,
 		}, onnx.Int("num_heads", int64(c.Heads)), onnx.Real("scale", 1), onnx.Real("mask_filter_value", masked))
-		rows = b.op("Add", []string{rows, b.linear(attention+"o", context, c.Dimension, c.inner())})
+		rows = b.op("Add", []string{rows, b.linear(attention+"o", context, c.Dimension, c.innerSize())})
 		rows = b.feedForward(fmt.Sprintf("encoder.block.%d.layer.1.", i), rows)
 	}
 	rows = b.normalise("encoder.final_", rows)
@@ -94,13 +94,13 @@ func (b *builder) encoder() string {
 // masked is added to the scores of keys that take no part.
 const masked = -1e30
 
-// crossed appends the outputs that the decoder attends to.
-func (b *builder) crossed(states string) {
+// addCrossAttention appends the outputs that the decoder attends to.
+func (b *builder) addCrossAttention(states string) {
 	c := &b.c
 	for i := range c.DecoderLayers {
 		name := fmt.Sprintf("decoder.block.%d.layer.1.EncDecAttention.", i)
 		for _, part := range []struct{ weight, output string }{{"k", CrossKey(i)}, {"v", CrossValue(i)}} {
-			rows := b.linear(name+part.weight, states, c.inner(), c.Dimension)
+			rows := b.linear(name+part.weight, states, c.innerSize(), c.Dimension)
 			heads := b.op("Reshape", []string{rows, b.ints(-1, int64(c.Heads), int64(c.HeadSize))})
 			b.graph.Add("Transpose", part.output, []string{heads}, onnx.IntList("perm", 1, 0, 2))
 			b.output(part.output, onnx.Fixed(c.Heads), onnx.Varying("kept"), onnx.Fixed(c.HeadSize))

@@ -12,7 +12,7 @@ import (
 func (c *Config) Names() []tensors.Named {
 	b := &builder{c: *c}
 	b.encoder()
-	b.crossed("")
+	b.addCrossAttention("")
 	encoder := b.Wanted
 	b.Wanted = nil
 	b.decoder()
@@ -112,7 +112,7 @@ func (b *builder) feedForward(name, rows string) string {
 	normal := b.normalise(name, rows)
 	dense := name + "DenseReluDense."
 	wide := ""
-	if b.c.gated() {
+	if b.c.isGated() {
 		wide = b.op("Mul", []string{b.activate(b.linear(dense+"wi_0", normal, f, d)), b.linear(dense+"wi_1", normal, f, d)})
 	} else {
 		wide = b.activate(b.linear(dense+"wi", normal, f, d))
@@ -121,7 +121,7 @@ func (b *builder) feedForward(name, rows string) string {
 }
 
 func (b *builder) activate(rows string) string {
-	op := activations[b.c.activation()]
+	op := activations[b.c.activationName()]
 	out := b.op(op, []string{rows})
 	if op == silu {
 		return b.op("Mul", []string{rows, out})
@@ -135,7 +135,7 @@ func (b *builder) activate(rows string) string {
 func (b *builder) positionTable(table []float32, first, last int, decoder bool) []float32 {
 	var out []float32
 	for d := first; d <= last; d++ {
-		row := b.c.bucket(d, decoder) * b.c.Heads
+		row := b.c.biasRow(d, decoder) * b.c.Heads
 		out = append(out, table[row:row+b.c.Heads]...)
 	}
 	return out
