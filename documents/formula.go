@@ -57,8 +57,9 @@ func inParentheses(part string) string {
 //     "x^n", "cm^3".
 //  2. Digits after a longer word or after punctuation may be the mark of a footnote: they stand between noteBegin and
 //     noteEnd until the whole document is known (settleNotes).
-//  3. At the beginning of a word, where it is the upper part of a fraction or a mark, and as the ending of a number
-//     ("20th"), it stays as it is, and so do signs such as ® and [1].
+//  3. At the beginning of a word, where it is the upper part of a fraction or the number of a footnote, and as the ending
+//     of a number ("20th"), it stays as it is, and so do signs such as ® and [1]. Digits there are between noteBegin and
+//     noteEnd, too, until settleNotes takes these away.
 func writeRaised(before, raised string) string {
 	raised = strings.TrimSpace(raised)
 	last, _ := utf8.DecodeLastRuneInString(before)
@@ -66,7 +67,7 @@ func writeRaised(before, raised string) string {
 	if raised == "" || !unicode.IsDigit(first) && !unicode.IsLetter(first) {
 		return raised
 	}
-	if marksNote(before, raised) {
+	if marksNote(before, raised) || (before == "" || spaceAtEnd(before)) && runOf(raised, isDigit) == len(raised) {
 		return string(noteBegin) + raised + string(noteEnd)
 	}
 	if !unicode.IsLetter(last) && !unicode.IsDigit(last) && last != ')' && last != ']' {

@@ -1,9 +1,12 @@
 package documents
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // noteBegin and noteEnd stand around a raised number that may be the mark of a footnote, until the whole document is
@@ -14,8 +17,8 @@ const (
 )
 
 var (
-	// raisedNumber matches a raised number that may be the mark of a footnote, and the letter or bracket before it.
-	raisedNumber = regexp.MustCompile(`([\p{L})]?)` + string(noteBegin) + `(.*?)` + string(noteEnd))
+	// raisedNumber matches a raised number that may be the mark or the number of a footnote, and the character before it.
+	raisedNumber = regexp.MustCompile(`(?s)(^|.)` + string(noteBegin) + `(.*?)` + string(noteEnd))
 	// raisedOne matches a raised 1 that was read as an exponent, as in "the^1".
 	raisedOne = regexp.MustCompile(`\^1(?:\D|$)`)
 	// noteNumber matches the number that a footnote begins with, as in "2 Audited", "[2] Audited" and "2Audited".
@@ -27,19 +30,40 @@ var (
 // smallNote is the height of the letters of a footnote at most, as a share of those of the main text.
 const smallNote = 0.95
 
-// mayBePower reports whether a raised number behind a letter or bracket, which match is of raisedNumber, can be a
-// power: it is 2 or 3, as in square metres and cubic metres.
-func mayBePower(match []string) bool { return match[1] != "" && (match[2] == "2" || match[2] == "3") }
+// raisedKind says what a raised number can be.
+type raisedKind uint8
 
-// settleRaised returns a text whose raised numbers are written as powers, "metres^2", where isPower says so, and else
-// as marks of footnotes, "council[2]". isPower is asked for numbers of mayBePower only.
+const (
+	beginsNote  raisedKind = iota + 1 // at the beginning of a text or word, as where a footnote begins
+	onlyMark                          // the mark of a footnote
+	markOrPower                       // 2 or 3 behind a letter or bracket, as in square metres and cubic metres
+)
+
+// kindOfRaised returns what a match of raisedNumber can be.
+func kindOfRaised(match []string) raisedKind {
+	before, _ := utf8.DecodeRuneInString(match[1])
+	switch {
+	case match[1] == "" || unicode.IsSpace(before):
+		return beginsNote
+	case (match[2] == "2" || match[2] == "3") && (unicode.IsLetter(before) || before == ')'):
+		return markOrPower
+	}
+	return onlyMark
+}
+
+// settleRaised returns a text whose raised numbers are written as powers, "metres^2", where isPower says so, at the
+// beginning of words as they are, and else as marks of footnotes, "council[2]". isPower is asked for numbers of the
+// kind markOrPower only.
 func settleRaised(text string, isPower func(number string) bool) string {
 	if !strings.ContainsRune(text, noteBegin) {
 		return text
 	}
 	return undecided.Replace(raisedNumber.ReplaceAllStringFunc(text, func(found string) string {
 		match := raisedNumber.FindStringSubmatch(found)
-		if mayBePower(match) && isPower(match[2]) {
+		switch kind := kindOfRaised(match); {
+		case kind == beginsNote:
+			return match[1] + match[2]
+		case kind == markOrPower && isPower(match[2]):
 			return match[1] + "^" + match[2]
 		}
 		return match[1] + "[" + match[2] + "]"
@@ -48,20 +72,31 @@ func settleRaised(text string, isPower func(number string) bool) string {
 
 // settleNotes decides which raised numbers of the blocks are marks of footnotes and which are powers. One that can be a
 // power is one if no footnote with its number was found, and either some other raised number has a footnote or none
-// counts footnotes. Footnotes are paragraphs, notes and captions that begin with a number, rows of one cell that do,
-// and items of a list at the end of the document. Numbers that count footnotes are those that cannot be powers.
+// counts footnotes. A footnote begins with a raised number, or is a paragraph, note or caption that begins with a
+// number, a row of one cell that does, or an item of a list at the end of the document. Numbers that count footnotes
+// are those that cannot be powers.
 func (w *writer) settleNotes() {
 	if !strings.ContainsRune(w.text.String(), noteBegin) {
 		return
 	}
 	text := w.text.String()
 	numbers := map[string]bool{}
-	counted := false
-	for _, match := range raisedNumber.FindAllStringSubmatch(text, -1) {
-		numbers[match[2]] = true
-		counted = counted || !mayBePower(match)
-	}
 	notes := map[string]bool{}
+	counted := false
+	for _, b := range w.blocks {
+		for _, match := range raisedNumber.FindAllStringSubmatch(text[b.Begin:b.End], -1) {
+			switch kindOfRaised(match) {
+			case beginsNote:
+				notes[match[2]] = true
+			case onlyMark:
+				counted = true
+				numbers[match[2]] = true
+			case markOrPower:
+				numbers[match[2]] = true
+			}
+		}
+	}
+	maps.DeleteFunc(notes, func(number string, _ bool) bool { return !numbers[number] })
 	atEnd := true
 	for _, b := range slices.Backward(w.blocks) {
 		inBlock := text[b.Begin:b.End]
@@ -114,7 +149,7 @@ func findFootnotes(pages []pdfPage) footnoteEvidence {
 		for _, line := range page.Lines {
 			if strings.ContainsRune(line.Text, noteBegin) {
 				for _, match := range raisedNumber.FindAllStringSubmatch(line.Text, -1) {
-					if !mayBePower(match) {
+					if kindOfRaised(match) == onlyMark {
 						e.marks[notePlace{i, match[2]}] = true
 					}
 				}
@@ -122,7 +157,8 @@ func findFootnotes(pages []pdfPage) footnoteEvidence {
 			if strings.Contains(line.Text, "^1") && raisedOne.MatchString(line.Text) {
 				e.marks[notePlace{i, "1"}] = true
 			}
-			if number := line.Text[:runOf(line.Text, isDigit)]; number != "" && line.Size < smallNote*body {
+			text := strings.TrimPrefix(line.Text, string(noteBegin))
+			if number := text[:runOf(text, isDigit)]; number != "" && line.Size < smallNote*body {
 				e.notes[notePlace{i, number}] = true
 				e.counted = e.counted || number == "1" || number == "2" || number == "3"
 			}

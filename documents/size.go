@@ -59,6 +59,12 @@ func latin(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r > unicode.MaxASCII && unicode.Is(unicode.Latin, r)
 }
 
+// spaceAtEnd reports whether a text ends with white space.
+func spaceAtEnd(text string) bool {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return unicode.IsSpace(r)
+}
+
 func spaceAt(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	return unicode.IsSpace(r)

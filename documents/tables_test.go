@@ -72,6 +72,7 @@ func TestPowersAndNotes(t *testing.T) {
 		formula + "<p>They left.<sup>3</sup>":                                 "The square of cosh[2] in metres[3].|They left.[3]",
 		formula + "<p><sup>2</sup> A function.":                               "The square of cosh[2] in metres^3.|2 A function.",
 		formula + "<p><sup>2</sup>A function.":                                "The square of cosh[2] in metres^3.|2A function.",
+		formula + "<p><sup>1</sup>Of pumps.<br><sup>2 </sup> A function.":     "The square of cosh[2] in metres^3.|1Of pumps. 2 A function.",
 		formula + "<p>[2] A function.":                                        "The square of cosh[2] in metres^3.|[2] A function.",
 		formula + "<ol><li>First<li>Second</ol>":                              "The square of cosh[2] in metres^3.|1. First|2. Second",
 		formula + "<p>See Smith<sup>2,3</sup> and Jones<sup>12</sup>":         "The square of cosh[2] in metres[3].|See Smith[2,3] and Jones[12]",
