@@ -34,6 +34,12 @@ func TestTextFormats(t *testing.T) {
 			"\\begin{document}\nTake \\begin{enumerate}[a]\\item one \\item two\\end{enumerate} home.\n\\begin{verbatim}\nx \\item y\n\\end{verbatim}\n\\end{document}\n",
 			"p Take|i one|i two|p home.|c x \\item y",
 		},
+		"dense.tex": {
+			"\\begin{document}\\maketitle\\begin{abstract}Short.\\end{abstract} Then\\section{The {\\it wet} pump}\\noindent It runs.\n" +
+				"\\vspace{1em} On.\n\\begin{figure}[h]\\centering\\includegraphics[width=2cm]{a}\\caption{A tank}\\end{figure}\n" +
+				"\\begin{minipage}{0.5\\textwidth}Inside.\\end{minipage}\\begin{tabular}{|l|p{2cm}|}Key & Sum\\\\ a & 1\\\\ \\end{tabular}End.\n\\end{document}\n",
+			"p Short.|p Then|h2 The wet pump|p It runs. On.|k A tank|p Inside.|r Key / Sum|r a / 1|p End.",
+		},
 		"pumpctl.1": {
 			".\\\" no\n.TH PUMPCTL 1\n.SH NAME\npumpctl \\- starts a pump\n.SH OPTIONS\n.TP\n.B \\-\\-fast\nGo \\fIfast\\fR.\n.PP\nSee\n.BR tank (8).\n.nf\nstart\n  stop\n.fi\n",
 			"h1 NAME|p pumpctl - starts a pump|h1 OPTIONS|i --fast: Go fast.|p See tank(8).|c start   stop",

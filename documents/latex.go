@@ -8,17 +8,29 @@ import (
 var (
 	texComment = regexp.MustCompile(`(^|[^\\])%.*$`)
 	texSection = regexp.MustCompile(
-		`^\\(part|chapter|section|subsection|subsubsection|paragraph|subparagraph)\*?(?:\[[^\]]*\])?\{(.*?)\}\s*(?:\\label\{[^}]*\})?\s*(.*)$`,
+		`^\\(part|chapter|section|subsection|subsubsection|paragraph|subparagraph)\*?(?:\[[^\]]*\])?` +
+			`\{((?:[^{}]|\{[^{}]*\})*)\}\s*(?:\\label\{[^}]*\})?\s*(.*)$`,
 	)
-	texBegin   = regexp.MustCompile(`^\\begin\{(\w+\*?)\}(.*)$`)
-	texEnd     = regexp.MustCompile(`^\\end\{(\w+\*?)\}`)
-	texItem    = regexp.MustCompile(`^\\item(?:\[([^\]]*)\])?\s*(.*)$`)
-	texList    = regexp.MustCompile(`\\(?:begin|end)\{(?:itemize|enumerate|description)\}(?:\[[^\]]*\])?`)
-	texInLine  = regexp.MustCompile(`\S\s*(\\item\b)`)
-	texItemAt  = regexp.MustCompile(`\\item\b`)
-	texTitle   = regexp.MustCompile(`(?s)\\title(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\})*)\}`)
+	texBegin = regexp.MustCompile(`^\\begin\{(\w+\*?)\}(.*)$`)
+	texEnd   = regexp.MustCompile(`^\\end\{(\w+\*?)\}`)
+	texItem  = regexp.MustCompile(`^\\item(?:\[([^\]]*)\])?\s*(.*)$`)
+	// texBreak matches commands that begin a line of their own, and texEnded those that end one.
+	texBreak = regexp.MustCompile(
+		`\\(?:begin|end)\{|\\(?:item|caption)\b|\\(?:part|chapter|(?:sub){0,2}section|(?:sub)?paragraph)\*?[\[{]`,
+	)
+	texEnded = regexp.MustCompile(`\\end\{\w+\*?\}|` +
+		`\\begin\{(?:itemize|enumerate|description)\}(?:\[[^\]]*\])?|` +
+		`\\begin\{(?:tabularx?|tabular\*|longtable|array)\}(?:\[[^\]]*\])*(?:\{(?:[^{}]|\{[^{}]*\})*\})*`)
+	// texArguments matches what the beginning of another environment is given.
+	texArguments = regexp.MustCompile(`^(?:\[[^\]]*\]|\{[^{}\s]*\})*`)
+	texTitle     = regexp.MustCompile(`(?s)\\title(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\})*)\}`)
+	// texDropped matches lines that define something, and texLayout a command for the layout that a line begins with.
 	texDropped = regexp.MustCompile(
-		`^\\(?:maketitle|tableofcontents|newpage|clearpage|noindent|bigskip|medskip|smallskip|centering|label|vspace|hspace|includegraphics|usepackage|documentclass|bibliography|bibliographystyle|pagestyle|newcommand|renewcommand|setlength|hline|toprule|midrule|bottomrule)\b`,
+		`^\\(?:usepackage|documentclass|bibliography|bibliographystyle|pagestyle|newcommand|renewcommand|setlength)\b`,
+	)
+	texLayout = regexp.MustCompile(
+		`^\\(?:maketitle|tableofcontents|newpage|clearpage|noindent|bigskip|medskip|smallskip|centering|label|vspace|` +
+			`hspace|includegraphics|hline|toprule|midrule|bottomrule)\b\*?(?:\[[^\]]*\]|\{[^{}]*\})*\s*`,
 	)
 	texInline = []replacement{
 		{
@@ -58,7 +70,8 @@ var texLevels = map[string]int{
 	"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6,
 }
 
-// texLines returns the lines of a text. Lists and items that begin within a line begin lines of their own, but in code.
+// texLines returns the lines of a text. Sections, environments and items that begin within a line begin lines of their
+// own, but in code.
 func texLines(text string) (lines []string) {
 	code := "" // the environment of code that the line is in
 	for line := range strings.SplitSeq(text, "\n") {
@@ -70,10 +83,10 @@ func texLines(text string) (lines []string) {
 			}
 		case begun != nil && texCode[begun[1]]:
 			code = begun[1]
-		case texList.MatchString(line) || texInLine.MatchString(line):
+		case texBreak.MatchString(line):
 			line = texComment.ReplaceAllString(line, "$1")
-			line = texList.ReplaceAllString(line, "\n$0\n")
-			line = texItemAt.ReplaceAllString(line, "\n$0")
+			line = texEnded.ReplaceAllString(line, "$0\n")
+			line = texBreak.ReplaceAllString(line, "\n$0")
 			for part := range strings.SplitSeq(line, "\n") {
 				if strings.TrimSpace(part) != "" {
 					lines = append(lines, part)
@@ -135,7 +148,16 @@ func readLaTeX(w *writer, text string) (title string, err error) {
 				depth++
 			default:
 				p.flush()
+				line = strings.TrimSpace(texArguments.ReplaceAllString(m[2], ""))
 			}
+			if texBegin.MatchString(line) {
+				continue
+			}
+		}
+		for texLayout.MatchString(line) {
+			line = texLayout.ReplaceAllString(line, "")
+		}
+		if line == "" {
 			continue
 		}
 		switch {
