@@ -57,9 +57,9 @@ func inParentheses(part string) string {
 //     "x^n", "cm^3".
 //  2. Digits after a longer word or after punctuation may be the mark of a footnote: they stand between noteBegin and
 //     noteEnd until the whole document is known (settleNotes).
-//  3. At the beginning of a word, where it is the upper part of a fraction or the number of a footnote, and as the ending
-//     of a number ("20th"), it stays as it is, and so do signs such as ® and [1]. Digits there are between noteBegin and
-//     noteEnd, too, until settleNotes takes these away.
+//  3. At the beginning of a word, where it is the upper part of a fraction or the number of a footnote, and as the
+//     ending of a number ("20th"), it stays as it is, and so do signs such as ® and [1]. Digits at the beginning of a
+//     word are between noteBegin and noteEnd, too, until settleNotes removes these.
 func writeRaised(before, raised string) string {
 	raised = strings.TrimSpace(raised)
 	last, _ := utf8.DecodeLastRuneInString(before)
