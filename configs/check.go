@@ -21,7 +21,7 @@ import (
 
 // check looks for values that their keys' tags do not allow.
 func (r *resolver) check() {
-	leaves := root(&r.config).leaves()
+	leaves := rootKey(&r.config).allLeaves()
 	values := map[string]reflect.Value{}
 	firsts := map[string]string{}
 	for _, k := range leaves {
@@ -32,7 +32,7 @@ func (r *resolver) check() {
 		is := k.tag.Get("is")
 		bounds := strings.Fields(k.tag.Get("between"))
 		words := strings.Fields(k.tag.Get("oneof"))
-		allowed, good := form(is, text)
+		allowed, good := checkForm(is, text)
 		shown := text
 		if is == "endpoint" && strings.ContainsAny(text, "@?#") {
 			shown = "…" // there may be a key in it
@@ -45,17 +45,17 @@ func (r *resolver) check() {
 		first, again := firsts[list+" "+is+" "+text]
 		switch {
 		case len(bounds) > 0:
-			r.between(k, bounds[0], bounds[1], values)
+			r.checkBetween(k, bounds[0], bounds[1], values)
 		case k.isList() && len(words) > 0 && k.value.Len() == 0:
-			r.fail(k.path, "", "has to be one or more of %s", strings.Join(words, ", "))
+			r.addMistake(k.path, "", "has to be one or more of %s", strings.Join(words, ", "))
 		case !isText, text == "" && strings.Contains(k.tag.Get("yaml"), ",omitempty"):
 		case len(words) > 0 && !slices.Contains(words, text):
-			r.fail(k.path, text, "has to be one of %s.%s", strings.Join(words, ", "), didYouMean(text, words))
+			r.addMistake(k.path, text, "has to be one of %s.%s", strings.Join(words, ", "), didYouMean(text, words))
 		case !good:
-			r.fail(k.path, shown, "has to be %s", allowed)
+			r.addMistake(k.path, shown, "has to be %s", allowed)
 		case k.tag.Get("unique") == "":
 		case again:
-			r.fail(k.path, shown, "is the same as %s", first)
+			r.addMistake(k.path, shown, "is the same as %s", first)
 		default:
 			firsts[list+" "+is+" "+text] = k.path
 		}
@@ -69,7 +69,7 @@ func (r *resolver) checkTogether() {
 	server := r.config.Server
 	keys := len(r.config.Auth.Keys) > 0
 	if i := slices.Index(server.CORSOrigins, "*"); i >= 0 && !keys {
-		r.fail(
+		r.addMistake(
 			fmt.Sprintf("server.cors_origins[%d]", i),
 			"*",
 			"without keys every page on the web could read this server through a visitor's browser; name the origins, or configure auth.keys",
@@ -77,7 +77,7 @@ func (r *resolver) checkTogether() {
 	}
 	least := server.ReadTimeout + cfg.Limits.Timeout + cfg.LongestWriting()
 	if server.WriteTimeout != 0 && server.WriteTimeout < least {
-		r.fail(
+		r.addMistake(
 			"server.write_timeout",
 			server.WriteTimeout,
 			"has to be at least server.read_timeout, limits.timeout and the longest of generators' together, %v, or 0 for that and 30s",
@@ -85,17 +85,21 @@ func (r *resolver) checkTogether() {
 		)
 	}
 	if cluster.Password != "" && cluster.PasswordFile != "" {
-		r.fail("cluster.password_file", cluster.PasswordFile, "%s is set too: leave one of them out", variablePassword)
+		r.addMistake(
+			"cluster.password_file", cluster.PasswordFile, "%s is set too: leave one of them out", variablePassword,
+		)
 	}
 	if cluster.APIKey != "" && cluster.APIKeyFile != "" {
-		r.fail("cluster.api_key_file", cluster.APIKeyFile, "%s is set too: leave one of them out", variableAPIKey)
+		r.addMistake("cluster.api_key_file", cluster.APIKeyFile, "%s is set too: leave one of them out", variableAPIKey)
 	}
 	if (cluster.APIKey != "" || cluster.APIKeyFile != "") &&
 		(cluster.User != "" || cluster.Password != "" || cluster.PasswordFile != "") {
-		r.fail("cluster.user", cluster.User, "a cluster is accessed with a user or with an API key, not with both")
+		r.addMistake(
+			"cluster.user", cluster.User, "a cluster is accessed with a user or with an API key, not with both",
+		)
 	}
 	if strings.Contains(cfg.Store, "@") {
-		r.fail(
+		r.addMistake(
 			"store",
 			"…",
 			"contains a user: put it into cluster.user, and the password into cluster.password_file or %s",
@@ -104,14 +108,16 @@ func (r *resolver) checkTogether() {
 	}
 	if prefix, several := strings.CutSuffix(cfg.Store, AnyIndex); strings.Contains(prefix, AnyIndex) ||
 		several && strings.HasSuffix(prefix, "/") {
-		r.fail("store", cfg.Store, "has to name one index, or those with a prefix, such as …/prefix-*")
+		r.addMistake("store", cfg.Store, "has to name one index, or those with a prefix, such as …/prefix-*")
 	}
 	if cfg.Data != "" && cfg.Store != "" {
-		r.fail("data", cfg.Data, "contradicts store: passages are in folders or in a cluster; leave one of them out")
+		r.addMistake(
+			"data", cfg.Data, "contradicts store: passages are in folders or in a cluster; leave one of them out",
+		)
 	}
 	for i, k := range cfg.Auth.Keys {
 		if k.Filter != "" && (slices.Contains(k.Scopes, "ingest") || slices.Contains(k.Scopes, "admin")) {
-			r.fail(
+			r.addMistake(
 				fmt.Sprintf("auth.keys[%d].filter", i),
 				k.Filter,
 				"restricts what is read: who may write or administer could read all; leave the scopes ingest and admin to other keys",
@@ -120,7 +126,7 @@ func (r *resolver) checkTogether() {
 	}
 	r.checkGenerators()
 	if cfg.Auth.Disabled && keys {
-		r.fail("auth.disabled", true, "contradicts auth.keys; leave one of them out")
+		r.addMistake("auth.disabled", true, "contradicts auth.keys; leave one of them out")
 	}
 }
 
@@ -130,7 +136,7 @@ func (r *resolver) checkGenerators() {
 	for i, g := range r.config.Generators {
 		at := fmt.Sprintf("generators[%d]", i)
 		if slices.Contains(r.config.Readers, g.Name) {
-			r.fail(at+".name", g.Name, "is the name of a reader too, and requests name both in one place")
+			r.addMistake(at+".name", g.Name, "is the name of a reader too, and requests name both in one place")
 		}
 		u, err := url.Parse(g.Address)
 		if err == nil && g.KeyFile != "" && u.Scheme == "http" && !onThisMachine(u.Hostname()) {
@@ -146,32 +152,32 @@ func onThisMachine(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// between checks that a value lies between two bounds, each a value or a key.
-func (r *resolver) between(k key, low, high string, values map[string]reflect.Value) {
+// checkBetween checks that a value lies between two bounds, each a value or a key.
+func (r *resolver) checkBetween(k key, low, high string, values map[string]reflect.Value) {
 	of := func(bound string) reflect.Value {
 		if v, ok := values[bound]; ok {
 			return v
 		}
 		v := reflect.New(k.value.Type()).Elem()
-		if _, err := parse(bound, v); err != nil {
+		if _, err := parseScalar(bound, v); err != nil {
 			panic(fmt.Sprintf("%s: the bound %s: %v", k.path, bound, err)) // of the program
 		}
 		return v
 	}
-	if x := number(k.value); !(x >= number(of(low)) && x <= number(of(high))) { // nor is NaN
-		r.fail(k.path, k.value.Interface(), "has to be from %v to %v", of(low).Interface(), of(high).Interface())
+	if x := numberOf(k.value); !(x >= numberOf(of(low)) && x <= numberOf(of(high))) { // nor is NaN
+		r.addMistake(k.path, k.value.Interface(), "has to be from %v to %v", of(low).Interface(), of(high).Interface())
 	}
 }
 
-func number(v reflect.Value) float64 {
+func numberOf(v reflect.Value) float64 {
 	if v.CanInt() {
 		return float64(v.Int())
 	}
 	return v.Float()
 }
 
-// form says what a text of a kind has to be, and whether it is.
-func form(kind, text string) (allowed string, good bool) {
+// checkForm says what a text of a kind has to be, and whether it is.
+func checkForm(kind, text string) (allowed string, good bool) {
 	switch kind {
 	case "address":
 		host, port, err := net.SplitHostPort(text)
@@ -203,7 +209,7 @@ func form(kind, text string) (allowed string, good bool) {
 		_, err := path.Match(text, "a")
 		return "the name of a collection, or a pattern such as team-*", err == nil && text != ""
 	case "expert":
-		allowed, good = form("name", text)
+		allowed, good = checkForm("name", text)
 		return allowed + ", and not bm25 or phrases, which are word indexes", good && text != "bm25" &&
 			text != "phrases"
 	case "condition":
@@ -214,7 +220,7 @@ func form(kind, text string) (allowed string, good bool) {
 		}
 		return allowed, err == nil && !c.Empty()
 	case "generator":
-		allowed, good = form("name", text)
+		allowed, good = checkForm("name", text)
 		return allowed + ", and not auto or conclave, which stand for what the server chooses", good &&
 			text != "auto" &&
 			text != "conclave"

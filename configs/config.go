@@ -362,7 +362,7 @@ var defaultsFile []byte
 // Defaults is the configuration of a machine that has none: loopback, no keys.
 var Defaults = sync.OnceValue(func() Config {
 	r := resolver{places: map[string]string{}}
-	err := r.file("conclave.yaml", defaultsFile)
+	err := r.readFile("conclave.yaml", defaultsFile)
 	err = errors.Join(append(r.mistakes, err)...)
 	if err != nil {
 		panic(err) // a test reads it

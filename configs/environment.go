@@ -29,26 +29,26 @@ func Variable(environ []string, name string) string {
 	return value
 }
 
-// environment reads the secrets and texts of the variables CONCLAVE_… of environ, which
+// readEnvironment reads the secrets and texts of the variables CONCLAVE_… of environ, which
 // has the form of os.Environ; the texts are of the keys, by their variables.
 //
 // A variable that no key answers to is a warning and not an error: Kubernetes
 // puts CONCLAVE_SERVICE_HOST and the like beside a service named conclave.
-func (r *resolver) environment(environ []string) (texts map[string]string) {
+func (r *resolver) readEnvironment(environ []string) (texts map[string]string) {
 	cluster := &r.config.Cluster
 	cluster.Password = Secret(strings.TrimSpace(Variable(environ, variablePassword)))
 	cluster.APIKey = Secret(strings.TrimSpace(Variable(environ, variableAPIKey)))
 	others := []string{variableFile, variablePassword, variableAPIKey, VariableKey}
 	var keys []string
-	for _, k := range root(&r.config).leaves() {
-		keys = append(keys, k.variable())
+	for _, k := range rootKey(&r.config).allLeaves() {
+		keys = append(keys, k.variableName())
 	}
 	texts = map[string]string{}
 	for _, entry := range environ {
 		name, text, _ := strings.Cut(entry, "=")
 		if slices.Contains(keys, name) {
 			texts[name] = text
-		} else if strings.HasPrefix(name, prefix) && !slices.Contains(others, name) && !kubernetes(name) {
+		} else if strings.HasPrefix(name, prefix) && !slices.Contains(others, name) && !isKubernetes(name) {
 			r.config.Warnings = append(r.config.Warnings, fmt.Sprintf("environment %s: no such variable.%s", name,
 				didYouMean(name, append(others, keys...))))
 		}
@@ -57,8 +57,8 @@ func (r *resolver) environment(environ []string) (texts map[string]string) {
 	return texts
 }
 
-// kubernetes recognises what Kubernetes sets for a service named conclave.
-func kubernetes(name string) bool {
+// isKubernetes recognises what Kubernetes sets for a service named conclave.
+func isKubernetes(name string) bool {
 	rest := strings.TrimPrefix(name, prefix)
 	return strings.HasPrefix(rest, "SERVICE_") || rest == "PORT" || strings.HasPrefix(rest, "PORT_")
 }

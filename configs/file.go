@@ -21,9 +21,9 @@ type resolver struct {
 	mistakes []error
 }
 
-// fail notes a mistake. Its place is where the key was written; for a key that an item
+// addMistake notes a mistake. Its place is where the key was written; for a key that an item
 // of a list lacks, that of the item.
-func (r *resolver) fail(at string, value any, format string, args ...any) {
+func (r *resolver) addMistake(at string, value any, format string, args ...any) {
 	place := r.places[at]
 	if end := strings.LastIndex(at, "]"); place == "" && end > 0 {
 		place = r.places[at[:end+1]]
@@ -36,26 +36,27 @@ func (r *resolver) fail(at string, value any, format string, args ...any) {
 	})
 }
 
-// file reads the YAML text of a configuration file. It walks the parsed document itself,
+// readFile reads the YAML text of a configuration file. It walks the parsed document itself,
 // because only the document knows lines, keys written twice, and scalars as their text.
-func (r *resolver) file(name string, text []byte) error {
-	all, err := documents(text)
+func (r *resolver) readFile(name string, text []byte) error {
+	all, err := yamlDocuments(text)
 	if err != nil {
 		return fmt.Errorf("%s: not YAML: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	for i, document := range all {
 		if i == 0 {
-			r.value(name, root(&r.config), document)
+			r.readValue(name, rootKey(&r.config), document)
 		} else if document.Tag != "!!null" {
-			r.places[""] = place(name, document)
-			r.fail("", "", "a second YAML document begins here, after \"---\", and would be ignored: the configuration is one document")
+			r.places[""] = placeOf(name, document)
+			r.addMistake("", "",
+				"a second YAML document begins here, after \"---\", and would be ignored: the configuration is one document")
 		}
 	}
 	return nil
 }
 
-// documents returns the YAML documents in a text.
-func documents(text []byte) (all []*yaml.Node, err error) {
+// yamlDocuments returns the YAML documents in a text.
+func yamlDocuments(text []byte) (all []*yaml.Node, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var node yaml.Node
@@ -68,12 +69,12 @@ func documents(text []byte) (all []*yaml.Node, err error) {
 	}
 }
 
-// text reads what a variable or a flag holds: a list of strings is separated by commas,
+// readText reads what a variable or a flag holds: a list of strings is separated by commas,
 // a list of objects is YAML.
-func (r *resolver) text(source string, k key, text string) {
+func (r *resolver) readText(source string, k key, text string) {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
-	if k.objects() {
-		if all, err := documents([]byte(text)); err == nil && len(all) == 1 {
+	if k.isObjectList() {
+		if all, err := yamlDocuments([]byte(text)); err == nil && len(all) == 1 {
 			n = all[0]
 		}
 	} else if k.isList() {
@@ -85,61 +86,61 @@ func (r *resolver) text(source string, k key, text string) {
 			}
 		}
 	}
-	r.value(source, k, n)
+	r.readValue(source, k, n)
 }
 
-// value reads a section, a list or a scalar.
-func (r *resolver) value(source string, k key, n *yaml.Node) {
+// readValue reads a section, a list or a scalar.
+func (r *resolver) readValue(source string, k key, n *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	if n.Tag == "!!null" {
 		return // the default stays, as where everything under "encoder:" is commented out
 	}
-	r.places[k.path] = place(source, n)
+	r.places[k.path] = placeOf(source, n)
 	switch {
 	case k.isSection() && n.Kind != yaml.MappingNode:
-		r.fail(k.path, n.Value, "has to be keys with values, \"key: value\"")
+		r.addMistake(k.path, n.Value, "has to be keys with values, \"key: value\"")
 	case k.isSection():
-		r.section(source, k, n.Content)
+		r.readSection(source, k, n.Content)
 	case k.isList() && n.Kind != yaml.SequenceNode:
-		r.fail(k.path, n.Value, "has to be a list, \"- item\" on lines of their own or [a, b]")
+		r.addMistake(k.path, n.Value, "has to be a list, \"- item\" on lines of their own or [a, b]")
 	case k.isList():
 		k.value.Set(reflect.MakeSlice(k.value.Type(), len(n.Content), len(n.Content)))
 		for i, item := range n.Content {
-			r.value(source, k.item(i), item)
+			r.readValue(source, k.itemAt(i), item)
 		}
 	case k.tag.Get("is") == "condition" && n.Kind == yaml.MappingNode:
-		text, err := json.Marshal(plain(n))
+		text, err := json.Marshal(plainValue(n))
 		if err != nil {
-			r.fail(k.path, "", "cannot be written as JSON: %v", err)
+			r.addMistake(k.path, "", "cannot be written as JSON: %v", err)
 			return
 		}
 		k.value.SetString(string(text))
 	case n.Kind != yaml.ScalarNode:
-		r.fail(k.path, "", "has to be a single value, not a list or keys")
+		r.addMistake(k.path, "", "has to be a single value, not a list or keys")
 	default:
-		if allowed, err := parse(n.Value, k.value); err != nil {
-			r.fail(k.path, n.Value, "has to be %s", allowed)
+		if allowed, err := parseScalar(n.Value, k.value); err != nil {
+			r.addMistake(k.path, n.Value, "has to be %s", allowed)
 		}
 	}
 }
 
-// plain returns a node as parsed JSON; dates stay the texts that they are.
-func plain(n *yaml.Node) any {
+// plainValue returns a node as parsed JSON; dates stay the texts that they are.
+func plainValue(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.AliasNode:
-		return plain(n.Alias)
+		return plainValue(n.Alias)
 	case yaml.MappingNode:
 		out := map[string]any{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			out[n.Content[i].Value] = plain(n.Content[i+1])
+			out[n.Content[i].Value] = plainValue(n.Content[i+1])
 		}
 		return out
 	case yaml.SequenceNode:
 		out := []any{}
 		for _, item := range n.Content {
-			out = append(out, plain(item))
+			out = append(out, plainValue(item))
 		}
 		return out
 	}
@@ -153,9 +154,9 @@ func plain(n *yaml.Node) any {
 	return n.Value
 }
 
-// section reads a mapping, given as names and values in turn.
-func (r *resolver) section(source string, k key, pairs []*yaml.Node) {
-	keys, names := k.below()
+// readSection reads a mapping, given as names and values in turn.
+func (r *resolver) readSection(source string, k key, pairs []*yaml.Node) {
+	keys, names := k.keysBelow()
 	lines := map[string]int{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		name := pairs[i].Value
@@ -163,20 +164,20 @@ func (r *resolver) section(source string, k key, pairs []*yaml.Node) {
 		x, known := keys[name]
 		if known && line == 0 {
 			lines[name] = pairs[i].Line
-			r.value(source, x, pairs[i+1])
+			r.readValue(source, x, pairs[i+1])
 			continue
 		}
 		at := strings.TrimPrefix(k.path+"."+name, ".")
-		r.places[at] = place(source, pairs[i])
+		r.places[at] = placeOf(source, pairs[i])
 		if known {
-			r.fail(at, "", "written twice, first on line %d", line)
+			r.addMistake(at, "", "written twice, first on line %d", line)
 		} else {
-			r.fail(at, "", "no such key.%s Known here: %s", didYouMean(name, names), strings.Join(names, ", "))
+			r.addMistake(at, "", "no such key.%s Known here: %s", didYouMean(name, names), strings.Join(names, ", "))
 		}
 	}
 }
 
-func place(source string, n *yaml.Node) string {
+func placeOf(source string, n *yaml.Node) string {
 	if n.Line == 0 {
 		return source
 	}

@@ -14,19 +14,19 @@ import (
 func AddFlags(flags *pflag.FlagSet, paths ...string) {
 	c := Defaults()
 	keys := map[string]key{}
-	for _, k := range root(&c).leaves() {
+	for _, k := range rootKey(&c).allLeaves() {
 		keys[k.path] = k
 	}
 	for _, path := range paths {
 		k, ok := keys[path]
-		if !ok || k.objects() {
+		if !ok || k.isObjectList() {
 			panic(fmt.Sprintf("no key %q that could be a flag", path)) // of the program
 		}
 		usage := strings.NewReplacer("<", "`", ">", "`").Replace(k.tag.Get("help"))
 		if value, ok := k.value.Interface().(bool); ok {
-			flags.Bool(k.flag(), value, usage)
+			flags.Bool(k.flagName(), value, usage)
 		} else {
-			flags.Var(&text{fmt.Sprint(k.value), k.value.CanInt() || k.value.CanFloat()}, k.flag(), usage)
+			flags.Var(&text{fmt.Sprint(k.value), k.value.CanInt() || k.value.CanFloat()}, k.flagName(), usage)
 		}
 	}
 }
@@ -53,17 +53,17 @@ func (t *text) Type() string {
 	return "string"
 }
 
-// over reads the variables, by their names, and the flags over what was read before. viper binds both, and lets a flag
-// that was set count where the key has a variable, too. It does not read the file and the defaults: its errors name
-// neither the line of a wrong value nor a key that may be meant, which resolver.file does.
-func (r *resolver) over(variables map[string]string, flags *pflag.FlagSet) {
+// readOver reads the variables, by their names, and the flags over what was read before. viper binds both, and lets a
+// flag that was set count where the key has a variable, too. It does not read the file and the defaults: its errors
+// name neither the line of a wrong value nor a key that may be meant, which resolver.readFile does.
+func (r *resolver) readOver(variables map[string]string, flags *pflag.FlagSet) {
 	bound := viper.New()
-	for _, k := range root(&r.config).leaves() {
-		source := "environment " + k.variable()
-		if text, ok := variables[k.variable()]; ok {
+	for _, k := range rootKey(&r.config).allLeaves() {
+		source := "environment " + k.variableName()
+		if text, ok := variables[k.variableName()]; ok {
 			bound.SetDefault(k.path, text)
 		}
-		if f := flags.Lookup(k.flag()); f != nil && !k.objects() {
+		if f := flags.Lookup(k.flagName()); f != nil && !k.isObjectList() {
 			if err := bound.BindPFlag(k.path, f); err != nil {
 				panic(err) // of a flag that is nil
 			}
@@ -72,7 +72,7 @@ func (r *resolver) over(variables map[string]string, flags *pflag.FlagSet) {
 			}
 		}
 		if bound.IsSet(k.path) {
-			r.text(source, k, bound.GetString(k.path))
+			r.readText(source, k, bound.GetString(k.path))
 		}
 	}
 }

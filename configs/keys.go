@@ -14,14 +14,14 @@ type key struct {
 	tag   reflect.StructTag
 }
 
-// root returns the whole of a configuration.
-func root(c *Config) key { return key{value: reflect.ValueOf(c).Elem()} }
+// rootKey returns the whole of a configuration.
+func rootKey(c *Config) key { return key{value: reflect.ValueOf(c).Elem()} }
 
-// flag returns the name of the key on the command line.
-func (k key) flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(k.path) }
+// flagName returns the name of the key on the command line.
+func (k key) flagName() string { return strings.NewReplacer(".", "-", "_", "-").Replace(k.path) }
 
-// variable returns the name of the key in the environment.
-func (k key) variable() string {
+// variableName returns the name of the key in the environment.
+func (k key) variableName() string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(k.path, ".", "_"))
 }
 
@@ -33,11 +33,11 @@ func (k key) isSection() bool {
 // isList reports whether the key is a list.
 func (k key) isList() bool { return k.value.Kind() == reflect.Slice }
 
-// objects reports whether the key is a list of objects.
-func (k key) objects() bool { return k.isList() && k.value.Type().Elem().Kind() == reflect.Struct }
+// isObjectList reports whether the key is a list of objects.
+func (k key) isObjectList() bool { return k.isList() && k.value.Type().Elem().Kind() == reflect.Struct }
 
-// below returns the keys of a section, by their names there, and those names in order.
-func (k key) below() (keys map[string]key, names []string) {
+// keysBelow returns the keys of a section, by their names there, and those names in order.
+func (k key) keysBelow() (keys map[string]key, names []string) {
 	keys = map[string]key{}
 	for field, value := range k.value.Fields() {
 		if name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); name != "-" {
@@ -48,24 +48,24 @@ func (k key) below() (keys map[string]key, names []string) {
 	return keys, names
 }
 
-// item returns an item of a list; what its tag says is said of each.
-func (k key) item(i int) key {
+// itemAt returns an item of a list; what its tag says is said of each.
+func (k key) itemAt(i int) key {
 	return key{fmt.Sprintf("%s[%d]", k.path, i), k.value.Index(i), k.tag}
 }
 
-// leaves returns the lists and scalars of a section in the order of its fields, each list
+// allLeaves returns the lists and scalars of a section in the order of its fields, each list
 // before what is in it.
-func (k key) leaves() (out []key) {
+func (k key) allLeaves() (out []key) {
 	if k.isSection() {
-		keys, names := k.below()
+		keys, names := k.keysBelow()
 		for _, name := range names {
-			out = append(out, keys[name].leaves()...)
+			out = append(out, keys[name].allLeaves()...)
 		}
 		return out
 	}
 	out = append(out, k)
 	for i := 0; k.isList() && i < k.value.Len(); i++ {
-		out = append(out, k.item(i).leaves()...)
+		out = append(out, k.itemAt(i).allLeaves()...)
 	}
 	return out
 }

@@ -30,15 +30,15 @@ func Load(flags *pflag.FlagSet, environ []string) (Config, error) {
 	text, err := os.ReadFile(file)
 	switch {
 	case err == nil:
-		if err := r.file(file, text); err != nil {
+		if err := r.readFile(file, text); err != nil {
 			return Config{}, err
 		}
-		r.anchor(filepath.Dir(file))
+		r.anchorPaths(filepath.Dir(file))
 		r.config.File = file
 	case named || !errors.Is(err, fs.ErrNotExist):
 		return Config{}, fmt.Errorf("reading the configuration: %w", err)
 	}
-	r.over(r.environment(environ), flags)
+	r.readOver(r.readEnvironment(environ), flags)
 	if len(r.mistakes) == 0 {
 		r.check()
 		r.checkTogether()
@@ -60,10 +60,10 @@ func whichFile(flags *pflag.FlagSet, environ []string) (name string, named bool)
 	return defaultFile, false
 }
 
-// anchor makes the relative paths of a file count from its folder. Defaults count from
+// anchorPaths makes the relative paths of a file count from its folder. Defaults count from
 // the current one.
-func (r *resolver) anchor(folder string) {
-	for _, k := range root(&r.config).leaves() {
+func (r *resolver) anchorPaths(folder string) {
+	for _, k := range rootKey(&r.config).allLeaves() {
 		if path := k.value.String(); k.tag.Get("is") == "path" && r.places[k.path] != "" && path != "" && folder != "." &&
 			!filepath.IsAbs(path) {
 			k.value.SetString(filepath.Join(folder, path))

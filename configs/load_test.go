@@ -28,7 +28,7 @@ func load(t *testing.T, text string, environ []string, args ...string) (Config, 
 	flags.Bool("json", false, "")
 	var paths []string
 	for _, k := range defaultKeys() {
-		if !k.objects() {
+		if !k.isObjectList() {
 			paths = append(paths, k.path)
 		}
 	}
@@ -42,7 +42,7 @@ func load(t *testing.T, text string, environ []string, args ...string) (Config, 
 // defaultKeys returns the keys of a configuration of its own.
 func defaultKeys() []key {
 	c := Defaults()
-	return root(&c).leaves()
+	return rootKey(&c).allLeaves()
 }
 
 func TestNothingGivesTheDefaults(t *testing.T) {
@@ -101,7 +101,7 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 	for _, k := range defaultKeys() {
 		var other, yaml string
 		switch {
-		case k.objects():
+		case k.isObjectList():
 			continue // TestListsOfObjects
 		case k.isList():
 			other = map[string]string{"server.cors_origins": "https://a.example", "server.trusted_proxies": "10.0.0.0/8"}[k.path]
@@ -157,8 +157,8 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 			// The other limits would be above it.
 			text += "  question_bytes: 4KiB\n  embed_bytes: 4KiB\n"
 		}
-		environ := []string{k.variable() + "=" + other}
-		args := []string{"--" + k.flag() + "=" + other}
+		environ := []string{k.variableName() + "=" + other}
+		args := []string{"--" + k.flagName() + "=" + other}
 		if k.path == "limits.body_bytes" {
 			environ = append(environ, "CONCLAVE_LIMITS_QUESTION_BYTES=4KiB", "CONCLAVE_LIMITS_EMBED_BYTES=4KiB")
 			args = append(args, "--limits-question-bytes=4KiB", "--limits-embed-bytes=4KiB")
@@ -183,13 +183,13 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 func TestNamesAreDistinct(t *testing.T) {
 	flags, variables := map[string]string{}, map[string]string{}
 	for _, k := range defaultKeys() {
-		if other, twice := flags[k.flag()]; twice {
-			t.Errorf("%s and %s are both --%s", k.path, other, k.flag())
+		if other, twice := flags[k.flagName()]; twice {
+			t.Errorf("%s and %s are both --%s", k.path, other, k.flagName())
 		}
-		if other, twice := variables[k.variable()]; twice {
-			t.Errorf("%s and %s are both %s", k.path, other, k.variable())
+		if other, twice := variables[k.variableName()]; twice {
+			t.Errorf("%s and %s are both %s", k.path, other, k.variableName())
 		}
-		flags[k.flag()], variables[k.variable()] = k.path, k.path
+		flags[k.flagName()], variables[k.variableName()] = k.path, k.path
 	}
 }
 
@@ -288,7 +288,7 @@ func TestSampleFile(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	r := resolver{places: map[string]string{}}
-	if err := r.file("conclave.yaml", text); err != nil {
+	if err := r.readFile("conclave.yaml", text); err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range defaultKeys() {

@@ -138,7 +138,7 @@ func FuzzFile(f *testing.F) {
 func TestNamesBeginWithALetter(t *testing.T) {
 	for _, kind := range []string{"name", "expert"} {
 		for name, want := range map[string]bool{"a": true, "0": true, "Wiki.v2": true, "a-_.": true, "-rf": false, "_a": false, ".a": false, "": false, "..": false, "é": false} {
-			if _, good := form(kind, name); good != want {
+			if _, good := checkForm(kind, name); good != want {
 				t.Errorf("%s %q: %t", kind, name, good)
 			}
 		}

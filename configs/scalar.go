@@ -19,12 +19,12 @@ type unit struct {
 	size   int64
 }
 
-// units returns the largest first; the last is none.
-func units() []unit { return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}} }
+// byteUnits returns the largest first; the last is none.
+func byteUnits() []unit { return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}} }
 
 // UnmarshalText reads "65536", "64KiB" or "64 KiB".
 func (b *ByteSize) UnmarshalText(text []byte) error {
-	for _, u := range units() {
+	for _, u := range byteUnits() {
 		digits, ok := strings.CutSuffix(string(text), u.suffix)
 		if n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64); ok && err == nil && n >= 0 &&
 			n <= math.MaxInt64/u.size {
@@ -39,7 +39,7 @@ func (b *ByteSize) UnmarshalText(text []byte) error {
 func (b ByteSize) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 func (b ByteSize) String() string {
-	all := units()
+	all := byteUnits()
 	for int64(b)%all[0].size != 0 || b == 0 && len(all) > 1 {
 		all = all[1:]
 	}
@@ -58,8 +58,8 @@ func (s Secret) GoString() string { return "…" }
 // MarshalText hides it.
 func (s Secret) MarshalText() ([]byte, error) { return []byte("…"), nil }
 
-// parse reads text into v. allowed says what has to be there.
-func parse(text string, v reflect.Value) (allowed string, err error) {
+// parseScalar reads text into v. allowed says what has to be there.
+func parseScalar(text string, v reflect.Value) (allowed string, err error) {
 	switch into := v.Addr().Interface().(type) {
 	case *bool:
 		*into, err = strconv.ParseBool(text)

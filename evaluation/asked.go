@@ -40,13 +40,13 @@ func AskedMetric(name string) (Metric, error) {
 		m.Meaning = fmt.Sprintf("mean reciprocal rank of the first relevant passage among the first %d", k)
 		m.measure = func(ranking []string, j questions.Judgements, k int) float64 {
 			first := firstRelevant(ranking, j)
-			return within(first, k) / float64(max(first, 1))
+			return isWithin(first, k) / float64(max(first, 1))
 		}
 	case "top":
 		m.Key, m.Heading = "top", "top-"
 		m.Meaning = fmt.Sprintf("share of questions with a relevant passage among the first %d", k)
 		m.measure = func(ranking []string, j questions.Judgements, k int) float64 {
-			return within(firstRelevant(ranking, j), k)
+			return isWithin(firstRelevant(ranking, j), k)
 		}
 	default:
 		m.Key, m.Heading = "recall", "R@"
@@ -101,8 +101,8 @@ func (r *Report) Columns() []Metric {
 	return all
 }
 
-// keys returns those of the measures that were asked for.
-func (o *MeasureOptions) keys() []string {
+// measureKeys returns those of the measures that were asked for.
+func (o *MeasureOptions) measureKeys() []string {
 	keys := []string{}
 	for _, m := range o.Metrics {
 		keys = append(keys, m.Key)

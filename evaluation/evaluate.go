@@ -82,7 +82,7 @@ type Report struct {
 	Asked []Metric `json:"-"`
 }
 
-func (r *Report) questions() (n int) {
+func (r *Report) countQuestions() (n int) {
 	for _, d := range r.Domains {
 		n += d.Questions
 	}
@@ -106,7 +106,7 @@ func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o 
 	}
 	var parts []*Measured
 	for _, d := range domains {
-		m, err := o.domain(ctx, engine, d)
+		m, err := o.measureDomain(ctx, engine, d)
 		if err != nil {
 			if d.Name != "" {
 				err = fmt.Errorf("domain %s: %w", d.Name, err)
@@ -115,7 +115,7 @@ func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o 
 		}
 		parts = append(parts, m)
 	}
-	times, err := o.times(ctx, engine, domains)
+	times, err := o.measureTimes(ctx, engine, domains)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o 
 			o.Notes = append(o.Notes, note)
 		}
 	}
-	return o.report(domains, parts, times), nil
+	return o.newReport(domains, parts, times), nil
 }
 
 func (o *MeasureOptions) check(domains []questions.Domain) error {
@@ -152,35 +152,35 @@ func (o *MeasureOptions) check(domains []questions.Domain) error {
 	if slices.ContainsFunc(o.Methods, func(m Method) bool { return m.Kind == KindOracle }) {
 		return errors.New("oracles follow from the sources and are not asked for")
 	}
-	if err := unlike(o.Methods); err != nil {
+	if err := checkDistinct(o.Methods); err != nil {
 		return err
 	}
-	all := append(slices.Clone(o.Methods), oracles(o.Methods)...)
+	all := append(slices.Clone(o.Methods), oracleMethods(o.Methods)...)
 	if o.Reference != "" && methodNamed(all, o.Reference) < 0 {
-		return fmt.Errorf("the reference %q is not measured: %s", o.Reference, names(all))
+		return fmt.Errorf("the reference %q is not measured: %s", o.Reference, methodNames(all))
 	}
 	if o.Runs != nil {
 		if err := o.Runs.check(domains, o.Methods); err != nil {
 			return err
 		}
 	}
-	if o.Otherwise != "" && !o.measures(o.Otherwise) {
+	if o.Otherwise != "" && !o.isMeasuredAlone(o.Otherwise) {
 		return fmt.Errorf("expert %q, which is said to be that of domains without one, is not measured", o.Otherwise)
 	}
 	return nil
 }
 
-// measures reports whether an expert is measured alone.
-func (o *MeasureOptions) measures(expert string) bool {
+// isMeasuredAlone reports whether an expert is measured alone.
+func (o *MeasureOptions) isMeasuredAlone(expert string) bool {
 	return slices.ContainsFunc(
 		o.Methods,
 		func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == expert },
 	)
 }
 
-// own returns a domain's own expert, or "".
-func (o *MeasureOptions) own(domain string) string {
-	if o.measures(domain) {
+// ownExpert returns a domain's own expert, or "".
+func (o *MeasureOptions) ownExpert(domain string) string {
+	if o.isMeasuredAlone(domain) {
 		return domain
 	}
 	return o.Otherwise
@@ -201,7 +201,7 @@ func referenceOf(methods []Method) string {
 	return first
 }
 
-func names(methods []Method) string {
+func methodNames(methods []Method) string {
 	text := ""
 	for i, m := range methods {
 		if i > 0 {
@@ -212,52 +212,54 @@ func names(methods []Method) string {
 	return text
 }
 
-// domain measures a domain, or takes it from the state.
-func (o *MeasureOptions) domain(ctx context.Context, engine Engine, d questions.Domain) (*Measured, error) {
-	stamp, err := stampOf(o.About, o.Methods, o.Depth, o.Candidates, o.Exact, o.Patterns, o.keys(), d.Questions)
+// measureDomain measures a domain, or takes it from the state.
+func (o *MeasureOptions) measureDomain(ctx context.Context, engine Engine, d questions.Domain) (*Measured, error) {
+	stamp, err := stampOf(o.About, o.Methods, o.Depth, o.Candidates, o.Exact, o.Patterns, o.measureKeys(), d.Questions)
 	if err != nil {
 		return nil, err
 	}
-	if e, ok := o.State.find(domainPart(d.Name), stamp); ok && e.Measured != nil &&
-		(o.Runs == nil || o.Runs.whole(d.Name, o.Methods)) {
+	if e, ok := o.State.findPart(domainPart(d.Name), stamp); ok && e.Measured != nil &&
+		(o.Runs == nil || o.Runs.areComplete(d.Name, o.Methods)) {
 		return e.Measured, nil
 	}
 	stage := d.Name
 	if stage == "" {
 		stage = "asking"
 	}
-	pass := pass{MeasureOptions: o, progress: func(done, total int) { o.progress(stage, done, total) }}
+	pass := pass{MeasureOptions: o, progress: func(done, total int) { o.reportProgress(stage, done, total) }}
 	var runs *runWriter
 	if o.Runs != nil {
-		runs, err = o.Runs.open(d.Name, o.Methods)
+		runs, err = o.Runs.openRuns(d.Name, o.Methods)
 		if err != nil {
 			return nil, err
 		}
 		pass.titles = slices.Contains(o.Runs.Forms, RunDPR)
 		pass.answered = runs.add
 	}
-	m, err := measure(ctx, engine, d.Name, d.Questions, pass)
+	m, err := measureQuestions(ctx, engine, d.Name, d.Questions, pass)
 	if runs != nil {
 		if err != nil {
-			runs.abandon()
+			runs.removeFiles()
 			return nil, err
 		}
-		err = runs.finish()
+		err = runs.nameFiles()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return m, o.State.keep(stateEntry{Part: domainPart(d.Name), Stamp: stamp, Measured: m})
+	return m, o.State.keepPart(stateEntry{Part: domainPart(d.Name), Stamp: stamp, Measured: m})
 }
 
-func (o *MeasureOptions) progress(stage string, done, total int) {
+func (o *MeasureOptions) reportProgress(stage string, done, total int) {
 	if o.Progress != nil {
 		o.Progress(stage, done, total)
 	}
 }
 
-// times measures single requests with questions of all domains.
-func (o *MeasureOptions) times(ctx context.Context, engine Engine, domains []questions.Domain) ([]Latency, error) {
+// measureTimes measures single requests with questions of all domains.
+func (o *MeasureOptions) measureTimes(
+	ctx context.Context, engine Engine, domains []questions.Domain,
+) ([]Latency, error) {
 	if o.Timed == 0 {
 		return nil, nil
 	}
@@ -273,7 +275,7 @@ func (o *MeasureOptions) times(ctx context.Context, engine Engine, domains []que
 	if err != nil {
 		return nil, err
 	}
-	if e, ok := o.State.find(timesPart, stamp); ok && len(e.Latency) == len(o.Methods) {
+	if e, ok := o.State.findPart(timesPart, stamp); ok && len(e.Latency) == len(o.Methods) {
 		return e.Latency, nil
 	}
 	times, err := timeRequests(
@@ -282,20 +284,20 @@ func (o *MeasureOptions) times(ctx context.Context, engine Engine, domains []que
 		asked,
 		o.Methods,
 		o.Timeout,
-		func(done, total int) { o.progress("timing single requests", done, total) },
+		func(done, total int) { o.reportProgress("timing single requests", done, total) },
 	)
 	if err != nil {
 		return nil, err
 	}
-	return times, o.State.keep(stateEntry{Part: timesPart, Stamp: stamp, Latency: times})
+	return times, o.State.keepPart(stateEntry{Part: timesPart, Stamp: stamp, Latency: times})
 }
 
-// report puts everything together.
-func (o *MeasureOptions) report(domains []questions.Domain, measured []*Measured, times []Latency) *Report {
+// newReport puts everything together.
+func (o *MeasureOptions) newReport(domains []questions.Domain, measured []*Measured, times []Latency) *Report {
 	r := &Report{About: o.About, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact, Notes: slices.Clone(o.Notes)}
-	r.Methods = append(slices.Clone(o.Methods), oracles(o.Methods)...)
+	r.Methods = append(slices.Clone(o.Methods), oracleMethods(o.Methods)...)
 	r.Asked = o.Metrics
-	s := summing{methods: r.Methods, metrics: r.Columns(), reference: -1, depth: o.Depth}
+	s := tableBuilder{methods: r.Methods, metrics: r.Columns(), reference: -1, depth: o.Depth}
 	if o.Reference != "" {
 		s.reference = methodNamed(r.Methods, o.Reference)
 		r.Reference = r.Methods[s.reference].Name
@@ -304,13 +306,13 @@ func (o *MeasureOptions) report(domains []questions.Domain, measured []*Measured
 		r.Notes = append(r.Notes, fmt.Sprintf("%s stands for %s here", name, meant))
 	}
 	for i, m := range measured {
-		s.parts = append(s.parts, part{m, withOracles(m, o.Methods, o.own(m.Domain))})
+		s.parts = append(s.parts, part{m, withOracles(m, o.Methods, o.ownExpert(m.Domain))})
 		d := DomainInfo{
 			Name:      domains[i].Name,
 			Path:      domains[i].Path,
 			Questions: len(m.Questions),
 			LeftOut:   domains[i].LeftOut,
-			Expert:    o.own(m.Domain),
+			Expert:    o.ownExpert(m.Domain),
 			Weights:   map[string]map[string]float64{},
 		}
 		if domains[i].Of > len(m.Questions) {
@@ -328,7 +330,7 @@ func (o *MeasureOptions) report(domains []questions.Domain, measured []*Measured
 				ofDomain(m.Domain, "%d answers are no regular expression and match nothing, such as %q", n, m.BadPatterns[0]),
 			)
 		}
-		if n := m.unanswerable(); n > 0 {
+		if n := m.countUnanswerable(); n > 0 {
 			r.Notes = append(
 				r.Notes,
 				ofDomain(d.Name, "%d questions that nothing answers count for the confidences alone", n),
@@ -338,7 +340,7 @@ func (o *MeasureOptions) report(domains []questions.Domain, measured []*Measured
 			r.Notes = append(r.Notes, ofDomain(d.Name, "%d questions without a relevant passage are left out", d.LeftOut))
 		}
 	}
-	r.Tables = s.tables()
+	r.Tables = s.allTables()
 	for i := range times {
 		r.Tables[0].Rows[i].Latency = &times[i]
 	}

@@ -19,14 +19,16 @@ type PassageIDs interface {
 func Reading(engine AnswerEngine, passages PassageIDs, progress func(done, total int)) *calibration.ReadingOptions {
 	for _, r := range engine.Readers() {
 		if !r.Generates {
-			return &calibration.ReadingOptions{Mark: marker(engine, r.Name, passages), Reader: r.Fingerprint, Progress: progress}
+			return &calibration.ReadingOptions{
+				Mark: newMarker(engine, r.Name, passages), Reader: r.Fingerprint, Progress: progress,
+			}
 		}
 	}
 	return nil
 }
 
-// marker lets a reader of the engine read passages.
-func marker(engine AnswerEngine, reader string, passages PassageIDs) calibration.Marker {
+// newMarker lets a reader of the engine read passages.
+func newMarker(engine AnswerEngine, reader string, passages PassageIDs) calibration.Marker {
 	return func(ctx context.Context, q *calibration.Question,
 		answers []calibration.Ranked) ([]func(float64) calibration.Mark, error) {
 		ids := make([][]string, len(answers))

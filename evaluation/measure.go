@@ -39,7 +39,7 @@ type pass struct {
 type Answered struct {
 	Question *questions.Question
 	Rankings []Ranked
-	judge    *judge
+	judge    *answerJudge
 }
 
 // Ranked is one method's ranking, best first.
@@ -48,10 +48,12 @@ type Ranked struct {
 	Confidence *float64
 }
 
-// measure asks every question once and measures the rankings of all methods. One question
+// measureQuestions asks every question once and measures the rankings of all methods. One question
 // that fails, or that a source did not answer, makes the whole measurement fail, since an
 // average over the others says nothing.
-func measure(ctx context.Context, engine Engine, domain string, asked []questions.Question, p pass) (*Measured, error) {
+func measureQuestions(
+	ctx context.Context, engine Engine, domain string, asked []questions.Question, p pass,
+) (*Measured, error) {
 	if len(asked) == 0 {
 		return nil, errors.New("there are no questions to evaluate with")
 	}
@@ -65,7 +67,7 @@ func measure(ctx context.Context, engine Engine, domain string, asked []question
 			break
 		}
 		workers.Go(func() error {
-			if err := m.ask(ctx, engine, i); err != nil {
+			if err := m.askOne(ctx, engine, i); err != nil {
 				return fmt.Errorf("question %s (%s): %w", asked[i].ID, asked[i].Place, err)
 			}
 			return nil
@@ -75,11 +77,11 @@ func measure(ctx context.Context, engine Engine, domain string, asked []question
 	if err := cmp.Or(workers.Wait(), cut); err != nil {
 		return nil, err
 	}
-	return m.finish(), nil
+	return m.meansOf(), nil
 }
 
-// measuring is a measurement under way.
-type measuring struct {
+// measureRun is a measurement under way.
+type measureRun struct {
 	pass      pass
 	questions []questions.Question
 	out       *Measured
@@ -93,8 +95,8 @@ type measuring struct {
 	turn    int
 }
 
-func newMeasuring(domain string, asked []questions.Question, p pass) *measuring {
-	m := &measuring{pass: p, questions: asked, meant: map[string]string{}, waiting: map[int]*Answered{},
+func newMeasuring(domain string, asked []questions.Question, p pass) *measureRun {
+	m := &measureRun{pass: p, questions: asked, meant: map[string]string{}, waiting: map[int]*Answered{},
 		out: &Measured{Domain: domain, Questions: make([]Asked, len(asked))}}
 	for range p.Methods {
 		m.out.Outcomes = append(m.out.Outcomes, make([]Outcome, len(asked)))
@@ -103,14 +105,14 @@ func newMeasuring(domain string, asked []questions.Question, p pass) *measuring 
 	return m
 }
 
-// ask asks one question and keeps how the methods did.
-func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
+// askOne asks one question and keeps how the methods did.
+func (m *measureRun) askOne(ctx context.Context, engine Engine, at int) error {
 	q := &m.questions[at]
 	j, err := newJudge(q, m.pass.Patterns)
 	if err != nil {
 		return err
 	}
-	requests := m.requests(q)
+	requests := m.requestsFor(q)
 	var of []int // methods that are asked once more, as if the collection did not answer
 	if right := j.judgements.Answering(); len(right) > 0 {
 		of = m.mayBeSure()
@@ -139,7 +141,7 @@ func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
 				return fmt.Errorf("source %s was left out: %s", missing.Source, missing.Reason)
 			}
 		}
-		m.out.Outcomes[i][at] = j.outcome(r.Results, r.Confidence, m.pass.Metrics)
+		m.out.Outcomes[i][at] = j.outcomeOf(r.Results, r.Confidence, m.pass.Metrics)
 		answered.Rankings = append(answered.Rankings, Ranked{Results: r.Results, Confidence: r.Confidence})
 	}
 	for n, i := range of {
@@ -148,11 +150,11 @@ func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
 		}
 	}
 	m.out.Questions[at] = Asked{ID: q.ID, Judged: j.judged, Answerable: j.answers != nil, Unanswerable: q.Unanswerable}
-	return m.keep(at, answered, responses)
+	return m.keepAnswer(at, answered, responses)
 }
 
 // mayBeSure returns the methods whose answers may have a confidence.
-func (m *measuring) mayBeSure() (methods []int) {
+func (m *measureRun) mayBeSure() (methods []int) {
 	for i, method := range m.pass.Methods {
 		if method.Kind != KindSource {
 			methods = append(methods, i)
@@ -161,8 +163,8 @@ func (m *measuring) mayBeSure() (methods []int) {
 	return methods
 }
 
-// requests returns a request for each method.
-func (m *measuring) requests(q *questions.Question) []search.Request {
+// requestsFor returns a request for each method.
+func (m *measureRun) requestsFor(q *questions.Question) []search.Request {
 	fields := []string{}
 	if len(q.Answers) > 0 {
 		fields = append(fields, "text")
@@ -186,8 +188,8 @@ func (m *measuring) requests(q *questions.Question) []search.Request {
 	return requests
 }
 
-// keep adds what is summed, and hands answers out in their order.
-func (m *measuring) keep(at int, answered *Answered, responses []reply.Response) error {
+// keepAnswer adds what is summed, and hands answers out in their order.
+func (m *measureRun) keepAnswer(at int, answered *Answered, responses []reply.Response) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, r := range responses {
@@ -218,15 +220,15 @@ func (m *measuring) keep(at int, answered *Answered, responses []reply.Response)
 	return nil
 }
 
-// finish makes means of the sums.
-func (m *measuring) finish() *Measured {
+// meansOf makes means of the sums.
+func (m *measureRun) meansOf() *Measured {
 	n := float64(len(m.questions))
 	for i, method := range m.pass.Methods {
 		if method.Kind == KindSource {
 			m.weights[i] = nil
 		}
 		for name, sum := range m.weights[i] {
-			m.weights[i][name] = settled(sum / n)
+			m.weights[i][name] = roundMean(sum / n)
 		}
 	}
 	slices.Sort(m.bad)
@@ -236,5 +238,5 @@ func (m *measuring) finish() *Measured {
 	return m.out
 }
 
-// settled removes the digits that depend on which question was done first.
-func settled(mean float64) float64 { return math.Round(mean*1e9) / 1e9 }
+// roundMean removes the digits that depend on which question was done first.
+func roundMean(mean float64) float64 { return math.Round(mean*1e9) / 1e9 }

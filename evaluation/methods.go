@@ -72,10 +72,10 @@ func (l Lineup) Choose(
 		}
 	}
 	all = append(all, others...)
-	if err := unlike(all); err != nil {
+	if err := checkDistinct(all); err != nil {
 		return nil, nil, err
 	}
-	return possible(ctx, engine, all, question, timeout)
+	return keepPossible(ctx, engine, all, question, timeout)
 }
 
 // CheckFusions refuses names of fusions that Choose does not know.
@@ -88,19 +88,21 @@ func CheckFusions(fusions string) error {
 	return nil
 }
 
-// unlike refuses methods with the same name, also with that of an oracle.
-func unlike(methods []Method) error {
+// checkDistinct refuses methods with the same name, also with that of an oracle.
+func checkDistinct(methods []Method) error {
 	for i, m := range methods {
-		taken := append(slices.Clone(methods[:i]), oracles(methods)...)
+		taken := append(slices.Clone(methods[:i]), oracleMethods(methods)...)
 		if slices.ContainsFunc(taken, func(other Method) bool { return other.Name == m.Name }) {
-			return fmt.Errorf("there are two methods called %q: choose a name that none of %s has", m.Name, names(taken))
+			return fmt.Errorf(
+				"there are two methods called %q: choose a name that none of %s has", m.Name, methodNames(taken),
+			)
 		}
 	}
 	return nil
 }
 
-// calibrated names the experts that can say how sure they are.
-func (l Lineup) calibrated() []string {
+// calibratedNames names the experts that can say how sure they are.
+func (l Lineup) calibratedNames() []string {
 	names := []string{}
 	for _, x := range l {
 		if x.Calibration != nil && x.EnsembleMembers > 1 {
@@ -146,7 +148,7 @@ func (l Lineup) Fusions() []Method {
 	if len(l) == 0 {
 		return nil // one source: there is nothing to fuse
 	}
-	calibrated := l.calibrated()
+	calibrated := l.calibratedNames()
 	several := len(l) > 1
 	out := []Method{
 		{
@@ -183,10 +185,10 @@ func (l Lineup) Fusions() []Method {
 	return out
 }
 
-// possible asks the engine one question by each method and keeps those that it does not
+// keepPossible asks the engine one question by each method and keeps those that it does not
 // refuse. The refusal of a method that is no fusion is an error, since the user asked for
 // it. timeout is for one method.
-func possible(
+func keepPossible(
 	ctx context.Context,
 	engine Engine,
 	methods []Method,

@@ -29,17 +29,19 @@ func TestPossible(t *testing.T) {
 	method := func(kind MethodKind, name string) Method {
 		return Method{Name: name, Kind: kind, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}}
 	}
-	kept, notes, err := possible(
+	kept, notes, err := keepPossible(
 		t.Context(),
 		picky{},
 		[]Method{method(KindFusion, "muf"), method(KindFusion, "rrf")},
 		"who?",
 		time.Second,
 	)
-	if err != nil || names(kept) != "rrf" || !slices.Equal(notes, []string{"muf is left out: nobody is calibrated"}) {
-		t.Errorf("kept %q, notes %q, %v", names(kept), notes, err)
+	if err != nil || methodNames(kept) != "rrf" || !slices.Equal(
+		notes, []string{"muf is left out: nobody is calibrated"},
+	) {
+		t.Errorf("kept %q, notes %q, %v", methodNames(kept), notes, err)
 	}
-	if _, _, err := possible(t.Context(), picky{}, []Method{method(KindComparison, "muf")}, "who?",
+	if _, _, err := keepPossible(t.Context(), picky{}, []Method{method(KindComparison, "muf")}, "who?",
 		time.Second); err == nil ||
 		!strings.Contains(err.Error(), `"muf"`) {
 		t.Errorf("a method that was asked for and is refused: %v", err)
@@ -105,16 +107,16 @@ func TestLineup(t *testing.T) {
 		}
 		fusions := c.lineup.Fusions()
 		if (len(fusions) == 0) != c.noFusions {
-			t.Errorf("%s: fusions are %s", name, names(fusions))
+			t.Errorf("%s: fusions are %s", name, methodNames(fusions))
 		}
 		for _, want := range c.with {
 			if methodNamed(fusions, want) < 0 {
-				t.Errorf("%s: no %q among %s", name, want, names(fusions))
+				t.Errorf("%s: no %q among %s", name, want, methodNames(fusions))
 			}
 		}
 		for _, unwanted := range c.without {
 			if methodNamed(fusions, unwanted) >= 0 {
-				t.Errorf("%s: %q among %s", name, unwanted, names(fusions))
+				t.Errorf("%s: %q among %s", name, unwanted, methodNames(fusions))
 			}
 		}
 	}
@@ -129,7 +131,7 @@ func TestLineup(t *testing.T) {
 	if CheckFusions("rrf,magic") == nil || CheckFusions("rrf,sum") != nil || CheckFusions("all") != nil {
 		t.Error("an unknown fusion method was taken, or a known one was not")
 	}
-	if slices.Contains(strings.Split(names(scriptedMethods()), ", "), "auto") {
+	if slices.Contains(strings.Split(methodNames(scriptedMethods()), ", "), "auto") {
 		t.Error("only the methods that were named are meant")
 	}
 }

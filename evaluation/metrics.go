@@ -86,7 +86,7 @@ func Metrics() []Metric {
 	for _, k := range []int{1, 5, 20, 100} {
 		out = append(out, Metric{Key: fmt.Sprintf("top%d", k), Heading: fmt.Sprintf("top-%d", k), Tested: k == 1 || k == 20,
 			Meaning: fmt.Sprintf("share of questions with a relevant passage among the first %d", k),
-			of:      func(o *Outcome) float64 { return within(o.First, k) }})
+			of:      func(o *Outcome) float64 { return isWithin(o.First, k) }})
 	}
 	out = append(
 		out,
@@ -94,7 +94,7 @@ func Metrics() []Metric {
 			Key:     "mrr10",
 			Heading: "MRR@10",
 			Meaning: "mean reciprocal rank of the first relevant passage among the first 10",
-			of:      (*Outcome).reciprocal,
+			of:      (*Outcome).reciprocalRank,
 		},
 		Metric{
 			Key:     "ndcg10",
@@ -124,7 +124,7 @@ func Metrics() []Metric {
 					"share of questions with an answer in the text of the first %d passages, by DPR's rules (of the questions that have answers)",
 					k,
 				),
-				of: func(o *Outcome) float64 { return within(o.FirstAnswer, k) }},
+				of: func(o *Outcome) float64 { return isWithin(o.FirstAnswer, k) }},
 		)
 	}
 	return append(

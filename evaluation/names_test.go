@@ -6,7 +6,7 @@ import "testing"
 // for case, and each is found by its own name; one alone is found whatever the case.
 func TestNamesDifferByCase(t *testing.T) {
 	methods := []Method{{Name: "muf"}, {Name: "MUF"}, {Name: "rrf"}}
-	if err := unlike(methods); err != nil {
+	if err := checkDistinct(methods); err != nil {
 		t.Error(err)
 	}
 	for name, want := range map[string]int{"muf": 0, "MUF": 1, "RRF": 2, "sum": -1} {
@@ -14,7 +14,7 @@ func TestNamesDifferByCase(t *testing.T) {
 			t.Errorf("%s is found at %d, want %d", name, got, want)
 		}
 	}
-	if err := unlike(append(methods, Method{Name: "MUF"})); err == nil {
+	if err := checkDistinct(append(methods, Method{Name: "MUF"})); err == nil {
 		t.Error("two methods of one name are taken")
 	}
 }

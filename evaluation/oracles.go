@@ -36,15 +36,15 @@ func withOracles(m *Measured, methods []Method, own string) [][]Outcome {
 	if own != "" {
 		indicator = m.Outcomes[byName[own]]
 	}
-	out = append(out, indicator, m.best(experts))
+	out = append(out, indicator, m.bestSources(experts))
 	if len(sources) > len(experts) {
-		out = append(out, m.best(sources))
+		out = append(out, m.bestSources(sources))
 	}
 	return out
 }
 
-// oracles returns the methods whose outcomes withOracles adds.
-func oracles(methods []Method) []Method {
+// oracleMethods returns the methods whose outcomes withOracles adds.
+func oracleMethods(methods []Method) []Method {
 	experts, words := 0, 0
 	for _, m := range methods {
 		if m.Kind == KindSource {
@@ -65,16 +65,16 @@ func oracles(methods []Method) []Method {
 	return out
 }
 
-// best takes for each question the source whose first relevant passage (where nothing is
+// bestSources takes for each question the source whose first relevant passage (where nothing is
 // judged: first passage with an answer) ranks highest; of several the one with the higher
 // average precision, then the one named first. So no choice of one source for each
 // question has a higher top-k accuracy, for any k.
-func (m *Measured) best(among []int) []Outcome {
+func (m *Measured) bestSources(among []int) []Outcome {
 	out := make([]Outcome, len(m.Questions))
 	for q, asked := range m.Questions {
 		for n, i := range among {
 			candidate := m.Outcomes[i][q]
-			if n == 0 || better(candidate, out[q], asked.Judged) {
+			if n == 0 || isBetter(candidate, out[q], asked.Judged) {
 				out[q] = candidate
 			}
 		}
@@ -83,7 +83,7 @@ func (m *Measured) best(among []int) []Outcome {
 	return out
 }
 
-func better(a, b Outcome, judged bool) bool {
+func isBetter(a, b Outcome, judged bool) bool {
 	first, than := a.First, b.First
 	if !judged {
 		first, than = a.FirstAnswer, b.FirstAnswer

@@ -23,15 +23,15 @@ type Outcome struct {
 	Asked map[string]float64 `json:"m,omitempty"`
 }
 
-// reciprocal returns the reciprocal rank at 10.
-func (o *Outcome) reciprocal() float64 {
+// reciprocalRank returns the reciprocal rank at 10.
+func (o *Outcome) reciprocalRank() float64 {
 	if o.First == 0 || o.First > 10 {
 		return 0
 	}
 	return 1 / float64(o.First)
 }
 
-func within(first, k int) float64 {
+func isWithin(first, k int) float64 {
 	if first > 0 && first <= k {
 		return 1
 	}
@@ -62,8 +62,8 @@ type Measured struct {
 	BadPatterns []string `json:"bad_patterns,omitempty"`
 }
 
-// unanswerable returns the number of questions that nothing answers.
-func (m *Measured) unanswerable() (n int) {
+// countUnanswerable returns the number of questions that nothing answers.
+func (m *Measured) countUnanswerable() (n int) {
 	for _, q := range m.Questions {
 		if q.Unanswerable {
 			n++
@@ -72,9 +72,9 @@ func (m *Measured) unanswerable() (n int) {
 	return n
 }
 
-// judge measures the rankings of one question. A passage is searched for an answer once,
+// answerJudge measures the rankings of one question. A passage is searched for an answer once,
 // however many methods found it.
-type judge struct {
+type answerJudge struct {
 	question   *questions.Question
 	judgements questions.Judgements
 	judged     bool
@@ -83,8 +83,8 @@ type judge struct {
 	seen       map[string]bool // by passage: holds an answer
 }
 
-func newJudge(q *questions.Question, patterns bool) (*judge, error) {
-	j := &judge{question: q, judgements: q.Judgements(), seen: map[string]bool{}}
+func newJudge(q *questions.Question, patterns bool) (*answerJudge, error) {
+	j := &answerJudge{question: q, judgements: q.Judgements(), seen: map[string]bool{}}
 	j.judged = j.judgements.Relevant() > 0
 	switch {
 	case len(q.Answers) == 0:
@@ -100,8 +100,8 @@ func newJudge(q *questions.Question, patterns bool) (*judge, error) {
 	return j, nil
 }
 
-// holds reports whether a passage holds an answer.
-func (j *judge) holds(r *reply.Result) bool {
+// holdsAnswer reports whether a passage holds an answer.
+func (j *answerJudge) holdsAnswer(r *reply.Result) bool {
 	if j.answers == nil {
 		return false
 	}
@@ -114,7 +114,7 @@ func (j *judge) holds(r *reply.Result) bool {
 }
 
 // judgedOf returns the id of a result, or of its copy where that was judged better.
-func (j *judge) judgedOf(r *reply.Result) string {
+func (j *answerJudge) judgedOf(r *reply.Result) string {
 	best := r.ID
 	for _, id := range r.Copies {
 		if j.judgements[id] > j.judgements[best] {
@@ -124,7 +124,7 @@ func (j *judge) judgedOf(r *reply.Result) string {
 	return best
 }
 
-func (j *judge) outcome(results []reply.Result, confidence *float64, asked []Metric) Outcome {
+func (j *answerJudge) outcomeOf(results []reply.Result, confidence *float64, asked []Metric) Outcome {
 	o := Outcome{Confidence: confidence}
 	if j.judged {
 		ids := make([]string, len(results))
@@ -144,7 +144,7 @@ func (j *judge) outcome(results []reply.Result, confidence *float64, asked []Met
 	}
 	if j.answers != nil {
 		for i := range results {
-			if j.holds(&results[i]) {
+			if j.holdsAnswer(&results[i]) {
 				o.FirstAnswer = i + 1
 				break
 			}

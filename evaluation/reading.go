@@ -87,7 +87,7 @@ func Answers(
 	}
 	o.Reader = readers[at].Name
 	report := &AnswerReport{Reader: o.Reader, Passages: o.Passages, Top1: map[string]float64{}}
-	m := answering{AnswerOptions: o, engine: engine, passages: passages, report: report}
+	m := answerRun{AnswerOptions: o, engine: engine, passages: passages, report: report}
 	total := 0
 	for _, d := range domains {
 		total += len(d.Questions)
@@ -95,7 +95,7 @@ func Answers(
 	for _, d := range domains {
 		sums := make([]AnswerRow, len(AnswerWays()))
 		for i := range d.Questions {
-			said, err := m.ask(ctx, &d.Questions[i])
+			said, err := m.askOne(ctx, &d.Questions[i])
 			if err != nil {
 				return nil, fmt.Errorf("question %s of %s: %w", d.Questions[i].ID, d.Name, err)
 			}
@@ -121,12 +121,12 @@ func Answers(
 	if m.read > 0 {
 		report.ReadMS = float64(m.took.Microseconds()) / 1000 / float64(m.read)
 	}
-	report.means()
+	report.addMeans()
 	return report, nil
 }
 
-// means adds the mean of the domains, each counting the same.
-func (r *AnswerReport) means() {
+// addMeans adds the mean of the domains, each counting the same.
+func (r *AnswerReport) addMeans() {
 	rows := r.Rows
 	for _, way := range AnswerWays() {
 		mean := AnswerRow{Domain: "mean", Way: way}
@@ -143,8 +143,8 @@ func (r *AnswerReport) means() {
 	}
 }
 
-// answering is a measurement under way.
-type answering struct {
+// answerRun is a measurement under way.
+type answerRun struct {
 	AnswerOptions
 	engine             AnswerEngine
 	passages           questions.Passages
@@ -153,8 +153,8 @@ type answering struct {
 	took               time.Duration
 }
 
-// ask returns what each way says to a question; nil where nobody knows its answers.
-func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, error) {
+// askOne returns what each way says to a question; nil where nobody knows its answers.
+func (m *answerRun) askOne(ctx context.Context, q *questions.Question) ([]string, error) {
 	request := search.Ask(q.Text, q.Before)
 	request.K = m.Passages
 	request.Fields = []string{}
@@ -205,7 +205,7 @@ func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, e
 		}
 		orders["both"] = both.Weigh(scores, read.Ranking)
 	}
-	m.tops(auto, relevant, orders)
+	m.countFirst(auto, relevant, orders)
 	if len(q.Answers) == 0 {
 		return nil, nil
 	}
@@ -229,9 +229,9 @@ func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, e
 	return said, nil
 }
 
-// tops counts whether the first passage answers, by the ranking and by other orders of its
+// countFirst counts whether the first passage answers, by the ranking and by other orders of its
 // passages, by name.
-func (m *answering) tops(auto []string, relevant questions.Judgements, orders map[string][]int) {
+func (m *answerRun) countFirst(auto []string, relevant questions.Judgements, orders map[string][]int) {
 	if len(auto) == 0 || relevant.Relevant() == 0 {
 		return
 	}

@@ -46,8 +46,8 @@ type runFile struct {
 // runWriter writes the rankings of one domain.
 type runWriter struct{ files []*runFile }
 
-// paths returns the files that a domain has.
-func (r *Runs) paths(domain string, methods []Method) []*runFile {
+// runFiles returns the files that a domain has.
+func (r *Runs) runFiles(domain string, methods []Method) []*runFile {
 	var out []*runFile
 	for i, m := range methods {
 		if m.Kind == KindOracle || r.Of != nil && !slices.Contains(r.Of, m.Name) {
@@ -86,7 +86,7 @@ func (r *Runs) check(domains []questions.Domain, methods []Method) error {
 	}
 	seen := map[string]bool{}
 	for _, d := range domains {
-		for _, f := range r.paths(d.Name, methods) {
+		for _, f := range r.runFiles(d.Name, methods) {
 			if seen[f.path] {
 				return fmt.Errorf(
 					"two runs would be written to %s: give the methods or domains names that differ in letters and digits",
@@ -99,9 +99,9 @@ func (r *Runs) check(domains []questions.Domain, methods []Method) error {
 	return nil
 }
 
-// whole reports whether all runs of a domain are there.
-func (r *Runs) whole(domain string, methods []Method) bool {
-	for _, f := range r.paths(domain, methods) {
+// areComplete reports whether all runs of a domain are there.
+func (r *Runs) areComplete(domain string, methods []Method) bool {
+	for _, f := range r.runFiles(domain, methods) {
 		if _, err := os.Stat(f.path); err != nil {
 			return false
 		}
@@ -109,16 +109,16 @@ func (r *Runs) whole(domain string, methods []Method) bool {
 	return true
 }
 
-// open begins the runs of a domain.
-func (r *Runs) open(domain string, methods []Method) (w *runWriter, err error) {
-	w = &runWriter{files: r.paths(domain, methods)}
+// openRuns begins the runs of a domain.
+func (r *Runs) openRuns(domain string, methods []Method) (w *runWriter, err error) {
+	w = &runWriter{files: r.runFiles(domain, methods)}
 	for _, f := range w.files {
 		err = disk.MkdirAll(filepath.Dir(f.path), 0o755)
 		if err == nil {
 			f.file, err = disk.Replace(disk.OS{}, f.path)
 		}
 		if err != nil {
-			w.abandon()
+			w.removeFiles()
 			return nil, err
 		}
 		f.out = bufio.NewWriterSize(f.file, 64<<10)
@@ -129,9 +129,9 @@ func (r *Runs) open(domain string, methods []Method) (w *runWriter, err error) {
 // add writes the rankings of one question.
 func (w *runWriter) add(a *Answered) error {
 	for _, f := range w.files {
-		write := f.trec
+		write := f.writeTREC
 		if f.form == RunDPR {
-			write = f.dpr
+			write = f.writeDPR
 		}
 		if err := write(a, &a.Rankings[f.method]); err != nil {
 			return fmt.Errorf("writing %s: %w", f.path, err)
@@ -140,11 +140,11 @@ func (w *runWriter) add(a *Answered) error {
 	return nil
 }
 
-// finish gives the files their names.
-func (w *runWriter) finish() error {
+// nameFiles gives the files their names.
+func (w *runWriter) nameFiles() error {
 	for _, f := range w.files {
 		if err := f.end(); err != nil {
-			w.abandon()
+			w.removeFiles()
 			return fmt.Errorf("writing %s: %w", f.path, err)
 		}
 	}
@@ -165,8 +165,8 @@ func (f *runFile) end() error {
 	return f.file.Commit()
 }
 
-// abandon removes what is not whole.
-func (w *runWriter) abandon() {
+// removeFiles removes what is not whole.
+func (w *runWriter) removeFiles() {
 	for _, f := range w.files {
 		if f.file != nil {
 			f.file.Abort()
@@ -174,11 +174,11 @@ func (w *runWriter) abandon() {
 	}
 }
 
-// trec writes lines of a TREC run. Readers of runs, trec_eval among them, put
+// writeTREC writes lines of a TREC run. Readers of runs, trec_eval among them, put
 // passages in the order of their scores as float32 and break ties by id. So
 // that they see the order that was measured, a score that is not below the one
 // before it is written as the next float32 below.
-func (f *runFile) trec(a *Answered, ranked *Ranked) error {
+func (f *runFile) writeTREC(a *Answered, ranked *Ranked) error {
 	scores := fallingScores(ranked.Results)
 	for i, r := range ranked.Results {
 		if strings.ContainsAny(r.ID, " \t\r\n") || r.ID == "" {
@@ -218,8 +218,8 @@ type dprContext struct {
 	HasAnswer bool   `json:"has_answer"`
 }
 
-// dpr writes an element of DPR's result.
-func (f *runFile) dpr(a *Answered, ranked *Ranked) error {
+// writeDPR writes an element of DPR's result.
+func (f *runFile) writeDPR(a *Answered, ranked *Ranked) error {
 	element := dprAnswer{
 		Question:   a.Question.Text,
 		Answers:    a.Question.Answers,
@@ -232,7 +232,7 @@ func (f *runFile) dpr(a *Answered, ranked *Ranked) error {
 	for i := range ranked.Results {
 		r := &ranked.Results[i]
 		element.Contexts = append(element.Contexts, dprContext{ID: r.ID, Title: r.Title, Text: r.Text,
-			Score: strconv.FormatFloat(r.Score, 'g', -1, 64), HasAnswer: a.judge.holds(r)})
+			Score: strconv.FormatFloat(r.Score, 'g', -1, 64), HasAnswer: a.judge.holdsAnswer(r)})
 	}
 	before := ",\n    "
 	if f.first {

@@ -116,7 +116,8 @@ func TestRunsKeepTheOrder(t *testing.T) {
 		}
 		var out bytes.Buffer
 		f := &runFile{out: bufio.NewWriter(&out), name: "run"}
-		if err := f.trec(&Answered{Question: &questions.Question{ID: "q"}}, &Ranked{Results: results}); err != nil {
+		answered := &Answered{Question: &questions.Question{ID: "q"}}
+		if err := f.writeTREC(answered, &Ranked{Results: results}); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.out.Flush(); err != nil {
@@ -142,7 +143,7 @@ func TestRunsKeepTheOrder(t *testing.T) {
 		}
 	}
 	f := &runFile{out: bufio.NewWriter(&bytes.Buffer{})}
-	if err := f.trec(&Answered{Question: &questions.Question{ID: "q"}},
+	if err := f.writeTREC(&Answered{Question: &questions.Question{ID: "q"}},
 		&Ranked{Results: []reply.Result{{ID: "a b"}}}); err == nil {
 		t.Error("an id with a space in it was written into a TREC run")
 	}

@@ -33,7 +33,7 @@ func PairedRandomisation(a, b []float64, rounds int, seed uint64) float64 {
 	for range rounds {
 		sum := 0.0
 		for _, g := range groups {
-			sum += g.size * float64(2*swapped(rng, g.questions)-g.questions)
+			sum += g.size * float64(2*countHeads(rng, g.questions)-g.questions)
 		}
 		if math.Abs(sum) >= threshold {
 			asLarge++
@@ -62,8 +62,8 @@ func groupSizes(sizes []float64) []sizeGroup {
 	return groups
 }
 
-// swapped tosses a coin for each of n questions and counts the heads.
-func swapped(rng *rand.Rand, n int) int {
+// countHeads tosses a coin for each of n questions and counts the heads.
+func countHeads(rng *rand.Rand, n int) int {
 	heads := 0
 	for ; n >= 64; n -= 64 {
 		heads += bits.OnesCount64(rng.Uint64())

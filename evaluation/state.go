@@ -61,8 +61,8 @@ func OpenState(path string) (*State, error) {
 	return s, nil
 }
 
-// find returns what is known of a part, if it was measured under the same stamp.
-func (s *State) find(part, stamp string) (stateEntry, bool) {
+// findPart returns what is known of a part, if it was measured under the same stamp.
+func (s *State) findPart(part, stamp string) (stateEntry, bool) {
 	if s == nil {
 		return stateEntry{}, false
 	}
@@ -70,9 +70,9 @@ func (s *State) find(part, stamp string) (stateEntry, bool) {
 	return e, ok && e.Stamp == stamp
 }
 
-// keep adds a part and writes the file anew, under another name until it is
+// keepPart adds a part and writes the file anew, under another name until it is
 // whole.
-func (s *State) keep(e stateEntry) error {
+func (s *State) keepPart(e stateEntry) error {
 	if s == nil {
 		return nil
 	}

@@ -53,8 +53,8 @@ type Row struct {
 // testRounds is how often the pairs are swapped at random.
 const testRounds = 10_000
 
-// summing makes the tables of a report.
-type summing struct {
+// tableBuilder makes the tables of a report.
+type tableBuilder struct {
 	methods   []Method // with the oracles
 	metrics   []Metric
 	parts     []part
@@ -69,28 +69,28 @@ type part struct {
 	outcomes [][]Outcome
 }
 
-// tables returns the mix, the mean over domains, and each domain; where there is
+// allTables returns the mix, the mean over domains, and each domain; where there is
 // one domain, that alone.
-func (s *summing) tables() []Table {
+func (s *tableBuilder) allTables() []Table {
 	if len(s.parts) == 1 {
 		name := cmp.Or(s.parts[0].Domain, "all questions")
-		return []Table{s.table(name, ScopeDomain, s.parts, true)}
+		return []Table{s.meanTable(name, ScopeDomain, s.parts, true)}
 	}
-	out := []Table{s.table("all questions", ScopeMix, s.parts, true), s.macro()}
+	out := []Table{s.meanTable("all questions", ScopeMix, s.parts, true), s.macroTable()}
 	for _, p := range s.parts {
-		out = append(out, s.table(p.Domain, ScopeDomain, []part{p}, false))
+		out = append(out, s.meanTable(p.Domain, ScopeDomain, []part{p}, false))
 	}
 	return out
 }
 
-// table averages over the questions of some domains.
-func (s *summing) table(name string, scope Scope, parts []part, detailed bool) Table {
+// meanTable averages over the questions of some domains.
+func (s *tableBuilder) meanTable(name string, scope Scope, parts []part, detailed bool) Table {
 	t := Table{Name: name, Scope: scope}
 	for _, p := range parts {
 		t.Questions += len(p.Questions)
 	}
 	for i, method := range s.methods {
-		if !defined(parts, i) {
+		if !hasOutcomes(parts, i) {
 			continue
 		}
 		row := Row{Method: method.Name, Kind: method.Kind, Values: map[string]float64{}}
@@ -100,20 +100,20 @@ func (s *summing) table(name string, scope Scope, parts []part, detailed bool) T
 			}
 			if scores := scoresOf(parts, i, m); len(scores) > 0 {
 				row.Values[m.Key] = mean(scores)
-				s.test(&row, m, parts, i, nil)
+				s.testRow(&row, m, parts, i, nil)
 			}
 		}
-		outcomes := confidences(parts, i, func(*Asked) bool { return true })
-		sureness(&row, outcomes)
-		if mixture := mixed(parts, i); mixture != nil {
-			calibrated(&row, mixture)
+		outcomes := confidencesOf(parts, i, func(*Asked) bool { return true })
+		addSureness(&row, outcomes)
+		if mixture := mixtureConfidences(parts, i); mixture != nil {
+			addCalibration(&row, mixture)
 			outcomes = mixture
 		}
-		if empty := confidences(parts, i, func(a *Asked) bool { return a.Unanswerable }); len(empty) > 0 {
+		if empty := confidencesOf(parts, i, func(a *Asked) bool { return a.Unanswerable }); len(empty) > 0 {
 			row.Values["silent"] = 1 - calibration.AtLeast(empty, .5, false)
 		}
 		if detailed {
-			row.Curve = curve(parts, i, s.depth)
+			row.Curve = accuracyCurve(parts, i, s.depth)
 			row.Reliability = calibration.Reliability(outcomes)
 		}
 		t.Rows = append(t.Rows, row)
@@ -121,17 +121,17 @@ func (s *summing) table(name string, scope Scope, parts []part, detailed bool) T
 	return t
 }
 
-// macro averages over domains.
-func (s *summing) macro() Table {
+// macroTable averages over domains.
+func (s *tableBuilder) macroTable() Table {
 	t := Table{Name: "mean over domains", Scope: ScopeMacro}
 	each := make([]Table, len(s.parts))
 	for d, p := range s.parts {
 		t.Questions += len(p.Questions)
-		one := summing{methods: s.methods, metrics: s.metrics, parts: s.parts, reference: -1}
-		each[d] = one.table(p.Domain, ScopeDomain, []part{p}, false)
+		one := tableBuilder{methods: s.methods, metrics: s.metrics, parts: s.parts, reference: -1}
+		each[d] = one.meanTable(p.Domain, ScopeDomain, []part{p}, false)
 	}
 	for i, method := range s.methods {
-		if !defined(s.parts, i) {
+		if !hasOutcomes(s.parts, i) {
 			continue
 		}
 		row := Row{Method: method.Name, Kind: method.Kind, Values: map[string]float64{}}
@@ -148,7 +148,7 @@ func (s *summing) macro() Table {
 			}
 			row.Values[m.Key] = mean(values)
 			if m.of != nil {
-				s.test(&row, m, s.parts, i, domainWeights(s.parts, m))
+				s.testRow(&row, m, s.parts, i, domainWeights(s.parts, m))
 			}
 		}
 		t.Rows = append(t.Rows, row)
@@ -156,10 +156,10 @@ func (s *summing) macro() Table {
 	return t
 }
 
-// test compares a row with the reference. weights multiply the scores, so that
+// testRow compares a row with the reference. weights multiply the scores, so that
 // their mean is the mean over domains; nil for all the same.
-func (s *summing) test(row *Row, m Metric, parts []part, method int, weights []float64) {
-	if !m.Tested || s.reference < 0 || method == s.reference || !defined(parts, s.reference) {
+func (s *tableBuilder) testRow(row *Row, m Metric, parts []part, method int, weights []float64) {
+	if !m.Tested || s.reference < 0 || method == s.reference || !hasOutcomes(parts, s.reference) {
 		return
 	}
 	a, b := scoresOf(parts, method, m), scoresOf(parts, s.reference, m)
@@ -173,8 +173,8 @@ func (s *summing) test(row *Row, m Metric, parts []part, method int, weights []f
 	row.P[m.Key] = PairedRandomisation(a, b, testRounds, 1)
 }
 
-// defined reports whether a method has outcomes in all domains.
-func defined(parts []part, method int) bool {
+// hasOutcomes reports whether a method has outcomes in all domains.
+func hasOutcomes(parts []part, method int) bool {
 	return !slices.ContainsFunc(parts, func(p part) bool { return p.outcomes[method] == nil })
 }
 
@@ -225,9 +225,9 @@ func domainWeights(parts []part, m Metric) []float64 {
 	return weights
 }
 
-// confidences returns a method's confidences for some of the questions, with whether
+// confidencesOf returns a method's confidences for some of the questions, with whether
 // its first passage was right; nil when one has none.
-func confidences(parts []part, method int, wanted func(*Asked) bool) []calibration.Outcome {
+func confidencesOf(parts []part, method int, wanted func(*Asked) bool) []calibration.Outcome {
 	var out []calibration.Outcome
 	for _, p := range parts {
 		for q, asked := range p.Questions {
@@ -253,12 +253,12 @@ func (o *Outcome) firstRight(a Asked) bool {
 	return o.FirstAnswer == 1
 }
 
-// sureness adds the measures of confidences.
-func sureness(row *Row, outcomes []calibration.Outcome) {
+// addSureness adds the measures of confidences.
+func addSureness(row *Row, outcomes []calibration.Outcome) {
 	if len(outcomes) == 0 {
 		return
 	}
-	calibrated(row, outcomes)
+	addCalibration(row, outcomes)
 	if right := calibration.AtLeast(outcomes, 0, true); right > 0 {
 		row.Values["given"] = calibration.AtLeast(outcomes, .5, true)
 	}
@@ -268,8 +268,8 @@ func sureness(row *Row, outcomes []calibration.Outcome) {
 	}
 }
 
-// calibrated adds how far the confidences are right, and tell right from wrong.
-func calibrated(row *Row, outcomes []calibration.Outcome) {
+// addCalibration adds how far the confidences are right, and tell right from wrong.
+func addCalibration(row *Row, outcomes []calibration.Outcome) {
 	row.Values["ece"] = calibration.ECE(outcomes)
 	delete(row.Values, "auroc")
 	if area, ok := calibration.AUROC(outcomes); ok {
@@ -277,10 +277,10 @@ func calibrated(row *Row, outcomes []calibration.Outcome) {
 	}
 }
 
-// mixed returns a method's confidences for the mixture that confidences are fitted to, in which half of the
-// weight is of questions with an answer: beside these the same, with their passages taken out, and those
-// that nothing answers. It returns nil where it is not known how sure the method is without the passages.
-func mixed(parts []part, method int) (all []calibration.Outcome) {
+// mixtureConfidences returns a method's confidences for the mixture that confidences are fitted to, in which half of
+// the weight is of questions with an answer: beside these the same, with their passages taken out, and those that
+// nothing answers. It returns nil where it is not known how sure the method is without the passages.
+func mixtureConfidences(parts []part, method int) (all []calibration.Outcome) {
 	own, empty := 0, 0
 	for _, p := range parts {
 		for q, asked := range p.Questions {
@@ -312,9 +312,9 @@ func mixed(parts []part, method int) (all []calibration.Outcome) {
 	return all
 }
 
-// curve returns the accuracy at k, from 1 to depth: by judgements where any question
+// accuracyCurve returns the accuracy at k, from 1 to depth: by judgements where any question
 // has some, else by answers.
-func curve(parts []part, method, depth int) []float64 {
+func accuracyCurve(parts []part, method, depth int) []float64 {
 	measure := Metric{of: func(o *Outcome) float64 { return float64(o.First) }}
 	firsts := scoresOf(parts, method, measure)
 	if len(firsts) == 0 {

@@ -20,34 +20,34 @@ func (r *Report) WriteText(out io.Writer) error {
 	w.printf(
 		"%s: %s, %s of %s\n",
 		r.Collection,
-		counted(r.Passages, "passage"),
-		counted(r.questions(), "question"),
-		counted(len(r.Domains), "domain"),
+		countOf(r.Passages, "passage"),
+		countOf(r.countQuestions(), "question"),
+		countOf(len(r.Domains), "domain"),
 	)
 	if r.Reference != "" {
-		w.wrapped(
+		w.writeParagraph(
 			fmt.Sprintf("p: against %q, paired randomisation, two-sided, not corrected for the number of methods", r.Reference),
 		)
 	}
 	for _, note := range r.Notes {
-		w.wrapped(note)
+		w.writeParagraph(note)
 	}
 	if len(r.Tables) > 0 {
-		w.table(r, &r.Tables[0])
+		w.writeTable(r, &r.Tables[0])
 	}
 	return w.err
 }
 
-// counted returns "1 domain", "2 domains".
-func counted(n int, thing string) string {
+// countOf returns "1 domain", "2 domains".
+func countOf(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// wrapped writes a paragraph.
-func (w *textWriter) wrapped(text string) {
+// writeParagraph writes a paragraph.
+func (w *textWriter) writeParagraph(text string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
 		if line != "" && len([]rune(line))+1+len([]rune(word)) > textColumns {
@@ -83,9 +83,9 @@ func shownKeys(t *Table) []string {
 // longestName is what of a method's name fits beside the columns.
 const longestName = 38
 
-// table writes the columns that say the most of a table; one that is empty in all rows
+// writeTable writes the columns that say the most of a table; one that is empty in all rows
 // is left out.
-func (w *textWriter) table(r *Report, t *Table) {
+func (w *textWriter) writeTable(r *Report, t *Table) {
 	var headings []string
 	cells := make([][]string, len(t.Rows))
 	add := func(heading string, cell func(*Row) string) {
@@ -108,9 +108,9 @@ func (w *textWriter) table(r *Report, t *Table) {
 		if !slices.Contains(keys, m.Key) {
 			continue
 		}
-		add(m.Heading, func(r *Row) string { return percent(r, m) })
+		add(m.Heading, func(r *Row) string { return formatMeasure(r, m) })
 		if m.Tested && m.Key != "top20" && m.Key != "answer20" {
-			add("p", func(row *Row) string { return chance(row, m.Key, r.Reference) })
+			add("p", func(row *Row) string { return formatPValue(row, m.Key, r.Reference) })
 		}
 	}
 	add("p50 ms", func(r *Row) string {
@@ -143,8 +143,8 @@ func (w *textWriter) table(r *Report, t *Table) {
 	w.err = table.Flush() // errors of the writer come out here
 }
 
-// percent returns a measure as the tables show it.
-func percent(r *Row, m Metric) string {
+// formatMeasure returns a measure as the tables show it.
+func formatMeasure(r *Row, m Metric) string {
 	v, ok := r.Values[m.Key]
 	switch {
 	case !ok:
@@ -155,8 +155,8 @@ func percent(r *Row, m Metric) string {
 	return fmt.Sprintf("%.1f", 100*v)
 }
 
-// chance returns a p-value as the tables show it; "ref" for the reference itself.
-func chance(r *Row, key, reference string) string {
+// formatPValue returns a p-value as the tables show it; "ref" for the reference itself.
+func formatPValue(r *Row, key, reference string) string {
 	if _, has := r.Values[key]; reference == "" || !has {
 		return ""
 	}

@@ -14,8 +14,8 @@ import (
 // of ids in a collection of one segment.
 func (c *Candidates) OrderTies(byID func(passages []rank.Ordinal)) { c.byID = byID }
 
-// tied puts rows whose scores are equal in order.
-func (c *Candidates) tied(rows []int32) {
+// orderTied puts rows whose scores are equal in order.
+func (c *Candidates) orderTied(rows []int32) {
 	if len(rows) < 2 {
 		return
 	}
@@ -53,15 +53,15 @@ func (c *Candidates) roundScores(magnitude float64) {
 	}
 }
 
-// best returns the rows of the k highest c.scores, best first, among the rows
+// bestRows returns the rows of the k highest c.scores, best first, among the rows
 // that candidate accepts. The slice is scratch of c.
-func (c *Candidates) best(k int, candidate func(row int) bool) []int32 {
-	return c.highest(k, func(row int32) float64 { return c.scores[row] }, candidate)
+func (c *Candidates) bestRows(k int, candidate func(row int) bool) []int32 {
+	return c.highestRows(k, func(row int32) float64 { return c.scores[row] }, candidate)
 }
 
-// highest returns the k rows with the highest scores, best first, among those that
+// highestRows returns the k rows with the highest scores, best first, among those that
 // candidate accepts; equal ones by the passages' ids. The slice is scratch of c.
-func (c *Candidates) highest(k int, score func(row int32) float64, candidate func(row int) bool) []int32 {
+func (c *Candidates) highestRows(k int, score func(row int32) float64, candidate func(row int) bool) []int32 {
 	before := func(a, b int32) bool {
 		if x, y := score(a), score(b); x != y {
 			return x > y
@@ -112,20 +112,20 @@ func (c *Candidates) highest(k int, score func(row int32) float64, candidate fun
 		return cmp.Or(cmp.Compare(score(b), score(a)), cmp.Compare(a, b))
 	})
 	if accepted > len(heap) && len(heap) > 0 && c.byID != nil {
-		heap = c.widen(heap, score, candidate)
+		heap = c.addTied(heap, score, candidate)
 	}
 	for from, to := 0, 0; from < len(heap); from = to {
 		for to = from + 1; to < len(heap) && score(heap[to]) == score(heap[from]); to++ {
 		}
-		c.tied(heap[from:to])
+		c.orderTied(heap[from:to])
 	}
 	c.kept = heap
 	return heap[:min(len(heap), max(k, 0))]
 }
 
-// widen adds the rows that tie with the last of the best and were not kept. The order of
+// addTied adds the rows that tie with the last of the best and were not kept. The order of
 // ids decides which of them stay.
-func (c *Candidates) widen(best []int32, score func(row int32) float64, candidate func(row int) bool) []int32 {
+func (c *Candidates) addTied(best []int32, score func(row int32) float64, candidate func(row int) bool) []int32 {
 	last := score(best[len(best)-1])
 	kept := best[len(best)-1] // of equal ones the lowest rows are kept
 	for row := kept + 1; int(row) < len(c.ordinals); row++ {

@@ -3,7 +3,7 @@
 // state of their own.
 //
 // Vocabulary. A source is anything that ranks passages for a question: an
-// expert (dense) or BM25 (lexical). Its hits are its ranking. The candidates
+// expert (dense) or BM25 (lexicalColumn). Its hits are its ranking. The candidates
 // are the passages that any source found. A source that did not find a
 // candidate is completed: by its true score (exact), by the lowest score of
 // its own list (min), or by nothing (none). A confidence is how sure an expert
@@ -184,7 +184,7 @@ func CheckHits(hits []rank.Hit) error {
 		return fmt.Errorf("%d hits, at most %d are possible", len(hits), maxHits)
 	}
 	for i, hit := range hits {
-		if !finite(hit.Score) {
+		if !isFinite(hit.Score) {
 			return fmt.Errorf("the score at rank %d (passage %d) is %v", i+1, hit.Ordinal, hit.Score)
 		}
 		if i > 0 && hit.Score > hits[i-1].Score {
@@ -211,7 +211,7 @@ func (c *Candidates) Sources() int { return len(c.columns) }
 // its own, in ascending order. Complete takes their scores in the same order.
 func (c *Candidates) Missing(source int, into []rank.Ordinal) []rank.Ordinal {
 	for row, ordinal := range c.ordinals {
-		if c.at(row, source).origin == FromNone {
+		if c.cellAt(row, source).origin == FromNone {
 			into = append(into, ordinal)
 		}
 	}
@@ -221,25 +221,25 @@ func (c *Candidates) Missing(source int, into []rank.Ordinal) []rank.Ordinal {
 // Complete gives a source's true scores for the candidates that Missing named.
 // On an error the table is as it was.
 func (c *Candidates) Complete(source int, scores []float32) error {
-	return c.fill(source, scores, FromExact)
+	return c.fillColumn(source, scores, FromExact)
 }
 
 // Follow completes a source that searches nothing itself and
 // scores what the others found (late interaction): it never makes a passage a
 // candidate, and its scores count also where missing ones are not to be completed.
 func (c *Candidates) Follow(source int, scores []float32) error {
-	return c.fill(source, scores, FromScored)
+	return c.fillColumn(source, scores, FromScored)
 }
 
-func (c *Candidates) fill(source int, scores []float32, origin Origin) error {
+func (c *Candidates) fillColumn(source int, scores []float32, origin Origin) error {
 	for i, score := range scores {
-		if !finite(score) {
+		if !isFinite(score) {
 			return fmt.Errorf("exact score %d of %d is %v", i+1, len(scores), score)
 		}
 	}
 	missing := 0
 	for row := range c.ordinals {
-		if c.at(row, source).origin == FromNone {
+		if c.cellAt(row, source).origin == FromNone {
 			missing++
 		}
 	}
@@ -247,7 +247,7 @@ func (c *Candidates) fill(source int, scores []float32, origin Origin) error {
 		return fmt.Errorf("%d exact scores for %d missing ones", len(scores), missing)
 	}
 	for row, next := 0, 0; next < len(scores); row++ {
-		if at := c.at(row, source); at.origin == FromNone {
+		if at := c.cellAt(row, source); at.origin == FromNone {
 			*at = cell{score: scores[next], origin: origin}
 			next++
 		}
@@ -255,9 +255,9 @@ func (c *Candidates) fill(source int, scores []float32, origin Origin) error {
 	return nil
 }
 
-func (c *Candidates) at(row, source int) *cell { return &c.cells[row*len(c.columns)+source] }
+func (c *Candidates) cellAt(row, source int) *cell { return &c.cells[row*len(c.columns)+source] }
 
-func finite(x float32) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
+func isFinite(x float32) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
 
 // Only returns the table without the other sources. It has the given columns, in that
 // order, and the candidates that one of these sources found. The table must be
@@ -273,14 +273,14 @@ func (c *Candidates) Only(columns []int) (*Candidates, error) {
 	for row, ordinal := range c.ordinals {
 		found := false
 		for _, column := range columns {
-			found = found || c.at(row, column).origin == FromHit
+			found = found || c.cellAt(row, column).origin == FromHit
 		}
 		if !found {
 			continue
 		}
 		out.ordinals = append(out.ordinals, ordinal)
 		for _, column := range columns {
-			out.cells = append(out.cells, *c.at(row, column))
+			out.cells = append(out.cells, *c.cellAt(row, column))
 		}
 	}
 	return out, nil

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-func cce() Method {
+func cceMethod() Method {
 	return Method{
 		Name:       MethodCCE,
 		needsDense: true, granular: true, completes: true, sharpens: true,
@@ -47,7 +47,7 @@ func CCE(c *Candidates, columns []int, o CCEOptions, missing Missing, k int) (Ra
 	for i, column := range columns {
 		experts[i] = Source{Column: column, Weight: 1}
 	}
-	if err := c.check(experts); err != nil {
+	if err := c.checkSources(experts); err != nil {
 		return Ranking{}, err
 	}
 	several, err := c.sureAlone(experts, o)
@@ -82,7 +82,7 @@ func (c *Candidates) sureAlone(experts []Source, o CCEOptions) (several bool, er
 func (c *Candidates) FirstScores(column, n int) []float64 {
 	scores := make([]float64, min(n, c.columns[column].hits))
 	for row := range c.ordinals {
-		if at := c.at(row, column); at.origin == FromHit && int(at.rank) <= len(scores) {
+		if at := c.cellAt(row, column); at.origin == FromHit && int(at.rank) <= len(scores) {
 			scores[at.rank-1] = float64(at.score)
 		}
 	}

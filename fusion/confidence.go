@@ -51,7 +51,7 @@ func MutualInformation(scores []float32, members int, temperature float64) (floa
 	for member := range members {
 		row := scores[member*hits : (member+1)*hits]
 		highest := slices.Max(row) // NaN when there is one
-		if !finite(highest) || !finite(slices.Min(row)) {
+		if !isFinite(highest) || !isFinite(slices.Min(row)) {
 			return 0, fmt.Errorf("member %d has a score that is not finite", member)
 		}
 		for i, s := range row {
@@ -117,7 +117,7 @@ func Confidence(mutualInformation float64, members int) float64 {
 // are 0 every weight is the same. The authors' code divides by zero there.
 func weightsOf(confidences []float64) []float64 {
 	weights := slices.Clone(confidences)
-	sum := total(weights) // sorts the copy
+	sum := sumAscending(weights) // sorts the copy
 	copy(weights, confidences)
 	for i := range weights {
 		if sum > 0 {

@@ -73,7 +73,7 @@ const (
 	wordsGapTenth           // (first - tenth) / first
 	wordsShared             // mean over the dense sources of the share of their first ten among BM25's
 	wordsSpread             // logarithm of the deviation of BM25's scores over the candidates
-	wordsInExperts          // mean over the dense sources of how high they place BM25's first ten (height)
+	wordsInExperts          // mean over the dense sources of how high they place BM25's first ten (meanHeight)
 	wordsOfLate             // how high BM25 places late interaction's first ten; 0 without it
 	lexicalFeatures
 )
@@ -146,7 +146,7 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 		if !s.Kind.Dense() {
 			continue
 		}
-		top := c.head(s.Column)
+		top := c.headScores(s.Column)
 		x := make([]float64, denseFeatures)
 		if s.Kind == Specialist {
 			x[relativeFamiliarity] = s.Familiarity - highest
@@ -162,7 +162,7 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 		f.Dense = append(f.Dense, x)
 	}
 	if lexical >= 0 {
-		top := c.head(lexical)
+		top := c.headScores(lexical)
 		x := make([]float64, lexicalFeatures)
 		x[wordsFamiliarity] = highest
 		x[wordsTop] = math.Log1p(max(top[0], 0))
@@ -191,16 +191,16 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 // headDepth is how many hits "the first hits" are.
 const headDepth = 10
 
-// head returns the scores of a source's first, second and tenth hit; its last
+// headScores returns the scores of a source's first, second and tenth hit; its last
 // one where there are fewer, and zeros where there are none.
-func (c *Candidates) head(column int) (scores [3]float64) {
+func (c *Candidates) headScores(column int) (scores [3]float64) {
 	n := c.columns[column].hits
 	if n == 0 {
 		return scores
 	}
 	places := [3]int{1, min(2, n), min(headDepth, n)}
 	for row := range c.ordinals {
-		at := c.at(row, column)
+		at := c.cellAt(row, column)
 		for i, place := range places {
 			if int(at.rank) == place {
 				scores[i] = float64(at.score)
@@ -215,7 +215,7 @@ func (c *Candidates) head(column int) (scores [3]float64) {
 func (c *Candidates) sharedHead(one, other int) float64 {
 	shared := 0
 	for row := range c.ordinals {
-		a, b := c.at(row, one).rank, c.at(row, other).rank
+		a, b := c.cellAt(row, one).rank, c.cellAt(row, other).rank
 		if a > 0 && a <= headDepth && b > 0 && b <= headDepth {
 			shared++
 		}

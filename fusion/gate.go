@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-func gated() Method {
+func gateMethod() Method {
 	return Method{
 		Name:  MethodGate,
 		words: true, completes: true, gated: true,
@@ -159,7 +159,7 @@ func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 			}
 			continue
 		}
-		weights[i].Weight = g.intercept(s.Kind) + dotProduct(g.Dense, f.Dense[dense])
+		weights[i].Weight = g.interceptOf(s.Kind) + dotProduct(g.Dense, f.Dense[dense])
 		highest = max(highest, weights[i].Weight)
 		dense++
 	}
@@ -178,8 +178,8 @@ func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 	return weights
 }
 
-// intercept returns the constant term of a kind of dense sources.
-func (g *Gate) intercept(k SourceKind) float64 {
+// interceptOf returns the constant term of a kind of dense sources.
+func (g *Gate) interceptOf(k SourceKind) float64 {
 	switch k {
 	case Specialist:
 		return g.Specialist
@@ -199,7 +199,7 @@ func Gated(c *Candidates, g *Gate, sources []Observed, missing Missing, k int) (
 	for i, s := range sources {
 		plain[i].Column = s.Column
 	}
-	if err := c.check(plain); err != nil {
+	if err := c.checkSources(plain); err != nil {
 		return Ranking{}, err
 	}
 	if err := g.Check(); err != nil {
@@ -221,7 +221,7 @@ func dotProduct(a, b []float64) float64 {
 func (c *Candidates) Best(row int, columns []int) int {
 	best := 0
 	for _, column := range columns {
-		if r := int(c.at(row, column).rank); r > 0 && (best == 0 || r < best) {
+		if r := int(c.cellAt(row, column).rank); r > 0 && (best == 0 || r < best) {
 			best = r
 		}
 	}
@@ -231,11 +231,11 @@ func (c *Candidates) Best(row int, columns []int) int {
 // Each calls visit for every candidate, in the order of ordinals, with the
 // sources' scores by column after completion: scores is reused.
 func (c *Candidates) Each(missing Missing, visit func(row int, scores []float64)) {
-	f := linear{c: c, missing: missing}
+	f := linearFusion{c: c, missing: missing}
 	scores := make([]float64, len(c.columns))
 	for row := range c.ordinals {
 		for column := range scores {
-			score, _ := f.score(row, column)
+			score, _ := f.completedScore(row, column)
 			scores[column] = float64(score)
 		}
 		visit(row, scores)

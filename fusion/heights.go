@@ -18,11 +18,11 @@ const (
 	leastLateSpread  = .005
 )
 
-// log returns the logarithm of the deviation plus least.
-func (s scatter) log(least float64) float64 { return math.Log(s.deviation + least) }
+// logDeviation returns the logarithm of the deviation plus least.
+func (s scatter) logDeviation(least float64) float64 { return math.Log(s.deviation + least) }
 
-// found returns the rows that one of the sources found, ascending.
-func (c *Candidates) found(sources []Observed) []int32 {
+// foundRows returns the rows that one of the sources found, ascending.
+func (c *Candidates) foundRows(sources []Observed) []int32 {
 	columns := make([]int, len(sources))
 	for i, s := range sources {
 		columns[i] = s.Column
@@ -41,7 +41,7 @@ func (c *Candidates) scatterOver(rows []int32, column int) scatter {
 	n, sum, squares := 0., 0., 0.
 	s := scatter{highest: math.Inf(-1)}
 	for _, row := range rows {
-		if own := c.at(int(row), column); own.origin != FromNone {
+		if own := c.cellAt(int(row), column); own.origin != FromNone {
 			n, sum = n+1, sum+float64(own.score)
 			s.highest = max(s.highest, float64(own.score))
 		}
@@ -51,7 +51,7 @@ func (c *Candidates) scatterOver(rows []int32, column int) scatter {
 	}
 	s.mean = sum / n
 	for _, row := range rows {
-		if own := c.at(int(row), column); own.origin != FromNone {
+		if own := c.cellAt(int(row), column); own.origin != FromNone {
 			squares += (float64(own.score) - s.mean) * (float64(own.score) - s.mean)
 		}
 	}
@@ -59,12 +59,12 @@ func (c *Candidates) scatterOver(rows []int32, column int) scatter {
 	return s
 }
 
-// height returns how high a column places some rows on average: 1 is its own highest
+// meanHeight returns how high a column places some rows on average: 1 is its own highest
 // score, 0 the mean of all candidates, -1 as far below that or farther. 0 for no rows.
-func (c *Candidates) height(s scatter, column int, rows []int32) float64 {
+func (c *Candidates) meanHeight(s scatter, column int, rows []int32) float64 {
 	n, sum := 0., 0.
 	for _, row := range rows {
-		if own := c.at(int(row), column); own.origin != FromNone {
+		if own := c.cellAt(int(row), column); own.origin != FromNone {
 			n, sum = n+1, sum+float64(own.score)
 		}
 	}
@@ -78,7 +78,7 @@ func (c *Candidates) height(s scatter, column int, rows []int32) float64 {
 func (c *Candidates) firstHits(rows []int32, column, n int) []int32 {
 	first := make([]int32, 0, n)
 	for _, row := range rows {
-		if r := c.at(int(row), column).rank; r > 0 && int(r) <= n {
+		if r := c.cellAt(int(row), column).rank; r > 0 && int(r) <= n {
 			first = append(first, row)
 		}
 	}
@@ -91,15 +91,15 @@ func (f *Features) readHeights(c *Candidates, sources []Observed, lexical, late 
 	if lexical < 0 && late < 0 {
 		return
 	}
-	rows := c.found(sources)
+	rows := c.foundRows(sources)
 	var words, tokens scatter
 	if lexical >= 0 {
 		words = c.scatterOver(rows, lexical)
-		f.Lexical[wordsSpread] = words.log(leastWordsSpread)
+		f.Lexical[wordsSpread] = words.logDeviation(leastWordsSpread)
 	}
 	if late >= 0 {
 		tokens = c.scatterOver(rows, late)
-		f.Late[lateSpread] = tokens.log(leastLateSpread)
+		f.Late[lateSpread] = tokens.logDeviation(leastLateSpread)
 	}
 	if lexical < 0 {
 		return
@@ -107,11 +107,13 @@ func (f *Features) readHeights(c *Candidates, sources []Observed, lexical, late 
 	first := c.firstHits(rows, lexical, headDepth)
 	for _, s := range sources {
 		if s.Kind.Dense() {
-			f.Lexical[wordsInExperts] += c.height(c.scatterOver(rows, s.Column), s.Column, first) / float64(len(f.Dense))
+			f.Lexical[wordsInExperts] += c.meanHeight(c.scatterOver(rows, s.Column), s.Column, first) / float64(
+				len(f.Dense),
+			)
 		}
 	}
 	if late >= 0 {
-		f.Lexical[wordsOfLate] = c.height(words, lexical, c.firstBy(sources, late))
-		f.Late[lateOfWords] = c.height(tokens, late, c.firstHits(rows, lexical, 1))
+		f.Lexical[wordsOfLate] = c.meanHeight(words, lexical, c.firstBy(sources, late))
+		f.Late[lateOfWords] = c.meanHeight(tokens, late, c.firstHits(rows, lexical, 1))
 	}
 }

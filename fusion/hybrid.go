@@ -6,26 +6,26 @@ import (
 	"slices"
 )
 
-func hybrid() Method {
+func hybridMethod() Method {
 	return Method{
 		Name:  MethodHybrid,
 		words: true, needsDense: true, needsWords: true, confidence: true, onlyAmong: true,
 		completes: true, normalises: true, sharpens: true, weighs: wordsAlone,
 		Variants: []Variant{{Name: "hybrid"}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
-			experts, known := in.sure()
+			experts, known := in.weightBySureness()
 			if !known && len(experts) > 1 &&
 				!slices.ContainsFunc(in.Sources, func(o Observed) bool { return o.Kind.Dense() && o.Confidence >= 0 }) {
 				if _, err := in.Table.sureAlone(experts, s.CCE); err != nil {
 					return Ranking{}, err
 				}
 			}
-			lexical := in.lexical()
+			lexical := in.lexicalColumn()
 			alpha, named := s.Weights[lexical]
 			if !named {
 				alpha = s.Alpha
 			}
-			return Hybrid(in.Table, experts, lexical, alpha, s.linear(), k)
+			return Hybrid(in.Table, experts, lexical, alpha, s.linearOptions(), k)
 		},
 	}
 }
@@ -48,7 +48,7 @@ func Hybrid(c *Candidates, experts []Source, lexical int, alpha float64, o Linea
 	if lexical >= 0 {
 		both = append(both, Source{Column: lexical})
 	}
-	if err := c.check(both); err != nil {
+	if err := c.checkSources(both); err != nil {
 		return Ranking{}, err
 	}
 	if !(alpha >= 0 && alpha <= MaxWeight) {
@@ -59,7 +59,7 @@ func Hybrid(c *Candidates, experts []Source, lexical int, alpha float64, o Linea
 	}
 	weighted, _ := byConfidence(experts, o.Sharpness)
 	copy(both, weighted)
-	f := linear{c: c, missing: o.Missing, sources: both, dense: len(experts), standIn: -1}
+	f := linearFusion{c: c, missing: o.Missing, sources: both, dense: len(experts), standIn: -1}
 	f.lines = make([]line, len(both))
 	fused := f.fusedDense(o.Normalisation)
 	for i := range experts {
@@ -77,12 +77,12 @@ func Hybrid(c *Candidates, experts []Source, lexical int, alpha float64, o Linea
 // fusedDense computes the fused dense list: it returns its normalisation and
 // sets standIn to its lowest candidate when that is needed. f.sources[:f.dense]
 // have MUF's weights.
-func (f *linear) fusedDense(kind Normalisation) line {
+func (f *linearFusion) fusedDense(kind Normalisation) line {
 	for i := range f.dense {
-		f.lines[i] = unchanged()
+		f.lines[i] = identityLine()
 	}
 	if f.dense == 0 || kind == Raw && f.missing != Min {
-		return unchanged()
+		return identityLine()
 	}
 	s := spread{list: f.c.list[:0]}
 	contributions := make([]float64, f.dense)
@@ -91,13 +91,15 @@ func (f *linear) fusedDense(kind Normalisation) line {
 			contributions[i] = f.contribution(row, i)
 			s.magnitude = max(s.magnitude, math.Abs(contributions[i]))
 		}
-		return total(contributions)
+		return sumAscending(contributions)
 	}
 	var lowest []int32
 	for row := range f.c.ordinals {
 		found := f.c.foundBy(row, f.sources[:f.dense])
 		if found ||
-			f.missing == Exact && f.c.at(row, f.sources[0].Column).origin == FromExact && f.c.foundBy(row, f.sources) {
+			f.missing == Exact && f.c.cellAt(row, f.sources[0].Column).origin == FromExact && f.c.foundBy(
+				row, f.sources,
+			) {
 			x := score(row)
 			if len(s.list) == 0 || x < s.low {
 				lowest = lowest[:0]
@@ -109,7 +111,7 @@ func (f *linear) fusedDense(kind Normalisation) line {
 	}
 	f.c.list = s.list
 	if f.missing == Min && len(lowest) > 0 {
-		f.c.tied(lowest)
+		f.c.orderTied(lowest)
 		f.standIn = int(lowest[len(lowest)-1]) // the last of equals, as at the end of a list
 	}
 	return s.line(kind)

@@ -52,11 +52,11 @@ const (
 	besideName   = .4
 )
 
-// held returns the signals of what a passage holds, and the share of the others that they
+// heldSignals returns the signals of what a passage holds, and the share of the others that they
 // leave. A question for a code is answered by the passage that has it; how near the
 // encoders find that passage says little, since they have such words in pieces. The more
 // the passage has of the question beside the codes, the more it is an ordinary one.
-func (k *Keys) held(passage rank.Ordinal, shortness float64) (signals [heldSignals]float64, others float64) {
+func (k *Keys) heldSignals(passage rank.Ordinal, shortness float64) (signals [heldSignals]float64, others float64) {
 	others = 1
 	if k.Held == nil {
 		return signals, others

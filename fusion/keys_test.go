@@ -46,7 +46,7 @@ func TestHeldByHand(t *testing.T) {
 		"all words":              {holding(3, word, word), [heldSignals]float64{shortAllHeld: .5}, 1},
 		"one word":               {holding(1, word), [heldSignals]float64{}, 1},
 	} {
-		got, others := x.keys.held(1, .5)
+		got, others := x.keys.heldSignals(1, .5)
 		near(t, name, got[:], x.want[:])
 		near(t, name, []float64{others}, []float64{x.others})
 	}

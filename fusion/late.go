@@ -12,7 +12,7 @@ const (
 	lateShared             // share of its first ten that are among BM25's first ten
 	lateCoverage           // how much of the question the words found: wordsCoverage
 	lateSpread             // logarithm of the deviation of its scores over the candidates
-	lateOfWords            // how high it places BM25's first hit (height)
+	lateOfWords            // how high it places BM25's first hit (meanHeight)
 	lateFeatures
 )
 
@@ -39,13 +39,13 @@ func (c *Candidates) lateFeaturesOf(sources []Observed, late, lexical int) []flo
 	if len(first) == 0 {
 		return x
 	}
-	score := func(n int) float64 { return float64(c.at(int(first[min(n, len(first)-1)]), late).score) }
+	score := func(n int) float64 { return float64(c.cellAt(int(first[min(n, len(first)-1)]), late).score) }
 	x[lateTop] = score(0)
 	x[lateGapFirst] = score(0) - score(1)
 	x[lateGapTenth] = score(0) - score(headDepth-1)
 	if lexical >= 0 {
 		for _, row := range first {
-			if r := c.at(int(row), lexical).rank; r > 0 && r <= headDepth {
+			if r := c.cellAt(int(row), lexical).rank; r > 0 && r <= headDepth {
 				x[lateShared] += 1. / headDepth
 			}
 		}
@@ -60,6 +60,6 @@ func (c *Candidates) firstBy(sources []Observed, column int) []int32 {
 	for i, s := range sources {
 		columns[i] = s.Column
 	}
-	return c.highest(headDepth, func(row int32) float64 { return float64(c.at(int(row), column).score) },
-		func(row int) bool { return c.at(row, column).origin != FromNone && c.Best(row, columns) > 0 })
+	return c.highestRows(headDepth, func(row int32) float64 { return float64(c.cellAt(int(row), column).score) },
+		func(row int) bool { return c.cellAt(row, column).origin != FromNone && c.Best(row, columns) > 0 })
 }

@@ -39,9 +39,9 @@ func (o *LinearOptions) check() error {
 	return nil
 }
 
-// linear is a fusion in which every contribution is a weight times a straight
+// linearFusion is a fusion in which every contribution is a weight times a straight
 // line of the source's score: all methods but RRF.
-type linear struct {
+type linearFusion struct {
 	c       *Candidates
 	missing Missing
 	sources []Source
@@ -53,22 +53,24 @@ type linear struct {
 	dense, standIn int
 }
 
-func (f *linear) rank(k int) Ranking { return f.c.rankBy(f.sources, k, f.contribution, f.explain) }
+func (f *linearFusion) rank(k int) Ranking {
+	return f.c.rankBy(f.sources, k, f.contribution, f.explainPart)
+}
 
 // contribution returns what source i adds to a row's score.
-func (f *linear) contribution(row, i int) float64 {
+func (f *linearFusion) contribution(row, i int) float64 {
 	if f.standsIn(row, i) {
 		row = f.standIn
 	}
-	score, origin := f.score(row, f.sources[i].Column)
+	score, origin := f.completedScore(row, f.sources[i].Column)
 	if origin == FromNone {
 		return 0
 	}
-	return f.sources[i].Weight * f.lines[i].apply(float64(score))
+	return f.sources[i].Weight * f.lines[i].scoreAt(float64(score))
 }
 
-// explain returns the contribution with all that explains it.
-func (f *linear) explain(row, i int) Part {
+// explainPart returns the contribution with all that explains it.
+func (f *linearFusion) explainPart(row, i int) Part {
 	s := f.sources[i]
 	p := Part{Column: s.Column, Weight: s.Weight, Contribution: f.contribution(row, i)}
 	from := row
@@ -76,7 +78,7 @@ func (f *linear) explain(row, i int) Part {
 	if standsIn {
 		from = f.standIn
 	}
-	score, origin := f.score(from, s.Column)
+	score, origin := f.completedScore(from, s.Column)
 	p.Score = float64(score)
 	p.Origin = origin
 	switch {
@@ -84,20 +86,20 @@ func (f *linear) explain(row, i int) Part {
 	case standsIn:
 		p.Origin = FromMin
 	default:
-		p.Rank = int(f.c.at(row, s.Column).rank)
+		p.Rank = int(f.c.cellAt(row, s.Column).rank)
 	}
 	return p
 }
 
 // standsIn reports whether source i is one of the dense ones and none of them
 // found the row, so that another row's score is taken.
-func (f *linear) standsIn(row, i int) bool {
+func (f *linearFusion) standsIn(row, i int) bool {
 	return i < f.dense && f.standIn >= 0 && !f.c.foundBy(row, f.sources[:f.dense])
 }
 
-// score returns a source's score for a row after completion, and where it is from.
-func (f *linear) score(row, column int) (float32, Origin) {
-	at := f.c.at(row, column)
+// completedScore returns a source's score for a row after completion, and where it is from.
+func (f *linearFusion) completedScore(row, column int) (float32, Origin) {
+	at := f.c.cellAt(row, column)
 	switch {
 	case at.origin == FromHit, at.origin == FromScored, at.origin == FromExact && f.missing == Exact:
 		return at.score, at.origin
@@ -108,14 +110,14 @@ func (f *linear) score(row, column int) (float32, Origin) {
 }
 
 // lineOf returns the normalisation of one source over its list.
-func (f *linear) lineOf(column int, kind Normalisation) line {
+func (f *linearFusion) lineOf(column int, kind Normalisation) line {
 	if kind == Raw {
-		return unchanged()
+		return identityLine()
 	}
 	all := len(f.sources) == len(f.c.columns)
 	each := func(visit func(float64)) {
 		for row := range f.c.ordinals {
-			at := f.c.at(row, column)
+			at := f.c.cellAt(row, column)
 			scored := at.origin == FromScored || at.origin == FromExact && f.missing == Exact
 			if at.origin == FromHit || scored && (all || f.c.foundBy(row, f.sources)) {
 				visit(float64(at.score))
@@ -128,8 +130,8 @@ func (f *linear) lineOf(column int, kind Normalisation) line {
 	return s.line(kind)
 }
 
-// grow returns a slice of length n, with s's memory where that is enough.
-func grow(s []float64, n int) []float64 {
+// growSlice returns a slice of length n, with s's memory where that is enough.
+func growSlice(s []float64, n int) []float64 {
 	if cap(s) < n {
 		return make([]float64, n)
 	}

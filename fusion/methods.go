@@ -106,13 +106,13 @@ const (
 // Methods returns the table of all methods, in the order in which they are listed.
 func Methods() []Method {
 	return []Method{
-		muf(),
+		mufMethod(),
 		mufSparse(),
-		hybrid(),
-		sum(),
-		rrf(),
-		gated(),
-		cce(),
+		hybridMethod(),
+		sumMethod(),
+		rrfMethod(),
+		gateMethod(),
+		cceMethod(),
 	}
 }
 
@@ -137,8 +137,8 @@ func MethodNames(that func(Method) bool) []string {
 	return names
 }
 
-// weighted returns the experts and BM25 with the weights of the settings.
-func (in *Input) weighted(s Settings) (sources []Source, words bool) {
+// weightedSources returns the experts and BM25 with the weights of the settings.
+func (in *Input) weightedSources(s Settings) (sources []Source, words bool) {
 	sources = make([]Source, 0, len(in.Sources))
 	for _, o := range in.Sources {
 		if !o.Kind.Dense() && o.Kind != Lexical {
@@ -154,9 +154,9 @@ func (in *Input) weighted(s Settings) (sources []Source, words bool) {
 	return sources, words
 }
 
-// sure returns the experts weighted by how sure they are. When one of them has no
+// weightBySureness returns the experts weighted by how sure they are. When one of them has no
 // confidence, all get the same weight and known is false.
-func (in *Input) sure() (experts []Source, known bool) {
+func (in *Input) weightBySureness() (experts []Source, known bool) {
 	known = true
 	for _, o := range in.Sources {
 		if o.Kind.Dense() {
@@ -172,8 +172,8 @@ func (in *Input) sure() (experts []Source, known bool) {
 	return experts, known
 }
 
-// lexical returns the column of BM25, -1 without it.
-func (in *Input) lexical() int {
+// lexicalColumn returns the column of BM25, -1 without it.
+func (in *Input) lexicalColumn() int {
 	for _, o := range in.Sources {
 		if o.Kind == Lexical {
 			return o.Column

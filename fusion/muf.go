@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-func muf() Method {
+func mufMethod() Method {
 	return Method{
 		Name:       MethodMUF,
 		needsDense: true, confidence: true, completes: true, normalises: true, sharpens: true,
@@ -17,8 +17,8 @@ func muf() Method {
 			{Name: "muf, z-scores", Normalisation: ZScore}, {Name: "muf, min-max", Normalisation: MinMax},
 		},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
-			experts, known := in.sure()
-			ranking, err := MUF(in.Table, experts, s.linear(), k)
+			experts, known := in.weightBySureness()
+			ranking, err := MUF(in.Table, experts, s.linearOptions(), k)
 			return ranking.confidentIf(known), err
 		},
 	}
@@ -34,8 +34,8 @@ const (
 	MaxSharpness     = 100 // where the surest expert has all the weight
 )
 
-// linear returns the options of MUF and of what is made with it.
-func (s *Settings) linear() LinearOptions {
+// linearOptions returns the options of MUF and of what is made with it.
+func (s *Settings) linearOptions() LinearOptions {
 	return LinearOptions{
 		Normalisation: s.Normalisation,
 		Missing:       s.Missing,
@@ -49,7 +49,7 @@ func mufSparse() Method {
 		needsDense: true, confidence: true,
 		Variants: []Variant{{Name: "muf-sparse"}},
 		Fuse: func(in Input, _ Settings, k int) (Ranking, error) {
-			experts, known := in.sure()
+			experts, known := in.weightBySureness()
 			ranking, err := MUFSparse(in.Table, experts, k)
 			return ranking.confidentIf(known), err
 		},
@@ -68,7 +68,7 @@ func (r Ranking) confidentIf(known bool) Ranking {
 // by the sum of these (Li et al., 2021, equation 6 and section 5), or by a power of
 // them (LinearOptions.Sharpness). The Weight of a source is its confidence.
 func MUF(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, error) {
-	if err := c.check(experts); err != nil {
+	if err := c.checkSources(experts); err != nil {
 		return Ranking{}, err
 	}
 	if err := o.check(); err != nil {
@@ -86,7 +86,7 @@ func MUF(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, erro
 // ones, the one with the lowest column. (The authors' code for it fails; their
 // documentation says this.)
 func MUFSparse(c *Candidates, experts []Source, k int) (Ranking, error) {
-	if err := c.check(experts); err != nil {
+	if err := c.checkSources(experts); err != nil {
 		return Ranking{}, err
 	}
 	if len(experts) == 0 {
@@ -121,5 +121,5 @@ func byConfidence(experts []Source, sharpness float64) (weighted []Source, mean 
 	for i, w := range weightsOf(powers) {
 		weighted[i] = Source{Column: experts[i].Column, Weight: w}
 	}
-	return weighted, total(confidences) / float64(max(len(experts), 1))
+	return weighted, sumAscending(confidences) / float64(max(len(experts), 1))
 }

@@ -49,12 +49,12 @@ const (
 // the float below.
 type line struct{ shift, unit, offset float64 }
 
-func (l line) apply(score float64) float64 { return (score-l.shift)/l.unit + l.offset }
+func (l line) scoreAt(score float64) float64 { return (score-l.shift)/l.unit + l.offset }
 
-func unchanged() line { return line{unit: 1} }
+func identityLine() line { return line{unit: 1} }
 
-// flat returns the same for every score.
-func flat(offset float64) line { return line{unit: math.Inf(1), offset: offset} }
+// flatLine returns the same for every score.
+func flatLine(offset float64) line { return line{unit: math.Inf(1), offset: offset} }
 
 // spread gathers the statistics of a list of scores.
 type spread struct {
@@ -85,11 +85,11 @@ func (s *spread) line(kind Normalisation) line {
 	constant := len(s.list) == 0 || s.high-s.low <= rounding*s.magnitude
 	switch {
 	case kind == Raw || kind == "":
-		return unchanged()
+		return identityLine()
 	case constant && kind == MinMax:
-		return flat(1)
+		return flatLine(1)
 	case constant:
-		return flat(0)
+		return flatLine(0)
 	case kind == MinMax:
 		return line{shift: s.low, unit: s.high - s.low}
 	case kind == CentreRange:
@@ -108,7 +108,7 @@ func (s *spread) line(kind Normalisation) line {
 	}
 	deviation := math.Sqrt(squares / n)
 	if deviation == 0 {
-		return flat(0)
+		return flatLine(0)
 	}
 	return line{shift: mean, unit: deviation}
 }

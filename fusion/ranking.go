@@ -70,7 +70,7 @@ func (c *Candidates) rankBy(
 		return all || c.admitted != nil && c.admitted[row] || c.foundBy(row, sources)
 	}
 
-	c.scores = grow(c.scores, c.Len())
+	c.scores = growSlice(c.scores, c.Len())
 	clear(c.scores)
 	contributions := make([]float64, m)
 	magnitude := 0.0
@@ -82,11 +82,11 @@ func (c *Candidates) rankBy(
 			contributions[i] = contribution(row, i)
 			magnitude = max(magnitude, math.Abs(contributions[i]))
 		}
-		c.scores[row] = total(contributions)
+		c.scores[row] = sumAscending(contributions)
 	}
 	c.roundScores(magnitude)
 
-	rows := c.best(k, candidate)
+	rows := c.bestRows(k, candidate)
 	ranking := Ranking{Items: make([]Item, len(rows)), Weights: make([]float64, len(c.columns))}
 	parts := make([]Part, len(rows)*m)
 	for n, row := range rows {
@@ -102,10 +102,10 @@ func (c *Candidates) rankBy(
 	return ranking
 }
 
-// total adds contributions in ascending order of their values, so that the sum
+// sumAscending adds contributions in ascending order of their values, so that the sum
 // does not depend on the order of the sources, even in the last bit. It sorts
 // its argument.
-func total(contributions []float64) float64 {
+func sumAscending(contributions []float64) float64 {
 	// Insertion sort: there are a handful, and slices.Sort costs a call.
 	for i := 1; i < len(contributions); i++ {
 		for j := i; j > 0 && contributions[j] < contributions[j-1]; j-- {
@@ -122,16 +122,16 @@ func total(contributions []float64) float64 {
 // foundBy reports whether any of the sources found the row's passage.
 func (c *Candidates) foundBy(row int, sources []Source) bool {
 	for _, s := range sources {
-		if c.at(row, s.Column).origin == FromHit {
+		if c.cellAt(row, s.Column).origin == FromHit {
 			return true
 		}
 	}
 	return false
 }
 
-// check refuses sources that are not columns of c, are named twice, or have a
+// checkSources refuses sources that are not columns of c, are named twice, or have a
 // weight that is negative or not finite.
-func (c *Candidates) check(sources []Source) error {
+func (c *Candidates) checkSources(sources []Source) error {
 	var seen [MaxSources]bool
 	for _, s := range sources {
 		if s.Column < 0 || s.Column >= len(c.columns) {

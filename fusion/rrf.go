@@ -1,12 +1,12 @@
 package fusion
 
-func rrf() Method {
+func rrfMethod() Method {
 	return Method{
 		Name:  MethodRRF,
 		words: true, weighs: everybody,
 		Variants: []Variant{{Name: "rrf"}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
-			sources, _ := in.weighted(s)
+			sources, _ := in.weightedSources(s)
 			return RRF(in.Table, sources, k)
 		},
 	}
@@ -20,17 +20,17 @@ const rrfConstant = 60
 // find a candidate adds nothing. The weights are used as they are; when all are 0,
 // they are 1. It returns the best k candidates.
 func RRF(c *Candidates, sources []Source, k int) (Ranking, error) {
-	if err := c.check(sources); err != nil {
+	if err := c.checkSources(sources); err != nil {
 		return Ranking{}, err
 	}
 	sources = orEqual(sources)
-	part := func(row, i int) Part { return c.reciprocal(row, sources[i]) }
+	part := func(row, i int) Part { return c.reciprocalRank(row, sources[i]) }
 	return c.rankBy(sources, k, func(row, i int) float64 { return part(row, i).Contribution }, part), nil
 }
 
-func (c *Candidates) reciprocal(row int, s Source) Part {
+func (c *Candidates) reciprocalRank(row int, s Source) Part {
 	p := Part{Column: s.Column, Weight: s.Weight}
-	if at := c.at(row, s.Column); at.origin == FromHit {
+	if at := c.cellAt(row, s.Column); at.origin == FromHit {
 		p.Score = float64(at.score)
 		p.Rank = int(at.rank)
 		p.Origin = FromHit

@@ -54,12 +54,12 @@ func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []fl
 	first := r.Items[0].Ordinal
 	dense, late, words := signalSources(sources)
 	if late != nil {
-		second, tenth := c.ahead(sources, late.Column, first)
+		second, tenth := c.leadOf(sources, late.Column, first)
 		above, deviations := late.beyondRandom(c.scoreOf(late.Column, first), first)
 		copy(signals, []float64{second, tenth, above, deviations})
 	}
 	if dense != nil {
-		second, _ := c.ahead(sources, dense.Column, first)
+		second, _ := c.leadOf(sources, dense.Column, first)
 		above, deviations := dense.beyondRandom(c.scoreOf(dense.Column, first), first)
 		copy(signals[4:], []float64{second, above, deviations})
 	}
@@ -67,7 +67,7 @@ func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []fl
 		score := c.scoreOf(words.Column, first)
 		signals[7] = math.Log1p(math.Max(score, 0))
 		if words.UpperBound > 0 {
-			second, _ := c.ahead(sources, words.Column, first)
+			second, _ := c.leadOf(sources, words.Column, first)
 			signals[8], signals[9] = second/words.UpperBound, score/words.UpperBound
 		}
 		if late != nil {
@@ -78,7 +78,7 @@ func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []fl
 		if s == nil {
 			continue
 		}
-		if second, _ := c.ahead(sources, s.Column, first); second > 0 || len(c.firstBy(sources, s.Column)) == 1 {
+		if second, _ := c.leadOf(sources, s.Column, first); second > 0 || len(c.firstBy(sources, s.Column)) == 1 {
 			signals[11]++
 		}
 	}
@@ -93,7 +93,7 @@ func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []fl
 		// The token of a lone letter or number is somewhere, in a passage about anything.
 		signals[14] = short * math.Max(0, signals[2]-signals[5])
 	}
-	held, others := wording.held(first, short)
+	held, others := wording.heldSignals(first, short)
 	for i := range ExactFrom {
 		signals[i] *= others
 	}
@@ -152,12 +152,12 @@ func (c *Candidates) scoreOf(column int, passage rank.Ordinal) float64 {
 	if !ok {
 		return 0
 	}
-	return float64(c.at(row, column).score)
+	return float64(c.cellAt(row, column).score)
 }
 
-// ahead returns how far a source's score of a passage is above that of the best other
+// leadOf returns how far a source's score of a passage is above that of the best other
 // candidate, and above its own tenth.
-func (c *Candidates) ahead(sources []Observed, column int, passage rank.Ordinal) (second, tenth float64) {
+func (c *Candidates) leadOf(sources []Observed, column int, passage rank.Ordinal) (second, tenth float64) {
 	best := c.firstBy(sources, column)
 	if len(best) == 0 {
 		return 0, 0
@@ -166,11 +166,11 @@ func (c *Candidates) ahead(sources []Observed, column int, passage rank.Ordinal)
 	other := own // an only candidate has no lead
 	for _, row := range best {
 		if c.ordinals[row] != passage {
-			other = float64(c.at(int(row), column).score)
+			other = float64(c.cellAt(int(row), column).score)
 			break
 		}
 	}
-	return own - other, own - float64(c.at(int(best[len(best)-1]), column).score)
+	return own - other, own - float64(c.cellAt(int(best[len(best)-1]), column).score)
 }
 
 // leastDeviation is a lower bound of the deviation of random passages' scores, so that a

@@ -42,7 +42,7 @@ func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []floa
 			n++
 		}
 	}
-	first := c.head(s.Column)[0]
+	first := c.headScores(s.Column)[0]
 	signals := []float64{first, dense[gapFirst], dense[gapTenth]}
 	if s.Kind == Specialist {
 		ahead := s.Familiarity - s.Rival

@@ -1,6 +1,6 @@
 package fusion
 
-func sum() Method {
+func sumMethod() Method {
 	return Method{
 		Name:  MethodSum,
 		words: true, completes: true, normalises: true, weighs: everybody,
@@ -19,7 +19,7 @@ func sum() Method {
 			{Name: "sum, z-scores", Normalisation: ZScore}, {Name: "sum, min-max", Normalisation: MinMax},
 		},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
-			sources, words := in.weighted(s)
+			sources, words := in.weightedSources(s)
 			if s.Normalisation == "" && words {
 				// BM25's sums and inner products have no common scale.
 				s.Normalisation = ZScore
@@ -33,13 +33,13 @@ func sum() Method {
 // say: Σ w·norm(s). The weights are used as they are; when all are 0, they are
 // 1. It returns the best k candidates among those that the sources found.
 func Sum(c *Candidates, sources []Source, o LinearOptions, k int) (Ranking, error) {
-	if err := c.check(sources); err != nil {
+	if err := c.checkSources(sources); err != nil {
 		return Ranking{}, err
 	}
 	if err := o.check(); err != nil {
 		return Ranking{}, err
 	}
-	f := linear{c: c, missing: o.Missing, sources: orEqual(sources)}
+	f := linearFusion{c: c, missing: o.Missing, sources: orEqual(sources)}
 	f.lines = make([]line, len(f.sources))
 	for i, s := range f.sources {
 		f.lines[i] = f.lineOf(s.Column, o.Normalisation)

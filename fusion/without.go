@@ -35,7 +35,7 @@ func (c *Candidates) Without(gone func(rank.Ordinal) bool) *Candidates {
 		}
 		out.columns[source] = column{hits: int(next)}
 		for row := range out.ordinals {
-			x := out.at(row, source)
+			x := out.cellAt(row, source)
 			if x.rank == 0 {
 				continue
 			}

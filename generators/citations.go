@@ -84,8 +84,8 @@ func wordSet(text string) map[string]bool {
 	return words
 }
 
-// have reports whether one of the passages with these numbers has a word, as forms.Analyse returns it.
-func (c *comparison) have(passages []int, word string) bool {
+// containWord reports whether one of the passages with these numbers has a word, as forms.Analyse returns it.
+func (c *comparison) containWord(passages []int, word string) bool {
 	return slices.ContainsFunc(passages, func(i int) bool { return c.own[i][word] })
 }
 
@@ -93,33 +93,33 @@ func (c *comparison) have(passages []int, word string) bool {
 func Check(question, text string, passages []Passage) (out []Sentence) {
 	against := newComparison(question, passages)
 	for _, s := range sentencesOf(text) {
-		out = append(out, against.check(text, s, false))
+		out = append(out, against.compareSentence(text, s, false))
 	}
 	return out
 }
 
-// check returns the sentence at a place in a text, compared with the passages. cut says that the text ends within the
-// sentence, which is then not compared.
-func (c *comparison) check(text string, at span, cut bool) Sentence {
+// compareSentence returns the sentence at a place in a text, compared with the passages. cut says that the text ends
+// within the sentence, which is then not compared.
+func (c *comparison) compareSentence(text string, at span, cut bool) Sentence {
 	s := Sentence{Text: text[at.begin:at.end]}
 	plain := c.readCitations(&s, text[at.begin:at.until])
 	terms := forms.Analyse(plain)
 	foreign := c.isForeign(text[:at.until])
-	s.Unfounded = c.missing(plain, c.all(), foreign)
-	s.Support = c.support(terms, s.Passages)
+	s.Unfounded = c.missingNames(plain, c.allPassages(), foreign)
+	s.Support = c.supportShare(terms, s.Passages)
 	switch {
 	case cut:
 		s.Unchecked = Unfinished
 		return s
 	case len(s.Passages) > 0 && len(s.Unknown) == 0 && s.Support >= LeastSupport &&
-		len(c.missing(plain, s.Passages, foreign)) == 0:
+		len(c.missingNames(plain, s.Passages, foreign)) == 0:
 		s.Supported = true
 		return s
 	case cited.MatchString(s.Text): // a citation within it cannot be put right
 	default:
-		if best, ok := c.supporting(plain, foreign); ok {
+		if best, ok := c.findSupporting(plain, foreign); ok {
 			s.Passages = []int{best}
-			s.Support = c.support(terms, s.Passages)
+			s.Support = c.supportShare(terms, s.Passages)
 			s.Supported = true
 			s.Attributed = true
 			return s
@@ -129,7 +129,7 @@ func (c *comparison) check(text string, at span, cut bool) Sentence {
 	case len(s.Unfounded) > 0 && !c.inQuestion(s.Unfounded), len(s.Unknown) > 0:
 	case at.opens:
 		s.Unchecked = Introduction
-	case len(s.Passages) == 0 && c.denies(plain):
+	case len(s.Passages) == 0 && c.isDenial(plain):
 		s.Unchecked = NoAnswer
 	case foreign:
 		s.Unchecked = OtherLanguage
@@ -153,8 +153,8 @@ func (c *comparison) readCitations(s *Sentence, sentence string) (plain string) 
 	})
 }
 
-// all returns the places of all passages.
-func (c *comparison) all() []int {
+// allPassages returns the places of all passages.
+func (c *comparison) allPassages() []int {
 	all := make([]int, len(c.own))
 	for i := range all {
 		all[i] = i
@@ -162,36 +162,36 @@ func (c *comparison) all() []int {
 	return all
 }
 
-// support returns the share of words that stand in one of some passages; 0 of no words.
-func (c *comparison) support(words []string, passages []int) float64 {
+// supportShare returns the share of words that stand in one of some passages; 0 of no words.
+func (c *comparison) supportShare(words []string, passages []int) float64 {
 	if len(words) == 0 {
 		return 0
 	}
 	found := 0
 	for _, w := range words {
-		if c.have(passages, w) {
+		if c.containWord(passages, w) {
 			found++
 		}
 	}
 	return float64(found) / float64(len(words))
 }
 
-// supporting returns the number of the passage that supports a sentence best: of those that have its first word and all
-// its numbers and names, the one with the largest share of its words. Function words do not count, since some passage
-// has them always. ok is false if no passage has a share of LeastSupport.
-func (c *comparison) supporting(plain string, foreign bool) (best int, ok bool) {
+// findSupporting returns the number of the passage that supports a sentence best: of those that have its first word and
+// all its numbers and names, the one with the largest share of its words. Function words do not count, since some
+// passage has them always. ok is false if no passage has a share of LeastSupport.
+func (c *comparison) findSupporting(plain string, foreign bool) (best int, ok bool) {
 	var words []string
 	for _, field := range strings.Fields(plain) {
-		field = strings.TrimFunc(field, func(r rune) bool { return !wordy(r) })
+		field = strings.TrimFunc(field, func(r rune) bool { return !isWordRune(r) })
 		if !c.functionWords.Has(field) {
 			words = append(words, forms.Analyse(field)...)
 		}
 	}
 	most := 0.
 	for i := range c.own {
-		share := c.support(words, []int{i})
+		share := c.supportShare(words, []int{i})
 		if share >= LeastSupport && share > most && c.own[i][words[0]] &&
-			len(c.missing(plain, []int{i}, foreign)) == 0 {
+			len(c.missingNames(plain, []int{i}, foreign)) == 0 {
 			best = i
 			most = share
 		}
@@ -214,9 +214,9 @@ func (c *comparison) inQuestion(words []string) bool {
 	return !slices.ContainsFunc(forms.Analyse(strings.Join(words, " ")), func(w string) bool { return !c.asked[w] })
 }
 
-// denies reports whether a sentence has a negation and more words than those and the question's: "I do not know", but
+// isDenial reports whether a sentence has a negation and more words than those and the question's: "I do not know", but
 // not "No.".
-func (c *comparison) denies(plain string) bool {
+func (c *comparison) isDenial(plain string) bool {
 	negated, more := false, false
 	for _, field := range strings.Fields(strings.ToLower(plain)) {
 		field = strings.Trim(field, ".,;:!?\"“”()*_")
@@ -236,17 +236,17 @@ var negation = regexp.MustCompile(`^(?:no|not|none|nothing|never|neither|nor|can
 	`nicht|nichts|kein(?:e|en|em|er|es)?|weder|niet|niets|geen|` +
 	`ne|pas|aucune?|rien|n['’].+|ning[uú]n[oa]?|nada|sin|non|nessun[oa]?|nulla|n[aã]o|nenhuma?)$`)
 
-// missing returns the numbers and names of a sentence that none of the passages with these numbers has. A name is a
-// word with a capital letter that is not the first. Names are not looked for if the sentence is foreign (isForeign), or
-// if the passages are in a language that writes all nouns with a capital letter.
-func (c *comparison) missing(sentence string, passages []int, foreign bool) (missing []string) {
+// missingNames returns the numbers and names of a sentence that none of the passages with these numbers has. A name is
+// a word with a capital letter that is not the first. Names are not looked for if the sentence is foreign (isForeign),
+// or if the passages are in a language that writes all nouns with a capital letter.
+func (c *comparison) missingNames(sentence string, passages []int, foreign bool) (missing []string) {
 	for i, field := range strings.Fields(sentence) {
-		field = strings.TrimFunc(field, func(r rune) bool { return !wordy(r) })
+		field = strings.TrimFunc(field, func(r rune) bool { return !isWordRune(r) })
 		first, _ := utf8.DecodeRuneInString(field)
 		if !strings.ContainsFunc(field, unicode.IsDigit) && (foreign || c.nouns || i == 0 || !unicode.IsUpper(first)) {
 			continue
 		}
-		if slices.ContainsFunc(forms.Analyse(field), func(w string) bool { return !c.have(passages, w) }) &&
+		if slices.ContainsFunc(forms.Analyse(field), func(w string) bool { return !c.containWord(passages, w) }) &&
 			!slices.Contains(missing, field) {
 			missing = append(missing, field)
 		}
@@ -254,5 +254,5 @@ func (c *comparison) missing(sentence string, passages []int, foreign bool) (mis
 	return missing
 }
 
-// wordy reports whether a character is of a word.
-func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+// isWordRune reports whether a character is of a word.
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

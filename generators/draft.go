@@ -44,13 +44,13 @@ func newDraft(a Asking, drop, held bool, w Watching) *draft {
 	}
 }
 
-// add appends what the model wrote next.
-func (d *draft) add(piece string) {
+// addPiece appends what the model wrote next.
+func (d *draft) addPiece(piece string) {
 	if d.form {
-		d.all += d.reasoning.write(piece, false)
+		d.all += d.reasoning.filterPiece(piece, false)
 		return
 	}
-	d.all += d.citations.write(d.reasoning.write(piece, false), false)
+	d.all += d.citations.rewritePiece(d.reasoning.filterPiece(piece, false), false)
 	if mayRefuse(d.all) || mayRefuse(lastLine(d.all[d.done:])) {
 		return
 	}
@@ -61,20 +61,20 @@ func (d *draft) add(piece string) {
 		}
 		if len(spans) < 2 || !isWhole(d.all[d.done+spans[1].begin:]) {
 			if !d.drop && d.answers {
-				d.tell(d.done + spans[0].end)
+				d.tellUntil(d.done + spans[0].end)
 			}
 			return
 		}
-		d.take(spans[0], false)
+		d.takeSentence(spans[0], false)
 	}
 }
 
-// take compares the sentence at a place of the text behind done with the passages and moves done behind it. The
+// takeSentence compares the sentence at a place of the text behind done with the passages and moves done behind it. The
 // sentence is kept and told or, if drop is set and no passage supports it, added to dropped. cut says that the answer
 // ends within the sentence.
-func (d *draft) take(at span, cut bool) {
+func (d *draft) takeSentence(at span, cut bool) {
 	rest := d.all[d.done:]
-	sentence := d.against.check(rest, at, cut)
+	sentence := d.against.compareSentence(rest, at, cut)
 	end, until := d.done+at.end, d.done+at.until
 	d.done = until
 	if d.drop && !sentence.Supported && sentence.Unchecked == "" {
@@ -89,11 +89,11 @@ func (d *draft) take(at span, cut bool) {
 		return
 	}
 	if !sentence.Attributed {
-		d.tell(until)
+		d.tellUntil(until)
 	} else {
-		d.tell(end)
+		d.tellUntil(end)
 		stop := strings.TrimSpace(cited.ReplaceAllString(d.all[end:until], ""))
-		d.write(fmt.Sprintf(" [%d]%s", sentence.Passages[0]+1, stop))
+		d.writePiece(fmt.Sprintf(" [%d]%s", sentence.Passages[0]+1, stop))
 		d.told = until
 	}
 	d.watching.Sentence(sentence)
@@ -102,18 +102,18 @@ func (d *draft) take(at span, cut bool) {
 // rowEnd matches the outer bar at the end of a row of a table.
 var rowEnd = regexp.MustCompile(`^[ \t]*\|`)
 
-// tell tells what is written up to a byte.
-func (d *draft) tell(until int) {
+// tellUntil tells what is written up to a byte.
+func (d *draft) tellUntil(until int) {
 	if until <= d.told {
 		return
 	}
 	piece := d.all[d.told:until]
 	d.told = until
-	d.write(piece)
+	d.writePiece(piece)
 }
 
-// write appends a piece to what was told.
-func (d *draft) write(piece string) {
+// writePiece appends a piece to what was told.
+func (d *draft) writePiece(piece string) {
 	if d.kept.Len() == 0 {
 		piece = strings.TrimLeft(piece, " \t\r\n")
 	}
@@ -124,18 +124,18 @@ func (d *draft) write(piece string) {
 	d.watching.Text(d.kept.String())
 }
 
-// end compares what is left, and says what was written. complete says that the model ended the answer by itself.
-func (d *draft) end(w *Written, complete bool) {
+// endDraft compares what is left, and says what was written. complete says that the model ended the answer by itself.
+func (d *draft) endDraft(w *Written, complete bool) {
 	if d.form {
-		d.all += d.reasoning.write("", true)
-		w.Refused = refuses(d.all)
+		d.all += d.reasoning.filterPiece("", true)
+		w.Refused = isRefusal(d.all)
 		if !w.Refused {
-			w.Text = unfenced(d.all)
+			w.Text = withoutFences(d.all)
 		}
 		return
 	}
-	d.all += d.citations.write(d.reasoning.write("", true), true)
-	if refuses(d.all) || refuses(lastLine(d.all)) {
+	d.all += d.citations.rewritePiece(d.reasoning.filterPiece("", true), true)
+	if isRefusal(d.all) || isRefusal(lastLine(d.all)) {
 		w.Refused = true
 		return
 	}
@@ -145,14 +145,14 @@ func (d *draft) end(w *Written, complete bool) {
 			break
 		}
 		cut := !complete && len(spans) == 1 && !endsSentence(d.all)
-		d.take(spans[0], cut)
+		d.takeSentence(spans[0], cut)
 	}
 	if len(d.sentences) > 0 && !d.answers {
 		w.Refused = true
 		return
 	}
 	if !d.drop || len(d.dropped) == 0 {
-		d.tell(len(d.all))
+		d.tellUntil(len(d.all))
 	}
 	w.Text = strings.TrimSpace(d.kept.String())
 	w.Sentences, w.Dropped = d.sentences, d.dropped
@@ -161,8 +161,8 @@ func (d *draft) end(w *Written, complete bool) {
 // fence matches a text that stands as a block of code.
 var fence = regexp.MustCompile("(?s)^```[a-z]*\n(.*?)\n?```$")
 
-// unfenced returns JSON without the fences of a block of code around it.
-func unfenced(text string) string {
+// withoutFences returns JSON without the fences of a block of code around it.
+func withoutFences(text string) string {
 	text = strings.TrimSpace(text)
 	if inner := fence.FindStringSubmatch(text); inner != nil {
 		return strings.TrimSpace(inner[1])
@@ -180,28 +180,28 @@ func endsSentence(text string) bool {
 // lastLine returns the last line of a text that has a letter or a digit; "" if none has.
 func lastLine(text string) string {
 	for _, line := range slices.Backward(strings.Split(text, "\n")) {
-		if strings.ContainsFunc(line, wordy) {
+		if strings.ContainsFunc(line, isWordRune) {
 			return line
 		}
 	}
 	return ""
 }
 
-// refuses reports whether a text is the refusal that the model is asked to write if the passages do not answer, or
+// isRefusal reports whether a text is the refusal that the model is asked to write if the passages do not answer, or
 // begins with it.
-func refuses(text string) bool {
-	text = bare(text)
+func isRefusal(text string) bool {
+	text = bareText(text)
 	rest, begins := strings.CutPrefix(text, refusal)
-	return strings.EqualFold(text, refusal) || begins && !wordy([]rune(rest)[0])
+	return strings.EqualFold(text, refusal) || begins && !isWordRune([]rune(rest)[0])
 }
 
 // mayRefuse reports whether the beginning of a text refuses, or may do so when more of it has come.
 func mayRefuse(text string) bool {
-	text = bare(text)
-	return refuses(text) || len(text) <= len(refusal) && strings.EqualFold(text, refusal[:len(text)])
+	text = bareText(text)
+	return isRefusal(text) || len(text) <= len(refusal) && strings.EqualFold(text, refusal[:len(text)])
 }
 
-// bare returns a text without citations, and without white space and punctuation around it.
-func bare(text string) string {
-	return strings.TrimFunc(cited.ReplaceAllString(text, ""), func(r rune) bool { return !wordy(r) })
+// bareText returns a text without citations, and without white space and punctuation around it.
+func bareText(text string) string {
+	return strings.TrimFunc(cited.ReplaceAllString(text, ""), func(r rune) bool { return !isWordRune(r) })
 }

@@ -22,9 +22,9 @@ func written(pieces []string, drop bool) (w Written, told []string) {
 		Sentence: func(s Sentence) { told = append(told, fmt.Sprintf("<%d %v>", len(s.Passages), s.Supported)) },
 	})
 	for _, piece := range pieces {
-		d.add(piece)
+		d.addPiece(piece)
 	}
-	d.end(&w, true)
+	d.endDraft(&w, true)
 	return w, told
 }
 

@@ -48,7 +48,7 @@ func (m *Model) explain(ctx context.Context, cause error) error {
 	if m.endpoint.Key != "" {
 		said = strings.ReplaceAll(said, m.endpoint.Key, "…")
 	}
-	out := &Error{Err: errors.New(cut(said, mostRepeated))}
+	out := &Error{Err: errors.New(cutText(said, mostRepeated))}
 	var refused *openai.Error
 	var network net.Error
 	switch {

@@ -29,19 +29,19 @@ type citationReader struct {
 	held     string // the end of the text so far, which may become a citation or a mark
 }
 
-// write takes the next piece of a text and returns what follows of the rewritten one. ends says that the piece is the
-// last one.
-func (c *citationReader) write(piece string, ends bool) string {
+// rewritePiece takes the next piece of a text and returns what follows of the rewritten one. ends says that the piece
+// is the last one.
+func (c *citationReader) rewritePiece(piece string, ends bool) string {
 	text := guardForm.ReplaceAllString(c.held+piece, "")
 	text = bracketForm.ReplaceAllStringFunc(text, func(form string) string {
 		parts := bracketForm.FindStringSubmatch(form)
-		if parts[1] != "" && !c.exist(parts[2]) { // [ISO 9001] cites nothing
+		if parts[1] != "" && !c.areNumbers(parts[2]) { // [ISO 9001] cites nothing
 			return form
 		}
-		return c.rewritten(parts[2])
+		return c.rewriteNumbers(parts[2])
 	})
 	text = roundForm.ReplaceAllStringFunc(text, func(form string) string {
-		return c.rewritten(roundForm.FindStringSubmatch(form)[1])
+		return c.rewriteNumbers(roundForm.FindStringSubmatch(form)[1])
 	})
 	c.held = ""
 	if ends {
@@ -58,17 +58,17 @@ func (c *citationReader) write(piece string, ends bool) string {
 	return text[:end]
 }
 
-// exist reports whether all numbers in a text are of passages.
-func (c *citationReader) exist(numbers string) bool {
+// areNumbers reports whether all numbers in a text are of passages.
+func (c *citationReader) areNumbers(numbers string) bool {
 	return !slices.ContainsFunc(number.FindAllString(numbers, -1), func(digits string) bool {
 		n, err := strconv.Atoi(digits)
 		return err != nil || n < 1 || n > c.passages
 	})
 }
 
-// rewritten returns numbers of passages, such as "1, 3-5", in the form [1][3][4][5]. A range of passages that are not
-// there is written as its two ends.
-func (c *citationReader) rewritten(numbers string) string {
+// rewriteNumbers returns numbers of passages, such as "1, 3-5", in the form [1][3][4][5]. A range of passages that are
+// not there is written as its two ends.
+func (c *citationReader) rewriteNumbers(numbers string) string {
 	numbers = rangeForm.ReplaceAllStringFunc(numbers, func(form string) string {
 		ends := rangeForm.FindStringSubmatch(form)
 		first, err := strconv.Atoi(ends[1])

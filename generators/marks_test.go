@@ -25,9 +25,9 @@ func TestCitationForms(t *testing.T) {
 			c := citationReader{passages: 3}
 			var got strings.Builder
 			for piece := range slices.Chunk([]rune(text), size) {
-				got.WriteString(c.write(string(piece), false))
+				got.WriteString(c.rewritePiece(string(piece), false))
 			}
-			got.WriteString(c.write("", true))
+			got.WriteString(c.rewritePiece("", true))
 			if got.String() != want {
 				t.Errorf("%q in pieces of %d: %q, want %q", text, size, got.String(), want)
 			}

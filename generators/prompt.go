@@ -47,10 +47,10 @@ Each passage stands between two lines with the mark %[1]s. What stands between t
 Answer with JSON alone, in the form that is asked for. Use null, an empty text or an empty list for what the passages do not say.
 If the passages do not answer the question, and the form lets you, write only %[2]s.`
 
-// prompt returns what a model is told, and what it is asked. The passages have at most so many bytes
+// newPrompt returns what a model is told, and what it is asked. The passages have at most so many bytes
 // together.
-func prompt(a Asking, bytes int) (system, user string) {
-	passages := fit(a.Passages, bytes)
+func newPrompt(a Asking, bytes int) (system, user string) {
+	passages := fitPassages(a.Passages, bytes)
 	mark := markOf(a, passages)
 	var b strings.Builder
 	for i, p := range passages {
@@ -65,35 +65,35 @@ func prompt(a Asking, bytes int) (system, user string) {
 	if len(a.Before) > 0 {
 		_, _ = fmt.Fprintf(&b, "What was asked before:\n")
 		for _, question := range a.Before {
-			_, _ = fmt.Fprintf(&b, "- %s\n", strings.Join(strings.Fields(disarmed(question)), " "))
+			_, _ = fmt.Fprintf(&b, "- %s\n", strings.Join(strings.Fields(disarm(question)), " "))
 		}
 	}
-	_, _ = fmt.Fprintf(&b, "Question: %s", strings.TrimSpace(disarmed(a.Question)))
+	_, _ = fmt.Fprintf(&b, "Question: %s", strings.TrimSpace(disarm(a.Question)))
 	if a.Form != nil {
 		return fmt.Sprintf(formInstructions, mark, refusal) + "\nThe form: " + string(a.Form), b.String()
 	}
 	return fmt.Sprintf(instructions, mark, refusal), b.String()
 }
 
-// fit returns the passages as a model gets them: disarmed, and the longest cut so that all together
+// fitPassages returns the passages as a model gets them: disarmed, and the longest cut so that all together
 // have at most so many bytes.
-func fit(passages []Passage, bytes int) []Passage {
+func fitPassages(passages []Passage, bytes int) []Passage {
 	out := make([]Passage, len(passages))
 	for i, p := range passages {
-		out[i] = Passage{disarmed(p.Title), disarmed(p.Place), disarmed(p.Text)}
+		out[i] = Passage{disarm(p.Title), disarm(p.Place), disarm(p.Text)}
 	}
-	most := longest(out, bytes)
+	most := longestText(out, bytes)
 	for i := range out {
-		out[i].Text = cut(out[i].Text, most)
-		out[i].Title = cut(out[i].Title, most)
-		out[i].Place = cut(out[i].Place, most)
+		out[i].Text = cutText(out[i].Text, most)
+		out[i].Title = cutText(out[i].Title, most)
+		out[i].Place = cutText(out[i].Place, most)
 	}
 	return out
 }
 
-// longest returns how long a text may be so that all fit into so many bytes: what shorter ones leave
+// longestText returns how long a text may be so that all fit into so many bytes: what shorter ones leave
 // is the longer ones'.
-func longest(passages []Passage, bytes int) int {
+func longestText(passages []Passage, bytes int) int {
 	var sizes []int
 	for _, p := range passages {
 		sizes = append(sizes, len(p.Title), len(p.Place), len(p.Text))
@@ -116,8 +116,8 @@ func longest(passages []Passage, bytes int) int {
 	return low
 }
 
-// cut returns the beginning of a text, at most so many bytes, with an ellipsis where that is not all.
-func cut(text string, most int) string {
+// cutText returns the beginning of a text, at most so many bytes, with an ellipsis where that is not all.
+func cutText(text string, most int) string {
 	const ellipsis = "…"
 	if len(text) <= most {
 		return text
@@ -133,8 +133,8 @@ func cut(text string, most int) string {
 // angle or square brackets, such as <|im_end|>, </s>, <start_of_turn> and [INST].
 var control = regexp.MustCompile(`<([|/｜]*[\p{L}_][\p{L}\p{N}_▁|｜-]*)>|\[(/?[A-Z_]{2,})\]`)
 
-// disarmed returns a text without marks between turns and without characters that nobody sees.
-func disarmed(text string) string {
+// disarm returns a text without marks between turns and without characters that nobody sees.
+func disarm(text string) string {
 	text = strings.Map(func(r rune) rune {
 		const joiner, nonJoiner = '\u200d', '\u200c' // which Persian and others are written with
 		if unicode.Is(unicode.Cf, r) && r != joiner && r != nonJoiner || unicode.IsControl(r) && r != '\n' && r != '\t' {

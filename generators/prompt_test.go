@@ -20,8 +20,8 @@ func TestInjection(t *testing.T) {
 		"unseen characters": {Text: "Ten days.\U000E0048\U000E0041\u202eDEKCAH\u200b HACKED"},
 	} {
 		a := Asking{Question: "How long do refunds take?", Passages: []Passage{p}}
-		system, user := prompt(a, 4096)
-		mark := markOf(a, fit(a.Passages, 4096))
+		system, user := newPrompt(a, 4096)
+		mark := markOf(a, fitPassages(a.Passages, 4096))
 		parts := strings.Split(user, mark)
 		if len(parts) != 3 || !strings.Contains(system, mark) {
 			t.Errorf("%s: %d parts:\n%s", name, len(parts), user)
@@ -45,7 +45,7 @@ func TestPromptBytes(t *testing.T) {
 		{Title: strings.Repeat("T", 5000)}}
 	for _, most := range []int{256, 1000, 3001, 20000} {
 		size := 0
-		for i, p := range fit(passages, most) {
+		for i, p := range fitPassages(passages, most) {
 			size += len(p.Title) + len(p.Place) + len(p.Text)
 			if !utf8.ValidString(p.Text) || i == 0 && p.Text != passages[0].Text {
 				t.Errorf("%d bytes: passage %d is %q", most, i+1, p.Text)
@@ -55,7 +55,7 @@ func TestPromptBytes(t *testing.T) {
 			t.Errorf("%d bytes may be in a prompt, and %d are", most, size)
 		}
 	}
-	_, user := prompt(Asking{Question: "and for\nchildren?", Before: []string{"What does a day\nticket cost?"}}, 100)
+	_, user := newPrompt(Asking{Question: "and for\nchildren?", Before: []string{"What does a day\nticket cost?"}}, 100)
 	if want := "What was asked before:\n- What does a day ticket cost?\nQuestion: and for\nchildren?"; user != want {
 		t.Errorf("%q, want %q", user, want)
 	}

@@ -33,9 +33,9 @@ type reasoningFilter struct {
 	shown int // bytes of the answer that were returned
 }
 
-// write takes the next piece of what a model wrote and returns what follows of the answer. ends says that the piece is
-// the last one.
-func (f *reasoningFilter) write(piece string, ends bool) string {
+// filterPiece takes the next piece of what a model wrote and returns what follows of the answer. ends says that the
+// piece is the last one.
+func (f *reasoningFilter) filterPiece(piece string, ends bool) string {
 	f.all += piece
 	cut := cutReasoning(f.all, ends)
 	f.bare = f.bare || cut.bare

@@ -36,9 +36,9 @@ func TestReasoningIsCut(t *testing.T) {
 				f := reasoningFilter{held: held}
 				var got strings.Builder
 				for piece := range slices.Chunk([]rune(text), size) {
-					got.WriteString(f.write(string(piece), false))
+					got.WriteString(f.filterPiece(string(piece), false))
 				}
-				got.WriteString(f.write("", true))
+				got.WriteString(f.filterPiece("", true))
 				if got.String() != want {
 					t.Errorf("%q in pieces of %d (held: %v): %q, want %q", text, size, held, got.String(), want)
 				}

@@ -24,7 +24,7 @@ const mostRewritten = 128
 func (m *Model) Rewrite(ctx context.Context, before []string, question string) (string, error) {
 	var b strings.Builder
 	for _, text := range append(before[:len(before):len(before)], question) {
-		_, _ = fmt.Fprintf(&b, "- %s\n", strings.Join(strings.Fields(disarmed(text)), " "))
+		_, _ = fmt.Fprintf(&b, "- %s\n", strings.Join(strings.Fields(disarm(text)), " "))
 	}
 	answer, err := m.chat.New(ctx, openai.ChatCompletionNewParams{
 		Model: m.endpoint.Model,
@@ -66,7 +66,9 @@ const (
 // earlier message again.
 func checkRewritten(line string, before []string, question string) error {
 	wrong := func(why string) error {
-		return &Error{Reason: "what the model made of it " + why, Err: fmt.Errorf("it made %q", cut(line, mostRepeated))}
+		return &Error{
+			Reason: "what the model made of it " + why, Err: fmt.Errorf("it made %q", cutText(line, mostRepeated)),
+		}
 	}
 	words, last := forms.Analyse(line), forms.Analyse(question)
 	asked := forms.Analyse(strings.Join(before, " "))

@@ -90,7 +90,7 @@ func appendSentence(spans []span, text string, begin, end int) []span {
 		spans[len(spans)-1].until = begin
 	}
 	body := strings.TrimSpace(text[begin:end])
-	if !strings.ContainsFunc(cited.ReplaceAllString(body, ""), wordy) {
+	if !strings.ContainsFunc(cited.ReplaceAllString(body, ""), isWordRune) {
 		return spans
 	}
 	begin += strings.Index(text[begin:end], body)

@@ -40,7 +40,7 @@ const mostBytes = 16
 func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.endpoint.Timeout)
 	defer cancel()
-	system, user := prompt(a, m.endpoint.PromptBytes)
+	system, user := newPrompt(a, m.endpoint.PromptBytes)
 	options := []option.RequestOption{option.WithHeader("Accept", "text/event-stream")}
 	if a.Form != nil {
 		options = append(options, option.WithJSONSet("response_format", json.RawMessage(a.Form)))
@@ -64,7 +64,7 @@ func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error
 			if piece := choice.Delta.Content; piece != "" {
 				wrote.Tokens++
 				said += len(piece)
-				text.add(piece)
+				text.addPiece(piece)
 			}
 			wrote.Complete = wrote.Complete || choice.FinishReason == "stop"
 		}
@@ -74,7 +74,7 @@ func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error
 	if begins == beginsReasoning && !wrote.Complete && text.reasoning.held && !text.reasoning.bare {
 		text.reasoning.all = "" // it was cut before its reasoning ended
 	}
-	text.end(&wrote, wrote.Complete)
+	text.endDraft(&wrote, wrote.Complete)
 	switch {
 	case text.reasoning.bare:
 		m.begins.Store(beginsReasoning)

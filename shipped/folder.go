@@ -22,17 +22,17 @@ func Folder(config configs.Config, cache provision.Cache, name string) (string, 
 	merged := cache.Bundle(name)
 	for _, expert := range config.Experts {
 		if expert.Name == name && expert.Bundle != "" {
-			return usable(expert.Bundle, merged)
+			return usableFolder(expert.Bundle, merged)
 		}
 	}
 	places := []string{filepath.Join(config.Bundles, name), merged}
 	for _, place := range places {
 		if _, err := os.Stat(filepath.Join(place, models.ManifestFile)); err == nil {
-			return usable(place, merged)
+			return usableFolder(place, merged)
 		}
 	}
 	return "", &BundleError{
-		Made: made(name),
+		Made: isMade(name),
 		Err:  fmt.Errorf("there is no bundle of expert %q in %s or %s", name, places[0], places[1]),
 	}
 }
@@ -47,7 +47,7 @@ func Load(config configs.Config, cache provision.Cache, name string) (*models.Bu
 	if err != nil {
 		return nil, &BundleError{
 			Folder: folder,
-			Made:   made(name) && filepath.Dir(folder) == filepath.Dir(cache.Bundle(name)),
+			Made:   isMade(name) && filepath.Dir(folder) == filepath.Dir(cache.Bundle(name)),
 			Err:    err,
 		}
 	}
@@ -70,13 +70,13 @@ func LoadFull(config configs.Config, cache provision.Cache, name string) (*model
 		full, err = full.StandIn(b)
 	}
 	if err != nil {
-		return nil, &BundleError{Folder: InFull(b.Dir), Made: made(name), Err: err}
+		return nil, &BundleError{Folder: InFull(b.Dir), Made: isMade(name), Err: err}
 	}
 	return full, nil
 }
 
-// made reports whether setup makes the bundle of a name.
-func made(name string) bool { return slices.Contains(All(), name) || name == Reader }
+// isMade reports whether setup makes the bundle of a name.
+func isMade(name string) bool { return slices.Contains(All(), name) || name == Reader }
 
 // BundleError is the error of an expert without a bundle that can be loaded.
 type BundleError struct {
@@ -89,9 +89,9 @@ type BundleError struct {
 func (e *BundleError) Error() string { return e.Err.Error() }
 func (e *BundleError) Unwrap() error { return e.Err }
 
-// usable returns the folder itself or, where it holds a delta, merged, if that was
+// usableFolder returns the folder itself or, where it holds a delta, merged, if that was
 // made from this very delta.
-func usable(folder, merged string) (string, error) {
+func usableFolder(folder, merged string) (string, error) {
 	d, err := convert.OpenDelta(os.DirFS(folder))
 	switch {
 	case errors.Is(err, convert.ErrNotDelta) || errors.Is(err, fs.ErrNotExist):

@@ -29,7 +29,7 @@ func TestChosenExperts(t *testing.T) {
 
 // TestDemoIsTheDefault: what a newcomer sees in the demo is what they get at home.
 func TestDemoIsTheDefault(t *testing.T) {
-	deltas, err := (&Setup{Usual: true}).deltas()
+	deltas, err := (&Setup{Usual: true}).deltasToImport()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,8 +30,8 @@ type Setup struct {
 	Progress func(done, total int) // bundles imported
 }
 
-// deltas returns the experts to import.
-func (s *Setup) deltas() ([]*convert.Delta, error) {
+// deltasToImport returns the experts to import.
+func (s *Setup) deltasToImport() ([]*convert.Delta, error) {
 	switch s.Folder {
 	case "":
 		all, err := ReadDeltas(FS)
@@ -57,24 +57,24 @@ func (s *Setup) deltas() ([]*convert.Delta, error) {
 // again.
 func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string, err error) {
 	defer func() { err = provision.ExplainFull(err, cache.Root) }()
-	deltas, err := s.deltas()
+	deltas, err := s.deltasToImport()
 	if err != nil {
 		return nil, err
 	}
 	pip := provision.Pip{Python: s.Python, Log: s.Out}
-	if err := s.announce(cache); err != nil {
+	if err := s.announceDownloads(cache); err != nil {
 		return nil, err
 	}
 	step, err := cache.EnsureRuntime(ctx, s.Provider, pip)
 	if err != nil {
 		return nil, err
 	}
-	s.report(step)
+	s.reportStep(step)
 	gpu := s.Provider == "cuda"
 	if gpu {
 		steps, err := cache.EnsureCUDA(ctx, pip)
 		for _, step := range steps {
-			s.report(step)
+			s.reportStep(step)
 		}
 		if err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 		if err != nil {
 			return nil, err
 		}
-		s.report(step)
+		s.reportStep(step)
 		if err := s.makeMissing(ctx, cache, step.Path, wanted); err != nil {
 			return nil, err
 		}
@@ -110,8 +110,8 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 	return names, nil
 }
 
-// announce says what will be fetched, and how large it is.
-func (s *Setup) announce(cache provision.Cache) error {
+// announceDownloads says what will be fetched, and how large it is.
+func (s *Setup) announceDownloads(cache provision.Cache) error {
 	fetches, err := cache.ToFetch(s.Provider)
 	if err != nil || len(fetches) == 0 {
 		return err
@@ -119,20 +119,22 @@ func (s *Setup) announce(cache provision.Cache) error {
 	var all []string
 	total := int64(0)
 	for _, f := range fetches {
-		all = append(all, fmt.Sprintf("%s %s (%d MB)", f.Package, f.Version, megabytes(f.Bytes)))
+		all = append(all, fmt.Sprintf("%s %s (%d MB)", f.Package, f.Version, roundToMegabytes(f.Bytes)))
 		total += f.Bytes
 	}
 	more := ""
 	if s.Provider == "cuda" {
 		more = "; CUDA's libraries take 2 GB on disk"
 	}
-	_, err = fmt.Fprintf(s.Out, "to fetch: %s: %d MB together%s\n", strings.Join(all, ", "), megabytes(total), more)
+	_, err = fmt.Fprintf(
+		s.Out, "to fetch: %s: %d MB together%s\n", strings.Join(all, ", "), roundToMegabytes(total), more,
+	)
 	return err
 }
 
-func megabytes(bytes int64) int64 { return (bytes + 500_000) / 1_000_000 }
+func roundToMegabytes(bytes int64) int64 { return (bytes + 500_000) / 1_000_000 }
 
-func (s *Setup) report(step provision.Step) {
+func (s *Setup) reportStep(step provision.Step) {
 	did := "verified"
 	if step.Fetched {
 		did = "fetched and verified"

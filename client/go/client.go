@@ -87,8 +87,8 @@ func (c *Client) send(ctx context.Context, r call) (http.Header, []byte, error) 
 		attempts = 4
 	}
 	for attempt := 1; ; attempt++ {
-		header, data, err := c.try(ctx, r, body)
-		wait, again := pause(err, attempt, r.once)
+		header, data, err := c.sendOnce(ctx, r, body)
+		wait, again := retryPause(err, attempt, r.once)
 		if !again || attempt >= attempts {
 			return header, data, err
 		}
@@ -103,9 +103,9 @@ func (c *Client) send(ctx context.Context, r call) (http.Header, []byte, error) 
 	}
 }
 
-// pause returns how long to wait before a request that ended with err is sent again, and
+// retryPause returns how long to wait before a request that ended with err is sent again, and
 // whether it should be.
-func pause(err error, attempt int, once bool) (wait time.Duration, again bool) {
+func retryPause(err error, attempt int, once bool) (wait time.Duration, again bool) {
 	var problem *Problem
 	switch {
 	case err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
@@ -127,13 +127,13 @@ func pause(err error, attempt int, once bool) (wait time.Duration, again bool) {
 	return wait + time.Duration(rand.Float64()*0.2*float64(wait)), true
 }
 
-// try sends a request once.
-func (c *Client) try(ctx context.Context, r call, body []byte) (http.Header, []byte, error) {
+// sendOnce sends a request once.
+func (c *Client) sendOnce(ctx context.Context, r call, body []byte) (http.Header, []byte, error) {
 	var in io.Reader
 	if body != nil {
 		in = bytes.NewReader(body)
 	}
-	answer, err := c.open(ctx, r, in)
+	answer, err := c.openResponse(ctx, r, in)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,8 +148,8 @@ func (c *Client) try(ctx context.Context, r call, body []byte) (http.Header, []b
 	return answer.Header, data, nil
 }
 
-// open sends a request and returns its answer, unread.
-func (c *Client) open(ctx context.Context, r call, in io.Reader) (*http.Response, error) {
+// openResponse sends a request and returns its answer, unread.
+func (c *Client) openResponse(ctx context.Context, r call, in io.Reader) (*http.Response, error) {
 	address := strings.TrimRight(c.Address, "/") + r.path
 	if len(r.query) > 0 {
 		address += "?" + r.query.Encode()

@@ -98,7 +98,7 @@ func (c *Client) Document(ctx context.Context, id string) (out DocumentText, err
 // plain text, else application/octet-stream. The caller closes it. The code of the error is no_original where the file
 // is not kept.
 func (c *Client) Original(ctx context.Context, id string) (file io.ReadCloser, mediaType string, err error) {
-	answer, err := c.open(ctx, call{method: http.MethodGet, path: "/v1/originals/" + url.PathEscape(id)}, nil)
+	answer, err := c.openResponse(ctx, call{method: http.MethodGet, path: "/v1/originals/" + url.PathEscape(id)}, nil)
 	if err != nil {
 		return nil, "", err
 	}

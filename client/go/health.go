@@ -28,7 +28,7 @@ func (c *Client) Health(ctx context.Context) (found Health, err error) {
 			found.Error = err.Error()
 		}
 	}()
-	answer, err := c.open(ctx, call{method: http.MethodGet, path: "/readyz"}, nil)
+	answer, err := c.openResponse(ctx, call{method: http.MethodGet, path: "/readyz"}, nil)
 	if err != nil {
 		return found, fmt.Errorf("no answer from %s: %w", c.Address, err)
 	}

@@ -102,7 +102,7 @@ func (c *Client) RemoveExpert(ctx context.Context, name string) (Job, error) {
 
 // DeletePassages begins to delete the passages that a search with this filter finds.
 func (c *Client) DeletePassages(ctx context.Context, filter Filter) (Job, error) {
-	query, err := deletion(filter)
+	query, err := deletionQuery(filter)
 	if err != nil {
 		return Job{}, err
 	}
@@ -111,7 +111,7 @@ func (c *Client) DeletePassages(ctx context.Context, filter Filter) (Job, error)
 
 // CountPassages returns how many passages DeletePassages would delete now, as searches see them.
 func (c *Client) CountPassages(ctx context.Context, filter Filter) (int, error) {
-	query, err := deletion(filter)
+	query, err := deletionQuery(filter)
 	if err != nil {
 		return 0, err
 	}
@@ -123,8 +123,8 @@ func (c *Client) CountPassages(ctx context.Context, filter Filter) (int, error) 
 	return out.Passages, err
 }
 
-// deletion returns the query string of a filter.
-func deletion(filter Filter) (url.Values, error) {
+// deletionQuery returns the query string of a filter.
+func deletionQuery(filter Filter) (url.Values, error) {
 	if len(filter.Documents) > 0 {
 		return nil, errors.New("passages are deleted by tags and conditions: a document is deleted by itself, whole")
 	}

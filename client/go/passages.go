@@ -151,7 +151,7 @@ func (c *Client) Upload(ctx context.Context, lines io.Reader, visible bool) iter
 		if visible {
 			query.Set("refresh", "wait")
 		}
-		answer, err := c.open(ctx, call{method: http.MethodPost, path: "/v1/passages", query: query,
+		answer, err := c.openResponse(ctx, call{method: http.MethodPost, path: "/v1/passages", query: query,
 			header: http.Header{"Content-Type": {"application/x-ndjson"}}}, lines)
 		if err != nil {
 			yield(Uploaded{}, err)

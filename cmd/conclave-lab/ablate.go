@@ -15,15 +15,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ablating is what `conclave-lab ablate` was asked to do.
-type ablating struct {
+// ablateCommand is what `conclave-lab ablate` was asked to do.
+type ablateCommand struct {
 	questions cli.QuestionFiles
 	trials    ablation.TrialOptions
 	asJSON    string
 }
 
 func newAblate(term cli.Terminal) *cobra.Command {
-	var x ablating
+	var x ablateCommand
 	command := &cobra.Command{
 		Use:   "ablate",
 		Short: "Measure what each expert of a collection contributes",
@@ -92,7 +92,7 @@ The collection is not changed.`,
 	return command
 }
 
-func (x *ablating) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
+func (x *ablateCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.trials.Gate.Specialists < 0 {
 		return cli.Usagef("--specialists is 0 or more")
 	}
@@ -108,7 +108,7 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term cli.Termi
 	)
 }
 
-func (x *ablating) ablate(
+func (x *ablateCommand) ablate(
 	ctx context.Context,
 	l *assembly.Assembly,
 	domains []questions.Domain,

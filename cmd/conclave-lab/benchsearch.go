@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// benchingSearch is what `conclave-lab bench search` was asked to do.
-type benchingSearch struct {
+// benchSearchCommand is what `conclave-lab bench search` was asked to do.
+type benchSearchCommand struct {
 	searches.Workload
 	questions cli.QuestionFiles
 	asked     int
@@ -22,7 +22,7 @@ type benchingSearch struct {
 }
 
 func newBenchSearch(term cli.Terminal) *cobra.Command {
-	var x benchingSearch
+	var x benchSearchCommand
 	command := &cobra.Command{
 		Use:   "search",
 		Short: "Measure a search beside the encoders of its experts alone",
@@ -62,7 +62,7 @@ questions. No vectors are cached between questions.`,
 	return command
 }
 
-func (x *benchingSearch) run(
+func (x *benchSearchCommand) run(
 	ctx context.Context,
 	config configs.Config,
 	term cli.Terminal,

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fittingPrior is what `conclave-lab calibrate prior` was asked to do.
-type fittingPrior struct {
+// fitPriorCommand is what `conclave-lab calibrate prior` was asked to do.
+type fitPriorCommand struct {
 	questions   cli.QuestionFiles
 	collections []string
 	foreign     int
@@ -23,7 +23,7 @@ type fittingPrior struct {
 }
 
 func newFitPrior(term cli.Terminal) *cobra.Command {
-	var x fittingPrior
+	var x fitPriorCommand
 	command := &cobra.Command{
 		Use:   "prior",
 		Short: "Fit the shipped confidence to collections of several domains",
@@ -46,7 +46,7 @@ collections without a calibration, and is where calibrations start.`,
 
 // bind gives a command the flags, with how many questions of each domain are asked, of its own
 // collection and of the others.
-func (x *fittingPrior) bind(command *cobra.Command, questions, foreign int) {
+func (x *fitPriorCommand) bind(command *cobra.Command, questions, foreign int) {
 	flags := command.Flags()
 	configs.AddFlags(flags, "bundles", "encoder.provider")
 	x.questions.BindLimit(command, questions)
@@ -61,8 +61,8 @@ func (x *fittingPrior) bind(command *cobra.Command, questions, foreign int) {
 	_ = command.MarkFlagRequired("collections")
 }
 
-func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
-	domains, generated, folders, err := x.read(cmd.Context(), config, term)
+func (x *fitPriorCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
+	domains, generated, folders, err := x.readQuestions(cmd.Context(), config, term)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term cli.T
 	for i, d := range domains {
 		own := config
 		own.Collection = folders[d.Name]
-		a, err := x.ask(cmd.Context(), own, domains, generated, i, term)
+		a, err := x.askDomain(cmd.Context(), own, domains, generated, i, term)
 		if err != nil {
 			return fmt.Errorf("%s: %w", own.Collection, err)
 		}
@@ -89,9 +89,9 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term cli.T
 	return cli.WriteFile(x.out, prior.Write)
 }
 
-// read reads the questions of the domains, generates those of exact things, and returns the
+// readQuestions reads the questions of the domains, generates those of exact things, and returns the
 // folder of each domain's collection.
-func (x *fittingPrior) read(
+func (x *fitPriorCommand) readQuestions(
 	ctx context.Context,
 	config configs.Config,
 	term cli.Terminal,
@@ -130,8 +130,8 @@ func (x *fittingPrior) read(
 	return domains, generated, folders, nil
 }
 
-// ask asks the collection of one of the domains.
-func (x *fittingPrior) ask(
+// askDomain asks the collection of one of the domains.
+func (x *fitPriorCommand) askDomain(
 	ctx context.Context,
 	config configs.Config,
 	domains, generated []questions.Domain,
@@ -139,7 +139,7 @@ func (x *fittingPrior) ask(
 	term cli.Terminal,
 ) (out calibration.PriorQuestions, err error) {
 	err = cli.OpenForMeasuring(config, term, true, func(l *assembly.Assembly) error {
-		found, err := x.gather(ctx, l, domains, generated, at, term)
+		found, err := x.gatherEvidence(ctx, l, domains, generated, at, term)
 		if err != nil {
 			return err
 		}
@@ -150,8 +150,8 @@ func (x *fittingPrior) ask(
 	return out, err
 }
 
-// gather asks a collection the questions of its domain, of the others, and those of all domains.
-func (x *fittingPrior) gather(
+// gatherEvidence asks a collection the questions of its domain, of the others, and those of all domains.
+func (x *fitPriorCommand) gatherEvidence(
 	ctx context.Context,
 	l *assembly.Assembly,
 	domains, generated []questions.Domain,
@@ -165,15 +165,15 @@ func (x *fittingPrior) gather(
 			domains[at],
 			questions.Foreign(domains, at, x.foreign),
 			questions.Nonsense(),
-			beside(generated, at, x.foreign),
+			besideQuestions(generated, at, x.foreign),
 		},
 		term,
 	)
 }
 
-// beside returns the generated questions of a collection, and some of each other one, which
+// besideQuestions returns the generated questions of a collection, and some of each other one, which
 // are not there.
-func beside(generated []questions.Domain, at, foreign int) questions.Domain {
+func besideQuestions(generated []questions.Domain, at, foreign int) questions.Domain {
 	all := slices.Concat(generated[at].Questions, questions.Foreign(generated, at, foreign).Questions)
 	return questions.NewDomain(questions.GeneratedDomain, all, 0)
 }

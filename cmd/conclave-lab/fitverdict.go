@@ -16,15 +16,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fittingVerdict is what `conclave-lab calibrate verdict` was asked to do.
-type fittingVerdict struct {
-	fittingPrior
+// fitVerdictCommand is what `conclave-lab calibrate verdict` was asked to do.
+type fitVerdictCommand struct {
+	fitPriorCommand
 	near   []string
 	reader string // the fingerprint of the one that read
 }
 
 func newFitVerdict(term cli.Terminal) *cobra.Command {
-	var x fittingVerdict
+	var x fitVerdictCommand
 	command := &cobra.Command{
 		Use:   "verdict",
 		Short: "Fit the shipped verdict to collections of several domains",
@@ -49,8 +49,8 @@ thresholds of their own.`,
 	return command
 }
 
-func (x *fittingVerdict) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
-	domains, generated, folders, err := x.read(cmd.Context(), config, term)
+func (x *fitVerdictCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
+	domains, generated, folders, err := x.readQuestions(cmd.Context(), config, term)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (x *fittingVerdict) run(cmd *cobra.Command, config configs.Config, term cli
 	for i, d := range domains {
 		own := config
 		own.Collection = folders[d.Name]
-		a, err := x.judge(cmd.Context(), own, domains, generated, i, term)
+		a, err := x.judgeDomain(cmd.Context(), own, domains, generated, i, term)
 		if err != nil {
 			return fmt.Errorf("%s: %w", own.Collection, err)
 		}
@@ -74,8 +74,8 @@ func (x *fittingVerdict) run(cmd *cobra.Command, config configs.Config, term cli
 	return cli.WriteFile(x.out, verdict.Write)
 }
 
-// judge asks the collection of one of the domains, and has its reader read.
-func (x *fittingVerdict) judge(
+// judgeDomain asks the collection of one of the domains, and has its reader read.
+func (x *fitVerdictCommand) judgeDomain(
 	ctx context.Context,
 	config configs.Config,
 	domains, generated []questions.Domain,
@@ -88,7 +88,7 @@ func (x *fittingVerdict) judge(
 	generated = slices.DeleteFunc(slices.Clone(generated), near)
 	at = slices.IndexFunc(domains, func(d questions.Domain) bool { return d.Name == name })
 	err = cli.OpenForMeasuring(config, term, true, func(l *assembly.Assembly) error {
-		found, err := x.gather(ctx, l, domains, generated, at, term)
+		found, err := x.gatherEvidence(ctx, l, domains, generated, at, term)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (x *fittingVerdict) judge(
 }
 
 // isNear reports whether two domains are said to answer each other's questions.
-func (x *fittingVerdict) isNear(a, b string) bool {
+func (x *fitVerdictCommand) isNear(a, b string) bool {
 	return slices.ContainsFunc(x.near, func(list string) bool {
 		names := strings.Split(list, ",")
 		return slices.Contains(names, a) && slices.Contains(names, b)

@@ -14,15 +14,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// pooling is what `conclave-lab pools` was asked to do.
-type pooling struct {
+// poolsCommand is what `conclave-lab pools` was asked to do.
+type poolsCommand struct {
 	questions cli.QuestionFiles
 	among     []string
 	asJSON    string
 }
 
 func newPools(term cli.Terminal) *cobra.Command {
-	var x pooling
+	var x poolsCommand
 	command := &cobra.Command{
 		Use:   "pools",
 		Short: "Rank one passage that answers among few others, as a paper on granularities does",
@@ -53,7 +53,7 @@ the temperature of cce by golden section with the gradient descent of Yang et al
 	return command
 }
 
-func (x *pooling) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
+func (x *poolsCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, err := x.questions.Read()
 	if err != nil {
 		return err
@@ -73,11 +73,11 @@ func (x *pooling) run(cmd *cobra.Command, config configs.Config, term cli.Termin
 		config,
 		term,
 		true, // it is fitted to its own questions
-		func(l *assembly.Assembly) error { return x.measure(cmd.Context(), l, g, domains, term) },
+		func(l *assembly.Assembly) error { return x.measurePools(cmd.Context(), l, g, domains, term) },
 	)
 }
 
-func (x *pooling) measure(
+func (x *poolsCommand) measurePools(
 	ctx context.Context,
 	l *assembly.Assembly,
 	passages pools.Passages,

@@ -72,7 +72,7 @@ func printAnswers(w *cli.ErrWriter, r reply.Response, width int) {
 	for _, a := range r.Answers {
 		w.Printf(
 			"answer, chance %s, bytes %d to %d of %s:\n",
-			cmp.Or(number(a.Chance), "unknown"),
+			cmp.Or(formatNumber(a.Chance), "unknown"),
 			a.Start,
 			a.End,
 			cli.Cut(cli.Printable(a.Passage), width-54),
@@ -91,8 +91,8 @@ func printAnswers(w *cli.ErrWriter, r reply.Response, width int) {
 	}
 }
 
-// number writes a number that may be absent.
-func number(v *float64) string {
+// formatNumber writes a number that may be absent.
+func formatNumber(v *float64) string {
 	if v == nil {
 		return ""
 	}
@@ -109,10 +109,10 @@ func printSources(w *cli.ErrWriter, sources []reply.Source) {
 		{"source", func(s *reply.Source) string { return cli.Cut(s.Name, 20) }},
 		{"status", func(s *reply.Source) string { return s.Status }},
 		{"hits", func(s *reply.Source) string { return fmt.Sprint(s.Hits) }},
-		{"weight", func(s *reply.Source) string { return number(s.Weight) }},
-		{"familiar", func(s *reply.Source) string { return number(s.Familiarity) }},
-		{"chance", func(s *reply.Source) string { return number(s.Chance) }},
-		{"confidence", func(s *reply.Source) string { return number(s.Confidence) }},
+		{"weight", func(s *reply.Source) string { return formatNumber(s.Weight) }},
+		{"familiar", func(s *reply.Source) string { return formatNumber(s.Familiarity) }},
+		{"chance", func(s *reply.Source) string { return formatNumber(s.Chance) }},
+		{"confidence", func(s *reply.Source) string { return formatNumber(s.Confidence) }},
 		{"ms", func(s *reply.Source) string {
 			if s.Took == (reply.Took{}) { // a server tells it to keys with the scope admin alone
 				return ""

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// calibrating is what `conclave calibrate` was asked to do.
-type calibrating struct {
+// calibrateCommand is what `conclave calibrate` was asked to do.
+type calibrateCommand struct {
 	questions   cli.QuestionFiles
 	specialists int
 	heldApart   []string
@@ -28,7 +28,7 @@ type calibrating struct {
 }
 
 func newCalibrate(term cli.Terminal) *cobra.Command {
-	var x calibrating
+	var x calibrateCommand
 	command := &cobra.Command{
 		Use:   "calibrate",
 		Short: "Fit weights and confidences to questions with known passages",
@@ -80,7 +80,7 @@ and that the collection can answer by.`,
 	return command
 }
 
-func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
+func (x *calibrateCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.specialists < 0 {
 		return cli.Usagef("--specialists is 0 or more")
 	}
@@ -99,7 +99,7 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term cli.Te
 	)
 }
 
-func (x *calibrating) fit(
+func (x *calibrateCommand) fit(
 	ctx context.Context,
 	l *assembly.Assembly,
 	domains []questions.Domain,
@@ -152,7 +152,7 @@ func (x *calibrating) fit(
 }
 
 // checkApart refuses to fit on questions that are to be measured on.
-func (x *calibrating) checkApart(domains []questions.Domain) error {
+func (x *calibrateCommand) checkApart(domains []questions.Domain) error {
 	apart := cli.QuestionFiles{Files: x.heldApart, Format: x.questions.Format}
 	others, err := apart.Read()
 	if err != nil {

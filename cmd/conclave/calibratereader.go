@@ -14,14 +14,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fittingReader is what `conclave calibrate reader` was asked to do.
-type fittingReader struct {
+// fitReaderCommand is what `conclave calibrate reader` was asked to do.
+type fitReaderCommand struct {
 	questions cli.QuestionFiles
 	out       string
 }
 
 func newCalibrateReader(term cli.Terminal) *cobra.Command {
-	var x fittingReader
+	var x fitReaderCommand
 	command := &cobra.Command{
 		Use:   "reader",
 		Short: "Fit the shipped chances of what a reader says",
@@ -45,7 +45,7 @@ figures are of questions whose domain was not fitted on. The result
 	return command
 }
 
-func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
+func (x *fitReaderCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, err := x.questions.Read()
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term cli.
 	)
 }
 
-func (x *fittingReader) fit(
+func (x *fitReaderCommand) fit(
 	ctx context.Context,
 	l *assembly.Assembly,
 	domains []questions.Domain,

@@ -61,7 +61,9 @@ second start takes a moment only.`,
 			if err := buildDemo(cmd.Context(), config, term); err != nil {
 				return provision.ExplainFull(err, config.Collection)
 			}
-			return serve(cmd.Context(), config, serving{name: name}, term, func(at net.Addr) { welcome(term.Out, at) })
+			return serve(
+				cmd.Context(), config, serving{name: name}, term, func(at net.Addr) { printWelcome(term.Out, at) },
+			)
 		},
 	}
 	configs.AddFlags(command.Flags(), "listen", "collection", "encoder.provider", "encoder.threads")
@@ -109,8 +111,8 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 	return err
 }
 
-// welcome says where the demo is and what to try.
-func welcome(out io.Writer, at net.Addr) {
+// printWelcome says where the demo is and what to try.
+func printWelcome(out io.Writer, at net.Addr) {
 	_, port, _ := net.SplitHostPort(at.String())
 	_, _ = fmt.Fprintf(out, `
 conclave serves the demo on %[1]s (Ctrl-C stops it). Try, in another terminal:

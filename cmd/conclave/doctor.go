@@ -49,7 +49,7 @@ func newDoctor(term cli.Terminal) *cobra.Command {
 			}
 			var failed error
 			for _, f := range doctor.Examine(cmd.Context(), config, cache) {
-				findings = append(findings, finding{f.What, f.Status, f.Detail, mend(f, config)})
+				findings = append(findings, finding{f.What, f.Status, f.Detail, remedyFor(f, config)})
 				if f.Status == doctor.StatusFails {
 					failed = cli.ErrSilent
 				}
@@ -65,9 +65,9 @@ func newDoctor(term cli.Terminal) *cobra.Command {
 	return command
 }
 
-// mend returns what to do about a finding: the hint of its error, or what usually repairs the
+// remedyFor returns what to do about a finding: the hint of its error, or what usually repairs the
 // thing.
-func mend(f doctor.Finding, config configs.Config) string {
+func remedyFor(f doctor.Finding, config configs.Config) string {
 	if hints := cli.Hints(f.Err); len(hints) > 0 {
 		return strings.Join(hints, "; ")
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// evaluating is what `conclave evaluate` was asked to do.
-type evaluating struct {
+// evaluateCommand is what `conclave evaluate` was asked to do.
+type evaluateCommand struct {
 	questions cli.QuestionFiles
 	fusions   string
 	also      []string
@@ -33,7 +33,7 @@ type evaluating struct {
 }
 
 func newEvaluate(term cli.Terminal) *cobra.Command {
-	var x evaluating
+	var x evaluateCommand
 	command := &cobra.Command{
 		Use:   "evaluate",
 		Short: "Measure the accuracy of every method on questions with known passages",
@@ -111,8 +111,8 @@ With --state an interrupted evaluation continues where it stopped.`,
 	return command
 }
 
-func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
-	also, err := x.check()
+func (x *evaluateCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
+	also, err := x.checkFlags()
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term cli.Ter
 	)
 }
 
-func (x *evaluating) evaluate(
+func (x *evaluateCommand) evaluate(
 	ctx context.Context,
 	l *assembly.Assembly,
 	config configs.Config,
@@ -151,7 +151,7 @@ func (x *evaluating) evaluate(
 			return fmt.Errorf("%s: %w", config.Passages(), err)
 		}
 	}
-	o, err := x.options(ctx, l, config, domains, also)
+	o, err := x.measureOptions(ctx, l, config, domains, also)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (x *evaluating) evaluate(
 			return err
 		}
 	}
-	if err := x.write(found, term); err != nil || x.report != "" || x.asJSON != "" {
+	if err := x.writeFindings(found, term); err != nil || x.report != "" || x.asJSON != "" {
 		return err
 	}
 	_, err = fmt.Fprintln(
@@ -177,8 +177,8 @@ func (x *evaluating) evaluate(
 	return err
 }
 
-// check finds mistakes of use, before anything is opened.
-func (x *evaluating) check() ([]evaluation.Method, error) {
+// checkFlags finds mistakes of use, before anything is opened.
+func (x *evaluateCommand) checkFlags() ([]evaluation.Method, error) {
 	if x.answers != "text" && x.answers != "regex" {
 		return nil, cli.Usagef("--answers is %q: text and regex are possible", x.answers)
 	}
@@ -209,8 +209,8 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 	return also, nil
 }
 
-// options returns what to measure, now that the sources are known.
-func (x *evaluating) options(
+// measureOptions returns what to measure, now that the sources are known.
+func (x *evaluateCommand) measureOptions(
 	ctx context.Context,
 	l *assembly.Assembly,
 	config configs.Config,
@@ -256,8 +256,8 @@ func (x *evaluating) options(
 	return o, err
 }
 
-// write writes findings as a table, as JSON in its place, or as both.
-func (x *evaluating) write(found interface{ WriteText(io.Writer) error }, term cli.Terminal) error {
+// writeFindings writes findings as a table, as JSON in its place, or as both.
+func (x *evaluateCommand) writeFindings(found interface{ WriteText(io.Writer) error }, term cli.Terminal) error {
 	if x.asJSON == "-" {
 		return cli.EncodeIndented(term.Out, found)
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// evaluatingAnswers is what `conclave evaluate answers` was asked to do.
-type evaluatingAnswers struct {
+// evaluateAnswersCommand is what `conclave evaluate answers` was asked to do.
+type evaluateAnswersCommand struct {
 	questions cli.QuestionFiles
 	measured  evaluation.AnswerOptions
 	asJSON    string
 }
 
 func newEvaluateAnswers(term cli.Terminal) *cobra.Command {
-	var x evaluatingAnswers
+	var x evaluateAnswersCommand
 	command := &cobra.Command{
 		Use:   "answers",
 		Short: "Measure the words that a reader marks, by exact match and F1",
@@ -44,7 +44,7 @@ bounds, a passage that answers and the best of auto's passages.`,
 	return command
 }
 
-func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
+func (x *evaluateAnswersCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.measured.Passages < 1 || x.measured.Passages > search.MostRead {
 		return cli.Usagef("--passages is from 1 to %d", search.MostRead)
 	}

@@ -71,7 +71,7 @@ same command continues. 'conclave import' does the reverse.`,
 				from.Store = ""
 				config.Store = to
 				bar := cli.NewProgress(term.Err)
-				report, err := copied(cmd.Context(), from, config, buildOptions(config, bar))
+				report, err := copyCollection(cmd.Context(), from, config, buildOptions(config, bar))
 				bar.Finish()
 				if err != nil {
 					return err
@@ -80,7 +80,7 @@ same command continues. 'conclave import' does the reverse.`,
 					printIndexed(w, indexing.Indexed{BuildReport: report}, config.Store)
 				})
 			}
-			if err := server.check(flags); err != nil {
+			if err := server.checkFlags(flags); err != nil {
 				return err
 			}
 			stored := config.Store != "" && (several || !flags.Changed("collection"))
@@ -121,7 +121,7 @@ same command continues. 'conclave import' does the reverse.`,
 	command.Flags().StringVar(&out, "out", "", "`file` to write, which must not exist yet (default: standard output)")
 	command.Flags().StringVar(&filter, "filter", "",
 		`only passages that meet a `+"`condition`"+` in JSON, such as {"field": "price", "gte": 10, "lt": 20}`)
-	server.bind(command.Flags())
+	server.bindFlags(command.Flags())
 	command.Flags().StringVar(&vectors, "vectors", "", "`folder` for the experts' vectors")
 	return command
 }
@@ -150,7 +150,7 @@ func exportPassages(
 	var wrong []conditions.Problem
 	only.Where, wrong = only.Condition.Compile(types)
 	if wrong != nil {
-		return misfit(&conditions.MisfitError{Problems: wrong})
+		return filterError(&conditions.MisfitError{Problems: wrong})
 	}
 	opened, err := at.Open(ctx, store.OpenOptions{Unprepared: true})
 	if err != nil {
@@ -158,7 +158,7 @@ func exportPassages(
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	if err := opened.ExportPassages(ctx, to, only); err != nil || vectors == "" {
-		return misfit(err)
+		return filterError(err)
 	}
 	return opened.(vectorExporter).ExportVectors(ctx, vectors, only)
 }
@@ -168,8 +168,8 @@ type vectorExporter interface {
 	ExportVectors(ctx context.Context, folder string, f storage.Filter) error
 }
 
-// misfit returns the error of a filter as people are told it; others as they are.
-func misfit(err error) error {
+// filterError returns the error of a filter as people are told it; others as they are.
+func filterError(err error) error {
 	var wrong *conditions.MisfitError
 	if !errors.As(err, &wrong) {
 		return err

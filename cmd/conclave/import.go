@@ -34,7 +34,7 @@ Checkpoints become bundles with 'conclave models import'.`,
 			bar := cli.NewProgress(term.Err)
 			to := config
 			to.Store = ""
-			report, err := copied(cmd.Context(), config, to, buildOptions(config, bar))
+			report, err := copyCollection(cmd.Context(), config, to, buildOptions(config, bar))
 			bar.Finish()
 			if err != nil {
 				return err
@@ -52,8 +52,10 @@ Checkpoints become bundles with 'conclave models import'.`,
 	return command
 }
 
-// copied makes the collection of one configuration where another one keeps it.
-func copied(ctx context.Context, from, to configs.Config, o store.BuildOptions) (report store.BuildReport, err error) {
+// copyCollection makes the collection of one configuration where another one keeps it.
+func copyCollection(
+	ctx context.Context, from, to configs.Config, o store.BuildOptions,
+) (report store.BuildReport, err error) {
 	source, err := stores.At(from)
 	if err != nil {
 		return report, err

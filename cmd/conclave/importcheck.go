@@ -17,7 +17,7 @@ import (
 // checkImported returns a *encoder.DoubtError for a bundle, made from the folder from, of an
 // expert that is probably not used as it was trained. A trained delta, which says how it is
 // used, is not looked at. Without ONNX Runtime the tokenizer alone is, and that is said.
-func (x *importing) checkImported(
+func (x *importCommand) checkImported(
 	ctx context.Context,
 	from string,
 	b *models.Bundle,

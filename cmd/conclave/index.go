@@ -83,7 +83,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
   conclave index --store opensearch+https://node1:9200/my-index --settle`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
-			if err := x.check(cmd.Flags(), config.Index); err != nil {
+			if err := x.checkFlags(cmd.Flags(), config.Index); err != nil {
 				return err
 			}
 			if err := x.checkServed(cmd.Flags()); err != nil {
@@ -224,7 +224,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		nil,
 		"`types` of fields of the metadata, such as price=number,published=date: keyword, number, date or bool; a passage with another value is refused",
 	)
-	x.server.bind(flags)
+	x.server.bindFlags(flags)
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
 }
@@ -265,7 +265,7 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 			return err
 		}
 		if x.server.url != "" {
-			return x.sync(ctx, config, term, bar)
+			return x.syncCollection(ctx, config, term, bar)
 		}
 		has, err := stores.Experts(ctx, config)
 		if err != nil {
@@ -277,10 +277,10 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 			)
 		}
 		if has != nil {
-			return x.sync(ctx, config, term, bar)
+			return x.syncCollection(ctx, config, term, bar)
 		}
 	}
-	report, err := x.build(ctx, config, term, bar)
+	report, err := x.buildCollection(ctx, config, term, bar)
 	bar.Finish()
 	if err != nil {
 		return err
@@ -293,12 +293,14 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 		config.Store != "" {
 		return err
 	}
-	return next(config, term.Out)
+	return printNext(config, term.Out)
 }
 
-// words returns the constants of BM25 that are asked for: those of a new collection, or of one
+// wordConstants returns the constants of BM25 that are asked for: those of a new collection, or of one
 // that is there with what flags say of them.
-func (x *indexCommand) words(ctx context.Context, config configs.Config, there bool) (store.WordConstants, error) {
+func (x *indexCommand) wordConstants(
+	ctx context.Context, config configs.Config, there bool,
+) (store.WordConstants, error) {
 	asked, err := store.NewWords(x.phrases, x.analysis)
 	if err != nil || !there {
 		return asked, err
@@ -323,8 +325,8 @@ func (x *indexCommand) words(ctx context.Context, config configs.Config, there b
 	return asked, nil
 }
 
-// settings returns the text of the collection's settings with the types of fields that are declared; nil: none are.
-func (x *indexCommand) settings(ctx context.Context, config configs.Config) ([]byte, error) {
+// settingsText returns the text of the collection's settings with the types of fields that are declared; nil: none are.
+func (x *indexCommand) settingsText(ctx context.Context, config configs.Config) ([]byte, error) {
 	if len(x.fields) == 0 {
 		return nil, nil
 	}
@@ -359,8 +361,8 @@ func removeExpert(ctx context.Context, config configs.Config, name string) error
 	return at.RemoveExpert(ctx, name)
 }
 
-// build reads, encodes and publishes.
-func (x *indexCommand) build(
+// buildCollection reads, encodes and publishes.
+func (x *indexCommand) buildCollection(
 	ctx context.Context,
 	config configs.Config,
 	term cli.Terminal,
@@ -380,7 +382,7 @@ func (x *indexCommand) build(
 	if err != nil {
 		return report, err
 	}
-	if err := x.fits(config.Passages(), has); err != nil {
+	if err := x.checkFits(config.Passages(), has); err != nil {
 		return report, err
 	}
 	unknown := corpus.EachUnknown(func(text string) { bar.Say("conclave: warning: %s", cli.Printable(text)) })
@@ -398,7 +400,7 @@ func (x *indexCommand) build(
 		in.Stdin = term.In
 		in.Unknown = unknown
 		in.Columns = x.inputs.Columns
-		in.Remarked = remarks.add
+		in.Remarked = remarks.addRemark
 	}
 	unread := &unreadFiles{}
 	readers, err := openReaders(config, false)
@@ -414,11 +416,11 @@ func (x *indexCommand) build(
 		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace, o.Build.Share = x.threads, x.index, x.replace, x.part
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
-	o.Build.Words, err = x.words(ctx, config, has != nil)
+	o.Build.Words, err = x.wordConstants(ctx, config, has != nil)
 	if err != nil {
 		return report, err
 	}
-	o.Build.Settings, err = x.settings(ctx, config)
+	o.Build.Settings, err = x.settingsText(ctx, config)
 	if err != nil {
 		return report, err
 	}
@@ -437,15 +439,15 @@ func (x *indexCommand) build(
 		bar.Finish() // of the reading
 		x.sayCosts(passages, choices, err, bar)
 	}
-	o.Crowded = func(c indexing.Crowding) { bar.Say("conclave: warning: %s", crowded(c)) }
+	o.Crowded = func(c indexing.Crowding) { bar.Say("conclave: warning: %s", crowdedText(c)) }
 	report, err = indexing.Index(ctx, o)
 	if err == nil && config.Documents.Keep {
 		err = x.recordRoots(config)
 	}
-	remarks.say(bar)
-	report.Rows = remarks.rows()
-	unread.say(!x.asJSON, func(format string, args ...any) { bar.Say(format, args...) })
-	if n := unread.failed(); n > 0 && x.strict && err == nil {
+	remarks.printRemarks(bar)
+	report.Rows = remarks.countRemarks()
+	unread.printAll(!x.asJSON, func(format string, args ...any) { bar.Say(format, args...) })
+	if n := unread.countFailed(); n > 0 && x.strict && err == nil {
 		err = fmt.Errorf("%s could not be read; what was read is indexed", cli.Plural(int64(n), "file"))
 	}
 	var refused *indexing.ExpertChoiceError

@@ -18,10 +18,10 @@ import (
 // maxBuildThreads bounds --threads; nobody has so many cores.
 const maxBuildThreads = 1024
 
-// check refuses what cannot be done, before anything is read. A flag that
+// checkFlags refuses what cannot be done, before anything is read. A flag that
 // would be ignored is refused too: whoever wrote it believes that it counts.
 // defaults are those of the configuration, for what no flag names.
-func (x *indexCommand) check(flags *pflag.FlagSet, defaults configs.Index) error {
+func (x *indexCommand) checkFlags(flags *pflag.FlagSet, defaults configs.Index) error {
 	if err := x.inputs.Check(); err != nil {
 		return err
 	}
@@ -85,7 +85,9 @@ func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 		return cli.Usagef("--%s exclude each other: run conclave index once for each", strings.Join(asked, " and --"))
 	}
 	if len(x.granularity) == 0 {
-		if err := refuse(flags, []string{"questions", "qrels", "split", "question-format"}, "tells which granularity is better: name some with --granularity"); err != nil {
+		names := []string{"questions", "qrels", "split", "question-format"}
+		err := refuseFlags(flags, names, "tells which granularity is better: name some with --granularity")
+		if err != nil {
 			return err
 		}
 	}
@@ -112,14 +114,14 @@ func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 	case x.experts == shipped.ChooseNone:
 		idle, why = building, "--experts none"
 	}
-	return refuse(flags, idle, "has no effect with "+why+": leave it out")
+	return refuseFlags(flags, idle, "has no effect with "+why+": leave it out")
 }
 
 // checkStore refuses what is done to a collection in a folder and not to a store, or the
 // other way round.
 func checkStore(flags *pflag.FlagSet, stored string) error {
 	if stored == "" {
-		return refuse(
+		return refuseFlags(
 			flags,
 			[]string{"settle", "share", "cluster-shards", "cluster-replicas"},
 			"is for an index of OpenSearch: name it with --store",
@@ -129,18 +131,18 @@ func checkStore(flags *pflag.FlagSet, stored string) error {
 		if name := flags.Lookup("collection"); !name.Changed || strings.ContainsAny(name.Value.String(), `/\`) {
 			return cli.Usagef("--store names the indexes of several collections: give the name of one with --collection")
 		}
-	} else if err := refuse(flags, []string{"collection"},
+	} else if err := refuseFlags(flags, []string{"collection"},
 		"is for a collection in a folder, and --store names an index of OpenSearch"); err != nil {
 		return err
 	}
-	return refuse(
+	return refuseFlags(
 		flags,
 		[]string{"rebuild-words", "granularity", "index", "m", "ef-construction", "seed", "threads"},
 		"is for a collection in a folder, and --store names an index of OpenSearch",
 	)
 }
 
-func refuse(flags *pflag.FlagSet, names []string, why string) error {
+func refuseFlags(flags *pflag.FlagSet, names []string, why string) error {
 	for _, name := range names {
 		if flags.Changed(name) {
 			return cli.Usagef("--%s %s", name, why)
@@ -149,9 +151,9 @@ func refuse(flags *pflag.FlagSet, names []string, why string) error {
 	return nil
 }
 
-// fits refuses flags that say that an index should be built otherwise than the
+// checkFits refuses flags that say that an index should be built otherwise than the
 // collection's are: all segments of an expert have one kind.
-func (x *indexCommand) fits(dir string, has []store.Expert) error {
+func (x *indexCommand) checkFits(dir string, has []store.Expert) error {
 	if x.addExpert != "" || len(x.granularity) > 0 {
 		return nil
 	}

@@ -37,7 +37,7 @@ func (x *indexCommand) sayCosts(passages int64, choices []indexing.Choice, err e
 			"  %s\t%s\t%s\t%s\n",
 			name,
 			cli.Plural(int64(c.Passes), "pass"),
-			roughly(c.Took, c.Passes),
+			roughTime(c.Took, c.Passes),
 			cli.Count(c.Bytes, "bytes"),
 		)
 	}
@@ -45,8 +45,8 @@ func (x *indexCommand) sayCosts(passages int64, choices []indexing.Choice, err e
 	bar.Say("%s", strings.TrimSuffix(out.String(), "\n"))
 }
 
-// crowded says that the shards of a store are too few for what is coming.
-func crowded(c indexing.Crowding) string {
+// crowdedText says that the shards of a store are too few for what is coming.
+func crowdedText(c indexing.Crowding) string {
 	return fmt.Sprintf(
 		"some %s are coming, %s of index, of which each of the store's %s would hold %s. Beyond some 50 GB a shard is slow to search and to move to another node, and an index keeps its shards: index into a new one with --cluster-shards %d",
 		cli.Plural(c.Passages, "passage"),
@@ -57,9 +57,9 @@ func crowded(c indexing.Crowding) string {
 	)
 }
 
-// roughly returns the time of some passes to one figure or two: "40 s", "12 min", "3.5 h".
+// roughTime returns the time of some passes to one figure or two: "40 s", "12 min", "3.5 h".
 // It is empty where none was measured.
-func roughly(d time.Duration, passes int) string {
+func roughTime(d time.Duration, passes int) string {
 	switch {
 	case passes == 0:
 		return "no time"

@@ -10,10 +10,10 @@ import (
 	"example.org/conclave/internal/assembly"
 )
 
-// next opens a collection as a search would, and says what "auto" now is and
+// printNext opens a collection as a search would, and says what "auto" now is and
 // what would make its answers better. What keeps it from being searched is said
 // here, too.
-func next(config configs.Config, out io.Writer) error {
+func printNext(config configs.Config, out io.Writer) error {
 	w := &cli.ErrWriter{Out: out}
 	l, err := assembly.Open(
 		assembly.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: cli.Complaining{Out: out}},

@@ -18,8 +18,10 @@ type followed struct {
 	unreadFiles
 }
 
-// sync makes the documents of a collection that is there those of the files at --in.
-func (x *indexCommand) sync(ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress) error {
+// syncCollection makes the documents of a collection that is there those of the files at --in.
+func (x *indexCommand) syncCollection(
+	ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress,
+) error {
 	readers, err := openReaders(config, false)
 	if err != nil {
 		return err
@@ -28,7 +30,7 @@ func (x *indexCommand) sync(ctx context.Context, config configs.Config, term cli
 	unread := &unreadFiles{}
 	o := keeping.SyncOptions{
 		GitIgnore: config.Documents.GitIgnore, DeleteAll: x.deleteAll, MovedFrom: x.movedFrom,
-		Failed: unread.add, Warned: unread.warn,
+		Failed: unread.addFile, Warned: unread.warn,
 		Progress: func(done, total int64) { bar.Report("comparing files", done, total, "bytes") },
 	}
 	for _, in := range x.inputs.Files {
@@ -51,7 +53,7 @@ func (x *indexCommand) sync(ctx context.Context, config configs.Config, term cli
 		}
 		return err
 	}
-	unread.say(!x.asJSON, func(format string, args ...any) { bar.Say(format, args...) })
+	unread.printAll(!x.asJSON, func(format string, args ...any) { bar.Say(format, args...) })
 	err = cli.Show(term.Out, x.asJSON, followed{synced, *unread}, func(w *cli.ErrWriter) {
 		w.Printf("%s: %s\n", where, describeSynced(synced))
 	})
@@ -75,7 +77,7 @@ func (x *indexCommand) syncServed(
 	reader *documents.Extractor,
 	o keeping.SyncOptions,
 ) (keeping.Synced, error) {
-	to, err := x.server.client(term.Environ)
+	to, err := x.server.newClient(term.Environ)
 	if err != nil {
 		return keeping.Synced{}, err
 	}

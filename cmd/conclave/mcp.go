@@ -23,13 +23,13 @@ server has the same tools at /mcp.`,
   CONCLAVE_KEY=… conclave mcp --url https://search.example.org`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(terminal, func(cmd *cobra.Command, config configs.Config) error {
-			if err := server.check(cmd.Flags()); err != nil {
+			if err := server.checkFlags(cmd.Flags()); err != nil {
 				return err
 			}
 			if server.url == "" {
 				return serveTools(cmd, config, terminal)
 			}
-			s, err := server.client(terminal.Environ)
+			s, err := server.newClient(terminal.Environ)
 			if err != nil {
 				return err
 			}
@@ -37,7 +37,7 @@ server has the same tools at /mcp.`,
 		}),
 	}
 	configs.AddFlags(command.Flags(), "collection", "store", "bundles", "encoder.provider")
-	server.bind(command.Flags())
+	server.bindFlags(command.Flags())
 	return command
 }
 

@@ -18,15 +18,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// importing is what `conclave models import` was asked to do.
-type importing struct {
+// importCommand is what `conclave models import` was asked to do.
+type importCommand struct {
 	out       string
 	unchecked bool
 	options   convert.Options
 }
 
 func newModelsImport(term cli.Terminal) *cobra.Command {
-	var x importing
+	var x importCommand
 	command := &cobra.Command{
 		Use:   "import FOLDER",
 		Short: "Turn a Hugging Face checkpoint, an exported ONNX, or a delta into a bundle",
@@ -141,7 +141,7 @@ The same input gives the same bytes.`,
 	return command
 }
 
-func (x *importing) run(
+func (x *importCommand) run(
 	ctx context.Context,
 	from string,
 	config configs.Config,

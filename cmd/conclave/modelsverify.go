@@ -49,7 +49,7 @@ it is imported.`,
 			for i, folder := range folders {
 				all[i] = convert.Verify(folder)
 				if all[i].Fine {
-					all[i] = tried(all[i], runtime)
+					all[i] = tryBundle(all[i], runtime)
 				}
 				if !all[i].Fine {
 					failed = cli.ErrSilent
@@ -78,8 +78,8 @@ func installedRuntime(config configs.Config, cache provision.Cache, term cli.Ter
 	return encoder.OpenRuntime(library)
 }
 
-// tried returns v with the error with which the bundle would be refused by a server.
-func tried(v convert.Verified, runtime *encoder.Runtime) convert.Verified {
+// tryBundle returns v with the error with which the bundle would be refused by a server.
+func tryBundle(v convert.Verified, runtime *encoder.Runtime) convert.Verified {
 	b, err := models.Peek(v.Folder)
 	if err == nil {
 		err = encoder.CheckTokenizer(b)

@@ -56,7 +56,7 @@ of the reference's words was kept, which share of its pairs of neighbouring word
 				print = func() error { return printComparison(term.Out, source, reference, asJSON) }
 			}
 			err = errors.Join(print(), source.Close())
-			unread.say(
+			unread.printAll(
 				false,
 				func(format string, args ...any) { (&cli.ErrWriter{Out: term.Err}).Printf(format+"\n", args...) },
 			)
@@ -143,8 +143,8 @@ func openReaders(config configs.Config, serving bool) (*documents.Pool, error) {
 	return documents.NewPool(documents.PoolOptions{
 		Workers:    readers.Workers,
 		Start:      documents.WorkerOf(program, arguments...),
-		OCR:        recogniser(config.Documents.OCR, program),
-		Converters: converters(config.Documents, program),
+		OCR:        newRecogniser(config.Documents.OCR, program),
+		Converters: newConverters(config.Documents, program),
 	}), nil
 }
 
@@ -155,8 +155,9 @@ const (
 	converterMemory  = 4 << 30
 )
 
-// recogniser returns what recognises letters by a configuration; nil where tesseract is not installed, or not wanted.
-func recogniser(o configs.OCR, launcher string) *documents.Recogniser {
+// newRecogniser returns what recognises letters by a configuration; nil where tesseract is not installed, or not
+// wanted.
+func newRecogniser(o configs.OCR, launcher string) *documents.Recogniser {
 	program, err := exec.LookPath("tesseract")
 	if err != nil || o.Languages == "" {
 		return nil
@@ -167,9 +168,9 @@ func recogniser(o configs.OCR, launcher string) *documents.Recogniser {
 	}
 }
 
-// converters returns the programs that convert files: those of a configuration, and LibreOffice where it is
+// newConverters returns the programs that convert files: those of a configuration, and LibreOffice where it is
 // installed for endings that the configuration does not name.
-func converters(d configs.Documents, launcher string) *documents.Converters {
+func newConverters(d configs.Documents, launcher string) *documents.Converters {
 	out := &documents.Converters{
 		ByEnding: map[string]documents.Converter{}, Time: d.Time,
 		Confine: documents.ConfinerOf(launcher, converterMemory, "run-confined"),
@@ -212,7 +213,7 @@ func openDocuments(
 	readers *documents.Pool,
 ) (*documents.Stream, error) {
 	o := server.DocumentOptions(config.Documents, readers)
-	o.Failed, o.Warned = unread.add, unread.warn
+	o.Failed, o.Warned = unread.addFile, unread.warn
 	return documents.Open(ctx, paths, o)
 }
 
@@ -227,7 +228,7 @@ type unreadFile struct {
 	Detail string `json:"detail"`
 }
 
-func (x *unreadFiles) add(path string, err error) {
+func (x *unreadFiles) addFile(path string, err error) {
 	reason := string(documents.ReasonOf(err))
 	var skipped *documents.SkippedError
 	if errors.As(err, &skipped) {
@@ -240,8 +241,8 @@ func (x *unreadFiles) warn(path, warning string) {
 	x.Files = append(x.Files, unreadFile{path, "warning", warning})
 }
 
-// failed counts the files that could not be read.
-func (x *unreadFiles) failed() (n int) {
+// countFailed counts the files that could not be read.
+func (x *unreadFiles) countFailed() (n int) {
 	for _, f := range x.Files {
 		if f.isFailure() {
 			n++
@@ -260,9 +261,9 @@ const mostWarnings = 5
 // varying matches what differs between warnings of one kind: numbers, and what is quoted from the file.
 var varying = regexp.MustCompile(`: ".*|"[^"]*"|[0-9]+`)
 
-// say tells each file and why. If short is true, it tells the first of more than mostWarnings warnings of one kind, and
-// how many others there are.
-func (x *unreadFiles) say(short bool, say func(format string, args ...any)) {
+// printAll tells each file and why. If short is true, it tells the first of more than mostWarnings warnings of one
+// kind, and how many others there are.
+func (x *unreadFiles) printAll(short bool, say func(format string, args ...any)) {
 	alike := map[string]int{}
 	for _, f := range x.Files {
 		if f.Reason == "warning" {
@@ -270,7 +271,7 @@ func (x *unreadFiles) say(short bool, say func(format string, args ...any)) {
 		}
 	}
 	shortened := false
-	if n := x.failed(); n > 0 {
+	if n := x.countFailed(); n > 0 {
 		say("not read: %s", cli.Plural(int64(n), "file"))
 	}
 	for _, f := range x.Files {

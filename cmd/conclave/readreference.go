@@ -89,7 +89,7 @@ func readTexts(source *documents.Stream) (all, mediaType string, err error) {
 // compareTexts compares what was read with a reference. Shares of nothing are 1, but for Extra, of which they are 0.
 func compareTexts(reference, read string) comparison {
 	want, got := comparedWords(reference), comparedWords(read)
-	there := counts(got)
+	there := countTexts(got)
 	var missing []string
 	kept := 0
 	for _, word := range want {
@@ -100,9 +100,9 @@ func compareTexts(reference, read string) comparison {
 			missing = append(missing, word)
 		}
 	}
-	pairs := counts(neighbours(got))
+	pairs := countTexts(wordPairs(got))
 	inOrder := 0
-	all := neighbours(want)
+	all := wordPairs(want)
 	for _, pair := range all {
 		if pairs[pair] > 0 {
 			pairs[pair]--
@@ -131,16 +131,16 @@ func comparedWords(text string) []string {
 	})
 }
 
-// neighbours returns the pairs of words that stand side by side, each with a space between.
-func neighbours(words []string) (pairs []string) {
+// wordPairs returns the pairs of words that stand side by side, each with a space between.
+func wordPairs(words []string) (pairs []string) {
 	for i := 1; i < len(words); i++ {
 		pairs = append(pairs, words[i-1]+" "+words[i])
 	}
 	return pairs
 }
 
-// counts returns how often each text is there.
-func counts(texts []string) map[string]int {
+// countTexts returns how often each text is there.
+func countTexts(texts []string) map[string]int {
 	out := map[string]int{}
 	for _, text := range texts {
 		out[text]++

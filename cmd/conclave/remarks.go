@@ -26,8 +26,8 @@ type remarked struct {
 // mostLines bounds how many rows of a file are named by their lines.
 const mostLines = 20
 
-// add serves as corpus.Input.Remarked.
-func (r *remarks) add(what corpus.Remark, from corpus.Place, last int) {
+// addRemark serves as corpus.Input.Remarked.
+func (r *remarks) addRemark(what corpus.Remark, from corpus.Place, last int) {
 	r.Lock()
 	defer r.Unlock()
 	at := -1
@@ -51,8 +51,8 @@ func (r *remarks) add(what corpus.Remark, from corpus.Place, last int) {
 	x.lines = append(x.lines, lines)
 }
 
-// say prints what was collected.
-func (r *remarks) say(bar *cli.Progress) {
+// printRemarks prints what was collected.
+func (r *remarks) printRemarks(bar *cli.Progress) {
 	for _, x := range r.of {
 		says := map[corpus.Remark]string{
 			corpus.Joined:      "with a quoted field that goes on over lines, each of which is one passage",
@@ -72,8 +72,8 @@ func (r *remarks) say(bar *cli.Progress) {
 	}
 }
 
-// rows counts by file and remark what was collected, for JSON; nil: there is nothing.
-func (r *remarks) rows() map[string]map[corpus.Remark]int64 {
+// countRemarks counts by file and remark what was collected, for JSON; nil: there is nothing.
+func (r *remarks) countRemarks() map[string]map[corpus.Remark]int64 {
 	var out map[string]map[corpus.Remark]int64
 	for _, x := range r.of {
 		if out == nil {

@@ -25,7 +25,7 @@ import (
 // serverFlags name a server to ask instead of a collection.
 type serverFlags struct{ url, key string }
 
-func (s *serverFlags) bind(flags *pflag.FlagSet) {
+func (s *serverFlags) bindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.url, "url", "", "base `address` of a server to ask instead of a collection")
 	flags.StringVar(
 		&s.key,
@@ -35,8 +35,8 @@ func (s *serverFlags) bind(flags *pflag.FlagSet) {
 	)
 }
 
-// check refuses flags that contradict each other or mean nothing.
-func (s *serverFlags) check(flags *pflag.FlagSet) error {
+// checkFlags refuses flags that contradict each other or mean nothing.
+func (s *serverFlags) checkFlags(flags *pflag.FlagSet) error {
 	switch {
 	case s.url != "" && flags.Changed("collection"):
 		return cli.Usagef("--collection and --url exclude each other")
@@ -46,8 +46,8 @@ func (s *serverFlags) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// client returns the server, with its key of the flag or of the environment.
-func (s *serverFlags) client(environ []string) (*client.Client, error) {
+// newClient returns the server, with its key of the flag or of the environment.
+func (s *serverFlags) newClient(environ []string) (*client.Client, error) {
 	base, err := serverAddress(s.url)
 	return &client.Client{
 		Address:  base,
@@ -58,7 +58,7 @@ func (s *serverFlags) client(environ []string) (*client.Client, error) {
 
 // export writes the passages that a server shows as JSON Lines: all, or those that meet a condition in JSON.
 func (s *serverFlags) export(ctx context.Context, environ []string, filter string, to io.Writer) error {
-	server, err := s.client(environ)
+	server, err := s.newClient(environ)
 	if err != nil {
 		return err
 	}
@@ -88,24 +88,24 @@ func (s *serverFlags) export(ctx context.Context, environ []string, filter strin
 func (s *serverFlags) search(
 	ctx context.Context, environ []string, request search.Request,
 ) (response reply.Response, err error) {
-	server, err := s.client(environ)
+	server, err := s.newClient(environ)
 	if err != nil {
 		return response, err
 	}
 	var asked client.SearchRequest
-	if err := recast(request, &asked); err != nil {
+	if err := convertJSON(request, &asked); err != nil {
 		return response, err
 	}
 	answer, err := server.Search(ctx, asked)
 	if err != nil {
 		return response, err
 	}
-	return response, recast(answer, &response)
+	return response, convertJSON(answer, &response)
 }
 
-// recast reads from as JSON into to: the client's types and the engine's are the same
+// convertJSON reads from as JSON into to: the client's types and the engine's are the same
 // there.
-func recast(from, to any) error {
+func convertJSON(from, to any) error {
 	text, err := json.Marshal(from)
 	if err != nil {
 		return fmt.Errorf("writing a %T as JSON: %w", from, err)

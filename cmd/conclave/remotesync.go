@@ -53,7 +53,7 @@ func syncServed(
 	if err != nil {
 		return synced, err
 	}
-	return synced, to.visible(ctx)
+	return synced, to.awaitVisible(ctx)
 }
 
 // Put implements keeping.Target.
@@ -67,7 +67,7 @@ func (s *servedDocuments) Put(ctx context.Context, f keeping.File) (r keeping.Re
 		return r, err
 	}
 	put, err := s.server.PutDocument(ctx, f.ID, f.Data, about, client.Write{})
-	attached := s.attached(ctx, f)
+	attached := s.attachmentsOf(ctx, f)
 	if err != nil {
 		err = ofServedFile(err)
 		if f.Attached == nil {
@@ -88,8 +88,8 @@ func (s *servedDocuments) Put(ctx context.Context, f keeping.File) (r keeping.Re
 	return r, eachOf(attached, f.Attached)
 }
 
-// attached returns what is attached to a mail; nothing where the file is none.
-func (s *servedDocuments) attached(ctx context.Context, f keeping.File) []documents.Member {
+// attachmentsOf returns what is attached to a mail; nothing where the file is none.
+func (s *servedDocuments) attachmentsOf(ctx context.Context, f keeping.File) []documents.Member {
 	if !documents.IsMail(f.Data, f.ID, f.Type) {
 		return nil
 	}
@@ -146,10 +146,10 @@ func (s *servedDocuments) endListing() {
 	}
 }
 
-// visible waits until searches see what was written last, and with it all that was written before. The
+// awaitVisible waits until searches see what was written last, and with it all that was written before. The
 // copies of a cluster show a change at different times, so a list says too little: the file that was put
 // last is put once more, which changes nothing and waits for all of them.
-func (s *servedDocuments) visible(ctx context.Context) error {
+func (s *servedDocuments) awaitVisible(ctx context.Context) error {
 	if s.again != nil {
 		if err := s.again(ctx); err != nil {
 			return err
@@ -207,14 +207,14 @@ func ofServedFile(err error) error {
 
 // checkServed refuses flags that say how a collection is built, which a server's is already.
 func (x *indexCommand) checkServed(flags *pflag.FlagSet) error {
-	if err := x.server.check(flags); err != nil || x.server.url == "" {
+	if err := x.server.checkFlags(flags); err != nil || x.server.url == "" {
 		return err
 	}
 	if !x.follow {
 		return cli.Usagef("--url is for --sync: a running server takes passages over HTTP, with POST /v1/passages")
 	}
 	why := fmt.Sprintf("has no effect with --url %s: the server decides that, so leave it out", x.server.url)
-	return refuse(flags, []string{
+	return refuseFlags(flags, []string{
 		"store", "experts", "replace", "skip-bad", "phrases", "analysis", "index", "m", "ef-construction", "seed",
 		"threads", "share", "documents-words", "bundles", "encoder-provider", "cluster-shards", "cluster-replicas",
 		"fields",

@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// asking is what `conclave search` was asked.
-type asking struct {
+// askCommand is what `conclave search` was asked.
+type askCommand struct {
 	server    serverFlags
 	request   search.Request
 	fusion    string
@@ -34,7 +34,7 @@ type asking struct {
 }
 
 func newSearch(terminal cli.Terminal) *cobra.Command {
-	var x asking
+	var x askCommand
 	command := &cobra.Command{
 		Use:   "search QUESTION",
 		Short: "Search a collection, or ask a server, from the terminal",
@@ -49,10 +49,10 @@ func newSearch(terminal cli.Terminal) *cobra.Command {
   conclave search --collection my-index --fusion rrf,hybrid --json "…" | jq .rankings`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: cli.WithSettings(terminal, func(cmd *cobra.Command, config configs.Config) error {
-			if err := x.check(cmd.Flags()); err != nil {
+			if err := x.checkFlags(cmd.Flags()); err != nil {
 				return err
 			}
-			x.complete(strings.Join(cmd.Flags().Args(), " "))
+			x.completeRequest(strings.Join(cmd.Flags().Args(), " "))
 			response, err := x.ask(cmd, config, terminal)
 			if err != nil {
 				return err
@@ -65,7 +65,7 @@ func newSearch(terminal cli.Terminal) *cobra.Command {
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
-	x.server.bind(flags)
+	x.server.bindFlags(flags)
 	flags.IntVarP(&x.request.K, "k", "k", 5, "passages to show")
 	flags.StringVar(&x.fusion, "fusion", "", "fusion method, or several separated by commas")
 	flags.StringVar(&x.experts, "experts", "", "experts to ask, separated by commas; none for words only")
@@ -101,9 +101,9 @@ func newSearch(terminal cli.Terminal) *cobra.Command {
 	return command
 }
 
-// check refuses flags that contradict each other or mean nothing.
-func (x *asking) check(flags *pflag.FlagSet) error {
-	if err := x.server.check(flags); err != nil {
+// checkFlags refuses flags that contradict each other or mean nothing.
+func (x *askCommand) checkFlags(flags *pflag.FlagSet) error {
+	if err := x.server.checkFlags(flags); err != nil {
 		return err
 	}
 	if err := parseFilter(x.filter, &x.request.Filter); err != nil {
@@ -137,7 +137,7 @@ func parseFilter(text string, into *storage.Filter) error {
 	return nil
 }
 
-func (x *asking) complete(question string) {
+func (x *askCommand) completeRequest(question string) {
 	question, must, mustNot := ask.Typed(question)
 	asked := search.Ask(question, x.before)
 	x.request.Question = asked.Question
@@ -168,7 +168,7 @@ func (x *asking) complete(question string) {
 	}
 }
 
-func (x *asking) ask(
+func (x *askCommand) ask(
 	cmd *cobra.Command,
 	config configs.Config,
 	terminal cli.Terminal,

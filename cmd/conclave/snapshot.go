@@ -27,12 +27,12 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
   conclave snapshot --url http://127.0.0.1:8080 --out monday`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
-			if err := from.check(cmd.Flags()); err != nil {
+			if err := from.checkFlags(cmd.Flags()); err != nil {
 				return err
 			}
 			switch {
 			case from.url != "":
-				server, err := from.client(term.Environ)
+				server, err := from.newClient(term.Environ)
 				if err != nil {
 					return err
 				}
@@ -80,6 +80,6 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 	}
 	configs.AddFlags(command.Flags(), "collection")
 	command.Flags().StringVar(&out, "out", "", "`folder` of the snapshot, which must not exist yet; with --url, its name")
-	from.bind(command.Flags())
+	from.bindFlags(command.Flags())
 	return command
 }

@@ -13,11 +13,11 @@ func TestWarningsOfOneKind(t *testing.T) {
 	var x unreadFiles
 	for i := range 8 {
 		x.warn(fmt.Sprintf("page%d.html", i), fmt.Sprintf("%d words were left out: \"Home %d\", \"News\" …", 10+i, i))
-		x.add(fmt.Sprintf("file%d.doc", i), errors.New("damaged"))
+		x.addFile(fmt.Sprintf("file%d.doc", i), errors.New("damaged"))
 	}
 	x.warn("list.txt", "its encoding is a guess")
 	var lines []string
-	x.say(true, func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) })
+	x.printAll(true, func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) })
 	want := []string{
 		"not read: 8 files",
 		`  page0.html and 7 more warnings like this: 10 words were left out: "Home 0", "News" …`,
@@ -31,7 +31,7 @@ func TestWarningsOfOneKind(t *testing.T) {
 		t.Errorf("got %q, want %q", lines, want)
 	}
 	lines = nil
-	x.say(false, func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) })
+	x.printAll(false, func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) })
 	if len(lines) != 1+len(x.Files) {
 		t.Errorf("in full: %q", lines)
 	}

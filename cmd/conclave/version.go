@@ -30,11 +30,11 @@ type about struct {
 	Formats   map[string][]int `json:"formats"`     // that are read, of what is on disk
 }
 
-// describe returns what is known of this program without the configuration.
-func describe() about {
+// describeProgram returns what is known of this program without the configuration.
+func describeProgram() about {
 	a := about{
 		Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Processor: doctor.Kernels(), Runtime: provision.RuntimeVersion, Formats: formats(),
+		Processor: doctor.Kernels(), Runtime: provision.RuntimeVersion, Formats: diskFormats(),
 	}
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {
@@ -51,8 +51,8 @@ func describe() about {
 	return a
 }
 
-// formats returns, by what is on disk, the versions of its form that this program reads.
-func formats() map[string][]int {
+// diskFormats returns, by what is on disk, the versions of its form that this program reads.
+func diskFormats() map[string][]int {
 	return map[string][]int{
 		"collection":  folder.ManifestFormats(),
 		"index":       {schema.Format},
@@ -70,7 +70,7 @@ func newVersion(term cli.Terminal) *cobra.Command {
 		Example: "  conclave version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a := describe()
+			a := describeProgram()
 			// A configuration that cannot be read says nothing of the version.
 			if config, cache, err := cli.ReadSettingsAndCache(cmd, term); err == nil {
 				a.Library, _ = experts.RuntimeLibrary(config, cache)

@@ -153,15 +153,15 @@ func filesOf(folder string) ([]zip.File, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		if info.Mode().IsRegular() && !within(name, others) {
+		if info.Mode().IsRegular() && !isWithin(name, others) {
 			files = append(files, file{name, at})
 		}
 	}
 	return files, nil
 }
 
-// within reports whether a path lies in one of the folders.
-func within(name string, folders map[string]bool) bool {
+// isWithin reports whether a path lies in one of the folders.
+func isWithin(name string, folders map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if folders[dir] {
 			return true

@@ -50,8 +50,8 @@ func (f File) mode() int64 {
 	return 0o644
 }
 
-// names returns the paths in ascending order.
-func (c Content) names() []string {
+// sortedNames returns the paths in ascending order.
+func (c Content) sortedNames() []string {
 	var names []string
 	for name := range c {
 		names = append(names, name)
@@ -81,7 +81,7 @@ func WriteArchive(out io.Writer, folder string, content Content, at time.Time, l
 		return err
 	}
 	archive := tar.NewWriter(packed)
-	for _, name := range content.names() {
+	for _, name := range content.sortedNames() {
 		if err := addToArchive(archive, path.Join(folder, name), content[name], at); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

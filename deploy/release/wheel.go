@@ -81,7 +81,7 @@ func (r *Release) Wheel(parts, tag string) error {
 		Name: "conclave_server", Version: version, Tag: "py3-none-" + tag, Metadata: metadata,
 		Scripts: "[console_scripts]\nconclave = conclave_server.__main__:main\n",
 	}
-	return r.write(about.file(), func(out io.Writer) error { return about.write(out, content, r.Time, r.Level) })
+	return r.write(about.fileName(), func(out io.Writer) error { return about.write(out, content, r.Time, r.Level) })
 }
 
 // Models writes the wheel of the base encoder's weights, as they are installed.
@@ -99,7 +99,7 @@ func (r *Release) Models(installed string) error {
 		Metadata: "Metadata-Version: 2.1\nName: conclave-models\nVersion: " + provision.BaseVersion() +
 			"\nSummary: The weights of all-MiniLM-L6-v2, the base encoder of conclave.\nLicense: Apache-2.0\n",
 	}
-	return r.write(about.file(), func(out io.Writer) error { return about.write(out, content, r.Time, r.Level) })
+	return r.write(about.fileName(), func(out io.Writer) error { return about.write(out, content, r.Time, r.Level) })
 }
 
 // distribution holds what a wheel says of itself.
@@ -108,7 +108,7 @@ type distribution struct {
 	Metadata, Scripts  string
 }
 
-func (d distribution) file() string { return d.Name + "-" + d.Version + "-" + d.Tag + ".whl" }
+func (d distribution) fileName() string { return d.Name + "-" + d.Version + "-" + d.Tag + ".whl" }
 
 // write writes a wheel with the content (PEP 427). The bytes depend on content, metadata, time and the level of
 // compression alone.
@@ -125,7 +125,7 @@ func (d distribution) write(out io.Writer, content Content, at time.Time, level 
 		return flate.NewWriter(w, level)
 	})
 	var record strings.Builder
-	for _, name := range content.names() {
+	for _, name := range content.sortedNames() {
 		sum, size, err := addToWheel(archive, name, content[name], at)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -68,7 +68,7 @@ func sourcesByDomain(r *evaluation.Report) (h heat) {
 		if t == nil {
 			continue
 		}
-		first, twenty := accuracy(t, 1), accuracy(t, 20)
+		first, twenty := accuracyKey(t, 1), accuracyKey(t, 20)
 		var cells []heatCell
 		low, high := 1.0, 0.0
 		for _, name := range h.Columns {
@@ -102,7 +102,7 @@ func sourcesByDomain(r *evaluation.Report) (h heat) {
 // shaded.
 func weightsByDomain(r *evaluation.Report) (maps []heat) {
 	for _, m := range r.Methods {
-		h := heat{Caption: m.Name, Columns: weighted(r, m.Name)}
+		h := heat{Caption: m.Name, Columns: weighedSources(r, m.Name)}
 		if len(h.Columns) < 2 {
 			continue
 		}
@@ -145,9 +145,9 @@ func isExpert(r *evaluation.Report, source string) bool {
 	return slices.ContainsFunc(r.Experts, func(x learned.ExpertInfo) bool { return x.Name == source })
 }
 
-// weighted returns the sources that a method weighs, in the report's order; none
+// weighedSources returns the sources that a method weighs, in the report's order; none
 // when it gives the same weights everywhere.
-func weighted(r *evaluation.Report, method string) []string {
+func weighedSources(r *evaluation.Report, method string) []string {
 	var columns []string
 	differ := false
 	names := []string{}

@@ -70,10 +70,10 @@ func accuracyCurves(r *evaluation.Report, o order) chartView {
 			a.ticks = append(a.ticks, tick{a.place(float64(k)), fmt.Sprint(k)})
 		}
 	}
-	return a.draw(o.lines(t, func(row *evaluation.Row) line {
+	return a.drawLines(o.methodLines(t, func(row *evaluation.Row) line {
 		l := line{
 			y:     row.Curve,
-			value: fmt.Sprintf("%.1f · %.1f", 100*row.Values[accuracy(t, 1)], 100*row.Values[accuracy(t, 20)]),
+			value: fmt.Sprintf("%.1f · %.1f", 100*row.Values[accuracyKey(t, 1)], 100*row.Values[accuracyKey(t, 20)]),
 		}
 		for k := range l.y {
 			l.x = append(l.x, float64(k+1))
@@ -82,8 +82,8 @@ func accuracyCurves(r *evaluation.Report, o order) chartView {
 	}), o.shown)
 }
 
-// lines returns the lines of the methods, but for those without a point.
-func (o order) lines(t *evaluation.Table, of func(row *evaluation.Row) line) (out []line) {
+// methodLines returns the lines of the methods, but for those without a point.
+func (o order) methodLines(t *evaluation.Table, of func(row *evaluation.Row) line) (out []line) {
 	for _, name := range o.methods {
 		row := rowOf(t, name)
 		if l := of(row); len(l.x) > 0 {
@@ -104,10 +104,10 @@ func coverageCurves(r *evaluation.Report, o order) chartView {
 		title:  "Accuracy against coverage",
 		across: "share of the questions that is answered, surest first, %",
 		up:     "top-1 among those, %",
-		ticks:  tenths(),
+		ticks:  tenthTicks(),
 		place:  func(x float64) float64 { return x },
 	}
-	return a.draw(o.lines(t, func(row *evaluation.Row) line {
+	return a.drawLines(o.methodLines(t, func(row *evaluation.Row) line {
 		if row.Coverage == nil {
 			return line{}
 		}
@@ -119,9 +119,9 @@ func coverageCurves(r *evaluation.Report, o order) chartView {
 	}), lineColours)
 }
 
-// draw draws the lines; those after the first shown are there and hidden, for
+// drawLines draws the lines; those after the first shown are there and hidden, for
 // the legend to bring in.
-func (a axes) draw(lines []line, shown int) chartView {
+func (a axes) drawLines(lines []line, shown int) chartView {
 	if len(lines) == 0 {
 		return chartView{}
 	}
@@ -241,10 +241,10 @@ func reliabilityCurves(r *evaluation.Report, o order) chartView {
 		across:   "confidence, % (mean of a tenth)",
 		up:       "top-1, %",
 		diagonal: true,
-		ticks:    tenths(),
+		ticks:    tenthTicks(),
 		place:    func(x float64) float64 { return x },
 	}
-	return a.draw(o.lines(&r.Tables[0], func(row *evaluation.Row) line {
+	return a.drawLines(o.methodLines(&r.Tables[0], func(row *evaluation.Row) line {
 		l := line{value: fmt.Sprintf("ECE %.3f", row.Values["ece"])}
 		for _, b := range row.Reliability {
 			l.x, l.y = append(l.x, b.Confidence), append(l.y, b.Accuracy)
@@ -253,8 +253,8 @@ func reliabilityCurves(r *evaluation.Report, o order) chartView {
 	}), lineColours)
 }
 
-// tenths returns the ticks of an axis of shares.
-func tenths() (ticks []tick) {
+// tenthTicks returns the ticks of an axis of shares.
+func tenthTicks() (ticks []tick) {
 	for i := 0; i <= 10; i += 2 {
 		ticks = append(ticks, tick{float64(i) / 10, fmt.Sprint(10 * i)})
 	}

@@ -23,8 +23,8 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-// page is what the template shows.
-type page struct {
+// reportPage is what the template shows.
+type reportPage struct {
 	Report   *evaluation.Report
 	CSS      template.CSS
 	JS       template.JS
@@ -54,18 +54,18 @@ func Write(w io.Writer, r *evaluation.Report) error {
 	if len(r.Tables) == 0 || len(r.Tables[0].Rows) == 0 {
 		return fmt.Errorf("the report has no tables")
 	}
-	p := page{
+	p := reportPage{
 		Report: r,
 		CSS:    template.CSS(pageCSS),
 		JS:     template.JS(pageJS),
 		Title:  "Evaluation of " + r.Collection,
-		Lead:   lead(r),
+		Lead:   leadText(r),
 	}
 	p.Tiles = tiles(r)
 	for i := range r.Tables {
 		p.Tables = append(p.Tables, newTableView(r, &r.Tables[i], i < 2))
 	}
-	order := prominent(r)
+	order := orderMethods(r)
 	p.Curves = accuracyCurves(r, order)
 	p.Coverage = coverageCurves(r, order)
 	p.Reliable = reliabilityCurves(r, order)
@@ -76,7 +76,7 @@ func Write(w io.Writer, r *evaluation.Report) error {
 		p.Meanings = append(p.Meanings, meaning{m.Heading, m.Meaning})
 	}
 	for _, m := range r.Methods {
-		p.Methods = append(p.Methods, meaning{m.Name, describe(m)})
+		p.Methods = append(p.Methods, meaning{m.Name, describeMethod(m)})
 	}
 	page, err := template.New("page").Parse(pageHTML)
 	if err != nil {
@@ -85,7 +85,7 @@ func Write(w io.Writer, r *evaluation.Report) error {
 	return page.Execute(w, p)
 }
 
-func lead(r *evaluation.Report) string {
+func leadText(r *evaluation.Report) string {
 	questions := 0
 	for _, d := range r.Domains {
 		questions += d.Questions
@@ -113,24 +113,24 @@ func thousands(n int) string {
 	return digits
 }
 
-// accuracy returns the key of the accuracy at k of a table: by judgements where it
+// accuracyKey returns the key of the accuracy at k of a table: by judgements where it
 // has them, else by answers.
-func accuracy(t *evaluation.Table, k int) string {
+func accuracyKey(t *evaluation.Table, k int) string {
 	for i := range t.Rows {
-		if key := fmt.Sprintf("top%d", k); has(&t.Rows[i], key) {
+		if key := fmt.Sprintf("top%d", k); hasValue(&t.Rows[i], key) {
 			return key
 		}
 	}
 	return fmt.Sprintf("answer%d", k)
 }
 
-func has(r *evaluation.Row, key string) bool { _, ok := r.Values[key]; return ok }
+func hasValue(r *evaluation.Row, key string) bool { _, ok := r.Values[key]; return ok }
 
-// best returns the row of some kinds with the highest accuracy at 1, and of equal
+// bestRow returns the row of some kinds with the highest accuracy at 1, and of equal
 // ones at 20; nil where there is none.
-func best(t *evaluation.Table, kinds ...evaluation.MethodKind) *evaluation.Row {
+func bestRow(t *evaluation.Table, kinds ...evaluation.MethodKind) *evaluation.Row {
 	var out *evaluation.Row
-	first, twenty := accuracy(t, 1), accuracy(t, 20)
+	first, twenty := accuracyKey(t, 1), accuracyKey(t, 20)
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		if !slices.Contains(kinds, r.Kind) {
@@ -155,7 +155,7 @@ func rowOf(t *evaluation.Table, method string) *evaluation.Row {
 
 func tiles(r *evaluation.Report) []tile {
 	t := &r.Tables[0]
-	first, twenty := accuracy(t, 1), accuracy(t, 20)
+	first, twenty := accuracyKey(t, 1), accuracyKey(t, 20)
 	var out []tile
 	add := func(label string, row *evaluation.Row) {
 		if row == nil {
@@ -171,22 +171,22 @@ func tiles(r *evaluation.Report) []tile {
 		)
 	}
 	reference := rowOf(t, r.Reference)
-	bestFusion := best(t, evaluation.KindFusion, evaluation.KindComparison)
+	bestFusion := bestRow(t, evaluation.KindFusion, evaluation.KindComparison)
 	if reference != nil {
 		add("reference", reference)
 	}
 	if bestFusion != nil && (reference == nil || bestFusion.Method != reference.Method) {
 		add("best fusion", bestFusion)
 	}
-	add("best source alone", best(t, evaluation.KindSource))
+	add("best source alone", bestRow(t, evaluation.KindSource))
 	add("oracle", rowOf(t, evaluation.OracleIndicator))
 	add("oracle", rowOf(t, evaluation.OracleExpert))
 	return out
 }
 
-// prominent orders the methods for the plots: first those that a reader looks
+// orderMethods orders the methods for the plots: first those that a reader looks
 // for. shown says how many of them a plot shows at first.
-func prominent(r *evaluation.Report) (out order) {
+func orderMethods(r *evaluation.Report) (out order) {
 	t := &r.Tables[0]
 	add := func(row *evaluation.Row) {
 		if row != nil && !slices.Contains(out.methods, row.Method) {
@@ -194,9 +194,9 @@ func prominent(r *evaluation.Report) (out order) {
 		}
 	}
 	add(rowOf(t, r.Reference))
-	add(best(t, evaluation.KindFusion))
-	add(best(t, evaluation.KindComparison))
-	add(best(t, evaluation.KindSource))
+	add(bestRow(t, evaluation.KindFusion))
+	add(bestRow(t, evaluation.KindComparison))
+	add(bestRow(t, evaluation.KindSource))
 	for _, name := range []string{"bm25 alone", "base alone", "rrf", evaluation.OracleIndicator, evaluation.OracleExpert} {
 		add(rowOf(t, name))
 	}
@@ -237,8 +237,8 @@ func experts(r *evaluation.Report) []expertView {
 	return out
 }
 
-// describe says how a method is asked.
-func describe(m evaluation.Method) string {
+// describeMethod says how a method is asked.
+func describeMethod(m evaluation.Method) string {
 	switch {
 	case m.Name == evaluation.OracleIndicator:
 		return "the ranking of the expert of the question's own domain: what knowing the domain would give"

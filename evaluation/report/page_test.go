@@ -151,10 +151,10 @@ func TestWeightsOfLateInteraction(t *testing.T) {
 			},
 		},
 	}
-	if got := weighted(r, "auto"); !slices.Equal(got, []string{"base", "wiki", reply.WordSource, "late"}) {
+	if got := weighedSources(r, "auto"); !slices.Equal(got, []string{"base", "wiki", reply.WordSource, "late"}) {
 		t.Fatalf("columns %v", got)
 	}
-	cells := weightCells(r, r.Domains[0], "auto", weighted(r, "auto"))
+	cells := weightCells(r, r.Domains[0], "auto", weighedSources(r, "auto"))
 	if cells[1].Shade != .75 || cells[2].Shade != 0 || cells[3].Shade != 0 || cells[3].Text != "2.5" {
 		t.Errorf("%+v", cells)
 	}

@@ -41,7 +41,7 @@ func newTableView(report *evaluation.Report, t *evaluation.Table, open bool) tab
 	var metrics []evaluation.Metric
 	for _, m := range report.Columns() {
 		for i := range t.Rows {
-			if has(&t.Rows[i], m.Key) {
+			if hasValue(&t.Rows[i], m.Key) {
 				metrics = append(metrics, m)
 				v.Headings = append(
 					v.Headings,
@@ -89,7 +89,7 @@ func newCell(t *evaluation.Table, r, base *evaluation.Row, m evaluation.Metric) 
 	if !ok {
 		return cellView{Text: "–", Sort: "-1"}
 	}
-	low, high := spread(t, m.Key)
+	low, high := measureRange(t, m.Key)
 	c := cellView{Text: fmt.Sprintf("%.1f", 100*value), Sort: fmt.Sprint(value), Shade: "0"}
 	if m.Key == "ece" || m.Key == "auroc" {
 		c.Text = fmt.Sprintf("%.3f", value)
@@ -124,8 +124,8 @@ func newCell(t *evaluation.Table, r, base *evaluation.Row, m evaluation.Metric) 
 	return c
 }
 
-// spread returns the range of a measure in a table, the oracles aside.
-func spread(t *evaluation.Table, key string) (low, high float64) {
+// measureRange returns the range of a measure in a table, the oracles aside.
+func measureRange(t *evaluation.Table, key string) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i := range t.Rows {
 		if v, ok := t.Rows[i].Values[key]; ok && t.Rows[i].Kind != evaluation.KindOracle {

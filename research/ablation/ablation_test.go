@@ -131,11 +131,11 @@ func TestRun(t *testing.T) {
 // TestFixedIsTheBest: no other of the weights answers more, by scores summed here.
 func TestFixedIsTheBest(t *testing.T) {
 	e := planted(t, 40)
-	two, err := e.among(these("base", "a", "bm25"), nil)
+	two, err := e.restrictTo(onlyThese("base", "a", "bm25"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	weight, answers, err := two.fixed(context.Background())
+	weight, answers, err := two.answerFixed(context.Background())
 	if err != nil || weight == 0 {
 		t.Fatal(weight, err)
 	}
@@ -169,15 +169,15 @@ func TestFixedIsTheBest(t *testing.T) {
 
 func TestAmongLeavesTheRestAlone(t *testing.T) {
 	e := planted(t, 30)
-	some, err := e.among(but("a", "c"), func(domain string) bool { return domain != "a" })
+	some, err := e.restrictTo(allBut("a", "c"), func(domain string) bool { return domain != "a" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	fewer, err := e.among(but("a", "joint"), nil)
+	fewer, err := e.restrictTo(allBut("a", "joint"), nil)
 	if err != nil || !slices.Equal(fewer.Sources, []string{"base", "b", "c", "bm25"}) {
 		t.Errorf("the columns are called %v, %v", fewer.Sources, err)
 	}
-	again, err := fewer.among(these("c", "bm25"), nil)
+	again, err := fewer.restrictTo(onlyThese("c", "bm25"), nil)
 	if err != nil || !slices.Equal(again.Sources, []string{"c", "bm25"}) ||
 		again.Questions[0].Sources[0].Familiarity != e.Questions[0].Sources[3].Familiarity {
 		t.Errorf("the columns are called %v, %v", again.Sources, err)

@@ -17,11 +17,11 @@ const drawn = 100
 // noise is what is added to the variance of each point, so that equal points have a solution.
 const noise = 1e-6
 
-// minimise returns the point of the unit cube with the least value among the given ones and those that Bayesian
+// bayesianMinimum returns the point of the unit cube with the least value among the given ones and those that Bayesian
 // optimisation tries after them, so many in all (Frazier, 2018): a Gaussian process with a Matérn kernel of 5/2, whose
 // length is the likeliest of a few, is fitted to the values so far, and the point with the greatest expected
 // improvement is tried next. Of equal values the earliest counts.
-func minimise(
+func bayesianMinimum(
 	begin [][]float64,
 	steps int,
 	random *rand.Rand,
@@ -47,7 +47,7 @@ func minimise(
 		}
 	}
 	for len(points) < steps {
-		process := likeliest(points, values)
+		process := likeliestProcess(points, values)
 		var next []float64
 		most := math.Inf(-1)
 		for range drawn {
@@ -75,8 +75,9 @@ type process struct {
 	weights     mat.VecDense
 }
 
-// likeliest fits a process of each of some lengths, and returns the one under which the values are the likeliest.
-func likeliest(points [][]float64, values []float64) *process {
+// likeliestProcess fits a process of each of some lengths, and returns the one under which the values are the
+// likeliest.
+func likeliestProcess(points [][]float64, values []float64) *process {
 	var best *process
 	most := math.Inf(-1)
 	for _, length := range []float64{.1, .3, 1, 3} {
@@ -104,7 +105,7 @@ func newProcess(points [][]float64, values []float64, length float64) (*process,
 	for i := range n {
 		y.SetVec(i, (values[i]-p.mean)/p.scale)
 		for j := i; j < n; j++ {
-			kernel.SetSym(i, j, matern(points[i], points[j], length))
+			kernel.SetSym(i, j, maternCovariance(points[i], points[j], length))
 		}
 		kernel.SetSym(i, i, 1+noise)
 	}
@@ -114,8 +115,8 @@ func newProcess(points [][]float64, values []float64, length float64) (*process,
 	return p, -mat.Dot(y, &p.weights)/2 - p.factor.LogDet()/2
 }
 
-// matern returns the covariance of the values at two points.
-func matern(a, b []float64, length float64) float64 {
+// maternCovariance returns the covariance of the values at two points.
+func maternCovariance(a, b []float64, length float64) float64 {
 	sum := 0.0
 	for i := range a {
 		sum += (a[i] - b[i]) * (a[i] - b[i])
@@ -129,7 +130,7 @@ func (p *process) predict(x []float64) (mean, deviation float64) {
 	n := len(p.points)
 	k := mat.NewVecDense(n, nil)
 	for i, point := range p.points {
-		k.SetVec(i, matern(x, point, p.length))
+		k.SetVec(i, maternCovariance(x, point, p.length))
 	}
 	var solved mat.VecDense
 	if p.factor.SolveVecTo(&solved, k) != nil {

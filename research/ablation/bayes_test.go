@@ -53,7 +53,7 @@ func TestMinimise(t *testing.T) {
 	searched, drawn := 0.0, 0.0
 	for seed := range uint64(10) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		x, err := minimise([][]float64{{1, 0, 0}}, 30, random, value)
+		x, err := bayesianMinimum([][]float64{{1, 0, 0}}, 30, random, value)
 		if err != nil {
 			t.Fatal(err)
 		}

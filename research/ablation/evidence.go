@@ -30,19 +30,19 @@ type evidence struct {
 // choice says of a source by its name whether it takes part.
 type choice func(name string) bool
 
-// but chooses all sources but the named ones.
-func but(names ...string) choice {
+// allBut chooses all sources but the named ones.
+func allBut(names ...string) choice {
 	return func(name string) bool { return !slices.Contains(names, name) }
 }
 
-// these chooses the named sources.
-func these(names ...string) choice {
+// onlyThese chooses the named sources.
+func onlyThese(names ...string) choice {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// among returns the evidence of the chosen sources for questions of the chosen
+// restrictTo returns the evidence of the chosen sources for questions of the chosen
 // domains (nil: of all): what would have been found without the others.
-func (e *evidence) among(choose choice, domains func(string) bool) (*evidence, error) {
+func (e *evidence) restrictTo(choose choice, domains func(string) bool) (*evidence, error) {
 	out := &evidence{gate: e.gate}
 	for _, name := range e.Sources {
 		if choose(name) {
@@ -54,7 +54,7 @@ func (e *evidence) among(choose choice, domains func(string) bool) (*evidence, e
 			out.Questions = append(out.Questions, q)
 		}
 	}
-	err := out.each(func(i int) error {
+	err := out.eachQuestion(func(i int) error {
 		q := &out.Questions[i]
 		var columns []int
 		var chosen []fusion.Observed
@@ -79,8 +79,8 @@ func (e *evidence) among(choose choice, domains func(string) bool) (*evidence, e
 	return out, nil
 }
 
-// each calls do for the place of every question, several at a time.
-func (e *evidence) each(do func(i int) error) error {
+// eachQuestion calls do for the place of every question, several at a time.
+func (e *evidence) eachQuestion(do func(i int) error) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range e.Questions {
@@ -94,8 +94,8 @@ func (e *evidence) gates(ctx context.Context) ([]fusion.Gate, error) {
 	return calibration.FoldGates(ctx, e.Questions, e.gate)
 }
 
-// gated answers each question by the gate that has not seen its fold.
-func (e *evidence) gated(gates []fusion.Gate) ([]calibration.Answered, error) {
+// answerByGates answers each question by the gate that has not seen its fold.
+func (e *evidence) answerByGates(gates []fusion.Gate) ([]calibration.Answered, error) {
 	return calibration.AnswerByFold(gates, e.Questions, e.gate.Specialists)
 }
 
@@ -105,5 +105,5 @@ func (e *evidence) crossFitted(ctx context.Context) ([]calibration.Answered, err
 	if err != nil {
 		return nil, err
 	}
-	return e.gated(gates)
+	return e.answerByGates(gates)
 }

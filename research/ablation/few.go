@@ -42,8 +42,8 @@ const (
 // fewSizes returns the sizes of the parts.
 func fewSizes() []int { return []int{10, 30, 100, 300, 1000} }
 
-// few returns a trial for each size that leaves at least as many questions out.
-func (t *run) few() (all []trial) {
+// fewTrials returns a trial for each size that leaves at least as many questions out.
+func (t *trialRun) fewTrials() (all []trial) {
 	if t.e.gate.Towards == nil {
 		return nil
 	}
@@ -55,9 +55,9 @@ func (t *run) few() (all []trial) {
 	return all
 }
 
-func (t *run) fitFew(ctx context.Context, r *Findings, n int) error {
+func (t *trialRun) fitFew(ctx context.Context, r *Findings, n int) error {
 	e := t.e
-	begin := e.towards()
+	begin := e.startGate()
 	before, err := e.rankedBy(begin)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (t *run) fitFew(ctx context.Context, r *Findings, n int) error {
 		if err != nil {
 			return err
 		}
-		a, b := accuracies(after.pick(order[n:])), accuracies(before.pick(order[n:]))
+		a, b := accuracies(after.pickAnswers(order[n:])), accuracies(before.pickAnswers(order[n:]))
 		f.After.addShare(a, fewDraws)
 		f.Before.addShare(b, fewDraws)
 		f.Worst = min(f.Worst, a.Top1+a.Top20-b.Top1-b.Top20)
@@ -108,8 +108,8 @@ func (t *run) fitFew(ctx context.Context, r *Findings, n int) error {
 	return nil
 }
 
-// towards returns the gate that fits to these questions begin with.
-func (e *evidence) towards() *fusion.Gate {
+// startGate returns the gate that fits to these questions begin with.
+func (e *evidence) startGate() *fusion.Gate {
 	if e.gate.WithoutLate != nil &&
 		!slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
 		return e.gate.WithoutLate
@@ -117,22 +117,22 @@ func (e *evidence) towards() *fusion.Gate {
 	return e.gate.Towards
 }
 
-// ranked are the answers to questions, and behind them those to the same without the
+// rankedAnswers are the answers to questions, and behind them those to the same without the
 // passages that answer.
-type ranked []calibration.RankedQuestion
+type rankedAnswers []calibration.RankedQuestion
 
 // rankedBy answers every question by one gate.
-func (e *evidence) rankedBy(gate *fusion.Gate) (ranked, error) {
+func (e *evidence) rankedBy(gate *fusion.Gate) (rankedAnswers, error) {
 	gates := slices.Repeat([]fusion.Gate{*gate}, calibration.Folds)
-	answers, err := e.gated(gates)
+	answers, err := e.answerByGates(gates)
 	if err != nil {
 		return nil, err
 	}
 	return calibration.RankAnswers(e.Questions, calibration.BesideQuestions{}, answers, gates, e.gate.Specialists)
 }
 
-// pick returns the answers to some of the questions.
-func (r ranked) pick(places []int) []calibration.Answered {
+// pickAnswers returns the answers to some of the questions.
+func (r rankedAnswers) pickAnswers(places []int) []calibration.Answered {
 	some := make([]calibration.Answered, len(places))
 	for i, at := range places {
 		some[i].First = r[at].First
@@ -165,7 +165,7 @@ func (e *evidence) confidence(
 
 // add adds what confidences are worth for some of the questions, with their answers and
 // without, as a share of the draws.
-func (x *Reliable) add(r ranked, places []int, chance *calibration.Confidence) error {
+func (x *Reliable) add(r rankedAnswers, places []int, chance *calibration.Confidence) error {
 	outcomes := make([]calibration.Outcome, 0, 2*len(places))
 	for _, first := range []int{0, len(r) / 2} {
 		for _, at := range places {

@@ -18,11 +18,11 @@ func fixedWeights() []float64 {
 	return all
 }
 
-// fixed answers by the mean of the experts' scores plus BM25's with the weight
+// answerFixed answers by the mean of the experts' scores plus BM25's with the weight
 // that is best for these very questions, by the sum of top-1 and top-20; and
 // returns that weight. Without BM25 it is 0. Phrases, where they are among the
 // sources, have calibration.UsualPhrases of that weight.
-func (e *evidence) fixed(ctx context.Context) (weight float64, answers []calibration.Answered, err error) {
+func (e *evidence) answerFixed(ctx context.Context) (weight float64, answers []calibration.Answered, err error) {
 	weights := fixedWeights()
 	if !slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Lexical }) {
 		weights = weights[:1]
@@ -73,8 +73,8 @@ func fixedSources(sources []fusion.Observed, words float64) (out []fusion.Source
 	return out
 }
 
-// rrf answers by reciprocal ranks.
-func (e *evidence) rrf() ([]calibration.Answered, error) {
+// answerByRRF answers by reciprocal ranks.
+func (e *evidence) answerByRRF() ([]calibration.Answered, error) {
 	return calibration.By(e.Questions, func(q *calibration.Question) (fusion.Ranking, error) {
 		var all []fusion.Source
 		for _, s := range q.Sources {

@@ -8,24 +8,24 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// foreign adds out-of-domain experts. The joint expert and late interaction, which
+// foreignTrials adds out-of-domain experts. The joint expert and late interaction, which
 // know those domains, take no part.
-func (t *run) foreign() []trial {
+func (t *trialRun) foreignTrials() []trial {
 	if len(t.o.Foreign) == 0 {
 		return nil
 	}
 	return []trial{t.addForeign}
 }
 
-func (t *run) addForeign(ctx context.Context, r *Findings) error {
+func (t *trialRun) addForeign(ctx context.Context, r *Findings) error {
 	asked := func(domain string) bool { return !slices.Contains(t.o.Foreign, domain) }
 	f := &Foreign{Experts: t.o.Foreign}
-	late := t.named(fusion.Late)
-	before, err := t.e.among(but(slices.Concat(late, t.o.Foreign)...), asked)
+	late := t.namesOf(fusion.Late)
+	before, err := t.e.restrictTo(allBut(slices.Concat(late, t.o.Foreign)...), asked)
 	if err != nil {
 		return err
 	}
-	after, err := t.e.among(but(late...), asked)
+	after, err := t.e.restrictTo(allBut(late...), asked)
 	if err != nil {
 		return err
 	}
@@ -42,55 +42,57 @@ func (t *run) addForeign(ctx context.Context, r *Findings) error {
 	}
 	for i, some := range []*evidence{before, after} {
 		name := []string{"without", "with"}[i]
-		answers, err := some.gated(gates)
+		answers, err := some.answerByGates(gates)
 		if err != nil {
 			return err
 		}
 		f.Gate[i] = some.row(name, answers)
-		words, err := some.among(but(t.named(fusion.Phrases)...), nil)
+		words, err := some.restrictTo(allBut(t.namesOf(fusion.Phrases)...), nil)
 		if err != nil {
 			return err
 		}
-		weight, answers, err := words.fixed(ctx)
+		weight, answers, err := words.answerFixed(ctx)
 		if err != nil {
 			return err
 		}
 		f.Fixed[i] = words.row(name, answers)
 		f.Fixed[i].Weight = &weight
-		dense, err := some.among(but(slices.Concat(t.named(fusion.Lexical), t.named(fusion.Phrases))...), nil)
+		dense, err := some.restrictTo(
+			allBut(slices.Concat(t.namesOf(fusion.Lexical), t.namesOf(fusion.Phrases))...), nil,
+		)
 		if err != nil {
 			return err
 		}
-		_, answers, err = dense.fixed(ctx)
+		_, answers, err = dense.answerFixed(ctx)
 		if err != nil {
 			return err
 		}
 		f.Mean[i] = dense.row(name, answers)
 	}
 	for _, pair := range []*[2]Row{&f.Gate, &f.Fixed, &f.Mean} {
-		pair[1].against(&pair[0])
+		pair[1].compareTo(&pair[0])
 	}
 	r.Foreign = f
 	return nil
 }
 
 // heldOut adds experts, one at a time.
-func (t *run) heldOut() (all []trial) {
+func (t *trialRun) heldOut() (all []trial) {
 	for _, name := range t.o.HeldOut {
-		all = append(all, func(ctx context.Context, r *Findings) error { return t.join(ctx, r, name) })
+		all = append(all, func(ctx context.Context, r *Findings) error { return t.joinExpert(ctx, r, name) })
 	}
 	return all
 }
 
-// join adds one expert. The gate was fitted on the questions of the other domains,
+// joinExpert adds one expert. The gate was fitted on the questions of the other domains,
 // without the expert; the joint expert and late interaction, which know its domain,
 // take no part.
-func (t *run) join(ctx context.Context, r *Findings, name string) error {
+func (t *trialRun) joinExpert(ctx context.Context, r *Findings, name string) error {
 	own := func(domain string) bool { return domain == name }
 	others := func(domain string) bool { return domain != name }
-	late := t.named(fusion.Late)
-	without := but(append(slices.Clone(late), name)...)
-	fitted, err := t.e.among(without, others)
+	late := t.namesOf(fusion.Late)
+	without := allBut(append(slices.Clone(late), name)...)
+	fitted, err := t.e.restrictTo(without, others)
 	if err != nil {
 		return err
 	}
@@ -99,16 +101,16 @@ func (t *run) join(ctx context.Context, r *Findings, name string) error {
 		return fmt.Errorf("holding out %s: %w", name, err)
 	}
 	h := HeldOut{Expert: name}
-	for i, choose := range []choice{without, but(late...)} {
+	for i, choose := range []choice{without, allBut(late...)} {
 		for side, domains := range []func(string) bool{own, others} {
-			some, err := t.e.among(choose, domains)
+			some, err := t.e.restrictTo(choose, domains)
 			if err != nil {
 				return err
 			}
 			if len(some.Questions) == 0 {
 				return fmt.Errorf("no question belongs to the domain %q", name)
 			}
-			answers, err := some.gated(gates)
+			answers, err := some.answerByGates(gates)
 			if err != nil {
 				return fmt.Errorf("holding out %s: %w", name, err)
 			}
@@ -120,8 +122,8 @@ func (t *run) join(ctx context.Context, r *Findings, name string) error {
 			}
 		}
 	}
-	h.Own[1].against(&h.Own[0])
-	h.Others[1].against(&h.Others[0])
+	h.Own[1].compareTo(&h.Own[0])
+	h.Others[1].compareTo(&h.Others[0])
 	r.HeldOut = append(r.HeldOut, h)
 	return nil
 }

@@ -9,9 +9,9 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// oracles returns what no method can reach, since it knows what answers: the two oracles of the paper of MUF over the
-// experts (Li et al., 2021, section 6.2, table 3).
-func (t *run) oracles() []trial {
+// oracleTrials returns what no method can reach, since it knows what answers: the two oracles of the paper of MUF over
+// the experts (Li et al., 2021, section 6.2, table 3).
+func (t *trialRun) oracleTrials() []trial {
 	var experts []string
 	for _, s := range t.e.Questions[0].Sources {
 		if s.Kind.Dense() {
@@ -23,7 +23,7 @@ func (t *run) oracles() []trial {
 	}
 	row := func(name string, choose func(q *calibration.Question, names []string) (fusion.Ranking, error)) trial {
 		return func(_ context.Context, r *Findings) error {
-			some, err := t.e.among(these(experts...), nil)
+			some, err := t.e.restrictTo(onlyThese(experts...), nil)
 			if err != nil {
 				return err
 			}
@@ -38,13 +38,13 @@ func (t *run) oracles() []trial {
 		}
 	}
 	return []trial{
-		row("the expert of the question's domain, else the mean", knowing),
-		row("Bayesian search for the question's weights", bayesian),
+		row("the expert of the question's domain, else the mean", rankByDomain),
+		row("Bayesian search for the question's weights", rankByBestWeights),
 	}
 }
 
-// indicator returns a weight of 1 for the expert of the question's domain; equal weights where there is none.
-func indicator(q *calibration.Question, names []string) []float64 {
+// indicatorWeights returns a weight of 1 for the expert of the question's domain; equal weights where there is none.
+func indicatorWeights(q *calibration.Question, names []string) []float64 {
 	weights := make([]float64, len(names))
 	own := false
 	for i, name := range names {
@@ -60,13 +60,13 @@ func indicator(q *calibration.Question, names []string) []float64 {
 	return weights
 }
 
-// knowing ranks by the expert of the question's domain.
-func knowing(q *calibration.Question, names []string) (fusion.Ranking, error) {
-	return weighted(q, indicator(q, names))
+// rankByDomain ranks by the expert of the question's domain.
+func rankByDomain(q *calibration.Question, names []string) (fusion.Ranking, error) {
+	return rankByWeights(q, indicatorWeights(q, names))
 }
 
-// weighted ranks by the weighted sum of the experts' scores.
-func weighted(q *calibration.Question, weights []float64) (fusion.Ranking, error) {
+// rankByWeights ranks by the weighted sum of the experts' scores.
+func rankByWeights(q *calibration.Question, weights []float64) (fusion.Ranking, error) {
 	var sources []fusion.Source
 	for _, s := range q.Sources {
 		if w := weights[s.Column]; w > 0 {
@@ -76,14 +76,15 @@ func weighted(q *calibration.Question, weights []float64) (fusion.Ranking, error
 	return fusion.Sum(q.Table, sources, fusion.LinearOptions{Normalisation: fusion.Raw}, calibration.AnsweredDepth)
 }
 
-// bayesian ranks by the weights, of those that are tried for this very question, under which the first passage that
-// answers ranks highest. It begins with the indicator, as in the paper.
-func bayesian(q *calibration.Question, names []string) (fusion.Ranking, error) {
+// rankByBestWeights ranks by the weights, of those that are tried for this very question, under which the first passage
+// that answers ranks highest. It begins with the indicator, as in the paper.
+func rankByBestWeights(q *calibration.Question, names []string) (fusion.Ranking, error) {
 	seed := fnv.New64a()
 	_, _ = seed.Write([]byte(q.ID))
 	random := rand.New(rand.NewPCG(seed.Sum64(), testSeed))
-	best, err := minimise([][]float64{indicator(q, names)}, searchSteps, random, func(weights []float64) (float64, error) {
-		r, err := weighted(q, weights)
+	start := [][]float64{indicatorWeights(q, names)}
+	best, err := bayesianMinimum(start, searchSteps, random, func(weights []float64) (float64, error) {
+		r, err := rankByWeights(q, weights)
 		for i, item := range r.Items {
 			if q.Relevant[item.Ordinal] > 0 {
 				return -1 / float64(i+1), err
@@ -94,5 +95,5 @@ func bayesian(q *calibration.Question, names []string) (fusion.Ranking, error) {
 	if err != nil {
 		return fusion.Ranking{}, err
 	}
-	return weighted(q, best)
+	return rankByWeights(q, best)
 }

@@ -67,8 +67,8 @@ const (
 	testSeed   = 13
 )
 
-// against fills in the p-values of a row's differences to another.
-func (r *Row) against(other *Row) {
+// compareTo fills in the p-values of a row's differences to another.
+func (r *Row) compareTo(other *Row) {
 	right := func(answers []calibration.Answered, k int) []float64 {
 		out := make([]float64, len(answers))
 		for i, a := range answers {

@@ -97,8 +97,8 @@ func (o *TrialOptions) Check(experts []string) error {
 // trial adds one thing to the report.
 type trial func(ctx context.Context, r *Findings) error
 
-// run is Findings in the making.
-type run struct {
+// trialRun is Findings in the making.
+type trialRun struct {
 	whole *evidence
 	e     *evidence // without the joint expert
 	o     TrialOptions
@@ -117,13 +117,15 @@ func Run(ctx context.Context, found *calibration.Evidence, o TrialOptions) (*Fin
 		return nil, err
 	}
 	e := &evidence{*found, o.Gate}
-	own, err := e.among(but(o.Joint), nil)
+	own, err := e.restrictTo(allBut(o.Joint), nil)
 	if err != nil {
 		return nil, err
 	}
-	t := run{whole: e, e: own, o: o}
-	all := []trial{t.gate}
-	for i, more := range []func() []trial{t.yardsticks, t.without, t.familiar, t.foreign, t.heldOut, t.few, t.oracles} {
+	t := trialRun{whole: e, e: own, o: o}
+	all := []trial{t.measureGate}
+	for i, more := range []func() []trial{
+		t.yardstickTrials, t.trialsWithoutOne, t.familiarTrials, t.foreignTrials, t.heldOut, t.fewTrials, t.oracleTrials,
+	} {
 		if len(o.Only) == 0 || slices.Contains(o.Only, Trials()[i]) {
 			all = append(all, more()...)
 		}
@@ -140,11 +142,11 @@ func Run(ctx context.Context, found *calibration.Evidence, o TrialOptions) (*Fin
 	return r, nil
 }
 
-// specialists returns the names of the experts with a domain.
-func (t *run) specialists() []string { return t.named(fusion.Specialist) }
+// specialistNames returns the names of the experts with a domain.
+func (t *trialRun) specialistNames() []string { return t.namesOf(fusion.Specialist) }
 
-// named returns the names of the sources of a kind.
-func (t *run) named(kind fusion.SourceKind) []string {
+// namesOf returns the names of the sources of a kind.
+func (t *trialRun) namesOf(kind fusion.SourceKind) []string {
 	var out []string
 	for _, s := range t.e.Questions[0].Sources {
 		if s.Kind == kind {
@@ -154,10 +156,10 @@ func (t *run) named(kind fusion.SourceKind) []string {
 	return out
 }
 
-func (t *run) has(name string) bool { return name != "" && slices.Contains(t.whole.Sources, name) }
+func (t *trialRun) has(name string) bool { return name != "" && slices.Contains(t.whole.Sources, name) }
 
-// gate measures what everything else is compared with.
-func (t *run) gate(ctx context.Context, r *Findings) error {
+// measureGate measures what everything else is compared with.
+func (t *trialRun) measureGate(ctx context.Context, r *Findings) error {
 	answers, err := t.e.crossFitted(ctx)
 	if err != nil {
 		return err
@@ -169,7 +171,7 @@ func (t *run) gate(ctx context.Context, r *Findings) error {
 // gateAmong tries the gate over some of the sources.
 func gateAmong(e *evidence, name string, choose choice, into func(*Findings) *[]Row) trial {
 	return func(ctx context.Context, r *Findings) error {
-		some, err := e.among(choose, nil)
+		some, err := e.restrictTo(choose, nil)
 		if err != nil {
 			return err
 		}
@@ -184,7 +186,7 @@ func gateAmong(e *evidence, name string, choose choice, into func(*Findings) *[]
 
 // add adds a row with its p-values against the gate.
 func (r *Findings) add(to *[]Row, row Row) {
-	row.against(&r.Yardsticks[0])
+	row.compareTo(&r.Yardsticks[0])
 	*to = append(*to, row)
 }
 
@@ -192,24 +194,24 @@ func (r *Findings) yardsticks() *[]Row { return &r.Yardsticks }
 func (r *Findings) without() *[]Row    { return &r.Without }
 func (r *Findings) familiar() *[]Row   { return &r.Familiar }
 
-// without returns the gate without one source at a time.
-func (t *run) without() (all []trial) {
+// trialsWithoutOne returns the gate without one source at a time.
+func (t *trialRun) trialsWithoutOne() (all []trial) {
 	for _, name := range t.e.Sources {
-		all = append(all, gateAmong(t.e, "without "+name, but(name), (*Findings).without))
+		all = append(all, gateAmong(t.e, "without "+name, allBut(name), (*Findings).without))
 	}
 	return all
 }
 
-// familiar returns the gate over no, few and all specialists.
-func (t *run) familiar() (all []trial) {
-	specialists := t.specialists()
-	all = append(all, gateAmong(t.e, "no specialist", but(specialists...), (*Findings).familiar))
+// familiarTrials returns the gate over no, few and all specialists.
+func (t *trialRun) familiarTrials() (all []trial) {
+	specialists := t.specialistNames()
+	all = append(all, gateAmong(t.e, "no specialist", allBut(specialists...), (*Findings).familiar))
 	for n := 1; n < min(5, len(specialists)); n++ {
 		some := *t.e
 		some.gate.Specialists = n
-		all = append(all, gateAmong(&some, fmt.Sprintf("the %d most familiar", n), but(), (*Findings).familiar))
+		all = append(all, gateAmong(&some, fmt.Sprintf("the %d most familiar", n), allBut(), (*Findings).familiar))
 	}
 	every := *t.e
 	every.gate.Specialists = 0
-	return append(all, gateAmong(&every, fmt.Sprintf("all %d", len(specialists)), but(), (*Findings).familiar))
+	return append(all, gateAmong(&every, fmt.Sprintf("all %d", len(specialists)), allBut(), (*Findings).familiar))
 }

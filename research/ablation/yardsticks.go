@@ -7,19 +7,21 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// yardsticks returns common alternatives to the gate, and the gate with the joint
+// yardstickTrials returns common alternatives to the gate, and the gate with the joint
 // expert among its sources.
-func (t *run) yardsticks() (all []trial) {
+func (t *trialRun) yardstickTrials() (all []trial) {
 	if t.has(t.o.Joint) {
-		all = append(all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", but(), (*Findings).yardsticks))
+		all = append(
+			all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", allBut(), (*Findings).yardsticks),
+		)
 	}
-	words := t.named(fusion.Lexical)
-	phrases := t.named(fusion.Phrases)
-	specialists := t.specialists()
+	words := t.namesOf(fusion.Lexical)
+	phrases := t.namesOf(fusion.Phrases)
+	specialists := t.specialistNames()
 	if len(words) == 0 {
 		return all
 	}
-	with := func(experts ...string) choice { return these(slices.Concat(words, experts)...) }
+	with := func(experts ...string) choice { return onlyThese(slices.Concat(words, experts)...) }
 	if t.has(t.o.Base) {
 		all = append(all, t.rrf(t.o.Base+" and words, RRF", with(t.o.Base)))
 		all = append(all, t.fixed(t.o.Base+" and words, best fixed weight", with(t.o.Base)))
@@ -32,7 +34,9 @@ func (t *run) yardsticks() (all []trial) {
 	}
 	all = append(
 		all,
-		t.fixed("mean of all experts and words, best fixed weight", but(slices.Concat(phrases, []string{t.o.Joint})...)),
+		t.fixed(
+			"mean of all experts and words, best fixed weight", allBut(slices.Concat(phrases, []string{t.o.Joint})...),
+		),
 	)
 	if len(phrases) == 0 {
 		return all
@@ -55,13 +59,13 @@ func (t *run) yardsticks() (all []trial) {
 	return all
 }
 
-func (t *run) rrf(name string, choose choice) trial {
+func (t *trialRun) rrf(name string, choose choice) trial {
 	return func(_ context.Context, r *Findings) error {
-		some, err := t.whole.among(choose, nil)
+		some, err := t.whole.restrictTo(choose, nil)
 		if err != nil {
 			return err
 		}
-		answers, err := some.rrf()
+		answers, err := some.answerByRRF()
 		if err != nil {
 			return err
 		}
@@ -70,13 +74,13 @@ func (t *run) rrf(name string, choose choice) trial {
 	}
 }
 
-func (t *run) fixed(name string, choose choice) trial {
+func (t *trialRun) fixed(name string, choose choice) trial {
 	return func(ctx context.Context, r *Findings) error {
-		some, err := t.whole.among(choose, nil)
+		some, err := t.whole.restrictTo(choose, nil)
 		if err != nil {
 			return err
 		}
-		weight, answers, err := some.fixed(ctx)
+		weight, answers, err := some.answerFixed(ctx)
 		if err != nil {
 			return err
 		}

@@ -63,8 +63,8 @@ func (g *granular) surest(temperature float64) (o calibration.Outcome, slope flo
 	return o, slope
 }
 
-// right returns 1 of a right answer and 0 of a wrong one.
-func right(o calibration.Outcome) float64 {
+// rightValue returns 1 of a right answer and 0 of a wrong one.
+func rightValue(o calibration.Outcome) float64 {
 	if o.Correct {
 		return 1
 	}
@@ -80,7 +80,7 @@ func squaredECE(outcomes []calibration.Outcome, slopes []float64) (e, gradient f
 	for i, o := range outcomes {
 		bin := min(int(o.Confidence*bins), bins-1)
 		n[bin]++
-		gap[bin] += o.Confidence - right(o)
+		gap[bin] += o.Confidence - rightValue(o)
 		slope[bin] += slopes[i]
 	}
 	all := float64(len(outcomes))

@@ -10,7 +10,7 @@ import (
 )
 
 // Worked out by hand: bins .3 (.35 right not, .33 right) and .7 (.72 right, .78 not) and
-// 1 (right): 2/5·(.34-.5)² + 2/5·(.75-.5)² + 0 = .01024 + .025.
+// 1 (rightValue): 2/5·(.34-.5)² + 2/5·(.75-.5)² + 0 = .01024 + .025.
 func TestSquaredECE(t *testing.T) {
 	var outcomes []calibration.Outcome
 	for i, c := range []float64{.35, .33, .72, .78, 1} {

@@ -186,7 +186,7 @@ func TestDocumentsOfACache(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	entries, err := os.ReadDir(root(cache))
+	entries, err := os.ReadDir(demoFolder(cache))
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%v, %v", entries, err)
 	}

@@ -18,8 +18,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// root returns where the demo's collections lie.
-func root(cache provision.Cache) string { return filepath.Join(cache.Root, "demo") }
+// demoFolder returns where the demo's collections lie.
+func demoFolder(cache provision.Cache) string { return filepath.Join(cache.Root, "demo") }
 
 // Experts returns the base encoder and the experts of these names, as setup made them: in
 // 8 bits.
@@ -45,7 +45,7 @@ func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 	}
 	documents, err := sumOfDocuments()
 	_, _ = fmt.Fprintf(sum, "%+v\n%s", store.UnicodeWords(), documents)
-	return filepath.Join(root(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
+	return filepath.Join(demoFolder(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 
 // sumOfDocuments returns a name that changes with the documents.
@@ -72,7 +72,7 @@ func Documents(cache provision.Cache) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	at := filepath.Join(root(cache), documentsName+"-"+sum)
+	at := filepath.Join(demoFolder(cache), documentsName+"-"+sum)
 	if info, err := os.Stat(at); err == nil && info.IsDir() {
 		return at, nil
 	}
@@ -80,11 +80,11 @@ func Documents(cache provision.Cache) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := disk.MkdirAll(root(cache), 0o755); err != nil {
+	if err := disk.MkdirAll(demoFolder(cache), 0o755); err != nil {
 		return "", err
 	}
 	// Under another name at first, so that a folder that is there is whole.
-	writing, err := os.MkdirTemp(root(cache), documentsName+"-")
+	writing, err := os.MkdirTemp(demoFolder(cache), documentsName+"-")
 	if err != nil {
 		return "", err
 	}
@@ -120,11 +120,11 @@ const sumBytes = 8
 // A folder that cannot be removed does no harm.
 func MakeRoom(cache provision.Cache, current string) error {
 	documents, _ := sumOfDocuments()
-	entries, _ := os.ReadDir(root(cache))
+	entries, _ := os.ReadDir(demoFolder(cache))
 	for _, e := range entries {
 		name, ofDocuments := strings.CutPrefix(e.Name(), documentsName+"-")
 		sum, err := hex.DecodeString(name)
-		old := filepath.Join(root(cache), e.Name())
+		old := filepath.Join(demoFolder(cache), e.Name())
 		switch {
 		case err != nil || len(sum) != sumBytes || old == current || ofDocuments && name == documents:
 		case ofDocuments:
@@ -133,5 +133,5 @@ func MakeRoom(cache provision.Cache, current string) error {
 			_ = provision.RemoveUnused(old)
 		}
 	}
-	return provision.ExplainFull(disk.MkdirAll(root(cache), 0o755), cache.Root)
+	return provision.ExplainFull(disk.MkdirAll(demoFolder(cache), 0o755), cache.Root)
 }

@@ -17,11 +17,11 @@ func TestOldDemosAreRemoved(t *testing.T) {
 	const current, used, old = "0000000000000001", "0000000000000002", "0000000000000003"
 	const documents = "documents-0000000000000004" // of another version
 	for _, name := range []string{current, used, old, documents, "mine"} {
-		if err := os.MkdirAll(filepath.Join(root(cache), name, "seg-000001"), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(demoFolder(cache), name, "seg-000001"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	lock, err := os.Create(filepath.Join(root(cache), used, "LOCK"))
+	lock, err := os.Create(filepath.Join(demoFolder(cache), used, "LOCK"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,10 +29,10 @@ func TestOldDemosAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := func() (names []string) {
-		if err := MakeRoom(cache, filepath.Join(root(cache), current)); err != nil {
+		if err := MakeRoom(cache, filepath.Join(demoFolder(cache), current)); err != nil {
 			t.Fatal(err)
 		}
-		entries, err := os.ReadDir(root(cache))
+		entries, err := os.ReadDir(demoFolder(cache))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func Hints(err error) []string {
 		if err == nil {
 			return
 		}
-		if line := hint(err); line != "" && !slices.Contains(out, line) {
+		if line := hintFor(err); line != "" && !slices.Contains(out, line) {
 			out = append(out, line)
 		}
 		switch wrapped := err.(type) {
@@ -67,8 +67,8 @@ func ImportFlags(setting string) string {
 	return "--pooling, --question-prefix and --passage-prefix choose; the model's card says what it was trained with"
 }
 
-// hint returns the table of hints by type of error.
-func hint(err error) string {
+// hintFor returns the table of hints by type of error.
+func hintFor(err error) string {
 	switch e := err.(type) {
 	case *folder.Error:
 		return collectionHint(e)

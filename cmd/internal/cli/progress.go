@@ -58,7 +58,7 @@ func (p *Progress) Counting(stage, unit string) func(done, total int) {
 // clearLine empties the line of a terminal and goes to its beginning.
 const clearLine = "\r\x1b[K"
 
-func (p *Progress) clear() {
+func (p *Progress) clearLine() {
 	if !p.drawn.IsZero() {
 		_, _ = io.WriteString(p.out, clearLine)
 		p.drawn = time.Time{}
@@ -69,7 +69,7 @@ func (p *Progress) clear() {
 func (p *Progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clear()
+	p.clearLine()
 	_, _ = fmt.Fprintf(p.out, format+"\n", args...)
 }
 
@@ -116,7 +116,7 @@ func (p *Progress) finish() {
 		return
 	}
 	took := time.Since(p.started)
-	p.clear()
+	p.clearLine()
 	done := Count(p.done, p.unit)
 	if p.unit != "bytes" {
 		done += " " + p.unit

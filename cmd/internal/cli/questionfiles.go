@@ -45,8 +45,8 @@ func (f *QuestionFiles) BindLimit(command *cobra.Command, limit int) {
 		IntVar(&f.Limit, "limit", limit, "questions of each domain at most, chosen by a hash of their ids; 0: all")
 }
 
-// sources checks the flags, and joins each file with what was named for it.
-func (f *QuestionFiles) sources() ([]questions.File, error) {
+// questionFiles checks the flags, and joins each file with what was named for it.
+func (f *QuestionFiles) questionFiles() ([]questions.File, error) {
 	if !slices.Contains(questions.Formats(), f.Format) {
 		return nil, Usagef("--question-format is %q: %s are possible", f.Format, strings.Join(questions.Formats(), ", "))
 	}
@@ -62,7 +62,7 @@ func (f *QuestionFiles) sources() ([]questions.File, error) {
 
 // Read reads all files.
 func (f *QuestionFiles) Read() ([]questions.Domain, error) {
-	sources, err := f.sources()
+	sources, err := f.questionFiles()
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// settings reads the configuration of a command: its flags over the
+// readSettings reads the configuration of a command: its flags over the
 // environment over the file over the defaults.
-func settings(cmd *cobra.Command, term Terminal) (configs.Config, error) {
+func readSettings(cmd *cobra.Command, term Terminal) (configs.Config, error) {
 	config, err := configs.Load(cmd.Flags(), term.Environ)
 	var mistake *configs.Error
 	if errors.As(err, &mistake) && strings.HasPrefix(mistake.Source, "flag ") {
@@ -36,7 +36,7 @@ func WithSettings(
 	run func(cmd *cobra.Command, config configs.Config) error,
 ) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
-		config, err := settings(cmd, term)
+		config, err := readSettings(cmd, term)
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func WithSettings(
 
 // ReadSettingsAndCache returns the configuration of a command and the cache folder.
 func ReadSettingsAndCache(cmd *cobra.Command, term Terminal) (configs.Config, provision.Cache, error) {
-	config, err := settings(cmd, term)
+	config, err := readSettings(cmd, term)
 	if err != nil {
 		return config, provision.Cache{}, err
 	}

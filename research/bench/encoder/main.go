@@ -55,9 +55,11 @@ func main() {
 	switch {
 	case err != nil:
 	case *providers != "":
-		results, err = m.beside(context.Background(), strings.Split(*bundles, ","), strings.Split(*providers, ","))
+		results, err = m.measureProviders(
+			context.Background(), strings.Split(*bundles, ","), strings.Split(*providers, ","),
+		)
 	default:
-		results, err = m.all(strings.Split(*bundles, ","))
+		results, err = m.measureAll(strings.Split(*bundles, ","))
 	}
 	if err == nil {
 		err = peer.WriteJSON(*asJSON, results)
@@ -92,7 +94,7 @@ func load(cache provision.Cache, name string) (*models.Bundle, error) {
 	return models.Load(cache.Bundle(name))
 }
 
-func (m *measurement) all(bundles []string) (results []result, err error) {
+func (m *measurement) measureAll(bundles []string) (results []result, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {
 		return nil, err
@@ -114,7 +116,7 @@ func (m *measurement) all(bundles []string) (results []result, err error) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := m.bundle(context.Background(), library, b)
+		r, err := m.measureBundle(context.Background(), library, b)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -124,9 +126,11 @@ func (m *measurement) all(bundles []string) (results []result, err error) {
 	return results, nil
 }
 
-// bundle measures one model. The encoder's cache is off and every question is
+// measureBundle measures one model. The encoder's cache is off and every question is
 // another one, so that each is computed.
-func (m *measurement) bundle(ctx context.Context, library *encoder.Runtime, b *models.Bundle) (r result, err error) {
+func (m *measurement) measureBundle(
+	ctx context.Context, library *encoder.Runtime, b *models.Bundle,
+) (r result, err error) {
 	e, err := library.Open(b, encoder.Running{Threads: m.threads, Queue: 2 * m.callers})
 	if err != nil {
 		return r, err
@@ -151,5 +155,5 @@ func (m *measurement) bundle(ctx context.Context, library *encoder.Runtime, b *m
 	if version != library.Version() {
 		fmt.Printf("note: the peer runs ONNX Runtime %s\n", version)
 	}
-	return m.compare(ctx, e, p, b.Manifest.Precision)
+	return m.compareSides(ctx, e, p, b.Manifest.Precision)
 }

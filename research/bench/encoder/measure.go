@@ -56,8 +56,8 @@ type result struct {
 	best, peerBest, peerSortedBest float64 // rates of the fastest round
 }
 
-// compare lets the two sides take turns.
-func (m *measurement) compare(
+// compareSides lets the two sides take turns.
+func (m *measurement) compareSides(
 	ctx context.Context,
 	e *encoder.Encoder,
 	p *peer.Process,
@@ -82,7 +82,7 @@ func (m *measurement) compare(
 			return r, err
 		}
 		before := e.Stats()
-		seconds, err := m.together(ctx, e)
+		seconds, err := m.timeTogether(ctx, e)
 		if err != nil {
 			return r, err
 		}
@@ -162,9 +162,9 @@ func (b *batches) add(before, after batcher.Stats) {
 	b.padded += float64(after.PaddedTokens - before.PaddedTokens)
 }
 
-// together returns the seconds in which the callers get all questions answered,
+// timeTogether returns the seconds in which the callers get all questions answered,
 // each asking one after the other.
-func (m *measurement) together(ctx context.Context, e *encoder.Encoder) (float64, error) {
+func (m *measurement) timeTogether(ctx context.Context, e *encoder.Encoder) (float64, error) {
 	var next atomic.Int64
 	var callers sync.WaitGroup
 	failures := make(chan error, m.callers)

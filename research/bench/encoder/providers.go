@@ -22,8 +22,8 @@ type rate struct {
 	Why       string  `json:"why,omitempty"` // it does not run there
 }
 
-// beside measures bundles on each of the providers, on one machine and with one library, and prints a table.
-func (m *measurement) beside(ctx context.Context, bundles, providers []string) (all []rate, err error) {
+// measureProviders measures bundles on each of the providers, on one machine and with one library, and prints a table.
+func (m *measurement) measureProviders(ctx context.Context, bundles, providers []string) (all []rate, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (m *measurement) beside(ctx context.Context, bundles, providers []string) (
 			return nil, err
 		}
 		for _, provider := range providers {
-			x := m.on(ctx, r, b, provider)
+			x := m.measureOn(ctx, r, b, provider)
 			all = append(all, x)
 			if x.Why != "" {
 				fmt.Printf("%-12s %-10s %-9s %s\n", name, x.Precision, provider, x.Why)
@@ -60,8 +60,8 @@ func (m *measurement) beside(ctx context.Context, bundles, providers []string) (
 	return all, nil
 }
 
-// on measures one bundle on one provider.
-func (m *measurement) on(ctx context.Context, r *encoder.Runtime, b *models.Bundle, provider string) rate {
+// measureOn measures one bundle on one provider.
+func (m *measurement) measureOn(ctx context.Context, r *encoder.Runtime, b *models.Bundle, provider string) rate {
 	x := rate{Model: b.Manifest.Name, Precision: b.Manifest.Precision, Provider: provider}
 	e, err := r.Open(b, encoder.Running{Provider: provider, Threads: m.threads, Queue: 2 * m.callers})
 	if err != nil {
@@ -73,7 +73,7 @@ func (m *measurement) on(ctx context.Context, r *encoder.Runtime, b *models.Bund
 	least := newBest(len(alone))
 	var rates []float64
 	for range m.rounds {
-		seconds, err := m.together(ctx, e)
+		seconds, err := m.timeTogether(ctx, e)
 		if err == nil {
 			var took []float64
 			took, err = oneByOne(ctx, e, alone)

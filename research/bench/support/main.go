@@ -90,27 +90,27 @@ func run(out io.Writer, pattern, asked string) error {
 			continue
 		}
 		sentence := strings.TrimRight(strings.TrimSpace(q.Question), "?") + ", " + strings.TrimRight(answers[0], ".")
-		right = append(right, cite(q.Question, sentence, corpus[marked]))
-		wrong = append(wrong, cite(q.Question, sentence, corpus[rival]))
+		right = append(right, citeSentence(q.Question, sentence, corpus[marked]))
+		wrong = append(wrong, citeSentence(q.Question, sentence, corpus[rival]))
 	}
 	fmt.Fprintf(out, "%d sentences; called supported, by the least share of words (%%)\n", len(right))
 	fmt.Fprintln(out, "| least share | by the passage that says it | by another about it | right of both |")
 	fmt.Fprintln(out, "| ---: | ---: | ---: | ---: |")
 	for least := .3; least < .95; least += .1 {
-		of, not := share(right, least), share(wrong, least)
+		of, not := supportedShare(right, least), supportedShare(wrong, least)
 		fmt.Fprintf(out, "| %.1f | %.1f | %.1f | %.1f |\n", least, 100*of, 100*not, 50*(1+of-not))
 	}
 	return nil
 }
 
-// cite returns what is found of a sentence that cites a passage.
-func cite(question, sentence string, p passage) generators.Sentence {
+// citeSentence returns what is found of a sentence that cites a passage.
+func citeSentence(question, sentence string, p passage) generators.Sentence {
 	found := generators.Check(question, sentence+" [1].", []generators.Passage{{Title: p.Title, Text: p.Text}})
 	return found[len(found)-1]
 }
 
-// share returns the share of sentences whose citation supports them where this share of words is enough.
-func share(sentences []generators.Sentence, least float64) float64 {
+// supportedShare returns the share of sentences whose citation supports them where this share of words is enough.
+func supportedShare(sentences []generators.Sentence, least float64) float64 {
 	n := 0
 	for _, s := range sentences {
 		if len(s.Unfounded) == 0 && s.Support >= least-1e-9 {

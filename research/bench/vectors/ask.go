@@ -65,7 +65,7 @@ func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, 
 		start := time.Now()
 		var filter *ann.Filter
 		if !ask.All {
-			filter, err = mark(values, ask, x.Len())
+			filter, err = markPassing(values, ask, x.Len())
 			if err != nil {
 				return err
 			}
@@ -86,8 +86,8 @@ func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, 
 	return errors.Join(lines.Err(), ctx.Err())
 }
 
-// mark returns the vectors that a condition lets through.
-func mark(values *fields.Index, ask Asked, rows int) (*ann.Filter, error) {
+// markPassing returns the vectors that a condition lets through.
+func markPassing(values *fields.Index, ask Asked, rows int) (*ann.Filter, error) {
 	marked := make([]uint64, (rows+63)/64)
 	within := conditions.Interval{
 		Kind: conditions.Numbers,

@@ -38,7 +38,7 @@ func measureExact(ctx context.Context, x ann.Index, queries [][]float32, passes 
 			}
 			best(&e.QPS, 1, start)
 			start = time.Now()
-			sum += add(memory)
+			sum += sumNumbers(memory)
 			best(&e.MemoryPerSecond, float64(size), start)
 		}
 		start := time.Now()
@@ -52,9 +52,9 @@ func measureExact(ctx context.Context, x ann.Index, queries [][]float32, passes 
 	return e, nil
 }
 
-// add adds numbers up in eight sums, so that additions wait for memory and not
+// sumNumbers adds numbers up in eight sums, so that additions wait for memory and not
 // for each other.
-func add(numbers []uint64) uint64 {
+func sumNumbers(numbers []uint64) uint64 {
 	var a, b, c, d, e, f, g, h uint64
 	for len(numbers) >= 8 {
 		n := numbers[:8:8]

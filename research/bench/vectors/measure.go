@@ -102,7 +102,7 @@ func (o *Trial) begin(ctx context.Context, r *Figures) (x ann.Index, asked [][]f
 		folder := o.Folder
 		remove = func() error { return os.RemoveAll(folder) }
 	}
-	x, err = prepare(ctx, *o, r)
+	x, err = openIndex(ctx, *o, r)
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, remove())
 	}
@@ -116,7 +116,7 @@ func Run(ctx context.Context, o Trial) (r Figures, err error) {
 		return Figures{}, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	truth, err := truth(ctx, o.Truth, x, asked)
+	truth, err := exactNearest(ctx, o.Truth, x, asked)
 	if err != nil {
 		return Figures{}, err
 	}
@@ -133,7 +133,7 @@ func Run(ctx context.Context, o Trial) (r Figures, err error) {
 		r.Exact = &e
 	}
 	for _, ef := range o.Ef {
-		p, err := point(ctx, x, asked, truth, ef, o.Passes)
+		p, err := measurePoint(ctx, x, asked, truth, ef, o.Passes)
 		if err != nil {
 			return Figures{}, err
 		}
@@ -142,14 +142,14 @@ func Run(ctx context.Context, o Trial) (r Figures, err error) {
 	return r, nil
 }
 
-// prepare opens the index in the folder, having built what is not there.
-func prepare(ctx context.Context, o Trial, r *Figures) (ann.Index, error) {
+// openIndex opens the index in the folder, having built what is not there.
+func openIndex(ctx context.Context, o Trial, r *Figures) (ann.Index, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	vectors, graph := filepath.Join(o.Folder, "vectors"), filepath.Join(o.Folder, o.Kind)
 	if _, err := os.Stat(vectors); errors.Is(err, fs.ErrNotExist) {
-		if err := convert(o.Vectors, vectors, o.Dim); err != nil {
+		if err := convertRows(o.Vectors, vectors, o.Dim); err != nil {
 			return nil, err
 		}
 	}
@@ -175,8 +175,8 @@ func prepare(ctx context.Context, o Trial, r *Figures) (ann.Index, error) {
 	return x, nil
 }
 
-// convert writes a file of plain rows as a file of vectors.
-func convert(from, to string, dim int) error {
+// convertRows writes a file of plain rows as a file of vectors.
+func convertRows(from, to string, dim int) error {
 	rows, err := openRows(from, dim)
 	if err != nil {
 		return err
@@ -198,8 +198,8 @@ func convert(from, to string, dim int) error {
 	return w.Close()
 }
 
-// truth returns the K nearest rows of each query, from a file or by comparing all.
-func truth(ctx context.Context, path string, x ann.Index, queries [][]float32) ([][]rank.Ordinal, error) {
+// exactNearest returns the K nearest rows of each query, from a file or by comparing all.
+func exactNearest(ctx context.Context, path string, x ann.Index, queries [][]float32) ([][]rank.Ordinal, error) {
 	out := make([][]rank.Ordinal, len(queries))
 	if path == "" {
 		lists, err := x.SearchExact(ctx, queries, K)
@@ -235,8 +235,8 @@ func truth(ctx context.Context, path string, x ann.Index, queries [][]float32) (
 	return out, nil
 }
 
-// point measures one efSearch.
-func point(
+// measurePoint measures one efSearch.
+func measurePoint(
 	ctx context.Context,
 	x ann.Index,
 	queries [][]float32,
@@ -257,10 +257,10 @@ func point(
 				continue
 			}
 			scored += stats.Scored
-			found100 += common(hits, truth[i])
+			found100 += countCommon(hits, truth[i])
 			wanted100 += len(truth[i])
 			ten := truth[i][:min(10, len(truth[i]))]
-			found10 += common(hits[:min(10, len(hits))], ten)
+			found10 += countCommon(hits[:min(10, len(hits))], ten)
 			wanted10 += len(ten)
 		}
 		if pass > 0 {
@@ -275,7 +275,7 @@ func point(
 	return p, nil
 }
 
-func common(hits []rank.Hit, want []rank.Ordinal) int {
+func countCommon(hits []rank.Hit, want []rank.Ordinal) int {
 	n := 0
 	for _, h := range hits {
 		if slices.Contains(want, h.Ordinal) {
