@@ -23,16 +23,20 @@ type list struct {
 	chunk         uint32 // size of the current chunk
 }
 
+// size returns how many bytes the pages in use take.
 func (a *arena) size() int64 { return int64(len(a.pages)) * arenaPage }
 
 // full reports that addresses are about to run out.
 func (a *arena) full() bool { return len(a.pages) >= 1<<16-1 }
 
+// reset empties the arena. Its pages are kept for what comes next; lists from before must not be used.
 func (a *arena) reset() {
 	a.pages = a.pages[:0]
 	a.free = 0
 }
 
+// allocate returns the address of n free bytes in one page, n being at most arenaPage: the page's number in the upper
+// 16 bits, the offset in it in the lower ones.
 func (a *arena) allocate(n uint32) uint32 {
 	if len(a.pages) == 0 || a.free&(arenaPage-1)+n > arenaPage || a.free>>16 == uint32(len(a.pages)) {
 		n := len(a.pages)
@@ -48,6 +52,7 @@ func (a *arena) allocate(n uint32) uint32 {
 	return at
 }
 
+// put appends a byte to a list, in a new chunk when the last one is full.
 func (a *arena) put(l *list, c byte) {
 	if l.at == l.end {
 		size := min(max(firstChunk, 2*l.chunk), lastChunk)
@@ -65,6 +70,7 @@ func (a *arena) put(l *list, c byte) {
 	l.at++
 }
 
+// putVarint appends a number to a list, in the form of binary.PutUvarint.
 func (a *arena) putVarint(l *list, v uint64) {
 	for v >= 0x80 {
 		a.put(l, byte(v)|0x80)

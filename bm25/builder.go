@@ -285,6 +285,7 @@ func (b *Builder) Discard() {
 	b.err = errors.New("this builder was discarded: make another one")
 }
 
+// discard closes the parts that were written so far and drops all that was added.
 func (b *Builder) discard() {
 	for _, part := range b.parts {
 		_ = part.Index.Close() // only read

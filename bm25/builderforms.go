@@ -59,6 +59,7 @@ func (b *Builder) countForms(w sighting) {
 	}
 }
 
+// countCompound counts the forms of a compound once more, and works them out when it is seen for the first time.
 func (b *Builder) countCompound(compound string) {
 	place, ok := b.compounds[compound]
 	if !ok {

@@ -42,6 +42,7 @@ func (b *Builder) source() *builderSource {
 	}
 }
 
+// next returns the next term in byte order, io.EOF after the last. postings then gives its postings.
 func (s *builderSource) next() ([]byte, error) {
 	if s.at == len(s.order) {
 		return nil, io.EOF
@@ -50,6 +51,8 @@ func (s *builderSource) next() ([]byte, error) {
 	return []byte(s.builder.terms[s.order[s.at-1]].text), nil
 }
 
+// nextPhrase returns the key of the next phrase in ascending order, io.EOF after the last. postings then gives its
+// postings.
 func (s *builderSource) nextPhrase() (uint64, error) {
 	s.inPhrase = true
 	if s.phrases == nil {
@@ -61,6 +64,7 @@ func (s *builderSource) nextPhrase() (uint64, error) {
 	return 0, io.EOF
 }
 
+// postings calls yield with each posting of the last term or phrase, in the order of the passages.
 func (s *builderSource) postings(yield func(passage, tf uint32)) error {
 	if s.inPhrase {
 		s.phrases.each(yield)

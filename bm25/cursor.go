@@ -188,6 +188,7 @@ func (c *cursor) decode() error {
 	return nil
 }
 
+// damaged ends the cursor and returns the error of an impossible block.
 func (c *cursor) damaged() error {
 	block := c.block
 	c.block = c.record.blocks

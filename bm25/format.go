@@ -119,6 +119,7 @@ type footer struct {
 	sums      uint64 // checksum of the checksums
 }
 
+// encode returns the footer as it stands at the end of a file.
 func (f *footer) encode() []byte {
 	b := make([]byte, 0, footerSize)
 	le := binary.LittleEndian
@@ -253,4 +254,5 @@ func slotsFor(n uint32) uint32 {
 	return uint32(max(slots, 2))
 }
 
+// hashTerm returns the hash by which the vocabulary finds a term.
 func hashTerm(term []byte) uint64 { return xxh3.Hash(term) }

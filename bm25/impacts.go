@@ -19,6 +19,7 @@ type impactCounts struct {
 	sparse map[impact]uint64
 }
 
+// add counts one more posting with an impact.
 func (c *impactCounts) add(i impact) {
 	if i.tf < denseTF && i.length < denseLength {
 		if c.dense == nil {
@@ -67,6 +68,7 @@ type ranks struct {
 	sparse map[impact]uint32
 }
 
+// newRanks returns the rank of each impact, its place in ranked.
 func newRanks(ranked []countedImpact) *ranks {
 	r := &ranks{dense: make([]uint32, denseTF*denseLength), sparse: make(map[impact]uint32)}
 	for rank, c := range ranked {
@@ -79,6 +81,7 @@ func newRanks(ranked []countedImpact) *ranks {
 	return r
 }
 
+// rank returns the rank of an impact, 0 also for one that has none.
 func (r *ranks) rank(i impact) uint32 {
 	if i.tf < denseTF && i.length < denseLength {
 		return r.dense[i.tf*denseLength+i.length]

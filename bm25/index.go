@@ -35,6 +35,7 @@ func Open(d disk.Disk, path string) (*Index, error) {
 	return x, nil
 }
 
+// open maps the file of an index and reads its footer. It fails if the file is no index, or its footer is damaged.
 func open(d disk.Disk, path string) (x *Index, err error) {
 	m, err := d.Map(path)
 	if err != nil {
@@ -51,6 +52,8 @@ func open(d disk.Disk, path string) (x *Index, err error) {
 	return x, nil
 }
 
+// readFooter reads what a search needs at once: the footer, the checksums and the impacts. It fails if they are
+// damaged.
 func (x *Index) readFooter() (err error) {
 	if string(x.data[:len(magic)]) != magic {
 		return errNotIndex

@@ -22,6 +22,7 @@ type indexSource struct {
 	cursor     cursor
 }
 
+// newIndexSource returns the terms and phrases of an index, for a merge. At first no passage of it is kept.
 func newIndexSource(x *Index) (*indexSource, error) {
 	s := &indexSource{
 		index:      x,
@@ -77,6 +78,7 @@ func (s *indexSource) countImpacts(ctx context.Context, counts *impactCounts) er
 	}
 }
 
+// next returns the next term in byte order, io.EOF after the last. postings and pull then give its postings.
 func (s *indexSource) next() ([]byte, error) {
 	if s.term == s.index.terms {
 		return nil, io.EOF
@@ -92,6 +94,8 @@ func (s *indexSource) next() ([]byte, error) {
 	return s.index.termText(s.term - 1)
 }
 
+// nextPhrase returns the key of the next phrase in ascending order, io.EOF after the last. postings and pull then give
+// its postings.
 func (s *indexSource) nextPhrase() (uint64, error) {
 	if err := s.phrases.next(); err != nil {
 		return 0, err
@@ -103,6 +107,7 @@ func (s *indexSource) nextPhrase() (uint64, error) {
 	return s.phrases.run.key, s.cursor.reset(s.index, s.scale, r, 0)
 }
 
+// postings calls yield with each posting of the last term or phrase whose passage is kept, by its new number.
 func (s *indexSource) postings(yield func(passage, tf uint32)) error {
 	return s.each(func(passage, tf uint32) { yield(s.renumbered[passage], tf) })
 }

@@ -192,6 +192,7 @@ func (r *phraseRun) varint() (uint64, bool) {
 	return v, n > 0
 }
 
+// damaged returns the error of an impossible phrase.
 func (r *phraseRun) damaged() error {
 	return r.index.damaged("a phrase of run %d, number %d from its end, is impossible", r.number, r.left)
 }

@@ -26,6 +26,8 @@ type postingWriter struct {
 	rank [blockPostings]uint32
 }
 
+// newPostingWriter returns a writer of lists of postings, for passages with these lengths. ranked are all impacts of
+// the index; common are the ranks of those that have a code of one byte.
 func newPostingWriter(lengths []uint32, ranked []countedImpact, common []uint32) postingWriter {
 	w := postingWriter{lengths: lengths, ranks: newRanks(ranked), codes: make([]byte, len(ranked))}
 	for i := range w.codes {
@@ -37,11 +39,14 @@ func newPostingWriter(lengths []uint32, ranked []countedImpact, common []uint32)
 	return w
 }
 
+// reset begins a list without postings.
 func (w *postingWriter) reset() {
 	w.out, w.blocks = w.out[:0], w.blocks[:0]
 	w.df, w.high, w.n, w.last = 0, 0, 0, 0
 }
 
+// add appends a posting. Passages have to come in ascending order; otherwise w.err is set, and nothing is added any
+// more.
 func (w *postingWriter) add(passage, tf uint32) {
 	if w.err != nil {
 		return

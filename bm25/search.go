@@ -117,6 +117,7 @@ type scratch struct {
 	more   [window]float64     // the most that other forms add to a passage of the window
 }
 
+// takeScratch returns memory for one search, which the caller puts back into s.scratch.
 func (s *Searcher) takeScratch() *scratch {
 	if w, ok := s.scratch.Get().(*scratch); ok {
 		return w

@@ -175,6 +175,7 @@ func (g *segment) deleted(r termRecord) (uint32, error) {
 	return n, nil
 }
 
+// countDeletedWith returns how many deleted passages of the segment have a term.
 func (g *segment) countDeletedWith(r termRecord) (n uint32, err error) {
 	c := &cursor{}
 	if err := c.reset(g.Index, g.scale, r, 0); err != nil {

@@ -100,6 +100,7 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 // write keeps no error: bufio returns the first one at Flush.
 func (w *segmentWriter) write(b []byte) { _, _ = w.out.Write(b) }
 
+// section writes the section with a number as a whole.
 func (w *segmentWriter) section(i int, b []byte) {
 	w.write(b)
 	w.closeSection(i, uint64(len(b)))
@@ -112,6 +113,7 @@ func (w *segmentWriter) spoolSection(i int, s *spool) error {
 	return err
 }
 
+// closeSection notes in the footer how long a section became, and so where the next one begins.
 func (w *segmentWriter) closeSection(i int, length uint64) {
 	s := &w.footer.sections[i]
 	s.length = length
@@ -231,6 +233,7 @@ func (w *segmentWriter) hashTable() []byte {
 	return table
 }
 
+// packed returns numbers as four bytes each, little-endian.
 func packed(values []uint32) []byte {
 	out := make([]byte, 0, 4*len(values))
 	for _, v := range values {
@@ -239,6 +242,7 @@ func packed(values []uint32) []byte {
 	return out
 }
 
+// packedImpacts returns the impacts with their counts as they stand in a file, impactSize bytes each.
 func packedImpacts(ranked []countedImpact) []byte {
 	out := make([]byte, 0, impactSize*len(ranked))
 	for _, c := range ranked {

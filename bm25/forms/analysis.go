@@ -46,6 +46,7 @@ func ParseAnalysis(name string) (Analysis, error) {
 // change of what terms come out of a text.
 var AnalysisVersions = [...]uint32{Lucene: 1, Unicode: 2, Weighted: 3}
 
+// AnalysisOf returns the analysis that a file names by its version; false if there is none.
 func AnalysisOf(version uint32) (Analysis, bool) {
 	for a, v := range AnalysisVersions {
 		if v == version {

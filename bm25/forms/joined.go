@@ -84,6 +84,7 @@ type TextWords struct {
 	begin, end, parts int // of the stretch
 }
 
+// WordsOf returns an iterator over the words of a text.
 func WordsOf(text string) TextWords { return TextWords{text: text, scanner: words.Of(text)} }
 
 // Next returns the next word, "" behind the last, and the compounds that end before it; "" where
@@ -148,11 +149,13 @@ func withSigns(text string, begin, end int) (from, to int) {
 	return from, to
 }
 
+// isLetter reports whether a text begins with a letter.
 func isLetter(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	return unicode.IsLetter(r)
 }
 
+// isWordPart reports whether a text begins with a letter, a digit or an underscore.
 func isWordPart(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_'
@@ -307,6 +310,7 @@ func onlyAlphanumeric(word string) bool {
 	return true
 }
 
+// hasLetter reports whether a word has a letter.
 func hasLetter(word string) bool { return strings.ContainsFunc(word, unicode.IsLetter) }
 
 // isDecimal reports whether a word is a number with a decimal point.

@@ -72,6 +72,7 @@ func (analysis Analysis) QuestionPairs(question string) []string {
 	return pairs(analysis.Terms(question))
 }
 
+// pairs returns each two terms that follow each other, as one token with PairGap between.
 func pairs(terms []string) (tokens []string) {
 	for i := 1; i < len(terms); i++ {
 		tokens = append(tokens, terms[i-1]+PairGap+terms[i])

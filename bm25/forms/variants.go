@@ -285,6 +285,7 @@ func (l *variantList) add(at int, form string) {
 	l.addEntry(at, FormMark+form)
 }
 
+// addEntry adds an entry to the variant at a place, unless the variant has it.
 func (l *variantList) addEntry(at int, entry string) {
 	if v := &l.all[at]; !slices.Contains(v.Entries, entry) {
 		v.Entries = append(v.Entries, entry)

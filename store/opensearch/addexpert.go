@@ -35,13 +35,14 @@ func AddExpert(
 	if _, err := schema.DescribeEncoder(encoder); err != nil { // before anything is done
 		return report, err
 	}
-	err = changing(ctx, client, index, "the adding of expert "+encoder.Name(), func(ctx context.Context) (err error) {
+	err = changeIndex(ctx, client, index, "the adding of expert "+encoder.Name(), func(ctx context.Context) (err error) {
 		report, err = addExpert(ctx, client, index, encoder, o)
 		return err
 	})
 	return report, err
 }
 
+// addExpert does what AddExpert does, while nobody else changes the index.
 func addExpert(
 	ctx context.Context,
 	client *cluster.Client,
@@ -80,7 +81,7 @@ func addExpert(
 			return report, err
 		}
 		for filled := -1; filled != 0; { // what was changed meanwhile is found by the next pass
-			filled, err = s.fill(ctx, x, encoder, o, &report)
+			filled, err = s.fillExpert(ctx, x, encoder, o, &report)
 			if err != nil {
 				return report, err
 			}
@@ -97,7 +98,7 @@ func addExpert(
 // RemoveExpert lets an index have an expert no more. Its vectors stay where they are, as
 // fields of a mapping do, until their passages are written again.
 func RemoveExpert(ctx context.Context, client *cluster.Client, index, name string) error {
-	return changing(ctx, client, index, "the removal of expert "+name, func(ctx context.Context) error {
+	return changeIndex(ctx, client, index, "the removal of expert "+name, func(ctx context.Context) error {
 		s, err := Open(ctx, client, index)
 		if err != nil {
 			return err
@@ -106,9 +107,9 @@ func RemoveExpert(ctx context.Context, client *cluster.Client, index, name strin
 	})
 }
 
-// fill gives the passages that lack vectors of an expert theirs, and says how many
-// passages it found.
-func (s *Store) fill(
+// fillExpert encodes the passages that lack vectors of an expert and writes these. It returns how many passages lacked
+// them: 0 means that all have them now.
+func (s *Store) fillExpert(
 	ctx context.Context,
 	x schema.Expert,
 	encoder store.PassageEncoder,
@@ -137,8 +138,8 @@ func (s *Store) fill(
 	return found, nil
 }
 
-// fillBatch gives passages their vectors of an expert. Those that have them by now, or
-// another content, are left.
+// fillBatch encodes passages with an expert and adds the vectors to their documents. It leaves a passage as it is that
+// has the vectors by now, has another content, or is changed meanwhile. It fails if the cluster refuses a passage.
 func (s *Store) fillBatch(
 	ctx context.Context,
 	x schema.Expert,
@@ -153,7 +154,7 @@ func (s *Store) fillBatch(
 	for i := range batch {
 		ids[i] = batch[i].ID
 	}
-	stored, whole, err := s.toFill(ctx, ids)
+	stored, whole, err := s.readUnfilled(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -189,16 +190,16 @@ func (s *Store) fillBatch(
 		}
 		operations[i].body = append(schema.AppendField(body, schema.FieldExperts, marks[i]), '}')
 	}
-	results, err := s.bulk(ctx, operations)
+	results, err := s.writeBulk(ctx, operations)
 	if err != nil {
 		return err
 	}
 	for i, r := range results {
 		switch {
-		case r.made():
+		case r.succeeded():
 			report.Passages++
 			report.Bytes += int64(len(operations[i].body))
-		case r.conflict():
+		case r.conflicted():
 		default:
 			return fmt.Errorf("passage %q was refused with status %d: %s", todo[i].ID, r.status, r.why)
 		}
@@ -206,9 +207,10 @@ func (s *Store) fillBatch(
 	return nil
 }
 
-// toFill reads passages that get a field more. whole says that their documents were read with all that they have, and
-// have to be written so: the cluster's own update of a field would lose codes that are doc values alone.
-func (s *Store) toFill(ctx context.Context, ids []string) (there []schema.Stored, whole bool, err error) {
+// readUnfilled reads what the index has under ids, to add a field to each document. If whole is true, it read all
+// fields of the documents, with codes, and the caller has to write them all: the cluster's own update of a field would
+// lose codes, which are doc values alone.
+func (s *Store) readUnfilled(ctx context.Context, ids []string) (there []schema.Stored, whole bool, err error) {
 	var codes []schema.Expert
 	for field := range s.fields {
 		if name, ok := strings.CutPrefix(field, schema.LateField); ok {
@@ -216,10 +218,10 @@ func (s *Store) toFill(ctx context.Context, ids []string) (there []schema.Stored
 		}
 	}
 	if len(codes) == 0 {
-		there, err = s.get(ctx, ids)
+		there, err = s.getStored(ctx, ids)
 		return there, false, err
 	}
-	there, err = s.seen(ctx, bulkPatience, ids, codes, "*")
+	there, err = s.readSeen(ctx, bulkPatience, ids, codes, "*")
 	return there, true, err
 }
 

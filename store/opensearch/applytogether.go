@@ -24,15 +24,15 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []store.Change) ([]s
 	defer w.waiting.Add(-int64(len(changes)))
 	results := make([]store.ChangeResult, len(changes))
 	all := make([]*attempt, len(changes))
-	document := documentOf(changes)
-	for i, change := range ofRevision(changes) {
+	document := changedDocument(changes)
+	for i, change := range addRevision(changes) {
 		results[i].ID = change.ID()
 		all[i] = &attempt{change: &change, result: &results[i]}
-		if !all[i].prepare() {
+		if !all[i].checkChange() {
 			return results, nil
 		}
 	}
-	err := w.together(ctx, document, all)
+	err := w.applyDocument(ctx, document, all)
 	var failed *conditionError
 	if errors.As(err, &failed) {
 		results[0].Err = failed.error
@@ -45,18 +45,19 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []store.Change) ([]s
 		}
 		return nil, err
 	}
-	w.number(results)
+	w.numberResults(results)
 	return results, nil
 }
 
 // conditionError says that the condition of the first change does not hold.
 type conditionError struct{ error }
 
-// holds returns a *conditionError where the first passage is not as its change asks.
-func (w *Writer) holds(ctx context.Context, first *attempt, waited *waited) error {
+// checkFirst returns a *conditionError if the condition of the first change does not hold for the passage as it is
+// now. The time that it takes counts in waited.
+func (w *Writer) checkFirst(ctx context.Context, first *attempt, waited *waited) error {
 	var there []schema.Stored
 	err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
-		there, err = w.store.getFor(ctx, patience, []string{first.result.ID})
+		there, err = w.store.getStoredFor(ctx, patience, []string{first.result.ID})
 		return err
 	})
 	if err != nil {
@@ -68,14 +69,15 @@ func (w *Writer) holds(ctx context.Context, first *attempt, waited *waited) erro
 	return nil
 }
 
-// together makes the changes of a document.
-func (w *Writer) together(ctx context.Context, document string, all []*attempt) error {
+// applyDocument makes the changes of one document, all[0] that of its first passage: it encodes, writes the intent,
+// and carries it out.
+func (w *Writer) applyDocument(ctx context.Context, document string, all []*attempt) error {
 	first := all[0]
 	waited := &waited{}
-	if err := w.holds(ctx, first, waited); err != nil {
+	if err := w.checkFirst(ctx, first, waited); err != nil {
 		return err
 	}
-	if err := w.reuse(ctx, all, waited); err != nil {
+	if err := w.reuseVectors(ctx, all, waited); err != nil {
 		return err
 	}
 	if err := w.encodeInBatches(ctx, all, waited); err != nil {
@@ -83,7 +85,7 @@ func (w *Writer) together(ctx context.Context, document string, all []*attempt) 
 	}
 	r := w.intentOf(document)
 	if len(all) == 1 { // one request changes it
-		if left, err := w.await(ctx, r, waited); err != nil {
+		if left, err := w.awaitNoIntent(ctx, r, waited); err != nil {
 			return err
 		} else if left == "" {
 			return w.apply(ctx, all, nil)
@@ -93,12 +95,12 @@ func (w *Writer) together(ctx context.Context, document string, all []*attempt) 
 	if err != nil {
 		return err
 	}
-	version, err := w.begin(ctx, r, data, waited)
+	version, err := w.recordIntent(ctx, r, data, waited)
 	if err != nil {
 		return err
 	}
 	begun := time.Now()
-	err = w.holds(ctx, first, waited)
+	err = w.checkFirst(ctx, first, waited)
 	if err == nil {
 		change := *first.change // its condition holds, and may not when others were written
 		change.IfMatch, change.IfAbsent = "", false
@@ -119,8 +121,8 @@ func (w *Writer) together(ctx context.Context, document string, all []*attempt) 
 	return err // an intent that is left is of what is done
 }
 
-// documentOf returns the id of the document that changes are of.
-func documentOf(changes []store.Change) string {
+// changedDocument returns the id of the document whose passages are changed, by the id of the first change.
+func changedDocument(changes []store.Change) string {
 	id := changes[0].ID()
 	if document, _, ok := corpus.SplitPassageID(id); ok {
 		return document
@@ -128,9 +130,10 @@ func documentOf(changes []store.Change) string {
 	return id
 }
 
-// ofRevision returns the changes with a revision in the metadata of every passage, where their document has
-// tags or metadata of its own: then a change of these alone makes another version, too.
-func ofRevision(changes []store.Change) []store.Change {
+// addRevision returns the changes with one new revision in the metadata of every passage, if their document has tags
+// or metadata of its own: so a change of these alone makes another version, too. Otherwise it returns them as they
+// are.
+func addRevision(changes []store.Change) []store.Change {
 	out := slices.Clone(changes)
 	first := changes[0].Put
 	if first == nil {
@@ -160,13 +163,13 @@ func ofRevision(changes []store.Change) []store.Change {
 	return out
 }
 
-// reuse makes the documents of passages whose title and text one of those has that are
-// replaced or deleted: with the vectors that it has.
-func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) error {
+// reuseVectors makes the documents of those put passages whose title and text a passage among the changed ones has
+// now, with that passage's vectors. The others are left without a document, to be encoded.
+func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waited) error {
 	var m *schema.Manifest
 	var encoders []store.PassageEncoder
 	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
-		m, encoders, err = w.look(ctx, patience)
+		m, encoders, err = w.lookAtIndex(ctx, patience)
 		return err
 	}); err != nil {
 		return err
@@ -183,7 +186,7 @@ func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) erro
 		}
 		var there []schema.Stored
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
-			there, err = w.store.getFor(ctx, patience, ids, fields...)
+			there, err = w.store.getStoredFor(ctx, patience, ids, fields...)
 			if err == nil {
 				err = w.store.addFreshCodes(ctx, patience, ids, there, lateOf(m.Keepers()))
 			}
@@ -215,7 +218,7 @@ func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) erro
 	return nil
 }
 
-// encodeInBatches makes the documents of all passages.
+// encodeInBatches encodes the passages of all that have no document yet, batchPassages at a time.
 func (w *Writer) encodeInBatches(ctx context.Context, all []*attempt, waited *waited) error {
 	for from := 0; from < len(all); from += batchPassages {
 		if err := w.encode(ctx, all[from:min(from+batchPassages, len(all))], waited); err != nil {

@@ -149,7 +149,7 @@ func TestTogether(t *testing.T) {
 	}
 	for i, c := range again[:4] {
 		x, _ := target.Manifest().Expert("plain")
-		there, err := target.get(t.Context(), []string{c.Put.ID}, x.Field(), schema.FieldText)
+		there, err := target.getStored(t.Context(), []string{c.Put.ID}, x.Field(), schema.FieldText)
 		if err != nil {
 			t.Fatal(err)
 		}

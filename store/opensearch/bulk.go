@@ -52,19 +52,21 @@ type operation struct {
 	last        int64  // version, where nothing is there; 0: it is not known that there was one
 }
 
-// absent reports that nothing was there to change.
-func (o *operation) absent() bool { return o.term == 0 }
+// createsDocument reports that nothing is there under the id, so the operation's condition is a version in the place
+// of a sequence number.
+func (o *operation) createsDocument() bool { return o.term == 0 }
 
-// appendTo appends the lines of an operation.
-func (o *operation) appendTo(b []byte) []byte {
+// appendLines appends the operation as the lines of a bulk request: action with condition, and the document unless it
+// is removed.
+func (o *operation) appendLines(b []byte) []byte {
 	b = append(b, `{"`...)
 	b = append(b, o.verb...)
 	b = append(b, `":{`...)
 	b = schema.AppendField(b, "_id", o.id)
 	if isStandIn(o.id) {
-		b = schema.AppendField(append(b, ','), "routing", shownID(o.id))
+		b = schema.AppendField(append(b, ','), "routing", passageIDOf(o.id))
 	}
-	if o.absent() {
+	if o.createsDocument() {
 		b = fmt.Appendf(b, `,"version":%d,"version_type":"external"`, o.last+1)
 	} else {
 		b = fmt.Appendf(b, `,"if_seq_no":%d,"if_primary_term":%d`, o.seqNo, o.term)
@@ -81,8 +83,8 @@ func (o *operation) appendTo(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// done is what became of an operation.
-type done struct {
+// operationResult is what became of an operation.
+type operationResult struct {
 	status int
 	why    string // of what was refused
 	last   int64  // version that was found instead, where nothing should be
@@ -91,30 +93,34 @@ type done struct {
 	unsure bool
 }
 
-// made reports that the change was made by this very request.
-func (d done) made() bool { return d.status == 200 || d.status == 201 }
+// succeeded reports whether this very request made the change (status 200 or 201).
+func (d operationResult) succeeded() bool { return d.status == 200 || d.status == 201 }
 
-// conflict reports that another state was found than the operation's condition says.
-func (d done) conflict() bool { return d.status == 409 || d.status == 404 }
+// conflicted reports whether the document was not in the state that the operation's condition names (status 409 or
+// 404).
+func (d operationResult) conflicted() bool { return d.status == 409 || d.status == 404 }
 
-// again reports that the cluster could not do it now.
-func (d done) again() bool { return d.status == 429 || d.status >= 500 }
+// canRepeat reports whether the cluster could not make the change now (status 429, or 500 and above).
+func (d operationResult) canRepeat() bool { return d.status == 429 || d.status >= 500 }
 
-// bulk makes changes and says what became of each. What the cluster cannot do now, or
-// says nothing of, is sent again, with pauses: a conflict is then possible with what went
-// through unnoticed (done.unsure). The error is that of a cluster that did nothing for
-// bulkPatience, or that refuses all: a *BlockedError or a *GoneError at once.
-func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error) {
-	return s.bulkFor(ctx, bulkPatience, operations)
+// writeBulk sends operations and returns the result of each, in their order. What the cluster cannot do now, or does
+// not answer, is sent again with pauses: then a conflict may be with the first attempt (operationResult.unsure). It
+// fails after bulkPatience in which nothing got through, and at once with a *BlockedError or a *GoneError.
+func (s *Store) writeBulk(ctx context.Context, operations []operation) ([]operationResult, error) {
+	return s.writeBulkFor(ctx, bulkPatience, operations)
 }
 
-// bulkFor works as bulk does with how long nothing may get through.
-func (s *Store) bulkFor(ctx context.Context, patience time.Duration, operations []operation) ([]done, error) {
-	if err := s.aim(ctx); err != nil {
+// writeBulkFor is writeBulk with another patience.
+func (s *Store) writeBulkFor(
+	ctx context.Context,
+	patience time.Duration,
+	operations []operation,
+) ([]operationResult, error) {
+	if err := s.ensureTarget(ctx); err != nil {
 		return nil, cmp.Or(cluster.BlockedIn(s.index, err), err)
 	}
 	redirected := false
-	out := make([]done, len(operations))
+	out := make([]operationResult, len(operations))
 	left := make([]int, len(operations))
 	for i := range left {
 		left[i] = i
@@ -126,21 +132,22 @@ func (s *Store) bulkFor(ctx context.Context, patience time.Duration, operations 
 		n := 0
 		body := []byte(nil)
 		for n < len(left) && n < limit && (n == 0 || len(body)+len(operations[left[n]].body) < bulkBytes) {
-			body = operations[left[n]].appendTo(body)
+			body = operations[left[n]].appendLines(body)
 			n++
 		}
 		sent := left[:n]
-		results, err := s.sendFor(ctx, patience-lastLook-time.Since(since), operations, sent, body)
+		results, err := s.sendBulk(ctx, patience-lastLook-time.Since(since), operations, sent, body)
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
-		if hasMissed(err) || slices.ContainsFunc(results, func(r done) bool { return missed(r.status, r.why) }) {
+		missing := func(r operationResult) bool { return isMissing(r.status, r.why) }
+		if isMissingError(err) || slices.ContainsFunc(results, missing) {
 			if redirected {
 				return out, &GoneError{s.index}
 			}
 			redirected = true
 			s.aimed.Store(false)
-			if err := s.aim(ctx); err != nil {
+			if err := s.ensureTarget(ctx); err != nil {
 				return out, cmp.Or(cluster.BlockedIn(s.index, err), err)
 			}
 			continue
@@ -171,7 +178,7 @@ func (s *Store) bulkFor(ctx context.Context, patience time.Duration, operations 
 			if blocked := cluster.BlockedBy(s.index, r.status, r.why); blocked != nil {
 				return out, blocked
 			}
-			if r.again() {
+			if r.canRepeat() {
 				again = append(again, at)
 			} else {
 				progress = true
@@ -189,7 +196,7 @@ func (s *Store) bulkFor(ctx context.Context, patience time.Duration, operations 
 			err = fmt.Errorf("%q: status %d: %s", operations[again[0]].id, out[again[0]].status, out[again[0]].why)
 		}
 		if time.Since(since)+pauses.Next > patience-lastLook {
-			return out, s.gaveUp(ctx, patience, err)
+			return out, s.unansweredError(ctx, patience, err)
 		}
 		if err := pauses.Wait(ctx); err != nil {
 			return out, err
@@ -203,24 +210,26 @@ func (s *Store) bulkFor(ctx context.Context, patience time.Duration, operations 
 // deleted.
 const lastLook = time.Second
 
-// gaveUp returns the error of changes that did not get through.
-func (s *Store) gaveUp(ctx context.Context, patience time.Duration, err error) error {
+// unansweredError returns the error of operations that were not answered within patience: a *GoneError if the index is
+// not there any more, else a *SilentError with err.
+func (s *Store) unansweredError(ctx context.Context, patience time.Duration, err error) error {
 	var gone *GoneError
-	if now := s.still(ctx, lastLook); errors.As(now, &gone) {
+	if now := s.checkSame(ctx, lastLook); errors.As(now, &gone) {
 		return gone
 	}
 	return &SilentError{s.index, patience, err}
 }
 
-// sendFor sends operations in one request, and waits so long for its answer. An error says
-// nothing of what was done, unless it is a status.
-func (s *Store) sendFor(
+// sendBulk sends the operations numbered in sent as one request with the given body and returns their results in that
+// order. It waits for patience, cluster.RequestTimeout at most. After an error that is no status it is unknown what
+// was done.
+func (s *Store) sendBulk(
 	ctx context.Context,
 	patience time.Duration,
 	operations []operation,
 	sent []int,
 	body []byte,
-) ([]done, error) {
+) ([]operationResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(cluster.RequestTimeout, patience))
 	defer cancel()
 	answer, err := s.client.Do(ctx, "POST", s.targetPath("/_bulk?timeout=20s&require_alias=true"), body)
@@ -238,8 +247,9 @@ func (s *Store) sendFor(
 // nothing else does.
 var currentVersion = regexp.MustCompile(`current version \[(\d+)\]`)
 
-// parseBulk reads the answer to operations, in their order.
-func parseBulk(answer []byte, want []*operation) ([]done, error) {
+// parseBulk returns the results in the answer to a bulk request of the operations want, in their order. It returns an
+// ErrAnswer if the answer is not of these operations.
+func parseBulk(answer []byte, want []*operation) ([]operationResult, error) {
 	var got struct {
 		Items []map[verb]struct {
 			ID     string          `json:"_id"`
@@ -253,53 +263,55 @@ func parseBulk(answer []byte, want []*operation) ([]done, error) {
 	if len(got.Items) != len(want) {
 		return nil, fmt.Errorf("%w: %d items for %d operations", cluster.ErrAnswer, len(got.Items), len(want))
 	}
-	out := make([]done, len(want))
+	out := make([]operationResult, len(want))
 	for i, item := range got.Items {
 		r, ok := item[want[i].verb]
 		if !ok || len(item) != 1 || r.ID != want[i].id || r.Status < 200 || r.Status > 599 {
 			return nil, fmt.Errorf("%w: item %d is not of %s %q", cluster.ErrAnswer, i, want[i].verb, want[i].id)
 		}
-		out[i] = done{status: r.Status, why: cluster.Reason(r.Error)}
-		if want[i].absent() && r.Status == 409 {
+		out[i] = operationResult{status: r.Status, why: cluster.Reason(r.Error)}
+		if want[i].createsDocument() && r.Status == 409 {
 			found := currentVersion.FindStringSubmatch(out[i].why)
 			if found == nil {
 				return nil, fmt.Errorf("%w: item %d is a conflict with no version: %s", cluster.ErrAnswer, i, out[i].why)
 			}
 			out[i].last, _ = strconv.ParseInt(found[1], 10, 64)
 		}
-		if out[i].made() && len(r.Error) > 0 && !bytes.Equal(r.Error, []byte("null")) {
+		if out[i].succeeded() && len(r.Error) > 0 && !bytes.Equal(r.Error, []byte("null")) {
 			return nil, fmt.Errorf("%w: item %d succeeded with an error", cluster.ErrAnswer, i)
 		}
 	}
 	return out, nil
 }
 
-// get reads what there is of ids, as it was acknowledged last, with the named fields.
-func (s *Store) get(ctx context.Context, ids []string, fields ...string) ([]schema.Stored, error) {
-	return s.getFor(ctx, bulkPatience, ids, fields...)
+// getStored reads documents by their ids, with the named fields, as they were acknowledged last. The result has an
+// entry for each id; Found is false if there is no document. It is tried again for bulkPatience.
+func (s *Store) getStored(ctx context.Context, ids []string, fields ...string) ([]schema.Stored, error) {
+	return s.getStoredFor(ctx, bulkPatience, ids, fields...)
 }
 
-// getFor works as get does with how long it is tried again.
-func (s *Store) getFor(
+// getStoredFor is getStored with another patience.
+func (s *Store) getStoredFor(
 	ctx context.Context,
 	patience time.Duration,
 	ids []string,
 	fields ...string,
 ) ([]schema.Stored, error) {
-	path, body, err := s.getting(ids, fields...)
+	path, body, err := s.getRequest(ids, fields...)
 	if err != nil {
 		return nil, err
 	}
 	var out []schema.Stored
-	_, err = s.askFor(ctx, patience, "POST", path, body, func(answer []byte) (err error) {
+	_, err = s.sendRepeatedFor(ctx, patience, "POST", path, body, func(answer []byte) (err error) {
 		out, err = parseGot(answer, ids)
 		return err
 	})
 	return out, err
 }
 
-// getting returns the request that reads fields of passages.
-func (s *Store) getting(ids []string, fields ...string) (path string, body []byte, err error) {
+// getRequest returns path and body of the request that reads fields of documents by their ids, with FieldVersion and
+// FieldExperts.
+func (s *Store) getRequest(ids []string, fields ...string) (path string, body []byte, err error) {
 	of := "/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, schema.FieldVersion, schema.FieldExperts), ","))
 	if s.members == nil && !slices.ContainsFunc(ids, isStandIn) {
 		body, err = json.Marshal(object{"ids": ids})
@@ -309,7 +321,7 @@ func (s *Store) getting(ids []string, fields ...string) (path string, body []byt
 	for _, id := range ids {
 		one := object{"_id": plainID(id)}
 		if isStandIn(id) {
-			one["routing"] = shownID(id)
+			one["routing"] = passageIDOf(id)
 		}
 		if s.members != nil {
 			one["_index"] = s.members[memberOf(id)].concrete
@@ -323,20 +335,19 @@ func (s *Store) getting(ids []string, fields ...string) (path string, body []byt
 	return of, body, err
 }
 
-// ask sends what changes nothing, or may be done twice, until the cluster does it, refuses
-// it, or did not for a while. check looks at the answer; where it finds that the
-// answer is not whole (ErrAnswer), that is tried again, too.
-func (s *Store) ask(
+// sendRepeated sends a request about the index that changes nothing, or may be carried out twice, as
+// cluster.Client.Repeat does, for bulkPatience.
+func (s *Store) sendRepeated(
 	ctx context.Context,
 	method, path string,
 	body []byte,
 	check func(answer []byte) error,
 ) (answer []byte, err error) {
-	return s.askFor(ctx, bulkPatience, method, path, body, check)
+	return s.sendRepeatedFor(ctx, bulkPatience, method, path, body, check)
 }
 
-// askFor works as ask does with how long it is tried again. A block is a *BlockedError at once.
-func (s *Store) askFor(
+// sendRepeatedFor is sendRepeated with another patience. A block of the index is a *BlockedError at once.
+func (s *Store) sendRepeatedFor(
 	ctx context.Context,
 	patience time.Duration,
 	method, path string,

@@ -32,7 +32,7 @@ type Entry struct {
 	Err error
 }
 
-// NewCatalogue returns that of a prefix.
+// NewCatalogue returns the collections of a cluster whose indexes have names with a prefix.
 func NewCatalogue(client *cluster.Client, prefix string) *Catalogue {
 	return &Catalogue{client, prefix}
 }
@@ -40,7 +40,7 @@ func NewCatalogue(client *cluster.Client, prefix string) *Catalogue {
 // collectionName is what a collection of a cluster may be called: indexes have no capital letters.
 var collectionName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,63}$`)
 
-// CheckName returns an error where a collection of a cluster cannot have a name.
+// CheckName returns an error if no collection of a cluster can have the name.
 func CheckName(name string) error {
 	switch {
 	case !collectionName.MatchString(name):
@@ -51,7 +51,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckName returns an error where no index of the catalogue may have a name.
+// CheckName returns an error if no collection of this catalogue can have the name: as the function CheckName, and if
+// the name of its index is too long.
 func (c *Catalogue) CheckName(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -62,7 +63,8 @@ func (c *Catalogue) CheckName(name string) error {
 	return nil
 }
 
-// CheckExperts returns an error where a collection cannot have passages with vectors of these experts.
+// CheckExperts returns an error if a collection in a cluster cannot have vectors of one of the experts: of parts of
+// passages, or of weighted word pieces.
 func (c *Catalogue) CheckExperts(experts []store.PassageEncoder) error {
 	for _, e := range experts {
 		if _, err := schema.DescribeEncoder(e); err != nil {
@@ -75,17 +77,19 @@ func (c *Catalogue) CheckExperts(experts []store.PassageEncoder) error {
 // Index returns the name of a collection's index.
 func (c *Catalogue) Index(name string) string { return c.prefix + name }
 
-// List returns the collections, in the order of their names. An index that something else made is none.
+// List returns the collections in the order of their names, with Err of those that cannot be opened. Indexes that
+// something else made are left out.
 func (c *Catalogue) List(ctx context.Context) ([]Entry, error) {
-	return c.entries(ctx, url.PathEscape(c.prefix)+"*", "&expand_wildcards=open,closed")
+	return c.listEntries(ctx, url.PathEscape(c.prefix)+"*", "&expand_wildcards=open,closed")
 }
 
-// Find returns one collection; nil where there is none. An alias is none.
+// Find returns a collection by its name, and nil if there is none. An alias, and an index that something else made,
+// are none.
 func (c *Catalogue) Find(ctx context.Context, name string) (*Entry, error) {
 	if c.CheckName(name) != nil {
 		return nil, nil
 	}
-	all, err := c.entries(ctx, url.PathEscape(c.Index(name)), "")
+	all, err := c.listEntries(ctx, url.PathEscape(c.Index(name)), "")
 	if cluster.IsStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}
@@ -96,8 +100,9 @@ func (c *Catalogue) Find(ctx context.Context, name string) (*Entry, error) {
 	return &all[i], nil
 }
 
-// entries returns the collections among indexes.
-func (c *Catalogue) entries(ctx context.Context, indexes, more string) (out []Entry, err error) {
+// listEntries returns the collections among indexes, a name or pattern in a path, in the order of their names. more is
+// added to the query of the request.
+func (c *Catalogue) listEntries(ctx context.Context, indexes, more string) (out []Entry, err error) {
 	var all map[string]struct {
 		Mappings struct {
 			Meta map[string]json.RawMessage `json:"_meta"`
@@ -105,7 +110,7 @@ func (c *Catalogue) entries(ctx context.Context, indexes, more string) (out []En
 	}
 	s := &Store{client: c.client}
 	path := "/" + indexes + "/_mapping?local=true&filter_path=*.mappings._meta" + more
-	answer, err := s.askFor(ctx, cluster.Opening, http.MethodGet, path, nil, cluster.CheckJSON)
+	answer, err := s.sendRepeatedFor(ctx, cluster.Opening, http.MethodGet, path, nil, cluster.CheckJSON)
 	if err == nil {
 		err = json.Unmarshal(answer, &all)
 	}
@@ -165,7 +170,7 @@ func (c *Catalogue) Look(
 		{"/_cluster/health/" + indexes + "?level=indices&" + wild, &health},
 		{"/" + indexes + "/_settings/index.blocks.*?" + wild, &settings},
 	} {
-		answer, err := s.askFor(ctx, cluster.Opening, http.MethodGet, of.path, nil, cluster.CheckJSON)
+		answer, err := s.sendRepeatedFor(ctx, cluster.Opening, http.MethodGet, of.path, nil, cluster.CheckJSON)
 		if err == nil {
 			err = json.Unmarshal(answer, of.into)
 		}
@@ -189,7 +194,8 @@ func (c *Catalogue) Look(
 // ErrExists is the error of a collection that is made where there is an index of its name.
 var ErrExists = errors.New("there is an index of this name")
 
-// Create makes a collection without passages, with settings as text, by one request.
+// Create makes a collection without passages, with the text of its settings, by one request. It returns ErrExists if
+// there is an index of its name.
 func (c *Catalogue) Create(ctx context.Context, name, settings string, shape schema.Shape, o store.BuildOptions) error {
 	if err := c.CheckName(name); err != nil {
 		return err
@@ -214,7 +220,9 @@ func (c *Catalogue) Create(ctx context.Context, name, settings string, shape sch
 	return err
 }
 
-// Remove removes a collection with all that is beside it, by one request. Who has it open finds it gone.
+// Remove deletes the index of a collection and what is kept beside it, and waits until they are gone. It does nothing
+// if there is none, and stops if another one is made under the name meanwhile. Who has the collection open gets
+// *GoneErrors.
 func (c *Catalogue) Remove(ctx context.Context, name string) error {
 	index := c.Index(name)
 	s := &Store{client: c.client, index: index, concrete: index}

@@ -215,7 +215,7 @@ func begun(t *testing.T, s *Store, of string) {
 	var all []*attempt
 	for i := range changes {
 		a := &attempt{change: &changes[i], result: &store.ChangeResult{ID: changes[i].ID()}}
-		if !a.prepare() {
+		if !a.checkChange() {
 			t.Fatal(a.result.Err)
 		}
 		all = append(all, a)

@@ -23,9 +23,9 @@ func lateOf(experts []schema.Expert) (out []schema.Expert) {
 	return out
 }
 
-// seen reads fields of passages by their ids as searches see them, with the codes of experts from doc values. A passage
-// that searches do not see is not found. fields may be patterns.
-func (s *Store) seen(
+// readSeen reads fields of documents by their ids as searches see them, with the codes of experts from doc values. The
+// result has an entry for each id; Found is false of one that searches do not see. fields may be patterns.
+func (s *Store) readSeen(
 	ctx context.Context,
 	patience time.Duration,
 	ids []string,
@@ -47,7 +47,7 @@ func (s *Store) seen(
 			return nil, err
 		}
 		find, err := json.Marshal(object{
-			"size": len(some), "query": object{"bool": object{"filter": s.naming(some)}}, "track_total_hits": false,
+			"size": len(some), "query": object{"bool": object{"filter": s.idsQuery(some)}}, "track_total_hits": false,
 			"_source": append(slices.Clone(fields), schema.FieldVersion, schema.FieldExperts), "docvalue_fields": ofCodes,
 			"seq_no_primary_term": true,
 		})
@@ -55,11 +55,12 @@ func (s *Store) seen(
 			return nil, err
 		}
 		var answers []said
-		_, err = s.askFor(ctx, patience, "POST", "/_msearch", slices.Concat(header, []byte{'\n'}, find, []byte{'\n'}),
+		body := slices.Concat(header, []byte{'\n'}, find, []byte{'\n'})
+		_, err = s.sendRepeatedFor(ctx, patience, "POST", "/_msearch", body,
 			func(answer []byte) (err error) {
 				answers, err = parseSearches(answer, 1)
 				if err == nil {
-					err = lost(answers)
+					err = firstLost(answers)
 				}
 				return err
 			})
@@ -79,7 +80,8 @@ func (s *Store) seen(
 	return out, nil
 }
 
-// takeCodes puts the codes of experts, where a hit has some, into its document as AppendVectors writes them.
+// takeCodes moves the codes of experts from the doc values of a hit into its document, in the form in which
+// AppendVectors writes them. An expert without codes there is left out.
 func (f *found) takeCodes(of []schema.Expert) error {
 	for _, x := range of {
 		if len(f.fields[x.Field()]) == 0 {
@@ -97,8 +99,8 @@ func (f *found) takeCodes(of []schema.Expert) error {
 	return nil
 }
 
-// addCodes adds the codes of experts to passages that were read by their ids. Those that searches see in another state
-// get none, and complete is then false.
+// addCodes adds the codes of experts to documents that were read by their ids. complete is false if searches see one
+// of them in another state: it gets no codes.
 func (s *Store) addCodes(
 	ctx context.Context,
 	patience time.Duration,
@@ -110,7 +112,7 @@ func (s *Store) addCodes(
 	if len(of) == 0 {
 		return complete, nil
 	}
-	seen, err := s.seen(ctx, patience, ids, of)
+	seen, err := s.readSeen(ctx, patience, ids, of)
 	if err != nil {
 		return false, err
 	}
@@ -126,7 +128,8 @@ func (s *Store) addCodes(
 	return complete, nil
 }
 
-// addFreshCodes works as addCodes does, and refreshes the index where searches do not see the passages as they are.
+// addFreshCodes is addCodes, and refreshes the index and tries once more if searches do not see the documents as they
+// are. Documents may lack codes afterwards: they are being changed.
 func (s *Store) addFreshCodes(
 	ctx context.Context,
 	patience time.Duration,

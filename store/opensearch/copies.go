@@ -25,7 +25,7 @@ func (s *Store) Copies(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	answer, err := s.askFor(ctx, cluster.Opening, "POST", s.path("/_search"), body, cluster.CheckSearched)
+	answer, err := s.sendRepeatedFor(ctx, cluster.Opening, "POST", s.path("/_search"), body, cluster.CheckSearched)
 	if err != nil {
 		return 0, err
 	}

@@ -46,7 +46,8 @@ type Corpus struct {
 	gather  time.Duration           // gatherFor, but in tests
 }
 
-// NewCorpus shows a store. It asks how many passages there are.
+// NewCorpus returns the corpus of a finished index, after it counted the passages. It has no sample and no words yet
+// (ReadSample, ReadWords).
 func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
 	c := &Corpus{renew: renewEvery, gather: gatherFor}
 	c.store.Store(s)
@@ -55,14 +56,14 @@ func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
 	return c, err
 }
 
-// Store returns what is shown.
+// Store returns the index as it was opened, or as the last Look found it.
 func (c *Corpus) Store() *Store { return c.store.Load() }
 
-// Count asks how many passages there are, deleted ones that still count beside them. What a node that hangs keeps
-// from being known, such as the deleted ones, is as it was asked last.
+// Count counts the passages and keeps the numbers for Known. Numbers that a hanging node does not tell, such as those
+// of deleted documents, stay as they were.
 func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
 	before := c.counts.Load()
-	n, err := c.Store().found(ctx)
+	n, err := c.Store().countFound(ctx)
 	if err != nil && (before != nil || n == Statistics{}) { // the shards that are left do, where nothing else is known
 		return n, err
 	}
@@ -73,7 +74,7 @@ func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
 	if before != nil {
 		n.Deleted, n.Bytes, n.inCopies, n.changes = before.Deleted, before.Bytes, before.inCopies, before.changes
 	}
-	if err := c.Store().size(ctx, patience, &n); err != nil && ctx.Err() != nil {
+	if err := c.Store().readSizes(ctx, patience, &n); err != nil && ctx.Err() != nil {
 		return n, ctx.Err()
 	}
 	c.counts.Store(&n)
@@ -83,14 +84,15 @@ func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
 // sizePatience is how long a look waits for what every node has to say.
 const sizePatience = 2 * time.Second
 
-// Known returns the numbers as they were asked for last.
+// Known returns the numbers that the last Count found.
 func (c *Corpus) Known() Statistics { return *c.counts.Load() }
 
-// Acquire implements storage.Corpus.
+// Acquire returns a view for one question: the index as it is at each request, with its own memory of what was asked.
+// Nothing has to be released.
 func (c *Corpus) Acquire() storage.View {
 	k := c.shared.Load()
-	if k.table.full() {
-		c.shared.CompareAndSwap(k, k.anew())
+	if k.table.isFull() {
+		c.shared.CompareAndSwap(k, k.withNewTable())
 		k = c.shared.Load()
 	}
 	return &view{
@@ -105,8 +107,8 @@ type shared struct {
 	sample *placedSample // nil: it was not read
 }
 
-// anew returns a new table with the same sample in it.
-func (k *shared) anew() *shared {
+// withNewTable returns a copy with an empty table, into which the passages of the sample are put.
+func (k *shared) withNewTable() *shared {
 	next := &shared{table: newTable(k.table.most)}
 	if k.sample != nil {
 		next.sample = k.sample.byTable(next.table)
@@ -129,16 +131,18 @@ type table struct {
 // mostKnown is how many passages a table knows.
 const mostKnown = 1 << 20
 
+// newTable returns an empty table that isFull with most passages.
 func newTable(most int) *table { return &table{at: map[string]rank.Ordinal{}, most: most} }
 
-func (t *table) full() bool {
+// isFull reports whether the table knows as many passages as it may.
+func (t *table) isFull() bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return len(t.ids) >= t.most
 }
 
-// ordinal returns the ordinal of an id, a new one where it is seen for the first time. What is 0
-// is not known.
+// ordinal returns the ordinal of an id, a new one for a new id, and notes the passage's bytes and fingerprint unless
+// they are 0.
 func (t *table) ordinal(id string, bytes int, print uint64) rank.Ordinal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,8 +163,8 @@ func (t *table) ordinal(id string, bytes int, print uint64) rank.Ordinal {
 	return o
 }
 
-// known returns the ordinal of an id; nowhere where it was not seen.
-func (t *table) known(id string) rank.Ordinal {
+// knownOrdinal returns the ordinal of an id, and nowhere if the table does not have it.
+func (t *table) knownOrdinal(id string) rank.Ordinal {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if o, ok := t.at[id]; ok {
@@ -194,7 +198,8 @@ func (v *view) Generation() uint64         { return 0 }
 func (v *view) Passages() storage.Passages { return texts{v.request} }
 func (v *view) Release()                   {}
 
-// Index implements storage.View.
+// Index returns the kind of an expert's index, its numbers as they were counted last, and up to how many passages a
+// search may be exact; false if the index has no such expert. A late one searches nothing.
 func (v *view) Index(expert string) (storage.IndexInfo, bool) {
 	x, ok := v.store.Manifest().Expert(expert)
 	if !ok {
@@ -213,25 +218,27 @@ func (v *view) Index(expert string) (storage.IndexInfo, bool) {
 // cluster looks at each of them.
 const mostExact = 200_000
 
-// Among implements storage.View. The passages are counted while the sources are asked.
+// Among returns the indexes for searching the passages that a filter lets through, and a function that returns their
+// number: they are counted meanwhile, and it waits for that. It returns a *conditions.MisfitError if the filter's
+// condition does not fit the fields.
 func (v *view) Among(
 	ctx context.Context,
 	f storage.Filter,
 ) (storage.Indexes, func(context.Context) (int, error), error) {
 	narrowed := *v.request // with what is fetched, which no filter changes
-	tags := filterOf(f)
+	tags := filterClauses(f)
 	if !f.Where.LetsAll() {
-		meet, err := v.corpus.asked(ctx, &f.Where)
+		meet, err := v.corpus.conditionQuery(ctx, &f.Where)
 		if err != nil {
 			return nil, nil, err
 		}
 		tags = append(tags, meet)
 	}
-	wordings := wordingsOf(f, v.store.Manifest().Words.Params())
-	if err := v.store.compare(ctx, wordings, tags); err != nil {
+	wordings := filterWordings(f, v.store.Manifest().Words.Params())
+	if err := v.store.compareWordings(ctx, wordings, tags); err != nil {
 		return nil, nil, err
 	}
-	narrowed.filter = append(tags, clausesOf(wordings)...)
+	narrowed.filter = append(tags, wordingClauses(wordings)...)
 	counted := make(chan struct{})
 	var n int
 	var failed error
@@ -257,8 +264,9 @@ func (v *view) Among(
 	}, nil
 }
 
-// filterOf returns the clauses of a filter.
-func filterOf(f storage.Filter) (clauses []any) {
+// filterClauses returns the clauses of a query for the tags and documents of a filter; those for its wordings and its
+// condition (Where) are made elsewhere.
+func filterClauses(f storage.Filter) (clauses []any) {
 	all := slices.Compact(slices.Sorted(slices.Values(f.TagsAll)))
 	if len(all) > corpus.MaxTags { // no passage has so many, and a query has at most 1,024 clauses
 		return []any{object{"match_none": object{}}}
@@ -272,15 +280,15 @@ func filterOf(f storage.Filter) (clauses []any) {
 	if len(f.Documents) > 0 {
 		var any []any
 		for _, id := range f.Documents {
-			any = append(any, object{"regexp": object{schema.FieldID: object{"value": passagesOf(id), "flags": "NONE"}}})
+			any = append(any, object{"regexp": object{schema.FieldID: object{"value": passageIDsPattern(id), "flags": "NONE"}}})
 		}
 		clauses = append(clauses, object{"bool": object{"should": any}})
 	}
 	return clauses
 }
 
-// passagesOf returns an expression, as the cluster has them, of the ids of a document's passages.
-func passagesOf(document string) string {
+// passageIDsPattern returns a regular expression of the cluster that matches the ids of a document's passages.
+func passageIDsPattern(document string) string {
 	return literally(document) + "\\#[1-9][0-9]*"
 }
 
@@ -292,7 +300,8 @@ func (p texts) Len() int { return int(p.corpus.counts.Load().Passages) }
 // Ordinals returns a number beyond all that will ever be given out.
 func (p texts) Ordinals() int { return math.MaxInt32 }
 
-// Read implements storage.Passages, in one request for those that this question has not read yet.
+// Read returns passages by their ordinals, of the version of their document that counts. One that is deleted, or given
+// already by its stand-in, has its id alone. Passages that this question has not read yet take one request.
 func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
 	out := make([]corpus.Passage, len(ordinals))
 	var missing []rank.Ordinal
@@ -317,7 +326,7 @@ func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Pass
 	}
 	others := make([]rank.Ordinal, len(ids)) // of their counterparts
 	for n, id := range ids {
-		others[n] = p.table.known(p.store.counterpart(id))
+		others[n] = p.table.knownOrdinal(p.store.counterpart(id))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -374,17 +383,17 @@ func (p texts) SortByID(ordinals []rank.Ordinal) error {
 	return nil
 }
 
-// After implements storage.Passages.
+// After returns the passages whose ids follow id, limit at most, in the order of ids. It sees what searches see.
 func (p texts) After(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.after(ctx, object{"match_all": object{}}, id, limit)
 }
 
-// DocumentsAfter implements storage.Passages.
+// DocumentsAfter is After for the first passages of documents.
 func (p texts) DocumentsAfter(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.after(ctx, object{"term": object{schema.FieldExperts: schema.MarkFirst}}, id, limit)
 }
 
-// after returns the passages that a query matches, of those whose ids come after one.
+// after is After for the passages that a query finds.
 func (p texts) after(ctx context.Context, query object, id string, limit int) ([]rank.Ordinal, error) {
 	find := object{
 		"size":            limit,
@@ -407,28 +416,31 @@ func (p texts) after(ctx context.Context, query object, id string, limit int) ([
 	return out, nil
 }
 
-// IDs implements storage.Passages.
+// IDs returns the ids of passages as users write them: without the number of a member, for a stand-in that of its
+// passage. The error is always nil.
 func (p texts) IDs(ordinals []rank.Ordinal) ([]string, error) {
 	ids := p.table.idsOf(ordinals)
 	for i, id := range ids {
-		ids[i] = shownID(id)
+		ids[i] = passageIDOf(id)
 	}
 	return ids, nil
 }
 
-// Lookup implements storage.Passages, in one request. It sees what was written last.
+// Lookup returns which passages are there by their ids, in one request, in several for several indexes. It sees what
+// was acknowledged last.
 func (p texts) Lookup(ctx context.Context, ids []string) ([]storage.Found, error) {
 	if len(ids) == 0 {
 		return []storage.Found{}, nil
 	}
-	at, there, err := p.store.find(ctx, ids, schema.FieldBytes)
+	at, there, err := p.store.findIDs(ctx, ids, schema.FieldBytes)
 	if err != nil {
 		return nil, err
 	}
 	return p.found(at, there)
 }
 
-// found returns where passages are that were read with their bytes.
+// found returns the ordinals of documents that were read with FieldBytes, by their ids; There is false of those that
+// are not there.
 func (p texts) found(ids []string, there []schema.Stored) ([]storage.Found, error) {
 	found := make([]storage.Found, len(ids))
 	for i, has := range there {
@@ -445,18 +457,17 @@ func (p texts) found(ids []string, there []schema.Stored) ([]storage.Found, erro
 	return found, nil
 }
 
-// Ordinal implements storage.Passages. It sees what was written last, as a lookup by id
-// does in the cluster.
+// Ordinal returns the ordinal of a passage by its id; false if it is not there. It sees what was acknowledged last.
 func (p texts) Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, error) {
-	at, there, err := p.store.find(ctx, []string{id}, schema.FieldBytes)
+	at, there, err := p.store.findIDs(ctx, []string{id}, schema.FieldBytes)
 	if err != nil || !there[0].Found {
 		return 0, false, err
 	}
 	return p.table.ordinal(at[0], 0, 0), true, nil
 }
 
-// Sample implements storage.Passages. It is empty where it could not be read: then nobody
-// compares a question with it.
+// Sample returns the first n passages of the sample, nil if it could not be read: then questions are compared with
+// none.
 func (p texts) Sample(n int) []rank.Ordinal {
 	if p.sample == nil {
 		return nil

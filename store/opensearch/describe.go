@@ -16,7 +16,7 @@ func (s *Store) describe(
 	whom string,
 	patience time.Duration,
 ) (*schema.Description, *schema.Meta, error) {
-	answer, err := s.askFor(ctx, patience, "GET", s.path(whom), nil, cluster.CheckJSON)
+	answer, err := s.sendRepeatedFor(ctx, patience, "GET", s.path(whom), nil, cluster.CheckJSON)
 	if cluster.IsStatus(err, 404) {
 		return nil, nil, ErrNoIndex
 	}

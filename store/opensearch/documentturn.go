@@ -25,17 +25,17 @@ type documentTurn struct {
 	version  string        // of the register, where the turn is this change's; "": it is not
 }
 
-// turnAt returns the turn of a change that has this intent.
-func (w *Writer) turnAt(intent *Register) *documentTurn {
+// turnOf returns the turn in which the change of the document with this intent is made. Nothing is asked for that.
+func (w *Writer) turnOf(intent *Register) *documentTurn {
 	r := w.store.Register("turn-" + intent.name)
 	r.made = &w.registers
 	r.patience = turnPatience
 	return &documentTurn{register: r, name: intent.name, recent: &w.begun, patience: w.turnPatience}
 }
 
-// await waits until no other writer has the next turn, where a change of the document was made here just now. What
-// cannot be read keeps nobody waiting.
-func (t *documentTurn) await(ctx context.Context) error {
+// awaitTurn waits until no other writer claims the next change of the document, or a claim has stayed for t.patience.
+// It waits only if this process changed the document in the last half minute; what cannot be read delays nothing.
+func (t *documentTurn) awaitTurn(ctx context.Context) error {
 	if !t.recent.has(t.name) {
 		return nil
 	}
@@ -58,8 +58,9 @@ func (t *documentTurn) await(ctx context.Context) error {
 	}
 }
 
-// take writes down that the next turn is this change's, where it is nobody's, or left by a writer that is gone.
-func (t *documentTurn) take(ctx context.Context) {
+// claimNext notes in the cluster that the next change of the document is this one, unless another writer has claimed
+// it.
+func (t *documentTurn) claimNext(ctx context.Context) {
 	if t.version != "" {
 		return
 	}
@@ -72,8 +73,9 @@ func (t *documentTurn) take(ctx context.Context) {
 	}
 }
 
-// end gives the turn back. begun: the change of the document has begun.
-func (t *documentTurn) end(ctx context.Context, begun bool) {
+// giveBack removes the claim, if this change had it. begun says that the change has begun: the document counts as just
+// changed here.
+func (t *documentTurn) giveBack(ctx context.Context, begun bool) {
 	if begun {
 		t.recent.add(t.name)
 	}
@@ -91,6 +93,7 @@ type recentChanges struct {
 // mostRecent is how many are kept.
 const mostRecent = 1024
 
+// add notes that the document was changed now. It forgets all others when it has mostRecent.
 func (r *recentChanges) add(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,20 +30,21 @@ type leaf struct {
 	count        int // how often the question has it
 }
 
-// name returns what the leaf is called in a query.
+// name returns the name of the leaf in a query, by which a hit says that it has it: FIELD:VALUE.
 func (l *leaf) name() string { return l.field + ":" + l.value }
 
-// allLeaves returns those of terms, in their order, and those of each variant.
+// allLeaves returns the leaves of the question's terms, in their order, and for each variant of the query the leaves
+// of its forms.
 func (q *wordQuery) allLeaves() (own []leaf, forms [][]leaf) {
 	for _, t := range q.terms {
 		own = append(own, leaf{t.text, q.field, t.text, t.count, t.count})
 	}
 	for i := range q.variants {
 		v := &q.variants[i]
-		entries, boosts := q.known(v)
+		entries, boosts := q.knownEntries(v)
 		of := make([]leaf, len(entries))
 		for j, entry := range entries {
-			field, value := entryAt(entry)
+			field, value := fieldOfEntry(entry)
 			of[j] = leaf{entry, field, value, boosts[j], v.Count}
 		}
 		forms = append(forms, of)
@@ -51,12 +52,12 @@ func (q *wordQuery) allLeaves() (own []leaf, forms [][]leaf) {
 	return own, forms
 }
 
-// Explain implements storage.WordIndex, in one request: of this one passage the cluster explains the terms and the
-// other forms that passages have, mostClauses of them in a search.
+// Explain returns the terms and forms of a question that a passage has, with their scores, by the cluster's
+// explanation of this one passage: one search for each mostClauses terms, in one request.
 func (w words) Explain(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	q := w.query(question)
 	if w.field == schema.FieldWords {
-		if err := w.count(ctx, q); err != nil {
+		if err := w.countTerms(ctx, q); err != nil {
 			return nil, err
 		}
 	}
@@ -65,12 +66,13 @@ func (w words) Explain(ctx context.Context, question string, passage rank.Ordina
 	if err != nil {
 		return nil, err
 	}
-	return q.explained(own, forms, func(l *leaf) (*storage.TermScore, error) { return l.score(whys) })
+	return q.explainPassage(own, forms, func(l *leaf) (*storage.TermScore, error) { return l.score(whys) })
 }
 
-// explain returns how each leaf that a passage has came to its score.
+// explain returns, for each leaf that the passage has, the cluster's explanation of its score. Leaves that it does not
+// have are not in the map.
 func (w words) explain(ctx context.Context, leaves []leaf, passage rank.Ordinal) (map[leaf]*explanation, error) {
-	among := w.store.naming(w.table.idsOf([]rank.Ordinal{passage}))
+	among := w.store.idsQuery(w.table.idsOf([]rank.Ordinal{passage}))
 	var searches []object
 	var parts [][]leaf
 	var queries []any
@@ -102,7 +104,7 @@ func (w words) explain(ctx context.Context, leaves []leaf, passage rank.Ordinal)
 			return nil, fmt.Errorf("%w: it explains nothing", cluster.ErrAnswer)
 		}
 		byName := map[string]*explanation{}
-		a.hits[0].why.weights(byName)
+		a.hits[0].why.collectWeights(byName)
 		for _, l := range parts[i] {
 			if why := byName[l.name()]; why != nil {
 				out[l] = why
@@ -112,8 +114,9 @@ func (w words) explain(ctx context.Context, leaves []leaf, passage rank.Ordinal)
 	return out, nil
 }
 
-// weights adds what terms weigh, by their fields and values. Lucene calls it "weight(FIELD:VALUE in DOCUMENT)".
-func (e *explanation) weights(into map[string]*explanation) {
+// collectWeights adds the explanation of each term, by its name FIELD:VALUE, to into. Lucene calls it
+// "weight(FIELD:VALUE in DOCUMENT)".
+func (e *explanation) collectWeights(into map[string]*explanation) {
 	if rest, ok := strings.CutPrefix(e.Description, "weight("); ok {
 		if at := strings.LastIndex(rest, " in "); at > 0 {
 			into[rest[:at]] = e
@@ -121,13 +124,13 @@ func (e *explanation) weights(into map[string]*explanation) {
 		return
 	}
 	for i := range e.Details {
-		e.Details[i].weights(into)
+		e.Details[i].collectWeights(into)
 	}
 }
 
-// explained puts scores of leaves together to those of a passage. scoreOf returns nil of a leaf that the passage
+// explainPassage puts scores of leaves together to those of a passage. scoreOf returns nil of a leaf that the passage
 // does not have.
-func (q *wordQuery) explained(
+func (q *wordQuery) explainPassage(
 	terms []leaf,
 	forms [][]leaf,
 	scoreOf func(*leaf) (*storage.TermScore, error),
@@ -169,15 +172,15 @@ func (q *wordQuery) explained(
 	return out, nil
 }
 
-// shown returns an entry as people read it, and as a folder names it.
-func shown(entry string) string {
+// shownEntry returns an entry of a field of words in the form in which people read it, and a folder names it.
+func shownEntry(entry string) string {
 	if forms.IsForm(entry) {
 		return entry[1:] // a name may have the sign that is between the terms of a phrase
 	}
 	return strings.ReplaceAll(entry, forms.PairGap, " ")
 }
 
-// score returns what is said of a leaf; nil where the passage does not have it.
+// score returns the term and its score in the passage by the explanations, and nil if the passage does not have it.
 func (l *leaf) score(whys map[leaf]*explanation) (*storage.TermScore, error) {
 	why := whys[*l]
 	if why == nil {
@@ -187,16 +190,16 @@ func (l *leaf) score(whys map[leaf]*explanation) (*storage.TermScore, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the score of %q: %w", cluster.ErrAnswer, l.text, err)
 	}
-	score := storage.TermScore{Term: shown(l.text), Boost: float64(l.count), Score: value}
-	frequency, err := why.number("freq, ")
+	score := storage.TermScore{Term: shownEntry(l.text), Boost: float64(l.count), Score: value}
+	frequency, err := why.partValue("freq, ")
 	if err != nil {
 		return nil, err
 	}
-	documents, err := why.number("n, ")
+	documents, err := why.partValue("n, ")
 	if err != nil {
 		return nil, err
 	}
-	score.IDF, err = why.number("idf, ")
+	score.IDF, err = why.partValue("idf, ")
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +207,8 @@ func (l *leaf) score(whys map[leaf]*explanation) (*storage.TermScore, error) {
 	return &score, nil
 }
 
-// number returns the value of the part whose description begins so.
-func (e *explanation) number(start string) (float64, error) {
+// partValue returns the value of the first part whose description begins with start. It fails if there is none.
+func (e *explanation) partValue(start string) (float64, error) {
 	if e == nil {
 		return 0, fmt.Errorf("%w: it explains nothing", cluster.ErrAnswer)
 	}
@@ -214,7 +217,7 @@ func (e *explanation) number(start string) (float64, error) {
 		return value, err
 	}
 	for i := range e.Details {
-		if value, err := e.Details[i].number(start); err == nil {
+		if value, err := e.Details[i].partValue(start); err == nil {
 			return value, nil
 		}
 	}

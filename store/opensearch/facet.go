@@ -17,7 +17,8 @@ import (
 // mostFacetTerms is how many values each shard counts at least: with no more in a shard, counts are exact.
 const mostFacetTerms = 10_000
 
-// Facet implements storage.FacetCounter. A passage counts by its word where it has one, as in a folder.
+// Facet returns the most frequent values of a field among the passages of the filter, size at most, and how many
+// passages have each. A passage with words in the field counts by these, as in a folder.
 func (r *request) Facet(ctx context.Context, field string, size int) (out storage.Facet, err error) {
 	terms := func(kind conditions.Kind) object {
 		return object{"terms": object{
@@ -56,7 +57,7 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out storag
 		return out, fmt.Errorf("%w: counts of values: %w", cluster.ErrAnswer, err)
 	}
 	out.Selected = []storage.FacetValue{}
-	out.Approximate = lost(answers) != nil
+	out.Approximate = firstLost(answers) != nil
 	for kind, c := range map[conditions.Kind]*counted{
 		conditions.Words:   said.Words,
 		conditions.Numbers: said.Others.Numbers,
@@ -84,7 +85,7 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out storag
 	return out, nil
 }
 
-// valueIn reads the end of a term.
+// valueIn reads a value of a kind from the end of its term in FieldValues.
 func valueIn(kind conditions.Kind, text string) (v conditions.Value, err error) {
 	if kind == conditions.Words {
 		return conditions.Text(text), nil
@@ -99,7 +100,7 @@ func valueIn(kind conditions.Kind, text string) (v conditions.Value, err error) 
 	return conditions.Number(conditions.KeyNumber(key)), nil
 }
 
-// literally returns a regular expression, as the cluster has them, of a text.
+// literally returns a regular expression of the cluster that matches a text alone.
 func literally(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -31,7 +31,8 @@ type joined struct {
 	err      error
 }
 
-// Gather implements storage.SearchBatcher.
+// Gather announces that n sources will search at the same time: their searches are sent in one request once all have
+// arrived. Each source that ends without having searched has to call left. With n below 2 nothing is gathered.
 func (r *request) Gather(n int) (left func()) {
 	if n < 2 {
 		return func() {}
@@ -40,28 +41,30 @@ func (r *request) Gather(n int) (left func()) {
 	r.mu.Lock()
 	r.gathering = g
 	r.mu.Unlock()
-	return g.leave
+	return g.countEnded
 }
 
-// leave counts a source that has ended. While searches wait it is one that did not search, since it would wait too.
-func (g *gathering) leave() {
+// countEnded notes that a source has ended. Before the searches were sent it is one that did not search, since one
+// that searched still waits.
+func (g *gathering) countEnded() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.sent {
-		g.arrive()
+		g.countArrived()
 	}
 }
 
-// arrive counts a source that searches, or has ended without. mu is held.
-func (g *gathering) arrive() {
+// countArrived notes that one source fewer is awaited, and closes ready after the last. mu is held.
+func (g *gathering) countArrived() {
 	g.awaited--
 	if g.awaited == 0 {
 		close(g.ready)
 	}
 }
 
-// join adds searches; false where the others were sent.
-func (g *gathering) join(searches []object) (*joined, bool) {
+// addSearches adds the searches of a source to those that wait. ok is false if the others were sent already: then
+// nothing was added.
+func (g *gathering) addSearches(searches []object) (*joined, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.sent {
@@ -69,12 +72,12 @@ func (g *gathering) join(searches []object) (*joined, bool) {
 	}
 	j := &joined{searches: searches, done: make(chan struct{})}
 	g.waiting = append(g.waiting, j)
-	g.arrive()
+	g.countArrived()
 	return j, true
 }
 
-// take returns what is to be sent, to the first that asks.
-func (g *gathering) take() []*joined {
+// takeSearches returns all waiting searches to the first caller, which has to send them; nil to the others.
+func (g *gathering) takeSearches() []*joined {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.sent {
@@ -84,16 +87,16 @@ func (g *gathering) take() []*joined {
 	return g.waiting
 }
 
-// together asks searches beside those of the question's other sources, in one request. It does what
-// multiPartly does.
-func (r *request) together(ctx context.Context, searches []object) ([]said, error) {
+// searchTogether returns the answers to searches like multiPartly, but sends them in one request with those of the
+// question's other sources, for which it waits for Corpus.gather at most.
+func (r *request) searchTogether(ctx context.Context, searches []object) ([]said, error) {
 	r.mu.Lock()
 	g := r.gathering
 	r.mu.Unlock()
 	if g == nil {
 		return r.store.multiPartly(ctx, searches)
 	}
-	j, ok := g.join(searches)
+	j, ok := g.addSearches(searches)
 	if !ok {
 		return r.store.multiPartly(ctx, searches)
 	}
@@ -106,8 +109,8 @@ func (r *request) together(ctx context.Context, searches []object) ([]said, erro
 		case <-j.done:
 		case <-ctx.Done():
 		}
-		if all := g.take(); all != nil {
-			r.send(turn.WithoutTurn(ctx), all)
+		if all := g.takeSearches(); all != nil {
+			r.sendGathered(turn.WithoutTurn(ctx), all)
 		}
 		select {
 		case <-j.done:
@@ -122,9 +125,9 @@ func (r *request) together(ctx context.Context, searches []object) ([]said, erro
 	return j.answers, j.err
 }
 
-// send asks what several search for. Where the answer is not whole each is asked for by itself, so that one
-// that cannot be answered fails alone.
-func (r *request) send(ctx context.Context, all []*joined) {
+// sendGathered sends the searches of several sources in one request and gives each its answers. If that answer is not
+// whole it sends each source's searches alone, so that one that cannot be answered fails alone.
+func (r *request) sendGathered(ctx context.Context, all []*joined) {
 	var searches []object
 	for _, j := range all {
 		searches = append(searches, j.searches...)

@@ -9,7 +9,8 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// parseGot reads the answer to _mget of ids, in their order.
+// parseGot returns the documents in the answer to _mget of ids, in the order of ids. It returns a *GoneError if the
+// index is not there, and an ErrAnswer if the answer is not of these ids.
 func parseGot(answer []byte, ids []string) ([]schema.Stored, error) {
 	var got struct {
 		Docs []struct {
@@ -33,7 +34,7 @@ func parseGot(answer []byte, ids []string) ([]schema.Stored, error) {
 		switch {
 		case d.ID != ids[i]:
 			return nil, fmt.Errorf("%w: the document of %q in the place of %q", cluster.ErrAnswer, d.ID, ids[i])
-		case missed(http.StatusNotFound, string(d.Error)):
+		case isMissing(http.StatusNotFound, string(d.Error)):
 			return nil, &GoneError{d.Index}
 		case len(d.Error) > 0:
 			return nil, fmt.Errorf("%w: reading %q: %.300s", cluster.ErrAnswer, ids[i], d.Error)

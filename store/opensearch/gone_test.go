@@ -82,7 +82,7 @@ func TestGone(t *testing.T) {
 		{verb: updating, id: "d", body: []byte(`{"id":"d"}`), seqNo: 3, term: 1},
 		{verb: removing, id: "d", seqNo: 3, term: 1},
 	} {
-		if _, err := target.bulk(t.Context(), []operation{op}); !errors.As(err, &gone) {
+		if _, err := target.writeBulk(t.Context(), []operation{op}); !errors.As(err, &gone) {
 			t.Errorf("%+v: %v", op, err)
 		}
 	}

@@ -31,15 +31,15 @@ type Health struct {
 // errChanged is the error of an index that is another one than was opened.
 var errChanged = errors.New("start again")
 
-// Replaced reports whether an error of Look says that the index which was opened is not there any more, or not as
-// it was.
+// Replaced reports whether an error of Look says that the opened index is gone, in another format, made anew, or
+// without an expert that it had.
 func Replaced(err error) bool {
 	return isNotOurs(err) || errors.Is(err, errChanged)
 }
 
-// Look asks how the index is, and lets searches use what is new of its manifest. The error
-// says that it cannot be searched as it is: another index has its name, it was made
-// otherwise, or nobody answers.
+// Look asks how the index is and keeps it for Health, and lets searches use a new calibration or new settings;
+// Recalibrated then says so. It fails if nobody answers, and if the index cannot be searched as it was opened
+// (Replaced).
 func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	now := c.Store()
 	next, err := Open(ctx, now.client, now.index)
@@ -83,7 +83,7 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	return h, c.ReadSample(ctx)
 }
 
-// Health returns what the last Look that was answered found; nothing before the first.
+// Health returns what the last Look found; the zero Health before the first.
 func (c *Corpus) Health() Health {
 	if h := c.health.Load(); h != nil {
 		return *h

@@ -14,11 +14,12 @@ import (
 // will be is not known when the scores of candidates are fetched, so all are looked through then, by
 // the names of the terms that each meets, which saves a request.
 
-// wants reports whether Holds will be asked of a question, and is not known yet: who reads how rare its words are
-// asks it.
-func (r *request) wants(of asked) bool {
+// wantsNames reports whether the scores of a question's candidates are to be asked for with the names of the terms
+// that they have: the question was one whose rarities were read, so Holds will be asked, the names are not known yet,
+// and its terms fit into one search.
+func (r *request) wantsNames(of asked) bool {
 	if of.field != schema.FieldWords && of.field != schema.FieldPairs ||
-		len(words{r, of.field}.query(of.question).parts()) != 1 {
+		len(words{r, of.field}.query(of.question).splitQueries()) != 1 {
 		return false
 	}
 	r.mu.Lock()
@@ -26,16 +27,17 @@ func (r *request) wants(of asked) bool {
 	return r.holding && r.held[of] == nil
 }
 
-// naming returns scoring with the names of what passages have.
-func (r *request) naming(of asked, ordinals []rank.Ordinal) []object {
-	searches := r.scoring(of, ordinals)
+// namedScoreSearches returns the searches of scoreSearches, in which each hit also names the terms of the question
+// that it has.
+func (r *request) namedScoreSearches(of asked, ordinals []rank.Ordinal) []object {
+	searches := r.scoreSearches(of, ordinals)
 	for _, s := range searches {
 		nameTerms(s["query"])
 	}
 	return searches
 }
 
-// nameTerms gives the terms of a query their names, as leaf.name has them.
+// nameTerms gives each term in a query its name (leaf.name).
 func nameTerms(query any) {
 	of, _ := query.(object)
 	if term, ok := of["term"].(object); ok {
@@ -46,13 +48,14 @@ func nameTerms(query any) {
 		}
 		return
 	}
-	for _, one := range inner(query) {
+	for _, one := range innerQueries(query) {
 		nameTerms(one)
 	}
 }
 
-// named takes the answers of naming.
-func (r *request) named(of asked, ordinals []rank.Ordinal, answers []said) {
+// takeNamed keeps the scores and the named terms in the answers to namedScoreSearches. No terms are kept if an answer
+// is not of all shards.
+func (r *request) takeNamed(of asked, ordinals []rank.Ordinal, answers []said) {
 	has := make(map[string]map[string]bool, len(ordinals))
 	for _, a := range answers {
 		for _, h := range a.hits {
@@ -66,12 +69,12 @@ func (r *request) named(of asked, ordinals []rank.Ordinal, answers []said) {
 	}
 	held := make(map[rank.Ordinal]map[string]bool, len(ordinals))
 	for i, id := range r.table.idsOf(ordinals) {
-		if names, there := has[id]; there && lost(answers) == nil {
+		if names, there := has[id]; there && firstLost(answers) == nil {
 			held[ordinals[i]] = names
 		}
 	}
-	missing := r.lacking(of, ordinals)
-	r.scored(of, missing, answers)
+	missing := r.withoutScore(of, ordinals)
+	r.takeScores(of, missing, answers)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held[of] = held
@@ -85,27 +88,27 @@ func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal)
 	names, known := w.held[asked{w.field, question}][passage]
 	w.mu.Unlock()
 	own, forms := q.allLeaves()
-	if !known || w.field == schema.FieldWords && !q.counted || q.weighed(own, forms, names) {
+	if !known || w.field == schema.FieldWords && !q.counted || q.needsScores(own, forms, names) {
 		return w.Explain(ctx, question, passage)
 	}
 	var out []storage.TermScore
 	for _, l := range own {
 		if names[l.name()] {
-			out = append(out, storage.TermScore{Term: shown(l.text)})
+			out = append(out, storage.TermScore{Term: shownEntry(l.text)})
 		}
 	}
 	for i, of := range forms {
 		has := slices.IndexFunc(of, func(l leaf) bool { return names[l.name()] })
 		if v := q.variants[i].Of; has >= 0 && !(len(v) == 1 && names[(&leaf{field: q.field, value: v[0]}).name()]) {
-			out = append(out, storage.TermScore{Term: shown(of[has].text), For: strings.Join(q.variants[i].Of, " ")})
+			out = append(out, storage.TermScore{Term: shownEntry(of[has].text), For: strings.Join(q.variants[i].Of, " ")})
 		}
 	}
 	return out, nil
 }
 
-// weighed reports whether a passage has a form of several terms and some of these: which of them counts is a
-// matter of their scores.
-func (q *wordQuery) weighed(own []leaf, forms [][]leaf, names map[string]bool) bool {
+// needsScores reports whether a passage has a form of several words and one of these words itself. Which of them
+// counts is a matter of their scores, which names do not tell.
+func (q *wordQuery) needsScores(own []leaf, forms [][]leaf, names map[string]bool) bool {
 	for i, of := range forms {
 		if !slices.ContainsFunc(of, func(l leaf) bool { return names[l.name()] }) {
 			continue

@@ -33,7 +33,8 @@ type term struct {
 	count int
 }
 
-// termsOf returns the terms of a question, each once, in the order in which they come.
+// termsOf returns the terms of a question in a field, FieldWords or FieldPairs: each once, in the order in which they
+// come.
 func termsOf(field string, analysis forms.Analysis, question string) (out terms) {
 	all := analysis.Terms(question)
 	if field == schema.FieldPairs {
@@ -55,7 +56,7 @@ func termsOf(field string, analysis forms.Analysis, question string) (out terms)
 // terms are those of a question.
 type terms []term
 
-// query returns what is known of a question.
+// query returns the wordQuery of a question, which all steps of the request share.
 func (w words) query(question string) *wordQuery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,9 +72,9 @@ func (w words) query(question string) *wordQuery {
 // counting is the counting of a question's words, for whoever needs them.
 type counting struct{ done chan struct{} }
 
-// count makes sure that it is known how many passages have what a question looks for. The words of a question are
-// counted with its phrases, once for all that wait for them.
-func (w words) count(ctx context.Context, q *wordQuery) error {
+// countTerms counts how many passages have the terms and forms of a question, unless that is known. Words and phrases
+// are counted together, once for all that wait for them.
+func (w words) countTerms(ctx context.Context, q *wordQuery) error {
 	w.mu.Lock()
 	counted := q.counted
 	w.mu.Unlock()
@@ -83,15 +84,15 @@ func (w words) count(ctx context.Context, q *wordQuery) error {
 	counts, err := w.countTogether(ctx, q)
 	if err == nil {
 		w.mu.Lock()
-		q.take(counts)
+		q.takeCounts(counts)
 		w.mu.Unlock()
 	}
 	return err
 }
 
-// countTogether returns the counts of what a question looks for.
+// countTogether returns the counts of the terms and forms of a question, of its phrases too if the index has them.
 func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, error) {
-	entries := q.looked()
+	entries := q.lookedUp()
 	if counts := w.corpus.knownCounts(entries); counts != nil {
 		return counts, nil
 	}
@@ -122,20 +123,22 @@ func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, er
 	if w.store.Manifest().Words.Phrases {
 		for _, field := range []string{schema.FieldWords, schema.FieldPairs} {
 			if field != q.field {
-				all = slices.Concat(all, words{w.request, field}.query(q.question).looked())
+				all = slices.Concat(all, words{w.request, field}.query(q.question).lookedUp())
 			}
 		}
 	}
 	return w.termCounts(ctx, all)
 }
 
-// Search implements storage.WordIndex. Which words have other forms in the index is asked before.
+// Search returns the k passages with the highest BM25 scores, as storage.WordIndex says. It first asks which words
+// have other forms in the index. With a *storage.PartialError the hits are of a part of the shards, or words were
+// counted inexactly.
 func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
 	q := w.query(question)
-	if q.nothing() {
+	if q.isEmptyQuery() {
 		return nil, nil
 	}
-	hits, err := w.hits(ctx, q, k)
+	hits, err := w.searchWords(ctx, q, k)
 	var lacks *storage.PartialError
 	if err != nil && !errors.As(err, &lacks) {
 		return nil, err
@@ -144,48 +147,52 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 	for i, h := range hits {
 		ordinals[i], scores[i] = h.Ordinal, h.Score
 	}
-	w.remember(asked{w.field, question}, ordinals, scores)
+	w.keepScores(asked{w.field, question}, ordinals, scores)
 	return hits, err
 }
 
-// hits returns the first k passages. With a *storage.PartialError they are not of all, or words were counted inexactly.
-func (w words) hits(ctx context.Context, q *wordQuery, k int) ([]rank.Hit, error) {
-	if w.field == schema.FieldWords || q.leaves() > mostClauses { // phrases have no forms
-		if err := w.count(ctx, q); err != nil {
+// searchWords returns the first k passages of a question whose forms are known. With a *storage.PartialError they are
+// of a part of the shards, or words were counted inexactly.
+func (w words) searchWords(ctx context.Context, q *wordQuery, k int) ([]rank.Hit, error) {
+	if w.field == schema.FieldWords || q.termCount() > mostClauses { // phrases have no forms
+		if err := w.countTerms(ctx, q); err != nil {
 			return nil, err
 		}
 	}
-	hits, err := w.found(ctx, q, k)
+	hits, err := w.searchKnown(ctx, q, k)
 	if err == nil && q.counted {
 		err = w.lacks()
 	}
 	return hits, err
 }
 
-// found returns the first k passages by what is known of a question.
-func (w words) found(ctx context.Context, q *wordQuery, k int) ([]rank.Hit, error) {
-	parts := q.parts()
+// searchKnown returns the first k passages by the terms and forms of a wordQuery: in one search, or in several
+// (searchInParts) if they are more than mostClauses. A *storage.PartialError says that hits are of a part of the
+// shards.
+func (w words) searchKnown(ctx context.Context, q *wordQuery, k int) ([]rank.Hit, error) {
+	parts := q.splitQueries()
 	if len(parts) != 1 {
-		return w.foundInParts(ctx, parts, k)
+		return w.searchInParts(ctx, parts, k)
 	}
-	hits, answers, err := w.search(ctx, w.among(sumOf(parts[0])), k, nil)
+	hits, answers, err := w.search(ctx, w.addFilter(sumOf(parts[0])), k, nil)
 	if err != nil {
 		return nil, err
 	}
 	return hits, partial(answers)
 }
 
-// among returns a query of those that it finds which meet the filter.
-func (w words) among(query object) object {
+// addFilter returns the query of the passages that query finds and the request's filter lets through. Scores stay
+// those of query.
+func (w words) addFilter(query object) object {
 	if len(w.filter) > 0 {
 		return object{"bool": object{"must": query, "filter": w.filter}}
 	}
 	return query
 }
 
-// partial returns a *storage.PartialError where answers are not of all shards.
+// partial returns a *storage.PartialError if one of the answers is not of all shards, else nil.
 func partial(answers []said) error {
-	if err := lost(answers); err != nil {
+	if err := firstLost(answers); err != nil {
 		return &storage.PartialError{
 			Reason: "passages are missing: a part of the index has no copy on a node that answers",
 			Err:    err,
@@ -194,42 +201,45 @@ func partial(answers []said) error {
 	return nil
 }
 
-// Scores implements storage.WordIndex.
+// Scores writes the BM25 score of each passage for a question to out, NaN for one that is gone, as storage.WordIndex
+// says. Scores that the request knows are not asked for.
 func (w words) Scores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error {
 	q := w.query(question)
-	if q.nothing() {
+	if q.isEmptyQuery() {
 		clear(out)
 		return nil
 	}
 	if w.field == schema.FieldWords { // phrases have no forms
-		if err := w.count(ctx, q); err != nil {
+		if err := w.countTerms(ctx, q); err != nil {
 			return err
 		}
 	}
-	return w.score(ctx, asked{w.field, question}, passages, out)
+	return w.fetchScores(ctx, asked{w.field, question}, passages, out)
 }
 
-// UpperBound implements storage.WordIndex.
+// UpperBound returns a score that no passage exceeds for a question, by the counts of its terms; 0 if there is nothing
+// to look for. With a *storage.PartialError words were counted inexactly.
 func (w words) UpperBound(ctx context.Context, question string) (float64, error) {
 	q := w.query(question)
-	if q.nothing() {
+	if q.isEmptyQuery() {
 		return 0, nil
 	}
-	if err := w.count(ctx, q); err != nil {
+	if err := w.countTerms(ctx, q); err != nil {
 		return 0, err
 	}
 	return q.upperBound(), w.lacks()
 }
 
-// Rarities implements storage.WordIndex, in one request, or none where the texts are parts of
-// a question that was searched for.
+// Rarities returns, for each text, its terms with how many passages have them or a form of theirs, and their IDF. It
+// takes a request only for terms that were not counted yet. With a *storage.PartialError they were counted inexactly.
+// From now on scores are asked for with the names of terms (wantsNames).
 func (w words) Rarities(ctx context.Context, texts []string) ([][]storage.Rarity, error) {
 	w.mu.Lock()
 	w.holding = true
 	w.mu.Unlock()
 	var entries []entry
 	for _, text := range texts {
-		entries = append(entries, w.query(text).looked()...)
+		entries = append(entries, w.query(text).lookedUp()...)
 	}
 	counts, err := w.termCounts(ctx, entries)
 	if err != nil {
@@ -243,7 +253,7 @@ func (w words) Rarities(ctx context.Context, texts []string) ([][]storage.Rarity
 			df := counts.of[entry{w.field, t.text}]
 			for _, v := range own.variants {
 				for _, other := range v.Entries {
-					if field, value := entryAt(other); len(v.Of) == 1 && v.Of[0] == t.text {
+					if field, value := fieldOfEntry(other); len(v.Of) == 1 && v.Of[0] == t.text {
 						df = max(df, counts.of[entry{field, value}])
 					}
 				}
@@ -252,7 +262,7 @@ func (w words) Rarities(ctx context.Context, texts []string) ([][]storage.Rarity
 			out[i] = append(
 				out[i],
 				storage.Rarity{
-					Term:         shown(t.text),
+					Term:         shownEntry(t.text),
 					Count:        t.count,
 					DocFrequency: int(df),
 					IDF:          idf,
@@ -270,7 +280,9 @@ type vectors struct {
 	expert schema.Expert
 }
 
-// Search implements storage.VectorIndex.
+// Search returns the k passages nearest to a vector by inner product, those in windows by their best one: by the
+// graphs, or if exact by comparing with all. It fails if the vector has not the expert's dimension. With a
+// *storage.PartialError hits are of a part of the shards.
 func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
 	if len(query) != v.expert.Dimension {
 		return nil, fmt.Errorf(
@@ -286,13 +298,13 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 		if len(v.filter) > 0 {
 			among = object{"bool": object{"filter": v.filter}}
 		}
-		find = v.exactly(v.expert.Field(), query, among)
+		find = v.exactQuery(v.expert.Field(), query, among)
 	} else {
-		near := object{"vector": query, "k": kept(k)}
+		near := object{"vector": query, "k": graphHits(k)}
 		if len(v.filter) > 0 {
 			near["filter"] = object{"bool": object{"filter": v.filter}}
 		}
-		find = v.nearest(v.expert, near)
+		find = v.nearestQuery(v.expert, near)
 	}
 	var fields []string
 	if _, compared := v.corpus.compared.Load(v.expert.Name); compared {
@@ -312,24 +324,25 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 	}
 	ordinals, scores := make([]rank.Ordinal, len(hits)), make([]float32, len(hits))
 	for i := range hits {
-		hits[i].Score = product(hits[i].Score)
+		hits[i].Score = innerProduct(hits[i].Score)
 		ordinals[i], scores[i] = hits[i].Ordinal, hits[i].Score
 	}
 	v.mu.Lock()
-	of := v.ask(query)
+	of := v.rememberVector(query)
 	v.mu.Unlock()
-	v.remember(of, ordinals, scores)
+	v.keepScores(of, ordinals, scores)
 	return hits, partial(answers)
 }
 
-// kept returns how many passages the graph of a shard keeps for k hits: as many as that of a
-// collection in a folder (ann, defaultEf). With k, three shards of 43,378 passages find
-// 0.967 of the 100 best, and 0.992 with 3k, as a folder does.
-func kept(k int) int { return min(mostHits, max(120, 3*k)) }
+// graphHits returns how many passages the graph of a shard keeps for k hits: as many as that of a collection in a
+// folder (ann, defaultEf). With k, three shards of 43,378 passages find 0.967 of the 100 best, and 0.992 with 3k, as a
+// folder does.
+func graphHits(k int) int { return min(mostHits, max(120, 3*k)) }
 
-// ask gives a vector its place among those asked. mu is held.
-func (v vectors) ask(query []float32) asked {
-	of := v.find(query)
+// rememberVector returns the key under which scores of a vector are kept: a new one, or that of an earlier call with
+// the same slice. mu is held.
+func (v vectors) rememberVector(query []float32) asked {
+	of := v.findRemembered(query)
 	if of.field == "" {
 		of = asked{v.expert.Field(), strconv.Itoa(len(v.queries))}
 		v.queries[of] = query
@@ -337,8 +350,9 @@ func (v vectors) ask(query []float32) asked {
 	return of
 }
 
-// find returns what was asked with this vector; its field is "" where nothing was.
-func (v vectors) find(query []float32) asked {
+// findRemembered returns the key that rememberVector gave for this slice; its field is "" if there is none. mu is
+// held.
+func (v vectors) findRemembered(query []float32) asked {
 	for of, other := range v.queries {
 		if of.field == v.expert.Field() && &other[0] == &query[0] {
 			return of
@@ -357,10 +371,10 @@ func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Or
 		return fmt.Errorf("the question has %d numbers, and expert %s has %d", len(query), v.expert.Name, v.expert.Dimension)
 	}
 	v.mu.Lock()
-	of := v.find(query)
+	of := v.findRemembered(query)
 	v.mu.Unlock()
-	if of.field != "" && !v.sampled(passages) {
-		return v.score(ctx, of, passages, out)
+	if of.field != "" && !v.areSampled(passages) {
+		return v.fetchScores(ctx, of, passages, out)
 	}
 	if of.field == "" {
 		v.corpus.compared.Store(v.expert.Name, true)
@@ -381,21 +395,22 @@ func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Or
 	return nil
 }
 
-// sampled reports whether the passages are of the sample, whose vectors are here.
-func (v vectors) sampled(passages []rank.Ordinal) bool {
+// areSampled reports whether all passages are of the sample, whose vectors are in memory.
+func (v vectors) areSampled(passages []rank.Ordinal) bool {
 	return !slices.ContainsFunc(passages, func(o rank.Ordinal) bool { return v.sample.vector(v.expert, o) == nil })
 }
 
-// nearest returns the query of the passages that are nearest by their vectors, or by those of their windows.
-func (r *request) nearest(x schema.Expert, near object) object {
+// nearestQuery returns the query of the passages whose vector, or that of one of their windows, is nearest: near is
+// the body of the cluster's knn query.
+func (r *request) nearestQuery(x schema.Expert, near object) object {
 	find := object{"knn": object{x.Field(): near}}
 	windows := x.WindowsField()
-	return better(find, inWindows(windows, object{"knn": object{windows + "." + schema.FieldVector: near}}))
+	return betterOf(find, bestWindowQuery(windows, object{"knn": object{windows + "." + schema.FieldVector: near}}))
 }
 
-// exactly returns the query that compares a vector with those in a field of all passages that another
-// query finds, and with those of their windows.
-func (r *request) exactly(field string, vector []float32, among object) object {
+// exactQuery returns the query that scores every passage that among finds by its vector in a field, or that of its
+// best window, without the graph.
+func (r *request) exactQuery(field string, vector []float32, among object) object {
 	compare := func(with string, of object) object {
 		return object{"script_score": object{"query": of, "script": object{"lang": "knn", "source": "knn_score",
 			"params": object{"field": with, "query_value": vector, "space_type": "innerproduct"}}}}
@@ -403,20 +418,21 @@ func (r *request) exactly(field string, vector []float32, among object) object {
 	find := compare(field, among)
 	name, _ := strings.CutPrefix(field, schema.VectorField)
 	windows := schema.Expert{Name: name}.WindowsField()
-	return better(find, object{"bool": object{"filter": among,
-		"must": inWindows(windows, compare(windows+"."+schema.FieldVector, object{"match_all": object{}}))}})
+	return betterOf(find, object{"bool": object{"filter": among,
+		"must": bestWindowQuery(windows, compare(windows+"."+schema.FieldVector, object{"match_all": object{}}))}})
 }
 
-// better returns the query that scores as the better of two.
-func better(a, b object) object { return object{"dis_max": object{"queries": []any{a, b}}} }
+// betterOf returns the query that scores a passage as the better of two queries.
+func betterOf(a, b object) object { return object{"dis_max": object{"queries": []any{a, b}}} }
 
-// inWindows returns the query of passages with the best score that a query gives to one of their windows.
-func inWindows(field string, query object) object {
+// bestWindowQuery returns the query that scores a passage as its best window, by a query of windows. field is the
+// expert's field of windows.
+func bestWindowQuery(field string, query object) object {
 	return object{"nested": object{"path": field, "score_mode": "max", "ignore_unmapped": true, "query": query}}
 }
 
-// product returns the inner product of which the cluster makes a score: scores are above 0.
-func product(score float32) float32 {
+// innerProduct returns the inner product from which the cluster made a score: x+1 of one above 0, else 1/(1-x).
+func innerProduct(score float32) float32 {
 	if score >= 1 {
 		return score - 1
 	}
@@ -429,13 +445,14 @@ type tokens struct {
 	expert schema.Expert
 }
 
-// Search implements storage.VectorIndex: late interaction scores what others found.
+// Search returns an error: late interaction scores what other sources found, and searches nothing.
 func (tokens) Search(context.Context, []float32, int, bool) ([]rank.Hit, error) {
 	return nil, errors.New("late interaction searches nothing in a cluster")
 }
 
-// Scores implements storage.VectorIndex: of a question that was expected by the cluster, else, and of
-// passages whose codes are at hand, by our kernels.
+// Scores writes the late-interaction score of each passage to out, NaN for one that is gone. The cluster computes the
+// scores of a question that was announced (Expect); otherwise, and for passages whose codes are at hand, conclave
+// does, and fetches codes that are missing.
 func (t tokens) Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	scores, err := t.inCluster(ctx, query, passages)
 	if err == nil && scores == nil {
@@ -460,12 +477,13 @@ func (t tokens) Scores(ctx context.Context, query []float32, passages []rank.Ord
 	return nil
 }
 
-// FetchVectors implements storage.FetchedVectors.
+// FetchVectors fetches the codes of passages, so that Vector returns theirs.
 func (t tokens) FetchVectors(ctx context.Context, passages []rank.Ordinal) error {
 	return t.fetchCodes(ctx, t.expert, passages)
 }
 
-// Vector implements storage.TokenVectors.
+// Vector returns the vectors of a passage's tokens one after the other, as its codes have them. It fails if the codes
+// were not fetched.
 func (t tokens) Vector(passage rank.Ordinal) ([]float32, error) {
 	codes := t.codesAt(t.expert, passage)
 	if codes == nil {

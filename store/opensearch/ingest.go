@@ -42,13 +42,14 @@ func Build(
 			return report, err
 		}
 	}
-	err = changing(ctx, client, index, "indexing", func(ctx context.Context) (err error) {
+	err = changeIndex(ctx, client, index, "indexing", func(ctx context.Context) (err error) {
 		report, err = build(ctx, client, index, shape, source, o, calibration)
 		return err
 	})
 	return report, err
 }
 
+// build does what Build does, while nobody else changes the index.
 func build(
 	ctx context.Context,
 	client *cluster.Client,
@@ -75,19 +76,20 @@ func build(
 	}
 	report.Copies = int(copies)
 	if s.about.Manifest == nil {
-		err = s.finish(ctx, calibration)
+		err = s.publishManifest(ctx, calibration)
 	}
 	return report, err
 }
 
-// changing does what one process at a time may do to an index, which need not be there.
-func changing(
+// changeIndex calls work while no other process indexes, fills a share, or adds or removes an expert of the index,
+// which need not be there. If one does, it returns a *lease.HeldError. doing says for others what work does.
+func changeIndex(
 	ctx context.Context,
 	client *cluster.Client,
 	index, doing string,
 	work func(context.Context) error,
 ) error {
-	return exclusively(ctx, client, index, doing, 0, func(ctx context.Context) error {
+	return changeExclusively(ctx, client, index, doing, 0, func(ctx context.Context) error {
 		s := &Store{client: client, index: index, concrete: index}
 		if _, _, err := s.describe(ctx, manager, cluster.Opening); err != nil && !errors.Is(err, ErrNoIndex) {
 			return fmt.Errorf("index %s: %w", index, err)
@@ -96,8 +98,9 @@ func changing(
 	})
 }
 
-// exclusively does work while nobody else changes an index, and waits so long for one who does.
-func exclusively(
+// changeExclusively calls work while this process has the lease of the index, after it made sure that it may write. It
+// waits for another holder for patience, then returns a *lease.HeldError.
+func changeExclusively(
 	ctx context.Context,
 	client *cluster.Client,
 	index, doing string,
@@ -115,7 +118,7 @@ func exclusively(
 			return err
 		}
 	}
-	return s.holding(ctx, indexLock, doing, patience, work)
+	return s.withLease(ctx, indexLock, doing, patience, work)
 }
 
 // Add writes the passages of source. One that is there with the same content and with
@@ -157,10 +160,11 @@ func (s *Store) Add(
 	return report, nil
 }
 
-// current returns what passages are written by.
+// current returns the manifest by which passages are written: the plan of what is being made, else the manifest.
 func (s *Store) current() *schema.Manifest { return s.about.Current() }
 
-// readBatch reads the next passages, each id once.
+// readBatch returns the next passages, batchPassages at most, each id once; ended is true if source has no more. A
+// passage that cannot be indexed is counted in report and left out if o.BadPassage allows that.
 func (s *Store) readBatch(
 	source store.Stream,
 	o store.BuildOptions,
@@ -182,7 +186,7 @@ func (s *Store) readBatch(
 			err = &store.ClashError{ID: p.ID, Place: source.Place(), First: "a passage shortly before"}
 		}
 		if err != nil {
-			if err := skip(err, o, report); err != nil {
+			if err := skipPassage(err, o, report); err != nil {
 				return nil, false, err
 			}
 			continue
@@ -193,8 +197,9 @@ func (s *Store) readBatch(
 	return batch, false, nil
 }
 
-// skip leaves out a passage that cannot be indexed, where that is allowed.
-func skip(err error, o store.BuildOptions, report *store.BuildReport) error {
+// skipPassage counts a passage as skipped and returns what o.BadPassage says, or returns err if that is not set, or
+// err does not concern one passage.
+func skipPassage(err error, o store.BuildOptions, report *store.BuildReport) error {
 	var read *corpus.ReadError
 	var clash *store.ClashError
 	if !(errors.As(err, &read) && read.Recoverable || errors.As(err, &clash)) || o.BadPassage == nil {
@@ -204,8 +209,9 @@ func skip(err error, o store.BuildOptions, report *store.BuildReport) error {
 	return o.BadPassage(err)
 }
 
-// addBatch writes passages of different ids. What another writer changes meanwhile is
-// looked at again.
+// addBatch encodes and writes passages of different ids, but those that are there with the same content and vectors. A
+// passage that another writer changes meanwhile is looked at again. It fails with a *store.ClashError for another
+// content under an id, unless o.Replace or o.BadPassage allows that.
 func (s *Store) addBatch(
 	ctx context.Context,
 	m *schema.Manifest,
@@ -222,7 +228,7 @@ func (s *Store) addBatch(
 		for i := range batch {
 			ids[i] = batch[i].ID
 		}
-		stored, err := s.get(ctx, ids)
+		stored, err := s.getStored(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -240,7 +246,7 @@ func (s *Store) addBatch(
 					continue
 				case !equal && !o.Replace:
 					clash := &store.ClashError{ID: p.ID, Place: place, First: "a passage of index " + s.index}
-					if err := skip(clash, o, report); err != nil {
+					if err := skipPassage(clash, o, report); err != nil {
 						return err
 					}
 					continue
@@ -252,23 +258,23 @@ func (s *Store) addBatch(
 		if len(todo) == 0 {
 			return nil
 		}
-		if err := s.encode(ctx, m, todo, operations, o); err != nil {
+		if err := s.encodeOperations(ctx, m, todo, operations, o); err != nil {
 			return err
 		}
-		results, err := s.bulk(ctx, operations)
+		results, err := s.writeBulk(ctx, operations)
 		if err != nil {
 			return err
 		}
 		batch = batch[:0:0]
 		for i, r := range results {
 			switch {
-			case r.made():
+			case r.succeeded():
 				report.Passages++
 				report.Bytes += int64(len(operations[i].body))
-				if !operations[i].absent() {
+				if !operations[i].createsDocument() {
 					report.Replaced++
 				}
-			case r.conflict():
+			case r.conflicted():
 				ours[todo[i].ID] = ours[todo[i].ID] || r.unsure
 				last[todo[i].ID] = r.last
 				batch = append(batch, todo[i])
@@ -280,8 +286,8 @@ func (s *Store) addBatch(
 	return nil
 }
 
-// encode gives operations the documents of passages.
-func (s *Store) encode(
+// encodeOperations encodes passages and sets the document of each as the body of the operation with the same number.
+func (s *Store) encodeOperations(
 	ctx context.Context,
 	m *schema.Manifest,
 	passages []corpus.Passage,

@@ -36,7 +36,7 @@ const (
 	inputPatience = time.Minute
 )
 
-// Inputs returns those that have a list of this name.
+// Inputs returns the inputs that the list with a name has. Nothing is asked for that.
 func (s *Store) Inputs(name string) *Inputs { return &Inputs{store: s, name: name, beat: lease.Beat} }
 
 type inputList struct {
@@ -53,11 +53,12 @@ type inputBytes struct {
 	Bytes []byte `json:"bytes"`
 }
 
+// chunk returns the register of the chunk with a number of an input.
 func (i *Inputs) chunk(name string, n int64) *Register {
 	return i.store.Register(name + "-" + strconv.FormatInt(n, 10))
 }
 
-// arriving returns the lease of who writes an input.
+// arriving returns the lease that a process holds while it writes an input.
 func (i *Inputs) arriving(name string) lease.Lease {
 	return lease.Lease{Register: i.store.Register(name + "-arriving"), Of: "the input " + name, Beat: i.beat}
 }
@@ -109,6 +110,8 @@ type inputWriter struct {
 	err    error
 }
 
+// Write adds bytes to the chunk in hand and sends each full one. It returns the error of the first chunk that could
+// not be sent, and takes nothing after it.
 func (w *inputWriter) Write(b []byte) (written int, err error) {
 	for len(b) > 0 && w.err == nil {
 		some := b[:min(len(b), inputChunk-len(w.held))]
@@ -122,6 +125,7 @@ func (w *inputWriter) Write(b []byte) (written int, err error) {
 	return written, w.err
 }
 
+// send writes the chunk in hand and begins the next one. The error is kept in w.err.
 func (w *inputWriter) send() {
 	data, err := json.Marshal(inputBytes{w.held})
 	if err == nil {
@@ -133,6 +137,7 @@ func (w *inputWriter) send() {
 	w.err = err
 }
 
+// finish writes the last chunk and the head, after which the input can be opened.
 func (w *inputWriter) finish() error {
 	if w.send(); w.err != nil {
 		return w.err
@@ -144,7 +149,8 @@ func (w *inputWriter) finish() error {
 	return writeOnce(w.ctx, w.inputs.store.Register(w.name), data)
 }
 
-// writeOnce writes a register that is not there.
+// writeOnce writes a register that is not there. It fails if the register has other data; to write the same once more
+// is no error.
 func writeOnce(ctx context.Context, r *Register, data []byte) error {
 	_, done, err := r.Write(ctx, data, "")
 	if err == nil && !done {
@@ -153,7 +159,7 @@ func writeOnce(ctx context.Context, r *Register, data []byte) error {
 	return err
 }
 
-// list adds a name to the list, or takes it out.
+// list adds a name to the list of inputs, or takes it out if listed is false.
 func (i *Inputs) list(ctx context.Context, name string, listed bool) error {
 	r := i.store.Register(i.name)
 	for {
@@ -176,6 +182,7 @@ func (i *Inputs) list(ctx context.Context, name string, listed bool) error {
 	}
 }
 
+// read returns the list of inputs and its version, empty if there is none.
 func (i *Inputs) read(ctx context.Context) (l inputList, version string, err error) {
 	data, version, err := i.store.Register(i.name).Read(ctx)
 	if err == nil && version != "" {
@@ -211,7 +218,7 @@ func (i *Inputs) Remove(ctx context.Context, name string) error {
 	return i.list(ctx, name, false)
 }
 
-// Sweep removes the inputs that nobody writes and that are not wanted.
+// Sweep removes the inputs that no process writes any more and that wanted does not report as wanted.
 func (i *Inputs) Sweep(ctx context.Context, wanted func(ctx context.Context, name string) (bool, error)) error {
 	l, _, err := i.read(ctx)
 	if err != nil {
@@ -289,6 +296,8 @@ func (r *inputReader) ReadAt(b []byte, from int64) (n int, err error) {
 	return n, nil
 }
 
+// fetch reads the chunk with a number, unless it is the one in hand. The error is fs.ErrNotExist if the chunk is not
+// there.
 func (r *inputReader) fetch(n int64) error {
 	if r.at == n {
 		return nil
@@ -309,7 +318,8 @@ func (r *inputReader) fetch(n int64) error {
 	return nil
 }
 
-// remove removes a register, if it is there, and has a version; "" is any.
+// remove removes a register that has a version, any with "". It does nothing if there is none, or it has another
+// version.
 func (r *Register) remove(ctx context.Context, version string) error {
 	path := "/" + url.PathEscape(r.target()) + "/_doc/" + url.PathEscape(r.name) + "?timeout=20s"
 	if version != "" {

@@ -40,7 +40,7 @@ var undisturbed = lease.Gone(lease.Beat)
 // errFinished is the error of a writer whose change somebody else has finished.
 var errFinished = errors.New("another writer has finished this change")
 
-// intentOf returns the register of the intent of a document.
+// intentOf returns the register for the intent of a document.
 func (w *Writer) intentOf(document string) *Register {
 	sum := sha256.Sum256([]byte(document))
 	r := w.store.Register("document-" + hex.EncodeToString(sum[:16]))
@@ -79,7 +79,7 @@ func newIntent(index, document string, all []*attempt) ([]byte, *intent, error) 
 	return data, out, err
 }
 
-// attempts returns the changes of an intent.
+// attempts returns the changes of an intent, without conditions. It fails if they cannot be read.
 func (i *intent) attempts() (all []*attempt, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(i.Changes))
 	if err != nil {
@@ -102,7 +102,7 @@ func (i *intent) attempts() (all []*attempt, err error) {
 			}
 		}
 		a := &attempt{change: change, result: &store.ChangeResult{ID: change.ID()}}
-		if !a.prepare() {
+		if !a.checkChange() {
 			return nil, a.result.Err
 		}
 		all = append(all, a)
@@ -113,13 +113,17 @@ func (i *intent) attempts() (all []*attempt, err error) {
 	return all, nil
 }
 
-// begin makes the intent of a change durable, once no other change of the document is under way:
-// another writer's is waited for, and finished where that is taken for dead. It returns the
-// version of the register.
-func (w *Writer) begin(ctx context.Context, r *Register, data []byte, waited *waited) (version string, err error) {
-	turn := w.turnAt(r)
-	defer func() { turn.end(ctx, err == nil) }()
-	if err := turn.await(ctx); err != nil {
+// recordIntent writes the intent of a change and returns the version of its register. Before that it waits until no
+// other change of the document is under way, and finishes the change of a writer that is taken for dead.
+func (w *Writer) recordIntent(
+	ctx context.Context,
+	r *Register,
+	data []byte,
+	waited *waited,
+) (version string, err error) {
+	turn := w.turnOf(r)
+	defer func() { turn.giveBack(ctx, err == nil) }()
+	if err := turn.awaitTurn(ctx); err != nil {
 		return "", err
 	}
 	for {
@@ -131,8 +135,8 @@ func (w *Writer) begin(ctx context.Context, r *Register, data []byte, waited *wa
 		}); err != nil || done {
 			return version, err
 		}
-		turn.take(ctx)
-		left, err := w.await(ctx, r, waited)
+		turn.claimNext(ctx)
+		left, err := w.awaitNoIntent(ctx, r, waited)
 		if err != nil || left == "" {
 			if err != nil {
 				return "", err
@@ -150,9 +154,10 @@ func (w *Writer) begin(ctx context.Context, r *Register, data []byte, waited *wa
 	}
 }
 
-// await waits until no intent of a document is there, and finishes one that is left. Where one
-// cannot be finished, since the cluster or the passages' checks refuse it, its version is returned.
-func (w *Writer) await(ctx context.Context, r *Register, waited *waited) (left string, err error) {
+// awaitNoIntent waits until a document has no intent, and finishes one whose writer is taken for dead. left is the
+// version of an intent that cannot be finished, since the cluster or the checks of passages refuse it; "" if there is
+// none.
+func (w *Writer) awaitNoIntent(ctx context.Context, r *Register, waited *waited) (left string, err error) {
 	for watched, since := "", time.Now(); ; {
 		var data []byte
 		var version string
@@ -166,13 +171,13 @@ func (w *Writer) await(ctx context.Context, r *Register, waited *waited) (left s
 		switch {
 		case version == "":
 			return "", nil
-		case w.foreign(data):
+		case w.isForeign(data):
 			return version, nil
 		case version != watched:
 			watched = version
 			since = time.Now()
 		case time.Since(since) > w.undisturbed:
-			err := w.finish(ctx, r, data, version)
+			err := w.finishIntent(ctx, r, data, version)
 			var silent *SilentError
 			var gone *GoneError
 			var blocked *cluster.BlockedError
@@ -190,14 +195,14 @@ func (w *Writer) await(ctx context.Context, r *Register, waited *waited) (left s
 	}
 }
 
-// foreign reports whether an intent is of another index, which had this name before.
-func (w *Writer) foreign(data []byte) bool {
+// isForeign reports whether an intent is of an earlier index of this name.
+func (w *Writer) isForeign(data []byte) bool {
 	var i intent
 	return json.Unmarshal(data, &i) == nil && i.Index != w.store.current().ID
 }
 
-// finish makes all of a change that another writer began, and removes its intent.
-func (w *Writer) finish(ctx context.Context, r *Register, data []byte, version string) error {
+// finishIntent makes the whole change of an intent that another writer left, and removes the intent.
+func (w *Writer) finishIntent(ctx context.Context, r *Register, data []byte, version string) error {
 	var i intent
 	if err := json.Unmarshal(data, &i); err != nil {
 		return fmt.Errorf("the intent %s: %w", r.name, err)
@@ -207,7 +212,7 @@ func (w *Writer) finish(ctx context.Context, r *Register, data []byte, version s
 		return fmt.Errorf("the intent of document %q: %w", i.ID, err)
 	}
 	waited := &waited{}
-	if err := w.reuse(ctx, all, waited); err != nil {
+	if err := w.reuseVectors(ctx, all, waited); err != nil {
 		return err
 	}
 	if err := w.encodeInBatches(ctx, all, waited); err != nil {
@@ -222,7 +227,7 @@ func (w *Writer) finish(ctx context.Context, r *Register, data []byte, version s
 	})
 }
 
-// carryOut makes the changes of an intent in the order of stagesOf. Each is made on what was read while the intent
+// carryOut makes the changes of an intent in the order of changeStages. Each is made on what was read while the intent
 // was there; begun is when it was made, by whoever made it, who need not look for a while.
 func (w *Writer) carryOut(ctx context.Context, r *Register, i *intent, all []*attempt, begun time.Time) error {
 	still := func(ctx context.Context) error {
@@ -239,14 +244,14 @@ func (w *Writer) carryOut(ctx context.Context, r *Register, i *intent, all []*at
 		}
 		return err
 	}
-	stages, err := w.stagesOf(ctx, all)
+	stages, err := w.changeStages(ctx, all)
 	if err != nil {
 		return err
 	}
 	for _, s := range stages {
 		some := s.changes
 		if s.standIns {
-			some, err = w.standInsLeft(ctx, all)
+			some, err = w.removeStandIns(ctx, all)
 			if err != nil {
 				return err
 			}
@@ -261,7 +266,7 @@ func (w *Writer) carryOut(ctx context.Context, r *Register, i *intent, all []*at
 			return err
 		}
 		if s.shown {
-			w.show(ctx)
+			w.awaitVisible(ctx)
 		}
 	}
 	for _, a := range all {
@@ -283,16 +288,17 @@ type stage struct {
 	shown    bool // the next one begins when searches see it
 }
 
-// stagesOf returns the steps of the change of a document. One that is deleted loses its first passage first, so that no
-// other counts; one that is added gets it last; for one that is replaced see standInSuffix.
-func (w *Writer) stagesOf(ctx context.Context, all []*attempt) ([]stage, error) {
+// changeStages returns the steps of the change of a document, all[0] being its first passage. A document that is
+// deleted loses its first passage first, so that no other counts; one that is added gets it last; for one that is
+// replaced see standInSuffix.
+func (w *Writer) changeStages(ctx context.Context, all []*attempt) ([]stage, error) {
 	first, rest := stage{changes: all[:1]}, stage{changes: all[1:]}
 	if all[0].change.Put == nil {
 		return []stage{first, rest, {standIns: true}}, nil
 	}
 	var there []schema.Stored
 	if err := w.wait(ctx, &waited{}, func(patience time.Duration) (err error) {
-		there, err = w.store.getFor(ctx, patience, []string{all[0].result.ID}, schema.FieldMetadata)
+		there, err = w.store.getStoredFor(ctx, patience, []string{all[0].result.ID}, schema.FieldMetadata)
 		return err
 	}); err != nil {
 		return nil, err
@@ -314,7 +320,7 @@ func (w *Writer) stagesOf(ctx context.Context, all []*attempt) ([]stage, error) 
 		stages[0].shown = false
 		return stages, nil
 	}
-	made, err := w.standIns(ctx, all, record)
+	made, err := w.makeStandIns(ctx, all, record)
 	return slices.Insert(stages, 0, stage{changes: made}), err
 }
 
@@ -340,12 +346,12 @@ func (w *Writer) Mend(ctx context.Context) error {
 		if now.version != version {
 			now = sighting{version, time.Now()}
 		}
-		if w.foreign(data) {
+		if w.isForeign(data) {
 			errs = append(errs, r.remove(ctx, version))
 			continue
 		}
 		if time.Since(now.since) > w.undisturbed {
-			errs = append(errs, w.finish(ctx, r, data, version))
+			errs = append(errs, w.finishIntent(ctx, r, data, version))
 		}
 		seen[name] = now
 	}
@@ -359,9 +365,9 @@ type sighting struct {
 	since   time.Time
 }
 
-// listPending lists the names of the registers that have intents, 1,000 at the most.
+// listPending returns the names of the registers that have intents, 1,000 at most.
 func (r *Register) listPending(ctx context.Context) ([]string, error) {
-	_, err := r.beside.ask(ctx, "POST", r.beside.path("/_refresh"), nil, cluster.CheckJSON)
+	_, err := r.beside.sendRepeated(ctx, "POST", r.beside.path("/_refresh"), nil, cluster.CheckJSON)
 	if cluster.IsStatus(err, 404) {
 		return nil, nil
 	}
@@ -372,7 +378,7 @@ func (r *Register) listPending(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := r.beside.ask(ctx, "POST", r.beside.path("/_search"), body, cluster.CheckJSON)
+	answer, err := r.beside.sendRepeated(ctx, "POST", r.beside.path("/_search"), body, cluster.CheckJSON)
 	if err != nil {
 		return nil, fmt.Errorf("looking for changes that were begun: %w", err)
 	}

@@ -43,8 +43,8 @@ func memberStateOf(c *Corpus) memberState {
 // ofMember stands between the id of a passage and the number of its index. No id has it.
 const ofMember = "\x00"
 
-// Join shows indexes, by the names of their collections, as one. Their words have to be analysed alike; it has the
-// experts that all of them have.
+// Join returns several indexes of one cluster as one corpus, by the names of their collections. It has the experts
+// that all of them have. It fails if their words are analysed differently, or they are in different clusters.
 func Join(all []*Corpus, names []string) (*Joined, error) {
 	first := all[0].Store()
 	m := *first.Manifest()
@@ -134,34 +134,34 @@ func joinSamples(all []*Corpus) *sample {
 // memberID returns the id of a passage of the member with a number.
 func memberID(id string, number int) string { return id + ofMember + fmt.Sprintf("%02d", number) }
 
-// plainID returns an id as the index has it.
+// plainID returns the id of a passage without the number of its member, as its index has it.
 func plainID(id string) string {
 	plain, _, _ := strings.Cut(id, ofMember)
 	return plain
 }
 
-// memberOf returns the number of the member that an id is of; 0 of an index by itself.
+// memberOf returns the number of the member in an id; 0 if it has none.
 func memberOf(id string) int {
 	_, number, _ := strings.Cut(id, ofMember)
 	n, _ := strconv.Atoi(number)
 	return n
 }
 
-// alike returns an id of the index that another one is of.
-func (s *Store) alike(id, plain string) string {
+// memberIDLike returns the id plain with the member number that id has; plain itself in an index that is read alone.
+func (s *Store) memberIDLike(id, plain string) string {
 	if s.members == nil {
 		return plain
 	}
 	return memberID(plain, memberOf(id))
 }
 
-// Acquire implements storage.Corpus.
+// Acquire returns a view of all indexes for one question, which knows the collection of each passage.
 func (j *Joined) Acquire() storage.View { return &joinedView{j.Corpus.Acquire().(*view), j.names} }
 
 // Experts returns the names of the experts that all have.
 func (j *Joined) Experts() []string { return schema.ExpertNames(j.Store().Manifest().Experts) }
 
-// Current implements store.Joined.
+// Current reports whether no member has changed since Join read it.
 func (j *Joined) Current() bool {
 	for i, c := range j.members {
 		if memberStateOf(c) != j.joined[i] {
@@ -180,7 +180,7 @@ type joinedView struct {
 	names []string
 }
 
-// CollectionOf implements storage.MultiCollection.
+// CollectionOf returns the name of the collection that a passage is of.
 func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
 	return v.names[memberOf(v.table.idsOf([]rank.Ordinal{ordinal})[0])]
 }
@@ -189,22 +189,22 @@ func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
 // the ids of another one, the cluster takes no statistics of words there: this keeps something left.
 const nobody = "\x00"
 
-// LookupIn implements storage.MultiCollection.
+// LookupIn looks up passages of one of the collections by their ids, as storage.MultiCollection says.
 func (v *joinedView) LookupIn(ctx context.Context, collection string, ids []string) ([]storage.Found, error) {
 	number := slices.Index(v.names, collection)
 	own := make([]string, len(ids))
 	for i, id := range ids {
 		own[i] = memberID(id, number)
 	}
-	there, err := v.store.stored(ctx, own, schema.FieldBytes)
+	there, err := v.store.readStored(ctx, own, schema.FieldBytes)
 	if err != nil {
 		return nil, err
 	}
 	return texts{v.request}.found(own, there)
 }
 
-// naming returns the query of the passages with these ids.
-func (s *Store) naming(ids []string) object {
+// idsQuery returns the query of the passages with these ids, of a joined store each in the index of its member.
+func (s *Store) idsQuery(ids []string) object {
 	if s.members == nil {
 		return object{"ids": object{"values": ids}}
 	}
@@ -223,8 +223,9 @@ func (s *Store) naming(ids []string) object {
 	return object{"bool": object{"should": ways}}
 }
 
-// tell gives hits of several indexes ids that tell them apart.
-func (s *Store) tell(answers []said) error {
+// tagHits adds the number of the member to the id of each hit, by the hit's index. It does nothing in an index that is
+// read alone.
+func (s *Store) tagHits(answers []said) error {
 	if s.members == nil {
 		return nil
 	}
@@ -240,9 +241,10 @@ func (s *Store) tell(answers []said) error {
 	return nil
 }
 
-// find returns, for ids as users write them, those of the passages that are there: of several indexes with a passage
-// of an id the first one's. What is absent has an id, too.
-func (s *Store) find(
+// findIDs looks passages up by ids as users write them. found are the ids with their members', and there the
+// documents; of an id in several members those of the first one that has it. An id that is in none gets the number of
+// the last.
+func (s *Store) findIDs(
 	ctx context.Context,
 	ids []string,
 	fields ...string,
@@ -255,13 +257,13 @@ func (s *Store) find(
 		for i, id := range ids {
 			if !there[i].Found {
 				missing = append(missing, i)
-				ask = append(ask, s.alike(memberID(id, number), id))
+				ask = append(ask, s.memberIDLike(memberID(id, number), id))
 			}
 		}
 		if len(ask) == 0 {
 			break
 		}
-		has, err := s.stored(ctx, ask, fields...)
+		has, err := s.readStored(ctx, ask, fields...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -273,9 +275,9 @@ func (s *Store) find(
 	return found, there, nil
 }
 
-// ofEach calls ask for all members at the same time, with a context for its goroutine, and add with each answer. It
-// returns the errors of those that failed, and then adds nothing.
-func ofEach[T any](
+// askMembers calls ask for all members at the same time, with a context for its goroutine, and add with each answer in
+// their order. If one fails it returns the errors, and add is not called.
+func askMembers[T any](
 	ctx context.Context,
 	members []*Corpus,
 	ask func(context.Context, *Corpus) (T, error),

@@ -146,7 +146,7 @@ func TestReadingThePast(t *testing.T) {
 	}
 	read := func() []byte {
 		t.Helper()
-		path, body, err := target.getting([]string{"a"})
+		path, body, err := target.getRequest([]string{"a"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,7 +83,9 @@ type expected struct {
 	script object
 }
 
-// Expect implements storage.ScorePrefetcher. A question that cannot be compared fails when it is.
+// Expect announces that passages will be scored for a question, so that Prefetch has the cluster compute the scores.
+// It does nothing if the question has more than mostScripted vectors or cannot be compared, or the cluster did not run
+// the script a moment ago.
 func (t tokens) Expect(query []float32) {
 	if time.Now().UnixNano() < t.corpus.unscripted.Load() {
 		return
@@ -109,7 +111,7 @@ func (t tokens) Expect(query []float32) {
 	t.expecting[of] = expected{t.expert, query, script}
 }
 
-// expectedOf finds what was announced with this vector.
+// expectedOf returns the key of the question that Expect announced with this vector, the same slice.
 func (r *request) expectedOf(x schema.Expert, query []float32) (of asked, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,8 +123,8 @@ func (r *request) expectedOf(x schema.Expert, query []float32) (of asked, found 
 	return asked{}, false
 }
 
-// inCluster returns the scores of passages whose codes are not at hand, as the cluster makes them; nil where
-// it is not asked for them, or does not run the script.
+// inCluster returns the scores of passages that the cluster computes, for those whose codes are not at hand. It
+// returns nil if the question was not announced, or the cluster does not run the script.
 func (t tokens) inCluster(
 	ctx context.Context,
 	query []float32,
@@ -159,21 +161,21 @@ func (t tokens) inCluster(
 	return out, nil
 }
 
-// lateScoring returns the search that scores passages in the cluster.
+// lateScoring returns the search that has the cluster score passages for an announced question.
 func (r *request) lateScoring(of asked, ordinals []rank.Ordinal) object {
 	r.mu.Lock()
 	script := r.expecting[of].script
 	r.mu.Unlock()
 	return withoutStored(object{
 		"size":             len(ordinals),
-		"query":            object{"bool": object{"filter": r.store.naming(r.table.idsOf(ordinals))}},
+		"query":            object{"bool": object{"filter": r.store.idsQuery(r.table.idsOf(ordinals))}},
 		"track_total_hits": false,
 		"script_fields":    object{scriptField: object{"script": script}},
 	})
 }
 
-// takeLate takes the answer of lateScoring. A passage that is not there, or in a shard that is not, or
-// has no codes, is not a number.
+// takeLate keeps the scores in the answer to lateScoring. A passage that is gone, whose shard is missing, or that has
+// no codes, gets NaN.
 func (r *request) takeLate(of asked, ordinals []rank.Ordinal, s said) error {
 	byID := make(map[string]float32, len(s.hits))
 	for _, h := range s.hits {
@@ -206,11 +208,10 @@ func (r *request) takeLate(of asked, ordinals []rank.Ordinal, s said) error {
 	return nil
 }
 
-// unscored returns the passages whose score by late interaction has to be asked for: their codes
-// are not at hand.
+// unscored returns the passages without a score for an announced question whose codes are not at hand either.
 func (r *request) unscored(of asked, ordinals []rank.Ordinal) []rank.Ordinal {
 	r.mu.Lock()
 	x := r.expecting[of].expert
 	r.mu.Unlock()
-	return slices.DeleteFunc(r.lacking(of, ordinals), func(o rank.Ordinal) bool { return r.codesAt(x, o) != nil })
+	return slices.DeleteFunc(r.withoutScore(of, ordinals), func(o rank.Ordinal) bool { return r.codesAt(x, o) != nil })
 }

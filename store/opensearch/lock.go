@@ -14,8 +14,9 @@ const (
 	metaLock  = "meta-lock" // of who reads _meta, changes and writes it: others wait
 )
 
-// holding does work while it has a lease of the index, and waits so long for another one.
-func (s *Store) holding(
+// withLease calls work while this process holds a lease of the index with a name. It waits for another holder for
+// patience, then returns a *lease.HeldError. The context of work ends if the lease is lost.
+func (s *Store) withLease(
 	ctx context.Context,
 	name, doing string,
 	patience time.Duration,
@@ -33,9 +34,10 @@ func (s *Store) holding(
 	)
 }
 
-// changeMeta changes _meta, as it is now, and adds fields that are new.
+// changeMeta reads _meta as it is now, calls change with it, and writes the result with further fields of the mapping;
+// nil fields: none. An error of change ends it, and nothing is written.
 func (s *Store) changeMeta(ctx context.Context, fields object, change func(*schema.Meta) error) error {
-	return s.holding(ctx, metaLock, "a change of _meta", bulkPatience, func(ctx context.Context) error {
+	return s.withLease(ctx, metaLock, "a change of _meta", bulkPatience, func(ctx context.Context) error {
 		now, err := open(ctx, s.client, s.index, bulkPatience)
 		if err != nil {
 			return err

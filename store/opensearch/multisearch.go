@@ -37,8 +37,8 @@ type said struct {
 	lost         error           // nil: it is of all shards; else of those that have a copy
 }
 
-// lost returns the error of an answer that some shards are not part of.
-func lost(answers []said) error {
+// firstLost returns why the first answer that is not of all shards is not; nil if all are.
+func firstLost(answers []said) error {
 	for _, a := range answers {
 		if a.lost != nil {
 			return a.lost
@@ -50,8 +50,9 @@ func lost(answers []said) error {
 // byScore orders hits as rankings are: equal scores by their ids.
 var byScore = []any{object{"_score": "desc"}, object{schema.FieldID: "asc"}}
 
-// inOrder returns byScore, which tells equal ids of several indexes apart.
-func (s *Store) inOrder() []any {
+// sortOrder returns the order in which hits are asked for: byScore, and in a joined store by the index, too, since
+// several may have one id.
+func (s *Store) sortOrder() []any {
 	if s.members == nil {
 		return byScore
 	}
@@ -61,19 +62,18 @@ func (s *Store) inOrder() []any {
 // answering is kept of a deadline for the way of an answer and for what follows it.
 const answering = 20 * time.Millisecond
 
-// multi asks several searches in one request. Statistics of words are those of the whole
-// index (dfs): with those of its shards alone every score would be another. An answer that
-// is not of all shards is an error.
+// multi asks several searches in one request and returns their answers in order. Scores of words are by the statistics
+// of the whole index (dfs). It fails if an answer is not of all shards.
 func (s *Store) multi(ctx context.Context, searches []object) ([]said, error) {
 	answers, err := s.multiPartly(ctx, searches)
 	if err == nil {
-		err = lost(answers)
+		err = firstLost(answers)
 	}
 	return answers, err
 }
 
-// multiPartly does what multi does, on the shards that have a copy: an answer says that others
-// lack.
+// multiPartly is multi, but does not fail if shards have no copy: said.lost then says so of the answer. The searches
+// have to end a little before ctx does.
 func (s *Store) multiPartly(ctx context.Context, searches []object) ([]said, error) {
 	if len(searches) == 0 {
 		return nil, nil
@@ -112,27 +112,28 @@ func (s *Store) multiPartly(ctx context.Context, searches []object) ([]said, err
 		}
 		out, err := parseSearches(answer, len(searches))
 		if err == nil {
-			err = s.tell(out)
+			err = s.tagHits(out)
 		}
 		// A node that ends in the middle fails the searches that it took part in, and they
 		// find other copies when they are asked again.
-		if again || ctx.Err() != nil || err != nil && !errors.Is(err, cluster.ErrAnswer) || err == nil && lost(out) == nil {
+		if again || ctx.Err() != nil || err != nil && !errors.Is(err, cluster.ErrAnswer) ||
+			err == nil && firstLost(out) == nil {
 			return out, err
 		}
 	}
 }
 
-// searchType returns how the shards are asked: for the statistics of words first where a score is made of those,
-// else for hits at once.
+// searchType returns the search_type for a query: WholeIndex if terms of words score, whose statistics are asked for
+// first, else EachShard.
 func searchType(query any) string {
-	if ofWords(query) {
+	if scoresWords(query) {
 		return cluster.WholeIndex
 	}
 	return cluster.EachShard
 }
 
-// ofWords reports whether a query scores by a term of a field of words.
-func ofWords(query any) bool {
+// scoresWords reports whether a query has a term of a field of words.
+func scoresWords(query any) bool {
 	switch of := query.(type) {
 	case object:
 		if term, ok := of["term"].(object); ok {
@@ -141,18 +142,18 @@ func ofWords(query any) bool {
 			}
 		}
 		for _, inner := range of {
-			if ofWords(inner) {
+			if scoresWords(inner) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(of, ofWords)
+		return slices.ContainsFunc(of, scoresWords)
 	}
 	return false
 }
 
-// withoutStored lets a search return the ids of hits by their doc values, and nothing that is stored: to read that,
-// the cluster unpacks several documents for each hit, with codes of late interaction some kilobytes each.
+// withoutStored changes a search so that hits have their ids from doc values and nothing stored is read, and returns
+// it. To read stored documents, the cluster unpacks several for each hit, with some kilobytes of codes each.
 func withoutStored(search object) object {
 	fields, _ := search["docvalue_fields"].([]string)
 	search["docvalue_fields"] = append([]string{schema.FieldID}, fields...)
@@ -161,7 +162,7 @@ func withoutStored(search object) object {
 	return search
 }
 
-// takeID takes the id of a hit of withoutStored from its doc values.
+// takeID sets the id of a hit of a search withoutStored. It fails if the hit has none.
 func (f *found) takeID() error {
 	if all := f.fields[schema.FieldID]; len(all) != 1 || json.Unmarshal(all[0], &f.id) != nil || f.id == "" {
 		return fmt.Errorf("%w: a hit without an id", cluster.ErrAnswer)
@@ -169,7 +170,8 @@ func (f *found) takeID() error {
 	return nil
 }
 
-// codes reads the codes of an expert of late interaction from doc values, or else from the document.
+// codes returns the codes of an expert, from the doc values of the hit, or else from its document. It fails if the hit
+// has none.
 func (f *found) codes(x schema.Expert) ([]byte, error) {
 	all := f.fields[x.Field()]
 	if len(all) != 1 {
@@ -186,7 +188,8 @@ func (f *found) codes(x schema.Expert) ([]byte, error) {
 	return codes, nil
 }
 
-// parseSearches reads the answers to n searches.
+// parseSearches returns the answers to n searches of one request. It returns an ErrAnswer if one failed or cannot be
+// read. Shards without a copy are no error: said.lost has it.
 func parseSearches(answer []byte, n int) ([]said, error) {
 	var got struct {
 		Responses []struct {

@@ -8,9 +8,9 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// ofOneVersion empties, of passages that were read, those that are of another version of their
-// document than its first passage, by their ids: the document is being replaced (Writer.ApplyTogether),
-// or a crash has ended that. A caller takes them for deleted.
+// ofOneVersion empties, of passages that were read by ids, those that are of another version of their document than
+// its first passage: callers take them for deleted. So it is while a document is replaced (Writer.ApplyTogether), and
+// after a crash in between.
 func (s *Store) ofOneVersion(ctx context.Context, ids []string, passages []corpus.Passage) ([]corpus.Passage, error) {
 	versions := map[string]corpus.Document{} // by the ids of first passages
 	var ask []string
@@ -25,13 +25,13 @@ func (s *Store) ofOneVersion(ctx context.Context, ids []string, passages []corpu
 		if !ok {
 			continue
 		}
-		first := s.alike(ids[i], corpus.PassageID(d.ID, 1))
+		first := s.memberIDLike(ids[i], corpus.PassageID(d.ID, 1))
 		if _, known := versions[first]; !known && !slices.Contains(ask, first) {
 			ask = append(ask, first)
 		}
 	}
 	if len(ask) > 0 {
-		there, err := s.stored(ctx, ask, schema.FieldID, schema.FieldMetadata)
+		there, err := s.readStored(ctx, ask, schema.FieldID, schema.FieldMetadata)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (s *Store) ofOneVersion(ctx context.Context, ids []string, passages []corpu
 		if !ok {
 			continue
 		}
-		now, there := versions[s.alike(ids[i], corpus.PassageID(d.ID, 1))]
+		now, there := versions[s.memberIDLike(ids[i], corpus.PassageID(d.ID, 1))]
 		if !there || !sameVersion(now, schema.VersionOf(d)) {
 			passages[i] = corpus.Passage{ID: passages[i].ID}
 		}
@@ -58,6 +58,7 @@ func (s *Store) ofOneVersion(ctx context.Context, ids []string, passages []corpu
 	return passages, nil
 }
 
+// sameVersion reports whether two results of schema.VersionOf are of one version of a document.
 func sameVersion(a, b corpus.Document) bool {
 	return a.ID == b.ID && a.Title == b.Title && a.Source == b.Source && a.MediaType == b.MediaType &&
 		a.SHA256 == b.SHA256 && a.Modified.Equal(b.Modified) && a.Passages == b.Passages && a.Root == b.Root &&

@@ -21,12 +21,12 @@ var ErrReadOnly = errors.New("the index may not be written to")
 func (s *Store) MayWrite(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cluster.Opening)
 	defer cancel()
-	if err := s.aim(ctx); err != nil {
+	if err := s.ensureTarget(ctx); err != nil {
 		return s.readOnly("of its aliases", err)
 	}
 	none := []operation{{verb: removing, id: "conclave-" + rand.Text(), term: 1}}
-	body := none[0].appendTo(nil)
-	results, err := s.sendFor(ctx, cluster.Opening, none, []int{0}, body)
+	body := none[0].appendLines(nil)
+	results, err := s.sendBulk(ctx, cluster.Opening, none, []int{0}, body)
 	if err == nil && results[0].status == http.StatusForbidden {
 		err = &cluster.StatusError{Status: results[0].status, Body: results[0].why}
 	}
@@ -47,7 +47,7 @@ func (s *Store) MayChange(ctx context.Context) error {
 	return s.readOnly("of its mapping", err)
 }
 
-// readOnly returns an ErrReadOnly of an answer that refuses, else nil.
+// readOnly returns an ErrReadOnly that names what was refused if err is of status 401 or 403, else nil.
 func (s *Store) readOnly(what string, err error) error {
 	if !cluster.IsStatus(err, http.StatusForbidden) && !cluster.IsStatus(err, http.StatusUnauthorized) {
 		return nil

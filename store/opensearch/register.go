@@ -28,8 +28,8 @@ type Register struct {
 	made     *atomic.Bool  // whether the index of the registers is known to be there, with its fields; nil: it is not
 }
 
-// Register returns the one with this name. It is made when it is written first, as long as
-// the index is there that was opened.
+// Register returns the register with a name. Nothing is asked for that; the index of registers is made by the first
+// Write, as long as the index that was opened is there.
 func (s *Store) Register(name string) *Register {
 	state := s.concrete + stateSuffix
 	r := &Register{beside: &Store{client: s.client, index: state, concrete: state}, name: name}
@@ -39,7 +39,7 @@ func (s *Store) Register(name string) *Register {
 	return r
 }
 
-// target returns the alias by which the registers are written, as that of Store does.
+// target returns the alias by which the registers are written, for the reason that Store.target gives.
 func (r *Register) target() string { return r.beside.index + "-W" }
 
 // registered is a register as the cluster has it. Data is JSON.
@@ -48,7 +48,7 @@ type registered struct {
 	Pending bool            `json:"pending,omitempty"`
 }
 
-// Read gives what was written last, with its version, which is "" where nothing was.
+// Read returns what was written last and its version. Both are empty if nothing was.
 func (r *Register) Read(ctx context.Context) (data []byte, version string, err error) {
 	answer, err := r.ask(ctx, "GET", r.path("?_source=true"), nil)
 	if cluster.IsStatus(err, 404) { // the register, or the index
@@ -73,14 +73,14 @@ func (r *Register) Read(ctx context.Context) (data []byte, version string, err e
 
 // ask sends a request that may be done twice.
 func (r *Register) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	return r.beside.askFor(ctx, cmp.Or(r.patience, bulkPatience), method, path, body, cluster.CheckJSON)
+	return r.beside.sendRepeatedFor(ctx, cmp.Or(r.patience, bulkPatience), method, path, body, cluster.CheckJSON)
 }
 
 func (r *Register) path(query string) string {
 	return r.beside.path("/_doc/" + url.PathEscape(r.name) + query)
 }
 
-// condition returns a version as a request has it.
+// condition returns the version of a register: the parameters by which a request names the state that it changes.
 func condition(seqNo, term int64) string {
 	return fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", seqNo, term)
 }
@@ -104,11 +104,11 @@ func (r *Register) Write(ctx context.Context, data []byte, version string) (now 
 	path := "/" + url.PathEscape(r.target()) + "/_doc/" + url.PathEscape(r.name)
 	path += "?timeout=20s&require_alias=true&" + version
 	answer, err := r.ask(ctx, "PUT", path, body)
-	if hasMissed(err) { // the index was restored without its alias
+	if isMissingError(err) { // the index was restored without its alias
 		if r.made != nil {
 			r.made.Store(false)
 		}
-		if err := r.beside.redirect(ctx, r.target()); cluster.IsStatus(err, 404) {
+		if err := r.beside.pointAlias(ctx, r.target()); cluster.IsStatus(err, 404) {
 			return "", false, nil // it is gone, and the version with it
 		} else if err != nil {
 			return "", false, fmt.Errorf("giving index %s an alias: %w", r.beside.index, err)
@@ -138,11 +138,12 @@ var registerFields = object{
 	"pending": object{"type": "boolean"},
 }
 
-// make makes the index of the registers. One that is there is as good.
+// make makes the index of the registers, if it is not there. It returns a *GoneError if the index that was opened is
+// gone.
 func (r *Register) make(ctx context.Context) error {
 	if r.of != nil {
 		var gone *GoneError
-		if err := r.of.still(ctx, cluster.Opening); errors.As(err, &gone) {
+		if err := r.of.checkSame(ctx, cluster.Opening); errors.As(err, &gone) {
 			return err
 		}
 	}
@@ -164,7 +165,7 @@ func (r *Register) make(ctx context.Context) error {
 		r.made.Store(true)
 	}
 	if err != nil {
-		return fmt.Errorf("saying who changes the index: %w", r.beside.unmade(err))
+		return fmt.Errorf("saying who changes the index: %w", r.beside.notMadeError(err))
 	}
 	return nil
 }

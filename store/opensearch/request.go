@@ -45,6 +45,7 @@ type fetched struct {
 	gathering   *gathering                                 // nil: nobody announced searches
 }
 
+// newFetched returns what a request has fetched: nothing yet.
 func newFetched() *fetched {
 	return &fetched{
 		queries:     map[asked][]float32{},
@@ -61,8 +62,8 @@ func newFetched() *fetched {
 	}
 }
 
-// termCounts returns what Corpus.termCounts does. Counts that are not exact are those that this question was told
-// first, so that it waits for them once, and from then on lacks says so.
+// termCounts returns the counts of entries like Corpus.termCounts. Counts that were inexact stay as this request got
+// them first, so that it waits for them once; lacks then returns an error.
 func (r *request) termCounts(ctx context.Context, entries []entry) (*termCounts, error) {
 	out, missing := r.guessed.split(entries)
 	counts, err := r.corpus.termCounts(ctx, missing)
@@ -72,7 +73,7 @@ func (r *request) termCounts(ctx context.Context, entries []entry) (*termCounts,
 	if counts.inexact != "" {
 		r.guessed.keep(counts)
 	}
-	out.include(counts)
+	out.addEntries(counts)
 	return out, nil
 }
 
@@ -80,10 +81,10 @@ func (r *request) termCounts(ctx context.Context, entries []entry) (*termCounts,
 func (r *request) lacks() error {
 	r.guessed.mu.Lock()
 	defer r.guessed.mu.Unlock()
-	return r.guessed.lacks()
+	return r.guessed.partialError()
 }
 
-// Separate implements storage.Separable.
+// Separate returns the same indexes with an own memory of what was asked, for another question about the same view.
 func (r *request) Separate() storage.Indexes {
 	out := *r
 	out.fetched = newFetched()
@@ -94,10 +95,10 @@ func (r *request) Separate() storage.Indexes {
 // vector among those asked.
 type asked struct{ field, question string }
 
-// Words implements storage.Indexes.
+// Words returns the index of words.
 func (r *request) Words() storage.WordIndex { return words{r, schema.FieldWords} }
 
-// Phrases implements storage.Indexes.
+// Phrases returns the index of phrases; nil if the store has none.
 func (r *request) Phrases() storage.WordIndex {
 	if !r.store.Manifest().Words.Phrases {
 		return nil
@@ -105,7 +106,8 @@ func (r *request) Phrases() storage.WordIndex {
 	return words{r, schema.FieldPairs}
 }
 
-// Vectors implements storage.Indexes.
+// Vectors returns the index of an expert's vectors, false if the store has no such expert. That of a late expert
+// scores, and searches nothing.
 func (r *request) Vectors(expert string) (storage.VectorIndex, bool) {
 	x, ok := r.store.Manifest().Expert(expert)
 	if !ok {
@@ -129,12 +131,13 @@ const MostCandidates = 10_000
 
 const mostHits = MostCandidates
 
-// first returns the search for hits with fields of their documents, in the order of rankings.
-func (r *request) first(query object, k int, fields []string) object {
+// hitsSearch returns the search for the first k hits of a query, mostHits at most, with fields of their documents, in
+// the order of rankings.
+func (r *request) hitsSearch(query object, k int, fields []string) object {
 	find := object{
 		"size":             min(k, mostHits),
 		"query":            query,
-		"sort":             r.store.inOrder(),
+		"sort":             r.store.sortOrder(),
 		"track_scores":     true,
 		"track_total_hits": false,
 		"_source":          fields,
@@ -146,15 +149,15 @@ func (r *request) first(query object, k int, fields []string) object {
 	return find
 }
 
-// search asks for hits with fields of their documents, in the order of rankings. The one answer
-// is that of the hits.
+// search returns the first k hits of a query with the cluster's answer, which has fields of their documents. The
+// search is sent with those of the question's other sources (searchTogether).
 func (r *request) search(
 	ctx context.Context,
 	query object,
 	k int,
 	fields []string,
 ) ([]rank.Hit, []said, error) {
-	answers, err := r.together(ctx, []object{r.first(query, k, fields)})
+	answers, err := r.searchTogether(ctx, []object{r.hitsSearch(query, k, fields)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -165,8 +168,8 @@ func (r *request) search(
 	return hits, answers, nil
 }
 
-// remember keeps scores.
-func (r *request) remember(of asked, ordinals []rank.Ordinal, scores []float32) {
+// keepScores keeps the scores of passages under a key, so that they are not asked for again.
+func (r *request) keepScores(of asked, ordinals []rank.Ordinal, scores []float32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.scores[of] == nil {
@@ -178,8 +181,8 @@ func (r *request) remember(of asked, ordinals []rank.Ordinal, scores []float32) 
 	}
 }
 
-// lacking returns the passages without a score.
-func (r *request) lacking(of asked, ordinals []rank.Ordinal) (out []rank.Ordinal) {
+// withoutScore returns the passages that have no score under a key.
+func (r *request) withoutScore(of asked, ordinals []rank.Ordinal) (out []rank.Ordinal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range ordinals {
@@ -205,7 +208,7 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 	return gone, nil
 }
 
-// prefetch does what Prefetch does, of mostHits passages at most.
+// prefetch does what Prefetch does, for mostHits passages at most.
 func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
 	r.mu.Lock()
 	all, late, expecting := slices.Clone(r.asked), slices.Clone(r.late), maps.Clone(r.expecting)
@@ -217,12 +220,12 @@ func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 		searches = append(searches, of...)
 	}
 	for _, of := range all {
-		if r.wants(of) {
-			add(ordinals, r.naming(of, ordinals), func(s []said) error { r.named(of, ordinals, s); return nil })
+		if r.wantsNames(of) {
+			add(ordinals, r.namedScoreSearches(of, ordinals), func(s []said) error { r.takeNamed(of, ordinals, s); return nil })
 			continue
 		}
-		if missing := r.lacking(of, ordinals); len(missing) > 0 {
-			add(missing, r.scoring(of, missing), func(s []said) error { r.scored(of, missing, s); return nil })
+		if missing := r.withoutScore(of, ordinals); len(missing) > 0 {
+			add(missing, r.scoreSearches(of, missing), func(s []said) error { r.takeScores(of, missing, s); return nil })
 		}
 	}
 	for of, e := range expecting {
@@ -232,8 +235,8 @@ func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 		}
 	}
 	for _, x := range late {
-		if missing := r.without(x, ordinals); len(missing) > 0 {
-			add(missing, []object{r.codesOf(x, missing)}, func(s []said) error { return r.takeCodes(x, missing, s[0]) })
+		if missing := r.withoutCodes(x, ordinals); len(missing) > 0 {
+			add(missing, []object{r.codesSearch(x, missing)}, func(s []said) error { return r.takeCodes(x, missing, s[0]) })
 		}
 	}
 	answers, err := r.store.multiPartly(ctx, searches)
@@ -269,28 +272,29 @@ type fetch struct {
 	take     func([]said) error
 }
 
-// scoring returns the searches that give passages their scores, which add up.
-func (r *request) scoring(of asked, ordinals []rank.Ordinal) (searches []object) {
+// scoreSearches returns the searches that score passages for what was asked. The scores of a passage in their answers
+// add up.
+func (r *request) scoreSearches(of asked, ordinals []rank.Ordinal) (searches []object) {
 	ids := r.table.idsOf(ordinals)
 	if of.field == schema.FieldWords || of.field == schema.FieldPairs {
-		parts := words{r, of.field}.query(of.question).parts()
+		parts := words{r, of.field}.query(of.question).splitQueries()
 		if len(parts) == 0 {
 			parts = [][]any{{}}
 		}
 		for _, part := range parts {
-			searches = append(searches, r.store.scoringOf(part, ids))
+			searches = append(searches, r.store.scoresSearch(part, ids))
 		}
 		return searches
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	query := r.exactly(of.field, r.queries[of], r.store.naming(ids))
+	query := r.exactQuery(of.field, r.queries[of], r.store.idsQuery(ids))
 	return []object{withoutStored(object{"size": len(ordinals), "query": query, "track_total_hits": false})}
 }
 
-// scored takes the answers of scoring. A passage that is not there, or in a shard that is
-// not, has no score.
-func (r *request) scored(of asked, ordinals []rank.Ordinal, answers []said) {
+// takeScores keeps the scores in the answers to scoreSearches. A passage that is gone, or whose shard is missing, gets
+// NaN.
+func (r *request) takeScores(of asked, ordinals []rank.Ordinal, answers []said) {
 	scores := make([]float32, len(ordinals))
 	byID := map[string]float64{}
 	for _, s := range answers {
@@ -302,25 +306,25 @@ func (r *request) scored(of asked, ordinals []rank.Ordinal, answers []said) {
 	for i, id := range r.table.idsOf(ordinals) {
 		score, ok := byID[id]
 		switch {
-		case !ok && (dense || lost(answers) != nil):
+		case !ok && (dense || firstLost(answers) != nil):
 			scores[i] = notANumber
 		case dense:
-			scores[i] = product(float32(score))
+			scores[i] = innerProduct(float32(score))
 		default:
 			scores[i] = float32(score)
 		}
 	}
-	r.remember(of, ordinals, scores)
+	r.keepScores(of, ordinals, scores)
 }
 
-// score writes the scores of passages, and fetches those that are not there.
-func (r *request) score(ctx context.Context, of asked, ordinals []rank.Ordinal, out []float32) error {
-	for some := range slices.Chunk(r.lacking(of, ordinals), mostHits) {
-		answers, err := r.store.multiPartly(ctx, r.scoring(of, some))
+// fetchScores writes the scores of passages under a key to out, and asks the cluster for those that are not known.
+func (r *request) fetchScores(ctx context.Context, of asked, ordinals []rank.Ordinal, out []float32) error {
+	for some := range slices.Chunk(r.withoutScore(of, ordinals), mostHits) {
+		answers, err := r.store.multiPartly(ctx, r.scoreSearches(of, some))
 		if err != nil {
 			return err
 		}
-		r.scored(of, some, answers)
+		r.takeScores(of, some, answers)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -330,8 +334,8 @@ func (r *request) score(ctx context.Context, of asked, ordinals []rank.Ordinal, 
 	return nil
 }
 
-// without returns the passages whose codes are not there.
-func (r *request) without(x schema.Expert, ordinals []rank.Ordinal) (out []rank.Ordinal) {
+// withoutCodes returns the passages whose codes by an expert are neither in the sample nor fetched.
+func (r *request) withoutCodes(x schema.Expert, ordinals []rank.Ordinal) (out []rank.Ordinal) {
 	for _, o := range ordinals {
 		if r.codesAt(x, o) == nil {
 			out = append(out, o)
@@ -340,6 +344,8 @@ func (r *request) without(x schema.Expert, ordinals []rank.Ordinal) (out []rank.
 	return out
 }
 
+// codesAt returns the codes of a passage by an expert, from the sample or as they were fetched; nil if they are in
+// neither.
 func (r *request) codesAt(x schema.Expert, o rank.Ordinal) []byte {
 	if codes := r.sample.code(x, o); codes != nil {
 		return codes
@@ -349,6 +355,8 @@ func (r *request) codesAt(x schema.Expert, o rank.Ordinal) []byte {
 	return r.codes[x.Name][o]
 }
 
+// vectorAt returns the vector of a passage by an expert, or the vectors of its windows one after the other, from the
+// sample or as they were fetched; nil if they are in neither.
 func (r *request) vectorAt(x schema.Expert, o rank.Ordinal) []float32 {
 	if vector := r.sample.vector(x, o); vector != nil {
 		return vector
@@ -358,16 +366,17 @@ func (r *request) vectorAt(x schema.Expert, o rank.Ordinal) []float32 {
 	return r.vectors[x.Name][o]
 }
 
-// codesOf returns the search for codes by their doc values.
-func (r *request) codesOf(x schema.Expert, ordinals []rank.Ordinal) object {
+// codesSearch returns the search for codes by their doc values.
+func (r *request) codesSearch(x schema.Expert, ordinals []rank.Ordinal) object {
 	return withoutStored(object{
 		"size":             len(ordinals),
-		"query":            object{"bool": object{"filter": r.store.naming(r.table.idsOf(ordinals))}},
+		"query":            object{"bool": object{"filter": r.store.idsQuery(r.table.idsOf(ordinals))}},
 		"track_total_hits": false,
 		"docvalue_fields":  []string{x.Field()},
 	})
 }
 
+// takeCodes keeps the codes in the answer to codesSearch.
 func (r *request) takeCodes(x schema.Expert, ordinals []rank.Ordinal, s said) error {
 	for _, h := range s.hits {
 		codes, err := h.codes(x)
@@ -385,10 +394,10 @@ func (r *request) takeCodes(x schema.Expert, ordinals []rank.Ordinal, s said) er
 	return nil
 }
 
-// fetchCodes fetches the codes of passages.
+// fetchCodes fetches the codes of those passages that have none at hand. Passages that are gone get none.
 func (r *request) fetchCodes(ctx context.Context, x schema.Expert, ordinals []rank.Ordinal) error {
-	for some := range slices.Chunk(r.without(x, ordinals), mostHits) {
-		answers, err := r.store.multiPartly(ctx, []object{r.codesOf(x, some)})
+	for some := range slices.Chunk(r.withoutCodes(x, ordinals), mostHits) {
+		answers, err := r.store.multiPartly(ctx, []object{r.codesSearch(x, some)})
 		if err == nil {
 			err = r.takeCodes(x, some, answers[0])
 		}
@@ -399,7 +408,7 @@ func (r *request) fetchCodes(ctx context.Context, x schema.Expert, ordinals []ra
 	return nil
 }
 
-// fetchVectors fetches the vectors of passages.
+// fetchVectors fetches the vectors of those passages that have none at hand. Passages that are gone get none.
 func (r *request) fetchVectors(ctx context.Context, x schema.Expert, ordinals []rank.Ordinal) error {
 	var missing []rank.Ordinal
 	for _, o := range ordinals {
@@ -411,7 +420,7 @@ func (r *request) fetchVectors(ctx context.Context, x schema.Expert, ordinals []
 		return nil
 	}
 	ids := r.table.idsOf(missing)
-	stored, err := r.store.stored(ctx, ids, x.Sources()...)
+	stored, err := r.store.readStored(ctx, ids, x.Sources()...)
 	if err != nil {
 		return err
 	}
@@ -426,7 +435,7 @@ func (r *request) fetchVectors(ctx context.Context, x schema.Expert, ordinals []
 	return nil
 }
 
-// takeVector keeps the vector of a passage, or those of its windows.
+// takeVector keeps the vector of a passage, or those of its windows, of a document.
 func (r *request) takeVector(x schema.Expert, o rank.Ordinal, from schema.Source) error {
 	made, err := from.Encoded(x)
 	if err != nil {
@@ -441,9 +450,10 @@ func (r *request) takeVector(x schema.Expert, o rank.Ordinal, from schema.Source
 	return nil
 }
 
-// stored reads fields of passages by their ids, once: a question has no time for more.
-func (s *Store) stored(ctx context.Context, ids []string, fields ...string) ([]schema.Stored, error) {
-	path, body, err := s.getting(ids, fields...)
+// readStored reads fields of documents by their ids, with one attempt: a question has no time for more. The result has
+// an entry for each id; Found is false if there is no document.
+func (s *Store) readStored(ctx context.Context, ids []string, fields ...string) ([]schema.Stored, error) {
+	path, body, err := s.getRequest(ids, fields...)
 	if err != nil {
 		return nil, err
 	}
@@ -458,26 +468,27 @@ func (s *Store) stored(ctx context.Context, ids []string, fields ...string) ([]s
 	return parseGot(answer, plain)
 }
 
-// readPassages reads passages by their ids. One that is not there any more has its id alone.
+// readPassages reads passages by their ids, of whichever version of a document. One that is not there has its id
+// alone, as a deleted one.
 func (s *Store) readPassages(ctx context.Context, ids []string) ([]corpus.Passage, error) {
 	if len(ids) == 0 {
 		return []corpus.Passage{}, nil
 	}
-	stored, err := s.stored(ctx, ids, schema.PassageFields()...)
+	stored, err := s.readStored(ctx, ids, schema.PassageFields()...)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]corpus.Passage, len(ids))
 	for i, has := range stored {
 		if !has.Found {
-			out[i].ID = shownID(ids[i])
+			out[i].ID = passageIDOf(ids[i])
 			continue
 		}
 		out[i], err = has.Source.Passage(plainID(ids[i]))
 		if err != nil {
 			return nil, err
 		}
-		out[i].ID = shownID(ids[i])
+		out[i].ID = passageIDOf(ids[i])
 	}
 	return out, nil
 }

@@ -29,9 +29,9 @@ type chosen struct {
 // sampled is how many there are: as many as the engine asks for.
 const sampled = 128
 
-// ReadSample draws the sample from the index as it is now. Of passages that are drawn again and
-// have not changed nothing is read. It is to be called before questions are answered, and
-// from time to time. Where it fails, the last sample stays, if there is one: that is no error.
+// ReadSample draws the sample from the index as it is now, and reads the vectors of passages that are new in it or
+// have changed. If it fails and there is an earlier sample, that stays and the error is nil, unless ctx ended. Call it
+// before questions are answered, and from time to time.
 func (c *Corpus) ReadSample(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,7 @@ func (c *Corpus) ReadSample(ctx context.Context) error {
 	if placed := c.shared.Load().sample; placed != nil {
 		old = placed.sample
 	}
-	next, err := c.draw(ctx, old)
+	next, err := c.drawSample(ctx, old)
 	if err != nil {
 		if old != nil {
 			return ctx.Err()
@@ -54,8 +54,8 @@ func (c *Corpus) ReadSample(ctx context.Context) error {
 	}
 }
 
-// FillSample counts the passages and draws the sample again while it has fewer passages than it may have, as of an
-// index that was just made. It is for whoever knows that passages were added; without it the next look does it.
+// FillSample counts the passages and draws the sample again if it has fewer passages than it may have. Call it after
+// passages were added to an index that has few; without it the next Look does the same.
 func (c *Corpus) FillSample(ctx context.Context) error {
 	placed := c.shared.Load().sample
 	if placed != nil && len(placed.passages) >= sampled {
@@ -67,11 +67,12 @@ func (c *Corpus) FillSample(ctx context.Context) error {
 	return c.ReadSample(ctx)
 }
 
-// draw returns the sample of the passages that are there.
-func (c *Corpus) draw(ctx context.Context, old *sample) (*sample, error) {
+// drawSample returns the sample of the index as it is now. Vectors of passages that have not changed since old are
+// taken from there; old may be nil.
+func (c *Corpus) drawSample(ctx context.Context, old *sample) (*sample, error) {
 	store := c.Store()
 	out := &sample{vectors: map[string]map[string][]float32{}, codes: map[string]map[string][]byte{}}
-	answer, err := store.lowest(ctx, c.Known().Passages)
+	answer, err := store.lowestKeys(ctx, c.Known().Passages)
 	if err == nil && answer.lost != nil && old != nil {
 		err = answer.lost
 	}
@@ -81,19 +82,19 @@ func (c *Corpus) draw(ctx context.Context, old *sample) (*sample, error) {
 	for _, hit := range answer.hits {
 		out.passages = append(out.passages, chosen{hit.id, hit.bytes, hit.seqNo, hit.term})
 	}
-	return out, out.read(ctx, store, old)
+	return out, out.readVectors(ctx, store, old)
 }
 
-// lowest finds the passages with the lowest keys among n or more. Keys are evenly spread, so it
-// looks at those below a bound that four times as many have, which the index finds without
-// looking at others, and at more where that were too few.
-func (s *Store) lowest(ctx context.Context, n int64) (said, error) {
+// lowestKeys returns the answer with the passages that have the lowest keys, where the index has n or more. Keys are
+// evenly spread, so it looks below a bound that four times as many passages have, and below higher ones while these
+// are too few.
+func (s *Store) lowestKeys(ctx context.Context, n int64) (said, error) {
 	const all = 1 << 32
 	for bound := int64(all); ; bound *= 16 {
 		if few := int64(4 * sampled); bound == all && n > few {
 			bound = max(all/n*few, 1)
 		}
-		answers, err := s.multiPartly(ctx, []object{drawing(object{"range": object{schema.FieldKey: object{"lt": bound}}},
+		answers, err := s.multiPartly(ctx, []object{drawSearch(object{"range": object{schema.FieldKey: object{"lt": bound}}},
 			object{schema.FieldKey: "asc"}, object{schema.FieldID: "asc"})})
 		if err != nil {
 			return said{}, err
@@ -104,15 +105,16 @@ func (s *Store) lowest(ctx context.Context, n int64) (said, error) {
 	}
 }
 
-// drawing returns the search for the first passages in an order that a query finds.
-func drawing(query object, order ...any) object {
+// drawSearch returns the search for the first passages of a query in an order, with their bytes and their state,
+// without documents.
+func drawSearch(query object, order ...any) object {
 	return object{"size": sampled, "query": query, "sort": order, "track_total_hits": false, "_source": false,
 		"docvalue_fields": []string{schema.FieldBytes}, "seq_no_primary_term": true}
 }
 
-// read takes the vectors and codes of the passages over from the last sample, where they are
-// of the same state, and reads the others. Passages that are gone by now are left out.
-func (s *sample) read(ctx context.Context, store *Store, old *sample) error {
+// readVectors sets the vectors and codes of the sample's passages: those of old if the passage is in the same state,
+// else as they are read. Passages that are gone by now are taken out.
+func (s *sample) readVectors(ctx context.Context, store *Store, old *sample) error {
 	keepers := store.Manifest().Keepers()
 	var missing []string
 	for _, p := range s.passages {
@@ -128,9 +130,9 @@ func (s *sample) read(ctx context.Context, store *Store, old *sample) error {
 		var stored []schema.Stored
 		var err error
 		if late := lateOf(keepers); len(late) > 0 {
-			stored, err = store.seen(ctx, cluster.Opening, some, late, fields...)
+			stored, err = store.readSeen(ctx, cluster.Opening, some, late, fields...)
 		} else {
-			stored, err = store.stored(ctx, some, fields...)
+			stored, err = store.readStored(ctx, some, fields...)
 		}
 		if err != nil {
 			return err
@@ -142,7 +144,7 @@ func (s *sample) read(ctx context.Context, store *Store, old *sample) error {
 				continue
 			}
 			s.passages[at].seqNo, s.passages[at].term = has.SeqNo, has.Term
-			if err := s.take(keepers, some[i], has.Source); err != nil {
+			if err := s.takeVectors(keepers, some[i], has.Source); err != nil {
 				return err
 			}
 		}
@@ -150,7 +152,8 @@ func (s *sample) read(ctx context.Context, store *Store, old *sample) error {
 	return nil
 }
 
-// takeOver takes what the last sample has of a passage, and reports whether it has everything.
+// takeOver copies the vectors and codes of a passage from old, and reports whether old had those of all experts for
+// this state of the passage. If not, it copies nothing. old may be nil.
 func (s *sample) takeOver(keepers []schema.Expert, p chosen, old *sample) bool {
 	if old == nil || !slices.Contains(old.passages, p) {
 		return false
@@ -166,8 +169,8 @@ func (s *sample) takeOver(keepers []schema.Expert, p chosen, old *sample) bool {
 	return true
 }
 
-// take takes vectors and codes of a document.
-func (s *sample) take(keepers []schema.Expert, id string, from schema.Source) error {
+// takeVectors keeps the vectors and codes that a document has.
+func (s *sample) takeVectors(keepers []schema.Expert, id string, from schema.Source) error {
 	for _, x := range keepers {
 		if x.Late {
 			codes, err := from.Codes(x)
@@ -186,6 +189,7 @@ func (s *sample) take(keepers []schema.Expert, id string, from schema.Source) er
 	return nil
 }
 
+// keep keeps the codes of a passage for an expert of late interaction, and the vector for any other one.
 func (s *sample) keep(x schema.Expert, id string, vector []float32, codes []byte) {
 	if s.vectors[x.Name] == nil {
 		s.vectors[x.Name], s.codes[x.Name] = map[string][]float32{}, map[string][]byte{}
@@ -218,7 +222,8 @@ func (s *sample) byTable(t *table) *placedSample {
 	return out
 }
 
-// vector returns that of an expert for a passage, or those of its windows; nil where the passage is not of the sample.
+// vector returns the vector of an expert for a passage, or those of its windows one after the other; nil if the
+// passage is not in the sample, or s is nil.
 func (s *placedSample) vector(x schema.Expert, o rank.Ordinal) []float32 {
 	if s == nil {
 		return nil
@@ -226,7 +231,7 @@ func (s *placedSample) vector(x schema.Expert, o rank.Ordinal) []float32 {
 	return s.vectors[x.Name][s.ids[o]]
 }
 
-// code returns the codes of an expert for a passage; nil where the passage is not of the sample.
+// code returns the codes of an expert for a passage; nil if the passage is not in the sample, or s is nil.
 func (s *placedSample) code(x schema.Expert, o rank.Ordinal) []byte {
 	if s == nil {
 		return nil
@@ -234,7 +239,7 @@ func (s *placedSample) code(x schema.Expert, o rank.Ordinal) []byte {
 	return s.codes[x.Name][s.ids[o]]
 }
 
-// sortBy puts ordinals in the order of their ids.
+// sortBy sorts ordinals by their ids, which are in ids by ordinal.
 func sortBy(ordinals []rank.Ordinal, ids []string) {
 	slices.SortFunc(ordinals, func(a, b rank.Ordinal) int { return cmp.Compare(ids[a], ids[b]) })
 }

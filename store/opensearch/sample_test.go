@@ -175,7 +175,7 @@ func TestSampleFollows(t *testing.T) {
 
 	for _, c := range servers {
 		c.shared.Store(&shared{newTable(sampled + 2), c.shared.Load().sample.byTable(newTable(0))})
-		c.shared.Store(c.shared.Load().anew())
+		c.shared.Store(c.shared.Load().withNewTable())
 	}
 	for range 3 {
 		v := servers[0].Acquire()

@@ -33,17 +33,17 @@ type Scan struct {
 	done, total int64
 }
 
-// Scan begins to read all passages. Close ends it.
+// Scan begins to read all passages of the index, with stand-ins left out. The caller has to Close it.
 func (s *Store) Scan(ctx context.Context) (*Scan, error) {
 	return s.scan(ctx, object{"match_all": object{}})
 }
 
-// ScanSelected works as Store.Scan does for the passages that a filter lets through, by its tags, its documents and
-// what Where says.
+// ScanSelected is Store.Scan for the passages that a filter lets through by tags, documents and its condition. It
+// returns a *conditions.MisfitError if the condition's values do not fit their fields.
 func (c *Corpus) ScanSelected(ctx context.Context, f storage.Filter) (*Scan, error) {
-	clauses := filterOf(f)
+	clauses := filterClauses(f)
 	if !f.Where.LetsAll() {
-		meet, err := c.asked(ctx, &f.Where)
+		meet, err := c.conditionQuery(ctx, &f.Where)
 		if err != nil {
 			return nil, err
 		}
@@ -52,20 +52,20 @@ func (c *Corpus) ScanSelected(ctx context.Context, f storage.Filter) (*Scan, err
 	return c.Store().scan(ctx, object{"bool": object{"filter": clauses}})
 }
 
-// scan works as Scan does for the passages that a query finds. Who may only read may refresh
-// nothing, and reads what searches find, which is all that was acknowledged a second ago.
+// scan is Scan for the passages that a query finds. A user that may only read cannot refresh the index, and reads what
+// searches find: what was acknowledged a second ago.
 func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 	if err := s.refresh(ctx); err != nil && !cluster.IsStatus(err, http.StatusForbidden) {
 		return nil, err
 	}
 	scan := &Scan{ctx: ctx, store: s, query: withoutStandIns(query), total: -1}
-	return scan, scan.begin()
+	return scan, scan.openPointInTime()
 }
 
-// begin opens a point in time: a state of the index that the cluster keeps for pageAlive after each request, and that
-// Next reads. It fails if the cluster refuses or cannot be asked. Close ends it.
-func (s *Scan) begin() error {
-	answer, err := s.store.ask(
+// openPointInTime opens a point in time: a state of the index that the cluster keeps for pageAlive after each request,
+// and that Next reads. It fails if the cluster refuses or cannot be asked. Close ends it.
+func (s *Scan) openPointInTime() error {
+	answer, err := s.store.sendRepeated(
 		s.ctx,
 		"POST",
 		s.store.path("/_search/point_in_time?keep_alive="+pageAlive),
@@ -123,21 +123,21 @@ func (s *Scan) Close() error {
 // lost.
 const pagePatience = 10 * time.Second
 
-// readPage reads the next page. The state is in copies on some nodes, and gone with one of
-// them: the pages that are left are then of a newer one.
+// readPage reads the next page. The state that is read lies in copies on some nodes: if one of them is gone, the pages
+// that are left are of a newer state.
 func (s *Scan) readPage() error {
-	err := s.readFor(pagePatience)
+	err := s.readWithin(pagePatience)
 	if err == nil || s.ctx.Err() != nil {
 		return err
 	}
-	if again := s.begin(); again != nil {
+	if again := s.openPointInTime(); again != nil {
 		return fmt.Errorf("%w; beginning anew: %w", err, again)
 	}
-	return s.readFor(bulkPatience)
+	return s.readWithin(bulkPatience)
 }
 
-// readFor works as read does within a while.
-func (s *Scan) readFor(patience time.Duration) error {
+// readWithin is readPage with a bound on how long one state is tried.
+func (s *Scan) readWithin(patience time.Duration) error {
 	query := object{
 		"size": batchPassages, "query": s.query, "sort": []any{object{schema.FieldID: "asc"}},
 		"pit":     object{"id": s.at, "keep_alive": pageAlive},
@@ -153,7 +153,7 @@ func (s *Scan) readFor(patience time.Duration) error {
 		return err
 	}
 	var read page
-	if _, err := s.store.askFor(s.ctx, patience, "POST", "/_search", body, func(answer []byte) (err error) {
+	if _, err := s.store.sendRepeatedFor(s.ctx, patience, "POST", "/_search", body, func(answer []byte) (err error) {
 		read, err = parsePage(answer)
 		if err == nil {
 			err = s.store.noteWindows(answer)
@@ -178,7 +178,7 @@ type page struct {
 	total    int64           // of all pages; 0 where it is not said
 }
 
-// parsePage reads the answer to a search that sorts by id.
+// parsePage returns the passages, and where the next page begins, in the answer to a search that sorts by id.
 func parsePage(answer []byte) (p page, err error) {
 	if err := cluster.CheckSearched(answer); err != nil {
 		return p, err
@@ -218,8 +218,8 @@ func parsePage(answer []byte) (p page, err error) {
 	return p, nil
 }
 
-// Encoders returns the experts of the index as encoders that give the vectors which it has,
-// and encode nothing. A passage has to be there with the content that is asked for.
+// Encoders returns the experts of the index as encoders that return the vectors which the index has, and encode
+// nothing. They fail for a passage that is not there with the content that is asked for.
 func (s *Store) Encoders() (out []store.PassageEncoder) {
 	for _, x := range s.about.Manifest.Experts {
 		out = append(out, storedEncoder{x, s})
@@ -243,7 +243,8 @@ func (e storedEncoder) Owner() string                        { return e.expert.O
 // passage are some 100 kB.
 const fetchPassages = 64
 
-// EncodePassages reads vectors.
+// EncodePassages returns the vectors that the index has of passages, in their order; for windows of a passage, given
+// as passages with part of its text, those of the windows. It fails if a passage was changed since it was scanned.
 func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) (out [][]float32, err error) {
 	if e.expert.Owner != "" {
 		return nil, fmt.Errorf("expert %q has no vectors of its own", e.expert.Name)
@@ -257,7 +258,7 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 				ids = append(ids, some[i].ID)
 			}
 		}
-		there, err := e.store.get(ctx, ids, append(e.expert.Sources(), schema.FieldText)...)
+		there, err := e.store.getStored(ctx, ids, append(e.expert.Sources(), schema.FieldText)...)
 		if err != nil {
 			return nil, err
 		}
@@ -280,7 +281,7 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 	return out, nil
 }
 
-// windowPlaces returns the fields of windows' places in texts.
+// windowPlaces returns the fields with the places of windows in texts, of all experts.
 func (s *Store) windowPlaces() (fields []string) {
 	m := s.current()
 	for _, x := range m.Keepers() {
@@ -291,7 +292,7 @@ func (s *Store) windowPlaces() (fields []string) {
 	return fields
 }
 
-// noteWindows keeps where the windows of the passages of a page are, which Windows of Encoders returns.
+// noteWindows keeps the places of windows in a page of passages, which Windows of the Encoders returns.
 func (s *Store) noteWindows(answer []byte) error {
 	fields := map[string]bool{}
 	for _, x := range s.current().Keepers() {
@@ -323,7 +324,8 @@ func (s *Store) noteWindows(answer []byte) error {
 	return nil
 }
 
-// Windows implements store.WindowReader, of passages that were scanned.
+// Windows returns the windows whose vectors the index has of a passage, if it was scanned and has some, else nil. cut
+// is always false.
 func (e storedEncoder) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
 	if spans, ok := e.store.windows.Load(entry{e.expert.WindowsField(), p.ID}); ok {
 		return spans.([]rank.Span), false

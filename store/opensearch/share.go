@@ -64,28 +64,30 @@ func BuildShare(
 	}
 	doing := "indexing share " + share.String()
 	var s *Store
-	err = exclusively(ctx, client, index, doing, beginningShare, func(ctx context.Context) (err error) {
+	err = changeExclusively(ctx, client, index, doing, beginningShare, func(ctx context.Context) (err error) {
 		shape.Filling = true
 		s, err = begin(ctx, client, index, o, shape)
 		if err != nil {
 			return err
 		}
-		return s.join(ctx, share)
+		return s.joinShares(ctx, share)
 	})
 	if err != nil {
 		return report, err
 	}
-	err = s.holding(ctx, shareLock+strconv.Itoa(share.At), doing, 0, func(ctx context.Context) (err error) {
+	err = s.withLease(ctx, shareLock+strconv.Itoa(share.At), doing, 0, func(ctx context.Context) (err error) {
 		report, err = s.Add(ctx, shareOf{source, share}, o)
 		if err != nil && !errors.Is(err, errNothing) { // few passages may leave a share without one
 			return err
 		}
-		return s.holding(ctx, indexLock, doing, bulkPatience, func(ctx context.Context) error { return s.leave(ctx, share) })
+		return s.withLease(ctx, indexLock, doing, bulkPatience, func(ctx context.Context) error {
+			return s.leaveShares(ctx, share)
+		})
 	})
 	return report, err
 }
 
-// readShares returns who fills the index, and the version of that.
+// readShares returns the register of the processes that fill the index, and its version.
 func (s *Store) readShares(ctx context.Context) (of shares, version string, err error) {
 	data, version, err := s.Register(fillingRegister).Read(ctx)
 	if err == nil && data != nil {
@@ -94,6 +96,8 @@ func (s *Store) readShares(ctx context.Context) (of shares, version string, err 
 	return of, version, err
 }
 
+// writeShares writes the register of the processes that fill the index. It fails if the register has not the given
+// version any more.
 func (s *Store) writeShares(ctx context.Context, of shares, version string) error {
 	data, err := json.Marshal(of)
 	if err != nil {
@@ -106,8 +110,9 @@ func (s *Store) writeShares(ctx context.Context, of shares, version string) erro
 	return err
 }
 
-// join adds a share to those who fill the index, which is held meanwhile.
-func (s *Store) join(ctx context.Context, share store.Share) error {
+// joinShares notes that a share is being filled. The caller holds the lease of the index. It fails if the index is
+// being filled in another number of shares.
+func (s *Store) joinShares(ctx context.Context, share store.Share) error {
 	of, version, err := s.readShares(ctx)
 	if err != nil {
 		return err
@@ -123,9 +128,9 @@ func (s *Store) join(ctx context.Context, share store.Share) error {
 	return s.writeShares(ctx, of, version)
 }
 
-// leave says that a share has ended. The last of an index that is being made finishes it. The index is
-// held meanwhile.
-func (s *Store) leave(ctx context.Context, share store.Share) error {
+// leaveShares notes that a share has been filled, and publishes the index after the last one. The caller holds the
+// lease of the index.
+func (s *Store) leaveShares(ctx context.Context, share store.Share) error {
 	of, version, err := s.readShares(ctx)
 	if err != nil {
 		return err
@@ -137,24 +142,25 @@ func (s *Store) leave(ctx context.Context, share store.Share) error {
 		return err
 	}
 	if now.about.Manifest == nil && len(of.Done) == of.Of {
-		if err := now.finish(ctx, ""); err != nil {
+		if err := now.publishManifest(ctx, ""); err != nil {
 			return err
 		}
 	}
 	return s.writeShares(ctx, of, version)
 }
 
-// finish gives an index that was filled what it has otherwise, and publishes its manifest.
-func (s *Store) finish(ctx context.Context, calibration string) error {
+// publishManifest makes the plan the manifest, with the text of a calibration, after a refresh. An index that several
+// processes filled first gets its copies and refreshes, and the copies are waited for.
+func (s *Store) publishManifest(ctx context.Context, calibration string) error {
 	if of := s.about.Filling; of != nil {
 		body, err := json.Marshal(object{"index": object{"number_of_replicas": of.Replicas, "refresh_interval": nil}})
 		if err == nil {
-			_, err = s.ask(ctx, "PUT", s.path("/_settings"), body, cluster.CheckJSON)
+			_, err = s.sendRepeated(ctx, "PUT", s.path("/_settings"), body, cluster.CheckJSON)
 		}
 		if err != nil {
 			return fmt.Errorf("giving index %s its copies: %w", s.index, err)
 		}
-		if err := s.copied(ctx); err != nil {
+		if err := s.awaitCopies(ctx); err != nil {
 			return err
 		}
 	}
@@ -170,11 +176,11 @@ func (s *Store) finish(ctx context.Context, calibration string) error {
 	})
 }
 
-// copied waits until the copies of all shards are there that nodes are making. Those that no node is
-// there for are not waited for.
-func (s *Store) copied(ctx context.Context) error {
+// awaitCopies waits until the nodes have made the copies of all shards. It does not wait for copies that no node can
+// take.
+func (s *Store) awaitCopies(ctx context.Context) error {
 	for idle := 0; idle < 5; {
-		answer, err := s.ask(ctx, "GET", "/_cluster/health"+s.path(""), nil, cluster.CheckJSON)
+		answer, err := s.sendRepeated(ctx, "GET", "/_cluster/health"+s.path(""), nil, cluster.CheckJSON)
 		if err != nil {
 			return err
 		}
@@ -200,7 +206,7 @@ func (s *Store) copied(ctx context.Context) error {
 	return nil
 }
 
-// withoutShares does work while nobody fills a share of the index.
+// withoutShares calls work while no process fills a share of the index. If one does, it returns a *lease.HeldError.
 func (s *Store) withoutShares(ctx context.Context, doing string, work func(context.Context) error) error {
 	of, _, err := s.readShares(ctx)
 	if err != nil {
@@ -209,7 +215,7 @@ func (s *Store) withoutShares(ctx context.Context, doing string, work func(conte
 	for n := range of.Of {
 		inner := work
 		work = func(ctx context.Context) error {
-			return s.holding(ctx, shareLock+strconv.Itoa(n+1), doing, 0, inner)
+			return s.withLease(ctx, shareLock+strconv.Itoa(n+1), doing, 0, inner)
 		}
 	}
 	return work(ctx)

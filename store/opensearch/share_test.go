@@ -98,14 +98,14 @@ func TestShares(t *testing.T) {
 		t.Fatal(err)
 	}
 	var held *lease.HeldError
-	err = s.holding(t.Context(), shareLock+"2", "indexing share 2/3", 0, func(ctx context.Context) error {
+	err = s.withLease(t.Context(), shareLock+"2", "indexing share 2/3", 0, func(ctx context.Context) error {
 		_, err := Build(ctx, client, index, shape, &list{passages: given}, options, "")
 		return err
 	})
 	if !errors.As(err, &held) {
 		t.Errorf("a whole indexing beside a share: %v", err)
 	}
-	err = s.holding(t.Context(), shareLock+"2", "indexing share 2/3", 0, func(ctx context.Context) error {
+	err = s.withLease(t.Context(), shareLock+"2", "indexing share 2/3", 0, func(ctx context.Context) error {
 		_, err := BuildShare(ctx, client, index, shape, store.Share{At: 2, Of: 3}, &list{passages: given}, options)
 		return err
 	})

@@ -26,6 +26,8 @@ type lexicon struct {
 // hashSeed is the seed of the hashes in a lexicon.
 var hashSeed = maphash.MakeSeed()
 
+// has reports whether an entry, a term or another form, is among those that were read. A hash stands for each, so it
+// may err.
 func (x *lexicon) has(entry string) bool {
 	_, ok := x.known[maphash.String(hashSeed, entry)]
 	return ok
@@ -34,6 +36,7 @@ func (x *lexicon) has(entry string) bool {
 // indexState changes when the passages of an index do.
 type indexState struct{ passages, deleted, changes int64 }
 
+// state returns what changes when the passages of the index do.
 func (n Statistics) state() indexState {
 	return indexState{n.Passages, n.Deleted, n.changes}
 }
@@ -99,7 +102,7 @@ type spelledWord struct {
 	Count int64  `json:"doc_count"`
 }
 
-// spelledPart reads one of spelledParts parts of the words; whole where none is left out.
+// spelledPart returns the most frequent words of one of spelledParts parts. whole is false if some were left out.
 func (s *Store) spelledPart(ctx context.Context, part int) (all []spelledWord, whole bool, err error) {
 	words := object{"terms": object{"field": schema.FieldSpelled, "size": partWords, "shard_size": shardWords,
 		"include": object{"partition": part, "num_partitions": spelledParts}}}

@@ -29,20 +29,22 @@ import (
 // (corpus.CheckID).
 const standInSuffix = "\u2060"
 
-// shownID returns the id of a passage, of an id as a table has it.
-func shownID(id string) string { return strings.TrimSuffix(plainID(id), standInSuffix) }
+// passageIDOf returns the id of the passage that an id of a table is of, or that a stand-in is for.
+func passageIDOf(id string) string { return strings.TrimSuffix(plainID(id), standInSuffix) }
 
+// isStandIn reports whether an id is that of a stand-in.
 func isStandIn(id string) bool { return strings.HasSuffix(plainID(id), standInSuffix) }
 
-// counterpart returns the id of a passage's stand-in, and of a stand-in that of its passage.
+// counterpart returns the id of a passage's stand-in, and for a stand-in the id of its passage.
 func (s *Store) counterpart(id string) string {
 	if isStandIn(id) {
-		return s.alike(id, shownID(id))
+		return s.memberIDLike(id, passageIDOf(id))
 	}
-	return s.alike(id, plainID(id)+standInSuffix)
+	return s.memberIDLike(id, plainID(id)+standInSuffix)
 }
 
-// withoutStandIns returns the query of what clauses find but stand-ins.
+// withoutStandIns returns the query of all documents that clauses find but stand-ins; with no clauses, of all
+// passages.
 func withoutStandIns(clauses ...any) object {
 	return object{"bool": object{
 		"filter": append([]any{}, clauses...), "must_not": object{"term": object{schema.FieldExperts: schema.MarkStandIn}},
@@ -58,7 +60,7 @@ func (s *Store) readWhole(ctx context.Context, ids []string) ([]corpus.Passage, 
 		read, err = s.ofOneVersion(ctx, ids, read)
 	}
 	for try := 0; err == nil && try < 3; try++ {
-		again := s.incomplete(ids, read)
+		again := s.incompleteDocuments(ids, read)
 		if len(again) == 0 {
 			break
 		}
@@ -84,12 +86,12 @@ func (s *Store) readWhole(ctx context.Context, ids []string) ([]corpus.Passage, 
 	return read, err
 }
 
-// incomplete returns the places of the passages of documents of which a passage was not found.
-func (s *Store) incomplete(ids []string, read []corpus.Passage) (places []int) {
+// incompleteDocuments returns the numbers in ids of all passages of those documents of which a passage was not found.
+func (s *Store) incompleteDocuments(ids []string, read []corpus.Passage) (places []int) {
 	documents := map[string]bool{}
 	documentOf := func(i int) (string, bool) {
-		d, _, ok := corpus.SplitPassageID(shownID(ids[i]))
-		return s.alike(ids[i], d), ok
+		d, _, ok := corpus.SplitPassageID(passageIDOf(ids[i]))
+		return s.memberIDLike(ids[i], d), ok
 	}
 	for i := range ids {
 		if d, ok := documentOf(i); ok && storage.IsDeleted(read[i]) {
@@ -104,9 +106,9 @@ func (s *Store) incomplete(ids []string, read []corpus.Passage) (places []int) {
 	return places
 }
 
-// standIns returns the changes that make the stand-ins of a document that is replaced: record is its first passage as
-// it is there, with its metadata.
-func (w *Writer) standIns(ctx context.Context, all []*attempt, record *schema.Stored) ([]*attempt, error) {
+// makeStandIns returns the changes that write the stand-ins of a document that is replaced. record is the document of
+// its first passage as it is now, with metadata. It returns nil if that is of no document yet.
+func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schema.Stored) ([]*attempt, error) {
 	waited := &waited{}
 	counts, err := record.Source.DocumentVersion(all[0].result.ID)
 	if err != nil {
@@ -114,7 +116,7 @@ func (w *Writer) standIns(ctx context.Context, all []*attempt, record *schema.St
 	}
 	var m *schema.Manifest
 	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
-		m, _, err = w.look(ctx, patience)
+		m, _, err = w.lookAtIndex(ctx, patience)
 		return err
 	}); err != nil {
 		return nil, err
@@ -142,7 +144,7 @@ func (w *Writer) standIns(ctx context.Context, all []*attempt, record *schema.St
 	for some := range slices.Chunk(ids, batchPassages) {
 		var there []schema.Stored
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
-			there, err = w.store.getFor(ctx, patience, some, fields...)
+			there, err = w.store.getStoredFor(ctx, patience, some, fields...)
 			if err == nil {
 				err = w.store.addFreshCodes(ctx, patience, some, there, lateOf(m.Keepers()))
 			}
@@ -200,8 +202,8 @@ func (w *Writer) appendStandIn(
 		version: corpus.VersionOf(record), body: body}), err
 }
 
-// standInsLeft returns the changes that delete the stand-ins of passages, of those that are there.
-func (w *Writer) standInsLeft(ctx context.Context, all []*attempt) (out []*attempt, err error) {
+// removeStandIns returns the changes that delete the stand-ins that are there of the passages in all.
+func (w *Writer) removeStandIns(ctx context.Context, all []*attempt) (out []*attempt, err error) {
 	waited := &waited{}
 	for some := range slices.Chunk(all, batchPassages) {
 		var ids []string
@@ -212,7 +214,7 @@ func (w *Writer) standInsLeft(ctx context.Context, all []*attempt) (out []*attem
 		}
 		var there []schema.Stored
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
-			there, err = w.store.getFor(ctx, patience, ids)
+			there, err = w.store.getStoredFor(ctx, patience, ids)
 			return err
 		}); err != nil {
 			return nil, err
@@ -233,9 +235,10 @@ const (
 	inFlight   = time.Second
 )
 
-// show makes searches see what was written, or lets the index's own refreshes do so where that fails. It returns when
-// questions that were asked before will have read what they found, as a rule: four times what a search takes.
-func (w *Writer) show(ctx context.Context) {
+// awaitVisible makes searches see what was written, and returns when questions that were asked before will have read
+// what they found, as a rule: after four times what a search takes. If making it visible fails, the index's own
+// refreshes do it later.
+func (w *Writer) awaitVisible(ctx context.Context) {
 	waiting, cancel := context.WithTimeout(ctx, showWithin)
 	defer cancel()
 	_ = w.Wait(waiting, w.sequence.Add(1))

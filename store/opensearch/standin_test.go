@@ -164,13 +164,13 @@ func TestStandInsAreNoPassages(t *testing.T) {
 	var all []*attempt
 	for _, c := range version(2, 4) {
 		a := &attempt{change: &c, result: &store.ChangeResult{ID: c.ID()}}
-		a.prepare()
+		a.checkChange()
 		all = append(all, a)
 	}
 	if err := w.encodeInBatches(t.Context(), all, &waited{}); err != nil {
 		t.Fatal(err)
 	}
-	stages, err := w.stagesOf(t.Context(), all)
+	stages, err := w.changeStages(t.Context(), all)
 	if err == nil {
 		err = w.apply(t.Context(), stages[0].changes, nil)
 	}
@@ -232,8 +232,8 @@ func TestTurnsOfWriters(t *testing.T) {
 		}
 	}
 	put(busy, 1)
-	turn := other.turnAt(other.intentOf("doc.md"))
-	turn.take(t.Context())
+	turn := other.turnOf(other.intentOf("doc.md"))
+	turn.claimNext(t.Context())
 	again := make(chan struct{})
 	go func() {
 		defer close(again)
@@ -245,7 +245,7 @@ func TestTurnsOfWriters(t *testing.T) {
 		t.Error("a writer changed the document again, when it was another's turn")
 	default:
 	}
-	turn.end(t.Context(), true)
+	turn.giveBack(t.Context(), true)
 	<-again
 	if got, n := whole(t, busy); got != "2" || n != 3 {
 		t.Errorf("in the end: %d passages of version %s", n, got)

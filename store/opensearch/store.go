@@ -55,8 +55,8 @@ func Open(ctx context.Context, client *cluster.Client, index string) (*Store, er
 	return s, nil
 }
 
-// open does what Open does, also for what is not finished, by what the cluster's
-// manager says. The cluster has patience to answer.
+// open is Open for an index that need not be finished, as the cluster's manager describes it. patience is how long the
+// cluster has to answer.
 func open(ctx context.Context, client *cluster.Client, index string, patience time.Duration) (*Store, error) {
 	return openFrom(ctx, client, index, manager, patience)
 }
@@ -68,6 +68,7 @@ const (
 	anyNode = "?local=true"
 )
 
+// openFrom reads and checks an index as the node or manager that whom says describes it (anyNode, manager).
 func openFrom(ctx context.Context, client *cluster.Client, index, whom string, patience time.Duration) (*Store, error) {
 	s := &Store{client: client, index: index, concrete: index}
 	has, about, err := s.describe(ctx, whom, patience)
@@ -102,13 +103,14 @@ func (s *Store) Observe(f func(cluster.Exchange)) {
 	s.client.Observe(f)
 }
 
-// Index returns its name.
+// Index returns the name of the index, or of the alias by which it was opened; of several that were joined their names
+// with commas.
 func (s *Store) Index() string { return s.index }
 
 // ErrOther is the error of an index that is made in another way than is asked for.
 var ErrOther = errors.New("the index is made otherwise")
 
-// Shards returns how many an index has, 0 of one that is not there.
+// Shards returns how many shards an index has; 0 if there is no index.
 func Shards(ctx context.Context, client *cluster.Client, index string) (int, error) {
 	s, err := open(ctx, client, index, cluster.Opening)
 	if errors.Is(err, ErrNoIndex) {
@@ -120,7 +122,7 @@ func Shards(ctx context.Context, client *cluster.Client, index string) (int, err
 	return s.shards, nil
 }
 
-// Planned returns what an index is, or will be when the indexing has ended that makes it.
+// Planned returns the manifest that an index has, or will have when the indexing ends that makes it.
 func Planned(ctx context.Context, client *cluster.Client, index string) (*schema.Manifest, error) {
 	s, err := open(ctx, client, index, cluster.Opening)
 	if err != nil {
@@ -167,8 +169,8 @@ func begin(
 	return s, nil
 }
 
-// makeIndex makes an index that is not there. Where two do at once, one of them finds the
-// other's.
+// makeIndex makes an index and returns it opened. If another process makes it at the same time, that index is
+// returned. It returns a *cluster.BlockedError if the cluster makes no indexes.
 func makeIndex(
 	ctx context.Context,
 	client *cluster.Client,
@@ -186,16 +188,17 @@ func makeIndex(
 	if err != nil {
 		return nil, err
 	}
-	_, refused := s.ask(ctx, "PUT", s.path("?timeout=20s"), body, cluster.CheckJSON)
+	_, refused := s.sendRepeated(ctx, "PUT", s.path("?timeout=20s"), body, cluster.CheckJSON)
 	made, err := open(ctx, client, index, bulkPatience) // also where it is there by a request that nobody answered
 	if err != nil {
-		return nil, s.unmade(cmp.Or(refused, err))
+		return nil, s.notMadeError(cmp.Or(refused, err))
 	}
 	return made, nil
 }
 
-// unmade returns the error of an index that could not be made, for people.
-func (s *Store) unmade(err error) error {
+// notMadeError returns the error of an index that could not be made: a *cluster.BlockedError if the cluster makes no
+// indexes now.
+func (s *Store) notMadeError(err error) error {
 	var status *cluster.StatusError
 	if errors.As(err, &status) && status.Status == http.StatusForbidden &&
 		strings.Contains(status.Body, "index_create_block_exception") {
@@ -204,7 +207,8 @@ func (s *Store) unmade(err error) error {
 	return fmt.Errorf("making index %s: %w", s.index, err)
 }
 
-// Calibrate keeps the text of a calibration with the index, "" for none.
+// Calibrate keeps the text of a calibration with the index; "" means none. It returns ErrUnfinished if the index has
+// no manifest yet.
 func (s *Store) Calibrate(ctx context.Context, text string) error {
 	return s.changeMeta(ctx, nil, func(about *schema.Meta) error {
 		if about.Manifest == nil {
@@ -215,7 +219,9 @@ func (s *Store) Calibrate(ctx context.Context, text string) error {
 	})
 }
 
-// Configure keeps the text of a collection's settings with the index, "" for none.
+// Configure keeps the text of a collection's settings with the index; "" means none. The manifest of s stays as it
+// was, for those who search it; the next Look has the new one. It returns ErrUnfinished if the index has no manifest
+// yet.
 func (s *Store) Configure(ctx context.Context, text string) error {
 	now, err := open(ctx, s.client, s.index, bulkPatience) // so that who searches s has the manifest as it was
 	if err != nil {
@@ -230,7 +236,7 @@ func (s *Store) Configure(ctx context.Context, text string) error {
 	})
 }
 
-// putMapping writes _meta, and fields that are new.
+// putMapping writes _meta and adds fields to the mapping; nil adds none.
 func (s *Store) putMapping(ctx context.Context, about schema.Meta, fields object) error {
 	change := object{"_meta": object{"conclave": about}}
 	if fields != nil {
@@ -240,7 +246,7 @@ func (s *Store) putMapping(ctx context.Context, about schema.Meta, fields object
 	if err != nil {
 		return err
 	}
-	_, err = s.ask(ctx, "PUT", s.path("/_mapping?timeout=20s"), body, cluster.CheckJSON)
+	_, err = s.sendRepeated(ctx, "PUT", s.path("/_mapping?timeout=20s"), body, cluster.CheckJSON)
 	if err == nil {
 		s.about = about
 	}
@@ -250,14 +256,14 @@ func (s *Store) putMapping(ctx context.Context, about schema.Meta, fields object
 // refresh lets searches see what was acknowledged before.
 func (s *Store) refresh(ctx context.Context) error { return s.refreshFor(ctx, bulkPatience) }
 
-// refreshFor works as refresh does with how long it is tried again.
+// refreshFor is refresh with another patience.
 func (s *Store) refreshFor(ctx context.Context, patience time.Duration) error {
-	_, err := s.askFor(ctx, patience, "POST", s.path("/_refresh"), nil, cluster.CheckWhole)
+	_, err := s.sendRepeatedFor(ctx, patience, "POST", s.path("/_refresh"), nil, cluster.CheckWhole)
 	s.client.NoteChange() // what was written before is counted from now on
 	return err
 }
 
-// path returns where something of the index is asked for.
+// path returns the path of a request about the index: its name, then rest.
 func (s *Store) path(rest string) string { return "/" + url.PathEscape(s.index) + rest }
 
 // Statistics are how many passages an index has, and how many documents that were deleted
@@ -274,18 +280,19 @@ type Statistics struct {
 	changes     int64 // that the nodes made of the index since they have it
 }
 
-// Statistics asks for them.
+// Statistics asks the cluster how many passages and deleted documents the index has, and how large it is. It fails if
+// a node does not answer in time.
 func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
-	out, err := s.found(ctx)
+	out, err := s.countFound(ctx)
 	if err == nil {
-		err = s.size(ctx, cluster.Opening, &out)
+		err = s.readSizes(ctx, cluster.Opening, &out)
 	}
 	return out, err
 }
 
-// found returns the Statistics that searches find, which nodes that hang do not keep waiting: all but those of size.
-// Where shards have no copy they are those of the others, with an error.
-func (s *Store) found(ctx context.Context) (out Statistics, err error) {
+// countFound returns the numbers of Statistics that a search finds, which a hanging node does not delay; those of
+// readSizes are 0. If shards have no copy, they are of the others, with an error.
+func (s *Store) countFound(ctx context.Context) (out Statistics, err error) {
 	count := func(clauses object) object {
 		return object{"size": 0, "track_total_hits": true, "query": withoutStandIns(object{"bool": clauses})}
 	}
@@ -298,12 +305,12 @@ func (s *Store) found(ctx context.Context) (out Statistics, err error) {
 	}
 	out.Passages = counted[0].total
 	out.Cut, out.Unread = counted[1].total, counted[2].total
-	return out, lost(counted)
+	return out, firstLost(counted)
 }
 
-// size asks every node with a copy for the Statistics that searches do not tell: deleted documents, bytes and changes.
-// A node that hangs keeps it waiting until the cluster goes on without the node, or patience ends.
-func (s *Store) size(ctx context.Context, patience time.Duration, of *Statistics) error {
+// readSizes sets the numbers of Statistics that searches do not find: deleted documents, bytes and changes. Every node
+// with a copy is asked; one that hangs delays it until the cluster goes on without the node, or patience ends.
+func (s *Store) readSizes(ctx context.Context, patience time.Duration, of *Statistics) error {
 	type documents struct {
 		Docs struct {
 			Deleted int64 `json:"deleted"`
@@ -322,7 +329,7 @@ func (s *Store) size(ctx context.Context, patience time.Duration, of *Statistics
 			Total     documents `json:"total"`
 		} `json:"_all"`
 	}
-	answer, err := s.askFor(ctx, patience, "GET", s.path("/_stats/docs,indexing,store"), nil, cluster.CheckWhole)
+	answer, err := s.sendRepeatedFor(ctx, patience, "GET", s.path("/_stats/docs,indexing,store"), nil, cluster.CheckWhole)
 	if err == nil {
 		err = json.Unmarshal(answer, &said)
 	}
@@ -341,11 +348,11 @@ func (s *Store) size(ctx context.Context, patience time.Duration, of *Statistics
 // still have to hear of.
 const settlePatience = 90 * time.Second
 
-// Settle merges what was deleted away, so that the statistics of words are of the
-// passages that are there. It rewrites segments, which takes as long as copying them.
+// Settle merges deleted documents away, so that the statistics of words are of the passages that are there, and waits
+// until copies have none either, settlePatience at most. It rewrites segments, which takes as long as copying them.
 func (s *Store) Settle(ctx context.Context) error {
 	for since := time.Now(); ; {
-		if _, err := s.ask(ctx, "POST", s.path("/_flush"), nil, cluster.CheckWhole); err != nil {
+		if _, err := s.sendRepeated(ctx, "POST", s.path("/_flush"), nil, cluster.CheckWhole); err != nil {
 			return err
 		}
 		answer, err := s.client.Do(ctx, "POST", s.path("/_forcemerge?only_expunge_deletes=true"), nil)

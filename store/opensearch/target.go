@@ -27,22 +27,22 @@ func (e *GoneError) Error() string {
 // the manifest tells the index apart from one that is made anew.
 func (s *Store) target() string { return s.concrete + "-W" + s.current().ID }
 
-// targetPath returns where something is asked of the index by its target.
+// targetPath returns the path of a request about the index by its target: the alias, then rest.
 func (s *Store) targetPath(rest string) string { return "/" + url.PathEscape(s.target()) + rest }
 
 // hidden keeps an alias out of names with wildcards.
 var hidden = object{"is_hidden": true}
 
-// aim makes sure that the index has its target, which copies lack that were restored without aliases. An index that is
-// not the one that was opened is a *GoneError.
-func (s *Store) aim(ctx context.Context) error {
+// ensureTarget makes sure that the index has its target, which copies lack that were restored without aliases. An
+// index that is not the one that was opened is a *GoneError.
+func (s *Store) ensureTarget(ctx context.Context) error {
 	if s.aimed.Load() {
 		return nil
 	}
-	if err := s.still(ctx, cluster.Opening); err != nil {
+	if err := s.checkSame(ctx, cluster.Opening); err != nil {
 		return err
 	}
-	if err := s.redirect(ctx, s.target()); cluster.IsStatus(err, http.StatusNotFound) {
+	if err := s.pointAlias(ctx, s.target()); cluster.IsStatus(err, http.StatusNotFound) {
 		return &GoneError{s.index}
 	} else if err != nil {
 		return fmt.Errorf("giving index %s the alias %s, by which it is written: %w", s.concrete, s.target(), err)
@@ -51,8 +51,8 @@ func (s *Store) aim(ctx context.Context) error {
 	return nil
 }
 
-// still returns a *GoneError where the index is not the one that was opened.
-func (s *Store) still(ctx context.Context, patience time.Duration) error {
+// checkSame returns a *GoneError if the index is not the one that was opened, or the error of asking.
+func (s *Store) checkSame(ctx context.Context, patience time.Duration) error {
 	now := &Store{client: s.client, index: s.index}
 	_, about, err := now.describe(ctx, manager, patience)
 	if isNotOurs(err) || err == nil && about.Current().ID != s.current().ID {
@@ -61,9 +61,10 @@ func (s *Store) still(ctx context.Context, patience time.Duration) error {
 	return err
 }
 
-// redirect lets an alias lead to the index, and to no other one.
-func (s *Store) redirect(ctx context.Context, alias string) error {
-	answer, err := s.askFor(ctx, cluster.Opening, http.MethodGet, "/_alias/"+url.PathEscape(alias), nil, cluster.CheckJSON)
+// pointAlias makes an alias lead to this index alone, whether or not it exists.
+func (s *Store) pointAlias(ctx context.Context, alias string) error {
+	path := "/_alias/" + url.PathEscape(alias)
+	answer, err := s.sendRepeatedFor(ctx, cluster.Opening, http.MethodGet, path, nil, cluster.CheckJSON)
 	if err != nil && !cluster.IsStatus(err, http.StatusNotFound) {
 		return err
 	}
@@ -87,13 +88,13 @@ func (s *Store) redirect(ctx context.Context, alias string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.askFor(ctx, cluster.Opening, http.MethodPost, "/_aliases?timeout=20s", body, cluster.CheckJSON)
+	_, err = s.sendRepeatedFor(ctx, cluster.Opening, http.MethodPost, "/_aliases?timeout=20s", body, cluster.CheckJSON)
 	return err
 }
 
-// missed reports whether a write found no index, or several: by a status and what the cluster says
-// with it.
-func missed(status int, why string) bool {
+// isMissing reports whether a write failed since its alias leads to no index, or to several, by its status and the
+// cluster's message.
+func isMissing(status int, why string) bool {
 	if status != http.StatusNotFound && status != http.StatusBadRequest {
 		return false
 	}
@@ -107,13 +108,13 @@ func missed(status int, why string) bool {
 	return false
 }
 
-// hasMissed works as missed does for the error of a request.
-func hasMissed(err error) bool {
+// isMissingError is isMissing for the error of a request.
+func isMissingError(err error) bool {
 	var status *cluster.StatusError
-	return errors.As(err, &status) && missed(status.Status, status.Body)
+	return errors.As(err, &status) && isMissing(status.Status, status.Body)
 }
 
-// Refusal says why for who asked for a change.
+// Refusal returns the message for the caller who asked for a change.
 func (e *GoneError) Refusal() string { return e.Error() }
 
 // SilentError is the error of changes of which the cluster did not say in time what became: some
@@ -128,7 +129,7 @@ func (e *SilentError) Error() string {
 	return fmt.Sprintf("writing to %s: nothing got through for %v: %v", e.Index, e.After, e.Err)
 }
 
-// Refusal says what that means for who asked for a change.
+// Refusal returns the message for the caller who asked for a change: it may have been made.
 func (e *SilentError) Refusal() string {
 	return fmt.Sprintf("the cluster did not say within %v what became of the change, so it may have been made; sending it again does no harm", e.After)
 }

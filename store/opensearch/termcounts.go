@@ -39,17 +39,17 @@ const (
 
 var errInexact = errors.New("the counts of words are not exact")
 
-// lacks returns a *storage.PartialError where counts are not exact, else nil.
-func (t *termCounts) lacks() error {
+// partialError returns a *storage.PartialError with the reason if the counts are inexact, else nil.
+func (t *termCounts) partialError() error {
 	if t.inexact == "" {
 		return nil
 	}
 	return &storage.PartialError{Reason: t.inexact, Err: errInexact}
 }
 
-// include adds counts of other entries. Of a field that both have counts of the larger number of documents counts:
-// the smaller one is of a part of the index.
-func (t *termCounts) include(counts *termCounts) {
+// addEntries adds the counts of other entries. Of a field in both the larger number of documents stays, since the
+// smaller one is of a part of the index. The counts are inexact if one of both is.
+func (t *termCounts) addEntries(counts *termCounts) {
 	maps.Copy(t.of, counts.of)
 	for field, n := range counts.all {
 		t.all[field] = max(t.all[field], n)
@@ -57,6 +57,7 @@ func (t *termCounts) include(counts *termCounts) {
 	t.inexact = cmp.Or(t.inexact, counts.inexact)
 }
 
+// newTermCounts returns counts without an entry.
 func newTermCounts() *termCounts {
 	return &termCounts{of: map[entry]uint64{}, all: map[string]uint64{}}
 }
@@ -79,21 +80,22 @@ type countedState struct {
 // mostKeptCounts bounds the counts that are kept of one state, some 100 MB of them.
 const mostKeptCounts = 1 << 20
 
-// counted returns what is kept of the present state.
-func (c *Corpus) counted() *keptCounts {
+// presentCounts returns the counts that are kept of the present state of the index. When the state has changed, they
+// are empty, and those of the last state stay as before.
+func (c *Corpus) presentCounts() *keptCounts {
 	for {
 		kept := c.kept.Load()
 		state := countedState{c.Known().state(), c.Store().client.Changes()}
 		if kept != nil && kept.state == state {
 			return kept
 		}
-		kept.forget()
+		kept.forgetBefore()
 		c.kept.CompareAndSwap(kept, &keptCounts{state: state, termCounts: newTermCounts(), before: kept})
 	}
 }
 
-// forget drops the counts of the state before. k may be nil.
-func (k *keptCounts) forget() {
+// forgetBefore drops the counts of the state before this one. k may be nil.
+func (k *keptCounts) forgetBefore() {
 	if k == nil {
 		return
 	}
@@ -102,8 +104,9 @@ func (k *keptCounts) forget() {
 	k.before = nil
 }
 
-// outdated returns the counts of entries that are kept of the state before; nil where none are.
-func (k *keptCounts) outdated(entries []entry) *termCounts {
+// countsBefore returns the counts of entries in the state before this one, marked as inexact; 0 for an entry that was
+// not counted then. It returns nil if none of their fields was.
+func (k *keptCounts) countsBefore(entries []entry) *termCounts {
 	k.mu.Lock()
 	before := k.before
 	k.mu.Unlock()
@@ -121,7 +124,7 @@ func (k *keptCounts) outdated(entries []entry) *termCounts {
 	return counts
 }
 
-// known returns the counts of entries where all of them are kept, else nil.
+// known returns the counts of entries, and nil if one of them is not kept.
 func (k *keptCounts) known(entries []entry) *termCounts {
 	if out, missing := k.split(entries); len(missing) == 0 {
 		return out
@@ -129,14 +132,14 @@ func (k *keptCounts) known(entries []entry) *termCounts {
 	return nil
 }
 
-// knownCounts returns the counts of entries where all of them are kept, else nil.
+// knownCounts returns the counts of entries without asking, of several indexes their sums; nil if one is not kept.
 func (c *Corpus) knownCounts(entries []entry) *termCounts {
 	if c.members == nil {
-		return c.counted().known(entries)
+		return c.presentCounts().known(entries)
 	}
 	out := newTermCounts()
 	for _, m := range c.members {
-		own := m.counted().known(entries)
+		own := m.presentCounts().known(entries)
 		if own == nil {
 			return nil
 		}
@@ -145,7 +148,7 @@ func (c *Corpus) knownCounts(entries []entry) *termCounts {
 	return out
 }
 
-// split returns the counts of the entries that are kept, and the other entries, each once.
+// split returns the counts of the entries that are kept, and the entries that are not, each once.
 func (k *keptCounts) split(entries []entry) (out *termCounts, missing []entry) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -163,7 +166,7 @@ func (k *keptCounts) split(entries []entry) (out *termCounts, missing []entry) {
 	return out, missing
 }
 
-// keep adds counts.
+// keep adds counts to those that are kept. It drops the earlier ones if they would be more than mostKeptCounts.
 func (k *keptCounts) keep(counts *termCounts) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -175,29 +178,29 @@ func (k *keptCounts) keep(counts *termCounts) {
 	k.inexact = counts.inexact
 }
 
-// termCounts returns how many documents have each of some entries: as they were asked for since the
-// index changed, else by a request to each shard for those that were not. That looks terms up and
-// counts nothing, so it takes as long in a large index as in a small one. Where the cluster does not say so in
-// time, they are of the shards that did, or of the state before, which their field inexact says.
+// termCounts returns how many documents have each entry, of several indexes their sums. Entries that were not counted
+// since the index changed are asked for, by a request to each shard that looks terms up and takes as long in a large
+// index as in a small one. If the cluster does not answer in time, counts are of the shards that did, or of the state
+// before: inexact says so.
 func (c *Corpus) termCounts(ctx context.Context, entries []entry) (*termCounts, error) {
 	if len(entries) == 0 {
 		return newTermCounts(), nil
 	}
 	if c.members != nil {
 		out := newTermCounts()
-		err := ofEach(ctx, c.members, func(ctx context.Context, m *Corpus) (*termCounts, error) {
+		err := askMembers(ctx, c.members, func(ctx context.Context, m *Corpus) (*termCounts, error) {
 			return m.termCounts(ctx, entries)
 		}, out.add)
 		return out, err
 	}
-	kept := c.counted()
+	kept := c.presentCounts()
 	out, missing := kept.split(entries)
 	if len(missing) == 0 {
 		return out, nil
 	}
 	counts, err := c.askCounts(ctx, missing)
 	if err != nil {
-		counts = kept.outdated(missing)
+		counts = kept.countsBefore(missing)
 		if counts == nil || ctx.Err() != nil {
 			return nil, err
 		}
@@ -205,13 +208,13 @@ func (c *Corpus) termCounts(ctx context.Context, entries []entry) (*termCounts, 
 	if counts.inexact == "" {
 		kept.keep(counts)
 	}
-	out.include(counts)
+	out.addEntries(counts)
 	return out, nil
 }
 
-// askCounts asks each shard how many documents have each entry, by the statistics of terms. Where some have not
-// answered within a while (CountsWithin), the counts are those of the others, so that a node that hangs delays
-// no answer, and inexact. The error is that of no answer.
+// askCounts asks each shard how many documents have each entry, by the statistics of terms. After
+// cluster.Client.CountsWithin, or half the time that the request has left, the counts are those of the shards that
+// answered, and inexact. It fails if none answers.
 func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, error) {
 	store := c.Store()
 	counts := newTermCounts()
@@ -228,7 +231,7 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, e
 	if len(byField) == 0 {
 		return counts, nil
 	}
-	body, err := asksForTerms(byField)
+	body, err := termStatisticsBody(byField)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +274,7 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, e
 				continue
 			}
 			answered++
-			counts.take(o.of)
+			counts.takeShard(o.of)
 		}
 		if answered > 0 {
 			return nil
@@ -284,18 +287,19 @@ func (c *Corpus) askCounts(ctx context.Context, entries []entry) (*termCounts, e
 	return counts, err
 }
 
-// shardCounts returns the statistics of terms in one shard; none of a shard without a passage.
+// shardCounts returns the statistics of terms in one shard, nil if the shard has no passage. body is that of
+// termStatisticsBody.
 func (c *Corpus) shardCounts(ctx context.Context, shard int, body []byte) (shardStatistics, error) {
-	route, err := c.route(ctx, shard)
+	route, err := c.shardRoute(ctx, shard)
 	if err != nil || route == "" {
 		return nil, err
 	}
 	return c.Store().shardStatistics(ctx, route, body)
 }
 
-// asksForTerms returns the body of a request for the statistics of terms by field, with a document that is not there
-// and has them.
-func asksForTerms(byField map[string][]string) ([]byte, error) {
+// termStatisticsBody returns the body of a request for the statistics of terms by field: it describes a document with
+// these terms, which need not be there.
+func termStatisticsBody(byField map[string][]string) ([]byte, error) {
 	document := object{}
 	var fields []string
 	for field, texts := range byField {
@@ -316,8 +320,8 @@ type shardStatistics map[string]struct {
 	} `json:"terms"`
 }
 
-// take adds the statistics of a shard to the counts of what was asked for.
-func (t *termCounts) take(of shardStatistics) {
+// takeShard adds the statistics of one shard, of the fields that have counts.
+func (t *termCounts) takeShard(of shardStatistics) {
 	for field, v := range of {
 		if _, asked := t.all[field]; !asked {
 			continue
@@ -331,8 +335,8 @@ func (t *termCounts) take(of shardStatistics) {
 	}
 }
 
-// shardStatistics asks the shard of a route. The request for several shards (_mtermvectors) cannot
-// say which copies are preferred, so a node that hangs keeps it waiting.
+// shardStatistics returns the statistics of terms in the shard of a route, the id of a passage there. One request for
+// several shards (_mtermvectors) cannot prefer copies, so a hanging node would delay it.
 func (s *Store) shardStatistics(ctx context.Context, route string, body []byte) (shardStatistics, error) {
 	const only = "term_vectors.*.terms.*.doc_freq,term_vectors.*.field_statistics.doc_count"
 	path := s.path("/_termvectors?filter_path=" + only + "&routing=" + url.QueryEscape(route))
@@ -357,10 +361,11 @@ type shardRoutes struct {
 	empty map[int]countedState // when a shard without a passage was looked at
 }
 
-// route returns the id of a passage in a shard; "" where the shard has none.
-func (c *Corpus) route(ctx context.Context, shard int) (string, error) {
+// shardRoute returns the id of a passage in the shard with a number, by which a request gets there; "" if the shard
+// has no passage.
+func (c *Corpus) shardRoute(ctx context.Context, shard int) (string, error) {
 	r := &c.shards
-	state := c.counted().state
+	state := c.presentCounts().state
 	r.mu.Lock()
 	id, known := r.ids[shard]
 	looked, empty := r.empty[shard]
@@ -368,7 +373,7 @@ func (c *Corpus) route(ctx context.Context, shard int) (string, error) {
 	if known || empty && looked == state {
 		return id, nil
 	}
-	id, err := c.Store().anyIn(ctx, shard)
+	id, err := c.Store().anyPassageIn(ctx, shard)
 	if err != nil {
 		return "", err
 	}
@@ -385,8 +390,8 @@ func (c *Corpus) route(ctx context.Context, shard int) (string, error) {
 	return id, nil
 }
 
-// anyIn returns the id of any passage in a shard; "" where it has none.
-func (s *Store) anyIn(ctx context.Context, shard int) (string, error) {
+// anyPassageIn returns the id of some passage in the shard with a number; "" if it has none.
+func (s *Store) anyPassageIn(ctx context.Context, shard int) (string, error) {
 	name, err := json.Marshal(s.index)
 	if err != nil {
 		return "", err

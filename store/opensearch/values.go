@@ -8,19 +8,20 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// meeting returns the query of the passages that meet a condition.
-func meeting(n *conditions.Node) any {
+// meetingQuery returns the query of the passages that meet a condition, by the terms of FieldValues and FieldTags. The
+// condition has to fit the fields (conditionQuery).
+func meetingQuery(n *conditions.Node) any {
 	switch n.Op {
 	case conditions.And:
 		all := []any{}
 		for i := range n.Nodes {
-			all = append(all, meeting(&n.Nodes[i]))
+			all = append(all, meetingQuery(&n.Nodes[i]))
 		}
 		return object{"bool": object{"filter": all}}
 	case conditions.Or:
-		return some(n.Nodes)
+		return anyOfQuery(n.Nodes)
 	case conditions.Not:
-		return object{"bool": object{"must_not": []any{meeting(&n.Nodes[0])}}}
+		return object{"bool": object{"must_not": []any{meetingQuery(&n.Nodes[0])}}}
 	case conditions.HasTag:
 		return object{"term": object{schema.FieldTags: n.Tag}}
 	case conditions.HasField:
@@ -30,7 +31,7 @@ func meeting(n *conditions.Node) any {
 		}
 		return object{"terms": object{schema.FieldValues: any}}
 	}
-	if term, one := oneTerm(n); one {
+	if term, one := singleTerm(n); one {
 		return object{"term": object{schema.FieldValues: term}}
 	}
 	in := n.Test
@@ -46,22 +47,22 @@ func meeting(n *conditions.Node) any {
 		within["gte"] = schema.KeyTerm(n.Field, in.Kind, in.Low)
 		within["lte"] = schema.KeyTerm(n.Field, in.Kind, in.High)
 	}
-	if empty(in) {
+	if isEmpty(in) {
 		return object{"match_none": object{}}
 	}
 	return object{"range": object{schema.FieldValues: within}}
 }
 
-// some returns the query of the passages that meet at least one condition; single values are asked for
-// together.
-func some(nodes []conditions.Node) any {
+// anyOfQuery returns the query of the passages that meet at least one of the conditions. Comparisons with a single
+// value are one clause together.
+func anyOfQuery(nodes []conditions.Node) any {
 	var terms []string
 	ways := []any{}
 	for i := range nodes {
-		if term, one := oneTerm(&nodes[i]); one {
+		if term, one := singleTerm(&nodes[i]); one {
 			terms = append(terms, term)
 		} else {
-			ways = append(ways, meeting(&nodes[i]))
+			ways = append(ways, meetingQuery(&nodes[i]))
 		}
 	}
 	if terms != nil {
@@ -73,8 +74,9 @@ func some(nodes []conditions.Node) any {
 	return object{"bool": object{"should": ways}}
 }
 
-// oneTerm returns the term of a comparison that one value alone meets.
-func oneTerm(n *conditions.Node) (term string, one bool) {
+// singleTerm returns the term of FieldValues that a comparison asks for if one value alone meets it; one is false
+// otherwise.
+func singleTerm(n *conditions.Node) (term string, one bool) {
 	if n.Op != conditions.Within {
 		return "", false
 	}
@@ -84,16 +86,18 @@ func oneTerm(n *conditions.Node) (term string, one bool) {
 	return schema.KeyTerm(n.Field, n.Test.Kind, n.Test.Low), n.Test.Kind != conditions.Words && n.Test.Low == n.Test.High
 }
 
-func empty(in conditions.Interval) bool {
+// isEmpty reports whether no value lies in the interval.
+func isEmpty(in conditions.Interval) bool {
 	return in.Low > in.High || in.To != "" && in.From >= in.To
 }
 
-// asked returns the query of a condition, or a *conditions.MisfitError where its values do not fit.
-func (c *Corpus) asked(ctx context.Context, n *conditions.Node) (any, error) {
+// conditionQuery returns the query of a condition. It returns a *conditions.MisfitError if a field has values of other
+// kinds alone than the condition compares it with; the first mostFit comparisons are looked at.
+func (c *Corpus) conditionQuery(ctx context.Context, n *conditions.Node) (any, error) {
 	var wrong []conditions.Problem
 	var leaves []*conditions.Node
 	n.Leaves(func(leaf *conditions.Node) {
-		if _, known := c.fit.Load(kindOf(leaf)); !known && len(leaves) < mostFit {
+		if _, known := c.fit.Load(kindKey(leaf)); !known && len(leaves) < mostFit {
 			leaves = append(leaves, leaf)
 		}
 	})
@@ -122,18 +126,19 @@ func (c *Corpus) asked(ctx context.Context, n *conditions.Node) (any, error) {
 			}
 		}
 		if slices.Contains(has, leaf.Test.Kind) {
-			c.fit.Store(kindOf(leaf), true)
+			c.fit.Store(kindKey(leaf), true)
 		}
 		wrong = append(wrong, leaf.Misfit(has)...)
 	}
 	if wrong != nil {
 		return nil, &conditions.MisfitError{Problems: wrong}
 	}
-	return meeting(n), nil
+	return meetingQuery(n), nil
 }
 
 // mostFit is of how many comparisons of a request it is asked whether the field has such values.
 const mostFit = 32
 
-// kindOf returns what is remembered of a comparison: a field that had values of a kind keeps them.
-func kindOf(leaf *conditions.Node) string { return schema.ValueTerm(leaf.Field, leaf.Test.Kind) }
+// kindKey returns the key under which it is remembered that a field has values of the kind that a comparison asks for:
+// it keeps them.
+func kindKey(leaf *conditions.Node) string { return schema.ValueTerm(leaf.Field, leaf.Test.Kind) }

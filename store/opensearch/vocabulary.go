@@ -12,8 +12,8 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// Vocabulary shows how the words of the index are written, as it was when they were read
-// last; nil where they were not.
+// Vocabulary returns the words of the index as they were read last, of several indexes all of theirs; nil if those of
+// one were not read yet.
 func (v *view) Vocabulary() storage.Vocabulary {
 	if v.corpus.members == nil {
 		if x := v.corpus.lexicon.Load(); x != nil {
@@ -42,11 +42,12 @@ type vocabulary struct {
 // lexicons are those of the indexes that are searched together.
 type lexicons []*lexicon
 
+// has reports whether one of the lexicons has an entry.
 func (all lexicons) has(entry string) bool {
 	return slices.ContainsFunc(all, func(x *lexicon) bool { return x.has(entry) })
 }
 
-// near returns the words that are at most so many edits from one, with their counts in all.
+// near returns the words that are at most so many edits from word, in no order, each with the sum of its counts.
 func (all lexicons) near(word string, most int) (out []spelling.Candidate) {
 	at := map[string]int{}
 	for _, x := range all {
@@ -62,8 +63,9 @@ func (all lexicons) near(word string, most int) (out []spelling.Candidate) {
 	return out
 }
 
-// Look implements storage.Vocabulary. It asks the cluster for nothing, except for words that
-// are unknown and may be there all the same, since passages changed or not all words fit.
+// Look returns, for each word, whether passages have it, and the words near an unknown one in descending frequency, as
+// storage.Vocabulary says. The cluster is asked only about unknown words that may be there all the same, since
+// passages changed after the words were read, or not all words were kept.
 func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelling, error) {
 	out := make([]storage.Spelling, len(words))
 	analysis := v.store.Manifest().Words.Params().Analysis
@@ -76,7 +78,7 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spellin
 			slices.ContainsFunc(q.terms, func(t term) bool { return v.has(t.text) }) ||
 			slices.ContainsFunc(q.entries, v.has)
 		if !out[i].Known {
-			unknown, finding, at = append(unknown, q), append(finding, q.finding()), append(at, i)
+			unknown, finding, at = append(unknown, q), append(finding, q.existsSearch()), append(at, i)
 		}
 	}
 	if !v.whole {
@@ -100,16 +102,18 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spellin
 	return out, nil
 }
 
-// finding returns the search for any passage with a term or an entry.
-func (q *wordQuery) finding() object {
+// existsSearch returns the search for any one passage with a term or an entry of the query.
+func (q *wordQuery) existsSearch() object {
 	var queries []any
-	for _, e := range q.looked() {
+	for _, e := range q.lookedUp() {
 		queries = append(queries, termQuery(e.field, e.text, 1))
 	}
 	return object{"size": 1, "query": sumOf(queries), "track_total_hits": false, "_source": false, "terminate_after": 1}
 }
 
-// NeighbourShares implements storage.Vocabulary, in one request at most.
+// NeighbourShares returns the share of the passages with the word before, and of those with the word after, that have
+// it beside the given word, as storage.Vocabulary says; 0 where the index has no phrases. It takes one request at
+// most.
 func (v vocabulary) NeighbourShares(ctx context.Context, placed []storage.WordInContext) ([]storage.Neighbours, error) {
 	out := make([]storage.Neighbours, len(placed))
 	w := v.store.Manifest().Words.Params()

@@ -27,7 +27,7 @@ func TestWordClauses(t *testing.T) {
 		{storage.Filter{MustNot: []string{"deep lakes"}}, with, `[{"bool":{"must_not":{"bool":{"filter":[{"term":{"words":"deep"}},{"term":{"words":"lake"}},{"term":{"pairs":"deep+lake"}}]}}}}]`},
 		{storage.Filter{Must: []string{"to be or not to be"}, MustNot: []string{"the"}}, with, "null"},
 	} {
-		got, err := json.Marshal(clausesOf(wordingsOf(c.f, c.w)))
+		got, err := json.Marshal(wordingClauses(filterWordings(c.f, c.w)))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%+v: %s, %v, want %s", c.f, got, err, c.want)
 		}

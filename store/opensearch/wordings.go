@@ -19,21 +19,22 @@ type wording struct {
 	exact any
 }
 
-// wordingsOf returns the words and phrases of a filter.
-func wordingsOf(f storage.Filter, w bm25.Params) (out []*wording) {
+// filterWordings returns the wordings of a filter, those of MustNot with not set.
+func filterWordings(f storage.Filter, w bm25.Params) (out []*wording) {
 	for _, list := range []struct {
 		texts []string
 		not   bool
 	}{{f.Must, false}, {f.MustNot, true}} {
 		for _, text := range list.texts {
-			out = append(out, &wording{words: bm25.WordingOf(text), not: list.not, having: havingOf(text, w)})
+			out = append(out, &wording{words: bm25.WordingOf(text), not: list.not, having: termClauses(text, w)})
 		}
 	}
 	return out
 }
 
-// havingOf returns the clauses of the terms of a text.
-func havingOf(text string, w bm25.Params) (all []any) {
+// termClauses returns clauses that a passage with a text as it is written meets: of its terms, and of its phrases if
+// there are some in the index. A text of one word may also be there in another form.
+func termClauses(text string, w bm25.Params) (all []any) {
 	for _, term := range w.Analysis.Terms(text) {
 		all = append(all, object{"term": object{schema.FieldWords: term}})
 	}
@@ -48,7 +49,7 @@ func havingOf(text string, w bm25.Params) (all []any) {
 	ways := []any{allOf(all)}
 	for _, v := range w.Analysis.Variants(text) { // of one word, such as wi-fi for wifi
 		for _, entry := range v.Entries {
-			field, value := entryAt(entry)
+			field, value := fieldOfEntry(entry)
 			ways = append(ways, object{"term": object{field: value}})
 		}
 	}
@@ -58,7 +59,7 @@ func havingOf(text string, w bm25.Params) (all []any) {
 	return []any{sumOf(ways)}
 }
 
-// allOf returns a query of all clauses.
+// allOf returns the query of what meets all clauses; there has to be one.
 func allOf(all []any) any {
 	if len(all) == 1 {
 		return all[0]
@@ -66,9 +67,9 @@ func allOf(all []any) any {
 	return object{"bool": object{"filter": all}}
 }
 
-// clausesOf returns the clauses of wordings. A wording of stop words alone that was not compared
-// asks for nothing.
-func clausesOf(wordings []*wording) (clauses []any) {
+// wordingClauses returns the clauses of wordings for a query. A wording without terms, such as one of stop words, has
+// one only if compareWordings looked at passages.
+func wordingClauses(wordings []*wording) (clauses []any) {
 	for _, x := range wordings {
 		having := x.having
 		if x.exact != nil {
@@ -92,9 +93,10 @@ const (
 	comparedBytes = 16 << 20
 )
 
-// compare finds the passages that have wordings as they are, among those of some clauses, for
-// each wording that its terms do not tell.
-func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) error {
+// compareWordings reads the passages that may have a wording, among those that meet some clauses, and sets exact to
+// the query of those that have it as it is written. It does so for wordings that their terms do not tell, unless more
+// than mostCompared passages, or comparedBytes, would have to be read.
+func (s *Store) compareWordings(ctx context.Context, wordings []*wording, among []any) error {
 	var todo []*wording
 	var searches []object
 	for _, x := range wordings {
@@ -140,7 +142,7 @@ func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) e
 					"size":             len(ids),
 					"track_total_hits": false,
 					"_source":          append(schema.PassageFields(), schema.FieldVersion),
-					"query":            object{"bool": object{"filter": s.naming(ids)}},
+					"query":            object{"bool": object{"filter": s.idsQuery(ids)}},
 				},
 			)
 		}
@@ -160,7 +162,7 @@ func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) e
 				ids = append(ids, h.id)
 			}
 		}
-		x.exact = s.naming(ids)
+		x.exact = s.idsQuery(ids)
 	}
 	return nil
 }

@@ -13,40 +13,40 @@ import (
 // (indices.query.bool.max_clause_count), of which filters are some.
 const mostClauses = 900
 
-// leaves returns how many terms the query of a question would have.
-func (q *wordQuery) leaves() int {
+// termCount returns how many terms the queries of a question have together.
+func (q *wordQuery) termCount() int {
 	n := 0
 	for _, of := range q.queries() {
-		n += leavesOf(of)
+		n += termsIn(of)
 	}
 	return n
 }
 
-// parts returns the queries of a question in lists of mostClauses terms at most: their scores add up to
-// that of the question. Where there are several, the first have the terms that weigh most, and those
-// that no passage had when they were counted are left out.
-func (q *wordQuery) parts() [][]any {
+// splitQueries returns the queries of a question in lists of mostClauses terms at most, whose scores add up. If there
+// are several lists, the queries with the greatest scores come first, and those whose terms no passage had when they
+// were counted are left out.
+func (q *wordQuery) splitQueries() [][]any {
 	all := q.queries()
 	n := 0
 	for _, of := range all {
-		n += leavesOf(of)
+		n += termsIn(of)
 	}
 	if n <= mostClauses {
 		return [][]any{all}
 	}
-	if slices.ContainsFunc(all, func(of any) bool { return leavesOf(of) > mostClauses }) {
+	if slices.ContainsFunc(all, func(of any) bool { return termsIn(of) > mostClauses }) {
 		plain := *q // forms that so many words have in common are no search of one request
 		plain.variants = nil
 		all = plain.queries()
 	}
 	if q.counted {
-		all = slices.DeleteFunc(all, func(of any) bool { return q.weight(of) == 0 })
-		slices.SortStableFunc(all, func(a, b any) int { return cmp.Compare(q.weight(b), q.weight(a)) })
+		all = slices.DeleteFunc(all, func(of any) bool { return q.greatestScore(of) == 0 })
+		slices.SortStableFunc(all, func(a, b any) int { return cmp.Compare(q.greatestScore(b), q.greatestScore(a)) })
 	}
 	var out [][]any
 	room := 0
 	for _, of := range all {
-		n := leavesOf(of)
+		n := termsIn(of)
 		if room < n {
 			out = append(out, nil)
 			room = mostClauses
@@ -57,8 +57,8 @@ func (q *wordQuery) parts() [][]any {
 	return out
 }
 
-// inner returns the queries of which one consists; nil of a term.
-func inner(query any) []any {
+// innerQueries returns the queries that a dis_max or bool query consists of; nil for a query of one term.
+func innerQueries(query any) []any {
 	of, _ := query.(object)
 	for kind, list := range map[string]string{"dis_max": "queries", "bool": "should"} {
 		if body, ok := of[kind].(object); ok {
@@ -69,23 +69,24 @@ func inner(query any) []any {
 	return nil
 }
 
-// leavesOf returns how many terms a query has.
-func leavesOf(query any) int {
+// termsIn returns how many terms a query has.
+func termsIn(query any) int {
 	n := 0
-	for _, of := range inner(query) {
-		n += leavesOf(of)
+	for _, of := range innerQueries(query) {
+		n += termsIn(of)
 	}
 	return max(n, 1)
 }
 
-// weight returns what a query adds to a score at most; 0 where no passage has its terms.
-func (q *wordQuery) weight(query any) float64 {
+// greatestScore returns a bound of what a query adds to a score, without the lengths of passages; 0 if no passage has
+// its terms.
+func (q *wordQuery) greatestScore(query any) float64 {
 	of, _ := query.(object)
 	term, ok := of["term"].(object)
 	if !ok {
 		sum := 0.0
-		for _, of := range inner(query) {
-			sum += q.weight(of)
+		for _, of := range innerQueries(query) {
+			sum += q.greatestScore(of)
 		}
 		return sum
 	}
@@ -108,20 +109,20 @@ func (q *wordQuery) weight(query any) float64 {
 	return 1
 }
 
-// foundInParts returns the first k passages by the sums of what the parts of a question score. It takes
-// the first of each part and scores them by the others, until no passage that is not among them can
-// have a higher sum (Fagin, Lotem and Naor 2003, "Optimal aggregation algorithms for middleware", the
-// threshold algorithm), or mostHits of each part were looked at.
-func (w words) foundInParts(ctx context.Context, parts [][]any, k int) ([]rank.Hit, error) {
+// searchInParts returns the first k passages by the sums of what the parts of a question score. It takes the first
+// passages of each part and scores them by the other parts, until no other passage can have a higher sum (Fagin, Lotem
+// and Naor 2003, "Optimal aggregation algorithms for middleware", the threshold algorithm), or mostHits of each part
+// were looked at.
+func (w words) searchInParts(ctx context.Context, parts [][]any, k int) ([]rank.Hit, error) {
 	if len(parts) == 0 {
 		return nil, nil
 	}
 	for n := min(max(2*k, 200), mostHits); ; n = min(4*n, mostHits) {
 		var searches []object
 		for _, of := range parts {
-			searches = append(searches, w.first(w.among(sumOf(of)), n, nil))
+			searches = append(searches, w.hitsSearch(w.addFilter(sumOf(of)), n, nil))
 		}
-		answers, err := w.together(ctx, searches)
+		answers, err := w.searchTogether(ctx, searches)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +138,7 @@ func (w words) foundInParts(ctx context.Context, parts [][]any, k int) ([]rank.H
 				full = true
 			}
 		}
-		if err := w.addUp(ctx, parts, answers, totals, n); err != nil {
+		if err := w.addScores(ctx, parts, answers, totals, n); err != nil {
 			return nil, err
 		}
 		hits := make([]rank.Hit, 0, len(totals))
@@ -157,9 +158,9 @@ func (w words) foundInParts(ctx context.Context, parts [][]any, k int) ([]rank.H
 	}
 }
 
-// addUp adds the scores of passages by each part to totals. Those that answers lack are asked for where
-// their part has more than n hits.
-func (w words) addUp(ctx context.Context, parts [][]any, answers []said, totals map[string]float64, n int) error {
+// addScores adds the score of each passage in totals by each part. Scores that the answers to the parts do not have
+// are asked for, if the part has more than n hits.
+func (w words) addScores(ctx context.Context, parts [][]any, answers []said, totals map[string]float64, n int) error {
 	var searches []object
 	for i, a := range answers {
 		there := map[string]bool{}
@@ -179,7 +180,7 @@ func (w words) addUp(ctx context.Context, parts [][]any, answers []said, totals 
 		if len(missing) > 0 {
 			slices.Sort(missing)
 			for some := range slices.Chunk(missing, mostHits) {
-				searches = append(searches, w.store.scoringOf(parts[i], some))
+				searches = append(searches, w.store.scoresSearch(parts[i], some))
 			}
 		}
 	}
@@ -192,9 +193,9 @@ func (w words) addUp(ctx context.Context, parts [][]any, answers []said, totals 
 	return err
 }
 
-// scoringOf returns the search that gives passages their scores by queries, 0 to those that are there
-// and have none of their terms.
-func (s *Store) scoringOf(queries []any, ids []string) object {
+// scoresSearch returns the search that scores passages by the sum of queries. A passage with none of their terms gets
+// 0; one that is gone is not among the hits.
+func (s *Store) scoresSearch(queries []any, ids []string) object {
 	return withoutStored(object{"size": len(ids), "track_total_hits": false, "query": object{"bool": object{
-		"should": queries, "filter": s.naming(ids), "minimum_should_match": 0}}})
+		"should": queries, "filter": s.idsQuery(ids), "minimum_should_match": 0}}})
 }

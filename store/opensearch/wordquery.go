@@ -24,6 +24,8 @@ type wordQuery struct {
 	all     uint64            // passages with terms
 }
 
+// newWordQuery returns what a question looks for in a field: its terms and, in FieldWords, the variants of its words.
+// Nothing is counted yet.
 func newWordQuery(field string, analysis forms.Analysis, question string) *wordQuery {
 	q := &wordQuery{field: field, question: question, terms: termsOf(field, analysis, question)}
 	if field != schema.FieldWords {
@@ -40,28 +42,28 @@ func newWordQuery(field string, analysis forms.Analysis, question string) *wordQ
 	return q
 }
 
-// nothing reports whether there is nothing to look for.
-func (q *wordQuery) nothing() bool { return len(q.terms) == 0 && len(q.variants) == 0 }
+// isEmptyQuery reports whether there is nothing to look for.
+func (q *wordQuery) isEmptyQuery() bool { return len(q.terms) == 0 && len(q.variants) == 0 }
 
-// looked returns the entries of an index that are looked for: of each term and of the variants.
-func (q *wordQuery) looked() []entry {
+// lookedUp returns the entries of the index that are looked for: of each term, and of the forms of each variant.
+func (q *wordQuery) lookedUp() []entry {
 	out := make([]entry, 0, len(q.terms)+len(q.entries))
 	for _, t := range q.terms {
 		out = append(out, entry{q.field, t.text})
 	}
 	for _, text := range q.entries {
-		field, value := entryAt(text)
+		field, value := fieldOfEntry(text)
 		out = append(out, entry{field, value})
 	}
 	return out
 }
 
-// take takes the counts of what is looked for.
-func (q *wordQuery) take(counts *termCounts) {
+// takeCounts sets how many passages have each term and form.
+func (q *wordQuery) takeCounts(counts *termCounts) {
 	q.df = map[string]uint64{}
 	q.all = counts.all[q.field]
 	for _, text := range q.entries {
-		field, value := entryAt(text)
+		field, value := fieldOfEntry(text)
 		q.df[text] = counts.of[entry{field, value}]
 	}
 	for _, t := range q.terms {
@@ -70,9 +72,9 @@ func (q *wordQuery) take(counts *termCounts) {
 	q.counted = true
 }
 
-// entryAt returns where an entry of the vocabulary is in an index: other forms have a field of
-// their own, and so have phrases.
-func entryAt(entry string) (field, value string) {
+// fieldOfEntry returns the field that has an entry of the vocabulary, and the entry's value there: a phrase is in
+// FieldPairs, another form in FieldForms, a term in FieldWords.
+func fieldOfEntry(entry string) (field, value string) {
 	first, second, phrase := strings.Cut(entry, " ")
 	switch {
 	case phrase:
@@ -83,12 +85,11 @@ func entryAt(entry string) (field, value string) {
 	return schema.FieldWords, entry
 }
 
-// idf returns the rarity of a term or an entry.
+// idf returns the inverse document frequency of a term or a form, by the counts.
 func (q *wordQuery) idf(text string) float32 { return bm25.IDF(q.df[text], q.all) }
 
-// known returns the entries of a variant that passages have, and what their rarities are
-// multiplied with.
-func (q *wordQuery) known(v *forms.Variant) (entries []string, boosts []float32) {
+// knownEntries returns the forms of a variant that passages have, and the boost of each.
+func (q *wordQuery) knownEntries(v *forms.Variant) (entries []string, boosts []float32) {
 	own := float32(0)
 	for _, text := range v.Of {
 		own += q.idf(text)
@@ -101,10 +102,12 @@ func (q *wordQuery) known(v *forms.Variant) (entries []string, boosts []float32)
 	return entries, boosts
 }
 
+// termQuery returns the query of a term in a field, whose score is multiplied with boost.
 func termQuery(field, value string, boost any) object {
 	return object{"term": object{field: object{"value": value, "boost": boost}}}
 }
 
+// bestOf returns the query that scores as the best of queries; there has to be one.
 func bestOf(queries []any) any {
 	if len(queries) == 1 {
 		return queries[0]
@@ -112,23 +115,24 @@ func bestOf(queries []any) any {
 	return object{"dis_max": object{"queries": queries}}
 }
 
+// sumOf returns the query of the passages that one of queries finds, which scores as their sum.
 func sumOf(queries []any) object {
 	return object{"bool": object{"should": queries, "minimum_should_match": 1}}
 }
 
-// forms returns the queries of the forms of a variant that passages have.
-func (q *wordQuery) forms(v *forms.Variant) (queries []any) {
-	entries, boosts := q.known(v)
+// formQueries returns the queries of those forms of a variant that passages have.
+func (q *wordQuery) formQueries(v *forms.Variant) (queries []any) {
+	entries, boosts := q.knownEntries(v)
 	for i, entry := range entries {
-		field, value := entryAt(entry)
+		field, value := fieldOfEntry(entry)
 		queries = append(queries, termQuery(field, value, boosts[i]))
 	}
 	return queries
 }
 
-// queries returns those whose scores are added up: of each term, or of the terms that have
-// forms in common the best of these and of their sum. Before entries were counted, they are
-// of the terms alone.
+// queries returns the queries whose scores add up to that of a question: one for each term, or, for terms that have
+// forms in common, the best of their sum and of each form with the rest. Before entries were counted, they are of the
+// terms alone.
 func (q *wordQuery) queries() []any {
 	parts := make([][]any, len(q.terms)) // of each term the query, and those of its other forms
 	for i, t := range q.terms {
@@ -142,7 +146,7 @@ func (q *wordQuery) queries() []any {
 	}
 	for i := range q.variants {
 		v := &q.variants[i]
-		forms := q.forms(v)
+		forms := q.formQueries(v)
 		if len(forms) == 0 {
 			continue
 		}
@@ -186,18 +190,18 @@ func (q *wordQuery) queries() []any {
 		}
 		ways := []any{sumOf(sum(nil))}
 		for _, v := range joined[first] {
-			ways = append(ways, sumOf(append(sum(v), bestOf(q.forms(v)))))
+			ways = append(ways, sumOf(append(sum(v), bestOf(q.formQueries(v)))))
 		}
 		out = append(out, bestOf(ways))
 	}
 	return out
 }
 
-// upperBound returns a value that the score of no passage exceeds, as bm25 works it out.
+// upperBound returns a score that no passage exceeds, by the same rule as the BM25 of a folder (package bm25).
 func (q *wordQuery) upperBound() float64 {
 	covered := map[string]bool{}
 	for i := range q.variants {
-		if entries, _ := q.known(&q.variants[i]); len(entries) > 0 {
+		if entries, _ := q.knownEntries(&q.variants[i]); len(entries) > 0 {
 			for _, text := range q.variants[i].Of {
 				covered[text] = true
 			}
@@ -219,7 +223,7 @@ func (q *wordQuery) upperBound() float64 {
 		for _, text := range v.Of {
 			own += weights[text]
 		}
-		entries, boosts := q.known(v)
+		entries, boosts := q.knownEntries(v)
 		for j, entry := range entries {
 			most = max(most, float64(boosts[j]*q.idf(entry)))
 		}

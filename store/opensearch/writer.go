@@ -55,7 +55,8 @@ const (
 	visiblePatience = 20 * time.Second
 )
 
-// NewWriter writes to an index with the encoders of all its experts, and perhaps of others.
+// NewWriter returns a writer of a finished index. encoders have to be those of all its experts, and may be of others,
+// too. It returns ErrUnfinished if the index has no manifest yet.
 func NewWriter(s *Store, encoders []store.PassageEncoder, shared []store.SharedPass) (*Writer, error) {
 	w := &Writer{store: s, encoders: encoders, shared: shared, patience: writePatience, undisturbed: undisturbed,
 		inFlight: inFlight, turnPatience: turnPatience}
@@ -66,12 +67,12 @@ func NewWriter(s *Store, encoders []store.PassageEncoder, shared []store.SharedP
 	}
 	w.manifest = s.current()
 	w.looked = time.Now()
-	_, err := w.chosen(w.manifest)
+	_, err := w.encodersOf(w.manifest)
 	return w, err
 }
 
-// chosen returns the encoders of a manifest's experts.
-func (w *Writer) chosen(m *schema.Manifest) ([]store.PassageEncoder, error) {
+// encodersOf returns the writer's encoders of a manifest's experts. It fails if it has not all of them.
+func (w *Writer) encodersOf(m *schema.Manifest) ([]store.PassageEncoder, error) {
 	out := slices.DeleteFunc(slices.Clone(w.encoders), func(e store.PassageEncoder) bool {
 		_, has := m.Expert(e.Name())
 		return !has
@@ -79,8 +80,13 @@ func (w *Writer) chosen(m *schema.Manifest) ([]store.PassageEncoder, error) {
 	return out, m.CheckAllEncoders(out)
 }
 
-// look returns what passages are to be written by now. Experts may have come and gone.
-func (w *Writer) look(ctx context.Context, patience time.Duration) (*schema.Manifest, []store.PassageEncoder, error) {
+// lookAtIndex returns the manifest by which passages are to be written, and the encoders of its experts, which may
+// have come and gone: what it was when looked at lookEvery ago at most. It returns a *GoneError if the index is not
+// the one that was opened.
+func (w *Writer) lookAtIndex(
+	ctx context.Context,
+	patience time.Duration,
+) (*schema.Manifest, []store.PassageEncoder, error) {
 	w.looking.Lock()
 	defer w.looking.Unlock()
 	if now := time.Now(); now.Sub(w.looked) >= lookEvery {
@@ -94,7 +100,7 @@ func (w *Writer) look(ctx context.Context, patience time.Duration) (*schema.Mani
 		w.manifest = s.current()
 		w.looked = now
 	}
-	encoders, err := w.chosen(w.manifest)
+	encoders, err := w.encodersOf(w.manifest)
 	return w.manifest, encoders, err
 }
 
@@ -111,7 +117,7 @@ func (w *Writer) Apply(ctx context.Context, changes []store.Change) ([]store.Cha
 	for i := range changes {
 		results[i].ID = changes[i].ID()
 		a := &attempt{change: &changes[i], result: &results[i]}
-		if a.prepare() {
+		if a.checkChange() {
 			left = append(left, a)
 		}
 	}
@@ -127,12 +133,12 @@ func (w *Writer) Apply(ctx context.Context, changes []store.Change) ([]store.Cha
 			}
 		}
 	}
-	w.number(results)
+	w.numberResults(results)
 	return results, nil
 }
 
-// number gives the results of changes that were made a number, by which is waited for them.
-func (w *Writer) number(results []store.ChangeResult) {
+// numberResults gives results the next sequence number, by which Wait waits for the changes to be visible.
+func (w *Writer) numberResults(results []store.ChangeResult) {
 	w.trouble.Store(nil)
 	last := w.sequence.Add(1)
 	for i := range results {
@@ -140,8 +146,8 @@ func (w *Writer) number(results []store.ChangeResult) {
 	}
 }
 
-// takeDistinct takes the first changes that concern different passages: those of one passage are
-// made one after the other.
+// takeDistinct splits off the first attempts, batchPassages at most, that concern different passages: changes of one
+// passage have to be made one after the other.
 func takeDistinct(all []*attempt) (some, left []*attempt) {
 	seen := map[string]bool{}
 	for _, a := range all {
@@ -167,8 +173,9 @@ type attempt struct {
 	op     operation
 }
 
-// prepare checks a change, and reports whether there is something to do.
-func (a *attempt) prepare() bool {
+// checkChange checks the passage of a change and sets its version. It returns false if the passage is invalid: the
+// result has the error then, and nothing is to be done.
+func (a *attempt) checkChange() bool {
 	p := a.change.Put
 	if p == nil {
 		return true
@@ -185,8 +192,8 @@ func (a *attempt) prepare() bool {
 	return true
 }
 
-// apply makes changes of different passages. What another writer changes in between is
-// looked at again. still, where there is one, is asked after each such look, and its error ends it.
+// apply makes changes of different passages and sets their results. A passage that another writer changes in between
+// is looked at again. still, if it is not nil, is called after each look at what is there, and its error ends it.
 func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.Context) error) error {
 	waited := &waited{}
 	for len(left) > 0 {
@@ -196,7 +203,7 @@ func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.
 		}
 		var there []schema.Stored
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
-			there, err = w.store.getFor(ctx, patience, ids)
+			there, err = w.store.getStoredFor(ctx, patience, ids)
 			return err
 		}); err != nil {
 			return err
@@ -219,9 +226,9 @@ func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.
 			operations[i] = a.op
 			operations[i].body = a.body
 		}
-		var results []done
+		var results []operationResult
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
-			results, err = w.store.bulkFor(ctx, patience, operations)
+			results, err = w.store.writeBulkFor(ctx, patience, operations)
 			return err
 		}); err != nil {
 			return err
@@ -230,10 +237,10 @@ func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.
 		var again []*attempt
 		for i, a := range left {
 			switch r := results[i]; {
-			case r.made() && a.result.Outcome == store.Absent:
+			case r.succeeded() && a.result.Outcome == store.Absent:
 				a.result.Outcome = store.Deleted
-			case r.made(), a.op.verb == removing && a.op.absent() && r.status == 404 && r.why == "":
-			case r.conflict():
+			case r.succeeded(), a.op.verb == removing && a.op.createsDocument() && r.status == 404 && r.why == "":
+			case r.conflicted():
 				a.unsure = a.unsure || r.unsure
 				a.last = r.last
 				again = append(again, a)
@@ -246,12 +253,10 @@ func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.
 	return nil
 }
 
-// compareWith compares a change with what is there and reports whether it is to be sent. What a
-// node says may be of the past: one that hung, and which the cluster went on without,
-// answers from its own copies until it notices. So nothing is acknowledged that was only
-// read: that a passage is absent, or that it is what an unsure attempt left, is written
-// once more, which such a node cannot do. A passage that is unchanged is left as it is
-// while all nodes answer.
+// compareWith sets the outcome of a change by what is there, and reports whether it is to be sent. A node that hung
+// may answer from its own copies as they once were. So nothing is acknowledged that was only read: that a passage is
+// absent, or is what an unsure attempt left, is written once more, which such a node cannot do. Only while all nodes
+// answer (settled) an unchanged passage is left as it is.
 func (a *attempt) compareWith(current *schema.Stored, settled bool) bool {
 	r := a.result
 	if !a.unsure || current.Found != (a.change.Put != nil) || current.Version != a.version { // else its outcome is known
@@ -275,17 +280,18 @@ func (a *attempt) compareWith(current *schema.Stored, settled bool) bool {
 // waited counts how long a change has waited for the cluster since something got through.
 type waited struct{ sum time.Duration }
 
-// wait asks the cluster something for which it has what is left of the writer's patience.
+// wait calls ask with what is left of the writer's patience, and adds the time that it took to waited. Its error is
+// that of ask, as asSilentError returns it.
 func (w *Writer) wait(ctx context.Context, waited *waited, ask func(patience time.Duration) error) error {
 	began := time.Now()
-	err := w.silent(ctx, ask(max(w.patience-waited.sum, 0)))
+	err := w.asSilentError(ctx, ask(max(w.patience-waited.sum, 0)))
 	waited.sum += time.Since(began)
 	return err
 }
 
-// silent returns a *SilentError in the place of one that says that the cluster cannot be reached,
-// or did not answer.
-func (w *Writer) silent(ctx context.Context, err error) error {
+// asSilentError returns a *SilentError in the place of an error of a cluster that could not be reached, was overloaded
+// or did not answer in time. Refusals, a *BlockedError, a *GoneError and the end of ctx are returned as they are.
+func (w *Writer) asSilentError(ctx context.Context, err error) error {
 	var status *cluster.StatusError
 	var blocked *cluster.BlockedError
 	var gone *GoneError
@@ -301,7 +307,8 @@ func (w *Writer) silent(ctx context.Context, err error) error {
 	return &SilentError{w.store.index, w.patience, err}
 }
 
-// encode makes the documents of passages that have none yet.
+// encode makes the documents of all passages to be put that have none yet. As many calls as the writer has turns
+// encode at the same time.
 func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waited) error {
 	var passages []corpus.Passage
 	var of []*attempt
@@ -316,7 +323,7 @@ func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waited) err
 	var m *schema.Manifest
 	var encoders []store.PassageEncoder
 	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
-		m, encoders, err = w.look(ctx, patience)
+		m, encoders, err = w.lookAtIndex(ctx, patience)
 		return err
 	}); err != nil {
 		return err
@@ -328,7 +335,7 @@ func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waited) err
 		return ctx.Err()
 	}
 	operations := make([]operation, len(of))
-	if err := w.store.encode(ctx, m, passages, operations,
+	if err := w.store.encodeOperations(ctx, m, passages, operations,
 		store.BuildOptions{Experts: encoders, Shared: w.shared}); err != nil {
 		return err
 	}
@@ -338,8 +345,8 @@ func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waited) err
 	return nil
 }
 
-// Passage reads a passage as it was acknowledged last, with its version. The cluster does
-// not say how large it is before it is read.
+// Passage returns a passage as it was acknowledged last, with its version; ok is false if there is none. room is asked
+// for memory after the passage was read, since the cluster does not say before how large it is; its error is returned.
 func (w *Writer) Passage(
 	ctx context.Context,
 	id string,
@@ -347,7 +354,7 @@ func (w *Writer) Passage(
 ) (p corpus.Passage, version string, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cluster.Opening)
 	defer cancel()
-	stored, err := w.store.get(ctx, []string{id}, schema.PassageFields()...)
+	stored, err := w.store.getStored(ctx, []string{id}, schema.PassageFields()...)
 	if err != nil || !stored[0].Found {
 		return p, "", false, err
 	}
@@ -361,8 +368,8 @@ func (w *Writer) Passage(
 	return p, stored[0].Version, true, nil
 }
 
-// Wait waits until searches see the change with the number seq, and hastens that; 0: everything that was
-// acknowledged before.
+// Wait makes searches see the change with a sequence number, by a refresh, and returns when they do; 0 stands for
+// everything that was acknowledged before.
 func (w *Writer) Wait(ctx context.Context, seq uint64) error {
 	if seq == 0 {
 		seq = w.sequence.Load()
@@ -384,14 +391,14 @@ func (w *Writer) Wait(ctx context.Context, seq uint64) error {
 	return nil
 }
 
-// MostWait implements handlers.BoundedWriter.
+// MostWait returns how long a request may wait for Visible.
 func (w *Writer) MostWait() time.Duration { return visiblePatience }
 
-// Visible waits until searches see what was acknowledged, and hastens that.
+// Visible makes searches see everything that was acknowledged, and returns when they do.
 func (w *Writer) Visible(ctx context.Context) error { return w.Wait(ctx, w.sequence.Load()) }
 
-// Backlog returns the changes that wait to be encoded and written. None of them is
-// acknowledged; searches see those that are within the index's refresh interval.
+// Backlog returns how many changes wait to be encoded and written, and the error of the last Apply if that failed.
+// None of these changes is acknowledged.
 func (w *Writer) Backlog() store.Backlog {
 	b := store.Backlog{Changes: int(w.waiting.Load())}
 	if trouble := w.trouble.Load(); trouble != nil {

@@ -72,6 +72,7 @@ var load = sync.OnceValue(func() *tables {
 	return t
 })
 
+// codePoint returns the code point that hex names. It panics if the embedded table is wrong.
 func codePoint(hex string) rune {
 	c, err := strconv.ParseInt(hex, 16, 32)
 	if err != nil {

@@ -22,7 +22,7 @@ type backend struct {
 	writing atomic.Pointer[opensearch.Writer] // nil: nothing is written
 }
 
-// Contents implements store.Backend.
+// Contents returns what the index holds by its manifest, and a function that does nothing.
 func (b *backend) Contents() (store.Contents, func()) {
 	return contents{b.Store().Manifest(), readsOf(b.Known())}, func() {}
 }
@@ -39,18 +39,18 @@ func (c contents) CheckRecall(map[string]float64) error { return nil }
 func (c contents) VerifyVectors(context.Context) error  { return nil }
 func (c contents) Reads() store.Reads                   { return c.reads }
 
-// Count implements store.Backend.
+// Count asks how many passages there are. The generation is 0: an index has none.
 func (b *backend) Count(ctx context.Context) (generation uint64, passages int, err error) {
 	n, err := b.Corpus.Count(ctx)
 	return 0, int(n.Passages), err
 }
 
-// Observe implements store.Backend.
+// Observe sets a function that is called after each request to a node, at the same time by several goroutines.
 func (b *backend) Observe(f func(store.Exchange)) {
 	b.Store().Observe(func(e cluster.Exchange) { f(store.Exchange(e)) })
 }
 
-// Meters implements store.Backend.
+// Meters returns the numbers of the store for metrics, as the cluster told them last.
 func (b *backend) Meters() []store.Meter {
 	return []store.Meter{
 		{
@@ -81,7 +81,8 @@ func (b *backend) Meters() []store.Meter {
 	}
 }
 
-// Calibration implements store.Backend.
+// Calibration returns the text of the calibration in the index's manifest; nil if it has none. The error is always
+// nil.
 func (b *backend) Calibration() ([]byte, error) {
 	if text := b.Store().Manifest().Calibration; text != "" {
 		return []byte(text), nil
@@ -113,8 +114,8 @@ func settingsOf(m *schema.Manifest) []byte {
 	return []byte(m.Settings)
 }
 
-// Configure implements store.Backend. The settings are there for this process at once, for others when they
-// look at the index.
+// Configure keeps the text of the settings with the index. This process has them at once, others when they look at the
+// index.
 func (b *backend) Configure(ctx context.Context, text []byte) error {
 	if err := b.Store().Configure(ctx, string(text)); err != nil {
 		return err
@@ -126,23 +127,24 @@ func (b *backend) Configure(ctx context.Context, text []byte) error {
 // JobsFolder returns "": jobs are in JobRegisters, which all servers of the index share.
 func (b *backend) JobsFolder() string { return "" }
 
-// JobRegisters implements store.Backend. An index that is made anew has others.
+// JobRegisters returns the registers of the jobs and of who works on them. An index that is made anew has others.
 func (b *backend) JobRegisters() (jobs, working lease.Register) {
 	name := "jobs-" + b.Store().Manifest().ID
 	return b.Store().Register(name), b.Store().Register(name + "-working")
 }
 
-// JobInputs implements store.Backend.
+// JobInputs returns the inputs that jobs of this index read.
 func (b *backend) JobInputs() store.Inputs {
 	return b.Store().Inputs("jobs-" + b.Store().Manifest().ID + "-inputs")
 }
 
-// ExportPassages implements store.Backend.
+// ExportPassages writes the passages that a filter lets through as JSON Lines, in the byte order of their ids.
 func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f storage.Filter) error {
 	return b.Corpus.ExportPassages(ctx, to, f)
 }
 
-// Everything implements store.Backend.
+// Everything returns all passages, as a stream that the caller has to close, with their vectors as encoders, the
+// words' constants, settings and calibration.
 func (b *backend) Everything(ctx context.Context) (*store.Everything, error) {
 	scan, err := b.Store().Scan(ctx)
 	if err != nil {
@@ -159,7 +161,8 @@ func (b *backend) Everything(ctx context.Context) (*store.Everything, error) {
 // Close does nothing and returns nil: the connections belong to the caller.
 func (b *backend) Close() error { return nil }
 
-// Describe implements store.Backend.
+// Describe asks how the index is and returns it in words. Noted is set for what an administrator should know, Failed
+// if a shard has no copy. It fails if the cluster does not answer.
 func (b *backend) Describe(ctx context.Context) (d store.Description, err error) {
 	d.Of = conditionOf
 	health, err := b.Look(ctx)

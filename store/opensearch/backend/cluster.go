@@ -19,7 +19,8 @@ type Cluster struct {
 	shape   schema.Shape
 }
 
-// OpenCluster connects to a cluster, whose address ends with the prefix.
+// OpenCluster connects to a cluster and returns its collections. address is that of the nodes with the prefix of the
+// indexes in the place of an index; shape is for collections that are made. It fails if no node answers.
 func OpenCluster(
 	ctx context.Context,
 	address string,

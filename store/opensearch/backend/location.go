@@ -146,7 +146,8 @@ func (l *location) AddExpert(
 	return opensearch.AddExpert(ctx, client, l.cluster.Index, e, o)
 }
 
-// RemoveExpert removes an expert's vectors from the index.
+// RemoveExpert takes an expert out of the index's manifest. Its vectors stay in the documents until these are written
+// again.
 func (l *location) RemoveExpert(ctx context.Context, name string) error {
 	client, err := l.connect(ctx)
 	if err != nil {

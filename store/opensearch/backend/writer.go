@@ -15,7 +15,8 @@ type writer struct {
 	corpus *opensearch.Corpus
 }
 
-// Write implements store.Backend.
+// Write returns a writer of the index with encoders of all its experts. It returns a *store.WriteError if the cluster
+// does not let this user write.
 func (b *backend) Write(ctx context.Context, o store.WriteOptions) (store.Writer, error) {
 	stored := b.Store()
 	if err := stored.MayWrite(ctx); err != nil {

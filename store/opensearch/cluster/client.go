@@ -138,6 +138,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the cluster answers with status %d: %.600s", e.Status, why)
 }
 
+// IsStatus reports whether err is, or wraps, a *StatusError with a status.
 func IsStatus(err error, status int) bool {
 	var s *StatusError
 	return errors.As(err, &s) && s.Status == status

@@ -40,6 +40,7 @@ type durations struct {
 	spent int // half hedges
 }
 
+// add notes how long an answer took, which earns half a hedge.
 func (d *durations) add(took time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -53,6 +53,7 @@ func (w Words) Params() bm25.Params {
 	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
 }
 
+// analysis returns the analysis by its name. It fails if this program does not know it.
 func (w Words) analysis() (forms.Analysis, error) {
 	return forms.ParseAnalysis(cmp.Or(w.Analysis, forms.Lucene.String()))
 }

@@ -21,6 +21,7 @@ type Meta struct {
 	Filling *Filling `json:"filling,omitempty"`
 }
 
+// Current returns the manifest by which passages are written: the plan if there is one, else the manifest.
 func (about *Meta) Current() *Manifest {
 	if about.Plan != nil {
 		return about.Plan
