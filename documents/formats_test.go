@@ -44,6 +44,18 @@ func TestTextFormats(t *testing.T) {
 			".\\\" no\n.TH PUMPCTL 1\n.SH NAME\npumpctl \\- starts a pump\n.SH OPTIONS\n.TP\n.B \\-\\-fast\nGo \\fIfast\\fR.\n.PP\nSee\n.BR tank (8).\n.nf\nstart\n  stop\n.fi\n",
 			"h1 NAME|p pumpctl - starts a pump|h1 OPTIONS|i --fast: Go fast.|p See tank(8).|c start   stop",
 		},
+		"table.man": {
+			".TH X 1\n.SH Parts\n.TS\nallbox tab(|);\nlb lb\nl l.\nKey|Sum\n_\na|1\nT{\nlong\nword\nT}|2\n.TE\n.TS\nl l.\nx\ty\n.TE\nEnd.\n",
+			"h1 Parts|r Key / Sum|r a / 1|r long word / 2|r x / y|p End.",
+		},
+		"list.rst": {
+			".. list-table::\n   :header-rows: 1\n\n   * -\n     - 2024\n   * - North\n     -\n   * - South\n     - 12\n\nEnd.\n",
+			"r | 2024|r North|r South / 12|p End.",
+		},
+		"csv.rst": {
+			".. csv-table:: Prices\n   :header: \"Part\", \"Price\"\n   :widths: 1, 2\n\n   \"bolt, long\", \"1,20\"\n   nut, 0.80\n\nEnd.\n",
+			"k Prices|r Part / Price|r bolt, long / 1,20|r nut / 0.80|p End.",
+		},
 		"a.ipynb": {
 			`{"cells":[{"cell_type":"markdown","source":["# Rain\n","Wet."]},{"cell_type":"code","source":"plot()","outputs":[{"data":{"image/png":"AAAA","text/plain":["42"]}},{"text":["done\n"]}]}]}`,
 			"h1 Rain|p Wet.|c plot()|c 42|c done",

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +26,9 @@ var (
 		{regexp.MustCompile(`\\e`), `\`},
 		{regexp.MustCompile(`\\(.)`), "$1"},
 	}
-	manWord = regexp.MustCompile(`"([^"]*)"|(\S+)`)
+	manWord      = regexp.MustCompile(`"([^"]*)"|(\S+)`)
+	manSeparator = regexp.MustCompile(`tab ?\((.)\)`)
+	manBlock     = regexp.MustCompile(`T[{}]`)
 )
 
 // readManPage reads a page of a manual in the macros man and mdoc: its sections, tagged paragraphs and examples.
@@ -34,10 +37,14 @@ func readManPage(w *writer, text string) (title string, err error) {
 	p := &paragraphWriter{w: w, plain: func(s string) string { return s }, kind: Paragraph}
 	var code []string
 	inCode, tag := false, false
+	var table []string // the lines of a table
+	inTable := false
 	for line := range strings.SplitSeq(text, "\n") {
 		request := manRequest.FindStringSubmatch(line)
 		if request == nil {
 			switch {
+			case inTable:
+				table = append(table, plain(line))
 			case inCode:
 				code = append(code, plain(line))
 			case strings.TrimSpace(line) == "":
@@ -71,6 +78,12 @@ func readManPage(w *writer, text string) (title string, err error) {
 			}
 		}
 		switch name {
+		case "TS":
+			p.flush()
+			inTable = true
+		case "TE":
+			p.table(manTable(table), 0)
+			table, inTable = nil, false
 		case "TH", "Dt":
 			if len(words) > 1 {
 				title = words[0] + "(" + words[1] + ")"
@@ -138,8 +151,39 @@ func readManPage(w *writer, text string) (title string, err error) {
 	if inCode {
 		p.code(code)
 	}
+	p.table(manTable(table), 0)
 	p.flush()
 	return title, nil
+}
+
+// manTable returns the rows of a table of tbl from the lines between .TS and .TE: those behind the line of formats,
+// which ends with a full stop. Cells are separated by tabs or the character that the first line names, as in "tab(|);".
+// A cell in lines of its own is between T{ and T}.
+func manTable(lines []string) (rows [][]string) {
+	separator := "\t"
+	formats := slices.IndexFunc(lines, func(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), ".") })
+	if match := manSeparator.FindStringSubmatch(strings.Join(lines[:formats+1], "\n")); match != nil {
+		separator = match[1]
+	}
+	var row strings.Builder
+	open := 0 // cells that were begun with T{ and not ended
+	for _, line := range lines[formats+1:] {
+		if rule := strings.TrimSpace(line); row.Len() == 0 && (rule == "_" || rule == "=") {
+			continue
+		}
+		row.WriteString(line)
+		open += strings.Count(line, "T{") - strings.Count(line, "T}")
+		if open > 0 {
+			row.WriteByte(' ')
+			continue
+		}
+		rows = append(rows, strings.Split(manBlock.ReplaceAllString(row.String(), ""), separator))
+		row.Reset()
+	}
+	if row.Len() > 0 {
+		rows = append(rows, strings.Split(manBlock.ReplaceAllString(row.String(), ""), separator))
+	}
+	return rows
 }
 
 // manWords returns the arguments of a macro line, such as `.B "first word" second`, without quotation marks.

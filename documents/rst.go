@@ -1,7 +1,10 @@
 package documents
 
 import (
+	"cmp"
+	"encoding/csv"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -195,7 +198,10 @@ func (r *rstReader) directive() {
 	indent := len(parts[1])
 	r.at++
 	block := r.indented(indent)
-	for len(block) > 0 && rstField.MatchString(block[0]) { // options
+	options := map[string]string{}
+	for len(block) > 0 && rstField.MatchString(block[0]) {
+		name, value, _ := strings.Cut(strings.TrimLeft(strings.TrimSpace(block[0]), ":"), ":")
+		options[strings.ToLower(name)] = strings.TrimSpace(value)
 		block = block[1:]
 	}
 	switch name := strings.ToLower(parts[2]); name {
@@ -236,13 +242,9 @@ func (r *rstReader) directive() {
 		r.p.flush()
 		switch name {
 		case "list-table":
-			r.listTable(block)
+			r.listTable(block, options)
 		case "csv-table":
-			for _, line := range trimAll(block) {
-				if line != "" {
-					r.p.w.add(Row, 0, joinCells(strings.Split(strings.ReplaceAll(line, `"`, ""), ",")))
-				}
-			}
+			r.csvTable(block, options)
 		default:
 			r.inner(block)
 		}
@@ -354,10 +356,50 @@ func (r *rstReader) gridTable() {
 	r.p.table(rows, headed)
 }
 
+// csvTable reads a table of values with commas, or the delimiter in the options, between them. Its column names are in
+// the options or its first rows. A table in another file is named as a warning.
+func (r *rstReader) csvTable(block []string, options map[string]string) {
+	if from := cmp.Or(options["file"], options["url"]); from != "" {
+		r.p.w.warn("a table in another file (%s) was left out", from)
+	}
+	headed := headerRowsOf(options)
+	lines := trimAll(block)
+	if header := options["header"]; header != "" {
+		lines = append([]string{header}, lines...)
+		headed++
+	}
+	reader := csv.NewReader(strings.NewReader(strings.Join(lines, "\n")))
+	reader.TrimLeadingSpace = true
+	reader.LazyQuotes = true
+	reader.FieldsPerRecord = -1
+	if delimiter, n := utf8.DecodeRuneInString(options["delim"]); n > 0 && n == len(options["delim"]) {
+		reader.Comma = delimiter
+	}
+	rows, err := reader.ReadAll()
+	if err != nil { // the delimiter cannot be one
+		r.inner(block)
+		return
+	}
+	r.p.table(rows, headed)
+}
+
+// headerRowsOf returns how many rows of a table name its columns, by the options of its directive; 0 if they do not
+// say.
+func headerRowsOf(options map[string]string) int {
+	n, err := strconv.Atoi(options["header-rows"])
+	if err != nil || n < 0 {
+		return 0
+	}
+	return min(n, mostHeaderRows)
+}
+
 // listTable reads a table that is a list of lists.
-func (r *rstReader) listTable(block []string) {
+func (r *rstReader) listTable(block []string, options map[string]string) {
 	var rows [][]string
 	for _, line := range trimAll(block) {
+		if line == "* -" || line == "-" { // an empty cell
+			line += " "
+		}
 		if cell, first := strings.CutPrefix(line, "* - "); first {
 			rows = append(rows, []string{cell})
 		} else if cell, more := strings.CutPrefix(line, "- "); more && len(rows) > 0 {
@@ -367,7 +409,7 @@ func (r *rstReader) listTable(block []string) {
 			last[len(last)-1] += " " + line
 		}
 	}
-	r.p.table(rows, 0)
+	r.p.table(rows, headerRowsOf(options))
 }
 
 // trimAll returns the lines without white space at both ends.
