@@ -75,6 +75,7 @@ func callLibrary(what string, call func() error) (err error) {
 // coderStep is how many vectors are added between two looks at the context.
 const coderStep = 64
 
+// buildCoder writes the index of v's vectors that the library coder/hnsw makes to path. It fails if ctx ends.
 func buildCoder(ctx context.Context, d disk.Disk, v *Vectors, path string, o BuildOptions) error {
 	g := newCoderGraph(v, o)
 	for low := 0; low < v.count; low += coderStep {
@@ -107,6 +108,7 @@ func buildCoder(ctx context.Context, d disk.Disk, v *Vectors, path string, o Bui
 	return w.Commit(uint64(v.count), uint64(v.dim), v.Stamp())
 }
 
+// openCoder opens the index at path over v. It fails if the file is damaged or of other vectors.
 func openCoder(d disk.Disk, v *Vectors, path string) (Index, error) {
 	file, err := mapped.Open(d, path, coderKind, coderVersion)
 	if err != nil {
@@ -167,6 +169,8 @@ func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([
 	return hits, SearchStats{Scored: len(nodes)}, err
 }
 
+// nearestNodes returns the nearest nodes to a query that the library finds with a width of o.Ef (or its default), at
+// least o.K, in the order of their keys. It ignores o's filter.
 func (x *coder) nearestNodes(query []float32, o SearchOptions) (nodes []library.Node[uint32], err error) {
 	ef := o.Ef
 	if ef <= 0 {

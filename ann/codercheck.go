@@ -80,6 +80,7 @@ func (r *coderReader) readCount(limit int) int {
 	return int(n)
 }
 
+// readBytes returns the next n bytes. If fewer are left, it sets r.err and returns zeros.
 func (r *coderReader) readBytes(n int) []byte {
 	if n > len(r.left) {
 		if r.err == nil {

@@ -87,7 +87,8 @@ func (g *Grouped) Search(ctx context.Context, query []float32, o SearchOptions) 
 	}
 }
 
-// keptVectors returns how many vectors a search keeps on its way.
+// keptVectors returns how many vectors a search keeps as candidates: o.Ef or its default, and at least o.K if there are
+// as many passages.
 func (g *Grouped) keptVectors(o SearchOptions) int {
 	ef := o.Ef
 	if ef <= 0 {

@@ -28,6 +28,7 @@ type hnswScratch struct {
 	top        rank.TopK
 }
 
+// buildHNSW writes the graph of v's vectors to path. It fails if ctx ends.
 func buildHNSW(ctx context.Context, d disk.Disk, v *Vectors, path string, o BuildOptions) error {
 	g, err := graph.Build(
 		ctx,
@@ -41,6 +42,7 @@ func buildHNSW(ctx context.Context, d disk.Disk, v *Vectors, path string, o Buil
 	return g.Write(d, path, graph.Origin{EfConstruction: o.EfConstruction, Seed: o.Seed, Stamp: v.Stamp()})
 }
 
+// openHNSW opens the graph at path over v. It fails if the file is damaged or of other vectors.
 func openHNSW(d disk.Disk, v *Vectors, path string) (Index, error) {
 	g, err := graph.Open(d, path)
 	if err != nil {

@@ -84,6 +84,7 @@ func (p *parts) passage(row rank.Ordinal) rank.Ordinal {
 	return rank.Ordinal(sort.Search(p.count, func(i int) bool { return p.offsets[i] > uint32(row) }) - 1)
 }
 
+// span returns which bytes of its passage the part of a row has.
 func (p *parts) span(row rank.Ordinal) rank.Span {
 	return rank.Span{Begin: p.spans[2*row], End: p.spans[2*row+1]}
 }

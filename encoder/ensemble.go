@@ -104,6 +104,8 @@ type Ensemble struct {
 	members int
 }
 
+// openEnsemble opens the ensemble of a bundle, which must have one, and runs it once. It fails if the graph cannot be
+// loaded or run.
 func openEnsemble(b *models.Bundle, t target) (*Ensemble, error) {
 	m := &b.Manifest
 	x := m.Vectors.Ensemble

@@ -83,7 +83,8 @@ func (x *pairs) Close() (err error) {
 	return err
 }
 
-// KnownWords counts the words that the model knows, like Encoder.KnownWords.
+// KnownWords returns the number of words in a text, of those that are whole in the vocabulary, and of those that it
+// does not know.
 func (x *pairs) KnownWords(text string) (words, whole, unknown int) {
 	w := x.tokenizer.Words(text)
 	return w.All, w.Whole, w.Unknown

@@ -108,6 +108,7 @@ func (e *Encoder) innerProduct(a, b []float32) float64 {
 	return innerProduct(a, b)
 }
 
+// innerProduct returns the inner product of two vectors of the same length.
 func innerProduct(a, b []float32) (sum float64) {
 	for i := range a {
 		sum += float64(a[i]) * float64(b[i])
@@ -115,6 +116,7 @@ func innerProduct(a, b []float32) (sum float64) {
 	return sum
 }
 
+// meanAndDeviation returns the mean and the standard deviation of values.
 func meanAndDeviation(values []float64) (mean, deviation float64) {
 	for _, x := range values {
 		mean += x / float64(len(values))

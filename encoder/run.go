@@ -89,6 +89,7 @@ func runOn(ctx context.Context, inner runner, given []ort.Value, outputs []outpu
 	return err
 }
 
+// destroyValues frees the values, ignoring errors.
 func destroyValues(values []ort.Value) {
 	for _, v := range values {
 		_ = v.Destroy()

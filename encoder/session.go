@@ -82,6 +82,7 @@ func tryLength(file string, vector []float32) error {
 	return nil
 }
 
+// vectorLength returns the Euclidean length of a vector.
 func vectorLength(vector []float32) float64 {
 	sum := 0.0
 	for _, x := range vector {
@@ -190,6 +191,7 @@ func padRows(rows [][]int32, pad int64) (inputs [][]int64, longest int) {
 
 func (s *session) close() error { return s.inner.Destroy() }
 
+// isFinite reports whether all numbers of a vector are finite.
 func isFinite(vector []float32) bool {
 	for _, x := range vector {
 		if x-x != 0 { // of NaN and of infinity it is NaN

@@ -14,8 +14,7 @@ type PassageIDs interface {
 	IDs(context.Context, []rank.Ordinal) ([]string, error)
 }
 
-// Reading returns what the engine's first reader that marks words is fitted with; nil: it has
-// none.
+// Reading returns the options for fitting the engine's first reader that marks words; nil if it has none.
 func Reading(engine AnswerEngine, passages PassageIDs, progress func(done, total int)) *calibration.ReadingOptions {
 	for _, r := range engine.Readers() {
 		if !r.Generates {

@@ -46,7 +46,7 @@ func countOf(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// writeParagraph writes a paragraph.
+// writeParagraph writes a text broken into lines of at most textColumns characters; lines after the first are indented.
 func (w *textWriter) writeParagraph(text string) {
 	line := ""
 	for _, word := range strings.Fields(text) {

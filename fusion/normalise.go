@@ -53,7 +53,7 @@ func (l line) scoreAt(score float64) float64 { return (score-l.shift)/l.unit + l
 
 func identityLine() line { return line{unit: 1} }
 
-// flatLine returns the same for every score.
+// flatLine returns the normalisation that turns every score into offset.
 func flatLine(offset float64) line { return line{unit: math.Inf(1), offset: offset} }
 
 // spread gathers the statistics of a list of scores.

@@ -18,7 +18,7 @@ import (
 //go:embed desire-me fairytale late medquad nq policy reader verdict.yaml wiki
 var FS embed.FS
 
-// expertNames lists the experts, by name; a reader is none.
+// expertNames returns the names of the shipped experts in ascending order, without the reader's.
 func expertNames() []string {
 	entries, err := fs.ReadDir(FS, ".")
 	if err != nil {

@@ -155,8 +155,8 @@ func (s *Setup) makeMissing(ctx context.Context, cache provision.Cache, checkpoi
 // ErrNameTaken is the error for a name that setup needs.
 var ErrNameTaken = errors.New("choose another name, or a folder outside the cache")
 
-// CheckName keeps the names of the base encoder and of the shipped experts for
-// these: setup would replace what has them.
+// CheckName returns an error that wraps ErrNameTaken if an imported bundle of this name would be replaced by setup: if
+// the name is that of a base encoder, or of a shipped expert or reader other than d.
 func CheckName(name string, d *convert.Delta) error {
 	if isBaseName(name) {
 		return fmt.Errorf("the name %q is the base encoder's: %w", name, ErrNameTaken)

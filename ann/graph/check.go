@@ -26,6 +26,8 @@ func (f *File) Check(rows []float32) error {
 	return nil
 }
 
+// check returns an error if the graph is not one of these rows, a list of neighbours is invalid (checkList), or a node
+// cannot be reached from the entry.
 func (g *Graph) check(rows []float32) error {
 	if len(rows) != g.Rows()*g.dim {
 		return fmt.Errorf("the graph has %d vectors, there are %d", g.Rows(), len(rows)/g.dim)
@@ -77,6 +79,8 @@ func (g *Graph) checkRows(rows []float32) error {
 	return nil
 }
 
+// checkList returns an error if a node's list on a level names a node that is not on the level, itself or one twice, or
+// goes on after its end.
 func (g *Graph) checkList(level int, node uint32) error {
 	list := g.neighbours(level, node)
 	ended := false

@@ -131,6 +131,7 @@ func (g *Graph) anyAllowed(allowed []uint64, node uint32) (bool, error) {
 	return false, err
 }
 
+// isAllowed reports whether the bit of a row is set; false for rows beyond the set.
 func isAllowed(allowed []uint64, row uint32) bool {
 	return int(row/64) < len(allowed) && hasBit(allowed, row)
 }

@@ -70,6 +70,8 @@ func decode(data []byte, out any) error {
 	return nil
 }
 
+// send sends a request at most Attempts times (0: four), waiting in between, and returns the last answer's header and
+// body, or its error. It gives up early if ctx would end during the wait.
 func (c *Client) send(ctx context.Context, r call) (http.Header, []byte, error) {
 	var body []byte
 	if r.body != nil {

@@ -62,6 +62,8 @@ questions. No vectors are cached between questions.`,
 	return command
 }
 
+// run measures searches of a collection with the command's sets of experts, and returns the cost of each. It fails if a
+// flag is invalid.
 func (x *benchSearchCommand) run(
 	ctx context.Context,
 	config configs.Config,

@@ -24,6 +24,7 @@ type finding struct {
 	Mend   string        `json:"mend,omitempty"`
 }
 
+// newDoctor returns the command conclave doctor.
 func newDoctor(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{

@@ -142,6 +142,7 @@ func checkStore(flags *pflag.FlagSet, stored string) error {
 	)
 }
 
+// refuseFlags returns a usage error if one of the named flags was set. why completes the sentence "--NAME …".
 func refuseFlags(flags *pflag.FlagSet, names []string, why string) error {
 	for _, name := range names {
 		if flags.Changed(name) {

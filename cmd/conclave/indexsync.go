@@ -18,7 +18,7 @@ type followed struct {
 	unreadFiles
 }
 
-// syncCollection makes the documents of a collection that is there those of the files at --in.
+// syncCollection makes the documents of an existing collection match the files given with --in.
 func (x *indexCommand) syncCollection(
 	ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress,
 ) error {

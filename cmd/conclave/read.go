@@ -228,6 +228,7 @@ type unreadFile struct {
 	Detail string `json:"detail"`
 }
 
+// addFile records a file that could not be read, and why.
 func (x *unreadFiles) addFile(path string, err error) {
 	reason := string(documents.ReasonOf(err))
 	var skipped *documents.SkippedError
@@ -237,6 +238,7 @@ func (x *unreadFiles) addFile(path string, err error) {
 	x.Files = append(x.Files, unreadFile{path, reason, err.Error()})
 }
 
+// warn records a warning about a file.
 func (x *unreadFiles) warn(path, warning string) {
 	x.Files = append(x.Files, unreadFile{path, "warning", warning})
 }

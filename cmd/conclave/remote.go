@@ -25,6 +25,7 @@ import (
 // serverFlags name a server to ask instead of a collection.
 type serverFlags struct{ url, key string }
 
+// bindFlags adds the flags that name a server to a command's.
 func (s *serverFlags) bindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.url, "url", "", "base `address` of a server to ask instead of a collection")
 	flags.StringVar(

@@ -34,6 +34,7 @@ func (c *counters) count(what func(s *Stats)) {
 	what(&c.stats)
 }
 
+// countRun adds a run of these rows to the counts of a lane.
 func (s *Stats) countRun(lane Lane, rows [][]int32) {
 	longest := 0
 	for _, row := range rows {

@@ -83,6 +83,8 @@ type hypothesis struct {
 // perToken returns the score by which finished answers are compared.
 func (h *hypothesis) perToken() float64 { return h.score / float64(len(h.tokens)) }
 
+// beamSearch returns the most probable continuation that the stepper gives, by a beam search with these options. It
+// fails if ctx ends or a step does.
 func beamSearch(ctx context.Context, s Stepper, o Options) (hypothesis, error) {
 	running := []hypothesis{{}}
 	finished := []hypothesis(nil)

@@ -137,6 +137,7 @@ func (t *Tokenizer) CLS() int32 { return t.cls }
 // SEP returns the id that ends a text; see CLS.
 func (t *Tokenizer) SEP() int32 { return t.sep }
 
+// count returns the number of pieces of a text, without special tokens.
 func (t *Tokenizer) count(text string) (int, error) {
 	ids, err := t.appendPieces(nil, text, int(^uint(0)>>1))
 	return len(ids), err

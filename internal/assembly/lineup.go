@@ -197,6 +197,7 @@ func applyRecord(x *learned.Expert, record *calibration.Record) {
 	}
 }
 
+// binsOf returns the bins of a calibration in the type of package learned.
 func binsOf(reliability []calibration.Bin) (bins []learned.ReliabilityBin) {
 	for _, b := range reliability {
 		bins = append(bins, learned.ReliabilityBin(b))
@@ -294,13 +295,14 @@ func shippedPrior() (*calibration.Prior, error) {
 	return parseShipped(calibration.PriorFile, calibration.ParsePrior)
 }
 
-// shippedReading returns what was fitted for the shipped reader; nil where nothing is shipped.
+// shippedReading returns the shipped fit of the shipped reader; nil if the program has none. It fails if the fit is
+// invalid.
 func shippedReading() (*calibration.ReadingFit, error) {
 	return parseShipped(calibration.AnswersFile, calibration.ParseReading)
 }
 
-// parseShipped reads what was fitted for the shipped experts; nil where nothing is
-// shipped.
+// parseShipped returns the file of this name that is built into the program, parsed; nil if there is none. It fails if
+// parse does.
 func parseShipped[T any](name string, parse func([]byte) (*T, error)) (*T, error) {
 	data, err := fs.ReadFile(shipped.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {

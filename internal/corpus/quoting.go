@@ -46,9 +46,8 @@ func (t *table) quotedRow() (fields []string, used int, loose string) {
 	}
 }
 
-// quotedField reads a field from behind its opening quote, on the last of the used lines.
-// It returns what is behind it, a comma or nothing, and how many further lines it has. A
-// problem says why it is none.
+// quotedField returns the text of a quoted field whose opening quote is before rest, the rest of its last line (a comma
+// or nothing), and how many further lines the field takes. problem says why the field is malformed; "": it is not.
 func (t *table) quotedField(rest []byte, used int) (text string, behind []byte, lines int, problem string) {
 	opened := t.lines.peekAt(used - 1).number
 	var field []byte

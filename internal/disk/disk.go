@@ -134,7 +134,8 @@ func syncPath(path string) error {
 	return nil
 }
 
-// Free returns how many bytes a user may still write to the file system of a path.
+// Free returns how many bytes a user may still write to the file system of a path; known is false if the system does
+// not say.
 func (OS) Free(path string) (bytes int64, known bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

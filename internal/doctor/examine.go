@@ -188,8 +188,8 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 	return f
 }
 
-// examineGenerators says what an answer of each configured generator takes, of what an
-// answer may and of what the machine has.
+// examineGenerators returns a finding for each configured generator: how much memory an answer takes, compared with
+// what an answer may take and what the machine has. It returns nil if these two are unknown.
 func examineGenerators(config configs.Config, cache provision.Cache) (out []Finding) {
 	machine, err := capacity.MachineMemory()
 	if err != nil {

@@ -117,7 +117,8 @@ func (o *Options) granularNames(stored []store.Expert, asked []string) (names []
 	return names, nil
 }
 
-// checkParts returns an error where an expert has a granularity, which a store may not hold.
+// checkParts returns an error if one of the experts has a vector for each part of a passage and the store cannot hold
+// these.
 func checkParts(at store.Location, names []string) error {
 	for _, name := range names {
 		if !strings.Contains(name, experts.GranularMark) {

@@ -76,6 +76,7 @@ func (f *FolderInputs) Keep(
 	return accept(name)
 }
 
+// createFile creates an empty file for an input and marks it as still arriving, so that Sweep does not remove it.
 func (f *FolderInputs) createFile(prefix string) (*os.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

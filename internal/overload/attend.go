@@ -64,8 +64,8 @@ func (c *Connection) framedTwice(r *http.Request) (twice bool) {
 	return twice
 }
 
-// AtWork says that something is done for a request, until done is called, whatever of its
-// body is waited for meanwhile.
+// AtWork stops the clock that counts how long the server waits for a request's caller, until done is called. It does
+// nothing if ctx has no connection.
 func AtWork(ctx context.Context) (done func()) {
 	c := ConnectionOf(ctx)
 	if c == nil {

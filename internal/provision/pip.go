@@ -74,6 +74,7 @@ func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
 	)
 }
 
+// lastLine returns the last line of a program's output that is not blank, trimmed.
 func lastLine(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

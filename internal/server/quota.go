@@ -31,7 +31,8 @@ type quotaWriter struct {
 // MostWait implements handlers.BoundedWriter.
 func (q *quotaWriter) MostWait() time.Duration { return mostWait(q.Writer) }
 
-// mostWait returns how long anybody waits for a writer; 0: there is no bound.
+// mostWait returns how long requests wait at most until searches see a change of the writer (handlers.BoundedWriter);
+// 0: there is no limit.
 func mostWait(w store.Writer) time.Duration {
 	if bounded, ok := w.(handlers.BoundedWriter); ok {
 		return bounded.MostWait()

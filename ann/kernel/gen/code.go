@@ -133,7 +133,7 @@ func (v vnni) store(sums []reg.VecVirtual, out Mem) {
 	storeSums(sums, out)
 }
 
-// storeSums adds up the lanes of one or four 256-bit sums.
+// storeSums emits code that adds the lanes of one or four 256-bit sums and stores the results at out.
 func storeSums(sums []reg.VecVirtual, out Mem) {
 	high := XMM()
 	if len(sums) == 4 {

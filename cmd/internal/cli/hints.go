@@ -54,7 +54,7 @@ func Hints(err error) []string {
 	return out
 }
 
-// ImportFlags says how a setting of an import is chosen.
+// ImportFlags returns a hint with the flags of an import that set one of the models' settings.
 func ImportFlags(setting string) string {
 	switch setting {
 	case models.SettingPooling:

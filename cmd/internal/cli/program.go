@@ -52,6 +52,7 @@ type UsageError struct{ Err error }
 // Error implements error.
 func (e UsageError) Error() string { return e.Err.Error() }
 
+// Usagef returns a UsageError with a formatted text.
 func Usagef(format string, args ...any) error { return UsageError{Err: fmt.Errorf(format, args...)} }
 
 // Run runs one command line of a program and returns its exit code.

@@ -26,6 +26,7 @@ type Progress struct {
 	logged   time.Time // the last line of a log
 }
 
+// NewProgress returns a progress bar on out; unless out is a terminal, it prints a line for each stage.
 func NewProgress(out io.Writer) *Progress { return &Progress{out: out, terminal: isTerminal(out)} }
 
 // Report says how far a stage is; a new stage ends the one before. A total of

@@ -54,7 +54,7 @@ func ReadSettingsAndCache(cmd *cobra.Command, term Terminal) (configs.Config, pr
 	return config, cache, err
 }
 
-// NewLogger writes structured lines to standard error.
+// NewLogger returns a logger that writes to out in the configured format and from the configured level on.
 func NewLogger(out io.Writer, config configs.Log) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(config.Level)); err != nil {

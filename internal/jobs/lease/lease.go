@@ -156,6 +156,8 @@ func (l Lease) readHolder(ctx context.Context) (by holder, version string, err e
 	return by, version, err
 }
 
+// writeHolder stores who holds the lease if the register still has this version. It returns the new version, and
+// whether it was stored.
 func (l Lease) writeHolder(ctx context.Context, by holder, version string) (now string, done bool, err error) {
 	data, err := json.Marshal(by)
 	if err != nil {
