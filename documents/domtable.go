@@ -171,15 +171,15 @@ func arranges(table *html.Node, rows []row) bool {
 	for _, r := range rows {
 		widest = max(widest, len(r.cells))
 		for _, cell := range r.cells {
-			large = large || holds(cell, 0)
+			large = large || hasLayoutBlocks(cell, 0)
 		}
 	}
 	return widest < 2 || large
 }
 
-// holds reports whether a cell has such blocks as only a layout table has: tables, headings or more than two
+// hasLayoutBlocks reports whether a cell has such blocks as only a layout table has: tables, headings or more than two
 // paragraphs. paragraphs counts those before n.
-func holds(n *html.Node, paragraphs int) bool {
+func hasLayoutBlocks(n *html.Node, paragraphs int) bool {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch c.DataAtom {
 		case atom.Table, atom.H1, atom.H2, atom.H3, atom.H4, atom.Article, atom.Section, atom.Nav, atom.Pre:
@@ -189,7 +189,7 @@ func holds(n *html.Node, paragraphs int) bool {
 				return true
 			}
 		}
-		if holds(c, paragraphs) {
+		if hasLayoutBlocks(c, paragraphs) {
 			return true
 		}
 	}

@@ -194,7 +194,8 @@ func scoreDecoded(text string, letters map[rune]float64, latin bool) float64 {
 // asciiLetter reports whether a character is one of a to z or A to Z.
 func asciiLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// usualSign reports whether a character is a sign that is usual in texts of any language.
+// usualSign reports whether a character outside of ASCII is a quotation mark, a dash, a currency sign, a fraction or
+// another sign that texts of any language have.
 func usualSign(r rune) bool {
 	switch r {
 	case '“', '”', '„', '‘', '’', '‚', '«', '»', '–', '—', '…', '•', '·', '€', '£', '§', '°', '©', '®', '™', '±', '×', '½', '¼', '²', '³',

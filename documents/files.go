@@ -212,8 +212,10 @@ func readBounded(r io.Reader, limits Limits) ([]byte, error) {
 
 // Expand calls visit for each file inside an archive or a mailbox, also for those of
 // archives in it; for another file it calls visit with the file itself. An archive that
-// unpacks to more than Limits.FileBytes, or is nested deeper than Limits.Depth, is refused
-// with *UnreadableError; files visited before stay visited.
+// is damaged or encrypted, unpacks to more than Limits.FileBytes, has more than
+// Limits.Members files or is nested deeper than Limits.Depth, is refused with
+// *UnreadableError; files visited before stay visited. An error of visit ends it and is
+// returned.
 func Expand(name string, data []byte, limits Limits, visit func(Member) error) error {
 	left := limits.FileBytes
 	members := limits.Members
@@ -281,7 +283,7 @@ func expandZip(data []byte, inner func(string, io.Reader) error) error {
 		return unreadable(Damaged, err, "it cannot be unpacked")
 	}
 	for _, f := range r.File {
-		if f.FileInfo().IsDir() || hiddenName(f.Name) {
+		if f.FileInfo().IsDir() || Hidden(f.Name) {
 			continue
 		}
 		if f.Flags&1 != 0 {
@@ -312,7 +314,7 @@ func expandTar(in io.Reader, inner func(string, io.Reader) error) error {
 		if err != nil {
 			return unreadable(Damaged, err, "it cannot be unpacked")
 		}
-		if h.Typeflag != tar.TypeReg || hiddenName(h.Name) {
+		if h.Typeflag != tar.TypeReg || Hidden(h.Name) {
 			continue
 		}
 		if err := inner(memberName(h.Name), r); err != nil {
@@ -328,10 +330,7 @@ func memberName(name string) string {
 
 // Hidden reports whether a file of an archive is left out: its name or one of its folders begins with a dot, or it is
 // in the folder __MACOSX.
-func Hidden(name string) bool { return hiddenName(name) }
-
-// hiddenName does the work of Hidden.
-func hiddenName(name string) bool {
+func Hidden(name string) bool {
 	for part := range strings.SplitSeq(strings.ReplaceAll(name, `\`, "/"), "/") {
 		if strings.HasPrefix(part, ".") && part != "." && part != ".." || part == "__MACOSX" {
 			return true

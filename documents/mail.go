@@ -112,7 +112,8 @@ func addMailText(w *writer, mail *enmime.Envelope) {
 	}
 }
 
-// parseMail returns the parts of a mail, with texts decoded.
+// parseMail returns the parts of a mail, with texts decoded. Of a mail with more than mostMultiparts parts that have
+// parts themselves the further ones are files as they are, and a warning says so. The error is enmime's.
 func parseMail(w *writer, data []byte) (*enmime.Envelope, error) {
 	parts := 0
 	taken := false

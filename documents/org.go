@@ -22,7 +22,9 @@ var (
 	}
 )
 
-// readOrg reads Org: headings, lists, tables and code. Drawers of properties and settings of the export are not read.
+// readOrg writes the headings, lists, tables, code and paragraphs of an Org text as blocks, without property drawers
+// and export settings. It returns the text's title, or else its first heading; "" if it has neither. The error is
+// always nil.
 func readOrg(w *writer, text string) (title string, err error) {
 	p := &paragraphWriter{w: w, plain: func(s string) string { return replaceAll(s, orgInline) }, kind: Paragraph}
 	lines := strings.Split(text, "\n")

@@ -253,7 +253,8 @@ func (o *outlookFile) mail(s *outlookStorage, header, depth int) []byte {
 	return out.end()
 }
 
-// sender returns who sent a message, such as "Ann <ann@example.org>"; "" if that is unknown.
+// sender returns who sent a message, such as "Ann <ann@example.org>"; "" if that is unknown. page is the Windows code
+// page of texts that are not UTF-16.
 func (o *outlookFile) sender(s *outlookStorage, page int) string {
 	name := o.text(s, oxSenderName, page)
 	if name == "" {

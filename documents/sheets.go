@@ -202,7 +202,8 @@ func filledOf(cells []string) (filled []string) {
 	return filled
 }
 
-// close ends the table, if there is one; rows that follow are another table.
+// close writes the rows of the current table that wait until its header is known, and ends it. A row that is added
+// later begins another table.
 func (t *sheetWriter) close() {
 	if len(t.first) > 0 {
 		t.begin()

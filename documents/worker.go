@@ -184,6 +184,7 @@ type firstBytes struct {
 	most int
 }
 
+// Write implements io.Writer. It returns len(b) and no error, also if bytes are dropped.
 func (f *firstBytes) Write(b []byte) (int, error) {
 	f.b = append(f.b, b[:min(len(b), f.most-len(f.b))]...)
 	return len(b), nil
