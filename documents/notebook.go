@@ -22,8 +22,8 @@ func (t *notebookText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readNotebook writes the cells of a Jupyter notebook as blocks: text, read as Markdown, code, and what the code printed.
-// Pictures are counted in a warning. It returns the first heading, "" if there is none. The error is an
+// readNotebook writes the cells of a Jupyter notebook as blocks: text, read as Markdown, code, and what the code
+// printed. Pictures are counted in a warning. It returns the first heading, "" if there is none. The error is an
 // *UnreadableError if the JSON is damaged or a limit is exceeded.
 func readNotebook(w *writer, text string) (string, error) {
 	var book struct {
