@@ -20,9 +20,8 @@ type Prior struct {
 	LeftOut []PriorDomain `yaml:"left_out"`
 }
 
-// PriorDomain measures the fit to the other domains in one domain. By weight, half of the
-// questions have an answer there; the others are the same with their answers removed, and
-// questions of other domains.
+// PriorDomain measures the fit to the other domains in one domain. By weight, three of four questions have an answer
+// there; the others are questions of other domains, and a few with their answers removed (MixtureOf).
 type PriorDomain struct {
 	Domain    string  `yaml:"domain"`
 	Questions int     `yaml:"questions"` // that have an answer there
@@ -107,7 +106,7 @@ func (q *PriorQuestions) countKind(kind Without) (n int) {
 func (q *PriorQuestions) weightedAnswers(size float64) []RankedQuestion {
 	all := withMixtureWeights(q.Answers)
 	for i := range all {
-		all[i].Weight *= size / float64(2*q.countKind(Answerable))
+		all[i].Weight *= size / ((1 + othersShare) * float64(q.countKind(Answerable)))
 	}
 	return all
 }
@@ -162,7 +161,7 @@ func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 				foreign,
 			)
 		}
-		size += 2 * float64(own) / float64(len(domains))
+		size += (1 + othersShare) * float64(own) / float64(len(domains))
 	}
 	for _, k := range chanceDepths() {
 		l, err := fitPrior(domains, "", k, size)

@@ -249,7 +249,8 @@ func (o *ReadingOptions) fitMarks(
 			}
 			continue
 		}
-		if m.Words != nil {
+		// Of a question with an answer in words that nobody wrote down, none can be said to be wrong.
+		if m.Words != nil && (len(a.Asked.Answers) > 0 || a.Without == Unanswerable) {
 			words = append(words, as(m.Words, m.Right))
 		}
 		if m.First != nil {

@@ -64,9 +64,9 @@ const judgedShare = 3
 // that people judged.
 func (w Without) isMeasured() bool { return w != Nonsense && w != There && w != Absent && w != Judged }
 
-// withMixtureWeights returns answers with the weights for fitting and measuring a confidence: half of the weight is of
-// answerable questions. Of the other half, an unanswerable question has as much as an answerable one, but all of them
-// at most half; those whose passages were taken out have the rest.
+// withMixtureWeights returns answers with the weights for fitting and measuring a confidence: answerable questions have
+// the weight 1, and the others those of MixtureOf. Questions that the project brings have a share of the answerable
+// ones' weight.
 func withMixtureWeights(answers []RankedQuestion) []RankedQuestion {
 	n := map[Without]float64{}
 	for _, a := range answers {
@@ -88,9 +88,8 @@ func withMixtureWeights(answers []RankedQuestion) []RankedQuestion {
 }
 
 // RankAnswers returns the input of FitConfidence: the answers to the questions, then those to the same without the
-// passages that answer, then those to the questions beside, with the weights of a mixture in which half of the
-// questions have an answer. answers are of the questions asked, in their order, and gates those of the folds that gave
-// them.
+// passages that answer, then those to the questions beside, with the weights of a mixture (MixtureOf). answers are of
+// the questions asked, in their order, and gates those of the folds that gave them.
 func RankAnswers(
 	asked []Question,
 	beside BesideQuestions,
@@ -161,17 +160,26 @@ func splitJudged(answers []RankedQuestion, by *Logistic) ([]RankedQuestion, erro
 	return out, nil
 }
 
+// othersShare is the weight of the questions without an answer in a mixture, for a weight of 1 with one: of four
+// questions that people ask of their own documents, three are taken to have an answer there.
+const othersShare = 1. / 3
+
+// unanswerableShare is the largest share of that weight that unanswerable questions have where there are also questions
+// whose passages were taken out.
+const unanswerableShare = .8
+
 // MixtureOf returns the weights of a question whose passages were taken out and of an unanswerable one, where each
-// answerable question has the weight 1: both kinds together weigh as much as those, and an unanswerable one at most 1
-// and all at most half. A weight is 0 if there are none of the kind.
+// answerable question has the weight 1. Both kinds together weigh othersShare for each answerable one; an unanswerable
+// one weighs at most 1, and all of them at most unanswerableShare of that, unless none was taken out. A weight is 0 if
+// there are none of the kind.
 func MixtureOf(answerable, takenOut, unanswerable int) (eachTakenOut, eachUnanswerable float64) {
-	own := float64(answerable)
-	share := min(float64(unanswerable), own/2)
+	others := othersShare * float64(answerable)
+	share := min(float64(unanswerable), unanswerableShare*others)
 	if takenOut == 0 {
-		share = own
+		share = others
 	}
 	if takenOut > 0 {
-		eachTakenOut = (own - share) / float64(takenOut)
+		eachTakenOut = (others - share) / float64(takenOut)
 	}
 	if unanswerable > 0 {
 		eachUnanswerable = share / float64(unanswerable)

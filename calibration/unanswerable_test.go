@@ -58,7 +58,7 @@ func TestWithoutItsAnswer(t *testing.T) {
 	}
 	if len(ranked) != 2 || ranked[0].First != 1 || ranked[0].Weight != 1 || ranked[1].First != 0 ||
 		ranked[1].Without != TakenOut ||
-		ranked[1].Weight != 1 ||
+		ranked[1].Weight != 1./3 ||
 		ranked[1].ID != "q" {
 		t.Fatalf("%+v", ranked)
 	}
@@ -77,15 +77,15 @@ func TestWithoutItsAnswer(t *testing.T) {
 	}
 }
 
-// TestMixtureByHand: half of the weight is of answerable questions, whatever the others are.
+// TestMixtureByHand: three quarters of the weight are of answerable questions, whatever the others are.
 func TestMixtureByHand(t *testing.T) {
 	for _, c := range []struct{ own, takenOut, unanswerable, ofTakenOut, ofUnanswerable float64 }{
-		{8, 8, 0, 1, 0},
-		{8, 8, 2, .75, 1}, // two count as two, the others as six
-		{8, 8, 4, .5, 1},
-		{8, 8, 16, .5, .25}, // no more than half of them
-		{8, 2, 1, 3.5, 1},
-		{8, 0, 2, 0, 4},
+		{9, 9, 0, 1. / 3, 0},
+		{9, 9, 2, 1. / 9, 1},  // of three in all, two count as two, and the others as one
+		{9, 9, 4, .6 / 9, .6}, // no more than four fifths of three
+		{9, 9, 16, .6 / 9, .15},
+		{9, 2, 1, 1, 1},
+		{9, 0, 2, 0, 1.5},
 	} {
 		var all []RankedQuestion
 		for kind, n := range map[Without]float64{Answerable: c.own, TakenOut: c.takenOut, Unanswerable: c.unanswerable} {
@@ -93,7 +93,7 @@ func TestMixtureByHand(t *testing.T) {
 		}
 		for _, a := range withMixtureWeights(all) {
 			if want := map[Without]float64{Answerable: 1, TakenOut: c.ofTakenOut,
-				Unanswerable: c.ofUnanswerable}[a.Without]; a.Weight != want {
+				Unanswerable: c.ofUnanswerable}[a.Without]; math.Abs(a.Weight-want) > 1e-12 {
 				t.Errorf("%+v: %q weighs %v, not %v", c, a.Without, a.Weight, want)
 			}
 		}
@@ -307,7 +307,7 @@ func TestGeneratedWeigh(t *testing.T) {
 	for _, a := range withMixtureWeights(answers) {
 		sums[a.Without] += a.Weight
 	}
-	if want := map[Without]float64{Answerable: 2, TakenOut: 2, There: 2 * generatedShare,
+	if want := map[Without]float64{Answerable: 2, TakenOut: 2. / 3, There: 2 * generatedShare,
 		Absent: 2 * generatedShare}; !maps.Equal(sums, want) {
 		t.Errorf("weights %v, want %v", sums, want)
 	}

@@ -3,6 +3,7 @@ package evaluation
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -141,6 +142,50 @@ func ExactMatch(said string, answers []string) float64 {
 		}
 	}
 	return 0
+}
+
+// mostOther is how many words an acceptable answer has beside one of the answers, at most.
+const mostOther = 8
+
+// Acceptable reports whether a person would take said for one of answers, which may be in other words at its ends: it
+// has all words of an answer in their order and few others, or its TokenF1 is at least a half and it has the same
+// numbers as that answer. Words are compared after normalising, as ExactMatch does. Without answers it is false.
+func Acceptable(said string, answers []string) bool {
+	words := strings.Fields(extract.NormaliseAnswer(said))
+	for _, a := range answers {
+		wanted := strings.Fields(extract.NormaliseAnswer(a))
+		if len(wanted) == 0 {
+			continue
+		}
+		if len(words)-len(wanted) <= mostOther && holds(words, wanted) {
+			return true
+		}
+		if slices.Equal(numbersOf(words), numbersOf(wanted)) && TokenF1(said, []string{a}) >= .5 {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether words has all of wanted as consecutive words.
+func holds(words, wanted []string) bool {
+	for i := range len(words) - len(wanted) + 1 {
+		if slices.Equal(words[i:i+len(wanted)], wanted) {
+			return true
+		}
+	}
+	return false
+}
+
+// numbersOf returns the words with a digit, sorted.
+func numbersOf(words []string) (numbers []string) {
+	for _, w := range words {
+		if strings.ContainsFunc(w, unicode.IsDigit) {
+			numbers = append(numbers, w)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers
 }
 
 // TokenF1 returns the largest harmonic mean of precision and recall over the words that an

@@ -129,3 +129,28 @@ func TestSQuADByHand(t *testing.T) {
 		}
 	}
 }
+
+// TestAcceptable: what a person takes for an answer has it, or most of it, and no other number.
+func TestAcceptable(t *testing.T) {
+	for _, c := range []struct {
+		said    string
+		answers []string
+		want    bool
+	}{
+		{"ten years", []string{"10 years", "ten years"}, true},
+		{"The warranty is ten years for frames", []string{"ten years"}, true},
+		{"within 60 days of the purchase", []string{"60 days"}, true},
+		{"60 days", []string{"30 days"}, false},
+		{"60 days", []string{"within 60 days of buying it"}, true},
+		{"the Angara", []string{"only the river Angara"}, true},
+		{"the Selenga", []string{"only the river Angara"}, false},
+		{"it is warm and the sun shines on the ten wide fields of the old farm", []string{"ten"}, false},
+		{"", []string{"ten"}, false},
+		{"ten", nil, false},
+		{"ten", []string{""}, false},
+	} {
+		if got := Acceptable(c.said, c.answers); got != c.want {
+			t.Errorf("%q for %q: %v", c.said, c.answers, got)
+		}
+	}
+}

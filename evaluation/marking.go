@@ -62,7 +62,7 @@ func newMarker(engine AnswerEngine, reader string, passages PassageIDs) calibrat
 				}
 				m.First = of.Signals(a.Confidence)
 				if found, ok := of.First(ask.CombineBest, &a.Confidence); ok {
-					m.Right = ExactMatch(found.Text, q.Answers) == 1
+					m.Right = Acceptable(found.Text, q.Answers)
 					m.Words = found.Signals
 				}
 				return m

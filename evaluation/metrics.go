@@ -133,7 +133,7 @@ func Metrics() []Metric {
 			Key:     "ece",
 			Heading: "ECE",
 			Lower:   true,
-			Meaning: "expected calibration error of the confidence that the first passage is right, 10 bins, where half of the questions have an answer: each counts once more with its passages taken out",
+			Meaning: "expected calibration error of the confidence that the first passage is right, 10 bins, where three of four questions have an answer: the others are the same with their passages taken out, and unanswerable ones",
 		},
 		Metric{
 			Key:     "auroc",

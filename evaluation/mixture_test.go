@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestConfidencesOfTheMixture: how far a fitted confidence is right is told where half of the weight is of
-// questions with an answer, summed by hand: five, the same with their passages taken out, and one that
-// nothing answers, which counts as one of the five without.
+// TestConfidencesOfTheMixture: how far a fitted confidence is right is told where three quarters of the weight
+// are of questions with an answer, summed by hand: five, the same with their passages taken out, and one that nothing
+// answers, which counts as one.
 func TestConfidencesOfTheMixture(t *testing.T) {
 	s := scripted()
 	for question, sure := range map[string][2]string{
@@ -31,12 +31,13 @@ func TestConfidencesOfTheMixture(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := r.row(t, "all questions", "rrf").Values
-	// The five taken out weigh 4/5 each, the unanswerable question 1. In the bin of .9 are three right and 4/5
-	// wrong, in that of .5 two wrong, in that of .2 four of 4/5 and one of 1, all wrong.
-	gap := abs(3-.9*3.8) + .5*2 + .2*(4*.8+1)
-	near(t, "ECE", values["ece"], gap/10)
-	// Of 3 right at .9 against 7 of wrong: .8 have .9 too, which count half.
-	near(t, "AUROC", values["auroc"], (3*6.2+3*.8/2)/(3*7))
+	// Those without an answer weigh 5/3: the unanswerable question 1, and the five taken out 2/15 each. In the bin of .9
+	// are three right and 2/15 wrong, in that of .5 two wrong, in that of .2 four of 2/15 and one of 1, all wrong.
+	const each, all = 2. / 15, 5. / 3
+	gap := abs(3-.9*(3+each)) + .5*2 + .2*(4*each+1)
+	near(t, "ECE", values["ece"], gap/(5+all))
+	// Of 3 right at .9 against 2 and 5/3 of wrong: each of these has .9 too, and counts half.
+	near(t, "AUROC", values["auroc"], (3*(2+all-each)+3*each/2)/(3*(2+all)))
 	near(t, "top-1 of the surest half", values["surest_half"], 1)
 	near(t, "top1", values["top1"], 3./5)
 }

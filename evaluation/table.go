@@ -277,8 +277,8 @@ func addCalibration(row *Row, outcomes []calibration.Outcome) {
 	}
 }
 
-// mixtureConfidences returns a method's confidences for the mixture that confidences are fitted to, in which half of
-// the weight is of questions with an answer: beside these the same, with their passages taken out, and those that
+// mixtureConfidences returns a method's confidences for the mixture that confidences are fitted to
+// (calibration.MixtureOf): of questions with an answer, of the same with their passages taken out, and of those that
 // nothing answers. It returns nil where it is not known how sure the method is without the passages.
 func mixtureConfidences(parts []part, method int) (all []calibration.Outcome) {
 	own, empty := 0, 0

@@ -21,7 +21,6 @@ type sure struct {
 	seen       []float64
 }
 
-
 func (s *sure) Of(signals []float64, k int) (float64, error) {
 	s.seen = signals
 	if k > 1 {

@@ -115,7 +115,6 @@ func TestMessages(t *testing.T) {
 // lengthy is surer of answers to more words.
 type lengthy struct{}
 
-
 func (lengthy) Of(signals []float64, k int) (float64, error) {
 	return min(.2+signals[7], .99), nil
 }

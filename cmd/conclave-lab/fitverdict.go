@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 type fitVerdictCommand struct {
 	fitPriorCommand
 	near   []string
+	keep   string // path of an earlier result, of which all but the reader's confidence is kept; "": none
 	reader string // the fingerprint of the one that read
 }
 
@@ -46,6 +48,8 @@ thresholds of their own.`,
 	x.bind(command, 150, 10)
 	command.Flags().StringArrayVar(&x.near, "near", nil,
 		"`NAME,NAME,...` of domains that may answer each other's questions, which are not asked there; may be repeated")
+	command.Flags().StringVar(&x.keep, "keep", "",
+		"an earlier `file` of verdicts, of which only the confidence of what a reader puts first is fitted anew")
 	return command
 }
 
@@ -68,10 +72,40 @@ func (x *fitVerdictCommand) run(cmd *cobra.Command, config configs.Config, term 
 	if err != nil {
 		return err
 	}
+	if x.keep != "" {
+		verdict, err = withReaderConfidence(x.keep, verdict)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(term.Out, "confidence with a reader: ECE %.3f, AUROC %.3f\n",
+			verdict.Read.First.ECE, verdict.Read.First.AUROC)
+		if err != nil || x.out == "" {
+			return err
+		}
+		return cli.WriteFile(x.out, verdict.Write)
+	}
 	if err := verdict.WriteText(term.Out); err != nil || x.out == "" {
 		return err
 	}
 	return cli.WriteFile(x.out, verdict.Write)
+}
+
+// withReaderConfidence returns the verdicts in the file at path, with the reader's confidence of fit. It fails if the
+// file cannot be read, or is not of the same reader.
+func withReaderConfidence(path string, fit *calibration.VerdictFit) (*calibration.VerdictFit, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := calibration.ParseVerdict(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if kept.Read == nil || fit.Read == nil || kept.Read.Reader != fit.Read.Reader {
+		return nil, fmt.Errorf("%s is not of the reader that is loaded: fit the verdict without --keep", path)
+	}
+	kept.Read.First = fit.Read.First
+	return kept, nil
 }
 
 // judgeDomain asks the collection of one of the domains, and has its reader read.

@@ -18,7 +18,9 @@ type Health struct {
 	Status string `json:"status"`
 	// Unassigned are the copies that are on no node.
 	Unassigned int `json:"unassigned_shards"`
-	Statistics `json:"-"`
+	// Initializing are the copies that are being made on a node.
+	Initializing int `json:"initializing_shards"`
+	Statistics   `json:"-"`
 	// Blocked names the blocks by which the index takes no changes; "": it has none.
 	Blocked string `json:"-"`
 	// Limits say what keeps the cluster from growing: that it makes no new index, and how full a disk is
@@ -26,6 +28,25 @@ type Health struct {
 	Limits []string `json:"-"`
 	// Recalibrated: the index has another calibration than before, or other settings.
 	Recalibrated bool `json:"-"`
+}
+
+// MissingCopies says how many copies of shards no search can use yet, and why; "": there are none.
+func (h Health) MissingCopies() string {
+	var kinds []string
+	add := func(n int, where string) {
+		if n == 1 {
+			kinds = append(kinds, "1 copy of a shard is "+where)
+		} else {
+			kinds = append(kinds, fmt.Sprintf("%d copies of shards are %s", n, where))
+		}
+	}
+	if h.Unassigned > 0 || h.Initializing == 0 && h.Status != "green" {
+		add(h.Unassigned, "on no node")
+	}
+	if h.Initializing > 0 {
+		add(h.Initializing, "being made")
+	}
+	return strings.Join(kinds, ", ")
 }
 
 // errChanged is the error of an index that is another one than was opened.

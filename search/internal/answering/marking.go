@@ -180,7 +180,7 @@ func (a *Answer) noteLate(ctx context.Context, name string, cause error, done, s
 // Chances of marked answers. Those of rows and cells are not fitted: they are below the share that was right in a
 // measurement (docs/evidence/reliability.md).
 const (
-	headlineChance = .3 // the least chance of an extract that is shown as the headline
+	headlineChance = .5 // the least chance of an extract that is shown as the headline
 	cellChance     = .9 // that a cell is right if its column is known
 	rowChance      = .8 // that a row is right
 )

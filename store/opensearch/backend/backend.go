@@ -193,7 +193,7 @@ func (b *backend) Describe(ctx context.Context) (d store.Description, err error)
 	}
 	if health.Status != "green" {
 		d.Noted = true
-		d.Text += fmt.Sprintf(", %d copies of shards are on no node", health.Unassigned)
+		d.Text += ", " + health.MissingCopies()
 	}
 	if health.Status == "red" {
 		d.Failed = errors.New(d.Text)

@@ -95,7 +95,7 @@ func conditionIn(h opensearch.Health, err error) store.Condition {
 	case h.Status != "green":
 		c.Warnings = append(
 			c.Warnings,
-			fmt.Sprintf("the index's health is %s: %d copies of shards are on no node", h.Status, h.Unassigned),
+			fmt.Sprintf("the index's health is %s: %s", h.Status, h.MissingCopies()),
 		)
 	}
 	c.Warnings = append(c.Warnings, h.Limits...)
