@@ -76,7 +76,7 @@ func TestCutSmall(t *testing.T) {
 		{"one above both", "# A\n## B\nb b\n## C\nc c c c c\n## D\nd\n# E\ne e e e e e e e", 20,
 			[]string{"1-0 A: B|b b|C|c c c c c|D|d", "1-0 E: e e e e e e e e"}},
 		{"below its own heading", "# A\n## B\nb b b b b b b b\n# C\nc\n## D\nd d d d d d d d", 20,
-			[]string{"1-0 A › B: b b b b b b b b", "1-0 C: c|D|d d d d d d d d"}},
+			[]string{"1-0 A › B: b b b b b b b b", "1-0 C › D: c|D|d d d d d d d d"}},
 		{"the last of its chapter", "# A\n## B\nb b b b b b b b\n## C\nc\n# D\nd d d d d d d d", 20,
 			[]string{"1-0 A: B|b b b b b b b b|C|c", "1-0 D: d d d d d d d d"}},
 		{"a heading is not at hand", "# A\na a a a a a a a a\na a a a a a a a b\n# C\nc", 8,

@@ -74,7 +74,8 @@ const shortBytes = 1 << 10
 const notJoined = int(^uint(0) >> 1)
 
 // join returns a piece with the text of two neighbours and the headings that both have. The other headings of either
-// are in its text. loss is their number; it is notJoined if
+// are in its text. A short first piece above the headings of the second, such as a title page, takes all of these. loss
+// is the number of headings that the joined piece has lost; it is notJoined if
 //
 //  1. a heading that only the first has does not stand directly before it, behind the byte `from` of the text;
 //  2. the second begins with a Lead that the first does not have, or the first has a Lead and headings that would come
@@ -84,10 +85,13 @@ func (j *pieceJoiner) join(first, second Piece, from int) (joined Piece, loss in
 	joined = first
 	joined.End = second.End
 	joined.Headings = commonPath(first.Headings, second.Headings)
+	if len(joined.Headings) == len(first.Headings) && j.isShort(first) && !j.hasHeading(first) {
+		joined.Headings = second.Headings
+	}
 	at, _ := slices.BinarySearchFunc(j.d.Blocks, first.Begin, func(b Block, begin int) int {
 		return cmp.Compare(b.Begin, begin)
 	})
-	for range len(first.Headings) - len(joined.Headings) {
+	for range max(0, len(first.Headings)-len(joined.Headings)) {
 		at--
 		if at < 0 || j.d.Blocks[at].Kind != Heading || j.d.Blocks[at].Begin < from {
 			return Piece{}, notJoined
@@ -104,7 +108,15 @@ func (j *pieceJoiner) join(first, second Piece, from int) (joined Piece, loss in
 	if end := max(first.Page, first.PageEnd, second.Page, second.PageEnd); end > joined.Page {
 		joined.PageEnd = end
 	}
-	return joined, len(first.Headings) + len(second.Headings) - 2*len(joined.Headings)
+	lost := func(of Piece) int { return max(0, len(of.Headings)-len(joined.Headings)) }
+	return joined, lost(first) + lost(second)
+}
+
+// hasHeading reports whether a piece has a heading within its text, as one that was joined has.
+func (j *pieceJoiner) hasHeading(p Piece) bool {
+	return slices.ContainsFunc(j.d.Blocks, func(b Block) bool {
+		return b.Kind == Heading && b.Begin >= p.Begin && b.Begin < p.End
+	})
 }
 
 // commonPath returns the headings with which both heading paths begin.
