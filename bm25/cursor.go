@@ -38,8 +38,8 @@ func (c *cursor) reset(x *Index, scale *strengths, r termRecord, weight float32)
 	return nil
 }
 
-// resetToFind resets a cursor of which only find and scoreOf are
-// used: it leaves scores alone.
+// resetToFind puts the cursor before the first posting of a term, as reset does, but leaves c.scores as it is: the
+// caller may use find and scoreOf only, which do not read that table.
 func (c *cursor) resetToFind(x *Index, scale *strengths, r termRecord, weight float32) error {
 	c.index, c.scale, c.record, c.weight = x, scale, r, weight
 	c.block, c.decoded, c.place, c.blocks = 0, false, 0, nil

@@ -9,9 +9,10 @@ import (
 	"example.org/conclave/internal/normalise"
 )
 
-// Having marks the passages of one of the searcher's segments that have all terms of a text,
-// and where it has several, and phrases are indexed, all its phrases: bit i%64 of word i/64 for
-// passage i of the segment, deleted ones too. It is nil for a text without terms.
+// Having returns a bitmap of the passages of one segment that have all terms of a text, deleted passages included: bit
+// i%64 of word i/64 stands for passage i. If the text has several terms and phrases are indexed, the passages have all
+// the text's phrases as well. A text of one word also selects passages with another form of it, such as wi-fi for wifi.
+// The bitmap is nil if the text has no terms.
 func (s *Searcher) Having(segment int, text string) ([]uint64, error) {
 	terms := s.params.Analysis.Terms(text)
 	if len(terms) == 0 {
@@ -94,7 +95,7 @@ type Wording struct {
 	words int
 }
 
-// WordingOf reads a word, or words that have to follow each other.
+// WordingOf returns the Wording of a word, or of words that must follow each other.
 func WordingOf(text string) Wording {
 	form := wordingOf(text)
 	return Wording{form, strings.Count(form, " ") - 1}

@@ -195,8 +195,10 @@ type autoNumbers [listLevels]struct {
 	count  int
 }
 
-// next returns the number of the next paragraph at a level, such as "(b)"; "" if it has none. Numbers go on as long as
-// paragraphs of the level have the same scheme and start, whatever is below them.
+// next advances the numbering of a level by one paragraph and returns the paragraph's number as text, such as "(b)" or
+// "3.". It returns "" if scheme is "", as for bullets. The count of a level goes on from its last paragraph; it begins
+// again at start if scheme or start differ from those of that paragraph, or if a paragraph of a higher level came
+// between.
 func (a *autoNumbers) next(scheme string, level, start int) string {
 	for below := level + 1; below < listLevels; below++ {
 		a[below].scheme = ""

@@ -130,6 +130,7 @@ func isBetter(a, b Paraphrased) bool {
 	return a.Share() >= leastParaphrases && a.Separation > clearlyBetter*b.Separation && a.First >= b.First
 }
 
+// measureBundle opens a bundle on the CPU, returns the result of TryParaphrases and closes it again.
 func (r *Runtime) measureBundle(ctx context.Context, b *models.Bundle) (p Paraphrased, err error) {
 	e, err := r.Open(b, Running{Provider: CPU})
 	if err != nil {

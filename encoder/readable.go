@@ -17,8 +17,9 @@ func (e *Encoder) Readable(text string) float64 {
 	return e.tokenizer.tokensOf(text, e.bundle.Manifest.Vectors.MaxTokens.Question).read
 }
 
-// ReadablePassage returns Readable of a passage, and whether the encoder reads its
-// beginning alone.
+// ReadablePassage returns how far the encoder can read a passage, from 0 to 1 as Readable does for a question, and
+// whether it encodes only the passage's beginning since the rest is too long. It returns 1 and false for a passage that
+// cannot be encoded at all: EncodePassages returns that error.
 func (e *Encoder) ReadablePassage(t Text) (read float64, cut bool) {
 	ids, cut, err := e.passageRow(t)
 	if err != nil {

@@ -21,7 +21,9 @@ func CheckVectors(vectors [][]float32, of []corpus.Passage, dimension int, late 
 	return nil
 }
 
-// CheckVector refuses one vector, or list of vectors, as CheckVectors does.
+// CheckVector returns an error unless v holds finite numbers only: dimension of them, or, if late, one or more vectors
+// of dimension numbers each, one after another. The error is a predicate, such as "has 3 numbers, the expert says 384":
+// put the name of the vector before it.
 func CheckVector(v []float32, dimension int, late bool) error {
 	switch {
 	case late && (len(v) == 0 || len(v)%dimension != 0):

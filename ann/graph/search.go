@@ -39,6 +39,7 @@ type entry uint64
 
 const expanded = 1
 
+// packEntry returns the entry of a node that is not expanded yet. node must be below 1<<31, and score must not be NaN.
 func packEntry(score float32, node uint32) entry {
 	b := math.Float32bits(score)
 	// Flip negative numbers wholly and positive ones' sign: bits then ascend

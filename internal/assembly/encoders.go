@@ -58,13 +58,14 @@ func (n noEncoder) Name() string        { return n.files.Name }
 func (n noEncoder) Dimension() int      { return n.files.Dimension }
 func (n noEncoder) Fingerprint() string { return n.files.Fingerprint }
 
-// Late says that the expert gives each token a vector.
+// Late reports whether the expert has a vector for each token of a passage.
 func (n noEncoder) Late() bool { return n.files.Index.Kind == ann.Late }
 
-// Sparse says that the expert weighs word pieces.
+// Sparse reports whether the expert is sparse: it gives weights to word pieces in place of a vector.
 func (n noEncoder) Sparse() bool { return n.files.Index.Kind == ann.Sparse }
 
-// Parts cuts nothing: no vectors are made.
+// Parts returns nil if the expert has one vector a passage, and otherwise a function that returns no parts, so that the
+// kind of the expert is known though nothing is encoded.
 func (n noEncoder) Parts() func(text string) []rank.Span {
 	if !n.files.Parts || n.files.Owner != "" {
 		return nil

@@ -37,6 +37,7 @@ func (c *Chunks) Verify(from, to uint64) error {
 	return nil
 }
 
+// verifyChunk compares the checksum of one chunk, by its number, and marks the chunk as verified if it is right.
 func (c *Chunks) verifyChunk(chunk uint64) error {
 	start := chunk << c.shift
 	end := min(start+1<<c.shift, uint64(len(c.data)))

@@ -93,7 +93,8 @@ func (l *Ledger) copyLedger() *Ledger {
 	return &out
 }
 
-// checkRequest returns a *Refusal where a request is about what another job does, or too many wait.
+// checkRequest returns a *Refusal if the ledger cannot take one more job: a job for the same name has not ended
+// (snapshots conflict only with snapshots, and other kinds only with other kinds), or mostWaiting jobs have not ended.
 func (l *Ledger) checkRequest(r Request) error {
 	waiting := 0
 	for _, j := range l.Jobs {

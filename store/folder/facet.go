@@ -4,8 +4,9 @@ import (
 	"example.org/conclave/store/folder/fields"
 )
 
-// Counts returns how many of the selected passages have each value of a field, without those that none
-// has; nil selects all.
+// Counts returns the values that a field has in the selected passages and the number of selected passages with each, in
+// no particular order. Values without a selected passage are left out. A nil selection stands for all passages; one
+// that was made for another generation is an error.
 func (g *Generation) Counts(s *Selection, field string) ([]fields.Count, error) {
 	if s == nil {
 		s = g.everything

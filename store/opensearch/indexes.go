@@ -90,7 +90,9 @@ func (w words) countTerms(ctx context.Context, q *wordQuery) error {
 	return err
 }
 
-// countTogether returns the counts of the terms and forms of a question, of its phrases too if the index has them.
+// countTogether returns how many passages have each term and form that q looks up. Counts that the corpus keeps need no
+// request. The first caller for a question asks for the words and, if phrases are indexed, the phrases in one request;
+// callers that come meanwhile wait for its counts.
 func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, error) {
 	entries := q.lookedUp()
 	if counts := w.corpus.knownCounts(entries); counts != nil {

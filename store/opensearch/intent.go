@@ -113,8 +113,10 @@ func (i *intent) attempts() (all []*attempt, err error) {
 	return all, nil
 }
 
-// recordIntent writes the intent of a change and returns the version of its register. Before that it waits until no
-// other change of the document is under way, and finishes the change of a writer that is taken for dead.
+// recordIntent writes data, an encoded intent, to a document's register and returns the register's version. If another
+// change of the document is under way, it waits for its end. If that change's writer seems dead, it finishes the
+// change, or overwrites the intent if the change cannot be finished. Each request may take what waited leaves of the
+// writer's patience, and its time is added to waited.
 func (w *Writer) recordIntent(
 	ctx context.Context,
 	r *Register,

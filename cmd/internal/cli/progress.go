@@ -29,8 +29,8 @@ type Progress struct {
 // NewProgress returns a progress bar on out; unless out is a terminal, it prints a line for each stage.
 func NewProgress(out io.Writer) *Progress { return &Progress{out: out, terminal: isTerminal(out)} }
 
-// Report says how far a stage is; a new stage ends the one before. A total of
-// 0 or less means that nobody knows how much there is.
+// Report shows that done of total units of a stage are done. The first call with another stage ends the stage before. A
+// total of 0 or less stands for an unknown total.
 func (p *Progress) Report(stage string, done, total int64, unit string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +51,7 @@ func (p *Progress) Report(stage string, done, total int64, unit string) {
 	}
 }
 
-// Counting works as Report does for one stage, for those who count its things.
+// Counting returns a function that calls Report for one stage and unit, for work that reports only numbers.
 func (p *Progress) Counting(stage, unit string) func(done, total int) {
 	return func(done, total int) { p.Report(stage, int64(done), int64(total), unit) }
 }
@@ -59,6 +59,7 @@ func (p *Progress) Counting(stage, unit string) func(done, total int) {
 // clearLine empties the line of a terminal and goes to its beginning.
 const clearLine = "\r\x1b[K"
 
+// clearLine removes the progress line from the terminal, if one is drawn.
 func (p *Progress) clearLine() {
 	if !p.drawn.IsZero() {
 		_, _ = io.WriteString(p.out, clearLine)

@@ -183,9 +183,9 @@ func trecRun(t *testing.T, path string) map[string][]string {
 	return run
 }
 
-// Reciprocal returns the fusion of some sources by Σ 1/(60 + rank), worked out anew.
-// Equal sums are in the order of the collection: tales, then health, each in
-// the order of the ids.
+// Reciprocal returns the ids of all passages in the rankings of some sources, best first by Σ 1/(60 + rank). It is the
+// tests' own computation of reciprocal rank fusion. Equal sums are in the order of the collection: tales before health,
+// then by id.
 func (j *Judged) Reciprocal(sources ...string) []string {
 	sums := map[string]float64{}
 	for _, source := range sources {
