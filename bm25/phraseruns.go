@@ -9,7 +9,8 @@ import (
 // phraseKey orders phrases: by their first term's number, then by their second's.
 func phraseKey(first, second uint32) uint64 { return uint64(first)<<32 | uint64(second) }
 
-// lookupPhrase finds the phrase of two terms.
+// lookupPhrase returns the record of the phrase "first second". Its df is 0 if the index does not have the phrase or
+// one of the terms. The error says that the index cannot be read.
 func (x *Index) lookupPhrase(first, second []byte) (termRecord, error) {
 	a, err := x.lookup(first)
 	if err != nil || a.df == 0 {
@@ -48,7 +49,7 @@ func (x *Index) lookupPhrase(first, second []byte) (termRecord, error) {
 	return run.record()
 }
 
-// runBegins returns the first phrase of a run.
+// runBegins returns the key of a run's first phrase (phraseKey).
 func (x *Index) runBegins(run uint64) (key uint64, err error) {
 	b, err := x.bytes(sectionRuns, runSize*run, 8)
 	if err != nil {
@@ -80,7 +81,8 @@ type phraseRun struct {
 	first  uint32 // its first entry in the section of blocks, if it has several
 }
 
-// openRun begins to read a run.
+// openRun returns a reader that is before the run's first phrase. It fails if the run's place or first phrase is
+// impossible.
 func (x *Index) openRun(number uint64) (phraseRun, error) {
 	b, err := x.bytes(sectionRuns, runSize*number, runSize)
 	if err != nil {
@@ -113,7 +115,8 @@ func (x *Index) openRun(number uint64) (phraseRun, error) {
 	return r, err
 }
 
-// next reads the next phrase, of which there must be one.
+// next reads the next phrase into key, df and the fields after them. It fails if the phrase is damaged. r.left must not
+// be 0.
 func (r *phraseRun) next() error {
 	code, ok := r.varint()
 	switch step := code >> 1; {
@@ -147,7 +150,8 @@ func (r *phraseRun) next() error {
 	return nil
 }
 
-// one reads what is known of a phrase in one passage.
+// one reads the rest of a phrase that a single passage has: it sets df to 1, and at and to to the posting. It returns
+// false if the run ends before that.
 func (r *phraseRun) one() bool {
 	r.df = 1
 	r.at = r.start + uint64(r.place)
@@ -159,7 +163,8 @@ func (r *phraseRun) one() bool {
 	return r.place <= len(r.entries)
 }
 
-// several reads what is known of a phrase in several passages.
+// several reads the rest of a phrase that two or more passages have: it sets df, high, and the range of the phrase's
+// blocks. It returns false if a number is missing or impossible.
 func (r *phraseRun) several() bool {
 	df, ok1 := r.varint()
 	length, ok2 := r.varint()
@@ -178,7 +183,7 @@ func (r *phraseRun) several() bool {
 	return true
 }
 
-// varint reads a number.
+// varint reads a number of variable length; false if the entries end before it does.
 func (r *phraseRun) varint() (uint64, bool) {
 	if r.place < len(r.entries) && r.entries[r.place] < 0x80 {
 		r.place++
@@ -192,12 +197,13 @@ func (r *phraseRun) varint() (uint64, bool) {
 	return v, n > 0
 }
 
-// damaged returns the error of an impossible phrase.
+// damaged returns the error that the phrase read last cannot be right.
 func (r *phraseRun) damaged() error {
 	return r.index.damaged("a phrase of run %d, number %d from its end, is impossible", r.number, r.left)
 }
 
-// record returns what is known of the phrase that was read last.
+// record returns the phrase that next read last as a record of the dictionary. It fails if the record points outside of
+// the index.
 func (r *phraseRun) record() (termRecord, error) {
 	x := r.index
 	out := termRecord{id: phraseID | r.key, df: r.df, blocks: 1, section: sectionPhrases, start: r.at, end: r.to}
@@ -229,8 +235,8 @@ func (r *phraseRun) record() (termRecord, error) {
 	return out, nil
 }
 
-// passageWidth returns how many bytes the passage of a phrase that is in one takes,
-// in a segment of so many.
+// passageWidth returns how many bytes the passage's number takes for a phrase of a single passage: 1 to 4, by how many
+// passages the segment has.
 func passageWidth(passages uint32) int {
 	width := 1
 	for width < 4 && uint64(passages) > 1<<(8*width) {
@@ -246,7 +252,8 @@ type phraseReader struct {
 	runs  uint64 // that were begun
 }
 
-// next moves to the next phrase, which run then has; io.EOF after the last.
+// next reads the next phrase of the segment into p.run. It returns io.EOF after the last one, and an error if the order
+// of the phrases is wrong.
 func (p *phraseReader) next() error {
 	if p.run.left == 0 {
 		if p.runs == runsFor(p.index.phrases) {

@@ -83,8 +83,8 @@ func cutReasoning(text string, ends bool) withoutReasoning {
 	return cutMarked(text)
 }
 
-// cutMarked returns a text without what stands between marks of reasoning. If the first mark ends reasoning, all before
-// it is cut.
+// cutMarked returns a text without its passages of reasoning, each of which stands between two marks. A closing mark
+// without an opening one cuts everything before it. Reasoning without a closing mark reaches to the end.
 func cutMarked(text string) (out withoutReasoning) {
 	var answer strings.Builder
 	inside := false
@@ -112,7 +112,8 @@ func cutMarked(text string) (out withoutReasoning) {
 	return out
 }
 
-// finalChannel returns what a text in the harmony format has in its final channel.
+// finalChannel returns the texts of the messages in the channel "final" of an answer in OpenAI's harmony format,
+// joined; "" if it has none so far.
 func finalChannel(text string) string {
 	var out strings.Builder
 	for _, m := range channelMark.FindAllStringSubmatchIndex(text, -1) {
@@ -128,7 +129,8 @@ func finalChannel(text string) string {
 	return out.String()
 }
 
-// partialMark returns the length of the end of a text that may be the beginning of a mark.
+// partialMark returns how many bytes at the end of text may be the beginning of a mark that is not complete yet; 0 if
+// none are.
 func partialMark(text string) int {
 	from := max(0, len(text)-longestMark)
 	if at := strings.LastIndexAny(text[from:], "<[◁"); at >= 0 && !strings.ContainsAny(text[from+at:], ">]▷\n") {

@@ -27,14 +27,16 @@ type Backlog struct {
 	Segments int   `json:"segments"`
 }
 
+// backlogOf returns the backlog as JSON answers have it.
 func backlogOf(b store.Backlog) *Backlog {
 	return &Backlog{Changes: b.Changes, OldestMS: b.Oldest.Milliseconds(), LogBytes: b.LogBytes, Segments: b.Segments}
 }
 
-// getLive answers GET /livez: the process runs and serves.
+// getLive answers GET /livez: always "ok", since the process runs and serves.
 func (a *API) getLive(*call, none) (Health, error) { return Health{Status: "ok"}, nil }
 
-// getStarted answers GET /startupz: models and index have been loaded once.
+// getStarted answers GET /startupz: "ok" once the server has been able to answer questions, and the problem of Begun
+// before.
 func (a *API) getStarted(c *call, _ none) (Health, error) {
 	return Health{Status: "ok"}, a.Begun()
 }
@@ -51,20 +53,20 @@ func (a *API) Begun() error {
 // Started records that a server of several collections is ready to open them (getStarted).
 func (a *API) Started() { a.started.Store(true) }
 
-// getReady answers GET /readyz: every component works, and the server is not
-// going away. A warning does not make it unready.
+// getReady answers GET /readyz: status "ready" if every component works, else a "not_ready" problem that lists the
+// components: while the server starts, shuts down, or a component has failed. Warnings do not make it unready.
 func (a *API) getReady(c *call, _ none) (health Health, err error) {
 	return a.readyOf(a.options.Readiness, a.gate.HasBoundKeys()) // /readyz needs no key, so it tells no counts then
 }
 
-// getCollectionReady answers GET /v1/readyz, and that of a collection by its name, which it opens: as getReady does
-// in a server that has this collection alone.
+// getCollectionReady answers GET /v1/readyz, and the same of a collection by its name, which it opens. The answer is
+// that of getReady, with the numbers of passages and changes.
 func (a *API) getCollectionReady(c *call, _ none) (health Health, err error) {
 	return a.readyOf(a.Readiness(), false)
 }
 
-// readyOf returns how the parts in a Readiness do, and a problem if one does not work. apart leaves out counts of
-// passages and changes.
+// readyOf returns the health of the components of r, or a "not_ready" problem if one does not work. If apart, it leaves
+// out the generation and the numbers of passages and changes.
 func (a *API) readyOf(r *Readiness, apart bool) (health Health, err error) {
 	status, parts := r.report()
 	if status == Ready && a.Begun() != nil {
@@ -121,7 +123,7 @@ func (a *API) readyOf(r *Readiness, apart bool) (health Health, err error) {
 	return health, nil
 }
 
-// getMetrics answers GET /metrics.
+// getMetrics answers GET /metrics with the metrics that the call's key may see.
 func (a *API) getMetrics(c *call) error {
 	a.options.Metrics.handler(front.ExchangeOf(c.r.Context()).Key).ServeHTTP(c.w, c.r)
 	return nil

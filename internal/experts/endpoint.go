@@ -61,7 +61,8 @@ func keyOf(g configs.Generator) (string, error) {
 	return key, nil
 }
 
-// Close ends nothing: a request that is under way ends with its question.
+// Close does nothing and returns nil: an endpoint keeps no connection or model open. A request under way ends with its
+// question's context.
 func (e *endpoint) Close() error { return nil }
 
 // Generate implements learned.Generator.
@@ -120,7 +121,8 @@ func titleOf(at reply.Place) string {
 	return cmp.Or(at.Document.Title, at.Document.ID)
 }
 
-// asWritten returns a sentence as the engine has it.
+// asWritten converts a generator's sentence to the one that answers have. Citations count passages from 1, those of the
+// generator from 0.
 func asWritten(s generators.Sentence) reply.WrittenSentence {
 	out := reply.WrittenSentence{Text: s.Text, Citations: []int{}, Support: s.Support, Supported: s.Supported,
 		Attributed: s.Attributed, Unchecked: string(s.Unchecked), Unfounded: s.Unfounded, Unknown: s.Unknown}
@@ -130,6 +132,7 @@ func asWritten(s generators.Sentence) reply.WrittenSentence {
 	return out
 }
 
+// allCompared converts a generator's sentences with asWritten; nil if there are none.
 func allCompared(sentences []generators.Sentence) (out []reply.WrittenSentence) {
 	for _, s := range sentences {
 		out = append(out, asWritten(s))
@@ -137,7 +140,8 @@ func allCompared(sentences []generators.Sentence) (out []reply.WrittenSentence) 
 	return out
 }
 
-// asLoadedReader returns the generator in a line-up.
+// asLoadedReader returns the generator as the search engine lists it, with itself as the rewriter if the configuration
+// lets it rewrite questions. Its fingerprint is the hash of its model's name.
 func (e *endpoint) asLoadedReader() learned.LoadedReader {
 	sum := sha256.Sum256([]byte(e.config.Model))
 	var rewriter learned.Rewriter
@@ -162,7 +166,8 @@ type GeneratorCheck struct {
 // checking is how long an endpoint may take to say which models it has.
 const checking = 5 * time.Second
 
-// CheckGenerators asks each configured endpoint whether it has its model.
+// CheckGenerators asks each configured endpoint whether it has its model, one after the other, and returns a result for
+// each. An endpoint may take the shorter of its timeout and 5 s.
 func CheckGenerators(ctx context.Context, config configs.Config) (out []GeneratorCheck) {
 	for _, g := range config.Filled() {
 		g.Timeout = min(g.Timeout, checking)

@@ -36,7 +36,8 @@ type Set struct {
 	stored    []store.Expert    // of the collection
 }
 
-// Only returns the set with some of its experts, to search with. It loads none and is not closed.
+// Only returns a copy of the set whose Searched are the experts for which some returns true. The copy shares the loaded
+// models with x and must not be closed.
 func (x *Set) Only(some func(*Expert) bool) *Set {
 	out := *x
 	out.Searched = slices.DeleteFunc(slices.Clone(x.Searched), func(e *Expert) bool { return !some(e) })
@@ -47,7 +48,7 @@ func (x *Set) Only(some func(*Expert) bool) *Set {
 // All returns the experts that are searched, in their order.
 func (x *Set) All() []*Expert { return x.Searched }
 
-// Fingerprints returns those of the experts' question encoders, by name.
+// Fingerprints returns the fingerprint of each searched expert's question encoder, by the expert's name.
 func (x *Set) Fingerprints() map[string]string {
 	out := map[string]string{}
 	for _, e := range x.Searched {
@@ -56,12 +57,14 @@ func (x *Set) Fingerprints() map[string]string {
 	return out
 }
 
-// Open loads the named experts. Close ends them.
+// Open loads the named experts for a collection that has no vectors yet. It fails, with nothing left loaded, if one of
+// them cannot be loaded. Close releases them.
 func Open(config configs.Config, log *slog.Logger, names []string) (*Set, error) {
 	return OpenNamed(config, log, names, nil)
 }
 
-// OpenNamed works as Open does for a collection that has vectors of experts.
+// OpenNamed loads the named experts for a collection that has vectors of the experts in stored. It fails, with nothing
+// left loaded, if one of them cannot be loaded.
 func OpenNamed(config configs.Config, log *slog.Logger, names []string, stored []store.Expert) (*Set, error) {
 	x, failed, err := OpenSome(config, log, names, stored)
 	if err != nil {
@@ -76,8 +79,9 @@ func OpenNamed(config configs.Config, log *slog.Logger, names []string, stored [
 	return x, nil
 }
 
-// OpenSome loads those of the named experts that can be loaded, and says why the
-// others cannot. stored are those that the collection has vectors of. Close ends them.
+// OpenSome loads the named experts for a collection that has vectors of the experts in stored. Those that cannot be
+// loaded are missing from the set, and failed has the error of each by name. err is set if none could be tried, because
+// the cache folder or ONNX Runtime is missing. Close releases them.
 func OpenSome(
 	config configs.Config,
 	log *slog.Logger,
@@ -99,12 +103,9 @@ func OpenSome(
 	return x, failed, nil
 }
 
-// ThreadsOfOne returns how many cores one inference uses where the configuration
-// leaves it open, when so many may run at once: experts that are all asked the
-// same question, or batches of passages. Side by side on a core each they take
-// two thirds of the time of one after the other on all cores, since no thread
-// waits for another within a run; a lone expert has all cores, and its answer
-// is there earlier.
+// ThreadsOfOne returns how many cores one inference uses: config.Encoder.Threads if that is set, else all cores divided
+// by atOnce, the number of inferences that run at the same time. Experts that are asked the same question side by side
+// on a core each take two thirds of the time that they take one after the other on all cores.
 func ThreadsOfOne(config configs.Config, atOnce int) int {
 	if config.Encoder.Threads > 0 {
 		return config.Encoder.Threads
@@ -112,8 +113,8 @@ func ThreadsOfOne(config configs.Config, atOnce int) int {
 	return max(1, runtime.GOMAXPROCS(0)/max(1, atOnce))
 }
 
-// openAll opens experts side by side, and says why those that are not opened
-// could not be.
+// openAll opens the named experts side by side and returns those that it could open, in the order of names. failed has
+// the error of each other one by name. Encoders that the set or its pool has are shared.
 func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error) {
 	if x.pool != nil {
 		x.pool.opening.Lock()
@@ -209,7 +210,8 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 	return opened, failed
 }
 
-// openEncoders opens the encoders of bundles, or takes those that are loaded.
+// openEncoders returns the encoders of the named bundles, or an error in the same place. It takes those that the pool
+// has, and opens the others.
 func (x *Set) openEncoders(names []string, found []encoder.Opening) ([]*encoder.Encoder, []error) {
 	if x.pool != nil {
 		return x.pool.openEncoders(x, names, found)
@@ -217,7 +219,8 @@ func (x *Set) openEncoders(names []string, found []encoder.Opening) ([]*encoder.
 	return openChecked(x.runtime, found)
 }
 
-// openChecked opens encoders, but none that stands in for another one and gives other vectors.
+// openChecked opens encoders and returns an encoder or an error for each. An encoder that stands in for another one,
+// and gives other vectors than that, is closed again and reported as an error.
 func openChecked(r *encoder.Runtime, found []encoder.Opening) ([]*encoder.Encoder, []error) {
 	encoders, errs := r.OpenAll(found)
 	for i, e := range encoders {
@@ -231,7 +234,7 @@ func openChecked(r *encoder.Runtime, found []encoder.Opening) ([]*encoder.Encode
 	return encoders, errs
 }
 
-// ofBundle returns a loaded expert of a bundle; nil: there is none.
+// ofBundle returns a loaded expert of the bundle, searched or not; nil if there is none.
 func (x *Set) ofBundle(bundle string) *Expert {
 	all := slices.Concat(x.Searched, x.Silent)
 	if at := slices.IndexFunc(all, func(e *Expert) bool { return e.bundle == bundle }); at >= 0 {
@@ -240,7 +243,8 @@ func (x *Set) ofBundle(bundle string) *Expert {
 	return nil
 }
 
-// SharedPasses returns the pairs of experts that one run of an encoder serves.
+// SharedPasses returns the pairs of a late interaction expert and a dense one whose vectors one run of the late
+// expert's encoder gives.
 func SharedPasses(all []*Expert) (out []store.SharedPass) {
 	all = WithVectors(all)
 	for _, late := range all {
@@ -259,7 +263,7 @@ func SharedPasses(all []*Expert) (out []store.SharedPass) {
 	return out
 }
 
-// findBundle loads an expert's bundle and says how it is to be run.
+// findBundle returns an expert's bundle with the way to run it: device, precision and threads.
 func (x *Set) findBundle(name string) (found encoder.Opening, err error) {
 	if x.pool != nil {
 		if s := x.pool.findLoaded(x, name); s != nil {
@@ -272,7 +276,7 @@ func (x *Set) findBundle(name string) (found encoder.Opening, err error) {
 	return Find(x.config, x.cache, x.runtime, name)
 }
 
-// openRuntime loads ONNX Runtime, once.
+// openRuntime loads ONNX Runtime, or takes the pool's, unless the set has it already.
 func (x *Set) openRuntime() error {
 	if x.runtime != nil {
 		return nil
@@ -292,7 +296,8 @@ func (x *Set) openRuntime() error {
 	return nil
 }
 
-// LoadMore loads one more expert, of which the caller says what becomes of it.
+// LoadMore loads an expert and returns it without adding it to the set: the caller adds it to Searched or Silent, or
+// ends it with CloseUnused.
 func (x *Set) LoadMore(name string) (*Expert, error) {
 	if err := x.openRuntime(); err != nil { // a collection of words alone has loaded none yet
 		return nil, err
@@ -304,12 +309,13 @@ func (x *Set) LoadMore(name string) (*Expert, error) {
 	return opened[0], nil
 }
 
-// Dense returns the experts but for late interaction, in their order.
+// Dense returns the searched experts except those of late interaction, in their order.
 func (x *Set) Dense() []*Expert {
 	return slices.DeleteFunc(slices.Clone(x.Searched), (*Expert).Late)
 }
 
-// Close ends the encoders, then the runtime.
+// Close closes the set's experts, readers and rerankers, and then the runtime. A set with a pool leaves to the pool
+// what other collections may use. It returns all errors.
 func (x *Set) Close() error {
 	var errs []error
 	for _, e := range slices.Concat(x.Searched, x.Silent) {
@@ -328,7 +334,8 @@ func (x *Set) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeOne ends what one expert alone has, and logs at the level debug how much its encoder did.
+// closeOne closes the model of an expert, unless the pool shares it with other collections, and logs the encoder's
+// counters at the debug level.
 func (x *Set) closeOne(e *Expert) error {
 	if x.pool != nil && e.head == nil {
 		return nil // others may use it
@@ -340,7 +347,7 @@ func (x *Set) closeOne(e *Expert) error {
 	return err
 }
 
-// Named returns the loaded expert of a name, searched or not; nil: there is none.
+// Named returns the loaded expert with this name, searched or not; nil if there is none.
 func (x *Set) Named(name string) *Expert {
 	for _, e := range slices.Concat(x.Searched, x.Silent) {
 		if e.name == name {
@@ -350,8 +357,8 @@ func (x *Set) Named(name string) *Expert {
 	return nil
 }
 
-// OpenFor loads the experts to encode with. Those without which they cannot be opened
-// are loaded beside them and encode nothing.
+// OpenFor loads the named experts to encode with, in Searched. Experts of the collection without which these cannot be
+// opened, such as the base of a head, are loaded as Silent. It fails if one of them cannot be loaded.
 func OpenFor(config configs.Config, log *slog.Logger, names []string, stored []store.Expert) (*Set, error) {
 	beside, err := missingOwners(config, names, stored)
 	if err != nil {
@@ -367,17 +374,16 @@ func OpenFor(config configs.Config, log *slog.Logger, names []string, stored []s
 	return x, nil
 }
 
-// Hold says what the collection has vectors of by now, before more experts are loaded.
+// Hold tells the set of which experts the collection has vectors now. Call it before LoadMore when these have changed.
 func (x *Set) Hold(stored []store.Expert) {
 	x.stored = stored
 	x.owners = vectorOwners(stored)
 }
 
-// OwnerOf returns the expert by whose vectors the collection lets another one find passages; "":
-// its own.
+// OwnerOf returns the name of the expert whose vectors the named expert searches; "" if it has vectors of its own.
 func (x *Set) OwnerOf(name string) string { return x.owners[name] }
 
-// Readers returns the loaded readers and generators, as a line-up has them.
+// Readers returns the loaded readers and generators as the search engine takes them.
 func (x *Set) Readers() (out []learned.LoadedReader) {
 	for _, r := range x.readers {
 		out = append(out, r.asLoadedReader())
@@ -385,7 +391,7 @@ func (x *Set) Readers() (out []learned.LoadedReader) {
 	return out
 }
 
-// Rerankers returns the loaded rerankers, as a line-up has them.
+// Rerankers returns the loaded rerankers as the search engine takes them.
 func (x *Set) Rerankers() (out []learned.LoadedReranker) {
 	for _, r := range x.rerankers {
 		out = append(out, r.asLoadedReranker())

@@ -18,6 +18,8 @@ import (
 	"example.org/conclave/store"
 )
 
+// checkAdding returns an error if a job that adds expert r.Name would fail at once: the collection has it already, its
+// bundle is unknown, or its name or index kind is invalid.
 func (s *collection) checkAdding(r jobs.Request) error {
 	if s.hasExpert(r.Name) {
 		return jobs.Refuse("expert_exists", "the collection has vectors of expert %q already", r.Name)
@@ -50,7 +52,8 @@ func (s *collection) checkAdding(r jobs.Request) error {
 	return nil
 }
 
-// addExpert returns the work of adding an expert.
+// addExpert runs a job that adds an expert: it loads the expert, encodes all passages with it, and lets searches use
+// it. If searches cannot use it, its vectors are removed again. It succeeds at once if searches use it already.
 func (s *collection) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if s.hasExpert(t.Name) && slices.ContainsFunc(
 		s.searchedExperts(), func(e *experts.Expert) bool { return e.Name() == t.Name },
@@ -94,13 +97,14 @@ func (s *collection) addExpert(ctx context.Context, t jobs.Task) (result jobs.Re
 	return s.describeAdded(t.Name, report.Bytes), nil
 }
 
-// aboveFloor returns an error when the index of an expert finds too little to be served.
+// aboveFloor returns an error if the recall of an expert's index is below the floor that the configuration sets.
 func (s *collection) aboveFloor() error {
 	contents, done := s.assembly.Store.Contents()
 	defer done()
 	return contents.CheckRecall(assembly.Floors(s.config.Index))
 }
 
+// describeAdded returns the result of a job that added an expert with so many bytes of vectors.
 func (s *collection) describeAdded(name string, bytes int64) jobs.Result {
 	generation, passages := s.assembly.Engine.Generation()
 	result := jobs.Result{Generation: generation, Passages: passages, Bytes: bytes, Warnings: s.warnUnnamed(name)}
@@ -117,7 +121,8 @@ func (s *collection) hasExpert(name string) bool {
 	return hasExpert(contents, name)
 }
 
-// warnUnnamed warns of a configuration that names experts, and not this one.
+// warnUnnamed returns a warning if the configuration lists experts, but not this one, and nil otherwise: a restarted
+// server would not search it.
 func (s *collection) warnUnnamed(name string) []string {
 	if len(s.config.Experts) == 0 || s.isConfigured(name) {
 		return nil
@@ -127,10 +132,13 @@ func (s *collection) warnUnnamed(name string) []string {
 	}
 }
 
+// isConfigured reports whether the configuration lists the expert.
 func (s *collection) isConfigured(name string) bool {
 	return slices.ContainsFunc(s.config.Experts, func(x configs.Expert) bool { return x.Name == name })
 }
 
+// checkRemoving returns an error if a job that removes expert r.Name would fail at once: the collection does not have
+// it, or another expert searches its vectors.
 func (s *collection) checkRemoving(r jobs.Request) error {
 	if !s.hasExpert(r.Name) {
 		return jobs.Refuse("expert_not_found", "the collection has no vectors of an expert %q", r.Name)
@@ -145,8 +153,8 @@ func (s *collection) checkRemoving(r jobs.Request) error {
 	return nil
 }
 
-// removeExpert returns the work of removing an expert: first no search asks it, then
-// its vectors go, then its encoder.
+// removeExpert runs a job that removes an expert: searches stop asking it, those under way end, its vectors are
+// removed, and then its encoder is closed. The encoder stays loaded if an error comes first.
 func (s *collection) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	removed, err := s.stopSearching(t.Name)
 	if err != nil {

@@ -65,10 +65,13 @@ type encoderMetric struct {
 	value       func(batcher.Stats) float64
 }
 
+// describeEncoder returns the metric conclave_encoder_NAME, which has the label "expert". value reads it from an
+// encoder's counters.
 func describeEncoder(name, help string, kind prometheus.ValueType, value func(batcher.Stats) float64) encoderMetric {
 	return encoderMetric{prometheus.NewDesc("conclave_encoder_"+name, help, []string{"expert"}, nil), kind, value}
 }
 
+// encoderMetricList returns the metrics of each encoder, in a fixed order.
 func encoderMetricList() []encoderMetric {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	return []encoderMetric{

@@ -21,7 +21,7 @@ const maxApply = 24 << 20
 // maxTogether is how much one ApplyTogether may bring.
 const maxTogether = 48 << 20
 
-// TogetherBytes returns how much one ApplyTogether may bring.
+// TogetherBytes returns how many bytes of changes one ApplyTogether may bring.
 func (l *Live) TogetherBytes() int { return maxTogether }
 
 // commitRequest is the changes of one Apply on their way through the committer. It
@@ -42,8 +42,9 @@ type ready struct {
 	change  store.Change // of the passage the id alone
 }
 
-// prepare checks and encodes changes. It runs in the caller's goroutine, so that
-// the committer has little to do but to write.
+// prepare checks and encodes changes and returns the request for the committer. An error of one change goes into its
+// result. It returns store.ErrTooMuch if the changes are of more than most bytes. It runs in the caller's goroutine, so
+// that the committer only has to write.
 func prepare(changes []store.Change, most int) (*commitRequest, error) {
 	r := &commitRequest{
 		changes: make([]ready, len(changes)),
@@ -97,7 +98,8 @@ func (l *Live) Apply(ctx context.Context, changes []store.Change) ([]store.Chang
 	return l.submit(ctx, r)
 }
 
-// submit gives changes to the committer and waits until it has committed them.
+// submit hands changes to the committer and waits until it has committed them. It first waits while the backlog is
+// full. It returns ctx's error or store.ErrClosed if one of these ends the wait: the changes may have been made then.
 func (l *Live) submit(ctx context.Context, r *commitRequest) ([]store.ChangeResult, error) {
 	closed := false
 	err := l.await(ctx, func() bool {
@@ -134,8 +136,8 @@ func (l *Live) submit(ctx context.Context, r *commitRequest) ([]store.ChangeResu
 	return r.results, nil
 }
 
-// commitAll runs the committer: it takes what waits, commits it as one group, and
-// takes what came meanwhile.
+// commitAll is the committer's loop: it collects the requests that wait, commits them as one group, and closes their
+// done channels. Between requests it looks after the log (tendLog). It ends with ctx.
 func (l *Live) commitAll(ctx context.Context) {
 	defer close(l.committed)
 	wait := l.options.retry
@@ -184,9 +186,8 @@ func (l *Live) commitAll(ctx context.Context) {
 // that the last change was acknowledged; else the next change is that.
 const confirmAfter = 100 * time.Millisecond
 
-// tendLog does what there is to do when no change comes. Where changes are refused,
-// it finds out whether they still would be, since the refused clients may have
-// stopped sending any.
+// tendLog confirms the log's last change while no change comes. While changes are refused, it tries whether the log can
+// be written again, since the refused clients may have stopped sending any.
 func (l *Live) tendLog(ctx context.Context) {
 	if l.logTrouble == nil {
 		l.logUse.Lock()
@@ -203,8 +204,8 @@ func (l *Live) tendLog(ctx context.Context) {
 	l.note(&l.logTrouble, err)
 }
 
-// commit checks the changes of a group in order, logs those that hold, and
-// makes them pending.
+// commit checks the changes of a group in order, writes the valid ones to the log, and makes them pending. It sets the
+// results of all changes, and the error of every request if the log cannot be written.
 func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 	if err := l.resolveOutcome(ctx); err != nil {
 		l.note(&l.logTrouble, err)
@@ -282,6 +283,8 @@ type commitGroup struct {
 	results []*store.ChangeResult // of each entry
 }
 
+// add checks one change against the passage as the group leaves it, and sets the result's outcome and version, or its
+// error. A change that makes a difference is added to the log's entries.
 func (g *commitGroup) add(c *ready, result *store.ChangeResult) {
 	have, err := g.version(result.ID)
 	if err == nil {
@@ -300,7 +303,8 @@ func (g *commitGroup) add(c *ready, result *store.ChangeResult) {
 	g.results = append(g.results, result)
 }
 
-// version returns the version of the stored passage, empty when there is none.
+// version returns the version of a passage after the changes of the group so far, those that are pending, and those
+// that are stored; "" if there is no such passage then.
 func (g *commitGroup) version(id string) (string, error) {
 	if version, ok := g.staged[id]; ok {
 		return version, nil

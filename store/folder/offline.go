@@ -14,7 +14,8 @@ import (
 // interrupted writer left, and leaves the collection as it was when it fails.
 // ErrNotCollection where there is no collection.
 
-// alone does a piece of work as the one writer of the collection in dir.
+// alone locks the collection in dir, calls work with its writer, and closes that. The error is ErrLocked if another
+// writer has the collection, ErrNotCollection if dir has none, or work's.
 func alone[T any](dir string, work func(w *writer) (T, error)) (out T, err error) {
 	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
@@ -51,8 +52,9 @@ func AddExpert(
 	return alone(dir, func(w *writer) (store.BuildReport, error) { return w.addExpert(ctx, encoder, o) })
 }
 
-// RemoveExpert takes an expert out of the collection in dir. Readers that have
-// its files open keep them until they release their generation.
+// RemoveExpert removes an expert, and its files, from the collection in dir. It fails if the collection has no such
+// expert, or if another one searches its vectors. Readers that have the files open keep them until they release their
+// generation.
 func RemoveExpert(ctx context.Context, dir, name string) error {
 	_, err := alone(dir, func(w *writer) (struct{}, error) { return struct{}{}, w.removeExpert(ctx, name) })
 	return err

@@ -16,15 +16,15 @@ type Scanner struct {
 	tables *tables
 }
 
-// Of returns a scanner of a text.
+// Of returns a scanner that is at the beginning of the text.
 func Of(text string) Scanner { return Scanner{text: text, tables: load()} }
 
-// At returns where the word that Next returned last ends, in bytes of the text. At the end of
-// the text it is behind the text's last byte, word or not.
+// At returns the offset in bytes at which the last word of Next ends: 0 before the first, and len(text) once Next has
+// returned "".
 func (s *Scanner) At() int { return s.at }
 
-// Next returns the next word, "" behind the last. Words do not overlap. A byte
-// that is not UTF-8 is read as U+FFFD, which is in no word.
+// Next returns the next word as it stands in the text, not in lower case, and "" after the last one. Words do not
+// overlap. A word of more than MaxUnits units is cut. Bytes that are not UTF-8 are in no word.
 func (s *Scanner) Next() string {
 	text, t := s.text, s.tables
 	automaton := t.automaton

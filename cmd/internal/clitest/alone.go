@@ -47,9 +47,9 @@ func ContainsAll(text string, parts []string) bool {
 // over domains.
 const TalesAsked, HealthAsked = 40, 20
 
-// Calibratable makes a folder, and goes there, with the collection c: two domains of the demo,
-// tales and health, and two tiny experts with ensembles, base and tales. Beside
-// it lie questions, tales.jsonl and health.jsonl.
+// Calibratable makes a temporary folder, changes into it, and indexes the collection c: two domains of the demo, tales
+// and health, and two tiny experts with ensembles, base and tales. tales.jsonl and health.jsonl hold the domains'
+// questions.
 func Calibratable(t *testing.T, conclave Run) {
 	t.Helper()
 	library := testenv.Runtime(t)
@@ -83,8 +83,8 @@ func Calibratable(t *testing.T, conclave Run) {
 	}
 }
 
-// domainFile writes the first lines of a file of the demo that have ids of a
-// domain.
+// domainFile writes at most so many lines of a file of the demo to the file name: those whose ids are of the domain.
+// The test fails if there are fewer, or none.
 func domainFile(t *testing.T, name, from, domain string, most int) {
 	t.Helper()
 	data, err := demo.FS.ReadFile(from)
@@ -103,7 +103,7 @@ func domainFile(t *testing.T, name, from, domain string, most int) {
 	Write(t, name, strings.Join(own, ""))
 }
 
-// Both returns the arguments that name the questions of both domains.
+// Both appends to args the flags that name the question files of both domains.
 func Both(args ...string) []string {
 	return append(args, "--questions", "tales=tales.jsonl", "--questions", "health=health.jsonl")
 }
@@ -115,8 +115,9 @@ type Judged struct {
 	Rankings map[string][]string
 }
 
-// Alone asks every source of the collection c by itself, by way of `conclave
-// evaluate` and the runs that it writes.
+// Alone returns the judged questions of both domains, each with the ranking of every source ("base", "tales", "bm25")
+// when it alone is asked. It runs `conclave evaluate` on collection c and reads the TREC runs that this writes. The
+// test fails at once if the command does.
 func Alone(t *testing.T, conclave Run) []Judged {
 	t.Helper()
 	methods := map[string]string{"base": "base alone", "tales": "tales alone", "bm25": "bm25 alone"}

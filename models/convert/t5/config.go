@@ -81,8 +81,8 @@ const silu = "Sigmoid" // to be multiplied with its input
 
 func (c *Config) isGated() bool { return strings.HasPrefix(c.FeedForward, "gated-") }
 
-// activationName returns the activation's name. A gated gelu is the approximate one, which
-// transformers keeps for old checkpoints' sake.
+// activationName returns the key in activations of the model's activation: FeedForward without "gated-". "gated-gelu"
+// is "gelu_new", since transformers computes it so for the sake of old checkpoints.
 func (c *Config) activationName() string {
 	if c.FeedForward == "gated-gelu" {
 		return "gelu_new"

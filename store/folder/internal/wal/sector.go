@@ -34,13 +34,16 @@ type LogIdentity struct {
 	seed  uint32
 }
 
+// newLogIdentity returns the identity of a log file of the collection with this id, whose first change has number
+// first.
 func newLogIdentity(d disk.Disk, path, id string, first uint64) *LogIdentity {
 	seed := crc32.Checksum(binary.LittleEndian.AppendUint64([]byte(id), first), castagnoliTable)
 	return &LogIdentity{Disk: d, Path: path, id: id, first: first, seed: seed}
 }
 
-// Sum returns a sector's checksum. That of the head, sector 0, is the same in every
-// file, so that a file that is another's says whose it is.
+// Sum returns the checksum of a sector: of its content, its number, whether a record begins in it, and the file's
+// identity. That of sector 0, the file's head, covers the content alone, so that the head of a file that belongs to
+// another log can be read and named in an error.
 func (f *LogIdentity) Sum(number int, begins bool, content []byte) uint32 {
 	if number == 0 {
 		return crc32.Checksum(content, castagnoliTable)
@@ -54,7 +57,7 @@ func (f *LogIdentity) Sum(number int, begins bool, content []byte) uint32 {
 	return crc32.Update(crc32.Update(f.seed, castagnoliTable, b[:]), castagnoliTable, content)
 }
 
-// appendSectors appends a record as sectors from a number on.
+// appendSectors appends a record to out as whole sectors, which are numbered from number on. Zeros fill the last one.
 func (f *LogIdentity) appendSectors(out []byte, number int, record []byte) []byte {
 	out = slices.Grow(out, sectorsOf(len(record))*SectorBytes)
 	for begins := true; len(record) > 0; begins = false {
@@ -83,8 +86,8 @@ const (
 	wrongByte                      // right but for one byte, which no write that was cut leaves
 )
 
-// sectorAt looks at a sector of a file. Where one byte is wrong, it says where
-// in the file.
+// sectorAt returns what sector number of the file's bytes turns out to be. wrong is the offset in data of the wrong
+// byte if the state is wrongByte, and 0 otherwise. A sector that data has not or not whole is unwritten.
 func (f *LogIdentity) sectorAt(data []byte, number int) (state sectorState, wrong int) {
 	at := number * SectorBytes
 	if len(data) < at+SectorBytes {
