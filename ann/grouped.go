@@ -131,7 +131,9 @@ func (g *Grouped) rescorePassages(query []float32, passages []rank.Hit, k int) (
 	return top.Sorted(), nil
 }
 
-// SearchExact works as Search does with Exact for many queries.
+// SearchExact returns, for each query, the k passages with the greatest inner products, the best first, by comparing
+// every vector. There are fewer hits if there are fewer passages. It fails if k is less than 1, a query has the wrong
+// dimension or is not finite, the file is damaged or ctx has ended.
 func (g *Grouped) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	if err := errors.Join(SearchOptions{K: k}.check(g.Len()), g.parts.Verify(ctx)); err != nil {
 		return nil, err

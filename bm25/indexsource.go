@@ -22,7 +22,8 @@ type indexSource struct {
 	cursor     cursor
 }
 
-// newIndexSource returns the terms and phrases of an index, for a merge. At first no passage of it is kept.
+// newIndexSource returns a reader of an index's terms, phrases and lengths, for a merge. Every passage counts as
+// deleted until the caller sets its new number in renumbered. It fails if the lengths cannot be read.
 func newIndexSource(x *Index) (*indexSource, error) {
 	s := &indexSource{
 		index:      x,

@@ -152,7 +152,7 @@ func (d *decoder) number() int {
 	return int(n)
 }
 
-// flag reads a boolean; false after an error.
+// flag reads a boolean. At the end of the payload it sets d.err and returns false.
 func (d *decoder) flag() bool {
 	if len(d.b) == 0 {
 		d.err = errFrame
@@ -174,7 +174,7 @@ func (d *decoder) count() int {
 	return n
 }
 
-// bytes reads a length and returns so many bytes: a slice of the payload, not a copy.
+// bytes reads a length and returns so many bytes: a slice of the payload, not a copy. After an error it is empty.
 func (d *decoder) bytes() []byte {
 	n := d.count()
 	b := d.b[:n:n]
@@ -182,6 +182,7 @@ func (d *decoder) bytes() []byte {
 	return b
 }
 
+// text reads a string; "" after an error.
 func (d *decoder) text() string { return string(d.bytes()) }
 
 // texts reads a list of strings; nil if it is empty.

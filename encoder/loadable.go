@@ -33,8 +33,8 @@ func CheckTokenizer(b *models.Bundle) error {
 	return err
 }
 
-// Try opens a bundle of any kind as a server would, and closes it again; its error is the one
-// with which it would be refused. A delta, which cannot be opened, is nil.
+// Try opens a bundle of any kind as a server would and closes it again. It returns the error with which the server
+// would refuse the bundle. For a delta, which cannot be opened by itself, it returns nil.
 func (r *Runtime) Try(b *models.Bundle) error {
 	m := &b.Manifest
 	var opened interface{ Close() error }

@@ -43,8 +43,9 @@ type textTokenizer interface {
 	SelfTest() error
 }
 
-// openTokenizer opens a bundle's tokenizer, which reads what form makes of texts; nil: they stay
-// as they are.
+// openTokenizer opens the tokenizer of a bundle: a WordPiece vocabulary, or a tokenizer.json of a supported type. form
+// is applied to each text before it is split; nil: texts stay as they are. It fails if the file cannot be read or its
+// type is not supported.
 func openTokenizer(b *models.Bundle, form func(string) string) (*questionTokens, error) {
 	m := &b.Manifest
 	path := b.Path(m.Tokenizer)

@@ -154,8 +154,8 @@ func (c *Candidates) Reset(lists [][]rank.Hit) error {
 	return nil
 }
 
-// Admit makes candidates of passages whoever found them. Those that no source of the table found have
-// a row without scores, as any that a source did not find.
+// Admit adds a row for each passage that is not a candidate yet. No source has a score in it. Passages may be in any
+// order and repeated.
 func (c *Candidates) Admit(passages []rank.Ordinal) {
 	if len(passages) == 0 {
 		return
@@ -207,8 +207,8 @@ func (c *Candidates) Ordinal(row int) rank.Ordinal { return c.ordinals[row] }
 // Sources returns the number of columns.
 func (c *Candidates) Sources() int { return len(c.columns) }
 
-// Missing appends to into the candidates for which a source has no score of
-// its own, in ascending order. Complete takes their scores in the same order.
+// Missing appends to into the candidates for which a source has no score, ascending, and returns the result. Complete
+// and Follow take the scores in this order.
 func (c *Candidates) Missing(source int, into []rank.Ordinal) []rank.Ordinal {
 	for row, ordinal := range c.ordinals {
 		if c.cellAt(row, source).origin == FromNone {
@@ -218,19 +218,22 @@ func (c *Candidates) Missing(source int, into []rank.Ordinal) []rank.Ordinal {
 	return into
 }
 
-// Complete gives a source's true scores for the candidates that Missing named.
-// On an error the table is as it was.
+// Complete sets a source's true scores of the candidates that Missing lists, one each in that order. It returns an
+// error and changes nothing if a score is not finite, or their number differs.
 func (c *Candidates) Complete(source int, scores []float32) error {
 	return c.fillColumn(source, scores, FromExact)
 }
 
-// Follow completes a source that searches nothing itself and
-// scores what the others found (late interaction): it never makes a passage a
-// candidate, and its scores count also where missing ones are not to be completed.
+// Follow sets the scores of a source that finds no passages itself and only scores what the others found (late
+// interaction). There is one for each candidate that Missing lists, in that order, and they count for every way to
+// complete missing scores. It fails as Complete does.
 func (c *Candidates) Follow(source int, scores []float32) error {
 	return c.fillColumn(source, scores, FromScored)
 }
 
+// fillColumn sets a source's cells that have no score yet (FromNone) to the given scores and origin, in the order of
+// the rows. It returns an error and changes nothing if a score is not finite, or if there are not as many scores as
+// such cells.
 func (c *Candidates) fillColumn(source int, scores []float32, origin Origin) error {
 	for i, score := range scores {
 		if !isFinite(score) {

@@ -103,9 +103,8 @@ func softmax(logits, p, marginal []float64) float64 {
 	return h
 }
 
-// Confidence returns 1 - mutualInformation / ln(members), clamped to 0…1 (Li et
-// al., 2021, equation 5). It needs at least two members: one cannot disagree
-// with itself, and is given no confidence.
+// Confidence returns 1 - mutualInformation / ln(members), clamped to 0…1 (Li et al., 2021, equation 5). It returns 0
+// for fewer than two members, since one cannot disagree with itself, and if mutualInformation is NaN.
 func Confidence(mutualInformation float64, members int) float64 {
 	if members < 2 || math.IsNaN(mutualInformation) {
 		return 0

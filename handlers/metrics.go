@@ -93,8 +93,9 @@ func (m *Metrics) showReadiness(r *Readiness) error {
 	}))
 }
 
-// countRoute counts one request. Unknown methods share one label, and so do paths that no route serves: otherwise a
-// scanner would make a series with every guess.
+// countRoute counts one answered request and its duration, by route, for its collections and by the code of its
+// problem, if it has one. Unknown methods share one label, and so do paths that no route serves: otherwise a scanner
+// would make a series with every guess.
 func (m *Metrics) countRoute(method string, x *front.Exchange, status int, took time.Duration) {
 	switch method {
 	case http.MethodGet,

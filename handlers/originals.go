@@ -184,7 +184,8 @@ func describeOriginal(h http.Header, d *corpus.Document) {
 	h.Set(gzhttp.HeaderNoCompression, "1") // ranges are of the bytes as they are
 }
 
-// fileName returns a name to save the original of a document as: the last part of its id, without control characters.
+// fileName returns a name to save the original of a document as: the last part of its id, with _ for control
+// characters, quotation marks and backslashes, and without leading dots. It is "" if only dots are left.
 func fileName(id string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '"' || r == '\\' {

@@ -25,7 +25,9 @@ func (c *call) maySearchSome() bool {
 	return c.operation.Choosing && c.api.options.Collections != nil && collectionInPath(c.r.Context()) == ""
 }
 
-// searchSome answers a search over the collections that its body names. read returns the parsed body.
+// searchSome answers GET or POST /v1/search, or a search of one collection. If the server has several and the path
+// names none, it searches those that the body names, otherwise the call's own collection. read parses the body; it is
+// called once at most. Errors are those of read, or the *schema.Problem of a request that cannot be answered.
 func (a *API) searchSome(c *call, read func() (any, error)) error {
 	if !c.maySearchSome() {
 		return a.searchOwn(c, read)

@@ -85,7 +85,8 @@ func (s *serverFlags) export(ctx context.Context, environ []string, filter strin
 	return w.Flush()
 }
 
-// search asks the server in place of a collection.
+// search sends a search request to the server that the flags name and returns its answer. It fails if the flags or
+// environ do not make a client, or as the client's Search does.
 func (s *serverFlags) search(
 	ctx context.Context, environ []string, request search.Request,
 ) (response reply.Response, err error) {

@@ -18,8 +18,8 @@ type Words struct {
 	Characters, Read int
 }
 
-// Readable returns the share of the words' characters that are read, 0 to 1; 1 for a text
-// without words, which is punctuation.
+// Readable returns the share of the words' characters that belong to words that are not Unknown, 0 to 1. It is 1 for a
+// text without words, such as punctuation.
 func (w Words) Readable() float64 {
 	if w.Characters == 0 {
 		return 1

@@ -111,8 +111,9 @@ func (a *Assembly) newLineUp() (search.LineUp, error) {
 	return a.lineUpWith(nil)
 }
 
-// noteRefusal remembers why the calibration that lies in the collection is not used;
-// nil: it is, or there is none.
+// noteRefusal sets a.calibration.refused to a message that says why the collection's own calibration is not used and
+// what is used instead, and logs it as a warning if it is new. With nil it clears the message: the calibration is used,
+// or there is none. a.calibration.accepted must be set before.
 func (a *Assembly) noteRefusal(why error) {
 	before := a.calibration.refused
 	a.calibration.refused = ""

@@ -68,6 +68,7 @@ type File interface {
 // OS is the file system of the operating system.
 type OS struct{}
 
+// Mkdir makes a folder that only its owner may use. Its parent must exist.
 func (OS) Mkdir(path string) error { return Mkdir(path, 0o700) }
 
 func (OS) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
@@ -76,22 +77,27 @@ func (OS) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 
 func (OS) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
 
+// WriteFile replaces the content of a file, or makes it, for the owner alone. It does not sync.
 func (OS) WriteFile(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }
 
 func (OS) Open(path string) (File, error) { return asFile(os.Open(path)) }
 
+// CreateFile makes a new file for reading and writing. It fails with fs.ErrExist if there is one.
 func (OS) CreateFile(path string) (File, error) {
 	return asFile(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))
 }
 
+// CreateTemp makes a new file in a folder, for reading and writing; a random number stands for the last * of pattern.
 func (OS) CreateTemp(folder, pattern string) (File, error) {
 	return asFile(os.CreateTemp(folder, pattern))
 }
 
+// Create makes a new file that is only appended to. It fails with fs.ErrExist if there is one.
 func (OS) Create(path string) (File, error) {
 	return asFile(os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600))
 }
 
+// OpenAppend opens an existing file to append to it. It fails with fs.ErrNotExist if there is none.
 func (OS) OpenAppend(path string) (File, error) {
 	return asFile(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600))
 }
@@ -104,8 +110,10 @@ func asFile(file *os.File, err error) (File, error) {
 	return file, nil
 }
 
+// SyncFile makes the content of a file durable. The file may be open elsewhere.
 func (OS) SyncFile(path string) error { return syncPath(path) }
 
+// SyncDir makes the names in a folder durable, as after Create or Rename.
 func (OS) SyncDir(path string) error { return syncPath(path) }
 
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }

@@ -32,7 +32,7 @@ type Question struct {
 // relevant.
 type Judgements map[string]float64
 
-// Answering returns the ids of the relevant passages, in their order.
+// Answering returns the ids of the relevant passages, sorted; nil if there are none.
 func (j Judgements) Answering() (ids []string) {
 	for _, id := range slices.Sorted(maps.Keys(j)) {
 		if j[id] > 0 {

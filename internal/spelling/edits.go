@@ -1,8 +1,8 @@
 package spelling
 
-// MostEdits returns how many letters of a word of so many may be wrong: one from four letters
-// on, two from eight. A letter that is missing, added or replaced is one edit, and so are
-// two neighbours that changed places.
+// MostEdits returns the most edits by which a typed word may differ from the word that was meant: 0 below four letters,
+// 1 from four, 2 from eight. A missing, added or replaced letter is one edit, and so are two neighbouring letters in
+// the wrong order.
 func MostEdits(letters int) int {
 	switch {
 	case letters >= 8:
@@ -23,9 +23,9 @@ func (e Edits) Total() int { return int(e.Missing) + int(e.Added) + int(e.Replac
 // Lexicon and the edits.
 const longest = LongestWord + 2
 
-// Between returns the fewest edits that turn what was meant into what was typed, where each
-// letter takes part in one edit at most (the optimal string alignment distance); false
-// where there are more than most, or a word is too long.
+// Between returns the fewest edits that turn what was meant into what was typed, where each letter takes part in one
+// edit at most (the optimal string alignment distance). It returns false if they are more than most, or if a word is
+// too long for a Lexicon.
 func Between(meant, typed []rune, most int) (Edits, bool) {
 	m, n := len(meant), len(typed)
 	if m > longest || n > longest || m-n > most || n-m > most {

@@ -22,8 +22,9 @@ func DefaultGraph(file string) models.Graph {
 	}
 }
 
-// LateGraph returns the graph of a late expert that a merge writes, in the given
-// file, on a base whose vectors have the given dimension.
+// LateGraph returns the names of the inputs and outputs of the ONNX file that a merge writes for a late expert. file is
+// the file's name in the bundle. base is the dimension of the base's pooled vectors, which the graph also gives, beside
+// the token vectors.
 func LateGraph(file string, base int) models.Graph {
 	g := DefaultGraph(file)
 	g.Pooled = bert.Embedding

@@ -30,7 +30,8 @@ func readSettings(cmd *cobra.Command, term Terminal) (configs.Config, error) {
 	return config, nil
 }
 
-// WithSettings reads the settings and runs a command.
+// WithSettings returns a function for cobra's RunE that reads the configuration, prints its warnings to standard error
+// (Terminal.Err) and calls run. It returns the error of reading, without calling run, or that of run.
 func WithSettings(
 	term Terminal,
 	run func(cmd *cobra.Command, config configs.Config) error,

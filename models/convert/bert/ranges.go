@@ -20,6 +20,9 @@ var sampleLengths = [...]int{4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64
 // sample is the hidden states of the sampled texts, each [tokens, dimension].
 type sample struct{ texts [][]float32 }
 
+// sample returns the embeddings of one random text for each of sampleLengths: each begins with the token cls, ends with
+// sep, and is at most as long as the model reads. The texts are the same in every run. If computing them fails, it sets
+// b.Err, unless it is set.
 func (b *builder) sample(t tables, cls, sep int) *sample {
 	source := rand.NewPCG(1, 2)
 	s := &sample{}

@@ -124,8 +124,8 @@ func (s Source) DocumentVersion(id string) (corpus.Document, error) {
 	return VersionOf(d), nil
 }
 
-// VersionOf returns d with what tells its versions apart alone: without tags and metadata, which may be changed of one
-// passage by itself, and count by the revision that all passages got together.
+// VersionOf returns d without tags and metadata, to compare two versions of a document. Tags and metadata do not belong
+// to the version: one passage's may be changed alone. A change of those of all passages together is in d.Revision.
 func VersionOf(d corpus.Document) corpus.Document {
 	d.Tags, d.Metadata = nil, nil
 	return d

@@ -61,8 +61,8 @@ func unitsOf(passage int, text string) (units []unit) {
 	return units
 }
 
-// cellsOf returns the cells of a line, one if it is not a table row. at is the byte of the text at which the line
-// begins.
+// cellsOf returns the cells of a line without the space around them, split at CellMark. A line that is no table row is
+// one cell. at is the position of the line in its text; the positions of the cells count from there too.
 func cellsOf(line string, at int) (cells []cell) {
 	for part := range strings.SplitSeq(line, CellMark) {
 		text := strings.TrimSpace(part)

@@ -147,8 +147,9 @@ type Language struct {
 	IsFunction func(word string) bool
 }
 
-// Mentions returns the names in a question, in their order; nil: there are none. Capital letters are ignored if most
-// words of the question, or a function word inside it, have one, as in a title.
+// Mentions returns the mentions in a question, in their order: names, codes, numbers, dates and quoted words. It
+// returns nil if there are none. A capital letter marks a name only if in.Capitals is set. Even then it does not if
+// most words of the question, or a function word inside it, have one, as in a title.
 func Mentions(question string, in Language) []Mention {
 	tokens := tokensOf(question)
 	names := in.Capitals && capitalsTell(tokens, in.IsFunction)

@@ -198,9 +198,12 @@ func (t *Text) hasInOrder(words []string) bool {
 	return strings.Contains(t.joined, " "+strings.Join(plainWords, " ")+" ")
 }
 
-// findName returns what Find does, for a Name. It is found (zero Found) if the text has all its words, its initials,
-// or some words with no other name in the place of a missing one (inPlaceOf; such a rival sets Beside). If the text
-// has none of the words, all are missing and Rival is the name that rivalOf finds.
+// findName returns what Find does, for a Name:
+//   - The zero Found, if the text has all words of the name or its initials.
+//   - All words as Missing, and as Rival the name that rivalOf finds, if the text has none of the words.
+//   - The words that it lacks as Missing, with Rival and Beside, if it has some and another name stands in the place
+//     of a missing one (inPlaceOf).
+//   - The zero Found otherwise: some of the words and no rival count as the name.
 func (t *Text) findName(m Mention) Found {
 	var missing []string
 	var at []int

@@ -157,6 +157,9 @@ func (l *Log) Append(entries []Change) ([]Place, error) {
 	return places, nil
 }
 
+// SealRecord writes the header of a log record into its first RecordHeader bytes: the magic number, the length of what
+// follows the header, the number of the first change, and how many changes the record has. It panics if record is
+// shorter than a header. Checksums are not in the header but in the sectors.
 func SealRecord(record []byte, first uint64, count int) {
 	le := binary.LittleEndian
 	le.PutUint32(record, recordMagic)
