@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// After returns the passages whose ids come after one in the order of their bytes, at
-// most so many; "" is before all.
+// After returns at most limit passages whose ids come after id, in the order of the ids' bytes. "" is before all ids.
+// It returns nil if limit is less than 1.
 func (g *Generation) After(id string, limit int) (out []rank.Ordinal, err error) {
 	if limit < 1 {
 		return nil, nil
@@ -20,9 +20,8 @@ func (g *Generation) After(id string, limit int) (out []rank.Ordinal, err error)
 	return out, err
 }
 
-// eachByID visits the passages of segments that are not deleted and whose ids come
-// after one, in the order of their ids, while visit says so: each segment has them
-// in that order, so the lists are merged.
+// eachByID calls visit with each live passage of some segments whose id comes after the given one, in the order of ids
+// across all segments. It stops when visit returns false or an error, and returns that error.
 func eachByID(from []*segment, after string, visit func(at origin) (bool, error)) error {
 	next := make([]rank.Ordinal, len(from))
 	ids := make([]string, len(from)) // of next; "" at the end
@@ -70,7 +69,7 @@ func eachByID(from []*segment, after string, visit func(at origin) (bool, error)
 	}
 }
 
-// Bytes returns how many bytes the files of the generation's segments have.
+// Bytes returns the total size of the files of the generation's segments.
 func (g *Generation) Bytes() int64 {
 	var n int64
 	for i := range g.manifest.Segments {

@@ -6,8 +6,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// checkAnalyser returns an error when the words of a collection were analysed in
-// another way than questions would be.
+// checkAnalyser returns an ErrOtherAnalyser fault if this program would analyse the words of a question in another way
+// than the words of the collection were analysed. dir is the collection's folder.
 func checkAnalyser(m *manifest.Manifest, dir string) error {
 	if now := m.Words.FingerprintNow(); !m.Words.Current() {
 		return fault(

@@ -25,7 +25,8 @@ func (l *Live) ApplyTogether(ctx context.Context, changes []store.Change) ([]sto
 	return l.submit(ctx, r)
 }
 
-// addTogether adds all changes of a request, or none where one cannot be made.
+// addTogether adds all changes of a request to the group. If one of them fails, it adds none, and its result has the
+// error.
 func (g *commitGroup) addTogether(r *commitRequest) {
 	had := len(g.entries)
 	staged := map[string]string{}

@@ -18,6 +18,7 @@ func Build(ctx context.Context, dir string, source store.Stream, o store.BuildOp
 	return build(ctx, disk.OS{}, dir, source, o)
 }
 
+// build works as Build does, on any disk.
 func build(
 	ctx context.Context,
 	d disk.Disk,
@@ -69,8 +70,8 @@ func build(
 	return w.addSegment(ctx, &plan, source, o)
 }
 
-// discard removes a collection whose first build failed: the folder as well,
-// when it was not there before. What is published, or may be, stays.
+// discard removes what a failed first build wrote, and the folder unless keepFolder. It removes nothing if a generation
+// is published or may be.
 func (w *writer) discard(keepFolder bool) {
 	if w.manifest.Generation > 0 || w.trouble() != nil {
 		return
@@ -88,7 +89,8 @@ func (w *writer) discard(keepFolder bool) {
 	}
 }
 
-// add works as Add does.
+// add adds the passages of source as a new segment, as Add does. It fails if changes are pending, the words would be
+// analysed differently, or the encoders are not those of the collection.
 func (w *writer) add(ctx context.Context, source store.Stream, o store.BuildOptions) (store.BuildReport, error) {
 	if err := o.Complete(); err != nil {
 		return store.BuildReport{}, err
@@ -118,9 +120,8 @@ func (w *writer) add(ctx context.Context, source store.Stream, o store.BuildOpti
 	return w.addSegment(ctx, m, source, o)
 }
 
-// matchExperts makes sure that the encoders are those of the collection, no
-// more and no less: a segment without an expert's vectors would be invisible
-// to it.
+// matchExperts returns an error unless the encoders are exactly those of the collection's experts: same names,
+// fingerprints, parts and owners. A segment without an expert's vectors would be invisible to that expert.
 func matchExperts(dir string, m *manifest.Manifest, encoders []store.PassageEncoder) error {
 	given := map[string]bool{}
 	for _, x := range encoders {

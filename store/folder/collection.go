@@ -36,7 +36,7 @@ func Open(dir string) (*Collection, error) {
 // has not ended yet. Building again clears what it left.
 var ErrUnfinished = store.ErrUnfinished
 
-// Acquire pins the newest loaded generation. It is to be released.
+// Acquire pins and returns the newest loaded generation. Call Release on it when done. It panics after Close.
 func (c *Collection) Acquire() *Generation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,10 +53,9 @@ func (c *Collection) Shows(g *Generation) bool {
 	return c.current == g
 }
 
-// Reload looks for a newer generation on disk, shows it to check, where that is
-// not nil, and hands it out from now on; it reports whether there was one.
-// Generations that are pinned stay open. On an error, also one of check, the one
-// before stays.
+// Reload loads the newest generation on disk and reports whether it is newer than the one in use. If check is not nil,
+// it is called with that generation before Acquire returns it. On an error, also one of check, the one before stays in
+// use. Pinned generations stay open.
 func (c *Collection) Reload(check func(next *Generation) error) (bool, error) {
 	c.loading.Lock()
 	defer c.loading.Unlock()
@@ -95,8 +94,8 @@ func (c *Collection) Reload(check func(next *Generation) error) (bool, error) {
 	return true, nil
 }
 
-// replace hands out a generation from now on, unless a newer one or the same is;
-// prepare is called before that, with the one before. The caller's pin is used up.
+// replace makes next the generation that Acquire returns, and uses up the caller's pin on it. It returns false, and
+// only releases next, if the current one is as new or newer. prepare is called before the switch, with the current one.
 func (c *Collection) replace(next *Generation, prepare func(before *Generation)) bool {
 	c.loading.Lock()
 	defer c.loading.Unlock()
@@ -115,15 +114,15 @@ func (c *Collection) replace(next *Generation, prepare func(before *Generation))
 	return true
 }
 
-// ID tells the collection from every other, also from one that it is a copy of.
+// ID returns the collection's identity. No other collection has it, not even a copy. It panics after Close.
 func (c *Collection) ID() string {
 	g := c.Acquire()
 	defer g.Release()
 	return g.manifest.ID
 }
 
-// Close ends the reading. Generations that are pinned stay open until they are
-// released.
+// Close ends the reading: Acquire must not be called any more. Pinned generations stay open until they are released.
+// The error is always nil.
 func (c *Collection) Close() error {
 	c.loading.Lock()
 	defer c.loading.Unlock()

@@ -21,7 +21,7 @@ const maxApply = 24 << 20
 // maxTogether is how much one ApplyTogether may bring.
 const maxTogether = 48 << 20
 
-// TogetherBytes returns how many bytes of changes one ApplyTogether may bring.
+// TogetherBytes returns the most bytes that the changes of one ApplyTogether may have.
 func (l *Live) TogetherBytes() int { return maxTogether }
 
 // commitRequest is the changes of one Apply on their way through the committer. It
@@ -42,9 +42,9 @@ type ready struct {
 	change  store.Change // of the passage the id alone
 }
 
-// prepare checks and encodes changes and returns the request for the committer. An error of one change goes into its
-// result. It returns store.ErrTooMuch if the changes are of more than most bytes. It runs in the caller's goroutine, so
-// that the committer only has to write.
+// prepare checks and encodes changes. An invalid passage's error is in its result. It returns store.ErrTooMuch if the
+// changes have more than most bytes. It runs in the caller's goroutine, so that the committer has little to do but to
+// write.
 func prepare(changes []store.Change, most int) (*commitRequest, error) {
 	r := &commitRequest{
 		changes: make([]ready, len(changes)),
@@ -98,8 +98,9 @@ func (l *Live) Apply(ctx context.Context, changes []store.Change) ([]store.Chang
 	return l.submit(ctx, r)
 }
 
-// submit hands changes to the committer and waits until it has committed them. It first waits while the backlog is
-// full. It returns ctx's error or store.ErrClosed if one of these ends the wait: the changes may have been made then.
+// submit passes prepared changes to the committer and returns its results once they are durable. It waits while the
+// backlog is full. It returns store.ErrClosed if the collection is closed, and ctx's error if that ends first; then the
+// changes may still be made.
 func (l *Live) submit(ctx context.Context, r *commitRequest) ([]store.ChangeResult, error) {
 	closed := false
 	err := l.await(ctx, func() bool {
@@ -136,8 +137,8 @@ func (l *Live) submit(ctx context.Context, r *commitRequest) ([]store.ChangeResu
 	return r.results, nil
 }
 
-// commitAll is the committer's loop: it collects the requests that wait, commits them as one group, and closes their
-// done channels. Between requests it looks after the log (tendLog). It ends with ctx.
+// commitAll is the committer's goroutine: it takes all requests that wait, commits them as one group, answers them and
+// begins again, until ctx ends. It then closes l.committed.
 func (l *Live) commitAll(ctx context.Context) {
 	defer close(l.committed)
 	wait := l.options.retry
@@ -186,8 +187,9 @@ func (l *Live) commitAll(ctx context.Context) {
 // that the last change was acknowledged; else the next change is that.
 const confirmAfter = 100 * time.Millisecond
 
-// tendLog confirms the log's last change while no change comes. While changes are refused, it tries whether the log can
-// be written again, since the refused clients may have stopped sending any.
+// tendLog is called when no change came for a while. It writes evidence that the last change was acknowledged. If
+// changes are refused because the log failed, it tries an empty record instead, since refused clients may have stopped
+// sending.
 func (l *Live) tendLog(ctx context.Context) {
 	if l.logTrouble == nil {
 		l.logUse.Lock()
@@ -204,8 +206,8 @@ func (l *Live) tendLog(ctx context.Context) {
 	l.note(&l.logTrouble, err)
 }
 
-// commit checks the changes of a group in order, writes the valid ones to the log, and makes them pending. It sets the
-// results of all changes, and the error of every request if the log cannot be written.
+// commit checks the conditions of a group's changes in order, appends those that hold to the log and makes them
+// pending. If the log fails, it sets the error of every request; whether its changes are made is then open.
 func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 	if err := l.resolveOutcome(ctx); err != nil {
 		l.note(&l.logTrouble, err)
@@ -283,8 +285,8 @@ type commitGroup struct {
 	results []*store.ChangeResult // of each entry
 }
 
-// add checks one change against the passage as the group leaves it, and sets the result's outcome and version, or its
-// error. A change that makes a difference is added to the log's entries.
+// add checks a change against the version that the group leaves so far, sets its result, and appends it to the log
+// entries unless there is nothing to change.
 func (g *commitGroup) add(c *ready, result *store.ChangeResult) {
 	have, err := g.version(result.ID)
 	if err == nil {
@@ -303,8 +305,7 @@ func (g *commitGroup) add(c *ready, result *store.ChangeResult) {
 	g.results = append(g.results, result)
 }
 
-// version returns the version of a passage after the changes of the group so far, those that are pending, and those
-// that are stored; "" if there is no such passage then.
+// version returns the version of the passage with this id as the group leaves it so far; "" if there is none.
 func (g *commitGroup) version(id string) (string, error) {
 	if version, ok := g.staged[id]; ok {
 		return version, nil

@@ -26,8 +26,8 @@ type Condition struct {
 	Fields conditions.Node
 }
 
-// ofDocuments narrows the passages of a segment to those of some documents, and counts them. It
-// has its passages in the order of their ids, so those of a document are not far apart.
+// ofDocuments clears the bits in words of all passages of segment at that are not of one of the documents, and returns
+// how many bits are left.
 func (g *Generation) ofDocuments(at int, words []uint64, documents []string) (count int, err error) {
 	s := g.segments[at].store
 	of := make([]uint64, len(words))
@@ -64,7 +64,8 @@ func (g *Generation) ofDocuments(at int, words []uint64, documents []string) (co
 // wording: where more have its terms side by side, these are relied on.
 const mostCompared = 20_000
 
-// worded narrows the passages of a segment by wordings, and counts them.
+// worded clears the bits in words of the passages of segment at that lack a wording of c.Must or have one of c.MustNot,
+// and returns how many bits are left.
 func (g *Generation) worded(at int, words []uint64, c Condition) (count int, err error) {
 	for _, list := range []struct {
 		wordings []string
@@ -92,8 +93,10 @@ func (g *Generation) worded(at int, words []uint64, c Condition) (count int, err
 	return count, nil
 }
 
-// having marks the passages of a segment that have a wording, among others at least those in
-// among; nil: it has stop words alone, and there are too many passages to read.
+// having returns a bit for each passage of segment at that has the wording text; bits outside of among mean nothing. A
+// wording of several words is compared with the texts, unless more than mostCompared passages have its terms side by
+// side: these all count. It returns nil if the wording has only stop words and among has more passages than that: no
+// passage is to be excluded then.
 func (g *Generation) having(at int, text string, among []uint64) ([]uint64, error) {
 	wording := bm25.WordingOf(text)
 	having, err := g.words.Having(at, text)

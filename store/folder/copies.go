@@ -22,15 +22,16 @@ const (
 // behind copiesMagic.
 type fingerprints struct{ mapping *disk.Mapping }
 
-// Close implements io.Closer.
+// Close unmaps the file.
 func (f *fingerprints) Close() error { return f.mapping.Close() }
 
-// fingerprint returns the fingerprint of a passage.
+// fingerprint returns the fingerprint of a passage of the segment. It panics for one beyond the last.
 func (f *fingerprints) fingerprint(o rank.Ordinal) uint64 {
 	return binary.LittleEndian.Uint64(f.mapping.Data[len(copiesMagic)+8*int(o):])
 }
 
-// fingerprints opens the file of a segment.
+// fingerprints opens a segment's file of fingerprints. It fails if the file has not the size for the segment's
+// passages.
 func (o *opening) fingerprints(s *manifest.Segment) (*fingerprints, error) {
 	return openFile(o, func(path string) (*fingerprints, error) {
 		m, err := o.disk.Map(path)
@@ -47,7 +48,8 @@ func (o *opening) fingerprints(s *manifest.Segment) (*fingerprints, error) {
 	}, s.Copies)
 }
 
-// verify compares a segment's file with its passages.
+// verify returns an error for the first passage whose fingerprint in the file is not that of its text. It stops without
+// an error at a passage that cannot be read, which the check of texts reports.
 func (f *fingerprints) verify(ctx context.Context, store *corpus.Store) error {
 	for o := range rank.Ordinal(store.Len()) {
 		if o%256 == 0 && ctx.Err() != nil {
@@ -64,8 +66,7 @@ func (f *fingerprints) verify(ctx context.Context, store *corpus.Store) error {
 	return nil
 }
 
-// Fingerprint returns a number that passages with the same title and text share, as
-// corpus.Passage.Fingerprint has it.
+// Fingerprint returns a hash of a passage's title and text (corpus.Passage.Fingerprint): copies have the same one.
 func (g *Generation) Fingerprint(ordinal rank.Ordinal) (uint64, error) {
 	s, o, err := g.place(ordinal)
 	if err != nil {
@@ -74,8 +75,8 @@ func (g *Generation) Fingerprint(ordinal rank.Ordinal) (uint64, error) {
 	return s.copies.fingerprint(o), nil
 }
 
-// Copies returns how many passages have the title and the text of another one that comes before
-// them. It reads all fingerprints, eight bytes a passage.
+// Copies returns how many passages have the same title and text as another one, not counting one of each. It reads all
+// fingerprints, eight bytes a passage.
 func (g *Generation) Copies(ctx context.Context) (int, error) {
 	all := make([]uint64, 0, g.Len())
 	for _, s := range g.segments {

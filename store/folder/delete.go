@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/store/folder/internal/segmentfile"
 )
 
-// built returns an error when the collection's first build was not completed.
+// built returns an error if the collection's first build was not completed.
 func (w *writer) built() error {
 	if w.snapshot().Generation == 0 {
 		return fmt.Errorf("the first build of %s was interrupted: build it again", w.dir)
@@ -21,10 +21,9 @@ func (w *writer) built() error {
 	return nil
 }
 
-// bury marks the passages that have the given ids as deleted in m, the
-// successor of the writer's manifest with its segments still in their places.
-// It writes the new tombstones and makes them durable. A segment of which
-// nothing is left is taken out. It runs inside publish.
+// bury marks the passages with these ids as deleted in m and returns how many were not deleted before; unknown ids are
+// ignored. m is the successor of the writer's manifest, with its segments in the same places. bury writes and syncs the
+// new tombstones and takes out segments of which nothing is left. It runs inside publish.
 func (w *writer) bury(ctx context.Context, made *draft, m *manifest.Manifest, ids iter.Seq[string]) (int, error) {
 	removed := make([][]rank.Ordinal, len(w.current.segments))
 	n := 0
@@ -57,9 +56,8 @@ func (w *writer) bury(ctx context.Context, made *draft, m *manifest.Manifest, id
 	return deleted, nil
 }
 
-// writeTombstones gives a segment new tombstones: those it has, and the given
-// ordinals. When nothing is left of it, no file is written. It runs inside
-// publish.
+// writeTombstones writes a tombstone file with dead and the given ordinals, syncs it, and sets it and the number of
+// deleted passages in s. If nothing is left of the segment, it writes no file. It runs inside publish.
 func (w *writer) writeTombstones(
 	made *draft,
 	s *manifest.Segment,

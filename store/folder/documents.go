@@ -24,10 +24,10 @@ type firsts struct {
 	all   []rank.Ordinal
 }
 
-// Close implements io.Closer.
+// Close does nothing.
 func (f *firsts) Close() error { return nil }
 
-// firsts returns those of a segment, which generations share.
+// firsts returns the cache of a segment's first passages. All generations with the segment share it.
 func (o *opening) firsts(store *corpus.Store) (*firsts, error) {
 	key := filepath.Join(o.folder, firstsName)
 	out, err := use(o.files, key, func() (*firsts, error) { return &firsts{store: store}, nil })
@@ -37,7 +37,8 @@ func (o *opening) firsts(store *corpus.Store) (*firsts, error) {
 	return out, err
 }
 
-// ordinals returns the first passages of documents, deleted ones too.
+// ordinals returns the passages that are the first of their document, deleted ones too, ascending. The first call reads
+// all ids of the segment.
 func (f *firsts) ordinals() ([]rank.Ordinal, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,9 +66,8 @@ func (f *firsts) ordinals() ([]rank.Ordinal, error) {
 	return f.all, nil
 }
 
-// DocumentsAfter returns the first passages of documents, of those whose ids come after an
-// id in the order of their bytes, at most so many; "" is before all. The first time it reads
-// all ids of each segment.
+// DocumentsAfter returns at most limit live passages that are the first of their document and whose ids come after id,
+// in the order of the ids' bytes. "" is before all ids. The first call reads all ids of each segment.
 func (g *Generation) DocumentsAfter(id string, limit int) (out []rank.Ordinal, err error) {
 	left := make([][]rank.Ordinal, len(g.segments))
 	ids := make([]string, len(g.segments)) // of the first of left; "" where none is left

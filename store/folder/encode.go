@@ -13,15 +13,15 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// encodedBy makes vectors with an encoder.
+// encodedBy returns a vectorMaker that computes the vectors with an encoder.
 func encodedBy(encoder store.PassageEncoder, o store.BuildOptions) vectorMaker {
 	return func(ctx context.Context, d disk.Disk, to vectorPaths, texts passages, x manifest.Expert, r *reporter) error {
 		return encode(ctx, d, to, texts, x, encoder, o, r)
 	}
 }
 
-// encode writes the vectors of a segment's passages in the order of their
-// ordinals, a batch at a time.
+// encode computes the vectors of a segment's passages and writes them to the files to, in the order of the ordinals, a
+// batch at a time. If it fails or ctx ends, it removes the files.
 func encode(
 	ctx context.Context,
 	d disk.Disk,
@@ -68,8 +68,8 @@ func encode(
 	return out.close()
 }
 
-// eachBatch gives the passages of a store to encode, in order. name is what
-// people are shown.
+// eachBatch calls encode with all passages in order, at most o.BatchPassages at a time. The slice is reused. name is
+// the expert's name for progress reports.
 func eachBatch(
 	ctx context.Context,
 	texts passages,
@@ -119,6 +119,8 @@ func (f *vectorFile) listed() bool {
 	return f.expert.Index.Kind == ann.Late || f.expert.Index.Kind == ann.Sparse
 }
 
+// createVectors creates the file of an expert's vectors, and that of its parts unless passages have lists of vectors.
+// The caller calls close or abort.
 func createVectors(d disk.Disk, to vectorPaths, x manifest.Expert) (f vectorFile, err error) {
 	f.expert = x
 	f.to, err = ann.Create(d, x.Index.Kind, to.vectors, x.Dimension)
@@ -132,7 +134,7 @@ func createVectors(d disk.Disk, to vectorPaths, x manifest.Expert) (f vectorFile
 	return f, err
 }
 
-// cut writes the parts of passages, and gives what is to be encoded: a passage for each.
+// cut writes the parts of passages to the file of parts, and returns a passage to encode for each part, in order.
 func (f *vectorFile) cut(encoder store.PassageEncoder, batch []corpus.Passage) (texts []corpus.Passage, err error) {
 	for _, p := range batch {
 		parts, spans, err := store.Cut(encoder, p)
@@ -155,7 +157,8 @@ func (f *vectorFile) check(batch []corpus.Passage, vectors [][]float32) error {
 	return store.CheckVectors(vectors, batch, f.expert.Dimension, f.expert.Index.Kind == ann.Late)
 }
 
-// append writes the vectors of a batch of passages, or of their parts.
+// append writes the vectors of a batch of passages, or of their parts, in order. It returns an error and writes nothing
+// if they do not fit the expert (check).
 func (f *vectorFile) append(batch []corpus.Passage, vectors [][]float32) error {
 	if err := f.check(batch, vectors); err != nil {
 		return err
@@ -168,7 +171,7 @@ func (f *vectorFile) append(batch []corpus.Passage, vectors [][]float32) error {
 	return nil
 }
 
-// copy writes the vectors of a passage that an index has.
+// copy writes the vectors and parts of passage o of an existing index as those of the next passage.
 func (f *vectorFile) copy(from ann.Index, o rank.Ordinal) error {
 	vector := from.Vector(o)
 	if f.parts == nil {
@@ -193,6 +196,7 @@ func (f *vectorFile) copy(from ann.Index, o rank.Ordinal) error {
 	return nil
 }
 
+// close completes the files, so that abort does nothing. The file of parts is removed if no passage has several rows.
 func (f *vectorFile) close() error {
 	f.closed = true
 	err := f.to.Close()
@@ -206,7 +210,7 @@ func (f *vectorFile) close() error {
 	return f.parts.Close()
 }
 
-// abort drops what was written, unless the file was closed or never begun.
+// abort removes the files, unless close was called or there are none.
 func (f *vectorFile) abort() {
 	if f.to == nil || f.closed {
 		return

@@ -16,9 +16,10 @@ type Error struct {
 	Err    error  // what was found, for people
 }
 
+// Error returns the text of Err, without the fault.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap gives the fault and what was found.
+// Unwrap returns the fault and Err, for errors.Is and errors.As.
 func (e *Error) Unwrap() []error { return []error{e.Fault, e.Err} }
 
 // The faults of an Error.
@@ -54,14 +55,16 @@ var (
 	ErrOtherWords = errors.New("words with other parameters")
 )
 
+// fault returns an *Error of one of the faults above. expert is "" if it concerns none. format and args make the text.
 func fault(what error, dir, expert, format string, args ...any) error {
 	return &Error{Fault: what, Dir: dir, Expert: expert, Err: fmt.Errorf(format, args...)}
 }
 
-// CheckOwners makes sure that the experts of a plan have their owners; the error is an ErrNoOwner.
+// checkOwners returns an ErrNoOwner fault if an expert of the plan searches the vectors of one that is missing, or has
+// others.
 func checkOwners(plan *manifest.Manifest, dir string) error { return owned(plan.CheckOwners(), dir) }
 
-// owned returns an error of an expert's owner as an ErrNoOwner, and another one as it is.
+// owned returns an error that wraps a *manifest.OwnerError as an ErrNoOwner fault, and any other as it is; nil for nil.
 func owned(err error, dir string) error {
 	if e := (*manifest.OwnerError)(nil); errors.As(err, &e) {
 		return fault(ErrNoOwner, dir, e.Owner, "%w", err)

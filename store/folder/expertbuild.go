@@ -33,8 +33,8 @@ func completeIndex(ix store.Index) (store.Index, error) {
 	return ix, ix.Check()
 }
 
-// describeExpert returns an expert whose vectors are to be made, with the index that
-// was chosen for encoders that leave a choice.
+// describeExpert returns the manifest's description of an encoder's expert. index is used unless the encoder leaves no
+// choice: late and sparse encoders have their own kind, and one that searches another expert's vectors has none.
 func describeExpert(x store.PassageEncoder, index store.Index) manifest.Expert {
 	if x.Late() {
 		index = store.Index{Kind: ann.Late}
@@ -58,6 +58,7 @@ func describeExpert(x store.PassageEncoder, index store.Index) manifest.Expert {
 // vectorPaths is where an expert's files are in a segment; "" for those it has not.
 type vectorPaths struct{ vectors, graph, parts string }
 
+// pathsOf returns the paths of an expert's files in the segment's folder dir.
 func pathsOf(x *manifest.SegmentExpert, dir string) (p vectorPaths) {
 	p.vectors = filepath.Join(dir, x.Vectors.Name)
 	if x.Graph != nil {
@@ -69,7 +70,7 @@ func pathsOf(x *manifest.SegmentExpert, dir string) (p vectorPaths) {
 	return p
 }
 
-// open opens the index of an expert.
+// open opens the index of an expert, as an *ann.Grouped if it has a file of parts. The caller closes it.
 func (p vectorPaths) open(d disk.Disk, kind string) (ann.Index, error) {
 	if p.parts == "" {
 		return ann.Open(d, kind, p.vectors, p.graph)
@@ -81,9 +82,9 @@ func (p vectorPaths) open(d disk.Disk, kind string) (ann.Index, error) {
 	return ix, nil
 }
 
-// buildExpert makes the vectors of a segment's passages, builds the index, and
-// measures it. The names of the files carry a number, so that an expert that is
-// removed and added again gets new ones.
+// buildExpert makes the vectors of a segment's passages with vectorsOf, builds the index, and measures its recall. The
+// files go to dir and are not synced; number is part of their names, so that an expert that is removed and added again
+// gets new ones. If it fails, it removes them.
 func buildExpert(
 	ctx context.Context,
 	d disk.Disk,

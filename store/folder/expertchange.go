@@ -11,7 +11,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// addExpert works as AddExpert does.
+// addExpert encodes all passages with an encoder and adds its vectors to every segment, as AddExpert does. It returns
+// ErrHasVectors if there is an expert of that name.
 func (w *writer) addExpert(
 	ctx context.Context,
 	encoder store.PassageEncoder,
@@ -82,8 +83,8 @@ func (w *writer) addExpert(
 	return report, err
 }
 
-// lookAt writes how an encoder reads the passages of a segment that does not say it; nil
-// where the encoder cannot say it.
+// lookAt writes how an encoder reads the passages of a segment (how many tokens, what it cuts) and returns the files.
+// It returns nil if the encoder cannot tell. The caller calls it for a segment without these.
 func (w *writer) lookAt(
 	ctx context.Context,
 	dir string,
@@ -97,7 +98,7 @@ func (w *writer) lookAt(
 	return writeReads(w.disk, dir, reads, texts.Len(), w.number)
 }
 
-// addBorrower adds an expert that searches the vectors of another one.
+// addBorrower adds an expert that has no vectors and searches those of x.Owner. Only the manifest changes.
 func (w *writer) addBorrower(ctx context.Context, x manifest.Expert) (report store.BuildReport, err error) {
 	if err := w.built(); err != nil {
 		return report, err
@@ -115,7 +116,8 @@ func (w *writer) addBorrower(ctx context.Context, x manifest.Expert) (report sto
 	}, nil
 }
 
-// removeExpert works as RemoveExpert does.
+// removeExpert removes an expert and its vectors, as RemoveExpert does. It fails if there is none of that name, or
+// another expert searches its vectors (ErrIsOwner).
 func (w *writer) removeExpert(ctx context.Context, name string) error {
 	if w.snapshot().Expert(name) == nil {
 		return fmt.Errorf("%s has no vectors of expert %q", w.dir, name)

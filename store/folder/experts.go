@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// Experts returns the experts of the collection, in the order they were given.
+// Experts returns a description of each expert of the collection, in the order they were given.
 func (g *Generation) Experts() []store.Expert {
 	var out []store.Expert
 	for _, x := range g.manifest.Experts {
@@ -38,10 +38,9 @@ func (g *Generation) Experts() []store.Expert {
 	return out
 }
 
-// CheckEncoders makes sure that questions can be asked with these encoders:
-// that the collection has vectors of each, made by that very encoder. The error
-// names both sides. An expert of the collection that is
-// not among the encoders is no error; it is not searched.
+// CheckEncoders returns an error unless the collection has vectors of each of these encoders, made by that very
+// encoder; the error names both sides. Experts of the collection that are not among the encoders are not searched, and
+// no error.
 func (g *Generation) CheckEncoders(encoders ...store.Encoder) error {
 	var errs []error
 	for _, x := range encoders {
@@ -50,7 +49,8 @@ func (g *Generation) CheckEncoders(encoders ...store.Encoder) error {
 	return errors.Join(errs...)
 }
 
-// matchExpert compares an encoder with the one that made the vectors.
+// matchExpert returns an ErrNoVectors fault if the collection has no vectors of an encoder's expert, and
+// ErrOtherEncoder if another encoder made them.
 func matchExpert(dir string, m *manifest.Manifest, x store.Encoder) error {
 	has := m.Expert(x.Name())
 	if has == nil {
@@ -82,9 +82,8 @@ func matchExpert(dir string, m *manifest.Manifest, x store.Encoder) error {
 	return nil
 }
 
-// CheckRecall returns an error when an index finds too little to be served: its
-// measured recall@10 is below the floor of its kind, the one in floors or else the
-// kind's own.
+// CheckRecall returns an ErrLowRecall fault for each expert whose measured recall@10 is below the floor of its kind of
+// index. floors has floors by kind; a kind that is absent has its own default.
 func (g *Generation) CheckRecall(floors map[string]float64) error {
 	var errs []error
 	for _, x := range g.Experts() {

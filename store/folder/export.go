@@ -18,7 +18,7 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// eachPassage calls do with every passage that was selected, in the order of ids.
+// eachPassage calls do with every selected passage, in the order of ids. It stops at the first error or when ctx ends.
 func (g *Generation) eachPassage(ctx context.Context, of *Selection, do func(rank.Ordinal) error) error {
 	return eachByID(g.segments, "", func(at origin) (bool, error) {
 		if chosen := of.segments[at.segment].filter; chosen != nil && !chosen.Contains(at.ordinal) {
@@ -69,6 +69,7 @@ func (g *Generation) ExportVectors(ctx context.Context, folder string, of *Selec
 	return nil
 }
 
+// exportExpert writes the vectors of one expert, and their parts if it has these, into a folder. See ExportVectors.
 func (g *Generation) exportExpert(ctx context.Context, x manifest.Expert, folder string, of *Selection) error {
 	index, ok := g.Expert(x.Name)
 	if !ok {
@@ -119,8 +120,8 @@ func (g *Generation) exportExpert(ctx context.Context, x manifest.Expert, folder
 	})
 }
 
-// exportArray writes NumPy's format 1.0: a header that is padded to 64 bytes,
-// and the numbers row by row, little-endian.
+// exportArray writes a new file in NumPy's format 1.0. number is the type of elements in NumPy's notation, such as <f4;
+// write writes them row by row, little-endian. It fails if the file exists.
 func exportArray(path, number string, rows, columns int, write func(io.Writer) error) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

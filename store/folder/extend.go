@@ -21,7 +21,8 @@ type extension[T any] struct {
 	assign func(s *manifest.Segment, built T) // the files of a segment
 }
 
-// extend makes an extension of every segment, durable, and publishes it.
+// extend builds an extension for every segment, makes it durable and publishes it in one generation. If it fails,
+// nothing changes. It also fails if another segment was published meanwhile.
 func extend[T any](
 	ctx context.Context,
 	w *writer,
@@ -80,6 +81,8 @@ func extend[T any](
 	return report, after, err
 }
 
+// extendOne calls build with the folder and the texts of a segment, and seals and syncs the files that build wrote. It
+// returns these files.
 func (w *writer) extendOne(
 	ctx context.Context,
 	s *manifest.Segment,

@@ -6,7 +6,8 @@ import (
 	"example.org/conclave/internal/conditions"
 )
 
-// ofFields narrows the passages of a segment to those that meet a condition, and counts them.
+// ofFields clears the bits in words of the passages of segment at that do not meet a condition, and returns how many
+// bits are left.
 func (g *Generation) ofFields(at int, words []uint64, n *conditions.Node) (count int, err error) {
 	having, err := g.segments[at].meeting(n)
 	if err != nil {
@@ -19,7 +20,7 @@ func (g *Generation) ofFields(at int, words []uint64, n *conditions.Node) (count
 	return count, nil
 }
 
-// meeting marks the passages of a segment that meet a condition, deleted ones too.
+// meeting returns a bit for each passage of the segment: set if it meets a condition, deleted or not.
 func (s *segment) meeting(n *conditions.Node) (out []uint64, err error) {
 	out = make([]uint64, (s.store.Len()+63)/64)
 	switch n.Op {
@@ -66,7 +67,8 @@ func (s *segment) meeting(n *conditions.Node) (out []uint64, err error) {
 	return out, err
 }
 
-// mark sets the bits of the passages that have a field, or a value in it.
+// mark sets the bits of the passages that have a field, or a value in it that meets n.Test. n.Op must be HasField or a
+// comparison.
 func (s *segment) mark(n *conditions.Node, bits []uint64) error {
 	if n.Op == conditions.HasField {
 		return s.fields.MarkAll(n.Field, bits)
@@ -74,7 +76,7 @@ func (s *segment) mark(n *conditions.Node, bits []uint64) error {
 	return s.fields.Mark(n.Field, n.Test, bits)
 }
 
-// fillAll sets the bits of all passages of a segment.
+// fillAll sets the bits of all passages of a segment, and no bit beyond the last.
 func (s *segment) fillAll(out []uint64) {
 	for i := range out {
 		out[i] = ^uint64(0)
@@ -84,8 +86,8 @@ func (s *segment) fillAll(out []uint64) {
 	}
 }
 
-// Misfits returns the comparisons of a condition that no value can meet, since the field has values
-// of other kinds alone. A field that no passage has fits everything.
+// Misfits returns a problem for each comparison in a condition that no value can meet, since the field has values of
+// other kinds alone. A field that no passage has fits everything.
 func (g *Generation) Misfits(n *conditions.Node) (problems []conditions.Problem, err error) {
 	n.Leaves(func(leaf *conditions.Node) {
 		var kinds []conditions.Kind

@@ -14,7 +14,8 @@ import (
 
 const fieldsName = "fields"
 
-// fieldsOf collects the values of passages.
+// fieldsOf builds the index of the metadata of all stored passages, deleted or not. It fails if a passage's metadata
+// cannot be read or ctx ends.
 func fieldsOf(ctx context.Context, store *corpus.Store) (*fields.Index, error) {
 	b := fields.NewBuilder()
 	for o := range rank.Ordinal(store.Len()) {
@@ -36,7 +37,7 @@ func fieldsOf(ctx context.Context, store *corpus.Store) (*fields.Index, error) {
 	return b.Index()
 }
 
-// openFields opens the file of the values of a segment's metadata.
+// openFields opens the index of a segment's metadata. It fails if it is not of as many passages as the segment.
 func (o *opening) openFields(s *manifest.Segment) (*fields.Index, error) {
 	return openFile(o, func(path string) (*fields.Index, error) {
 		index, err := fields.Open(o.disk, path)
@@ -47,8 +48,8 @@ func (o *opening) openFields(s *manifest.Segment) (*fields.Index, error) {
 	}, s.Fields)
 }
 
-// verifyFields reads the whole file of fields, and compares it with the passages' own metadata: the
-// same values of the same passages are the same bytes.
+// verifyFields reads the whole index of metadata and returns an error unless it is the one that the stored passages
+// give. It skips the comparison if passages cannot be read, which the check of texts reports.
 func verifyFields(ctx context.Context, index *fields.Index, store *corpus.Store) error {
 	if err := index.Check(); err != nil {
 		return err

@@ -22,8 +22,8 @@ const (
 	retryMost  = 60
 )
 
-// flushAll runs the flusher: it makes the oldest pending changes visible, again and
-// again.
+// flushAll is the flusher's goroutine: it flushes the oldest pending changes whenever there is reason to (awaitFlush),
+// until ctx ends. After a failure it waits, longer each time.
 func (l *Live) flushAll(ctx context.Context) {
 	wait := l.options.retry
 	for l.awaitFlush(ctx) == nil {
@@ -36,7 +36,8 @@ func (l *Live) flushAll(ctx context.Context) {
 	}
 }
 
-// pause waits after an error, twice as long after each, and not after success.
+// pause waits for *wait after an error, or until ctx ends, and doubles *wait up to retryMost times the first wait.
+// Without an error it resets *wait and returns at once.
 func (l *Live) pause(ctx context.Context, err error, wait *time.Duration) {
 	if err == nil {
 		*wait = l.options.retry
@@ -49,7 +50,8 @@ func (l *Live) pause(ctx context.Context, err error, wait *time.Duration) {
 	}
 }
 
-// note remembers how the last flush, merge or use of the log went.
+// note sets *trouble, one of l's fields of that kind, to the outcome of the last flush, merge or use of the log. It
+// passes an error to Options.Failed; nil clears the trouble.
 func (l *Live) note(trouble *error, err error) {
 	l.mu.Lock()
 	*trouble = err
@@ -59,8 +61,8 @@ func (l *Live) note(trouble *error, err error) {
 	}
 }
 
-// awaitFlush waits until there is reason to flush: enough changes, an old one,
-// or a caller that waits for one.
+// awaitFlush waits until there is reason to flush: enough pending changes, one older than FlushAfter, or a caller that
+// waits for one. It returns ctx's error if that ends first.
 func (l *Live) awaitFlush(ctx context.Context) error {
 	for {
 		l.mu.Lock()
@@ -90,7 +92,8 @@ func (l *Live) awaitFlush(ctx context.Context) error {
 	}
 }
 
-// flush makes a segment of the oldest changes and publishes it.
+// flush makes a segment of the oldest pending changes, publishes and shows it, and removes log files that are no longer
+// needed. Without changes it only does the last.
 func (l *Live) flush(ctx context.Context) error {
 	l.structure.RLock()
 	defer l.structure.RUnlock()
@@ -118,8 +121,8 @@ func (l *Live) flush(ctx context.Context) error {
 	return l.log.Prune(l.writer.snapshot().Applied)
 }
 
-// resolveOutcome makes sure that the writer knows which generation counts, and shows it:
-// it may have become known just now.
+// resolveOutcome finds out which generation counts if the writer does not know, and shows it if it is newer than the
+// one that searches see. It fails if that cannot be found out.
 func (l *Live) resolveOutcome(ctx context.Context) error {
 	if err := l.writer.resolveOutcome(); err != nil {
 		return err
@@ -133,9 +136,8 @@ func (l *Live) resolveOutcome(ctx context.Context) error {
 	return nil
 }
 
-// show lets searches see the newest generation that is published; it is open
-// since before it was. What is new in it is read through first, so that no search
-// waits for that.
+// show makes the newest published generation the one that searches see, drops its changes from the pending ones, and
+// calls options.Published. It first reads what is new in it, so that no search waits for that.
 func (l *Live) show(ctx context.Context) {
 	next := l.writer.pinned()
 	m := next.manifest
@@ -214,8 +216,8 @@ func (w *writer) flush(
 	return err
 }
 
-// pendingChanges returns an error when the collection's log has changes that no
-// segment holds: what is done beside them would come before them.
+// pendingChanges returns an error (errPending) if the collection's log has changes that no segment holds. Such changes
+// would overwrite newer ones later.
 func (w *writer) pendingChanges() error {
 	m := w.snapshot()
 	n := 0

@@ -36,8 +36,8 @@ type Generation struct {
 	pins    atomic.Int64
 }
 
-// openGeneration opens all that a manifest names. The generation is pinned
-// once.
+// openGeneration opens the files that a manifest names, those of what. The generation is pinned once; the caller
+// releases it. It returns ErrOtherAnalyser if it is to search words that were analysed differently.
 func openGeneration(files *shared, dir string, m *manifest.Manifest, what parts) (*Generation, error) {
 	g := &Generation{dir: dir, manifest: m, files: files}
 	g.pins.Store(1)
@@ -75,7 +75,7 @@ func openGeneration(files *shared, dir string, m *manifest.Manifest, what parts)
 	return g, nil
 }
 
-// pin holds the generation once more, unless it is closed already.
+// pin adds a pin and returns true. It returns false if the generation is closed already.
 func (g *Generation) pin() bool {
 	for {
 		n := g.pins.Load()
@@ -88,12 +88,13 @@ func (g *Generation) pin() bool {
 	}
 }
 
-// Pin holds the generation once more, for somebody who releases it; whoever calls it holds it.
+// Pin adds a pin, to be released with Release. The caller must hold one.
 func (g *Generation) Pin() { g.pin() }
 
-// Release ends the use that Acquire began. Each Acquire is released once.
+// Release removes a pin, of Acquire or Pin. The last one closes the generation. It panics if there is none left.
 func (g *Generation) Release() { g.drop() }
 
+// drop removes a pin, as Release does.
 func (g *Generation) drop() {
 	switch n := g.pins.Add(-1); {
 	case n == 0:
@@ -105,6 +106,7 @@ func (g *Generation) drop() {
 	}
 }
 
+// close closes the files that no other generation uses, or releases the members of a joined generation.
 func (g *Generation) close() error {
 	if g.members != nil {
 		for _, member := range g.members {
@@ -123,14 +125,14 @@ func (g *Generation) Number() uint64 { return g.manifest.Generation }
 // Len returns the number of passages, without those that are deleted.
 func (g *Generation) Len() int { return g.manifest.Live() }
 
-// Ordinals returns one more than the highest ordinal: the number of passages, those
-// that are deleted too.
+// Ordinals returns the number of passages with the deleted ones. Every ordinal is below it.
 func (g *Generation) Ordinals() int { return g.total }
 
 // Segments returns the number of segments.
 func (g *Generation) Segments() int { return len(g.segments) }
 
-// Passage reads a passage. It stays valid after Release.
+// Passage reads a passage, which stays valid after Release. It fails if the passage is deleted, there is none of this
+// ordinal, or the file is damaged.
 func (g *Generation) Passage(ordinal rank.Ordinal) (corpus.Passage, error) {
 	if g.Deleted(ordinal) {
 		return corpus.Passage{}, fmt.Errorf("passage number %d is deleted", ordinal)
@@ -138,14 +140,13 @@ func (g *Generation) Passage(ordinal rank.Ordinal) (corpus.Passage, error) {
 	return g.Stored(ordinal)
 }
 
-// Deleted reports whether a passage was deleted and still has its ordinal.
+// Deleted reports whether a passage was deleted. It is false for an ordinal beyond the last.
 func (g *Generation) Deleted(ordinal rank.Ordinal) bool {
 	s, o, err := g.place(ordinal)
 	return err == nil && s.dead.Has(o)
 }
 
-// Stored does what Passage does, for deleted passages too: what an index has a
-// place for until their segment is merged.
+// Stored works as Passage does, but reads deleted passages too: they keep their ordinals until their segment is merged.
 func (g *Generation) Stored(ordinal rank.Ordinal) (corpus.Passage, error) {
 	s, o, err := g.place(ordinal)
 	if err != nil {
@@ -163,7 +164,7 @@ func (g *Generation) Size(ordinal rank.Ordinal) (int, error) {
 	return s.store.Size(o)
 }
 
-// ID reads the id of a passage.
+// ID reads the id of a passage, deleted or not.
 func (g *Generation) ID(ordinal rank.Ordinal) (string, error) {
 	s, o, err := g.place(ordinal)
 	if err != nil {
@@ -172,7 +173,7 @@ func (g *Generation) ID(ordinal rank.Ordinal) (string, error) {
 	return s.store.ID(o)
 }
 
-// place returns the segment of a passage, and its ordinal there.
+// place returns the segment of a passage and its ordinal in that segment. It fails if the ordinal is beyond the last.
 func (g *Generation) place(ordinal rank.Ordinal) (*segment, rank.Ordinal, error) {
 	if int64(ordinal) >= int64(g.total) {
 		return nil, 0, fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
@@ -181,7 +182,8 @@ func (g *Generation) place(ordinal rank.Ordinal) (*segment, rank.Ordinal, error)
 	return s, ordinal - s.base, nil
 }
 
-// Ordinal finds the passage with an id. The error is that of a damaged file.
+// Ordinal returns the ordinal of the passage with this id; false if there is none or it is deleted. It fails if a file
+// is damaged.
 func (g *Generation) Ordinal(id string) (rank.Ordinal, bool, error) {
 	at, ordinal, ok, err := g.find(id)
 	if err != nil || !ok {
@@ -190,8 +192,8 @@ func (g *Generation) Ordinal(id string) (rank.Ordinal, bool, error) {
 	return g.segments[at].base + ordinal, true, nil
 }
 
-// find returns the segment and the ordinal in it of the passage that has an id and
-// is not deleted.
+// find returns the index of the segment that has the live passage with this id, and the passage's ordinal in it; ok is
+// false if there is none.
 func (g *Generation) find(id string) (at int, ordinal rank.Ordinal, ok bool, err error) {
 	// Newest first: what is asked for by id was often just written.
 	for at = len(g.segments) - 1; at >= 0; at-- {
@@ -207,7 +209,7 @@ func (g *Generation) find(id string) (at int, ordinal rank.Ordinal, ok bool, err
 	return 0, 0, false, nil
 }
 
-// segmentOf returns the segment that holds an ordinal below the total.
+// segmentOf returns the segment of an ordinal, which must be below the total.
 func (g *Generation) segmentOf(ordinal rank.Ordinal) *segment {
 	i := sort.Search(len(g.segments), func(i int) bool { return g.segments[i].base > ordinal })
 	return g.segments[i-1]

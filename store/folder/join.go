@@ -10,10 +10,10 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// Join returns the passages of several collections' generations as those of one: in one order of
-// ordinals, with statistics of words over all of them, so that a score means the same whichever a passage
-// is of. It has the experts whose vectors all of them have, made by the same encoders. An id may be in
-// several. The generations are released with it; on an error they are as they were.
+// Join returns the passages of several collections' generations as those of one, in this order. BM25 counts words over
+// all of them, so that scores are comparable. Its experts are those that all have, made by the same encoders. An id may
+// occur in several. Release of it releases the generations; on an error they are unchanged. It fails if there is none,
+// their words are analysed differently, or they have too many passages.
 func Join(all []*Generation) (*Generation, error) {
 	if len(all) == 0 {
 		return nil, errors.New("no collection is named that could be searched")
@@ -65,7 +65,8 @@ func Join(all []*Generation) (*Generation, error) {
 	return g, nil
 }
 
-// InMember finds a passage of one of the generations that were joined, by its number, as Ordinal does.
+// InMember returns the ordinal of the passage with this id in member number of a joined generation; false if there is
+// none.
 func (g *Generation) InMember(number int, id string) (rank.Ordinal, bool, error) {
 	ordinal, ok, err := g.members[number].Ordinal(id)
 	if number > 0 {
@@ -74,7 +75,7 @@ func (g *Generation) InMember(number int, id string) (rank.Ordinal, bool, error)
 	return ordinal, ok, err
 }
 
-// Member returns which of the generations that were joined a passage is of, by their order.
+// Member returns the index in Join's argument of the generation that a passage comes from.
 func (g *Generation) Member(ordinal rank.Ordinal) int {
 	at, _ := slices.BinarySearch(g.ends, ordinal+1)
 	return at

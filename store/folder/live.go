@@ -77,6 +77,7 @@ type LiveOptions struct {
 	retry time.Duration // retryAfter, but in tests that have no time
 }
 
+// complete sets the defaults of fields that are zero. It returns an error for impossible values.
 func (o *LiveOptions) complete() error {
 	o.FlushPassages, o.MaxPending = cmp.Or(o.FlushPassages, math.MaxInt), cmp.Or(o.MaxPending, math.MaxInt)
 	if o.FlushAfter < 0 || o.FlushPassages < 0 || o.MaxPending < 0 {
@@ -100,10 +101,12 @@ func (o *LiveOptions) complete() error {
 	return errors.Join(o.Merge.complete(), o.Build.Complete())
 }
 
-// OpenLive takes the lock of a collection, reads its log, and begins. The
-// encoders must be those of all its experts.
+// OpenLive opens a collection for searching and changing: it takes its lock, reads its log and starts the goroutines.
+// o.Build.Experts must be the encoders of all its experts. It returns ErrLocked if another writer has the collection.
+// The caller closes it.
 func OpenLive(dir string, o LiveOptions) (*Live, error) { return openLive(disk.OS{}, dir, o) }
 
+// openLive works as OpenLive does, on any disk.
 func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -168,13 +171,12 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 	return l, nil
 }
 
-// Collection returns what is searched: it hands out each generation as it is
-// published. It is closed by Close.
+// Collection returns the collection as searches see it; each generation is shown as it is published. Close of l closes
+// it.
 func (l *Live) Collection() *Collection { return l.collection }
 
-// Close stops accepting changes and ends what runs in the background; segments
-// that are half made are dropped, and made again from the log the next time.
-// Generations that are pinned stay open.
+// Close stops accepting changes and ends the goroutines. Acknowledged changes stay in the log; unfinished segments are
+// made again the next time. Pinned generations stay open. A second call returns nil.
 func (l *Live) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -188,14 +190,14 @@ func (l *Live) Close() error {
 	return errors.Join(l.log.Close(), l.collection.Close(), l.writer.Close())
 }
 
-// tell wakes everybody who waits for a change of the state. Called with mu held.
+// tell wakes all callers of await. l.mu must be held.
 func (l *Live) tell() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// await waits until ready, which is called with mu held. What is ready when ctx ends
-// is no error.
+// await waits until ready returns true, which is called with l.mu held after each change of the state. It returns ctx's
+// error if that ends first; if ready is true then too, it returns nil.
 func (l *Live) await(ctx context.Context, ready func() bool) error {
 	for {
 		ended := ctx.Err()
@@ -216,8 +218,8 @@ func (l *Live) await(ctx context.Context, ready func() bool) error {
 	}
 }
 
-// Wait waits until searches see the change numbered seq and all before it, and
-// hastens that; 0: everything that was acknowledged before.
+// Wait waits until searches see the change numbered seq and all before it, and starts a flush for it at once. With 0 it
+// waits for everything that was acknowledged before. It fails only if ctx ends.
 func (l *Live) Wait(ctx context.Context, seq uint64) error {
 	if seq == 0 {
 		return l.Flush(ctx)
@@ -225,6 +227,7 @@ func (l *Live) Wait(ctx context.Context, seq uint64) error {
 	return l.waitFor(ctx, seq)
 }
 
+// waitFor works as Wait does, but does not wait at all for 0.
 func (l *Live) waitFor(ctx context.Context, seq uint64) error {
 	l.mu.Lock()
 	if seq > l.wanted {
@@ -235,7 +238,8 @@ func (l *Live) waitFor(ctx context.Context, seq uint64) error {
 	return l.await(ctx, func() bool { return l.applied >= seq })
 }
 
-// Flush waits until searches see everything that was acknowledged before.
+// Flush makes everything that was acknowledged before visible to searches, and waits for that. It fails only if ctx
+// ends.
 func (l *Live) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	last := l.applied
@@ -246,7 +250,8 @@ func (l *Live) Flush(ctx context.Context) error {
 	return l.waitFor(ctx, last)
 }
 
-// Backlog returns the present one.
+// Backlog returns how many changes wait to become visible, the age of the oldest, and what keeps the writer from
+// working.
 func (l *Live) Backlog() store.Backlog {
 	l.logUse.Lock()
 	bytes := l.log.Bytes()
@@ -265,8 +270,9 @@ func (l *Live) Backlog() store.Backlog {
 	return b
 }
 
-// Passage reads a passage as it was acknowledged last, whether searches see it
-// yet or not, with its version.
+// Passage returns a passage and its version as acknowledged last, whether searches see it yet or not. ok is false if
+// there is none or it was deleted. room is called once, with the size of the passage, before it is read; Passage
+// returns its error.
 func (l *Live) Passage(
 	ctx context.Context,
 	id string,
@@ -313,7 +319,8 @@ func (l *Live) Passage(
 	}
 }
 
-// passage reads a passage of the newest generation.
+// passage returns a passage of the newest generation; ok is false if there is none. room is called with its size before
+// it is read.
 func (w *writer) passage(id string, room func(bytes int) error) (p corpus.Passage, ok bool, err error) {
 	g := w.pinned()
 	defer g.drop()

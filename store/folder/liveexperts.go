@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// AddExpert encodes all passages with another expert. Searches go on, changes
-// are acknowledged; they become visible when it is done.
+// AddExpert encodes all passages with another expert's encoder. Searches go on and changes are acknowledged meanwhile,
+// but these become visible only when it is done. It returns ErrHasVectors if there is an expert of that name.
 func (l *Live) AddExpert(
 	ctx context.Context,
 	encoder store.PassageEncoder,
@@ -31,7 +31,8 @@ func (l *Live) AddExpert(
 	return report, err
 }
 
-// RemoveExpert takes an expert out.
+// RemoveExpert removes an expert and its vectors. It fails if there is none of that name, or another expert searches
+// its vectors (ErrIsOwner).
 func (l *Live) RemoveExpert(ctx context.Context, name string) error {
 	l.structure.Lock()
 	defer l.structure.Unlock()
@@ -45,9 +46,8 @@ func (l *Live) RemoveExpert(ctx context.Context, name string) error {
 	return nil
 }
 
-// Snapshot makes what was acknowledged visible and copies the collection to the
-// folder out: see the function Snapshot. The copy gets the id, one of NewID's, by
-// which the caller recognises it.
+// Snapshot makes all acknowledged changes visible and then copies the collection to a new folder out, as the function
+// Snapshot does. id, one of NewID's, becomes the identity of the copy.
 func (l *Live) Snapshot(ctx context.Context, out, id string) (SnapshotReport, error) {
 	if err := l.Flush(ctx); err != nil {
 		return SnapshotReport{}, fmt.Errorf("making the changes of the log part of the snapshot: %w", err)

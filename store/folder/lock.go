@@ -18,8 +18,8 @@ const lockName = "LOCK"
 // writes to the collection.
 var ErrLocked = errors.New("another writer has the collection")
 
-// lock takes the right to write to a folder. unlock gives it back, and so does the
-// system when the process ends. The file's content says to people who holds the lock.
+// lock takes the right to write to a folder, and returns ErrLocked if another writer has it. unlock gives it back, and
+// so does the system when the process ends. The file's text names the process for people.
 func lock(d disk.Disk, dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -62,13 +62,13 @@ func lock(d disk.Disk, dir string) (*os.File, error) {
 	return nil, fmt.Errorf("locking %s: %w", dir, err)
 }
 
-// unlock gives a lock back. Closing the file alone would not do where the process
-// is just starting another one, which has the file open too until it begins.
+// unlock gives a lock back. It unlocks before it closes: a process that is just being started may share the open file
+// until it runs.
 func unlock(file *os.File) error {
 	return errors.Join(unix.Flock(int(file.Fd()), unix.LOCK_UN), file.Close())
 }
 
-// leadsTo reports whether path still leads to an open file.
+// leadsTo reports whether path is still the file that is open, and not removed or replaced.
 func leadsTo(path string, d disk.Disk, file *os.File) (bool, error) {
 	now, err := d.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {

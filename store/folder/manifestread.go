@@ -11,8 +11,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// readManifest reads and checks the manifest of a folder. ErrNotCollection
-// when there is none.
+// readManifest reads and checks the manifest of a folder. It returns an ErrNotCollection fault if there is none, and
+// ErrOtherFormat if this program cannot read its format.
 func readManifest(d disk.Disk, dir string) (*manifest.Manifest, error) {
 	path := filepath.Join(dir, manifest.FileName)
 	file, err := d.Open(path)
@@ -37,9 +37,8 @@ func readManifest(d disk.Disk, dir string) (*manifest.Manifest, error) {
 	return m, nil
 }
 
-// newest does something with the newest generation, without a lock, and once more
-// where it failed and a writer has published another one since: files that only
-// the one before names may be gone.
+// newest calls do with the newest manifest, without a lock. If do fails and a writer has published another one
+// meanwhile, it calls do again with that one, since files of the old one may be gone.
 func newest(d disk.Disk, dir string, do func(m *manifest.Manifest) error) error {
 	for {
 		m, err := readManifest(d, dir)
@@ -56,5 +55,5 @@ func newest(d disk.Disk, dir string, do func(m *manifest.Manifest) error) error 
 	}
 }
 
-// ManifestFormats returns the versions of the manifest's form that this program reads.
+// ManifestFormats returns the versions of the manifest's format that this program reads.
 func ManifestFormats() []int { return []int{manifest.Format} }

@@ -32,6 +32,7 @@ const (
 	maxDeleted = 0.3        // share of a segment's passages that may be deleted
 )
 
+// complete sets the defaults of fields that are zero. It returns an error for impossible values.
 func (p *MergePolicy) complete() error {
 	if p.Factor == 0 {
 		p.Factor = 8
@@ -48,8 +49,9 @@ func (p *MergePolicy) complete() error {
 	return nil
 }
 
-// choose names the segments to merge next, or none. The smallest tier that is
-// full comes first: it is the cheapest and makes room.
+// choose returns the names of the segments to merge next; nil if there is nothing to merge or Off is set. The smallest
+// tier that is full comes first, since it is the cheapest and makes room; then a segment with too many deleted
+// passages.
 func (p *MergePolicy) choose(segments []manifest.Segment) []string {
 	if p.Off {
 		return nil

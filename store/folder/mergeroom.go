@@ -14,15 +14,8 @@ var errNoRoom = errors.New("too little free disk to merge")
 // larger graph may take a few bytes more a vector.
 const mergeReserve = 0.25
 
-// roomFor returns an error when the named segments should not be merged now, since
-// there is too little free disk. A merge that filled the disk would be undone, but
-// it would first have taken away the room that acknowledging changes needs.
-//
-// A merge needs at most the bytes that its segments have: the result holds the
-// same passages, postings and vectors without the deleted ones, and there are no
-// temporary files. There is one merge at a time. At any instant the disk holds
-// the live segments, the log, and at most what one merge replaces, what one
-// flush makes, and what readers have pinned.
+// roomFor returns an error (errNoRoom) if the disk has not enough free bytes to merge these segments. It returns nil if
+// the free space is unknown.
 func (w *writer) roomFor(names []string) error {
 	free, known := w.disk.Free(w.dir)
 	if !known {

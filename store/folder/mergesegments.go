@@ -14,7 +14,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// mergeAll runs the merger: it merges when the policy says so, one merge at a time.
+// mergeAll is the merger's goroutine: it merges segments whenever the policy says so, one merge at a time, until ctx
+// ends. After a failure it waits, longer each time.
 func (l *Live) mergeAll(ctx context.Context) {
 	wait := l.options.retry
 	for {
@@ -42,6 +43,7 @@ func (l *Live) mergeAll(ctx context.Context) {
 	}
 }
 
+// merge merges the named segments and shows the result. The set of experts does not change meanwhile.
 func (l *Live) merge(ctx context.Context, names []string) error {
 	l.structure.RLock()
 	defer l.structure.RUnlock()
@@ -54,7 +56,8 @@ func (l *Live) merge(ctx context.Context, names []string) error {
 	return nil
 }
 
-// merge does what Merge does. What is deleted while it works is deleted in its result.
+// merge replaces the named segments by one with their live passages, and returns the new generation's number. What is
+// deleted while it works is deleted in its result. It fails if one of the segments is not there.
 func (w *writer) merge(ctx context.Context, names []string, o store.BuildOptions) (generation uint64, err error) {
 	o.Experts = nil
 	if err := o.Complete(); err != nil {
@@ -109,7 +112,8 @@ func (w *writer) merge(ctx context.Context, names []string, o store.BuildOptions
 	return m.Generation, nil
 }
 
-// chosen returns the segments with the given names.
+// chosen returns the segments with the given names, in the generation's order. It fails if one is missing or there are
+// no names.
 func (g *Generation) chosen(names []string) ([]*segment, error) {
 	var out []*segment
 	for _, s := range g.segments {
@@ -123,9 +127,9 @@ func (g *Generation) chosen(names []string) ([]*segment, error) {
 	return out, nil
 }
 
-// mergedWords makes BM25 of the postings of the segments that are merged: the
-// same file, byte for byte, as analysing the texts anew would give, in less than
-// half the time (bm25's BenchmarkMergeOrdered beside BenchmarkBuild).
+// mergedWords returns a function that writes the words of a merged segment into a folder, from the postings of its
+// sources. The file is the same, byte for byte, as analysing the texts again would give, in less than half the time
+// (bm25's BenchmarkMergeOrdered beside BenchmarkBuild).
 func mergedWords(
 	d disk.Disk,
 	from []*segment,
@@ -150,7 +154,8 @@ func mergedWords(
 	}
 }
 
-// copied makes vectors by copying them from the segments that are merged.
+// copied returns a vectorMaker that copies the vectors of the passages in order from the segments that are merged. It
+// first verifies the whole files: copies get new checksums, which would hide damage for good.
 func copied(from []*segment, order []origin) vectorMaker {
 	return func(ctx context.Context, d disk.Disk, to vectorPaths, _ passages, x manifest.Expert, r *reporter) error {
 		out, err := createVectors(d, to, x)
@@ -186,9 +191,9 @@ func copied(from []*segment, order []origin) vectorMaker {
 	}
 }
 
-// replaceMerged puts a merged segment in the place of those it was made from.
-// Passages that were deleted in them since the merge began are deleted in it. It runs
-// inside publish, where w.current is the generation that m succeeds.
+// replaceMerged puts a merged segment into m in the place of those it was made from. Passages that were deleted there
+// since the merge began get tombstones. It fails if experts or the words' parameters changed meanwhile. It runs inside
+// publish, where w.current is the generation that m succeeds.
 func (w *writer) replaceMerged(
 	made *draft,
 	m, plan *manifest.Manifest,

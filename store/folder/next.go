@@ -15,9 +15,8 @@ import (
 // that reads JSON has it exactly, and no collection comes near it.
 const mostNumber = 1 << 53
 
-// checkNext returns an error where the generation can be read and the next one cannot be made:
-// numbers that are used up or that files have already, and parameters that no index is built
-// with.
+// checkNext returns an error if generation m can be read but no next one can be made: numbers are used up or taken by
+// files, or parameters are such that no index can be built.
 func checkNext(m *manifest.Manifest) error {
 	var errs []error
 	for _, n := range []struct {

@@ -14,8 +14,8 @@ import (
 // interrupted writer left, and leaves the collection as it was when it fails.
 // ErrNotCollection where there is no collection.
 
-// alone locks the collection in dir, calls work with its writer, and closes that. The error is ErrLocked if another
-// writer has the collection, ErrNotCollection if dir has none, or work's.
+// alone opens a writer of the collection in dir, calls work with it and closes it. It returns ErrLocked if another
+// writer has the collection. A read of a damaged or vanished file becomes an error.
 func alone[T any](dir string, work func(w *writer) (T, error)) (out T, err error) {
 	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
@@ -25,24 +25,20 @@ func alone[T any](dir string, work func(w *writer) (T, error)) (out T, err error
 	return out, errors.Join(err, w.Close())
 }
 
-// Add adds the passages of source to the collection in dir, as a new segment.
-// A passage whose id is there already is an error that names both places, or
-// with Replace takes the place of the one that has it.
+// Add adds the passages of source to the collection in dir as a new segment. An id that is there already is an error
+// that names both places; with o.Replace the new passage replaces the old one.
 func Add(ctx context.Context, dir string, source store.Stream, o store.BuildOptions) (store.BuildReport, error) {
 	return alone(dir, func(w *writer) (store.BuildReport, error) { return w.add(ctx, source, o) })
 }
 
-// Merge makes one segment of the named ones, without their deleted passages.
-// Nothing is analysed or encoded: postings are merged and vectors are copied. Of
-// the options, Threads and Progress count.
+// Merge replaces the named segments by one without their deleted passages, and returns the new generation's number.
+// Nothing is analysed or encoded: postings are merged and vectors are copied. Of o, only Threads and Progress count.
 func Merge(ctx context.Context, dir string, names []string, o store.BuildOptions) (generation uint64, err error) {
 	return alone(dir, func(w *writer) (uint64, error) { return w.merge(ctx, names, o) })
 }
 
-// AddExpert encodes all passages of the collection in dir with another expert
-// and adds its two files to each segment. Nothing else is written; until the
-// new manifest is there, readers see the collection as it was. Of the options,
-// Index, Threads and Progress count.
+// AddExpert encodes all passages of the collection in dir with another expert and adds its files to each segment. Until
+// it has succeeded, readers see the collection as it was. Of o, only Index, Threads and Progress count.
 func AddExpert(
 	ctx context.Context,
 	dir string,
@@ -52,21 +48,16 @@ func AddExpert(
 	return alone(dir, func(w *writer) (store.BuildReport, error) { return w.addExpert(ctx, encoder, o) })
 }
 
-// RemoveExpert removes an expert, and its files, from the collection in dir. It fails if the collection has no such
-// expert, or if another one searches its vectors. Readers that have the files open keep them until they release their
-// generation.
+// RemoveExpert removes an expert and its vectors from the collection in dir. Readers with an older generation keep its
+// files until they release it.
 func RemoveExpert(ctx context.Context, dir, name string) error {
 	_, err := alone(dir, func(w *writer) (struct{}, error) { return struct{}{}, w.removeExpert(ctx, name) })
 	return err
 }
 
-// RebuildWords analyses all passages of the collection in dir anew, from their
-// stored texts, and indexes their words with the given parameters (all of them;
-// see WordParams). That is how a collection that was built without phrases
-// gets them, and how one that another analyser made can be used again. A new file of
-// words is written beside the old one in each segment, and nothing else; until
-// the new manifest is there, readers see the collection as it was. Of the
-// options, Progress counts.
+// RebuildWords analyses the stored texts of the collection in dir again, and indexes their words with params, of which
+// all fields count (see WordParams). It gives phrases to a collection that was built without, and makes one usable that
+// another analyser made. Until it has succeeded, readers see the collection as it was. Of o, only Progress counts.
 func RebuildWords(
 	ctx context.Context,
 	dir string,

@@ -8,7 +8,8 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// checkVectors checks an index, and that its parts are parts of the passages' texts.
+// checkVectors reads a whole index and returns an error if it is damaged or has a part beyond the end of a passage's
+// text. It stops without an error at a passage that cannot be read, which the check of texts reports.
 func checkVectors(ix ann.Index, texts *corpus.Store) error {
 	err := ix.Check()
 	grouped, ok := ix.(*ann.Grouped)

@@ -22,12 +22,16 @@ type passages interface {
 // inMemory is the passages of a flush.
 type inMemory []corpus.Passage
 
+// Len returns the number of passages.
 func (p inMemory) Len() int { return len(p) }
 
+// Passage returns the passage at a position. The error is always nil.
 func (p inMemory) Passage(o rank.Ordinal) (corpus.Passage, error) { return p[o], nil }
 
+// Tags returns the tags of the passage at a position. The error is always nil.
 func (p inMemory) Tags(o rank.Ordinal) ([]string, error) { return p[o].Tags, nil }
 
+// Close does nothing.
 func (p inMemory) Close() error { return nil }
 
 // origin is a passage of a segment that is merged.
@@ -42,21 +46,25 @@ type takenOver struct {
 	order []origin
 }
 
+// Len returns the number of passages that the merge keeps.
 func (p takenOver) Len() int { return len(p.order) }
 
+// Passage reads the passage at a position of the merged segment from the segment that it comes from.
 func (p takenOver) Passage(o rank.Ordinal) (corpus.Passage, error) {
 	at := p.order[o]
 	return p.from[at.segment].store.Passage(at.ordinal)
 }
 
+// Tags reads the tags of the passage at a position of the merged segment.
 func (p takenOver) Tags(o rank.Ordinal) ([]string, error) {
 	at := p.order[o]
 	return p.from[at.segment].store.Tags(at.ordinal)
 }
 
+// Close does nothing: the segments belong to the caller.
 func (p takenOver) Close() error { return nil }
 
-// writeStore writes passages to a store.
+// writeStore writes passages to a new file of texts at path. If it fails or ctx ends, it removes the file.
 func writeStore(ctx context.Context, d disk.Disk, path string, from passages) error {
 	store, err := corpus.CreateStore(d, path)
 	if err != nil {
@@ -78,8 +86,8 @@ func writeStore(ctx context.Context, d disk.Disk, path string, from passages) er
 	return store.Close()
 }
 
-// pendingPassages reads the passages with the given ids, sorted, from the log, of
-// which it opens each file once.
+// pendingPassages reads the passages with the given ids from the log. put must be sorted, and changes must have each
+// id. It opens each file of the log once.
 func pendingPassages(put []string, changes map[string]pendingChange) (out inMemory, err error) {
 	files := map[*wal.LogIdentity]disk.File{}
 	defer func() {

@@ -30,6 +30,7 @@ type queued struct {
 	since  time.Time
 }
 
+// add appends a change, which must have the highest number so far.
 func (p *pending) add(id string, c pendingChange, now time.Time) {
 	if p.latest == nil {
 		p.latest = map[string]pendingChange{}
@@ -38,9 +39,9 @@ func (p *pending) add(id string, c pendingChange, now time.Time) {
 	p.queue = append(p.queue, queued{id, c, now})
 }
 
-// first returns the oldest changes that concern up to n passages, or fewer that have
-// some flushBytes: for each id the last of them, and the number of the last of all. Changes
-// that belong together are not torn apart.
+// first returns the oldest changes: the last one of each of up to n passages, and the number of the last of all. They
+// are fewer if they have more than flushBytes. Changes of one ApplyTogether are never separated, even if that exceeds
+// both bounds.
 func (p *pending) first(n int) (changes map[string]pendingChange, last uint64) {
 	changes = map[string]pendingChange{}
 	bytes := 0
@@ -57,7 +58,7 @@ func (p *pending) first(n int) (changes map[string]pendingChange, last uint64) {
 	return changes, last
 }
 
-// drop forgets the changes up to the number last.
+// drop removes the changes with numbers up to last.
 func (p *pending) drop(last uint64) {
 	n := 0
 	for n < len(p.queue) && p.queue[n].change.seq <= last {
@@ -70,7 +71,7 @@ func (p *pending) drop(last uint64) {
 	p.queue = append([]queued(nil), p.queue[n:]...)
 }
 
-// passage reads a passage that was put.
+// passage reads the passage of a Put from the log. It fails with os.ErrNotExist if the log file is gone.
 func (c pendingChange) passage() (corpus.Passage, error) {
 	file, err := c.at.File.Disk.Open(c.at.File.Path)
 	if err != nil {

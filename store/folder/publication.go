@@ -19,6 +19,7 @@ type draft struct {
 	paths []string
 }
 
+// draft returns an empty draft of this writer.
 func (w *writer) draft() *draft { return &draft{w: w} }
 
 // add returns a path below the collection's folder that is about to be made.
@@ -45,11 +46,10 @@ type publication struct {
 	err  error // why it is not known whether it is published
 }
 
-// publish makes a new generation: the present one, as edit changes it. What
-// edit names and the present one does not have is in d and durable. It is opened
-// before it is published, so that what cannot be read, or not now, is not
-// published. When publish returns nil the generation is there for good, and
-// current; with another error than ErrUnsettled it never will be.
+// publish makes a new generation of the present one: edit changes the manifest, and whatever it names is in d and
+// durable. The generation is opened first, so that unreadable files are never published. When publish returns nil, the
+// generation is durable and current. With store.ErrUnsettled the outcome is unknown; with any other error it will never
+// be published.
 func (w *writer) publish(
 	ctx context.Context,
 	d *draft,
@@ -99,8 +99,8 @@ func (w *writer) publish(
 	return m, nil
 }
 
-// partsOf returns what of a new generation can be opened: all of it, unless another
-// program analysed the words, which stays so until they are rebuilt.
+// partsOf returns what of a new generation can be opened: everything, or the passages alone while the words are those
+// of another analyser.
 func partsOf(m *manifest.Manifest) parts {
 	if !m.Words.Current() {
 		return wordless
@@ -108,8 +108,8 @@ func partsOf(m *manifest.Manifest) parts {
 	return everything
 }
 
-// adopt makes what is published the present generation. Files that only the one
-// before names are removed; readers that have them open keep them.
+// adopt makes a published generation the present one and removes the files that only the one before names. Readers that
+// have them open keep them.
 func (w *writer) adopt(p *publication) {
 	before := w.current
 	w.manifest, w.current = p.next.manifest, p.next
@@ -122,24 +122,23 @@ func (w *writer) adopt(p *publication) {
 	before.drop()
 }
 
-// refuse removes what was not published.
+// refuse closes and removes a generation that was not published.
 func (w *writer) refuse(p *publication) {
 	p.next.drop()
 	p.made.discard()
 }
 
-// resolveOutcome finds out by reading the disk what became of a publication whose
-// outcome is unknown, and is an error while that cannot be known, or when there
-// is another writer.
+// resolveOutcome finds out, by reading the disk, what became of a publication whose outcome is unknown; nil if there is
+// none or it is known now. It returns store.ErrUnsettled while it cannot be known, and store.ErrOtherWriter, then and
+// for ever, if there is another writer.
 func (w *writer) resolveOutcome() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.resolveOutcomeLocked()
 }
 
-// resolveOutcomeLocked works as settle does, with mu held. The manifest that is found is
-// written once more, since a sync that failed may leave out what it was asked for
-// the next time and not say so.
+// resolveOutcomeLocked works as resolveOutcome does, with mu held. It writes the manifest that it finds once more:
+// after a failed sync, the next one may leave out what the first was asked for without saying so.
 func (w *writer) resolveOutcomeLocked() error {
 	if w.overtaken != nil {
 		return w.overtaken
@@ -182,8 +181,8 @@ func (w *writer) resolveOutcomeLocked() error {
 	return nil
 }
 
-// alone returns an error when the generation on disk is not this writer's: somebody
-// removed LOCK, and another writer published.
+// alone returns store.ErrOtherWriter if the manifest on disk is not this writer's: somebody removed LOCK, and another
+// writer published.
 func (w *writer) alone() error {
 	found, err := readManifest(w.disk, w.dir)
 	if err != nil {
@@ -196,7 +195,7 @@ func (w *writer) alone() error {
 	return nil
 }
 
-// lockHeld returns an error when the file LOCK is not the one that this writer holds.
+// lockHeld returns store.ErrOtherWriter if the file LOCK is not the one that this writer holds, and sets w.overtaken.
 func (w *writer) lockHeld() error {
 	held, err := leadsTo(filepath.Join(w.dir, lockName), w.disk, w.lock)
 	if err != nil {
@@ -213,6 +212,7 @@ func (w *writer) lockHeld() error {
 	return w.overtaken
 }
 
+// otherWriter returns the store.ErrOtherWriter for a manifest on disk that is not this writer's.
 func (w *writer) otherWriter(found *manifest.Manifest) error {
 	return fmt.Errorf(
 		"%w: %s has generation %d where generation %d of this writer was: nothing more is written here; end all writers but one and restart it",
@@ -223,14 +223,15 @@ func (w *writer) otherWriter(found *manifest.Manifest) error {
 	)
 }
 
-// same reports whether two manifests are the same file.
+// same reports whether two manifests have the same encoding.
 func same(a, b *manifest.Manifest) bool {
 	x, errA := a.Encode()
 	y, errB := b.Encode()
 	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
-// trouble returns why the writer has stopped; nil when it has not.
+// trouble returns why the writer writes nothing: another writer, or a publication whose outcome is unknown. It returns
+// nil if it works.
 func (w *writer) trouble() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/store/folder/internal/segmentfile"
 )
 
-// Reads returns how the encoders read the generation's passages.
+// Reads returns how many live passages the encoders read whole, cut and not at all, and of how many that is unknown.
 func (g *Generation) Reads() (out store.Reads) {
 	for i, s := range g.segments {
 		alive := s.store.Len() - s.dead.Count()
@@ -38,7 +38,7 @@ type segmentReads struct{ cut, unread, unknown segmentfile.Tombstones }
 // can say.
 type readMaker func(ctx context.Context, texts passages) (reads segmentReads, known bool, err error)
 
-// readBy asks encoders.
+// readBy returns a readMaker that asks these encoders. If they cannot say it of one passage, known is false for all.
 func readBy(encoders []store.PassageEncoder) readMaker {
 	return func(ctx context.Context, texts passages) (reads segmentReads, known bool, err error) {
 		var cut, unread []rank.Ordinal
@@ -65,8 +65,8 @@ func readBy(encoders []store.PassageEncoder) readMaker {
 	}
 }
 
-// readsTakenOver returns what the segments of a merge say. The passages of those that do not say
-// it are not known; known is false where all are of such.
+// readsTakenOver returns a readMaker that takes over what the merged segments say. Passages of a segment that says
+// nothing are unknown; known is false if all are.
 func readsTakenOver(from []*segment, order []origin) readMaker {
 	return func(context.Context, passages) (reads segmentReads, known bool, err error) {
 		var cut, unread, unknown []rank.Ordinal
@@ -92,8 +92,8 @@ func readsTakenOver(from []*segment, order []origin) readMaker {
 	}
 }
 
-// writeReads writes the lists of a segment. Their names carry a number, as those of an
-// expert's files.
+// writeReads writes a segment's lists of cut, unread and unknown passages that are not empty, in new files with a
+// number in their names, and returns them. It does not sync. passages is the segment's number of passages.
 func writeReads(
 	d disk.Disk,
 	dir string,
@@ -120,7 +120,7 @@ func writeReads(
 	return out, nil
 }
 
-// openReads reads the lists of a segment; nil: there are none.
+// openReads reads the lists of a segment; nil if the segment has none.
 func openReads(d disk.Disk, folder string, s *manifest.Segment) (*segmentReads, error) {
 	if s.Reads == nil {
 		return nil, nil

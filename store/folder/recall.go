@@ -11,8 +11,8 @@ import (
 // recallSamples is how many stored vectors a recall is measured on.
 const recallSamples = 200
 
-// measure measures the recall of a new index. A segment that is added is
-// measured by itself, so that adding to a large collection stays cheap.
+// measure returns the recall of a new index of one segment, on a sample of its vectors. It is 1, unmeasured, for kinds
+// that leave out no passage. Each segment is measured by itself, so that adding to a large collection stays cheap.
 func measure(ctx context.Context, ix ann.Index, x manifest.Expert, r *reporter) (out store.Recall, err error) {
 	switch x.Index.Kind {
 	case ann.Flat, ann.Late, ann.Sparse: // they leave out no passage
@@ -30,9 +30,9 @@ func measure(ctx context.Context, ix ann.Index, x manifest.Expert, r *reporter) 
 	return out, err
 }
 
-// joined returns the recall over all segments: the mean, weighted by passages. It
-// is an estimate; a search over several segments looks as widely in each as in
-// one, so it finds more rather than less.
+// joined returns the recall over all segments: their mean, weighted by passages; 1 if there are none. It is an
+// estimate: a search over several segments looks as widely in each as in one, so it finds more rather than less. The
+// expert must have vectors in every segment.
 func joined(segments []manifest.Segment, expert string) store.Recall {
 	var sum ann.Measured
 	weight := 0.0

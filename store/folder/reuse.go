@@ -21,7 +21,8 @@ type reuse struct {
 	known      map[uint64][]rank.Ordinal // by fingerprint, which is a little less than the text
 }
 
-// reusable returns what can be reused of the passages with some ids.
+// reusable returns the passages with these ids, by their fingerprints, for reuse of their vectors. Unknown ids are left
+// out.
 func (g *Generation) reusable(ids iter.Seq[string]) (*reuse, error) {
 	r := &reuse{generation: g, known: map[uint64][]rank.Ordinal{}}
 	for id := range ids {
@@ -41,9 +42,9 @@ func (g *Generation) reusable(ids iter.Seq[string]) (*reuse, error) {
 	return r, nil
 }
 
-// vector returns the vector that an encoder made of a passage, or of a part of one, which
-// it is given as a passage with the part's text; nil: it has to be made. Damage is found
-// by searches, and makes nothing of it reused.
+// vector returns the stored vector of a passage with the same title and text as p, or of a part with that text; nil: it
+// has to be computed. whole is the fingerprint of the passage that p is or is a part of. It returns nil for damaged
+// vectors, which searches report.
 func (r *reuse) vector(e store.PassageEncoder, p *corpus.Passage, whole uint64) []float32 {
 	v, ok := r.generation.Expert(e.Name())
 	if !ok || v.expert.Fingerprint != e.Fingerprint() || v.expert.Owner != "" {
@@ -68,7 +69,8 @@ func (r *reuse) vector(e store.PassageEncoder, p *corpus.Passage, whole uint64) 
 	return nil
 }
 
-// ofPart returns the vector of the part of a passage that has a text; nil where none has.
+// ofPart returns a copy of the vector of the part of a passage that has this text; nil if there is no such part or
+// vectors are damaged.
 func (v *Vectors) ofPart(o rank.Ordinal, passage, part string) []float32 {
 	ix, local, err := v.indexOf(o)
 	grouped, ok := ix.(*ann.Grouped)
@@ -86,8 +88,8 @@ func (v *Vectors) ofPart(o rank.Ordinal, passage, part string) []float32 {
 	return nil
 }
 
-// encoders returns encoders that encode what cannot be reused, for passages whose ids and
-// texts are those of put.
+// encoders returns encoders that look up each vector first and compute only the missing ones. put must have the
+// passages that will be encoded.
 func (r *reuse) encoders(all []store.PassageEncoder, put inMemory) []store.PassageEncoder {
 	if len(r.known) == 0 {
 		return all
@@ -100,7 +102,7 @@ func (r *reuse) encoders(all []store.PassageEncoder, put inMemory) []store.Passa
 	return out
 }
 
-// prints returns the fingerprints of passages by their ids.
+// prints returns the fingerprint of each passage by its id.
 func (r *reuse) prints(put inMemory) map[string]uint64 {
 	prints := make(map[string]uint64, len(put))
 	for i := range put {
@@ -109,7 +111,8 @@ func (r *reuse) prints(put inMemory) map[string]uint64 {
 	return prints
 }
 
-// shared does for passes over two experts what encoders does.
+// shared returns passes over two experts that look up vectors first, as encoders does. A passage is encoded for both if
+// one of its vectors is missing.
 func (r *reuse) shared(all []store.SharedPass, put inMemory) []store.SharedPass {
 	if len(r.known) == 0 {
 		return all
@@ -154,10 +157,10 @@ type reusing struct {
 	prints map[string]uint64
 }
 
-// Sparse reports what store.IsSparse reports of the encoder.
+// Sparse reports whether the encoder's vectors are sparse (store.IsSparse).
 func (e reusing) Sparse() bool { return store.IsSparse(e.PassageEncoder) }
 
-// Windows implements store.WindowReader as the encoder does.
+// Windows implements store.WindowReader with the encoder's own windows; nil if it has none.
 func (e reusing) Windows(p corpus.Passage) ([]rank.Span, bool) {
 	if r, ok := e.PassageEncoder.(store.WindowReader); ok {
 		return r.Windows(p)
@@ -165,7 +168,7 @@ func (e reusing) Windows(p corpus.Passage) ([]rank.Span, bool) {
 	return nil, false
 }
 
-// EncodePassages implements PassageEncoder.
+// EncodePassages returns the vectors of passages: the stored ones, and the encoder's for the others.
 func (e reusing) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	out := make([][]float32, len(passages))
 	var rest []corpus.Passage

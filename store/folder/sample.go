@@ -17,9 +17,9 @@ type drawn struct {
 	asked    int // so many, or all there are
 }
 
-// Sample returns the n passages with the lowest keys, as corpus.SampleKey has them, without
-// those that are deleted: all where there are fewer. The passages of n are the first of those of
-// more.
+// Sample returns n random live passages, always the same ones of a generation, or all if there are fewer. They are
+// those with the lowest corpus.SampleKey, so a smaller sample is the beginning of a larger one. The result must not be
+// changed.
 func (g *Generation) Sample(n int) ([]rank.Ordinal, error) {
 	g.drawn.mu.Lock()
 	defer g.drawn.mu.Unlock()
@@ -33,6 +33,7 @@ func (g *Generation) Sample(n int) ([]rank.Ordinal, error) {
 	return g.drawn.ordinals[:min(n, len(g.drawn.ordinals))], nil
 }
 
+// draw returns the n live passages with the lowest keys, in the order of keys. See Sample.
 func (g *Generation) draw(n int) ([]rank.Ordinal, error) {
 	var all []corpus.Sampled
 	for _, s := range g.segments {

@@ -50,9 +50,9 @@ type opening struct {
 	keys   []string // what was used of files
 }
 
-// openSegment opens the files that a manifest names and makes sure that they
-// belong together. Sizes and headers are compared; contents are not read. It
-// returns the keys it used in files, on errors too.
+// openSegment opens the files of a segment that a manifest names and compares their sizes, headers and numbers of
+// passages; it does not read the contents. It also returns the keys that it used in files, on errors too: the caller
+// drops them.
 func openSegment(
 	files *shared,
 	dir string,
@@ -142,7 +142,8 @@ func openSegment(
 	return out, o.keys, nil
 }
 
-// index opens the vectors of an expert.
+// index opens the index of an expert's vectors in a segment. It fails if the dimension or the number of passages is not
+// the manifest's.
 func (o *opening) index(x manifest.Expert, s *manifest.Segment) (ann.Index, error) {
 	of := s.Expert(x.Name)
 	files := []manifest.File{}
@@ -167,9 +168,8 @@ func (o *opening) index(x manifest.Expert, s *manifest.Segment) (ann.Index, erro
 	return ix, o.counts(of.Vectors, ix.Len(), s.Passages)
 }
 
-// openFile opens the first of some files that belong together. All have to have
-// the manifest's sizes: the cheapest sign of a file that was cut, replaced, or
-// lost.
+// openFile opens the first of some files that belong together, or uses the open one. It fails if one of them is missing
+// or has another size than the manifest says.
 func openFile[T io.Closer](o *opening, open func(path string) (T, error), of ...manifest.File) (out T, err error) {
 	for _, f := range of {
 		path := filepath.Join(o.folder, f.Name)
@@ -201,8 +201,7 @@ func openFile[T io.Closer](o *opening, open func(path string) (T, error), of ...
 	return out, err
 }
 
-// counts returns an error when a file is of another number of passages than the
-// manifest says.
+// counts returns an error if a file is of n passages and the manifest says want.
 func (o *opening) counts(f manifest.File, n, want int) error {
 	if n != want {
 		return fmt.Errorf("%s is of %d passages, the manifest says %d", filepath.Join(o.folder, f.Name), n, want)
@@ -210,6 +209,7 @@ func (o *opening) counts(f manifest.File, n, want int) error {
 	return nil
 }
 
+// fileSize returns the size of a file; 0 if it cannot be found out.
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

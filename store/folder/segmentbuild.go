@@ -23,9 +23,8 @@ const (
 	tagsName  = "tags"
 )
 
-// addSegment makes a segment from the passages of source and publishes it, with
-// the words and experts of plan. Everything is made in a temporary folder; one
-// rename gives it its name, another one publishes it.
+// addSegment makes a segment from the passages of source and publishes it, with the words and experts of plan. It
+// builds in a temporary folder, renames that and publishes the manifest; if it fails, the collection is unchanged.
 func (w *writer) addSegment(
 	ctx context.Context,
 	plan *manifest.Manifest,
@@ -98,7 +97,7 @@ type segmentMaker struct {
 type vectorMaker func(ctx context.Context, d disk.Disk, to vectorPaths, texts passages, x manifest.Expert,
 	r *reporter) error
 
-// encoded makes words and vectors of texts.
+// encoded returns a segmentMaker that analyses and encodes texts.
 func (w *writer) encoded(plan *manifest.Manifest, encoders []store.PassageEncoder, o store.BuildOptions) segmentMaker {
 	return segmentMaker{
 		vectors: encodedTogether(plan, encoders, o),
@@ -109,9 +108,9 @@ func (w *writer) encoded(plan *manifest.Manifest, encoders []store.PassageEncode
 	}
 }
 
-// makeSegment makes a segment that is complete, durable and has its name, but
-// is not published: fill puts the store of its passages into the folder that it
-// is made in.
+// makeSegment makes a segment that is complete and durable and has its final name, but is not published. fill puts the
+// file of its passages into the folder dir and returns them. The paths are in made, which removes them unless they are
+// published.
 func (w *writer) makeSegment(
 	ctx context.Context,
 	made *draft,
@@ -165,8 +164,9 @@ func (w *writer) makeSegment(
 	return s, w.disk.SyncDir(w.dir)
 }
 
-// readInto reads all passages of source into a store at path, and says which ids
-// there are already.
+// readInto reads all passages of source into a new file of texts at path. It returns the ids that the collection has
+// already, if o.Replace is set; else such an id is a *store.ClashError. Bad passages are skipped if o.BadPassage allows
+// it. It fails if there is no passage.
 func (w *writer) readInto(
 	ctx context.Context,
 	path string,
@@ -235,8 +235,8 @@ func (w *writer) readInto(
 	return replaced, texts.Close()
 }
 
-// nameClash turns what a store says of a second passage with the same id into
-// an error that names both places, and puts the place before other errors.
+// nameClash returns an error that names the place of the passage that could not be stored, and for a repeated id also
+// that of the first one. Other errors it returns as they are.
 func nameClash(err error, place corpus.Place, places *corpus.Places) error {
 	var double *corpus.DuplicateError
 	if errors.As(err, &double) {
@@ -249,14 +249,14 @@ func nameClash(err error, place corpus.Place, places *corpus.Places) error {
 	return err
 }
 
-// skippable reports whether an error concerns one passage alone.
+// skippable reports whether an error concerns one passage alone, so that the others can still be read.
 func skippable(err error) bool {
 	var read *corpus.ReadError
 	var clash *store.ClashError
 	return errors.As(err, &read) && read.Recoverable || errors.As(err, &clash)
 }
 
-// writeWords builds BM25 of a store, deleted passages too, in a file.
+// writeWords builds the BM25 index of texts, deleted passages too, and writes it to a new file at path.
 func writeWords(
 	ctx context.Context,
 	d disk.Disk,
@@ -291,8 +291,7 @@ func writeWords(
 	return ctx.Err()
 }
 
-// seal describes the files of a segment in its manifest and makes them and
-// their names durable.
+// seal sets the names, sizes and checksums of a segment's files in s, and makes the files and their names durable.
 func (w *writer) seal(ctx context.Context, dir string, s *manifest.Segment, r *reporter) error {
 	s.Store.Name, s.Words.Name, s.Tags.Name = storeName, wordsName, tagsName
 	s.Spelling.Name, s.Copies.Name, s.Fields.Name = spellingName, copiesName, fieldsName
@@ -304,7 +303,8 @@ func (w *writer) seal(ctx context.Context, dir string, s *manifest.Segment, r *r
 	return w.sealFiles(ctx, dir, files, r)
 }
 
-// sealFiles fills in sizes and checksums, seals files and makes them durable.
+// sealFiles appends its seal to each file, sets sizes and checksums in files, and makes the files and their names
+// durable.
 func (w *writer) sealFiles(ctx context.Context, dir string, files []*manifest.File, r *reporter) error {
 	total, done := int64(0), int64(0)
 	for _, f := range files {

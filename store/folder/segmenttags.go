@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/store/folder/tags"
 )
 
-// tagsOf collects the tags of passages.
+// tagsOf returns a builder with the tags of all passages, deleted ones too.
 func tagsOf(ctx context.Context, store passages) (*tags.Builder, error) {
 	b := tags.NewBuilder()
 	for o := range rank.Ordinal(store.Len()) {
@@ -29,7 +29,7 @@ func tagsOf(ctx context.Context, store passages) (*tags.Builder, error) {
 	return b, nil
 }
 
-// writeTags writes the file of tags of the passages of a new segment.
+// writeTags writes the index of the passages' tags into the folder of a new segment.
 func writeTags(ctx context.Context, d disk.Disk, dir string, store passages) error {
 	b, err := tagsOf(ctx, store)
 	if err != nil {
@@ -38,8 +38,8 @@ func writeTags(ctx context.Context, d disk.Disk, dir string, store passages) err
 	return b.Write(d, filepath.Join(dir, tagsName))
 }
 
-// verifyTags reads the whole file of tags, and compares it with the passages'
-// own tags: the same tags of the same passages are the same bytes.
+// verifyTags reads the whole index of tags and returns an error unless it is the one that the stored passages give. It
+// skips the comparison if passages cannot be read, which the check of texts reports.
 func verifyTags(ctx context.Context, index *tags.Index, store *corpus.Store) error {
 	if err := index.Check(); err != nil {
 		return err

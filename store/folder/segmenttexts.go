@@ -11,8 +11,8 @@ import (
 	"example.org/conclave/store/folder/fields"
 )
 
-// writeTexts writes what a new segment has of its passages beside BM25's words and their tags: the
-// words as they are written, a fingerprint of each passage, and the values of the metadata.
+// writeTexts writes three files into the folder of a new segment: the spellings of its words, a fingerprint of each
+// passage, and the index of the metadata.
 func writeTexts(ctx context.Context, d disk.Disk, dir string, texts passages) error {
 	b := spelling.NewBuilder()
 	values := fields.NewBuilder()

@@ -30,10 +30,10 @@ type selected struct {
 	filter *ann.Filter // without the deleted; nil is all
 }
 
-// Len returns the number of passages.
+// Len returns the number of selected passages.
 func (s *Selection) Len() int { return s.count }
 
-// Ordinals returns the passages, in ascending order.
+// Ordinals returns the selected passages, in ascending order. The generation must be pinned.
 func (s *Selection) Ordinals() iter.Seq[rank.Ordinal] {
 	return func(yield func(rank.Ordinal) bool) {
 		for i, of := range s.generation.segments {
@@ -47,7 +47,7 @@ func (s *Selection) Ordinals() iter.Seq[rank.Ordinal] {
 	}
 }
 
-// all returns everything that is not deleted.
+// all returns the selection of all live passages.
 func (g *Generation) all() *Selection {
 	s := &Selection{generation: g, segments: make([]selected, len(g.segments))}
 	for i := range g.segments {
@@ -57,6 +57,7 @@ func (g *Generation) all() *Selection {
 	return s
 }
 
+// wholeSegment returns all live passages of segment at.
 func (g *Generation) wholeSegment(at int) selected {
 	s := g.segments[at]
 	out := selected{count: s.store.Len(), filter: s.live}
@@ -66,16 +67,13 @@ func (g *Generation) wholeSegment(at int) selected {
 	return out
 }
 
-// Select finds the passages that have every tag of tagsAll and at least one of
-// tagsAny. An empty list sets no condition; a tag that no passage has selects
-// none, which is no error. Selections are remembered, so that a frequent filter is
-// computed once a generation.
+// Select returns the live passages that have every tag of tagsAll and at least one of tagsAny. An empty list sets no
+// condition. A tag that no passage has selects none, without an error. Selections are cached in the generation.
 func (g *Generation) Select(tagsAll, tagsAny []string) (*Selection, error) {
 	return g.SelectWhere(Condition{TagsAll: tagsAll, TagsAny: tagsAny})
 }
 
-// SelectWhere finds the passages that meet a condition. Selections are remembered as those of
-// Select.
+// SelectWhere returns the live passages that meet a condition. Selections are cached as those of Select are.
 func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
 	c = Condition{
 		normal(c.TagsAll), normal(c.TagsAny), normal(c.Documents), normal(c.Must), normal(c.MustNot), c.Fields,
@@ -128,8 +126,8 @@ func keyOf(lists ...[]string) string {
 	return string(sum.Sum(nil))
 }
 
-// narrowed returns what is left of a segment when so many of its passages, the
-// deleted ones too, have the tags.
+// narrowed returns the live ones of the passages of segment at whose bits are set in words. count is the number of
+// bits. It clears those of deleted passages in words, and keeps it.
 func (g *Generation) narrowed(at int, words []uint64, count int) selected {
 	s := g.segments[at]
 	if count == s.store.Len() {
@@ -145,13 +143,12 @@ func (g *Generation) narrowed(at int, words []uint64, count int) selected {
 	return selected{count: filter.Len(), words: words, filter: filter}
 }
 
-// normal returns a list of tags without repetitions, in order, so that equal filters
-// look alike.
+// normal returns the values sorted and without repetitions, so that equal filters have equal keys.
 func normal(tags []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(tags)))
 }
 
-// lists returns the selection as bm25 takes it.
+// lists returns the selection as bm25 takes it: the bits of each segment, nil for all.
 func (s *Selection) lists() bm25.Selection {
 	out := make(bm25.Selection, len(s.segments))
 	for i := range s.segments {
@@ -160,8 +157,8 @@ func (s *Selection) lists() bm25.Selection {
 	return out
 }
 
-// checkGeneration returns an error when the selection is of another generation, where its
-// ordinals mean other passages.
+// checkGeneration returns an error if the selection is of another generation, in which its ordinals mean other
+// passages.
 func (s *Selection) checkGeneration(g *Generation) error {
 	if s.generation != g {
 		return fmt.Errorf(
@@ -187,14 +184,15 @@ const (
 	maxSelectionBytes = 64 << 20
 )
 
+// find returns the cached selection of a key; nil if there is none.
 func (c *selections) find(key string) *Selection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known[key]
 }
 
-// keep remembers a selection. Where there are too many, all others are forgotten:
-// those that are asked for again come back.
+// keep adds a selection to the cache, unless it is larger than all the cache may be. If the cache is full, it first
+// forgets all others.
 func (c *selections) keep(key string, s *Selection) {
 	size := len(key)
 	for i := range s.segments {

@@ -22,10 +22,10 @@ type sharedFile struct {
 	uses  int
 }
 
+// newShared returns an empty set of open files on a disk.
 func newShared(d disk.Disk) *shared { return &shared{disk: d, files: map[string]*sharedFile{}} }
 
-// use returns what is open under a key, or opens it. Each use is given back by
-// one drop.
+// use returns the open file of a key, or opens it. Give each successful use back with one drop.
 func use[T io.Closer](s *shared, key string, open func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func use[T io.Closer](s *shared, key string, open func() (T, error)) (T, error) 
 	return value, nil
 }
 
-// drop gives back one use of each key.
+// drop gives back one use of each key and closes files without uses. It panics for a key that is not in use.
 func (s *shared) drop(keys []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

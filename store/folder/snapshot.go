@@ -26,13 +26,11 @@ type SnapshotReport struct {
 	Pending int
 }
 
-// Snapshot makes the folder out a copy of the newest generation of the
-// collection in dir, by hard links: it takes no space until the collection
-// drops the files, and no longer than linking them. Both must be on one file
-// system. The copy is a collection of its own; to restore it is to use it. It is
-// there whole or not at all: it is made as out.tmp, and what an interrupted one
-// left there is replaced. It needs no lock of the collection, and works beside a
-// server; the server's own snapshot also has what is still in its log.
+// Snapshot copies the newest generation of the collection in dir to the new folder out, by hard links: that is quick,
+// and takes no space until the collection drops the files. Both must be on one file system. The copy is a complete
+// collection with an identity of its own. It is made as out.tmp and renamed, so it is there whole or not at all; what
+// an interrupted snapshot left is replaced. It needs no lock and works beside a server, but a change that is only in
+// the log is not in it (Live.Snapshot).
 func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err error) {
 	id := NewID()
 	err = newest(disk.OS{}, dir, func(m *manifest.Manifest) (err error) {
@@ -42,13 +40,15 @@ func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err 
 	return report, err
 }
 
-// snapshotTo works as Snapshot does: nothing is published while it links.
+// snapshotTo works as Snapshot does. Nothing is published meanwhile.
 func (w *writer) snapshotTo(ctx context.Context, out, id string) (SnapshotReport, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return snapshot(ctx, w.disk, w.dir, out, id, w.manifest)
 }
 
+// snapshot copies the generation of manifest m to the folder out, as Snapshot does. id becomes the identity of the
+// copy.
 func snapshot(
 	ctx context.Context,
 	d disk.Disk,
@@ -156,8 +156,8 @@ const originalsName = "originals"
 // rootsName is the file that says where followed folders are, internal/originals' RootsName.
 const rootsName = "roots.json"
 
-// linkOriginals links the copies of uploaded files into a snapshot. Those that are removed meanwhile belong to no
-// document of the snapshot's generation.
+// linkOriginals links the copies of uploaded files into a snapshot and counts them in report. A copy that is removed
+// meanwhile is skipped: it belongs to no document of the snapshot's generation.
 func linkOriginals(ctx context.Context, d disk.Disk, dir, making string, report *SnapshotReport) error {
 	entries, err := d.ReadDir(filepath.Join(dir, originalsName))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -193,6 +193,7 @@ func linkOriginals(ctx context.Context, d disk.Disk, dir, making string, report 
 	return d.SyncDir(to)
 }
 
+// link gives a file another name, and explains the error if the names are on different file systems.
 func link(d disk.Disk, from, to string) error {
 	err := d.Link(from, to)
 	if errors.Is(err, syscall.EXDEV) {
@@ -204,8 +205,8 @@ func link(d disk.Disk, from, to string) error {
 	return err
 }
 
-// copyIfThere copies a small file, which unlike a segment's may be written
-// again in its place.
+// copyIfThere copies a small file and syncs the copy, or does nothing if there is none. It is for files that are
+// replaced by others, which a link would not protect.
 func copyIfThere(d disk.Disk, from, to string) error {
 	data, err := d.ReadFile(from)
 	if errors.Is(err, fs.ErrNotExist) {

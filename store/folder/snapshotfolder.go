@@ -27,9 +27,8 @@ const snapshotMarkText = "A snapshot is being made here, or was interrupted: mak
 // snapshot ends with it.
 const makingSuffix = ".tmp"
 
-// CheckSnapshot returns an error where no snapshot can be made as the folder out:
-// its name is one that a snapshot has while it is made, or it would lie in a
-// collection, whose writers remove what they do not know.
+// CheckSnapshot returns an error if no snapshot can be made as the folder out: its name ends with .tmp, as unfinished
+// ones do, or it lies in a collection, whose writers remove what they do not know.
 func CheckSnapshot(out string) error {
 	if name := filepath.Base(out); strings.HasSuffix(strings.ToLower(name), makingSuffix) {
 		return fmt.Errorf(
@@ -41,9 +40,9 @@ func CheckSnapshot(out string) error {
 	return outsideCollections(out)
 }
 
-// checkFolderName returns an error where a folder to make does not begin with a letter
-// or a digit: one that begins with - is an option to most programs, and one with . is
-// hidden from them. What the folder is, is for the error.
+// checkFolderName returns an error if the name of a new folder does not begin with a letter or a digit: most programs
+// take - for an option and hide names that begin with a full stop. what names the kind of folder in the error, such as
+// snapshot.
 func checkFolderName(what, path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -57,8 +56,7 @@ func checkFolderName(what, path string) error {
 	return fmt.Errorf("%q cannot be the name of a %s: it has to begin with a letter or a digit", name, what)
 }
 
-// outsideCollections returns an error for a path below a collection's folder: what
-// a writer finds there it may take for its own.
+// outsideCollections returns an error for a path below a collection's folder, where a writer might remove it.
 func outsideCollections(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -97,9 +95,9 @@ func holdsManifest(dir string) bool {
 	return err == nil && string(begin) == manifest.Begin
 }
 
-// beginSnapshot makes the folder that a snapshot is made in, and takes its lock,
-// so that nobody takes it for something left over. What an interrupted snapshot
-// left there is removed.
+// beginSnapshot makes and locks the folder in which a snapshot is made, marks it, and removes what an interrupted
+// snapshot left there. The caller unlocks held. It fails if another snapshot is being made there, or the folder holds
+// anything else (leftOver).
 func beginSnapshot(d disk.Disk, making string) (held *os.File, err error) {
 	if err := d.Mkdir(making); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("making a snapshot: %w", err)
@@ -140,8 +138,8 @@ func beginSnapshot(d disk.Disk, making string) (held *os.File, err error) {
 	return held, d.SyncDir(making)
 }
 
-// leftOver returns an error where a folder holds anything but what an interrupted
-// snapshot left: nothing, or a mark.
+// leftOver returns an error if a folder is neither empty nor marked as an interrupted snapshot. A LOCK file alone
+// counts as empty.
 func leftOver(d disk.Disk, making string) error {
 	entries, err := d.ReadDir(making)
 	if err != nil {

@@ -20,24 +20,25 @@ type spelled struct {
 	err     error
 }
 
+// words returns the segment's words, which the first call reads. It always returns the first call's error.
 func (s *spelled) words() (*spelling.Lexicon, error) {
 	s.once.Do(func() { s.lexicon, s.err = s.read() })
 	return s.lexicon, s.err
 }
 
-// Close implements io.Closer: nothing is open.
+// Close does nothing: no file is open.
 func (s *spelled) Close() error { return nil }
 
-// spelledWords returns the words of a segment, whose file is read when they are first needed.
+// spelledWords returns the words of a segment; their file is read when they are first needed.
 func (o *opening) spelledWords(s *manifest.Segment) (*spelled, error) {
 	return openFile(o, func(path string) (*spelled, error) {
 		return &spelled{read: func() (*spelling.Lexicon, error) { return spelling.Read(o.disk, path) }}, nil
 	}, s.Spelling)
 }
 
-// Near returns the words of the passages that are at least one and at most so many edits from a
-// word in lower case, the most frequent first. Their counts are of passages, of deleted
-// ones too until their segment is merged; words that only such passages have are left out.
+// Near returns the words of the collection that are 1 to most edits from a word in lower case, the most frequent first.
+// Counts are of passages, deleted ones included until their segment is merged. Words of deleted passages alone are left
+// out.
 func (g *Generation) Near(word string, most int) ([]spelling.Candidate, error) {
 	var found []spelling.Candidate
 	for _, s := range g.segments {
@@ -70,8 +71,8 @@ func (g *Generation) Near(word string, most int) ([]spelling.Candidate, error) {
 	}), failed
 }
 
-// Frequency returns how many passages have a word, in this form or in another one with the same
-// term, and whether it has a term at all: stop words have none.
+// Frequency returns how many passages have a word, in any form with the same term. term is false for a stop word, which
+// has none.
 func (g *Generation) Frequency(word string) (passages int, term bool, err error) {
 	return g.words.Frequency(word)
 }

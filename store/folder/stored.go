@@ -16,7 +16,8 @@ import (
 // WordParams returns the constants that the words of the generation were indexed with.
 func (g *Generation) WordParams() bm25.Params { return g.manifest.Words.Params() }
 
-// Source gives the passages of the generation, in the order of their ids.
+// Source returns a stream of all passages of the generation, in the order of their ids, for building another
+// collection. The generation has to stay pinned meanwhile.
 func (g *Generation) Source() store.Stream { return &storedSource{generation: g} }
 
 // storedSource reads some ids ahead.
@@ -30,6 +31,7 @@ type storedSource struct {
 // sourceAhead is how many ids are found at once.
 const sourceAhead = 256
 
+// Next returns the next passage, and io.EOF after the last.
 func (s *storedSource) Next() (p corpus.Passage, err error) {
 	if len(s.next) == 0 {
 		s.next, err = s.generation.After(s.after, sourceAhead)
@@ -50,15 +52,15 @@ func (s *storedSource) Next() (p corpus.Passage, err error) {
 	return p, nil
 }
 
-// Place names the collection; there are no lines.
+// Place returns the collection's folder, for messages; it has no line.
 func (s *storedSource) Place() corpus.Place { return corpus.Place{File: s.generation.dir} }
 
-// Progress counts passages.
+// Progress returns how many passages were read, of how many.
 func (s *storedSource) Progress() (done, total int64) { return s.done, int64(s.generation.Len()) }
 
-// StoredEncoders returns the experts of the generation as encoders that give the vectors
-// that it has, and encode nothing. It is an error where a passage has a vector for each
-// of several parts.
+// StoredEncoders returns an encoder for each expert of the generation that reads the stored vectors and computes none,
+// for building another collection from Source. It fails if an expert has a vector for each part of a passage. The
+// generation has to stay pinned.
 func (g *Generation) StoredEncoders() (out []store.PassageEncoder, err error) {
 	for _, x := range g.manifest.Experts {
 		kind := g.manifest.Keeper(x.Name).Index.Kind
@@ -84,15 +86,30 @@ type storedEncoder struct {
 	vectors    *Vectors
 }
 
-func (e storedEncoder) Name() string                         { return e.expert.Name }
-func (e storedEncoder) Dimension() int                       { return e.expert.Dimension }
-func (e storedEncoder) Fingerprint() string                  { return e.expert.Fingerprint }
-func (e storedEncoder) Late() bool                           { return e.late && e.expert.Owner == "" }
-func (e storedEncoder) Sparse() bool                         { return e.sparse && e.expert.Owner == "" }
-func (e storedEncoder) Parts() func(text string) []rank.Span { return nil }
-func (e storedEncoder) Owner() string                        { return e.expert.Owner }
+// Name returns the expert's name.
+func (e storedEncoder) Name() string { return e.expert.Name }
 
-// EncodePassages reads the vectors of passages of the generation.
+// Dimension returns how many numbers a vector has.
+func (e storedEncoder) Dimension() int { return e.expert.Dimension }
+
+// Fingerprint returns the fingerprint of the encoder that made the vectors.
+func (e storedEncoder) Fingerprint() string { return e.expert.Fingerprint }
+
+// Late reports whether a passage has a vector for each of its tokens. It is false for an expert that searches another
+// one's vectors.
+func (e storedEncoder) Late() bool { return e.late && e.expert.Owner == "" }
+
+// Sparse reports whether the vectors are sparse. It is false for an expert that searches another one's vectors.
+func (e storedEncoder) Sparse() bool { return e.sparse && e.expert.Owner == "" }
+
+// Parts returns nil: passages are not cut into parts.
+func (e storedEncoder) Parts() func(text string) []rank.Span { return nil }
+
+// Owner returns the expert whose vectors this one searches; "": its own.
+func (e storedEncoder) Owner() string { return e.expert.Owner }
+
+// EncodePassages returns the stored vectors of passages, by their ids. The text may be the whole or one of its Windows.
+// It fails if an id is not in the generation, the text is neither, or the expert has no vectors of its own.
 func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) (out [][]float32, err error) {
 	if e.vectors == nil {
 		return nil, fmt.Errorf("expert %q has no vectors of its own", e.expert.Name)
@@ -121,7 +138,8 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 	return out, ctx.Err()
 }
 
-// Windows implements store.WindowReader, of passages of the generation.
+// Windows implements store.WindowReader: it returns the parts of a stored passage's text that have a vector each; nil
+// if the passage has one vector or is unknown. cut is always false.
 func (e storedEncoder) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
 	if e.vectors == nil || e.late || e.sparse {
 		return nil, false
@@ -142,7 +160,8 @@ func (e storedEncoder) windowsAt(ordinal rank.Ordinal) []rank.Span {
 	return windowsIn(spans)
 }
 
-// windowOf returns the number of the window of a passage whose text p has; 0 where p has all of it.
+// windowOf returns the index of the window whose text is p.Text, among those of the stored passage; 0 if p has the
+// whole text. It fails if there is no such window.
 func (e storedEncoder) windowOf(ordinal rank.Ordinal, p *corpus.Passage) (int, error) {
 	whole, err := e.generation.Passage(ordinal)
 	if err != nil || whole.Text == p.Text {

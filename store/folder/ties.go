@@ -8,11 +8,9 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// merge joins the best hits of several segments into the best k: by score, and
-// equal scores by passage id. Inside a segment ordinals follow ids, so each
-// list is in this order already, and as long as each holds the best k of its
-// segment, so is the result exact: what one segment with all the passages
-// would have given.
+// merge returns the best k hits of several segments, by score and then by passage id; nil if there are no lists. Each
+// list must be sorted that way and hold the best k of its segment. Then the result is exact: what one segment with all
+// the passages would give.
 func (g *Generation) merge(lists [][]rank.Hit, k int) ([]rank.Hit, error) {
 	if len(lists) == 0 {
 		return nil, nil
@@ -31,9 +29,9 @@ func (g *Generation) merge(lists [][]rank.Hit, k int) ([]rank.Hit, error) {
 	return all[:min(k, len(all))], nil
 }
 
-// sortTies puts hits with equal scores in the order of their ids, where it
-// matters for the first k. Hits are in rank.Compare's order, so those of one
-// segment are in order already and ids are only read where segments meet.
+// sortTies puts hits with equal scores in the order of their ids, if they are among the first k. hits must be in
+// rank.Compare's order. Hits of one segment are then in order already, so ids are read only where hits of several
+// segments meet. It fails if an id cannot be read.
 func (g *Generation) sortTies(hits []rank.Hit, k int) error {
 	for from := 0; from < min(k, len(hits)); {
 		to := from + 1
@@ -50,15 +48,14 @@ func (g *Generation) sortTies(hits []rank.Hit, k int) error {
 	return nil
 }
 
-// compareIDs orders passages with equal scores.
+// compareIDs compares the ids of two passages, as cmp.Compare does. It fails if one cannot be read.
 func (g *Generation) compareIDs(a, b rank.Ordinal) (int, error) {
 	x, err1 := g.ID(a)
 	y, err2 := g.ID(b)
 	return cmp.Compare(x, y), errors.Join(err1, err2)
 }
 
-// SortByID puts passages in the order of their ids. Ids are only read where the
-// passages are of several segments.
+// SortByID sorts passages by their ids, in place. It reads ids only if the passages are of several segments.
 func (g *Generation) SortByID(passages []rank.Ordinal) error {
 	slices.Sort(passages)
 	if len(passages) < 2 || g.segmentOf(passages[0]) == g.segmentOf(passages[len(passages)-1]) {
@@ -77,6 +74,7 @@ func (g *Generation) SortByID(passages []rank.Ordinal) error {
 	return nil
 }
 
+// sortByID sorts hits by their passages' ids, in place. It fails, and changes nothing, if an id cannot be read.
 func (g *Generation) sortByID(hits []rank.Hit) error {
 	type named struct {
 		id  string

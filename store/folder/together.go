@@ -13,9 +13,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// encodedTogether makes the vectors of all encoders' experts of plan: of two
-// that one pass can serve, whichever has its turn first makes both, and the
-// other finds them.
+// encodedTogether returns a vectorMaker for each encoder's expert. Two experts of o.Shared are encoded in one pass: the
+// first one's maker makes the vectors of both, and the second one's takes them.
 func encodedTogether(
 	plan *manifest.Manifest,
 	encoders []store.PassageEncoder,
@@ -56,7 +55,8 @@ type sharedPass struct {
 	made    vectorPaths // the files of the one whose turn is still to come
 }
 
-// vectors serves as a vectorMaker of either.
+// vectors is the vectorMaker of both experts. The first call encodes for both and writes the other's vectors to
+// temporary files; the second call renames these.
 func (s *sharedPass) vectors(
 	ctx context.Context,
 	d disk.Disk,
@@ -128,7 +128,7 @@ func (s *sharedPass) vectors(
 	return err
 }
 
-// take gives the files that the other expert's turn made their names.
+// take renames the temporary files of the first call to those of this expert.
 func (s *sharedPass) take(d disk.Disk, to vectorPaths) error {
 	if err := d.Rename(s.made.vectors, to.vectors); err != nil {
 		return err

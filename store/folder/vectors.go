@@ -20,7 +20,7 @@ type Vectors struct {
 	among      *Selection
 }
 
-// Expert returns the vectors of an expert, or of its owner, or false when the collection has
+// Expert returns the vectors that an expert searches: its own or its owner's. It returns false if the collection has
 // none.
 func (g *Generation) Expert(name string) (*Vectors, bool) {
 	x := g.manifest.Keeper(name)
@@ -34,27 +34,23 @@ func (g *Generation) Expert(name string) (*Vectors, bool) {
 	return v, true
 }
 
-// Search finds the k passages with the highest inner products with query, best
-// first, and equal ones by passage id. With exact every vector is compared and
-// the result does not depend on how the passages are divided into segments; a
-// graph finds nearly all of them, and at least as many in several segments,
-// since each of them is searched as widely as one would be.
+// Search returns the k passages with the highest inner products with query, the best first, and equal ones by id. With
+// exact, every vector is compared. A graph finds nearly all of them, and in several segments at least as many, since
+// each is searched as widely as one would be. It fails if the vectors are damaged (ErrDamagedVectors) or ctx ends.
 func (v *Vectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
 	hits, _, err := v.SearchStats(ctx, query, ann.SearchOptions{K: k, Exact: exact})
 	return hits, err
 }
 
-// Among returns the same vectors, of which those of a selection alone are found. Few
-// of them are compared one by one (see ann), so that no selection is searched
-// worse than all.
+// Among returns the same vectors, of which a search finds only those of a selection. A small selection is compared one
+// by one (see ann), so that none is searched worse than all.
 func (v *Vectors) Among(s *Selection) *Vectors {
 	narrowed := *v
 	narrowed.among = s
 	return &narrowed
 }
 
-// SearchStats works as Search does with the options of ann except the filter, and
-// also reports the cost.
+// SearchStats works as Search does, with ann's options except the filter, and also returns the cost.
 func (v *Vectors) SearchStats(
 	ctx context.Context,
 	query []float32,
@@ -92,10 +88,9 @@ func (v *Vectors) SearchStats(
 	return hits, stats, err
 }
 
-// Scores writes the inner products of query with the stored vectors of the
-// given passages to out, which is as long. It is NaN for an ordinal that does
-// not exist, for a query of another dimension, and where the vectors are damaged,
-// which Search tells.
+// Scores writes the inner products of query with the vectors of some passages to out, which must be as long as
+// ordinals. It writes NaN for an ordinal that does not exist, a query of another dimension and damaged vectors, which
+// Search reports.
 func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	if len(v.indexes) == 1 { // its ordinals are the collection's
 		v.indexes[0].Scores(query, ordinals, out)
@@ -121,8 +116,8 @@ func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	}
 }
 
-// Vector returns a copy of the stored vector of a passage, or of its vectors, one after the
-// other.
+// Vector returns a copy of the stored vector of a passage, or of all its vectors, one after the other. It fails if
+// there is no such passage or the vectors are damaged.
 func (v *Vectors) Vector(ordinal rank.Ordinal) ([]float32, error) {
 	ix, local, err := v.indexOf(ordinal)
 	if err != nil {
@@ -131,7 +126,8 @@ func (v *Vectors) Vector(ordinal rank.Ordinal) ([]float32, error) {
 	return slices.Clone(ix.Vector(local)), nil
 }
 
-// indexOf returns the index of a passage, whose files are whole, and its ordinal there.
+// indexOf returns the index that has a passage's vectors and the passage's ordinal there. It first verifies the index's
+// files and fails if they are damaged.
 func (v *Vectors) indexOf(ordinal rank.Ordinal) (ann.Index, rank.Ordinal, error) {
 	if int64(ordinal) >= int64(v.generation.total) {
 		return nil, 0, fmt.Errorf("there is no passage number %d among %d", ordinal, v.generation.total)
@@ -143,10 +139,11 @@ func (v *Vectors) indexOf(ordinal rank.Ordinal) (ann.Index, rank.Ordinal, error)
 	return v.indexes[at], local, nil
 }
 
-// Parts reports whether a passage has a vector for each of several parts of its text.
+// Parts reports whether the expert has a vector for each of several parts of a passage's text.
 func (v *Vectors) Parts() bool { return v.expert.Parts }
 
-// Spans returns the parts of a passage, in the order of its vectors; none without Parts.
+// Spans returns the parts of a passage's text, in the order of its vectors; nil if the index has one vector for each
+// passage. A single empty span stands for the whole passage.
 func (v *Vectors) Spans(ordinal rank.Ordinal) ([]rank.Span, error) {
 	ix, local, err := v.indexOf(ordinal)
 	if grouped, ok := ix.(*ann.Grouped); ok {
@@ -155,9 +152,8 @@ func (v *Vectors) Spans(ordinal rank.Ordinal) ([]rank.Span, error) {
 	return nil, err
 }
 
-// BestPart returns the part of a passage whose vector has the greatest inner product with query,
-// the first of equals, and that product: the score that Search and Scores give the
-// passage. It is an error without Parts.
+// BestPart returns the part of a passage whose vector has the greatest inner product with query, the first of equal
+// ones, and that product: the passage's score in Search. It fails if the index has one vector for each passage.
 func (v *Vectors) BestPart(query []float32, ordinal rank.Ordinal) (rank.Span, float32, error) {
 	ix, local, err := v.indexOf(ordinal)
 	if err != nil {
@@ -170,13 +166,14 @@ func (v *Vectors) BestPart(query []float32, ordinal rank.Ordinal) (rank.Span, fl
 	return grouped.Best(query, local)
 }
 
+// locate returns the index of the segment of a passage, and the passage's ordinal in it.
 func (v *Vectors) locate(o rank.Ordinal) (at int, local rank.Ordinal) {
 	s := v.generation.segmentOf(o)
 	return slices.Index(v.generation.segments, s), o - s.base
 }
 
-// Len returns the number of vectors, those of deleted passages too.
+// Len returns the number of passages, deleted ones too.
 func (v *Vectors) Len() int { return v.generation.total }
 
-// Dimension returns the number of numbers of a vector.
+// Dimension returns how many numbers a vector has.
 func (v *Vectors) Dimension() int { return v.expert.Dimension }

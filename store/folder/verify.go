@@ -27,7 +27,7 @@ type VerifyReport struct {
 	Pending    int    `json:"pending"` // changes in the log that no segment holds yet
 }
 
-// verifyLog reads the log, as the newest generation has it.
+// verifyLog reads the log of the newest generation, sets r.Pending, and returns an error if the log is damaged.
 func (r *VerifyReport) verifyLog(dir string) error {
 	return newest(disk.OS{}, dir, func(m *manifest.Manifest) error {
 		for {
@@ -51,7 +51,8 @@ func (r *VerifyReport) verifyLog(dir string) error {
 // can still be read.
 type heldFiles map[string]*os.File // by path
 
-// holdNewest opens the newest generation and its files.
+// holdNewest opens the newest generation and all its files, so that they can be read to the end whatever a writer
+// removes. The caller closes both.
 func holdNewest(dir string) (c *Collection, held heldFiles, err error) {
 	err = newest(disk.OS{}, dir, func(*manifest.Manifest) (err error) {
 		c, err = Open(dir)
@@ -69,6 +70,7 @@ func holdNewest(dir string) (c *Collection, held heldFiles, err error) {
 	return c, held, err
 }
 
+// open opens the files that a manifest names. On an error, the caller still closes h.
 func (h heldFiles) open(dir string, m *manifest.Manifest) error {
 	for i := range m.Segments {
 		s := &m.Segments[i]
@@ -84,20 +86,17 @@ func (h heldFiles) open(dir string, m *manifest.Manifest) error {
 	return nil
 }
 
+// close closes the files.
 func (h heldFiles) close() {
 	for _, file := range h {
 		_ = file.Close() // only read
 	}
 }
 
-// Verify reads everything of the newest generation in dir and checks it: every
-// checksum, every passage and its id, the postings, that the tags are those of
-// the passages, the vectors and the invariants of the graphs, that counts agree,
-// that no id is in two segments, and that a next generation can be made of it. It needs no lock;
-// it holds the files of the
-// generation that it began with open and finishes with it, whatever a writer
-// publishes and removes meanwhile. The error names all that it found, of each
-// file the first thing.
+// Verify reads everything of the newest generation in dir and checks it: checksums, passages and ids, postings, tags,
+// metadata, vectors, graphs, counts, the log, that no id is in two segments, and that a next generation can be made. It
+// needs no lock and finishes with the generation that it began with. The error names the first fault of each file.
+// progress may be nil.
 func Verify(ctx context.Context, dir string, progress func(store.Progress)) (VerifyReport, error) {
 	var report VerifyReport
 	c, held, err := holdNewest(dir)
@@ -144,8 +143,8 @@ func Verify(ctx context.Context, dir string, progress func(store.Progress)) (Ver
 	return report, nil
 }
 
-// KeptCopies returns the SHA-256 of each file of which the collection in dir keeps a copy, by its newest generation,
-// with the id of a document that was read from it.
+// KeptCopies returns the SHA-256 of each uploaded file of which the collection in dir keeps a copy, with the id of a
+// document that was read from it.
 func KeptCopies(ctx context.Context, dir string) (documents map[string]string, err error) {
 	c, err := Open(dir)
 	if err != nil {
@@ -166,7 +165,7 @@ func KeptCopies(ctx context.Context, dir string) (documents map[string]string, e
 	return documents, err
 }
 
-// addKept adds to documents what KeptCopies returns of the live passages of a segment.
+// addKept adds to documents the files that the live passages of a segment come from. See KeptCopies.
 func (s *segment) addKept(ctx context.Context, documents map[string]string) error {
 	for i := range rank.Ordinal(s.store.Len()) {
 		if i%1024 == 0 && ctx.Err() != nil {
@@ -186,7 +185,7 @@ func (s *segment) addKept(ctx context.Context, documents map[string]string) erro
 	return nil
 }
 
-// verifySegment checks the inside of a segment's files.
+// verifySegment reads the files of segment at and returns what is wrong in each.
 func (g *Generation) verifySegment(ctx context.Context, at int) error {
 	s := g.segments[at]
 	errs := []error{
@@ -208,7 +207,8 @@ func (g *Generation) verifySegment(ctx context.Context, at int) error {
 	return errors.Join(errs...)
 }
 
-// verifyIDs makes sure that no id is in two segments.
+// verifyIDs returns an error if a live id is in two segments. It stops without an error at an id that cannot be read,
+// which the segment's check reports.
 func (g *Generation) verifyIDs(ctx context.Context) error {
 	for at, s := range g.segments[:max(0, len(g.segments)-1)] {
 		for i := range rank.Ordinal(s.store.Len()) {

@@ -9,15 +9,12 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// VerifyVectors compares the checksums of the vectors and graphs of all experts,
-// those that were not compared since they were opened. The first search of an
-// expert does it for that one, which takes as long as reading its files; who
-// opens a large collection may do it beforehand, in the background. The error
-// names every file that is damaged: searches of its expert fail with it, others
-// do not. Where ctx ends it, the next call or search goes on from there.
+// VerifyVectors compares the checksums of the files of all experts' vectors that were not compared since they were
+// opened. An expert's first search does it otherwise, and takes as long as reading the files. The error names every
+// damaged file; only searches of its expert fail. If ctx ends it, the next call or search goes on from there.
 func (g *Generation) VerifyVectors(ctx context.Context) error { return g.verifyVectors(ctx, nil) }
 
-// verifyVectors works as VerifyVectors does for what another generation does not have.
+// verifyVectors works as VerifyVectors does, without the files that generation but has open; nil: all.
 func (g *Generation) verifyVectors(ctx context.Context, but *Generation) error {
 	known := map[ann.Index]bool{}
 	if but != nil {
@@ -45,8 +42,8 @@ func (g *Generation) verifyVectors(ctx context.Context, but *Generation) error {
 	return errors.Join(errs...)
 }
 
-// explainDamage adds to the error of a damaged file of an expert what a person
-// can do.
+// explainDamage returns an *ann.DamageError as an ErrDamagedVectors fault that says what a person can do, and any other
+// error as it is.
 func (g *Generation) explainDamage(expert string, err error) error {
 	if damage := (*ann.DamageError)(nil); !errors.As(err, &damage) {
 		return err

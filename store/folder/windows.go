@@ -34,7 +34,8 @@ func windowed(encoder store.PassageEncoder, batch []corpus.Passage) windowedBatc
 	return w
 }
 
-// each calls do with each passage's number and the numbers of its texts.
+// each calls do with the index of each passage and the range of its texts, from up to but without to. It stops at the
+// first error and returns it.
 func (w *windowedBatch) each(do func(passage, from, to int) error) error {
 	from := 0
 	for i := range w.passages {
@@ -47,8 +48,8 @@ func (w *windowedBatch) each(do func(passage, from, to int) error) error {
 	return nil
 }
 
-// appendWindowed writes the vectors of a batch, which are those of its texts: a late expert's lists of one passage
-// become one list, others' vectors rows of the passage.
+// appendWindowed writes the vectors of a batch, one for each of w.texts. A late or sparse expert's lists of one passage
+// become one list; another's vectors become rows of the passage. It fails if the vectors do not fit the expert.
 func (f *vectorFile) appendWindowed(w windowedBatch, vectors [][]float32) error {
 	if err := f.check(w.texts, vectors); err != nil {
 		return err
@@ -69,8 +70,8 @@ func (f *vectorFile) appendWindowed(w windowedBatch, vectors [][]float32) error 
 	})
 }
 
-// appendSpans notes which rows are those of the next passage: one for each window, or one for the whole passage, whose
-// span is empty.
+// appendSpans writes which rows belong to the next passage: one for each window, or one for the whole passage if spans
+// is empty.
 func (f *vectorFile) appendSpans(spans []rank.Span) error {
 	if len(spans) > 0 {
 		f.windowed = true
@@ -83,7 +84,8 @@ func (f *vectorFile) appendSpans(spans []rank.Span) error {
 	return f.parts.Append(spans)
 }
 
-// encodeChunks encodes texts, at most so many at a time.
+// encodeChunks returns an encoder's vectors of texts, encoded at most so many at a time. It fails if the encoder does
+// or returns another number of vectors.
 func encodeChunks(
 	ctx context.Context,
 	encoder store.PassageEncoder,

@@ -15,7 +15,7 @@ type WordIndex struct {
 	among          *Selection
 }
 
-// Words returns the word index.
+// Words returns the BM25 index of single words.
 func (g *Generation) Words() *WordIndex { return &WordIndex{g.words, g, g.everything} }
 
 // Phrases returns the word index read as its phrases, the pairs of adjacent terms
@@ -27,16 +27,15 @@ func (g *Generation) Phrases() *WordIndex {
 	return &WordIndex{g.phrases, g, g.everything}
 }
 
-// Among returns the same index, which finds the passages of a selection alone. Their
-// scores are what they are without it: the statistics are of all passages.
+// Among returns the same index, of which Search finds only the passages of a selection. Scores stay the same: the
+// statistics are those of all passages.
 func (w *WordIndex) Among(s *Selection) *WordIndex {
 	return &WordIndex{w.Searcher, w.generation, s}
 }
 
-// Search finds the k passages with the highest BM25 scores, best first, and
-// equal ones by passage id. Passages without a term of the question are not
-// hits. The result does not depend on how the passages are divided into
-// segments.
+// Search returns the k passages with the highest BM25 scores, the best first, and equal ones by id. A passage without a
+// term of the question is no hit. The division into segments does not change the result. It fails if the index is
+// damaged or ctx ends.
 func (w *WordIndex) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
 	if err := w.among.checkGeneration(w.generation); err != nil {
 		return nil, err

@@ -17,9 +17,8 @@ import (
 // of all others were rebuilt.
 var errWordsChanged = errors.New("the words of the collection were rebuilt meanwhile: start again")
 
-// WordParams returns the constants that the words of the collection in dir were
-// indexed with. It reads the manifest alone, so that it also answers when the
-// words themselves cannot be used, since another analyser made them.
+// WordParams returns the parameters with which the words of the collection in dir were indexed. It reads only the
+// manifest, so it also works if another analyser made the words.
 func WordParams(dir string) (bm25.Params, error) {
 	m, err := readManifest(disk.OS{}, dir)
 	if err != nil {
@@ -31,8 +30,8 @@ func WordParams(dir string) (bm25.Params, error) {
 	return m.Words.Params(), nil
 }
 
-// rebuildWords works as RebuildWords does. A file's name carries a number, since a
-// path always means the same content.
+// rebuildWords analyses all texts again and publishes new files of words, as RebuildWords does. The files have new
+// names, since a path always means the same content.
 func (w *writer) rebuildWords(
 	ctx context.Context,
 	params bm25.Params,

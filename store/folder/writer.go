@@ -32,9 +32,8 @@ type writer struct {
 	overtaken error        // there is another writer: nothing is changed any more
 }
 
-// openWriter takes the lock of an existing collection and removes what an
-// interrupted writer left behind. ErrLocked when there is another writer,
-// ErrNotCollection when there is no collection.
+// openWriter takes the lock of an existing collection and removes what an interrupted writer left. It returns ErrLocked
+// if there is another writer, and ErrNotCollection if there is no collection. The caller closes it.
 func openWriter(d disk.Disk, dir string) (*writer, error) {
 	if _, err := readManifest(d, dir); err != nil {
 		return nil, err // before a LOCK is made in a folder that is not ours
@@ -56,9 +55,9 @@ func openWriter(d disk.Disk, dir string) (*writer, error) {
 	return w, nil
 }
 
-// createWriter makes the folder of a new collection and publishes generation 0,
-// which no reader opens. From then on the folder is known to be a collection's,
-// so that a writer that comes after a crash may clear it.
+// createWriter makes the folder of a new collection, locks it and publishes generation 0, which no reader opens: a
+// writer that comes after a crash may clear such a folder. It fails if the folder holds anything else or a finished
+// collection.
 func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 	if err := errors.Join(checkFolderName("collection", dir), outsideCollections(dir)); err != nil {
 		return nil, err
@@ -117,14 +116,14 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 	return w, w.begin()
 }
 
-// NewID returns an id for a new collection, or for a copy of one.
+// NewID returns a new random identity for a collection or a copy of one: 32 hexadecimal digits.
 func NewID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	return hex.EncodeToString(id[:])
 }
 
-// begin clears up and opens what there is.
+// begin checks the manifest, removes leftovers and opens the present generation's passages.
 func (w *writer) begin() (err error) {
 	if err := checkNext(w.manifest); err != nil {
 		return fmt.Errorf("%s: %w", w.dir, err)
@@ -137,7 +136,7 @@ func (w *writer) begin() (err error) {
 	return err
 }
 
-// openAll opens words and vectors of the present generation too.
+// openAll opens the present generation with words and vectors. It is for before the writer is shared.
 func (w *writer) openAll() error {
 	g, err := openGeneration(w.files, w.dir, w.manifest, everything)
 	if err != nil {
@@ -148,7 +147,7 @@ func (w *writer) openAll() error {
 	return nil
 }
 
-// Close gives the lock back. What is being made must have ended.
+// Close gives the lock back. No method may be running. A second call returns nil.
 func (w *writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,7 +163,7 @@ func (w *writer) Close() error {
 	return err
 }
 
-// number returns a number for a name, never given before in this collection.
+// number returns a number for the name of a file or segment, never given before in this collection.
 func (w *writer) number() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,14 +171,14 @@ func (w *writer) number() uint64 {
 	return w.serial - 1
 }
 
-// snapshot returns the manifest as it is now.
+// snapshot returns the present manifest, which must not be changed.
 func (w *writer) snapshot() *manifest.Manifest {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.manifest
 }
 
-// pinned returns the current generation, pinned.
+// pinned returns the present generation, pinned. The caller drops it.
 func (w *writer) pinned() *Generation {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,11 +186,9 @@ func (w *writer) pinned() *Generation {
 	return w.current
 }
 
-// removeLeftovers removes every file and folder that the manifest does not
-// name, of those that a writer makes. What it does not know, it leaves. The
-// writer before may have ended before its last manifest was durable, and what
-// that one does not name is then all there is after a power cut: so the manifest
-// comes first.
+// removeLeftovers removes the files and folders of writers that the manifest does not name. It leaves foreign ones.
+// Before that it syncs the manifest: the writer before may have ended before its last manifest was durable, and after a
+// power cut only what the older one names would be there.
 func (w *writer) removeLeftovers() error {
 	left, err := w.leftovers()
 	if err == nil && len(left) > 0 {
@@ -211,6 +208,7 @@ func (w *writer) removeLeftovers() error {
 	return nil
 }
 
+// leftovers returns the paths that removeLeftovers removes.
 func (w *writer) leftovers() (left []string, err error) {
 	entries, err := w.disk.ReadDir(w.dir)
 	if err != nil {
@@ -244,6 +242,7 @@ func ours(name string) bool {
 		manifest.SegmentName.MatchString(name)
 }
 
+// exists reports whether there is a file or folder at path; a broken symbolic link counts.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -29,9 +29,10 @@ type backend struct {
 	record     recordStamp  // of the calibration that was read last
 }
 
+// of returns the backend of a collection that is only read.
 func of(c *folder.Collection, dir string) *backend { return &backend{dir: dir, collection: c} }
 
-// opened returns the collection. Write replaces it once, before it is searched.
+// opened returns the collection that is searched. Write replaces it once, before the first search.
 func (b *backend) opened() *folder.Collection {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,13 +42,13 @@ func (b *backend) opened() *folder.Collection {
 // Acquire implements storage.Corpus.
 func (b *backend) Acquire() storage.View { return view.Of(b.opened()).Acquire() }
 
-// Contents implements store.Backend.
+// Contents implements store.Backend: it returns the pinned newest generation and the function that releases it.
 func (b *backend) Contents() (store.Contents, func()) {
 	g := b.opened().Acquire()
 	return g, g.Release
 }
 
-// Count implements store.Backend.
+// Count implements store.Backend. The error is always nil.
 func (b *backend) Count(context.Context) (generation uint64, passages int, err error) {
 	g := b.opened().Acquire()
 	defer g.Release()
@@ -88,10 +89,12 @@ type fileStamp struct {
 	when time.Time
 }
 
+// stampOfRecord returns the sizes and times of the calibration's and the settings' files as they are now.
 func (b *backend) stampOfRecord() recordStamp {
 	return recordStamp{stampOf(b.CalibrationAt()), stampOf(filepath.Join(b.dir, collections.SettingsFile))}
 }
 
+// stampOf returns the size and time of a file; the zero value if it cannot be found.
 func stampOf(path string) fileStamp {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -110,7 +113,7 @@ func (b *backend) Calibration() ([]byte, error) {
 	return text, err
 }
 
-// recalibrated reports whether there is another calibration than was read last.
+// recalibrated reports whether the calibration or the settings changed on disk since Calibration was last called.
 func (b *backend) recalibrated() bool {
 	now := b.stampOfRecord()
 	b.mu.Lock()

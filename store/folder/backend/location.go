@@ -69,7 +69,8 @@ func (l location) Index(
 	return report, l.configure(o, err)
 }
 
-// configure gives a collection whose passages are there its settings.
+// configure writes o.Settings, if there are any, into a collection that was indexed. If built is not nil, it only
+// returns that.
 func (l location) configure(o store.BuildOptions, built error) error {
 	if built != nil || o.Settings == nil {
 		return built

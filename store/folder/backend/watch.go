@@ -15,7 +15,8 @@ const watchEvery = time.Second
 // conditionOf is what the collection is called beside others of a server's conditions.
 const conditionOf = "collection"
 
-// Watch implements store.Backend.
+// Watch implements store.Backend: once a second, until ctx ends, it tells w of new generations and of new calibrations
+// or settings on disk.
 func (b *backend) Watch(ctx context.Context, w store.Watcher) {
 	told := uint64(0) // the generation whose reads the watcher knows
 	for again := time.NewTicker(watchEvery); ; {
@@ -40,7 +41,8 @@ func (b *backend) Watch(ctx context.Context, w store.Watcher) {
 	}
 }
 
-// reload shows searches the newest generation.
+// reload loads the newest generation on disk, if it is new and w accepts it, and tells w. It returns the collection's
+// condition: the error of loading, or none.
 func (b *backend) reload(w store.Watcher) store.Condition {
 	c := store.Condition{Of: conditionOf}
 	changed, err := b.collection.Reload(func(next *folder.Generation) error { return w.Comes(next) })

@@ -52,12 +52,22 @@ type header struct {
 	sums     uint64 // checksum of the checksums
 }
 
-func (h *header) textsAt() uint64    { return headerBytes + recordBytes*(uint64(h.tags)+1) }
-func (h *header) postingsAt() uint64 { return h.textsAt() + h.texts }
-func (h *header) sumsAt() uint64     { return h.postingsAt() + h.postings }
-func (h *header) chunks() uint64     { return (h.sumsAt() - headerBytes + chunkBytes - 1) / chunkBytes }
-func (h *header) size() uint64       { return h.sumsAt() + 8*h.chunks() }
+// textsAt returns the offset in the file at which the tags' texts begin.
+func (h *header) textsAt() uint64 { return headerBytes + recordBytes*(uint64(h.tags)+1) }
 
+// postingsAt returns the offset at which the postings begin.
+func (h *header) postingsAt() uint64 { return h.textsAt() + h.texts }
+
+// sumsAt returns the offset at which the checksums begin and the checked body ends.
+func (h *header) sumsAt() uint64 { return h.postingsAt() + h.postings }
+
+// chunks returns the number of checksums, one for each chunkBytes behind the header.
+func (h *header) chunks() uint64 { return (h.sumsAt() - headerBytes + chunkBytes - 1) / chunkBytes }
+
+// size returns the length of the whole file.
+func (h *header) size() uint64 { return h.sumsAt() + 8*h.chunks() }
+
+// encode returns the header's headerBytes bytes, with their checksum.
 func (h *header) encode() []byte {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, headerBytes), magic...)
@@ -72,8 +82,8 @@ func (h *header) encode() []byte {
 	return le.AppendUint64(b, xxh3.Hash(b))
 }
 
-// decodeHeader checks all that later arithmetic relies on: behind it, the
-// sections lie inside the file whatever the bytes are.
+// decodeHeader returns the header of a file of this content. It fails if the header, its checksum, the file's length or
+// the checksum of the checksums is wrong. After success all sections lie inside of data.
 func decodeHeader(data []byte) (header, error) {
 	le := binary.LittleEndian
 	var h header

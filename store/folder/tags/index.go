@@ -16,7 +16,8 @@ type Index struct {
 
 const what = "index of tags"
 
-// Open maps the file of an index. See its format for what it reads.
+// Open maps the file of an index. It reads the header and the checksums; the rest is checked when it is first read, so
+// every other method may return an error of damage. Close unmaps the file.
 func Open(d disk.Disk, path string) (*Index, error) {
 	x := &Index{}
 	var err error
@@ -27,6 +28,7 @@ func Open(d disk.Disk, path string) (*Index, error) {
 	return x, nil
 }
 
+// newIndex returns the index whose file has this content; path is for messages. It fails as Open does.
 func newIndex(path string, data []byte) (*Index, error) {
 	x := &Index{}
 	var err error
@@ -37,7 +39,7 @@ func newIndex(path string, data []byte) (*Index, error) {
 	return x, nil
 }
 
-// decode reads the header, and returns where the body ends.
+// decode reads the header into x.header and returns the offset at which the checked body ends.
 func (x *Index) decode(data []byte) (end uint64, err error) {
 	x.header, err = decodeHeader(data)
 	return x.sumsAt(), err
@@ -53,6 +55,7 @@ type record struct {
 	count, kind           uint32
 }
 
+// record returns the record of tag number i, in the order of the tags' bytes. It fails if the file is damaged there.
 func (x *Index) record(i uint32) (record, error) {
 	at := headerBytes + recordBytes*uint64(i)
 	b, err := x.Bytes(at, at+2*recordBytes) // the next one's beginning is this one's end
@@ -70,11 +73,12 @@ func (x *Index) record(i uint32) (record, error) {
 	return r, nil
 }
 
+// text returns the tag of a record. It fails if the file is damaged there.
 func (x *Index) text(r record) ([]byte, error) {
 	return x.Bytes(x.textsAt()+r.text, x.textsAt()+r.textEnd)
 }
 
-// find bisects for a tag.
+// find returns the record of a tag; ok is false if no passage has it.
 func (x *Index) find(tag string) (r record, ok bool, err error) {
 	low := uint32(0)
 	high := x.tags
@@ -100,8 +104,8 @@ func (x *Index) find(tag string) (r record, ok bool, err error) {
 	return record{}, false, nil
 }
 
-// Check reads everything and verifies every checksum and that the tags and
-// their passages hang together.
+// Check reads the whole file and returns an error if a checksum is wrong, the tags are not in order, or tags and
+// postings do not match.
 func (x *Index) Check() error {
 	if _, err := x.Bytes(headerBytes, x.sumsAt()); err != nil {
 		return err
@@ -135,5 +139,5 @@ func (x *Index) Check() error {
 	return nil
 }
 
-// Equal reports whether two indexes say the same.
+// Equal reports whether two indexes have the same content.
 func (x *Index) Equal(y *Index) bool { return x.Checked.Equal(y.Checked) }

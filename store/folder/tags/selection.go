@@ -55,6 +55,7 @@ func (x *Index) Select(all, any []string) (words []uint64, count int, err error)
 	return words, count, nil
 }
 
+// markTag sets the bits of the passages that have a tag. It changes nothing if no passage has it.
 func (x *Index) markTag(tag string, words []uint64) error {
 	r, ok, err := x.find(tag)
 	if err != nil || !ok {
@@ -63,8 +64,8 @@ func (x *Index) markTag(tag string, words []uint64) error {
 	return x.mark(r, words)
 }
 
-// mark sets the bits of a tag's passages. Whatever the file's bytes are, none
-// beyond the last passage is set, and as many are as the record says.
+// mark sets the bits of a tag's passages. It fails if the postings are damaged: it never sets a bit beyond the last
+// passage, and sets as many as the record says, or returns an error.
 func (x *Index) mark(r record, words []uint64) error {
 	b, err := x.Bytes(x.postingsAt()+r.postings, x.postingsAt()+r.postingsEnd)
 	if err != nil {
@@ -103,6 +104,8 @@ func (x *Index) mark(r record, words []uint64) error {
 	return nil
 }
 
+// markBits sets the bits of a tag's passages from postings b of kind bitsKind. It fails if b has a bit beyond the last
+// passage or not as many as the record says.
 func (x *Index) markBits(r record, b []byte, words []uint64) error {
 	n := uint64(x.passages)
 	if uint64(len(b)) != (n+7)/8 || n%8 != 0 && b[len(b)-1]>>(n%8) != 0 {
@@ -119,7 +122,7 @@ func (x *Index) markBits(r record, b []byte, words []uint64) error {
 	return nil
 }
 
-// fill sets the bits from one passage up to another.
+// fill sets the bits from passage from up to, but not including, passage to.
 func fill(words []uint64, from, to uint32) {
 	for from < to {
 		word := from / 64

@@ -18,6 +18,8 @@ func (a among) Facet(_ context.Context, field string, size int) (storage.Facet, 
 	return facet(a.generation, a.selection, field, size)
 }
 
+// facet returns the size most frequent values of a field in the passages of a selection, and as Other how often the
+// remaining ones occur. A nil selection stands for all passages.
 func facet(g *folder.Generation, s *folder.Selection, field string, size int) (out storage.Facet, err error) {
 	counts, err := g.Counts(s, field)
 	if err != nil {

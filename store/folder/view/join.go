@@ -17,7 +17,8 @@ type Joined struct {
 	members     []*folder.Generation // of the collections, in their order, when they were joined
 }
 
-// Join shows collections, by their names, as one (folder.Join). Close ends it.
+// Join returns several collections as one corpus, as they are now (folder.Join). names are theirs, in the same order.
+// It fails as folder.Join does. The caller closes it.
 func Join(all []*folder.Collection, names []string) (*Joined, error) {
 	var generations []*folder.Generation
 	for _, c := range all {
@@ -47,7 +48,7 @@ func (j *Joined) Experts() (names []string) {
 	return names
 }
 
-// Current implements store.Joined.
+// Current implements store.Joined: it reports whether no collection has a newer generation than the one joined.
 func (j *Joined) Current() bool {
 	for i, c := range j.collections {
 		if !c.Shows(j.members[i]) {
@@ -57,7 +58,7 @@ func (j *Joined) Current() bool {
 	return true
 }
 
-// Close releases the collections when nothing searches them any more.
+// Close releases the collections when no view searches them any more. Acquire must not be called afterwards.
 func (j *Joined) Close() { j.generation.Release() }
 
 // member is a view that knows which collection a passage is of.
@@ -66,7 +67,7 @@ type member struct {
 	names []string
 }
 
-// LookupIn implements storage.MultiCollection.
+// LookupIn implements storage.MultiCollection. It panics if no collection of this name was joined.
 func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]storage.Found, error) {
 	number := slices.Index(m.names, collection)
 	found := make([]storage.Found, len(ids))

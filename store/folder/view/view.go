@@ -16,23 +16,33 @@ import (
 // Corpus is a collection as the engine's corpus.
 type Corpus struct{ collection *folder.Collection }
 
-// Of shows a collection, which has to stay open for as long as the Corpus and
-// the views of it are in use.
+// Of returns a collection as the engine's corpus. The collection has to stay open for as long as the Corpus and its
+// views are used.
 func Of(c *folder.Collection) Corpus { return Corpus{c} }
 
-// Acquire pins the newest generation until the view is released.
+// Acquire pins the newest loaded generation and returns it. It stays readable until Release of the view. It panics if
+// the collection is closed.
 func (c Corpus) Acquire() storage.View { return pinned{c.collection.Acquire()} }
 
 // pinned is a generation with all that is in it.
 type pinned struct{ generation *folder.Generation }
 
-func (v pinned) Generation() uint64         { return v.generation.Number() }
-func (v pinned) Passages() storage.Passages { return passages{v.generation} }
-func (v pinned) Words() storage.WordIndex   { return words{v.generation.Words()} }
-func (v pinned) Release()                   { v.generation.Release() }
+// Generation returns the number of the generation; it grows with each that is published.
+func (v pinned) Generation() uint64 { return v.generation.Number() }
 
+// Passages returns the texts of the generation.
+func (v pinned) Passages() storage.Passages { return passages{v.generation} }
+
+// Words returns the index of single words, for BM25.
+func (v pinned) Words() storage.WordIndex { return words{v.generation.Words()} }
+
+// Release ends the view. Nothing of it may be used afterwards.
+func (v pinned) Release() { v.generation.Release() }
+
+// Phrases returns the index of the generation's phrases; nil if the collection has none.
 func (v pinned) Phrases() storage.WordIndex { return phrases(v.generation.Phrases(), nil) }
 
+// Vectors returns the index of an expert's vectors; false if the generation has none of this name.
 func (v pinned) Vectors(expert string) (storage.VectorIndex, bool) {
 	index, ok := v.generation.Expert(expert)
 	if !ok {
@@ -41,6 +51,7 @@ func (v pinned) Vectors(expert string) (storage.VectorIndex, bool) {
 	return shown(index), true
 }
 
+// Index describes the vector index of an expert, with its measured recall; false if the generation has no such expert.
 func (v pinned) Index(expert string) (storage.IndexInfo, bool) {
 	for _, f := range v.generation.Experts() {
 		if f.Name == expert {
@@ -58,6 +69,8 @@ func (v pinned) Index(expert string) (storage.IndexInfo, bool) {
 	return storage.IndexInfo{}, false
 }
 
+// Among returns the indexes narrowed to the passages that f selects, and a function that counts these. It returns a
+// *conditions.MisfitError if f does not fit the types of the fields.
 func (v pinned) Among(
 	ctx context.Context,
 	f storage.Filter,
@@ -72,8 +85,8 @@ func (v pinned) Among(
 // Prefetch implements storage.Indexes: the indexes are in memory.
 func (v pinned) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
-// Selected returns the passages of a generation that a filter lets through. A *conditions.MisfitError says what does
-// not fit the fields.
+// Selected returns the passages of a generation that a filter lets through. It returns a *conditions.MisfitError if the
+// filter does not fit the types of the fields.
 func Selected(g *folder.Generation, f storage.Filter) (*folder.Selection, error) {
 	wrong, err := g.Misfits(&f.Where)
 	if err != nil {
@@ -90,11 +103,10 @@ func Selected(g *folder.Generation, f storage.Filter) (*folder.Selection, error)
 // passages are the texts of a generation.
 type passages struct{ *folder.Generation }
 
-// AtHand says that Read needs no other machine.
+// AtHand marks the passages as ones that Read gets without asking another machine.
 func (p passages) AtHand() {}
 
-// Read implements storage.Passages. It takes some milliseconds at most, so the context is
-// for others.
+// Read implements storage.Passages. It ignores the context, since it takes some milliseconds at most.
 func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
 	out := make([]corpus.Passage, len(ordinals))
 	for i, o := range ordinals {
@@ -107,8 +119,8 @@ func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Pas
 	return out, nil
 }
 
-// Sample implements storage.Passages. It is empty where the collection is damaged: then no
-// question is compared with it.
+// Sample implements storage.Passages. It returns nil if the collection is damaged: then no question is compared with
+// it.
 func (p passages) Sample(n int) []rank.Ordinal {
 	sample, err := p.Generation.Sample(n)
 	if err != nil {
@@ -117,10 +129,12 @@ func (p passages) Sample(n int) []rank.Ordinal {
 	return sample
 }
 
+// After implements storage.Passages. It never waits, so it ignores the context.
 func (p passages) After(_ context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.Generation.After(id, limit)
 }
 
+// DocumentsAfter implements storage.Passages. It never waits for another machine, but the first call reads all ids.
 func (p passages) DocumentsAfter(_ context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.Generation.DocumentsAfter(id, limit)
 }
@@ -151,6 +165,7 @@ func (p passages) Lookup(_ context.Context, ids []string) ([]storage.Found, erro
 	return found, nil
 }
 
+// Ordinal implements storage.Passages: it returns the passage with this id, and false if there is none.
 func (p passages) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, error) {
 	return p.Generation.Ordinal(id)
 }
@@ -161,8 +176,10 @@ type among struct {
 	selection  *folder.Selection
 }
 
+// Words returns the index of single words, narrowed to the selection.
 func (a among) Words() storage.WordIndex { return words{a.generation.Words().Among(a.selection)} }
 
+// Vectors returns the index of an expert's vectors, narrowed to the selection; false if there is none of this name.
 func (a among) Vectors(expert string) (storage.VectorIndex, bool) {
 	index, ok := a.generation.Expert(expert)
 	if !ok {
@@ -174,10 +191,11 @@ func (a among) Vectors(expert string) (storage.VectorIndex, bool) {
 // Prefetch implements storage.Indexes.
 func (a among) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
+// Phrases returns the index of phrases, narrowed to the selection; nil if the collection has none.
 func (a among) Phrases() storage.WordIndex { return phrases(a.generation.Phrases(), a.selection) }
 
-// phrases returns nil where the collection has none, and narrowed to a selection
-// where there is one.
+// phrases returns an index of phrases as a storage.WordIndex, narrowed to a selection unless that is nil. It returns a
+// nil interface if index is nil.
 func phrases(index *folder.WordIndex, to *folder.Selection) storage.WordIndex {
 	switch {
 	case index == nil:
@@ -191,12 +209,15 @@ func phrases(index *folder.WordIndex, to *folder.Selection) storage.WordIndex {
 // vectors and words are indexes in memory: their scores need no context.
 type vectors struct{ *folder.Vectors }
 
+// Scores writes the inner products of query with the vectors of passages to out, which has an element for each. The
+// error is always nil.
 func (v vectors) Scores(_ context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	v.Vectors.Scores(query, passages, out)
 	return nil
 }
 
-// shown returns the vectors of an expert, which tell of parts where a passage has them.
+// shown returns the vectors of an expert as a storage.VectorIndex. The result has the method Best if the expert has
+// vectors of parts of passages.
 func shown(index *folder.Vectors) storage.VectorIndex {
 	if index.Parts() {
 		return parts{vectors{index}}
@@ -206,20 +227,24 @@ func shown(index *folder.Vectors) storage.VectorIndex {
 
 type parts struct{ vectors }
 
+// Best returns the part of a passage whose vector is most like the query, as bytes of the text, and its score.
 func (p parts) Best(query []float32, passage rank.Ordinal) (rank.Span, float32, error) {
 	return p.BestPart(query, passage)
 }
 
 type words struct{ *folder.WordIndex }
 
+// Scores writes the BM25 scores of passages for a question to out, which has an element for each.
 func (w words) Scores(_ context.Context, question string, passages []rank.Ordinal, out []float32) error {
 	return w.WordIndex.Scores(question, passages, out)
 }
 
+// UpperBound returns a score that no passage exceeds for this question.
 func (w words) UpperBound(_ context.Context, question string) (float64, error) {
 	return w.WordIndex.UpperBound(question)
 }
 
+// Rarities returns, for each text, its terms with the numbers of passages that have them.
 func (w words) Rarities(_ context.Context, texts []string) ([][]storage.Rarity, error) {
 	out := make([][]storage.Rarity, len(texts))
 	for i, text := range texts {
@@ -237,7 +262,7 @@ func (w words) Rarities(_ context.Context, texts []string) ([][]storage.Rarity, 
 	return out, nil
 }
 
-// Explain says it in the engine's terms.
+// Explain returns the terms of a question that a passage has, with the numbers that its BM25 score is made of.
 func (w words) Explain(_ context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	explained, err := w.WordIndex.Explain(question, passage)
 	if err != nil {
@@ -253,7 +278,7 @@ func (w words) Explain(_ context.Context, question string, passage rank.Ordinal)
 	return terms, nil
 }
 
-// Fingerprints tell copies: equal ones are of passages with the same title and text.
+// Fingerprints returns a hash of each passage's title and text: copies have the same one.
 func (p passages) Fingerprints(_ context.Context, ordinals []rank.Ordinal) ([]uint64, error) {
 	out := make([]uint64, len(ordinals))
 	for i, o := range ordinals {

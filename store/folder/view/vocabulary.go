@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// Vocabulary shows how a generation's words are written.
+// Vocabulary returns the words of the generation, for spelling correction.
 func (v pinned) Vocabulary() storage.Vocabulary { return vocabulary(v) }
 
 type vocabulary struct{ generation *folder.Generation }
@@ -30,6 +30,8 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spellin
 	return out, nil
 }
 
+// look returns whether a word is known, which a stop word always is, and if not, the words of the collection near to
+// it.
 func (v vocabulary) look(word string) (s storage.Spelling, err error) {
 	passages, term, err := v.generation.Frequency(word)
 	s.Known = passages > 0 || !term
