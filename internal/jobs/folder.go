@@ -26,8 +26,8 @@ type Folder struct {
 	behind map[string]bool // ids of jobs whose files are not what they are
 }
 
-// OpenFolder reads the jobs in a folder, which is made when the first one comes. Jobs that had
-// not ended wait again. A record that is damaged is set aside, see Damaged.
+// OpenFolder returns the register of the jobs in dir, which need not exist. Jobs that had not ended are queued again.
+// Damaged records are renamed, logged, and listed by Damaged. It fails if dir cannot be read.
 func OpenFolder(d disk.Disk, dir string, log *slog.Logger) (*Folder, error) {
 	f := &Folder{dir: dir, disk: d, ledger: &Ledger{}, behind: map[string]bool{}}
 	var err error
@@ -47,8 +47,8 @@ func OpenFolder(d disk.Disk, dir string, log *slog.Logger) (*Folder, error) {
 	return f, nil
 }
 
-// Damaged lists the files of records that were damaged when the folder was opened. Their jobs
-// are not done. They are told until somebody removes them.
+// Damaged returns the paths of the records that were damaged when the folder was opened. Their jobs are not done. An
+// operator has to remove the files.
 func (f *Folder) Damaged() []string { return f.damaged }
 
 // Read implements Register.
@@ -58,9 +58,9 @@ func (f *Folder) Read(context.Context) (*Ledger, error) {
 	return f.ledger.copyLedger(), nil
 }
 
-// Change implements Register. A job that is new is on disk or refused. That of another one holds
-// also where the disk does not take it: it is written again with the next change, and a full
-// disk keeps no job from ending.
+// Change implements Register. If the disk does not take the record of a new job, the change is refused. If it does not
+// take that of another job, the change holds in memory, the error is an *UnwrittenError, and the record is written
+// again with the next change: a full disk keeps no job from ending.
 func (f *Folder) Change(_ context.Context, change func(*Ledger) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

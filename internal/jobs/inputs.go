@@ -34,8 +34,7 @@ type FolderInputs struct {
 	arriving map[string]bool // names that are not accepted yet
 }
 
-// NewFolderInputs keeps inputs in a folder, which is made when the first one comes. All names in it
-// that begin with prefix are inputs.
+// NewFolderInputs returns the inputs in dir whose names begin with prefix. Keep makes the folder.
 func NewFolderInputs(dir, prefix string) *FolderInputs {
 	return &FolderInputs{dir: dir, prefix: prefix, arriving: map[string]bool{}}
 }
@@ -87,6 +86,7 @@ func (f *FolderInputs) createFile(prefix string) (*os.File, error) {
 	return file, err
 }
 
+// syncFolder makes the names in a folder durable (fsync).
 func syncFolder(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {
@@ -129,6 +129,7 @@ func (f *FolderInputs) Sweep(ctx context.Context, wanted func(context.Context, s
 	return errors.Join(errs...)
 }
 
+// isArriving reports whether Keep is still writing this input.
 func (f *FolderInputs) isArriving(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -27,7 +27,7 @@ const (
 	Cancelled State = "cancelled"
 )
 
-// Count returns how many jobs are in each state, 0 where none is.
+// Count returns the number of jobs in each state. Every state has an entry, if only 0.
 func Count(all []Job) map[State]int {
 	counts := map[State]int{Queued: 0, Running: 0, Done: 0, Failed: 0, Cancelled: 0}
 	for _, j := range all {
@@ -155,7 +155,7 @@ type Refusal struct{ Code, Detail string }
 
 func (r *Refusal) Error() string { return r.Detail }
 
-// Refuse makes a Refusal.
+// Refuse returns a *Refusal with a code and a formatted detail.
 func Refuse(code, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Detail: fmt.Sprintf(format, args...)}
 }

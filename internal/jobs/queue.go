@@ -70,7 +70,7 @@ var (
 	errNotOurs   = errors.New("another server has it")
 )
 
-// NewQueue returns the queue of the jobs of a register.
+// NewQueue returns a queue of the jobs in a register. Run does them. A nil Logger discards what is logged.
 func NewQueue(r Register, o QueueOptions) *Queue {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -80,8 +80,8 @@ func NewQueue(r Register, o QueueOptions) *Queue {
 	return q
 }
 
-// Submit accepts a job, which survives a restart from then on. A request that
-// cannot be done, or is being done, is a *Refusal.
+// Submit adds a job to the register and returns it; from then on the job survives a restart. It returns a *Refusal if
+// the kind is unknown, the kind's Check refuses the request, an equal job is under way, or too many wait.
 func (q *Queue) Submit(ctx context.Context, r Request) (job Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
@@ -118,7 +118,7 @@ func (q *Queue) Submit(ctx context.Context, r Request) (job Job, err error) {
 	return job, nil
 }
 
-// Job finds a job by its id.
+// Job returns the job with this id; ok is false if there is none.
 func (q *Queue) Job(ctx context.Context, id string) (job Job, ok bool, err error) {
 	all, err := q.Jobs(ctx)
 	at := slices.IndexFunc(all, func(j Job) bool { return j.ID == id })
@@ -128,7 +128,7 @@ func (q *Queue) Job(ctx context.Context, id string) (job Job, ok bool, err error
 	return all[at], true, nil
 }
 
-// Jobs lists the jobs, the newest first.
+// Jobs returns all jobs of the register, the newest first, with the progress of the one that runs here.
 func (q *Queue) Jobs(ctx context.Context) ([]Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
@@ -149,8 +149,8 @@ func (q *Queue) Jobs(ctx context.Context) ([]Job, error) {
 	return out, nil
 }
 
-// Cancel ends a job that waits, and tells one that runs to end, which it does after a moment.
-// It is a *Refusal for a job that is not there or has ended.
+// Cancel ends a queued job, or asks a running one to end, which it does a moment later. It returns the job as it was
+// then, and a *Refusal if there is no such job or it has ended.
 func (q *Queue) Cancel(ctx context.Context, id string) (job Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()

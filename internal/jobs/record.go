@@ -24,10 +24,11 @@ const (
 	RecordFormat = 1
 )
 
+// recordPath returns the path of a job's file in the folder dir.
 func recordPath(dir, id string) string { return filepath.Join(dir, id+recordSuffix) }
 
-// writeRecord makes a job durable: when it returns, the job survives a power
-// cut.
+// writeRecord writes a job's file durably: the job survives a power cut once it returns nil. It makes the folder if
+// need be.
 func writeRecord(d disk.Disk, dir string, j *Record) error {
 	if err := makeFolder(d, dir); err != nil {
 		return err
@@ -42,7 +43,7 @@ func writeRecord(d disk.Disk, dir string, j *Record) error {
 	})
 }
 
-// encodeRecord returns the content of a job's file.
+// encodeRecord returns the content of a job's file, without the progress.
 func encodeRecord(j *Record) ([]byte, error) {
 	record := *j
 	record.Progress = nil // as of now, and nobody asks a dead process for it
@@ -50,7 +51,7 @@ func encodeRecord(j *Record) ([]byte, error) {
 	return disk.Label("job", RecordFormat, append(data, '\n')), err
 }
 
-// makeFolder makes the folder of jobs, durably.
+// makeFolder makes the folder of jobs durably. It does nothing if the folder exists.
 func makeFolder(d disk.Disk, dir string) error {
 	err := d.Mkdir(dir)
 	if errors.Is(err, fs.ErrExist) {
@@ -62,17 +63,15 @@ func makeFolder(d disk.Disk, dir string) error {
 	return d.SyncDir(filepath.Dir(dir))
 }
 
-// removeRecord forgets a job. A record that cannot be removed is read again by
-// the next process, and removed then.
+// removeRecord removes a job's file. If that fails the next process reads the job again, and removes it then.
 func removeRecord(d disk.Disk, dir, id string) { _ = d.Remove(recordPath(dir, id)) }
 
 // damagedSuffix is behind the name of a record that was set aside.
 const damagedSuffix = ".damaged"
 
-// readRecords reads all jobs, in the order of their numbers, with the next number, and the
-// records that were set aside, now or before. A record that was not written to its end was
-// never acknowledged, and is removed. One that is damaged is set aside, and the other jobs are
-// done.
+// readRecords returns the jobs in dir in the order of their numbers, the number of the next job, and the paths of
+// damaged records. It renames a record that is damaged, and removes files that were not written to their end, whose
+// jobs were never acknowledged. A folder that does not exist has no jobs.
 func readRecords(d disk.Disk, dir string) (jobs []*Record, next uint64, damaged []string, err error) {
 	next = 1
 	entries, err := d.ReadDir(dir)
@@ -117,6 +116,7 @@ func readRecords(d disk.Disk, dir string) (jobs []*Record, next uint64, damaged 
 // damageError is the error of a record that cannot be understood.
 type damageError struct{ error }
 
+// readRecord reads a job's file. The error is a *damageError if the content cannot be that of the job with this id.
 func readRecord(d disk.Disk, path, id string) (*Record, error) {
 	data, err := d.ReadFile(path)
 	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EISDIR) {

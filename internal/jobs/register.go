@@ -45,6 +45,7 @@ type UnwrittenError struct{ Err error }
 func (e *UnwrittenError) Error() string { return "that could not be written down: " + e.Err.Error() }
 func (e *UnwrittenError) Unwrap() error { return e.Err }
 
+// findRecord returns the record of the job with this id; nil if there is none.
 func (l *Ledger) findRecord(id string) *Record {
 	if at := slices.IndexFunc(l.Jobs, func(j *Record) bool { return j.ID == id }); at >= 0 {
 		return l.Jobs[at]
@@ -52,7 +53,7 @@ func (l *Ledger) findRecord(id string) *Record {
 	return nil
 }
 
-// oldestOpen returns the oldest job that has not ended; nil: all have.
+// oldestOpen returns the oldest job that has not ended; nil if all have.
 func (l *Ledger) oldestOpen() *Record {
 	if at := slices.IndexFunc(l.Jobs, func(j *Record) bool { return !j.State.Ended() }); at >= 0 {
 		return l.Jobs[at]
@@ -60,7 +61,8 @@ func (l *Ledger) oldestOpen() *Record {
 	return nil
 }
 
-// endJob ends a job, and forgets the oldest that have ended, beyond those to keep.
+// endJob sets a job's state, one for which Ended is true, and the time. It removes the oldest ended jobs if there are
+// more than mostEnded.
 func (l *Ledger) endJob(j *Record, state State) {
 	now := time.Now().UTC()
 	j.State = state
@@ -82,7 +84,7 @@ func (l *Ledger) endJob(j *Record, state State) {
 	})
 }
 
-// copyLedger returns a ledger that may be changed.
+// copyLedger returns a copy of the ledger and its records, which can be changed without changing l.
 func (l *Ledger) copyLedger() *Ledger {
 	out := *l
 	out.Jobs = make([]*Record, len(l.Jobs))

@@ -12,8 +12,8 @@ import (
 	"example.org/conclave/internal/jobs/lease"
 )
 
-// Run does the jobs, one after the other, until ctx is done. The one that runs
-// then waits again, for any server.
+// Run does the jobs, one after the other, until ctx is done. A job that runs then is queued again, for any server. If
+// another server works on the jobs, it waits and tries again.
 func (q *Queue) Run(ctx context.Context) {
 	again := time.NewTicker(q.look)
 	defer again.Stop()
@@ -40,8 +40,8 @@ func (q *Queue) Run(ctx context.Context) {
 	}
 }
 
-// sweepInputs removes the inputs of jobs that have ended or never were. What a job read stays until its
-// end is written down, so that nothing is missed where it is begun again.
+// sweepInputs removes the inputs that no open job reads. An input stays until its job's end is written down, since the
+// job may have to begin again.
 func (q *Queue) sweepInputs(ctx context.Context) {
 	if q.options.Inputs == nil {
 		return
@@ -58,7 +58,8 @@ func (q *Queue) sweepInputs(ctx context.Context) {
 	}
 }
 
-// workThrough does all jobs, where no other server works on them.
+// workThrough does the open jobs until none is left. It returns an error, without doing any, if another server or queue
+// works on them.
 func (q *Queue) workThrough(ctx context.Context) error {
 	return q.register.Hold(ctx, func(ctx context.Context) error {
 		err := q.register.Change(ctx, func(l *Ledger) error { l.Worker = q.token; return nil })
@@ -72,7 +73,8 @@ func (q *Queue) workThrough(ctx context.Context) error {
 	})
 }
 
-// runOldest does the oldest job, as the only one that works; it reports whether there was one.
+// runOldest does the oldest open job. It returns false if there is none, ctx is done, another server has taken over, or
+// the register cannot be changed. The register must be held (Register.Hold).
 func (q *Queue) runOldest(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -117,7 +119,8 @@ func (q *Queue) runOldest(ctx context.Context) bool {
 	return true
 }
 
-// runJob does a job that is ours.
+// runJob does a job that this queue has begun, and writes down how it ended: done, failed, cancelled, or queued again
+// if ctx is done. It writes nothing if another server has begun the job again.
 func (q *Queue) runJob(ctx context.Context, job Job) {
 	log := q.options.Logger.With("job", job.ID, "kind", job.Kind, "name", job.Name)
 	working, cancel := context.WithCancelCause(ctx)
@@ -173,7 +176,8 @@ func (q *Queue) runJob(ctx context.Context, job Job) {
 	log.Info(said, "took", took)
 }
 
-// noteRunning notes which job runs here.
+// noteRunning records which job runs in this process and how to cancel it, and forgets the progress of the one before;
+// "" if none runs.
 func (q *Queue) noteRunning(id string, cancel context.CancelCauseFunc) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -181,7 +185,8 @@ func (q *Queue) noteRunning(id string, cancel context.CancelCauseFunc) {
 	q.progress = nil
 }
 
-// changeJob changes a job that is ours, and tells how far it is.
+// changeJob changes the record of a job that this queue does, and writes its progress with it. It returns errNotOurs if
+// the job is gone or another server works on the jobs.
 func (q *Queue) changeJob(ctx context.Context, id string, change func(*Ledger, *Record)) error {
 	return q.register.Change(ctx, func(l *Ledger) error {
 		j := l.findRecord(id)
@@ -199,8 +204,8 @@ func (q *Queue) changeJob(ctx context.Context, id string, change func(*Ledger, *
 	})
 }
 
-// followJob tells how far a job is, and ends its work when somebody cancelled it, or another
-// server has it.
+// followJob writes a job's progress down every few seconds until ctx is done. It calls cancel with errCancelled if the
+// job was cancelled, and with errNotOurs if another server has taken over.
 func (q *Queue) followJob(ctx context.Context, id string, cancel context.CancelCauseFunc) {
 	again := time.NewTicker(q.look)
 	defer again.Stop()
@@ -223,7 +228,7 @@ func (q *Queue) followJob(ctx context.Context, id string, cancel context.CancelC
 	}
 }
 
-// callHandler does a job by its kind.
+// callHandler calls the Work function of the job's kind. A panic, or a fault in a mapped file, is an error of the job.
 func (q *Queue) callHandler(ctx context.Context, j Job) (result Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {

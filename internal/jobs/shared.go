@@ -15,7 +15,8 @@ type Shared struct {
 	working  lease.Lease
 }
 
-// NewShared reads nothing yet.
+// NewShared returns the register of jobs that several servers share, in a register of the store. working is the lease
+// of the server that does the jobs. It reads nothing yet.
 func NewShared(register, working lease.Register) *Shared {
 	return &Shared{
 		register: register,
@@ -29,6 +30,7 @@ func (s *Shared) Read(ctx context.Context) (*Ledger, error) {
 	return l, err
 }
 
+// readLedger returns the ledger with its version in the register; an empty ledger and "" if none was written yet.
 func (s *Shared) readLedger(ctx context.Context) (l *Ledger, version string, err error) {
 	l = &Ledger{}
 	data, version, err := s.register.Read(ctx)

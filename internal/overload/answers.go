@@ -54,7 +54,8 @@ func (s Share) Bytes() int64 { return s.bytes }
 // SendWithin is how long an answer may take its reader while others wait.
 const SendWithin = 10 * time.Second
 
-// NewAnswerMemory makes room of some bytes, in a server of so many places.
+// NewAnswerMemory returns a memory of size bytes, all free, for a server that admits at most this many places
+// (requests' costs) at a time.
 func NewAnswerMemory(size int64, places int) *AnswerMemory {
 	return &AnswerMemory{
 		size:    size,
@@ -73,8 +74,9 @@ var (
 	ErrCrowded  = errors.New("as many wait as may")
 )
 
-// Take waits until there is room for so many bytes, for a caller that holds some
-// places. The error is the context's, ErrTooLarge or ErrCrowded.
+// Take waits until so many bytes are free and takes them; GiveBack returns them. places is what the caller holds of the
+// server's admission while it waits. It returns ErrTooLarge if an answer may never have so much, ErrCrowded without
+// waiting if large answers that wait hold half of all places, or ctx's error.
 func (r *AnswerMemory) Take(ctx context.Context, bytes int64, places int) (Share, error) {
 	s := Share{bytes, bytes > ordinaryBytes}
 	if bytes > r.size || s.large && bytes > r.size-r.size/4 {
@@ -114,8 +116,8 @@ func (r *AnswerMemory) Take(ctx context.Context, bytes int64, places int) (Share
 	return s, nil
 }
 
-// acquireShare takes a share of the room, and a large one of what large answers may take too, or
-// nothing.
+// acquireShare takes the bytes of s with acquire, from the whole memory and, if s is large, from the part for large
+// answers. It takes nothing if acquire returns an error, which it returns.
 func (r *AnswerMemory) acquireShare(s Share, acquire func(*semaphore.Weighted) error) error {
 	if s.large {
 		if err := acquire(r.large); err != nil {
@@ -132,8 +134,8 @@ func (r *AnswerMemory) acquireShare(s Share, acquire func(*semaphore.Weighted) e
 	return nil
 }
 
-// Resize makes a share as large as is needed, if there is room. It does not wait,
-// since others may wait for what the caller holds.
+// Resize changes a share to this many bytes. It returns false, without waiting, if a larger share needs more than is
+// free: the share then stays as it is. It does not wait because others may wait for what the caller holds.
 func (r *AnswerMemory) Resize(s *Share, bytes int64) bool {
 	change := Share{bytes - s.bytes, s.large}
 	if change.bytes <= 0 {
@@ -150,6 +152,7 @@ func (r *AnswerMemory) Resize(s *Share, bytes int64) bool {
 	return true
 }
 
+// GiveBack frees the bytes of a share. Call it once for each share that Take returned.
 func (r *AnswerMemory) GiveBack(s Share) {
 	r.withLock(func() { r.taken -= s.bytes })
 	r.free.Release(s.bytes)
@@ -158,13 +161,15 @@ func (r *AnswerMemory) GiveBack(s Share) {
 	}
 }
 
+// withLock calls do with r.mu held.
 func (r *AnswerMemory) withLock(do func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	do()
 }
 
-// evictSlow makes slow readers give way until it is stopped.
+// evictSlow starts a goroutine that cuts off the slowest readers, again and again, until as much memory is being freed
+// as callers wait for. stop ends it.
 func (r *AnswerMemory) evictSlow() (stop func()) {
 	ended := make(chan struct{})
 	go func() {
@@ -182,7 +187,8 @@ func (r *AnswerMemory) evictSlow() (stop func()) {
 	return func() { close(ended) }
 }
 
-// cutOff breaks off the late answers that which names, the slowest first.
+// cutOff ends the transfers that are overdue and for which which returns true, the slowest first: it lets their write
+// deadline pass. what is the label of the metric ("memory" or "place").
 func (r *AnswerMemory) cutOff(what string, which func(*transfer) bool) {
 	now := time.Now()
 	r.mu.Lock()
@@ -216,8 +222,8 @@ type transfer struct {
 	cut          bool // up
 }
 
-// overdueSeconds returns how many seconds the whole answer will have taken at the pace so far, when
-// that is too long; else 0.
+// overdueSeconds returns how many seconds the whole answer will take its reader at the pace so far. It returns 0 if the
+// reader is not overdue: it has moved within patience and will be done in SendWithin.
 func (s *transfer) overdueSeconds(now time.Time) float64 {
 	took, still := now.Sub(s.began), now.Sub(s.moved)
 	whole := took.Seconds() * float64(s.bytes) / float64(max(s.sent, 1))
@@ -233,9 +239,10 @@ func (s *transfer) overdueSeconds(now time.Time) float64 {
 // piece is how much of an answer is written before its pace is looked at.
 const pieceBytes = 32 << 10
 
-// Send writes an answer's text in pieces, so that a slow reader is noticed, and flushes
-// it, so that no buffer of the connection or the compression holds bytes that are no
-// longer counted. An error says that it could not be written whole.
+// Send writes an answer's text in pieces and flushes it. held is how many bytes of memory the answer has, and placed
+// whether it keeps its place while it is sent. It returns a *SlowError if the transfer was cut off because others
+// waited, or the error of the write. Flushing keeps the buffers of the connection and the compression from holding
+// bytes that are no longer counted.
 func (r *AnswerMemory) Send(w http.ResponseWriter, text []byte, held int64, placed bool) error {
 	now := time.Now()
 	s := &transfer{
@@ -276,18 +283,18 @@ func (r *AnswerMemory) Send(w http.ResponseWriter, text []byte, held int64, plac
 	return err
 }
 
-// GiveUpPlaces breaks off the late answers that hold a place while they are sent.
+// GiveUpPlaces cuts off the overdue transfers that keep a place while they are sent.
 func (r *AnswerMemory) GiveUpPlaces() {
 	r.cutOff("place", func(s *transfer) bool { return s.placed })
 }
 
-// Taken returns how many bytes answers have, and wanted how many they wait for.
+// Taken returns how many bytes answers have taken, and how many more callers of Take wait for.
 func (r *AnswerMemory) Taken() (taken, wanted int64) {
 	r.withLock(func() { taken, wanted = r.taken, r.wanted })
 	return taken, wanted
 }
 
-// Collectors returns what metrics show of the memory.
+// Collectors returns the Prometheus metrics of the memory.
 func (r *AnswerMemory) Collectors() []prometheus.Collector {
 	for _, what := range []string{"memory", "place"} {
 		r.cutOffs.WithLabelValues(what)
@@ -310,8 +317,8 @@ func (r *AnswerMemory) Collectors() []prometheus.Collector {
 	}
 }
 
-// RoomFor returns the least room for answers in which one that takes so many bytes while it
-// is made finds some.
+// RoomFor returns the smallest size of an AnswerMemory in which an answer that takes so many bytes while it is made,
+// and is compressed, still fits.
 func RoomFor(bytes int64) int64 { return (bytes+compressingBytes)*4/3 + 4 }
 
 // What an answer takes beside its text while it is sent: a goroutine and a connection's
@@ -321,7 +328,8 @@ const (
 	compressingBytes = sendingBytes + 1<<20
 )
 
-// Overhead returns what the answer to a request takes beside its text.
+// Overhead returns how many bytes the answer to a request takes in addition to its text: more if the client accepts
+// gzip.
 func Overhead(r *http.Request) int64 {
 	if strings.Contains(strings.Join(r.Header.Values("Accept-Encoding"), ","), "gzip") {
 		return compressingBytes

@@ -11,19 +11,20 @@ import (
 
 type connectionKey struct{}
 
-// WithConnection lets a request's context know its connection.
+// WithConnection returns a context from which ConnectionOf returns c. It is for http.Server.ConnContext.
 func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// ConnectionOf returns the connection of a request's context; nil: it is not known.
+// ConnectionOf returns the connection that WithConnection put into ctx; nil if there is none.
 func ConnectionOf(ctx context.Context) *Connection {
 	c, _ := ctx.Value(connectionKey{}).(*Connection)
 	return c
 }
 
-// Attend tells a connection when a request is at work, and when it waits for its
-// caller: for more of the body, or for the answer to be taken.
+// Attend returns a handler that stops a connection's clock while next works, and lets it run while next reads the body
+// or writes the answer. It asks for the connection to be closed after a health check, and after a request whose body
+// could end in two places (request smuggling).
 func Attend(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := ConnectionOf(r.Context())
@@ -44,9 +45,8 @@ func Attend(next http.Handler) http.Handler {
 	})
 }
 
-// framedTwice reports whether a request says in two ways where its body ends, by chunks
-// and by a length, or in one that its version does not have (RFC 9112, section 6.1), or
-// whether that is not known of one with chunks, since its header came with another request.
+// framedTwice reports whether a request's body could end in two places (RFC 9112, section 6.1): the request has chunks
+// and a length, or chunks before HTTP/1.1, or chunks with a header that c did not see whole.
 func (c *Connection) framedTwice(r *http.Request) (twice bool) {
 	chunked := len(r.TransferEncoding) > 0
 	c.changeClock(func(time.Time) {
@@ -78,7 +78,7 @@ func AtWork(ctx context.Context) (done func()) {
 	return func() { c.changeClock(func(time.Time) { c.working-- }) }
 }
 
-// awaitCaller says that a request waits for its caller, until that has happened.
+// awaitCaller lets the clock run while the server waits for a request's caller. Call happened when the wait is over.
 func (c *Connection) awaitCaller() (happened func()) {
 	c.changeClock(func(time.Time) { c.working-- })
 	return func() { c.changeClock(func(time.Time) { c.working++ }) }
@@ -89,6 +89,7 @@ type attendedBody struct {
 	connection *Connection
 }
 
+// Read reads from the body, and counts the time as waiting for the caller and the bytes as sent by it.
 func (b *attendedBody) Read(p []byte) (int, error) {
 	c := b.connection
 	c.changeClock(func(time.Time) { c.working-- })
@@ -105,16 +106,17 @@ type attendedWriter struct {
 	connection *Connection
 }
 
+// Write writes to the response, and counts the time as waiting for the caller.
 func (w *attendedWriter) Write(p []byte) (int, error) {
 	defer w.connection.awaitCaller()()
 	return w.ResponseWriter.Write(p)
 }
 
-// FlushError sends what was written.
+// FlushError flushes the response, and counts the time as waiting for the caller.
 func (w *attendedWriter) FlushError() error {
 	defer w.connection.awaitCaller()()
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap lets http.ResponseController through.
+// Unwrap returns the writer below, for http.ResponseController.
 func (w *attendedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

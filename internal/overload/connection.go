@@ -57,11 +57,11 @@ type Connection struct {
 	frames  frames // that were written
 }
 
-// EndReading lets nothing more be read: what comes is the rest of a body that nobody wanted.
+// EndReading makes every later Read return io.EOF. Call it when the rest of a request's body is not wanted.
 func (c *Connection) EndReading() { c.noMoreReads.Store(true) }
 
-// Ended reports whether the caller will send nothing more, and left whether it has closed the
-// connection altogether, which is known once something was sent to it.
+// Ended reports whether the caller will send nothing more (ended), and whether it has closed the connection altogether
+// (left). left becomes known only after something was sent to the caller. Both are false where the system cannot tell.
 func (c *Connection) Ended() (ended, left bool) { return c.hasEnded() }
 
 // isSilent reports whether nothing has come since the connection was made, or since its
@@ -70,7 +70,8 @@ func (c *Connection) isSilent() bool {
 	return !c.spoken && c.came == 0 && (c.state == http.StateIdle || c.state == http.StateNew)
 }
 
-// overdueTime returns how long the server has waited for the caller, when that is too long.
+// overdueTime returns how long the server has waited for the caller beyond what the least rate allows; 0 if that is
+// less than patience.
 func (c *Connection) overdueTime(now time.Time) time.Duration {
 	debt := c.debt
 	if c.clock.IsZero() || c.spoken {
@@ -83,7 +84,8 @@ func (c *Connection) overdueTime(now time.Time) time.Duration {
 	return debt
 }
 
-// changeClock counts the time until now, changes something, and lets the clock run or stand.
+// changeClock adds the time since the last call to the debt if the clock runs, calls do with the lock held, and lets
+// the clock run or stop by the new state.
 func (c *Connection) changeClock(do func(now time.Time)) {
 	c.all.withLock(func() {
 		now := time.Now()
@@ -98,7 +100,8 @@ func (c *Connection) changeClock(do func(now time.Time)) {
 	})
 }
 
-// isAwaited reports whether the caller is waited for. HTTP/2 is read from all the time.
+// isAwaited reports whether the server waits for the caller, so that the clock must run. Of HTTP/2, which is read from
+// all the time, that is so while no request is at work.
 func (c *Connection) isAwaited() bool {
 	switch {
 	case c.working > 0 || c.isSilent():
@@ -109,18 +112,20 @@ func (c *Connection) isAwaited() bool {
 	return c.reading || c.writing
 }
 
-// creditSent counts what came of a request.
+// creditSent takes the time that these bytes of a request may take at the least rate off the debt. The debt may become
+// negative, by credit at most.
 func (c *Connection) creditSent(bytes int) { c.debt = max(c.debt-c.all.timeOf(int64(bytes)), -credit) }
 
-// creditTaken counts what the caller took of an answer, which puts nobody ahead: the system
-// takes much before anybody reads.
+// creditTaken takes the time that these bytes of an answer may take off the debt, which does not become negative: the
+// system takes many bytes before the caller reads any.
 func (c *Connection) creditTaken(bytes int64) {
 	if c.debt > 0 {
 		c.debt = max(c.debt-c.all.timeOf(bytes), 0)
 	}
 }
 
-// Read counts what comes.
+// Read reads what was read ahead in the Listener, or else from the connection, and counts the time and the bytes. It
+// returns io.EOF after EndReading.
 func (c *Connection) Read(b []byte) (n int, err error) {
 	if c.noMoreReads.Load() {
 		return 0, io.EOF
@@ -150,7 +155,7 @@ func (c *Connection) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// countRead counts what was read.
+// countRead counts bytes that arrived: it begins a request's debt at 0, and keeps what may be the request's header.
 func (c *Connection) countRead(b []byte) {
 	if c.isSilent() || c.spoken {
 		c.debt = 0 // a request begins
@@ -167,7 +172,7 @@ func (c *Connection) countRead(b []byte) {
 // mostHeader is how much of a header is looked at.
 const mostHeader = 64 << 10
 
-// readPreface looks at what comes first: whether it is that of HTTP/2.
+// readPreface compares the connection's first bytes with the preface of HTTP/2, and sets http2 once all of it has come.
 func (c *Connection) readPreface(b []byte) {
 	for ; c.read >= 0 && c.read < len(prefaceHTTP2) && len(b) > 0; b = b[1:] {
 		if b[0] != prefaceHTTP2[c.read] {
@@ -179,7 +184,7 @@ func (c *Connection) readPreface(b []byte) {
 	c.http2 = c.read == len(prefaceHTTP2)
 }
 
-// Write counts what the caller takes.
+// Write writes to the connection, and counts the time and the bytes that the caller takes. Of HTTP/2 only bodies count.
 func (c *Connection) Write(b []byte) (int, error) {
 	c.changeClock(func(time.Time) { c.writing, c.sampled = true, false })
 	n, err := c.Conn.Write(b)
@@ -194,8 +199,8 @@ func (c *Connection) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// sampleTaken asks the system what has been taken of a write that waits. From the first look on
-// it is known whether any is, so no time counts before.
+// sampleTaken asks the system how many bytes of a write under way the caller has acknowledged, and credits those since
+// the last call. The first call of a write only begins the count, and sets a debt back to 0.
 func (c *Connection) sampleTaken(now time.Time) {
 	if !c.writing || c.clock.IsZero() {
 		return
@@ -214,7 +219,8 @@ func (c *Connection) sampleTaken(now time.Time) {
 	c.taken, c.sampled = taken, true
 }
 
-// withDescriptor does something with the connection's descriptor.
+// withDescriptor calls do with the connection's file descriptor. It returns false if the connection has none or is
+// closed.
 func (c *Connection) withDescriptor(do func(fd int)) bool {
 	socket, ok := c.Conn.(syscall.Conn)
 	if !ok {
@@ -224,7 +230,7 @@ func (c *Connection) withDescriptor(do func(fd int)) bool {
 	return err == nil && raw.Control(func(fd uintptr) { do(int(fd)) }) == nil // or it is closed
 }
 
-// hasUnread asks the system whether something waits to be read.
+// hasUnread asks the system whether bytes wait to be read.
 func (c *Connection) hasUnread() bool {
 	n := len(c.ahead)
 	if n == 0 {
@@ -233,8 +239,8 @@ func (c *Connection) hasUnread() bool {
 	return n > 0
 }
 
-// CloseWrite ends the sending half, which net/http does before it gives a client
-// time to read an error.
+// CloseWrite closes the sending half. net/http does so before it gives a client time to read an error. It returns nil
+// if the connection has no halves.
 func (c *Connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -246,7 +252,8 @@ func (c *Connection) CloseWrite() error {
 // bytes, a connection is reset, and its caller may lose the answer.
 const linger = 500 * time.Millisecond
 
-// Close closes the connection and gives its place back.
+// Close closes the connection and gives its place back. After EndReading it first closes the sending half, and discards
+// for at most linger what still comes, so that the client can read the answer.
 func (c *Connection) Close() error {
 	if c.noMoreReads.Load() {
 		placed := false // or others wait for it to be closed
@@ -271,7 +278,8 @@ type frames struct {
 	left int // bytes of the payload
 }
 
-// bodyBytes returns how many of the bytes are of answers' bodies.
+// bodyBytes returns how many of the bytes belong to the DATA frames of HTTP/2. It keeps frames that end in a later
+// call.
 func (f *frames) bodyBytes(b []byte) (bytes int) {
 	for len(b) > 0 {
 		if f.left == 0 {

@@ -34,7 +34,8 @@ type Connections struct {
 	givenUp *prometheus.CounterVec
 }
 
-// NewConnections returns a set without a bound, whose callers have to move so many bytes a second.
+// NewConnections returns a set of connections without a limit. A client must send or take at least this many bytes a
+// second.
 func NewConnections(bytesASecond int) *Connections {
 	return &Connections{
 		rate:   float64(bytesASecond),

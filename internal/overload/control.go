@@ -52,8 +52,8 @@ const recent = 1. / 16
 // admitted then is done soon after a flood ends.
 const wait = 500 * time.Millisecond
 
-// New admits requests that cost at most so much together, for so many
-// processors.
+// New returns a Control that admits requests with a total cost of at most most, on this many processors. Both must be
+// at least 1. now returns the time.
 func New(most, processors int, now func() time.Time) (*Control, error) {
 	if most < 1 || processors < 1 {
 		return nil, fmt.Errorf("admission: a cost of %d on %d processors: both must be at least 1", most, processors)
@@ -223,9 +223,8 @@ func (c *Control) refusalFor(group string, cost int, left time.Duration) error {
 	return nil
 }
 
-// Hold lets in a request that takes as long as it likes, such as a batch or a
-// write, or returns a *Refusal at once. It counts against what is admitted at a
-// time; its time says nothing of what others will take.
+// Hold admits a request that may take any time, such as a batch or a write, or returns a *Refusal at once. Its cost
+// counts against the total; its time does not count for the expected time of others.
 func (c *Control) Hold(cost int) (*Place, error) { return c.HoldOf("", cost) }
 
 // HoldOf admits or refuses, as Hold does, a request of a group. It also refuses what exceeds the group's share

@@ -54,7 +54,8 @@ type ListenerOptions struct {
 	Refusal func() []byte
 }
 
-// Listen begins to accept connections of a listener.
+// Listen returns a Listener that accepts the connections of l in the background and returns them from Accept once they
+// have a place. Close and then Wait end it.
 func (n *Connections) Listen(l net.Listener, o ListenerOptions) *Listener {
 	o.Waiting = max(o.Waiting, 1)
 	e := &Listener{
@@ -70,10 +71,10 @@ func (n *Connections) Listen(l net.Listener, o ListenerOptions) *Listener {
 	return e
 }
 
-// Wait waits until nothing of it runs any more.
+// Wait waits until the Listener's goroutines have ended. Call it after Close.
 func (e *Listener) Wait() { e.running.Wait() }
 
-// Accept waits for a connection that has a place.
+// Accept returns the next connection that has a place. It returns net.ErrClosed after Close.
 func (e *Listener) Accept() (net.Conn, error) {
 	select {
 	case in := <-e.in:
@@ -86,7 +87,7 @@ func (e *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends the listening, and closes the connections that wait.
+// Close stops accepting and closes the connections that wait for a place. Those that Accept returned stay open.
 func (e *Listener) Close() error {
 	e.closing.Do(func() { close(e.closed) })
 	err := e.Listener.Close()
@@ -100,13 +101,15 @@ func (e *Listener) Close() error {
 	return err
 }
 
+// withLock calls do with e.mu held.
 func (e *Listener) withLock(do func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	do()
 }
 
-// deliverConnection hands a connection with a place to the server.
+// deliverConnection gives a connection that has a place, or an error, to a call of Accept. It closes the connection if
+// the Listener is closed first.
 func (e *Listener) deliverConnection(in accepted) {
 	select {
 	case e.in <- in:
@@ -117,7 +120,8 @@ func (e *Listener) deliverConnection(in accepted) {
 	}
 }
 
-// acceptAll accepts connections.
+// acceptAll accepts connections until the listener is closed. Those for which there is a place go to Accept, and the
+// others to holdConnection.
 func (e *Listener) acceptAll() {
 	for {
 		conn, err := e.Listener.Accept()
@@ -144,7 +148,8 @@ func (e *Listener) acceptAll() {
 	}
 }
 
-// holdConnection takes in a connection for which there is no place, and hears it.
+// holdConnection adds a connection to those that wait for a place, evicts another one if too many wait, and reads the
+// connection's first request in a goroutine (readAhead).
 func (e *Listener) holdConnection(g *pending) {
 	for {
 		wait := e.evictOne()
@@ -174,8 +179,8 @@ func (e *Listener) holdConnection(g *pending) {
 	e.running.Go(func() { e.readAhead(g) })
 }
 
-// evictOne turns somebody away where as many are here as may be. It returns how long it
-// has to be waited for where nobody can be yet.
+// evictOne evicts the oldest connection that waits, if as many wait as may: one that has sent no request within grace,
+// or else one that has, which is told so. It returns how long to wait until one can be evicted, 0 if there is room now.
 func (e *Listener) evictOne() (wait time.Duration) {
 	var away *pending
 	heard := false
@@ -208,7 +213,7 @@ func (e *Listener) evictOne() (wait time.Duration) {
 	return wait
 }
 
-// removePending expects that mu is held.
+// removePending removes a connection from those that wait and marks it as removed. mu must be held.
 func (e *Listener) removePending(g *pending) {
 	g.removed = true
 	for _, list := range []*[]*pending{&e.unread, &e.waiting} {
@@ -224,7 +229,8 @@ func (e *Listener) removePending(g *pending) {
 // saysEnough is how much of a request is read before it is known to be no health check.
 const saysEnough = 4 << 10
 
-// readAhead reads what a connection asks.
+// readAhead reads the beginning of a waiting connection's first request. A health check without a body gets one of the
+// places for these; others queue for a place. A connection that sends no request in time is closed.
 func (e *Listener) readAhead(g *pending) {
 	if e.options.Within > 0 {
 		_ = g.SetReadDeadline(g.came.Add(e.options.Within))
@@ -266,7 +272,8 @@ func (e *Listener) readAhead(g *pending) {
 	}
 }
 
-// asksHealth reports whether a request's first line is that of a health check.
+// asksHealth reports whether this first line of a request is that of a health check: GET or HEAD of a path for which
+// IsProbe is true.
 func (e *Listener) asksHealth(line string) bool {
 	method, rest, _ := strings.Cut(line, " ")
 	path, _, _ := strings.Cut(rest, " ")
@@ -274,14 +281,14 @@ func (e *Listener) asksHealth(line string) bool {
 	return (method == http.MethodGet || method == http.MethodHead) && e.options.IsProbe(path)
 }
 
-// mayHaveBody reports whether a header announces a body, or is not whole.
+// mayHaveBody reports whether the header of a request announces a body, or is incomplete.
 func mayHaveBody(header []byte) bool {
 	header, _, whole := bytes.Cut(bytes.ToLower(header), []byte("\r\n\r\n"))
 	return !whole || bytes.Contains(header, []byte("\r\ncontent-length")) ||
 		bytes.Contains(header, []byte("\r\ntransfer-encoding"))
 }
 
-// admitProbe gives a health check its place.
+// admitProbe waits for one of the places of health checks and gives the connection to Accept.
 func (e *Listener) admitProbe(g *pending) {
 	e.withLock(func() { e.removePending(g) })
 	for {
@@ -299,7 +306,7 @@ func (e *Listener) admitProbe(g *pending) {
 	}
 }
 
-// admitWaiting gives places to those that wait.
+// admitWaiting gives places to the waiting connections, the oldest first, until the Listener is closed.
 func (e *Listener) admitWaiting() {
 	for {
 		var next *pending
@@ -341,7 +348,8 @@ func (e *Listener) admitWaiting() {
 	}
 }
 
-// refuseConnection tells a connection that there is no place for it, where that is HTTP/1.
+// refuseConnection writes the answer of options.Refusal to a connection for which there is no place. To HTTP/2 it
+// writes nothing.
 func (e *Listener) refuseConnection(g *pending) {
 	if bytes.HasPrefix(g.ahead, []byte("PRI ")) {
 		return

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// acknowledgedBytes returns how many bytes the caller's system has taken so far.
+// acknowledgedBytes returns how many bytes the client's system has acknowledged so far; ok is false if this system does
+// not know.
 func (c *Connection) acknowledgedBytes() (bytes int64, ok bool) {
 	c.withDescriptor(func(fd int) {
 		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
@@ -17,8 +18,8 @@ func (c *Connection) acknowledgedBytes() (bytes int64, ok bool) {
 	return bytes, ok
 }
 
-// hasEnded reports whether the caller will send nothing more, and left whether it has closed
-// the connection altogether, which is known once something was sent to it.
+// hasEnded reports whether the client will send nothing more (ended), and whether it has closed the connection
+// altogether (left). left becomes known only after something was sent to the client.
 func (c *Connection) hasEnded() (ended, left bool) {
 	const closeWait, closed = 8, 7 // states of TCP
 	c.withDescriptor(func(fd int) {
@@ -30,7 +31,7 @@ func (c *Connection) hasEnded() (ended, left bool) {
 	return ended, left
 }
 
-// threadTime returns the processor time of the calling thread.
+// threadTime returns the processor time of the calling thread; 0 if it is not known.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {

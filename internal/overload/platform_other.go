@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// acknowledgedBytes reports nothing here: a write counts when it is done.
+// acknowledgedBytes returns ok == false: this system does not tell what the client acknowledged. A write counts when it
+// is done.
 func (c *Connection) acknowledgedBytes() (bytes int64, ok bool) { return 0, false }
 
-// hasEnded reports nothing here: a caller that left is noticed when its connection is used.
+// hasEnded returns false twice: on this system the server learns that a client left when it uses the connection.
 func (c *Connection) hasEnded() (ended, left bool) { return false, false }
 
 var begin = time.Now()
 
-// threadTime returns the time that has passed, since the thread's is not known here.
+// threadTime returns the time since the process began, since this system does not tell a thread's processor time.
 func threadTime() time.Duration { return time.Since(begin) }

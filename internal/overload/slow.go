@@ -22,8 +22,8 @@ func (e *SlowError) Error() string {
 
 func (e *SlowError) Unwrap() error { return e.Err }
 
-// Slow returns a *SlowError where an error says that a deadline of a connection passed, and nil for
-// any other.
+// Slow returns a *SlowError with this text if err is a connection's deadline that passed (os.ErrDeadlineExceeded), and
+// nil otherwise.
 func Slow(what string, err error) *SlowError {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
@@ -47,21 +47,21 @@ type Pace struct {
 	came    int64         // bytes
 }
 
-// Begin waits for the client from now on.
+// Begin starts the clock: the server waits for the client from now on.
 func (p *Pace) Begin() {
 	p.reading = true
 	p.since = time.Now()
 }
 
-// End waits no more, after so many bytes.
+// End stops the clock, after the client has sent this many bytes.
 func (p *Pace) End(came int) {
 	p.reading = false
 	p.waited += time.Since(p.since)
 	p.came += int64(came)
 }
 
-// Until returns when the client will have been too slow: by the grace that it always has, and what
-// the least rate gives for what it sent. ok is false while it is not waited for.
+// Until returns when the client will have been too slow: it has grace in all, and for what it has sent the time that
+// the least rate gives. ok is false while the clock does not run.
 func (p *Pace) Until(grace time.Duration, bytesASecond int) (end time.Time, ok bool) {
 	given := grace + time.Duration(float64(p.came)/float64(bytesASecond)*float64(time.Second))
 	return p.since.Add(given - p.waited), p.reading

@@ -40,6 +40,7 @@ type account struct {
 
 const saved = 100 * time.Millisecond
 
+// newWork returns the accounts for work on this many processors, half of which it may use at a time (at least one).
 func newWork(processors int) work {
 	return work{
 		processors: float64(processors),
@@ -48,7 +49,8 @@ func newWork(processors int) work {
 	}
 }
 
-// fillAccount adds what has been given since the last time, and returns how long a debt lasts.
+// fillAccount adds what the account's share of the time has earned since the last call, up to saved. It returns how
+// long it takes until a debt is paid; 0 if there is none.
 func (a *account) fillAccount(now time.Time, share float64) (wait time.Duration) {
 	since := min(now.Sub(a.at), time.Hour) // the first time, it is since ever
 	a.left = min(a.left+time.Duration(share*float64(since)), saved)
@@ -56,8 +58,9 @@ func (a *account) fillAccount(now time.Time, share float64) (wait time.Duration)
 	return time.Duration(float64(max(-a.left, 0)) / share)
 }
 
-// Work does a piece of work for a caller that is not a search, computes and waits for
-// nothing, when its budget and a place allow. The error is ctx's when that ends first.
+// Work calls do, which computes for caller who and waits for nothing, once that caller has no debt and one of the
+// places for work is free. It charges the caller with the processor time. It returns ctx's error, without calling do,
+// if ctx ends first.
 func (c *Control) Work(ctx context.Context, who string, do func()) error {
 	if err := c.waitForCredit(ctx, who); err != nil {
 		return err
@@ -72,7 +75,8 @@ func (c *Control) Work(ctx context.Context, who string, do func()) error {
 	return nil
 }
 
-// Read does what Work does, for what may wait for its caller meanwhile, which costs nothing.
+// Read calls do, which may wait for its client meanwhile, once caller who has no debt. It takes no place, and charges
+// the caller with the processor time alone. It returns ctx's error, without calling do, if ctx ends first.
 func (c *Control) Read(ctx context.Context, who string, do func()) error {
 	if err := c.waitForCredit(ctx, who); err != nil {
 		return err
@@ -81,7 +85,8 @@ func (c *Control) Read(ctx context.Context, who string, do func()) error {
 	return nil
 }
 
-// waitForCredit waits until a caller has no debt, or no search comes.
+// waitForCredit waits until caller who has no debt, or no search has come for quietAfter. It returns ctx's error if
+// that ends first.
 func (c *Control) waitForCredit(ctx context.Context, who string) error {
 	for {
 		wait := c.work.debtTime(who, c.now())
@@ -96,7 +101,8 @@ func (c *Control) waitForCredit(ctx context.Context, who string) error {
 	}
 }
 
-// debtTime returns how long a caller has to wait.
+// debtTime returns how long caller who has to wait until its debt and that of all callers together are paid; 0 while no
+// search has come for quietAfter.
 func (w *work) debtTime(who string, now time.Time) (wait time.Duration) {
 	if w.isQuiet(now) {
 		return 0
@@ -112,11 +118,12 @@ func (w *work) debtTime(who string, now time.Time) (wait time.Duration) {
 	return max(wait, w.all.fillAccount(now, workShare*w.processors))
 }
 
+// isQuiet reports whether no search has come for quietAfter, so that work needs no budget.
 func (w *work) isQuiet(now time.Time) bool {
 	return now.UnixNano()-w.searched.Load() > int64(quietAfter)
 }
 
-// runCharged does a piece of work and takes what it cost from its caller's account.
+// runCharged calls do and charges caller who with the processor time of its thread. It charges also if do panics.
 func (c *Control) runCharged(who string, do func()) {
 	runtime.LockOSThread()
 	began := threadTime()
@@ -128,6 +135,8 @@ func (c *Control) runCharged(who string, do func()) {
 	do()
 }
 
+// chargeAccount takes the time off the accounts of caller who and of all callers together. It does nothing while no
+// search has come for quietAfter.
 func (w *work) chargeAccount(who string, took time.Duration, now time.Time) {
 	if w.isQuiet(now) {
 		return
