@@ -62,14 +62,13 @@ type Absent struct {
 	Silent bool // it would not be searched, and is needed for writing alone
 }
 
-// New returns an Assembly of which nothing is open. Load opens the store and the experts, Start the
-// engine over them, and Close ends both.
+// New returns an Assembly in which nothing is open. Call Load and then Start; Close ends both.
 func New(o Options) *Assembly { return &Assembly{options: o} }
 
-// Open opens the configured collection with the configured experts, all that
-// the collection has where none are named, and refuses what would answer wrongly:
-// vectors of another encoder, an index below its floor. An expert whose bundle cannot
-// be used is left out, and every answer says so. Close ends it.
+// Open opens the configured collection with the configured experts, or with all that the collection has if none are
+// configured, and starts the engine. It fails if answers would be wrong: an expert's vectors are another encoder's, or
+// an index is below its recall floor. An expert whose bundle cannot be used is left out, and every answer says so.
+// Close ends it.
 func Open(o Options) (*Assembly, error) {
 	a := New(o)
 	err := a.Load()
@@ -82,7 +81,8 @@ func Open(o Options) (*Assembly, error) {
 	return a, nil
 }
 
-// Load opens the collection for reading, and the experts.
+// Load opens the collection's store for reading, and then the experts, readers and rerankers. Call Close also after an
+// error.
 func (a *Assembly) Load() (err error) {
 	config := a.options.Config
 	at := a.options.At
@@ -104,7 +104,8 @@ func (a *Assembly) Load() (err error) {
 	return a.loadExperts(contents)
 }
 
-// loadExperts opens the experts to search with, of those that passages have vectors of.
+// loadExperts opens the configured experts, readers and rerankers. It fails if an encoder is not the one that made the
+// stored vectors.
 func (a *Assembly) loadExperts(contents store.Contents) (err error) {
 	config := a.options.Config
 	stored := contents.Experts()
@@ -129,7 +130,7 @@ func (a *Assembly) loadExperts(contents store.Contents) (err error) {
 	return contents.CheckEncoders(encoders...)
 }
 
-// searchedExperts returns the names of the experts to search with.
+// searchedExperts returns the names of the configured experts, or of all stored ones if none are configured.
 func searchedExperts(config configs.Config, stored []store.Expert) []string {
 	var names []string
 	for _, x := range config.Experts {
@@ -143,8 +144,8 @@ func searchedExperts(config configs.Config, stored []store.Expert) []string {
 	return names
 }
 
-// leaveOut leaves out the experts that could not be opened. Without the base, or
-// without any expert that finds passages, a collection is not searched.
+// leaveOut adds the experts that could not be opened to Absent. It returns their errors instead if the base is among
+// them, or no expert that finds passages is left.
 func (a *Assembly) leaveOut(failed map[string]error) error {
 	var errs []error
 	for name, err := range failed {
@@ -159,7 +160,7 @@ func (a *Assembly) leaveOut(failed map[string]error) error {
 	return errors.Join(errs...)
 }
 
-// Start makes the engine. turns may be nil: then every search computes at once.
+// Start makes the engine over the open store and experts. turns may be nil: every search then computes at once.
 func (a *Assembly) Start(turns turn.Turns) (err error) {
 	a.lineUp, err = a.newLineUp()
 	if err != nil {
@@ -173,14 +174,13 @@ func (a *Assembly) Start(turns turn.Turns) (err error) {
 	return err
 }
 
-// tellSearched stores the experts that searches use now, for unions.
+// tellSearched stores a copy of the experts that searches use now, for unions (Unite).
 func (a *Assembly) tellSearched() {
 	a.searched.Store(a.Experts.Only(func(*experts.Expert) bool { return true }))
 }
 
-// ForFitting returns the same collection with the same experts, and what is shipped in the place of its
-// calibration, within the limits of another configuration. Close ends its engine alone. The experts
-// may not change meanwhile.
+// ForFitting returns an Assembly over the same open store and experts, with the limits of config and without the
+// collection's calibration: to fit a new one. Its Close ends only its engine. The experts must not change meanwhile.
 func (a *Assembly) ForFitting(config configs.Config) (*Assembly, error) {
 	own := &Assembly{Store: a.Store, Experts: a.Experts, Absent: a.Absent, options: a.options, borrowed: true}
 	own.options.Config, own.options.Uncalibrated = config, true
@@ -190,7 +190,8 @@ func (a *Assembly) ForFitting(config configs.Config) (*Assembly, error) {
 	return own, nil
 }
 
-// Renew lets searches use the experts and the calibration that are there now.
+// Renew lets searches use the experts and the calibration as they are now. Searches under way go on with the earlier
+// line-up (Drained). After an error all searches do.
 func (a *Assembly) Renew() error {
 	made, err := a.newLineUp()
 	if err != nil {
@@ -205,24 +206,22 @@ func (a *Assembly) Renew() error {
 	return nil
 }
 
-// Dense describes the experts that find passages, in their order: all but late
-// interaction.
+// Dense describes the experts of the engine in their order, except those of late interaction, which only reorder hits.
 func (a *Assembly) Dense() []learned.ExpertInfo {
 	return slices.DeleteFunc(a.Engine.Experts(), func(x learned.ExpertInfo) bool { return x.Kind == reply.KindLate })
 }
 
-// Drained returns what is closed when no search uses an earlier line-up; nil: there was none.
+// Drained returns a channel that is closed when no search uses the line-up before the last Renew; nil before the first.
 func (a *Assembly) Drained() <-chan struct{} { return a.drained }
 
-// LineUp returns what the engine uses.
+// LineUp returns the experts, readers, rerankers and defaults that the engine uses.
 func (a *Assembly) LineUp() search.LineUp { return a.lineUp }
 
-// Refused says why the collection's calibration is not used; "": it is, or there
-// is none.
+// Refused returns a message that says why the collection's calibration is not used; "" if it is, or if there is none.
 func (a *Assembly) Refused() string { return a.calibration.refused }
 
-// TryRecord returns an error where the collection, as it is opened here, could not
-// answer by a calibration.
+// TryRecord returns an error if searches could not use this calibration with the experts that are open. It changes
+// nothing.
 func (a *Assembly) TryRecord(record *calibration.Record) error {
 	_, err := a.lineUpWith(record)
 	return err
@@ -232,8 +231,9 @@ func (a *Assembly) TryRecord(record *calibration.Record) error {
 // an answer: a source that came too late for its request.
 const closingTime = 5 * time.Second
 
-// Close ends everything, the engine first. Where something still runs in the
-// engine, what it uses stays open: closing a session under it would crash.
+// Close closes the engine, the store and the experts, in this order. If a search still runs after closingTime, it
+// returns an error and leaves store and experts open, since closing them under the search would crash. One of
+// ForFitting closes its engine alone.
 func (a *Assembly) Close() error {
 	if a.Engine != nil {
 		closing, cancel := context.WithTimeout(context.Background(), closingTime)
@@ -255,11 +255,12 @@ func (a *Assembly) Close() error {
 	return errors.Join(errs...)
 }
 
-// Floors returns the configured Floors of recall@10 by kind of index.
+// Floors returns the configured recall@10 below which an index is refused, by kind of index.
 func Floors(x configs.Index) map[string]float64 {
 	return map[string]float64{ann.HNSW: x.Floors.HNSW, ann.Flat: x.Floors.Flat, ann.Coder: x.Floors.Coder}
 }
 
+// defaultsOf returns the configured defaults of searches as the engine takes them.
 func defaultsOf(s configs.Search) search.Defaults {
 	return search.Defaults{
 		K: s.K, Candidates: s.Candidates, Timeout: s.Timeout, Fusion: s.Fusion, Missing: fusion.Missing(s.Missing),
@@ -267,10 +268,12 @@ func defaultsOf(s configs.Search) search.Defaults {
 	}
 }
 
+// IsAbsent reports whether the named expert is left out because its bundle cannot be used.
 func (a *Assembly) IsAbsent(name string) bool {
 	return slices.ContainsFunc(a.Absent, func(x Absent) bool { return x.Name == name })
 }
 
+// AbsentBut returns the experts in Absent except the named one.
 func (a *Assembly) AbsentBut(name string) []Absent {
 	return slices.DeleteFunc(slices.Clone(a.Absent), func(x Absent) bool { return x.Name == name })
 }

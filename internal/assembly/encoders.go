@@ -10,10 +10,9 @@ import (
 	"example.org/conclave/store"
 )
 
-// Encoders returns those of all stored experts, of which every passage needs
-// vectors: those that are searched, those that the configuration does not name, which
-// are loaded, and none in the place of those whose bundles cannot be used or that have
-// no vectors of their own.
+// Encoders returns an encoder for each stored expert, since every new passage needs vectors of all. It loads those that
+// are not searched and adds them to a.Experts.Silent. For an expert whose bundle cannot be used, which it adds to
+// Absent, the encoder only returns errors. For one that searches another expert's vectors there is nothing to encode.
 func (a *Assembly) Encoders(stored []store.Expert) (encoders []store.PassageEncoder) {
 	for _, e := range a.Experts.Searched {
 		encoders = append(encoders, e)
@@ -73,10 +72,10 @@ func (n noEncoder) Parts() func(text string) []rank.Span {
 	return func(string) []rank.Span { return nil }
 }
 
-// Owner returns the expert whose vectors these are.
+// Owner returns the name of the expert whose vectors this one searches; "" if it has its own.
 func (n noEncoder) Owner() string { return n.files.Owner }
 
-// EncodePassages returns an error.
+// EncodePassages returns an error that says that the expert's bundle cannot be used.
 func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float32, error) {
 	return nil, fmt.Errorf("the bundle of expert %s cannot be used, so passages have no vectors of it", n.files.Name)
 }

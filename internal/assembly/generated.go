@@ -10,7 +10,8 @@ import (
 // sampledTexts is how many passages questions are generated from: three of each at most.
 const sampledTexts = 200
 
-// GenerateQuestions makes questions of exact things from passages of the collection.
+// GenerateQuestions makes judged questions about exact words, such as names and numbers, from a sample of the
+// collection's passages. It returns ctx's error, or the store's.
 func (a *Assembly) GenerateQuestions(ctx context.Context) (questions.Domain, error) {
 	sample, err := a.Engine.Sample(ctx, search.Caller{}, sampledTexts)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"example.org/conclave/shipped"
 )
 
-// lineUpWith returns the line-up of the experts that are there, by a calibration; nil: by
-// what is shipped. One that searches could not be answered by is an error.
+// lineUpWith returns the line-up of the open experts, readers and rerankers, fitted by this calibration; by the shipped
+// one if record is nil. It fails if searches could not use it, for example with two late interaction experts.
 func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, err error) {
 	made.Defaults = defaultsOf(a.options.Config.Search)
 	if err := a.addSettings(&made.Defaults); err != nil {
@@ -95,7 +95,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	return made, made.Check(capacity.Limits(a.options.Config.Limits))
 }
 
-// readingOf returns what was fitted for a reader, in a collection's record or, without one, for what is shipped.
+// readingOf returns the fit of the reader in a collection's record, or the shipped one if record is nil.
 func readingOf(record *calibration.Record, shipped *calibration.ReadingFit) *calibration.ReadingFit {
 	if record == nil {
 		return shipped
@@ -103,7 +103,8 @@ func readingOf(record *calibration.Record, shipped *calibration.ReadingFit) *cal
 	return record.Reading
 }
 
-// addReaders adds the readers that are there, with what was fitted for each.
+// addReaders adds the open readers to the line-up, each with the fits that were made for its model, by record or
+// shipped.
 func (a *Assembly) addReaders(made *search.LineUp, record *calibration.Record) error {
 	shipped, err := shippedReading()
 	if err != nil {
@@ -153,8 +154,9 @@ func (e *TwoLateError) Error() string {
 	)
 }
 
-// addRepresentatives gives an expert the representatives of its training questions, where the
-// encoder that made them, one for all experts, is loaded.
+// addRepresentatives gives an expert the representatives of its training questions, if its bundle has some and the base
+// encoder that made them is loaded. All experts of a line-up have the same base. It logs a warning if it adds none for
+// want of that base.
 func (a *Assembly) addRepresentatives(made *search.LineUp, x *learned.Expert, e *experts.Expert) error {
 	r, err := e.Bundle.Representatives()
 	if err != nil || r == nil {
@@ -170,8 +172,8 @@ func (a *Assembly) addRepresentatives(made *search.LineUp, x *learned.Expert, e 
 	return nil
 }
 
-// referenceFor returns the loaded expert that is the base itself of these
-// representatives, not one that was fine-tuned from it; "" when it is not loaded.
+// referenceFor returns the name of the loaded expert whose encoder is the base that made these representatives, not one
+// fine-tuned from it; "" if it is not loaded.
 func (a *Assembly) referenceFor(r *models.Representatives) string {
 	for _, e := range a.Experts.Searched {
 		if e.Granularity == nil && experts.IsBaseItself(e.Bundle, r.BaseSHA256) {
@@ -181,8 +183,8 @@ func (a *Assembly) referenceFor(r *models.Representatives) string {
 	return ""
 }
 
-// applyRecord gives an expert the temperature and the chance that were fitted for it:
-// for this very encoder.
+// applyRecord gives an expert the temperature, reliability and chance of a record, if these were fitted for its very
+// encoder.
 func applyRecord(x *learned.Expert, record *calibration.Record) {
 	question := x.Info.Fingerprints["question"]
 	if own := record.Expert(x.Name, question); own != nil {
@@ -205,7 +207,7 @@ func binsOf(reliability []calibration.Bin) (bins []learned.ReliabilityBin) {
 	return bins
 }
 
-// questionsOf says which questions a record was fitted on.
+// questionsOf describes the questions that a record was fitted on, such as "120 questions of tales, health".
 func questionsOf(r *calibration.Record) string {
 	n, names := 0, ""
 	for _, q := range r.Questions {
@@ -218,13 +220,13 @@ func questionsOf(r *calibration.Record) string {
 	return fmt.Sprintf("%d questions of %s", n, names)
 }
 
-// gateOf brings a record's gate, and the method that "auto" stands for.
+// gateOf sets the gate, and the method that "auto" stands for, from a record.
 func gateOf(d *search.Defaults, r *calibration.Record) {
 	d.Auto, d.Gate, d.GateWithoutLate, d.Specialists = r.Auto, r.Gate, r.GateWithoutLate, r.Specialists
 }
 
-// chancesOf brings what else was fitted for a collection: the chances of words and
-// of answers, and the weight of words in the hybrid.
+// chancesOf sets from a record what was fitted besides the gate: the chances of words and answers, and the weight of
+// words in the hybrid method.
 func chancesOf(d *search.Defaults, r *calibration.Record) {
 	for i := range r.Sources {
 		if s := &r.Sources[i]; s.Kind == fusion.Lexical {
@@ -247,10 +249,9 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 	}
 }
 
-// shippedGate gives a collection what it gets that nobody calibrated: the gate's
-// coefficients belong to kinds of sources, so they hold for any experts whose
-// vectors have unit length. So do the confidences that are shipped with it, where
-// the sources are those that they were fitted for.
+// shippedGate sets the shipped gate and confidences for a collection without a calibration. It does nothing if an
+// expert's vectors do not have unit length, for which the gate does not hold. The confidences need late interaction,
+// with which they were fitted.
 func (a *Assembly) shippedGate(made *search.LineUp) error {
 	dense := a.Experts.Dense()
 	longer := func(e *experts.Expert) bool { return !e.Bundle.Manifest.UnitLength() }
@@ -269,8 +270,8 @@ func (a *Assembly) shippedGate(made *search.LineUp) error {
 	return err
 }
 
-// answerabilityOf returns how verdicts are reached: by what is shipped, and by the thresholds of
-// a record that has some; nil where nothing is shipped. record may be nil.
+// answerabilityOf returns how to decide whether a collection answers a question: the shipped fit, with the thresholds
+// of record if that has some; nil if none is shipped. record may be nil.
 func answerabilityOf(record *calibration.Record) (*learned.Answerability, error) {
 	verdict, err := shippedVerdict()
 	if verdict == nil || err != nil {
@@ -283,14 +284,14 @@ func answerabilityOf(record *calibration.Record) (*learned.Answerability, error)
 	return out, nil
 }
 
-// shippedVerdict returns what tells whether a collection answers at all; nil where nothing is
-// shipped.
+// shippedVerdict returns the shipped fit that decides whether a collection answers a question; nil if the program has
+// none.
 func shippedVerdict() (*calibration.VerdictFit, error) {
 	return parseShipped(calibration.VerdictFile, calibration.ParseVerdict)
 }
 
-// shippedPrior returns the confidence for collections that nobody calibrated, and that
-// calibrations begin with; nil where none is shipped.
+// shippedPrior returns the shipped confidences, which collections without a calibration use and calibrations begin
+// with; nil if the program has none.
 func shippedPrior() (*calibration.Prior, error) {
 	return parseShipped(calibration.PriorFile, calibration.ParsePrior)
 }
@@ -317,7 +318,7 @@ func parseShipped[T any](name string, parse func([]byte) (*T, error)) (*T, error
 	return out, nil
 }
 
-// Auto returns the method behind "auto", and of what.
+// Auto describes the method behind "auto" and its sources, such as "gate: base, words, phrases".
 func (a *Assembly) Auto() string {
 	d := a.Engine.Defaults()
 	var of []string

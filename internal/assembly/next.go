@@ -14,7 +14,8 @@ type Improvement struct {
 	Experts []string // one of which is to be added; none: it is to be calibrated
 }
 
-// Improvements returns what a collection lacks, what helps most first.
+// Improvements returns what would improve the collection's answers next, the most helpful first: experts it lacks, or
+// questions to calibrate with. Empty if nothing is known to.
 func (a *Assembly) Improvements() []Improvement {
 	experts := a.Engine.Experts()
 	late := slices.ContainsFunc(experts, func(x learned.ExpertInfo) bool { return x.Kind == reply.KindLate })

@@ -12,8 +12,8 @@ type Passages interface {
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }
 
-// Passages returns those that searches see. done is to be called when they are not needed
-// any more.
+// Passages returns the passages that searches see now; later writes do not change them. Call done when they are no
+// longer needed.
 func (a *Assembly) Passages(ctx context.Context) (p Passages, done func()) {
 	v := a.Store.Acquire()
 	return pinnedPassages{ctx, v.Passages()}, v.Release
@@ -25,11 +25,12 @@ type pinnedPassages struct {
 	of  storage.Passages
 }
 
+// Ordinal returns the ordinal of the passage with this id; false if there is none.
 func (p pinnedPassages) Ordinal(id string) (rank.Ordinal, bool, error) {
 	return p.of.Ordinal(p.ctx, id)
 }
 
-// IDs returns those of passages, in their order.
+// IDs returns the ids of these passages, in their order.
 func (a *Assembly) IDs(ctx context.Context, passages []rank.Ordinal) ([]string, error) {
 	v := a.Store.Acquire()
 	defer v.Release()

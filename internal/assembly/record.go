@@ -14,7 +14,7 @@ type calibrationUse struct {
 	refused  string              // why the one that lies there was not taken; "": it was, or there is none
 }
 
-// readRecord returns the calibration of the collection; nil: there is none.
+// readRecord returns the collection's calibration; nil if it has none. It fails if the file cannot be read or parsed.
 func (a *Assembly) readRecord() (*calibration.Record, error) {
 	text, err := a.Store.Calibration()
 	if len(text) == 0 || err != nil {
@@ -27,7 +27,7 @@ func (a *Assembly) readRecord() (*calibration.Record, error) {
 	return record, nil
 }
 
-// Calibrate puts a calibration where searches find it, and says where.
+// Calibrate stores a calibration with the collection and returns where. Searches of this process use it after Renew.
 func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (at string, err error) {
 	at = a.Store.CalibrationAt()
 	text, err := record.Text()
@@ -40,8 +40,8 @@ func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (a
 	return at, nil
 }
 
-// FitOptions returns what a calibration of the collection begins with: what is shipped, and
-// what a reader and rerankers are fitted with; nil: none is loaded.
+// FitOptions returns the options to calibrate the collection with: the shipped fits to begin with, the experts'
+// fingerprints, and how to try a record. reading is nil if no reader is loaded, and reranking empty if no reranker is.
 func (a *Assembly) FitOptions(
 	reading *calibration.ReadingOptions,
 	reranking []calibration.RerankingOptions,
@@ -72,10 +72,9 @@ func (a *Assembly) FitOptions(
 	return o, err
 }
 
-// newLineUp returns the line-up by the collection's calibration. One that the experts at
-// hand cannot answer by is refused: the one before stays, or where there is none what
-// is shipped. One that cannot be read keeps a collection from being opened, since its
-// answers would be others than before.
+// newLineUp returns the line-up with the collection's calibration. If the open experts cannot use that, it takes the
+// last one that they could, or the shipped one, and notes why (Refused). It fails if the calibration cannot be read
+// while the collection is being opened, since answers would differ from those before.
 func (a *Assembly) newLineUp() (search.LineUp, error) {
 	if a.options.Uncalibrated {
 		return a.lineUpWith(nil)

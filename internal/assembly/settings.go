@@ -10,9 +10,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// addSettings adds what the settings of the collection say of searches; of several that are searched as one,
-// the synonyms of all, and the types on which those that declare one agree: a condition on another field is refused,
-// and one of a key lets nothing through, as it would in one of them.
+// addSettings adds the synonyms and field types of the collection's settings to d. Of a union it adds the synonyms of
+// all members. Fields whose types differ between members become conditions.Disputed.
 func (a *Assembly) addSettings(d *search.Defaults) error {
 	disputed := map[string]bool{}
 	for _, stored := range a.allStores() {
@@ -48,7 +47,7 @@ func (a *Assembly) addSettings(d *search.Defaults) error {
 	return nil
 }
 
-// allStores returns the store of the collection, or those of several that are searched as one.
+// allStores returns the store of the collection, or of a union the stores of its members.
 func (a *Assembly) allStores() []store.Backend {
 	if a.Store != nil {
 		return []store.Backend{a.Store}
@@ -56,7 +55,7 @@ func (a *Assembly) allStores() []store.Backend {
 	return a.joined
 }
 
-// ParseSettings reads the text of a collection's settings, and checks them.
+// ParseSettings returns the settings in a text. It fails if they cannot be parsed or CheckSettings refuses them.
 func ParseSettings(text []byte) (collections.Settings, error) {
 	s, _, err := collections.Parse(text)
 	if err == nil {
@@ -65,7 +64,7 @@ func ParseSettings(text []byte) (collections.Settings, error) {
 	return s, err
 }
 
-// CheckSettings returns an error where settings have synonyms or types of fields that cannot be.
+// CheckSettings returns an error if the settings have invalid synonyms or field types.
 func CheckSettings(s *collections.Settings) error {
 	for i := range s.Synonyms {
 		x := ask.Synonyms(s.Synonyms[i])

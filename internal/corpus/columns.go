@@ -35,7 +35,7 @@ func (e *HeaderError) Error() string {
 	)
 }
 
-// quoteNames quotes a few names.
+// quoteNames returns the names quoted and joined with commas: the first 12, and how many more there are.
 func quoteNames(names []string) string {
 	const most = 12
 	var out []string
@@ -48,8 +48,9 @@ func quoteNames(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// findColumns finds the columns of a passage in a header by their names, since files have
-// them in any order. A name is looked for as it is, and then in small letters.
+// findColumns returns which columns of a header hold the fields of a passage. A name that is not in want is looked for
+// by its usual names, exactly and then without regard to case. It returns a *HeaderError if the id or the text has no
+// column, and a *FieldError if a name occurs twice or serves two fields.
 func findColumns(names []string, want Columns) (columns, error) {
 	c := columns{names: names}
 	for i, name := range names {
@@ -120,8 +121,8 @@ func findColumns(names []string, want Columns) (columns, error) {
 	return c, nil
 }
 
-// passageOf makes a passage of the fields of a row, as many as the header has. Cells are
-// texts: an empty one is absent, and a number in metadata stays as it is written.
+// passageOf returns the passage in a row, which must not have more fields than the header. Other columns become
+// metadata, always as strings; empty cells are left out. The passage is not checked.
 func (c *columns) passageOf(fields []string) (p Passage, err error) {
 	for i, field := range fields {
 		switch i {
@@ -153,7 +154,7 @@ func (c *columns) passageOf(fields []string) (p Passage, err error) {
 	return p, nil
 }
 
-// cellTags reads the tags in a cell: a JSON list, or texts between commas.
+// cellTags returns the tags in a cell: those of a JSON list, or else the texts between commas, without empty ones.
 func cellTags(cell string) (tags []string, err error) {
 	cell = strings.TrimSpace(cell)
 	if strings.HasPrefix(cell, "[") && json.Valid([]byte(cell)) {
@@ -169,7 +170,7 @@ func cellTags(cell string) (tags []string, err error) {
 	return tags, nil
 }
 
-// splitHeader returns the names in the first row of a table, cut at comma.
+// splitHeader returns the column names in the first line of a table whose fields comma separates.
 func splitHeader(line []byte, comma byte) []string {
 	fields, _ := splitQuoted(bytes.TrimRight(line, "\r\n"), comma)
 	if fields == nil {
@@ -181,8 +182,8 @@ func splitHeader(line []byte, comma byte) []string {
 	return fields
 }
 
-// tableOf tells the format of a table and what stands between its fields from its first
-// line. ok is false for what is no table; an error is about what is one.
+// tableOf returns the format of a table and the byte that separates its fields, by its first line. ok is false if the
+// line is not that of a table. If it is one and cannot be read, err says why.
 func tableOf(line []byte, want Columns) (format Format, comma byte, ok bool, err error) {
 	var wrong error
 	for _, comma := range []byte("\t,;") {
@@ -227,6 +228,7 @@ func likeNames(cells []string) bool {
 	})
 }
 
+// wholeNumber reports whether b is one or more decimal digits.
 func wholeNumber(b []byte) bool {
 	return len(b) > 0 && len(bytes.Trim(b, "0123456789")) == 0
 }

@@ -81,7 +81,7 @@ var documentKeys = []string{
 	TextAfterKey,
 }
 
-// DocumentKeys returns the keys of metadata that documents need for themselves.
+// DocumentKeys returns the keys of metadata that documents use themselves and users cannot set.
 func DocumentKeys() []string { return slices.Clone(documentKeys) }
 
 // Document describes what some passages were cut from.
@@ -113,7 +113,7 @@ type Document struct {
 // PassageID returns the id of a passage of a document, by its number from 1.
 func PassageID(document string, number int) string { return document + "#" + strconv.Itoa(number) }
 
-// SplitPassageID undoes PassageID. ok is false for the id of a passage of no document.
+// SplitPassageID returns the document and the number in an id that PassageID made; ok is false for any other id.
 func SplitPassageID(id string) (document string, number int, ok bool) {
 	at := strings.LastIndexByte(id, '#')
 	if at < 1 {
@@ -126,7 +126,8 @@ func SplitPassageID(id string) (document string, number int, ok bool) {
 	return id[:at], number, true
 }
 
-// DocumentOf returns the document of a passage, and which of its passages it is, from 1.
+// DocumentOf returns the document that a passage belongs to, and the passage's number in it, from 1. ok is false if it
+// belongs to none. Fields of the document that the passage does not have are zero; Source is then the document's id.
 func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 	d.ID, _ = p.Metadata[DocumentKey].(string)
 	digits, of := strings.CutPrefix(p.ID, d.ID+"#")
@@ -164,8 +165,8 @@ func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 	return d, number, true
 }
 
-// WholeNumber reads a number of metadata, which is an int64 before it was stored, and a
-// json.Number afterwards.
+// WholeNumber returns the integer in a value of metadata: an int64, int or json.Number, or a float64 without a
+// fraction. ok is false for anything else.
 func WholeNumber(value any) (int, bool) {
 	switch n := value.(type) {
 	case int64:
@@ -181,7 +182,7 @@ func WholeNumber(value any) (int, bool) {
 	return 0, false
 }
 
-// PlaceInDocument returns where a passage lies in its document's text, in bytes.
+// PlaceInDocument returns which bytes of its document's text a passage is; ok is false if its metadata do not say that.
 func PlaceInDocument(p *Passage) (begin, end int, ok bool) {
 	begin, known := WholeNumber(p.Metadata[BeginKey])
 	end, ended := WholeNumber(p.Metadata[EndKey])
@@ -198,8 +199,8 @@ func OwnText(p *Passage) string {
 	return p.Text[len(p.Text)-(end-begin):]
 }
 
-// TextBefore returns what stands in a document's text between a passage, by its number, and
-// the one before it.
+// TextBefore returns the text of a document that stands between a passage and the one before it, and is in neither.
+// number is the passage's, from 1.
 func TextBefore(p *Passage, number int) string {
 	if text, ok := p.Metadata[TextBeforeKey].(string); ok {
 		return text
@@ -210,8 +211,8 @@ func TextBefore(p *Passage, number int) string {
 	return Gap
 }
 
-// JoinDocument returns the text of a document, put together from all its passages in their
-// order. It is an error where they do not fit together, such as where one was changed by itself.
+// JoinDocument returns the text of a document from all its passages in their order. It returns an error if they do not
+// fit together, for example because one was changed by itself.
 func JoinDocument(passages []Passage) (string, error) {
 	var text strings.Builder
 	for i := range passages {

@@ -40,12 +40,12 @@ const (
 	TSV Format = "tsv"
 )
 
-// Formats lists what ParseFormat takes.
+// Formats returns the names that ParseFormat accepts.
 func Formats() []string {
 	return []string{string(Auto), string(JSONL), string(BEIR), string(DPRTSV), string(MSMARCO), string(CSV), string(TSV)}
 }
 
-// ParseFormat reads the name of a format; "" is Auto.
+// ParseFormat returns the format with this name, Auto for "", and an error that lists the names for an unknown one.
 func ParseFormat(name string) (Format, error) {
 	switch f := Format(name); f {
 	case "":
@@ -56,13 +56,13 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("unknown format %q: allowed are %s", name, strings.Join(Formats(), ", "))
 }
 
-// hasNamedColumns reports whether the columns of a format may be named.
+// hasNamedColumns reports whether files of this format have a header, so that users may name columns (CSV and TSV).
 func (f Format) hasNamedColumns() bool { return f == CSV || f == TSV }
 
 // ErrUnknownFormat is the error for content that tells no format.
 var ErrUnknownFormat = errors.New("this is no format that is known")
 
-// refusePacked returns an error for files that are no text.
+// refusePacked returns an error if a file begins like a known binary format, such as zstd or Parquet; nil otherwise.
 func refusePacked(head []byte) error {
 	for _, other := range []struct{ magic, name string }{
 		{"\x28\xb5\x2f\xfd", "is compressed with zstd"},
@@ -79,8 +79,8 @@ func refusePacked(head []byte) error {
 	return nil
 }
 
-// detectFormat finds the format from the beginning of a file and, of a table, what stands between
-// its fields. The error says what the content looks like instead.
+// detectFormat returns the format by the beginning of a file, and the byte between the fields if it is a table. The
+// error says what the content looks like instead.
 func detectFormat(head []byte, want Columns) (Format, byte, error) {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if len(head) == 0 {

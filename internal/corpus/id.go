@@ -10,9 +10,9 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// CheckID returns a *FieldError where a new passage or document cannot have an id: what checkID refuses, a character
-// that nobody sees, and a part between slashes that is . or .. alone, which many clients take out of an address before
-// they send it, so that they would read or change another passage.
+// CheckID returns a *FieldError if a new passage or document cannot have this id. It refuses what checkID does,
+// invisible characters (IsUnseen), and . or .. alone between slashes: many clients remove these from an address before
+// they send it, and so would read or change another passage.
 func CheckID(id string) error {
 	if err := checkID(id); err != nil {
 		return err
@@ -39,15 +39,16 @@ func CheckID(id string) error {
 	return nil
 }
 
-// IsUnseen reports whether a character is not to be seen, or changes how others are shown: controls, formats such as
-// those of the direction of writing and blanks without width, separators of lines, and fillers. What chooses a variant
-// of the character before it is seen by that.
+// IsUnseen reports whether a character is invisible or changes how others are shown: control and format characters,
+// such as zero-width spaces and marks of the writing direction, line separators, and fillers. Variation selectors do
+// not count: they change the character before them.
 func IsUnseen(r rune) bool {
 	return unicode.IsControl(r) ||
 		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// checkID returns a *FieldError where no passage can have an id.
+// checkID returns a *FieldError if no passage can have this id, an old one included: it is empty, too long, not UTF-8,
+// has a control character, or white space at an end.
 func checkID(id string) error {
 	const field = "id"
 	switch {

@@ -11,10 +11,12 @@ type idTable struct {
 	n     int
 }
 
-// slotOf spreads a key over the table; the length is a power of two. keys are
-// the upper bits of a hash, so they need no further mixing.
+// slotOf returns the index of a key's first slot. Keys are the upper bits of a hash and need no further mixing; the
+// number of slots is a power of two.
 func (t *idTable) slotOf(key uint32) int { return int(key) & (len(t.slots) - 1) }
 
+// add adds the next ordinal, which is the number of those added before; keys has the keys of all ordinals. It doubles
+// the table if that is three quarters full.
 func (t *idTable) add(ordinal uint32, keys []uint32) {
 	if 4*(t.n+1) > 3*len(t.slots) {
 		old := t.n
@@ -27,6 +29,7 @@ func (t *idTable) add(ordinal uint32, keys []uint32) {
 	t.n++
 }
 
+// put stores an ordinal in the first free slot of its key. The table must have one.
 func (t *idTable) put(ordinal, key uint32) {
 	i := t.slotOf(key)
 	for t.slots[i] != 0 {
@@ -35,7 +38,7 @@ func (t *idTable) put(ordinal, key uint32) {
 	t.slots[i] = ordinal + 1
 }
 
-// candidates returns the ordinals whose key is key.
+// candidates yields the ordinals whose key is key. Their ids may differ: the caller compares these.
 func (t *idTable) candidates(key uint32, keys []uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if len(t.slots) == 0 {

@@ -11,12 +11,10 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// parseJSON reads one passage from a JSON object: id (or _id), title, text,
-// tags and metadata; contents in place of text. A number as id is taken as
-// written; null is the same as absent; other is told the names of other members. A title
-// without a text is enough, unless there are other members, of which one may be the text.
-// Errors are *FieldError. The passage is checked with Check after idPrefix was put
-// in front of its id.
+// parseJSON returns the passage in a JSON object with the members id (or _id), title, text (or contents), tags and
+// metadata. It puts idPrefix before the id, checks the passage, and calls other with the name of every other member. A
+// number as id is taken as it is written; null is the same as absent. A title without a text is enough, unless there
+// are other members, one of which may be the text. Errors are *FieldError.
 func parseJSON(record []byte, idPrefix string, other func(name string)) (Passage, error) {
 	var p Passage
 	if err := parseObject(record, &p, other); err != nil {
@@ -31,6 +29,7 @@ func parseJSON(record []byte, idPrefix string, other func(name string)) (Passage
 	return p, nil
 }
 
+// parseObject sets the fields of p from a JSON object, as parseJSON does, without checking them.
 func parseObject(record []byte, p *Passage, other func(name string)) error {
 	contents, hasText := "", false
 	var others []string
@@ -87,9 +86,8 @@ func parseObject(record []byte, p *Passage, other func(name string)) error {
 	return nil
 }
 
-// SplitContents makes a title and a text of contents, as Pyserini and Anserini call the
-// one field that they index: its first line is the title if more follows, without one
-// pair of quotes around it, as the evaluators of these tools read it.
+// SplitContents returns the title and the text in contents, the one field that Pyserini and Anserini index. The first
+// line is the title, without quotes around it, if text follows it; otherwise the title is "".
 func SplitContents(contents string) (title, text string) {
 	title, text, more := strings.Cut(contents, "\n")
 	if !more || strings.TrimSpace(text) == "" {
@@ -104,6 +102,7 @@ func SplitContents(contents string) (title, text string) {
 
 var null = []byte("null")
 
+// parseString sets into to the JSON string in value. null leaves it alone; anything else is a *FieldError.
 func parseString(field string, value []byte, into *string) error {
 	if bytes.Equal(value, null) {
 		return nil
@@ -117,6 +116,8 @@ func parseString(field string, value []byte, into *string) error {
 	return nil
 }
 
+// parseID sets into to the id in value: a JSON string, or an integer as it is written. null leaves it alone; anything
+// else is a *FieldError.
 func parseID(field string, value []byte, into *string) error {
 	if c := value[0]; c == '-' || c >= '0' && c <= '9' {
 		if bytes.ContainsAny(value, ".eE") {
@@ -128,6 +129,7 @@ func parseID(field string, value []byte, into *string) error {
 	return parseString(field, value, into)
 }
 
+// parseTags appends the JSON list of strings in value to into. null leaves it alone; anything else is a *FieldError.
 func parseTags(value []byte, into *[]string) error {
 	if bytes.Equal(value, null) {
 		return nil
@@ -145,6 +147,8 @@ func parseTags(value []byte, into *[]string) error {
 	return nil
 }
 
+// parseMetadata sets into to the flat JSON object in value. It leaves out members that are null, and into alone if no
+// member is left. Numbers become json.Number. Lists and objects inside are a *FieldError.
 func parseMetadata(value []byte, into *map[string]any) error {
 	if bytes.Equal(value, null) {
 		return nil

@@ -28,13 +28,13 @@ type lineReader struct {
 	buffer []byte
 }
 
+// newLineReader returns a reader of the lines of in, each of at most most bytes.
 func newLineReader(in io.Reader, most int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(in, 256<<10), most: most}
 }
 
-// nextLine returns the next line without its end (\n or \r\n). The bytes are valid
-// until the next call. The last line need not end in a newline. At the end the
-// error is io.EOF.
+// nextLine returns the next line without its end (\n or \r\n), and io.EOF after the last one, which need not have an
+// end. The bytes are valid until the next call. A line that is too long is skipped and returns errTooLong.
 func (l *lineReader) nextLine() ([]byte, error) {
 	l.buffer = l.buffer[:0]
 	dropped, begun := 0, false
@@ -69,6 +69,7 @@ func (l *lineReader) nextLine() ([]byte, error) {
 	}
 }
 
+// finishLine returns a line without its end and without a byte order mark, or errTooLong.
 func (l *lineReader) finishLine(line []byte) ([]byte, error) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	line = bytes.TrimSuffix(line, []byte("\r"))

@@ -15,9 +15,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// eachMember calls visit for every member of the JSON object in field ("": the whole
-// record), in order. encoding/json would keep the last of two equal keys, match keys
-// without regard to case, and replace what is not UTF-8: each changes what a file says.
+// eachMember calls visit for every member of a JSON object in order, and returns its first error. It returns a
+// *FieldError if object is not one valid object with distinct keys in UTF-8; field is its name in that error ("" for
+// the whole record). encoding/json would keep the last of two equal keys, ignore case, and replace bytes that are not
+// UTF-8.
 func eachMember(field string, object []byte, visit func(key string, value jsontext.Value) error) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(object))
 	begin, err := d.ReadToken()
@@ -58,7 +59,7 @@ func eachMember(field string, object []byte, visit func(key string, value jsonte
 	return nil
 }
 
-// notJSON returns what the decoder found wrong with a record.
+// notJSON returns the *FieldError for a decoder's error in a record: what is wrong, with the text around it.
 func notJSON(record []byte, err error) error {
 	var wrong *jsontext.SyntacticError
 	if !errors.As(err, &wrong) {
@@ -88,8 +89,8 @@ const KnownFields = "id, title, text, tags and metadata"
 // something else than names have any number.
 const MaxUnknown = 20
 
-// EachUnknown returns an Input.Unknown that passes over all members and warns of each name
-// once, where it is seen first. After MaxUnknown names, it says once that there are more.
+// EachUnknown returns a function for Input.Unknown that accepts every unknown member and warns of each name once, where
+// it occurs first. After MaxUnknown names it warns once that there are more.
 func EachUnknown(warn func(text string)) func(Place, string) error {
 	seen := map[string]bool{}
 	return func(place Place, member string) error {

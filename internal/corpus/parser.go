@@ -60,8 +60,8 @@ type Parser struct {
 	behind   []byte // the rest of a line at which two files were put together
 }
 
-// Open begins to read an input. It reads as much as is needed to tell the
-// format; an error names the file and says what is allowed.
+// Open opens an input and reads as much as it needs to tell the format. The error names the file and says what is
+// allowed. Call Close when done.
 func Open(in Input) (*Parser, error) {
 	format, err := ParseFormat(string(in.Format))
 	if err != nil {
@@ -94,6 +94,8 @@ func Open(in Input) (*Parser, error) {
 	return r, nil
 }
 
+// openFile opens the file at path, or corpus.jsonl or corpus.jsonl.gz in the folder at path, which is then a BEIR data
+// set. It fails for what is not a regular file.
 func (r *Parser) openFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -133,7 +135,7 @@ func (r *Parser) openFile(path string) error {
 	return nil
 }
 
-// openFormat unpacks gzip and settles the format.
+// openFormat detects gzip, the encoding and, for Auto, the format, and sets the readers of lines and tables.
 func (r *Parser) openFormat() error {
 	in := bufio.NewReaderSize(r.source, 64<<10)
 	head, err := in.Peek(2)
@@ -180,12 +182,11 @@ func (r *Parser) openFormat() error {
 	return nil
 }
 
-// Format returns the format that is read: never Auto.
+// Format returns the format of the input; never Auto.
 func (r *Parser) Format() Format { return r.format }
 
-// Next returns the next passage, or io.EOF. An error is a *ReadError that
-// names file, line, field and value; where it is Recoverable, Next may be
-// called again and goes on behind the bad record.
+// Next returns the next passage, and io.EOF after the last one. Other errors are *ReadError, with file, line, field and
+// value. If the error is Recoverable, the next call goes on after the bad record; otherwise it returns the same error.
 func (r *Parser) Next() (Passage, error) {
 	if r.failed != nil {
 		return Passage{}, r.failed
@@ -209,6 +210,7 @@ func (r *Parser) Next() (Passage, error) {
 	return Passage{}, wrong
 }
 
+// nextRecord returns the next passage, checked, and the line on which its record begins.
 func (r *Parser) nextRecord() (Passage, int, error) {
 	if r.table != nil {
 		p, line, err := r.table.nextPassage()
@@ -237,8 +239,8 @@ func (r *Parser) nextRecord() (Passage, int, error) {
 	}
 }
 
-// nextLine returns the next line of JSON, or the rest of one where a file ended without a line end
-// and another, which begins with a byte order mark, was put behind it.
+// nextLine returns the next line of JSON. It cuts a line in two where one file was appended to another that had no end
+// of line: an object that is followed by a byte order mark.
 func (r *Parser) nextLine() (line []byte, err error) {
 	if r.behind != nil {
 		line = r.behind
@@ -262,7 +264,8 @@ func (r *Parser) nextLine() (line []byte, err error) {
 	}
 }
 
-// tellUnknown passes the unknown members of a record on.
+// tellUnknown calls the input's Unknown for the unknown members of the last record, and returns its error as a
+// *FieldError.
 func (r *Parser) tellUnknown() error {
 	if r.unknown == nil {
 		return nil
@@ -275,15 +278,14 @@ func (r *Parser) tellUnknown() error {
 	return nil
 }
 
-// Place returns where the record that Next returned last stands: the line on which
-// it begins.
+// Place returns the file and line on which the record of the last Next begins.
 func (r *Parser) Place() Place { return r.place }
 
-// Progress returns how many bytes were read of how many: compressed bytes for gzip.
-// The total is -1 where it cannot be known, as for standard input.
+// Progress returns how many bytes of the file were read, compressed ones for gzip, and how many it has; -1 if that is
+// not known, as for standard input.
 func (r *Parser) Progress() (done, total int64) { return r.source.n.Load(), r.total }
 
-// Close closes the file.
+// Close closes the file. Calling it again does nothing.
 func (r *Parser) Close() error {
 	if r.closer == nil {
 		return nil
@@ -293,8 +295,8 @@ func (r *Parser) Close() error {
 	return err
 }
 
-// explainEnd says what an unexpected end means to somebody who downloaded the file, and
-// names the file to convert.
+// explainEnd returns err with a hint for users: that a file was cut off in the middle of compressed data, or which file
+// has the wrong encoding.
 func (r *Parser) explainEnd(err error) error {
 	var encoding *plaintext.Error
 	switch {
@@ -313,6 +315,7 @@ type countingReader struct {
 	n  atomic.Int64
 }
 
+// Read reads from the reader below and counts the bytes.
 func (c *countingReader) Read(b []byte) (int, error) {
 	n, err := c.in.Read(b)
 	c.n.Add(int64(n))

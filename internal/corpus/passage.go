@@ -57,6 +57,7 @@ type FieldError struct {
 	Encoding *plaintext.Error
 }
 
+// Unwrap returns the error of the encoding; nil if that is right.
 func (e *FieldError) Unwrap() error {
 	if e.Encoding == nil {
 		return nil
@@ -81,8 +82,7 @@ func (e *FieldError) Error() string {
 	return b.String()
 }
 
-// Check reports the first thing that keeps p from being indexed, as a
-// *FieldError, or nil.
+// Check returns a *FieldError for the first reason why p cannot be indexed as a new passage; nil if there is none.
 func (p *Passage) Check() error {
 	if err := CheckID(p.ID); err != nil {
 		return err
@@ -90,8 +90,8 @@ func (p *Passage) Check() error {
 	return p.CheckStored()
 }
 
-// CheckStored returns what is wrong with a passage of an index, as a *FieldError, or nil. It also takes ids that
-// CheckID refuses for passages that somebody puts, as the stand-ins in a cluster have.
+// CheckStored returns a *FieldError for the first reason why p cannot be in an index; nil if there is none. It accepts
+// some ids that CheckID refuses for new passages.
 func (p *Passage) CheckStored() error {
 	if err := checkID(p.ID); err != nil {
 		return err
@@ -123,6 +123,7 @@ func (p *Passage) CheckStored() error {
 	return checkMetadata(p.Metadata)
 }
 
+// checkText returns a *FieldError if a field's text has more than most bytes, is not UTF-8, or contains a NUL.
 func checkText(field, text string, most int) error {
 	switch {
 	case len(text) > most:
@@ -144,7 +145,8 @@ func checkText(field, text string, most int) error {
 	return nil
 }
 
-// notUTF8 returns the error for a text in another encoding.
+// notUTF8 returns the *FieldError for a field whose text is not UTF-8, with the first wrong byte and the likely
+// encoding.
 func notUTF8(field, text string) error {
 	at := firstInvalid(text)
 	return &FieldError{
@@ -155,6 +157,8 @@ func notUTF8(field, text string) error {
 	}
 }
 
+// checkMetadata returns a *FieldError if metadata are too large, have an empty key, or a value that is not a string, a
+// finite number, true or false.
 func checkMetadata(metadata map[string]any) error {
 	if len(metadata) > MaxMetadataKeys {
 		return &FieldError{
@@ -204,7 +208,7 @@ func checkMetadata(metadata map[string]any) error {
 	return nil
 }
 
-// nestedName says in JSON's words what a value is that metadata cannot have.
+// nestedName returns what JSON calls a value that metadata cannot have: "null", "a list" or "an object".
 func nestedName(value any) string {
 	switch value.(type) {
 	case nil:
@@ -215,8 +219,7 @@ func nestedName(value any) string {
 	return "an object"
 }
 
-// excerptAround returns the neighbourhood of byte at, so that the excerpt of a long value
-// shows what is meant.
+// excerptAround returns some 20 bytes of text on both sides of byte at, for an error message.
 func excerptAround(text string, at int) string {
 	start := max(at-20, 0)
 	for start > 0 && start > at-24 && !utf8.RuneStart(text[start]) {
@@ -225,7 +228,7 @@ func excerptAround(text string, at int) string {
 	return text[start:min(at+20, len(text))]
 }
 
-// firstInvalid returns the index of the first byte that is not UTF-8, or the length.
+// firstInvalid returns the index of the first byte that is not UTF-8; len(text) if all are.
 func firstInvalid(text string) int {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -237,8 +240,8 @@ func firstInvalid(text string) int {
 	return len(text)
 }
 
-// Fingerprint returns a number that passages share whose titles and texts are equal but for white
-// space and case, and others have in common once in 2^64 pairs. It is never 0.
+// Fingerprint returns a hash of the title and text, without regard to case and white space, to find duplicates. It is
+// never 0. Different passages have equal hashes once in 2^64 pairs.
 func (p *Passage) Fingerprint() uint64 {
 	form := make([]byte, 0, len(p.Title)+len(p.Text)+2)
 	for _, text := range [...]string{p.Title, p.Text} {

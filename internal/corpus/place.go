@@ -48,7 +48,7 @@ type placeRun struct {
 	place Place
 }
 
-// Add notes the place of the next record.
+// Add appends the place of the next record.
 func (p *Places) Add(place Place) {
 	n := p.n
 	p.n++
@@ -61,7 +61,7 @@ func (p *Places) Add(place Place) {
 	p.runs = append(p.runs, placeRun{first: n, place: place})
 }
 
-// Of returns the place of record n, counted from 0 in the order of Add.
+// Of returns the place of record n, counted from 0 in the order of Add. Before the first Add it is line n+1 of no file.
 func (p *Places) Of(n int) Place {
 	i := sort.Search(len(p.runs), func(i int) bool { return p.runs[i].first > n }) - 1
 	if i < 0 {

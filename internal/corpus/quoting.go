@@ -10,14 +10,13 @@ import (
 // lineCost is the memory of a line that is read ahead, beside its text.
 const lineCost = 64
 
-// quotedRow reads the next row as Python's csv module does: a field that begins with "
-// ends at the next lone ", two of them stand for one, and what separates fields and lines
-// is part of the field inside. Where a quote is not closed so, it is a character of a field
-// that ends on its line; loose says why. It returns how many lines the row has, and takes
-// none.
+// quotedRow returns the fields of the next row as Python's csv module reads it: a field that begins with " ends at the
+// next lone "; "" inside stands for one ", and separators and newlines inside belong to the field. A quote that is not
+// closed so is an ordinary character, the field ends on its line, and loose says why. used is how many lines the row
+// has; they are not taken from t.lines.
 //
-// Its work is linear in the file: a quote that is not closed is looked for up to the next
-// field that begins with one, at most.
+// The time is linear in the file's length, since a closing quote is looked for only up to the next field that begins
+// with a quote.
 func (t *table) quotedRow() (fields []string, used int, loose string) {
 	rest := t.lines.peekAt(0).text
 	used = 1
@@ -74,8 +73,8 @@ func (t *table) quotedField(rest []byte, used int) (text string, behind []byte, 
 	}
 }
 
-// untilQuote reads the inside of a quoted field up to its closing quote, or to the end
-// of the line where it has none.
+// untilQuote returns the text up to the closing quote of a quoted field, in which "" is ", and what follows that quote.
+// closed is false if the line has none: the field then goes on on the next line.
 func untilQuote(line []byte) (inside, behind []byte, closed bool) {
 	for {
 		at := bytes.IndexByte(line, '"')
@@ -91,14 +90,15 @@ func untilQuote(line []byte) (inside, behind []byte, closed bool) {
 	}
 }
 
-// splitQuoted cuts one line as quotedRow does; ok is false where a quote is not closed.
+// splitQuoted returns the fields of a single line as quotedRow reads them; ok is false if a quote is not closed.
 func splitQuoted(line []byte, comma byte) (fields []string, ok bool) {
 	t := table{comma: comma, lines: lookahead{kept: []peekedLine{{text: line}, {err: io.EOF}}}}
 	fields, _, loose := t.quotedRow()
 	return fields, loose == ""
 }
 
-// unquoteField returns the text of a field that is quoted as CSV has it, and else the field.
+// unquoteField returns a field without the quotes of CSV around it. A field that is not quoted, or not correctly, is
+// returned as it is.
 func unquoteField(field string) string {
 	if len(field) < 2 || field[0] != '"' || field[len(field)-1] != '"' {
 		return field
@@ -110,6 +110,7 @@ func unquoteField(field string) string {
 	return strings.ReplaceAll(inside, `""`, `"`)
 }
 
+// eachUnquoted applies unquoteField to each field, in place, and returns fields.
 func eachUnquoted(fields []string) []string {
 	for i, field := range fields {
 		fields[i] = unquoteField(field)

@@ -11,9 +11,9 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// AppendBinary appends p as stores and logs keep it, the body of a record: id, title,
-// text, the tags and the metadata as JSON, each behind its length. json.Marshal sorts
-// the keys, so equal passages have equal bytes. The passage should have passed Check.
+// AppendBinary appends the record of p to b: id, title, text, tags, and the metadata as JSON, each after its length.
+// Equal passages have equal records. p should have passed Check; the error is that the metadata cannot be written as
+// JSON.
 func (p *Passage) AppendBinary(b []byte) ([]byte, error) {
 	for _, s := range []string{p.ID, p.Title, p.Text} {
 		b = binary.AppendUvarint(b, uint64(len(s)))
@@ -53,8 +53,7 @@ func recordTags(body []byte) (tags []string, err error) {
 	return tags, err
 }
 
-// recordMetadata returns the metadata in a record's body as JSON, empty where there are none,
-// without decoding the rest.
+// recordMetadata returns the metadata in a record's body as JSON, without decoding the rest; empty if there are none.
 func recordMetadata(body []byte) (metadata []byte, err error) {
 	for range 3 { // id, title, text
 		_, body, err = cutField(body)
@@ -70,8 +69,8 @@ func recordMetadata(body []byte) (metadata []byte, err error) {
 	return metadata, err
 }
 
-// decodeRecord returns the inverse of AppendBinary. It copies, so the passage
-// outlives a mapping.
+// decodeRecord returns the passage in a record that AppendBinary wrote. It shares no memory with body. The error says
+// that the record is damaged.
 func decodeRecord(body []byte) (Passage, error) {
 	var p Passage
 	var err error
@@ -109,6 +108,7 @@ func decodeRecord(body []byte) (Passage, error) {
 
 var errRecord = errors.New("its lengths contradict each other")
 
+// cutField returns the first field of body, which its length precedes, and the rest; errRecord if body is too short.
 func cutField(body []byte) (field, rest []byte, err error) {
 	n, used := binary.Uvarint(body)
 	if used <= 0 || n > uint64(len(body)-used) {
@@ -117,7 +117,8 @@ func cutField(body []byte) (field, rest []byte, err error) {
 	return body[used : used+int(n)], body[used+int(n):], nil
 }
 
-// cutTags cuts off the tags behind their number.
+// cutTags returns the tags at the beginning of body, which their number precedes, and the rest; errRecord if body is
+// too short.
 func cutTags(body []byte) (tags []string, rest []byte, err error) {
 	n, used := binary.Uvarint(body)
 	if used <= 0 || n > MaxTags {
@@ -135,7 +136,8 @@ func cutTags(body []byte) (tags []string, rest []byte, err error) {
 	return tags, rest, nil
 }
 
-// UnmarshalBinary undoes AppendBinary. It keeps nothing of b.
+// UnmarshalBinary sets p to the passage in a record of AppendBinary. It does not keep b. p stays as it is if the record
+// is damaged.
 func (p *Passage) UnmarshalBinary(b []byte) error {
 	decoded, err := decodeRecord(b)
 	if err == nil {
@@ -144,8 +146,8 @@ func (p *Passage) UnmarshalBinary(b []byte) error {
 	return err
 }
 
-// Version returns a fingerprint of what p says, in hexadecimal: equal for equal
-// passages, wherever they are stored. It serves as the ETag of a passage.
+// Version returns a hash of the whole passage in hexadecimal, its ETag: equal passages have equal versions in every
+// store. It is "" if the metadata cannot be written as JSON.
 func (p *Passage) Version() string {
 	body, err := p.AppendBinary(nil)
 	if err != nil {
@@ -154,5 +156,5 @@ func (p *Passage) Version() string {
 	return VersionOf(body)
 }
 
-// VersionOf returns the Version of the passage that AppendBinary made record of.
+// VersionOf returns the Version of the passage whose AppendBinary returned record.
 func VersionOf(record []byte) string { return disk.Sum(record) }

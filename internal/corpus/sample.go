@@ -21,8 +21,9 @@ type Sampled struct {
 	Ordinal rank.Ordinal
 }
 
-// Sample returns the n passages with the lowest keys, of those that skip does not say of,
-// all where there are fewer. It reads as much of the id table, which is sorted by the keys.
+// Sample returns the n passages with the lowest sample keys (SampleKey) among those for which skip returns false; all
+// of them if there are fewer. It reads only as much of the id table as it needs. The error says that the table is
+// damaged.
 func (s *Store) Sample(n int, skip func(rank.Ordinal) bool) ([]Sampled, error) {
 	var out []Sampled
 	for page := 0; page < int(s.header.pages); page++ {

@@ -25,8 +25,8 @@ type Series struct {
 	place   Place
 }
 
-// OpenSeries opens every input, so that a name that is wrong or a format that
-// is unknown shows before anything is read. At most one may be "-".
+// OpenSeries opens all inputs, so that a wrong name or an unknown format shows before anything is read, and returns a
+// reader of their passages one input after the other. At most one input may be standard input ("-"), and one is needed.
 func OpenSeries(inputs []Input) (*Series, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("nothing to read: name at least one file, or - for standard input")
@@ -53,8 +53,7 @@ func OpenSeries(inputs []Input) (*Series, error) {
 	return s, nil
 }
 
-// Next returns the next passage of the inputs, or io.EOF behind the last. See
-// Parser.Next about errors.
+// Next returns the next passage of the inputs, and io.EOF after the last one. Its errors are those of Parser.Next.
 func (s *Series) Next() (Passage, error) {
 	for {
 		at := int(s.at.Load())
@@ -74,11 +73,11 @@ func (s *Series) Next() (Passage, error) {
 	}
 }
 
-// Place returns where the record that Next returned last stands.
+// Place returns the file and line on which the record of the last Next begins.
 func (s *Series) Place() Place { return s.place }
 
-// Progress returns how many bytes were read of how many; the total is -1 when that
-// of one input is unknown.
+// Progress returns how many bytes of the inputs were read, and how many they have; -1 if that is unknown for one of
+// them.
 func (s *Series) Progress() (done, total int64) {
 	for _, r := range s.readers {
 		n, of := r.Progress()
@@ -92,7 +91,7 @@ func (s *Series) Progress() (done, total int64) {
 	return done, total
 }
 
-// Close closes what is still open.
+// Close closes the inputs that are still open.
 func (s *Series) Close() error {
 	var errs []error
 	for _, r := range s.readers {

@@ -19,9 +19,8 @@ type Store struct {
 	header storeHeader
 }
 
-// OpenStore maps a store. It checks the header and the fences of the id table,
-// so its cost is that of 4 bytes for 511 passages; records are checked when
-// they are read. See Verify.
+// OpenStore maps the passage store at path. It checks the header and the fences of the id table (4 bytes for 511
+// passages). Records are checked when they are read, and all of them by Verify. Close unmaps it.
 func OpenStore(d disk.Disk, path string) (*Store, error) {
 	file, err := d.Map(path)
 	if err != nil {
@@ -34,6 +33,7 @@ func OpenStore(d disk.Disk, path string) (*Store, error) {
 	return s, err
 }
 
+// newStore returns the store in a mapped file, or an error if its header or the fences of its id table are damaged.
 func newStore(path string, file *disk.Mapping) (*Store, error) {
 	header, err := decodeHeader(file.Data)
 	if err != nil {
@@ -47,14 +47,14 @@ func newStore(path string, file *disk.Mapping) (*Store, error) {
 	return s, nil
 }
 
-// Close unmaps the store. Nothing may use it afterwards; passages that were
-// read stay valid.
+// Close unmaps the store, which must not be used afterwards. Passages that were read before stay valid, except for the
+// bytes of Metadata.
 func (s *Store) Close() error { return s.file.Close() }
 
 // Len returns the number of passages.
 func (s *Store) Len() int { return int(s.header.count) }
 
-// Passage reads a passage. A damaged record is an error.
+// Passage returns a passage. It fails if there is no such ordinal or its record is damaged.
 func (s *Store) Passage(ordinal rank.Ordinal) (Passage, error) {
 	body, err := s.checkedBody(ordinal)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Store) Passage(ordinal rank.Ordinal) (Passage, error) {
 	return p, nil
 }
 
-// ID reads the id of a passage.
+// ID returns the id of a passage. It fails if there is no such ordinal or its record is damaged.
 func (s *Store) ID(ordinal rank.Ordinal) (string, error) {
 	body, err := s.checkedBody(ordinal)
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *Store) ID(ordinal rank.Ordinal) (string, error) {
 	return string(id), nil
 }
 
-// Size returns how many bytes a passage takes: its id, title, text, tags and
-// metadata, uncompressed. It reads none of them.
+// Size returns how many bytes a passage takes, with its id, title, text, tags and metadata, uncompressed. It does not
+// read them.
 func (s *Store) Size(ordinal rank.Ordinal) (int, error) {
 	record, err := s.recordAt(ordinal)
 	if err != nil {
@@ -90,7 +90,8 @@ func (s *Store) Size(ordinal rank.Ordinal) (int, error) {
 	return len(record) - recordBytes, nil
 }
 
-// Tags reads the tags of a passage, without the rest of it.
+// Tags returns the tags of a passage without decoding the rest. It fails if there is no such ordinal or its record is
+// damaged.
 func (s *Store) Tags(ordinal rank.Ordinal) ([]string, error) {
 	body, err := s.checkedBody(ordinal)
 	if err != nil {
@@ -103,8 +104,8 @@ func (s *Store) Tags(ordinal rank.Ordinal) ([]string, error) {
 	return tags, nil
 }
 
-// Metadata reads the metadata of a passage as JSON, empty where it has none, without the rest of it.
-// The bytes are of the mapping.
+// Metadata returns the metadata of a passage as JSON without decoding the rest; empty if it has none. The bytes belong
+// to the mapping and are valid until Close.
 func (s *Store) Metadata(ordinal rank.Ordinal) ([]byte, error) {
 	body, err := s.checkedBody(ordinal)
 	if err != nil {
@@ -117,7 +118,8 @@ func (s *Store) Metadata(ordinal rank.Ordinal) ([]byte, error) {
 	return metadata, nil
 }
 
-// Ordinal finds the passage that has an id.
+// Ordinal returns the ordinal of the passage with this id; false if there is none. The error says that the id table or
+// a record is damaged.
 func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 	key := hashKey(id)
 	fences := s.fenceBytes()
@@ -155,7 +157,7 @@ func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 	return 0, false, nil
 }
 
-// checkedBody returns the checked body of a record, in the mapping.
+// checkedBody returns the body of a record after comparing its checksum. The bytes belong to the mapping.
 func (s *Store) checkedBody(ordinal rank.Ordinal) ([]byte, error) {
 	record, err := s.recordAt(ordinal)
 	if err != nil {
@@ -168,7 +170,8 @@ func (s *Store) checkedBody(ordinal rank.Ordinal) ([]byte, error) {
 	return body, nil
 }
 
-// recordAt returns the head of a record and its body, whose checksum was not compared.
+// recordAt returns a record, head and body, without comparing its checksum. It fails if there is no such ordinal or the
+// record does not lie inside the file.
 func (s *Store) recordAt(ordinal rank.Ordinal) ([]byte, error) {
 	if uint64(ordinal) >= s.header.count {
 		return nil, fmt.Errorf("passage store %s: there is no passage number %d among %d", s.path, ordinal, s.header.count)
@@ -193,12 +196,13 @@ func (s *Store) recordAt(ordinal rank.Ordinal) ([]byte, error) {
 	return record[:recordBytes+n], nil
 }
 
+// damagedError returns the error that the record of a passage is damaged.
 func (s *Store) damagedError(ordinal rank.Ordinal) error {
 	return fmt.Errorf("passage store %s: the checksum of passage number %d is wrong: the file is damaged", s.path, ordinal)
 }
 
-// checkedPage returns the checked entries of a page of a section that begins at byte
-// section.
+// checkedPage returns the entries of page number of the section that begins at byte section, after comparing the page's
+// checksum. name is the section's in the error.
 func (s *Store) checkedPage(name string, section uint64, number int) ([]byte, error) {
 	start := section + uint64(number)*pageBytes
 	page := s.file.Data[start : start+pageBytes]
@@ -214,7 +218,7 @@ func (s *Store) checkedPage(name string, section uint64, number int) ([]byte, er
 	return page[:8*n], nil
 }
 
-// fenceBytes returns the first keys of the pages, and their checksum.
+// fenceBytes returns the first key of each page of the id table, followed by their checksum.
 func (s *Store) fenceBytes() []byte {
 	return s.file.Data[s.header.fences():]
 }

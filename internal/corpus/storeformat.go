@@ -53,7 +53,8 @@ type storeHeader struct {
 	size    uint64 // of the file
 }
 
-// newHeader lays out a file of count passages whose records end at records.
+// newHeader returns the header of a file with count passages whose records end at byte records: where its other
+// sections begin, and its size.
 func newHeader(count, records uint64) storeHeader {
 	h := storeHeader{count: count, records: records}
 	h.offsets = (records + pageBytes - 1) / pageBytes * pageBytes
@@ -65,6 +66,7 @@ func newHeader(count, records uint64) storeHeader {
 func (h *storeHeader) table() uint64  { return h.offsets + h.pages*pageBytes }
 func (h *storeHeader) fences() uint64 { return h.table() + h.pages*pageBytes }
 
+// encode returns the header's bytes, with a checksum at the end.
 func (h *storeHeader) encode() []byte {
 	b := make([]byte, 0, headerBytes)
 	b = append(b, storeMagic...)
@@ -77,8 +79,7 @@ func (h *storeHeader) encode() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// decodeHeader checks everything that later arithmetic relies on, so that the
-// sections lie inside the file whatever the bytes are.
+// decodeHeader returns the header of a file. It fails unless all sections lie inside the file, whatever its bytes are.
 func decodeHeader(data []byte) (storeHeader, error) {
 	var h storeHeader
 	if len(data) < headerBytes {
@@ -105,10 +106,10 @@ func decodeHeader(data []byte) (storeHeader, error) {
 	return h, nil
 }
 
-// hashKey returns what the table is sorted by.
+// hashKey returns the key of an id by which the id table is sorted.
 func hashKey(id string) uint32 { return SampleKey(id) }
 
-// appendPage appends a page of up to pageEntries entries.
+// appendPage appends page number with these entries, at most pageEntries, to b.
 func appendPage(b []byte, number uint32, entries []uint64) []byte {
 	start := len(b)
 	for _, entry := range entries {

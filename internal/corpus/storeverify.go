@@ -9,10 +9,9 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// Verify reads everything: every record decodes, passes Passage.Check and is
-// found under its id and no other, the ids are in order, the records fill the
-// file without gaps, and the id table is sorted and complete. progress may be
-// nil.
+// Verify reads the whole store and returns the first error: a record that does not decode or pass CheckStored, an id
+// that is out of order or not found in the id table, a gap between records, or a table that is unsorted or incomplete.
+// It calls progress, which may be nil, every 1,024 passages, and ends with ctx.
 func (s *Store) Verify(ctx context.Context, progress func(done, total int)) error {
 	records := uint64(headerBytes)
 	previous := ""
@@ -77,6 +76,8 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 	return s.verifyTable()
 }
 
+// verifyTable returns an error unless the id table is sorted, agrees with the fences, and has an entry for each
+// passage.
 func (s *Store) verifyTable() error {
 	entries := 0
 	previous := uint64(0)

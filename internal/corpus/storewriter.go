@@ -45,8 +45,8 @@ func (e *DuplicateError) Error() string {
 	)
 }
 
-// CreateStore begins a store at path, which must not exist yet. The file is
-// not a store until Close returned nil.
+// CreateStore creates a store at path, which must not exist. The file cannot be opened as a store until Close has
+// returned nil. Call Close or Abort in the end.
 func CreateStore(d disk.Disk, path string) (*StoreWriter, error) {
 	file, err := d.CreateFile(path)
 	if err != nil {
@@ -67,9 +67,9 @@ func CreateStore(d disk.Disk, path string) (*StoreWriter, error) {
 // Len returns the number of passages written so far.
 func (w *StoreWriter) Len() int { return len(w.offsets) }
 
-// Append writes p. A passage that CheckStored refuses or whose id is taken
-// (*DuplicateError) is not written and does no harm; after any other error the
-// store cannot be completed.
+// Append writes a passage. It returns an error without writing if CheckStored refuses the passage or its id was written
+// already (*DuplicateError): the next passage can be appended then. After any other error the store cannot be
+// completed.
 func (w *StoreWriter) Append(p Passage) error {
 	if w.err != nil {
 		return w.err
@@ -109,8 +109,8 @@ func (w *StoreWriter) Append(p Passage) error {
 	return nil
 }
 
-// findID looks for an id among those written. Equal keys are told apart by
-// reading the record back, which almost only happens for real duplicates.
+// findID returns the number of the passage with this id among those written; false if there is none. It reads records
+// back whose ids have the same key, which is rare except for real duplicates.
 func (w *StoreWriter) findID(key uint32, id string) (int, bool, error) {
 	for n := range w.ids.candidates(key, w.keys) {
 		if err := w.out.Flush(); err != nil {
@@ -133,7 +133,8 @@ func (w *StoreWriter) findID(key uint32, id string) (int, bool, error) {
 	return 0, false, nil
 }
 
-// Close completes the store, writes it through to the disk and closes it.
+// Close completes the store, syncs it to the disk and closes the file. It fails if an earlier Append failed, or after
+// Close or Abort.
 func (w *StoreWriter) Close() error {
 	if w.file == nil {
 		return errors.New("the store is closed already")
@@ -159,6 +160,8 @@ func (w *StoreWriter) Abort() {
 	}
 }
 
+// completeFile sorts the passages by id and writes the offsets, the id table, the fences and, last, the header: a file
+// that was cut short has none.
 func (w *StoreWriter) completeFile() error {
 	w.ids = idTable{}
 	h := newHeader(uint64(len(w.offsets)), w.at)
@@ -200,6 +203,7 @@ func (w *StoreWriter) completeFile() error {
 	return w.file.Sync()
 }
 
+// writePages writes entries in pages of pageEntries. It calls each, which may be nil, with the entries of each page.
 func (w *StoreWriter) writePages(entries []uint64, each func(page []uint64)) error {
 	buffer := make([]byte, 0, pageBytes)
 	number := uint32(0)
@@ -215,8 +219,8 @@ func (w *StoreWriter) writePages(entries []uint64, each func(page []uint64)) err
 	return nil
 }
 
-// sortByID sorts offsets and keys by id. The ids are read from the file itself,
-// mapped, since they are the one thing that is too large to keep.
+// sortByID sorts offsets and keys by the passages' ids, unless they were appended in that order. It reads the ids from
+// the mapped file, since they are too large to keep in memory.
 func (w *StoreWriter) sortByID() error {
 	if w.ordered {
 		return nil

@@ -38,6 +38,8 @@ type table struct {
 	remark  func(what Remark, first, last int)
 }
 
+// newTable returns a reader of the passages in a table. comma separates the fields; 0 lets readHeader find it. want
+// names columns.
 func newTable(lines *lineReader, format Format, comma byte, want Columns) *table {
 	t := &table{lines: lookahead{in: lines}, most: lines.most, format: format, comma: comma, want: want}
 	if format == MSMARCO {
@@ -47,7 +49,8 @@ func newTable(lines *lineReader, format Format, comma byte, want Columns) *table
 	return t
 }
 
-// nextPassage returns the next passage, without prefix, and the line it begins on.
+// nextPassage returns the next passage, unchecked and without the prefix of ids, and the line on which it begins;
+// io.EOF after the last one. It skips blank lines and repeated headers.
 func (t *table) nextPassage() (p Passage, line int, err error) {
 	if !t.ready {
 		line, err = t.readHeader()
@@ -80,13 +83,15 @@ func (t *table) nextPassage() (p Passage, line int, err error) {
 	}
 }
 
+// addRemark calls remark, if it is set, about the lines first to last.
 func (t *table) addRemark(what Remark, first, last int) {
 	if t.remark != nil {
 		t.remark(what, first, last)
 	}
 }
 
-// readHeader finds the columns in the first line.
+// readHeader reads the first line and finds the columns in it. It returns that line's number, and an error if a needed
+// column is missing.
 func (t *table) readHeader() (line int, err error) {
 	first := t.lines.peekAt(0)
 	t.lines.skipLines(1)
@@ -115,8 +120,8 @@ func (t *table) readHeader() (line int, err error) {
 	return first.number, err
 }
 
-// cutHeader takes apart a line at which two files were put together without a line end
-// between: behind a byte order mark the header follows once more.
+// cutHeader reports whether a line ends in a byte order mark and the header: a file was appended to one without an end
+// of line. It then takes these off the line.
 func (t *table) cutHeader(row peekedLine) bool {
 	if t.first == "" {
 		return false
@@ -128,7 +133,8 @@ func (t *table) cutHeader(row peekedLine) bool {
 	return found
 }
 
-// nextRow takes the next row, of one line or, in CSV and TSV, of several.
+// nextRow takes the next row and returns its fields, as many as the header has. In CSV and TSV a row may have several
+// lines. It returns a *FieldError, and skips the row, if the number of fields is another.
 func (t *table) nextRow() ([]string, error) {
 	n := len(t.columns.names)
 	line := t.lines.peekAt(0)
@@ -166,8 +172,8 @@ func (t *table) nextRow() ([]string, error) {
 	return nil, &FieldError{Value: wording.Quote(string(line.text)), Problem: problem}
 }
 
-// areWholeRows reports whether each of the next lines is a row of n fields by itself, so that
-// what seems to be a quoted field over them is two lone quotes.
+// areWholeRows reports whether each of the next lines is a row of n fields by itself. What looks like a quoted field
+// across these lines is then two lone quotes.
 func (t *table) areWholeRows(lines, n int) bool {
 	for i := range lines {
 		if bytes.Count(t.lines.peekAt(i).text, []byte{t.comma}) != n-1 {
@@ -177,9 +183,9 @@ func (t *table) areWholeRows(lines, n int) bool {
 	return true
 }
 
-// lineRow returns a row of DPR's or MS MARCO's format. Python's csv module wrote DPR's
-// file, so that a field in quotes with all others doubled is one that it quoted; other
-// quotes are characters.
+// lineRow returns the fields of a row in DPR's or MS MARCO's format, in which a row is one line. Fields of DPR may be
+// quoted as CSV quotes; in MS MARCO quotes are ordinary characters, and the text may contain tabs. It returns a
+// *FieldError if there are too few or too many fields.
 func (t *table) lineRow(literal []string, line peekedLine) ([]string, error) {
 	n := len(t.columns.names)
 	if t.format == DPRTSV && len(literal) == n {
@@ -200,6 +206,7 @@ func (t *table) lineRow(literal []string, line peekedLine) ([]string, error) {
 	return nil, &FieldError{Value: wording.Quote(string(line.text)), Problem: problem}
 }
 
+// fieldsOf returns "1 field", "2 fields" and so on.
 func fieldsOf(n int) string {
 	if n == 1 {
 		return "1 field"
@@ -221,7 +228,8 @@ type lookahead struct {
 	head int // of kept, the next line
 }
 
-// peekAt returns the line i places behind the next one.
+// peekAt returns the line i lines after the next one, without taking it. After the last line it returns the line with
+// io.EOF.
 func (l *lookahead) peekAt(i int) peekedLine {
 	for len(l.kept) <= l.head+i {
 		if n := len(l.kept); n > l.head && errors.Is(l.kept[n-1].err, io.EOF) {
@@ -233,7 +241,7 @@ func (l *lookahead) peekAt(i int) peekedLine {
 	return l.kept[l.head+i]
 }
 
-// skipLines takes n lines, which were looked at.
+// skipLines takes the next n lines, which must have been peeked at.
 func (l *lookahead) skipLines(n int) {
 	l.head += n
 	if 2*l.head >= len(l.kept) {
@@ -242,5 +250,5 @@ func (l *lookahead) skipLines(n int) {
 	}
 }
 
-// replaceNext puts another text in the place of the next line.
+// replaceNext replaces the text of the next line, which must have been peeked at.
 func (l *lookahead) replaceNext(text []byte) { l.kept[l.head].text = text }

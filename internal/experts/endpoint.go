@@ -26,7 +26,8 @@ type endpoint struct {
 	config configs.Generator
 }
 
-// newEndpoint returns the model of a generator. Nothing is asked of it yet.
+// newEndpoint returns the model at a configured generator's endpoint, without asking it for anything. unsupported ==
+// "drop" leaves out sentences that the passages do not support. It fails if the key or the address is invalid.
 func newEndpoint(g configs.Generator, unsupported string) (*endpoint, error) {
 	key, err := keyOf(g)
 	if err != nil {
@@ -42,7 +43,8 @@ func newEndpoint(g configs.Generator, unsupported string) (*endpoint, error) {
 	return &endpoint{m, g}, nil
 }
 
-// keyOf reads the key that is sent to a generator; "" where none is.
+// keyOf returns the key in a generator's key_file; "" if none is configured. It fails if the file has not exactly one
+// word.
 func keyOf(g configs.Generator) (string, error) {
 	if g.KeyFile == "" {
 		return "", nil
@@ -104,7 +106,7 @@ func (e *endpoint) Generate(ctx context.Context, w learned.WriteRequest) (learne
 	return out, nil
 }
 
-// whyCut returns why an answer ends early, for people.
+// whyCut returns the sentence that tells users why an answer ends early, by the error that ended it.
 func (e *endpoint) whyCut(cause error) string {
 	reason := fmt.Sprintf("its time was over (%v)", e.config.Timeout)
 	if known, ok := errors.AsType[*generators.Error](cause); ok {
@@ -113,7 +115,8 @@ func (e *endpoint) whyCut(cause error) string {
 	return "the answer ends early: " + reason
 }
 
-// titleOf returns the title of the document of a place; "" where it has none.
+// titleOf returns the title of the document at a place, or its id if it has no title; "" if the place is in no
+// document.
 func titleOf(at reply.Place) string {
 	if at.Document == nil {
 		return ""
@@ -184,7 +187,8 @@ func CheckGenerators(ctx context.Context, config configs.Config) (out []Generato
 	return out
 }
 
-// WarnOfGenerators logs which configured endpoints do not answer. Questions are answered all the same.
+// WarnOfGenerators logs a warning for each configured endpoint that does not have its model (CheckGenerators).
+// Questions are answered with passages all the same.
 func WarnOfGenerators(ctx context.Context, config configs.Config, log *slog.Logger) {
 	for _, check := range CheckGenerators(ctx, config) {
 		if check.Err != nil && ctx.Err() == nil {

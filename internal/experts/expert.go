@@ -32,13 +32,13 @@ type Expert struct {
 func (e *Expert) Name() string   { return e.name }
 func (e *Expert) Dimension() int { return e.Encoder.Dimension() }
 
-// Late says that the expert gives each token a vector: late interaction.
+// Late reports whether the expert has a vector for each token of a passage (late interaction).
 func (e *Expert) Late() bool { return e.Encoder.Late() }
 
-// Sparse says that the expert weighs word pieces: its vectors are lists of pairs.
+// Sparse reports whether the expert weighs word pieces: its vectors are lists of pairs of a piece and a weight.
 func (e *Expert) Sparse() bool { return e.Encoder.Sparse() }
 
-// Owner returns the expert whose vectors this one finds passages by; "": it has its own.
+// Owner returns the name of the expert whose vectors this one searches; "" if it has its own.
 func (e *Expert) Owner() string {
 	if e.owner != nil {
 		return e.owner.name
@@ -46,7 +46,7 @@ func (e *Expert) Owner() string {
 	return e.shares
 }
 
-// PassageWords says which word each token of a passage is of.
+// PassageWords returns, for each token that the encoder reads of a passage, which word of it the token belongs to.
 func (e *Expert) PassageWords(p corpus.Passage) ([]learned.Word, error) {
 	places, err := e.Encoder.Places(encoder.Text{Title: p.Title, Text: p.Text})
 	words := make([]learned.Word, len(places))
@@ -56,14 +56,14 @@ func (e *Expert) PassageWords(p corpus.Passage) ([]learned.Word, error) {
 	return words, err
 }
 
-// PassageTokens returns how many tokens the encoder reads of a passage, and whether there
-// are more.
+// PassageTokens returns how many tokens the encoder reads of a passage; cut reports whether the passage has more.
 func (e *Expert) PassageTokens(p corpus.Passage) (read int, cut bool) {
 	return e.Encoder.PassageTokens(encoder.Text{Title: p.Title, Text: p.Text})
 }
 
-// Reads reports whether the encoder reads only the beginning of a passage, and whether it
-// can hardly read it. Granularities cut passages, so that they say nothing of their length.
+// Reads reports whether the encoder reads only the beginning of a passage (cut), and whether some of its words are
+// unknown to the vocabulary so that it can hardly read it (unread). cut is false for an expert with a granularity,
+// which splits passages.
 func (e *Expert) Reads(p corpus.Passage) (cut, unread bool) {
 	read, cut := e.Encoder.ReadablePassage(encoder.Text{Title: p.Title, Text: p.Text})
 	return cut && e.Granularity == nil, read < 1
@@ -73,9 +73,9 @@ func (e *Expert) Reads(p corpus.Passage) (cut, unread bool) {
 // interaction has of one.
 const mostWindowTokens = 4096
 
-// Windows implements store.WindowReader. A passage that is longer than the encoder reads is read in windows of whole
-// sentences, of half as many tokens as it reads, as passages of documents are: so a sentence counts in its window's
-// vector.
+// Windows implements store.WindowReader. It returns the windows of a passage that is longer than the encoder reads:
+// whole sentences, at most half as many tokens as the encoder reads. It returns nil if the passage fits, or the expert
+// cannot have windows. cut reports that text is left behind the windows.
 func (e *Expert) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
 	if e.Granularity != nil || e.Sparse() || e.head != nil {
 		return nil, false
@@ -102,8 +102,8 @@ func (e *Expert) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
 	return windows, false
 }
 
-// EncodePassages gives the vectors of passages as they are stored: a vector is as long as
-// it counts.
+// EncodePassages returns the vectors of passages as they are stored. A vector of a passage with unknown words is
+// shorter: its length is the share of the passage that the encoder can read (asRead).
 func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	vectors, read, err := e.readPassages(ctx, passages)
 	if !e.Late() && !e.Sparse() { // whose unknown words have no word piece
@@ -112,8 +112,8 @@ func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) 
 	return vectors, err
 }
 
-// readPassages encodes passages through the bundle's template, and tells what each vector
-// counts.
+// readPassages returns the vectors of passages, encoded with the bundle's template, and the share of each passage that
+// the encoder can read, from 0 to 1.
 func (e *Expert) readPassages(ctx context.Context, passages []corpus.Passage) ([][]float32, []float64, error) {
 	of := encoderTexts(passages)
 	if e.Granularity != nil && e.Granularity.Untitled {
@@ -125,8 +125,8 @@ func (e *Expert) readPassages(ctx context.Context, passages []corpus.Passage) ([
 	return e.scaleToUnit(vectors), read, err
 }
 
-// asRead makes each vector as long as it counts: its inner products with questions are
-// then worth that much, in searches of all kinds and beside random passages.
+// asRead multiplies each vector with the share of its passage that the encoder could read, in place, and returns
+// vectors: inner products with questions are then worth that much less.
 func asRead(vectors [][]float32, read []float64) [][]float32 {
 	for i, v := range vectors {
 		if read[i] < 1 {
@@ -138,6 +138,7 @@ func asRead(vectors [][]float32, read []float64) [][]float32 {
 	return vectors
 }
 
+// encoderTexts returns the titles and texts of passages as the encoder takes them.
 func encoderTexts(passages []corpus.Passage) []encoder.Text {
 	out := make([]encoder.Text, len(passages))
 	for i, p := range passages {

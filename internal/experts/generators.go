@@ -17,8 +17,8 @@ type generator struct {
 	memory int64 // that an answer may take, in bytes
 }
 
-// openGenerator loads a generator. Its answers may take as much memory as the bodies and
-// answers of all requests together, beside those.
+// openGenerator loads a bundled generator. Its answers may take as much memory as the bodies and answers of all
+// requests together (capacity.MemoryLimit), in addition to those.
 func (x *Set) openGenerator(name string, opening encoder.Opening) (opened, error) {
 	memory, err := capacity.MemoryLimit(x.config.Limits)
 	if err != nil {
@@ -47,7 +47,7 @@ func (g *generator) Generate(ctx context.Context, w learned.WriteRequest) (learn
 	}, err
 }
 
-// asLoadedReader returns the generator in a line-up.
+// asLoadedReader returns the generator as the search engine lists it.
 func (g *generator) asLoadedReader() learned.LoadedReader {
 	m := &g.bundle.Manifest
 	return learned.LoadedReader{Generator: g, Name: g.name, Info: learned.ReaderInfo{

@@ -15,8 +15,8 @@ import (
 // "base@3" has a vector for every three sentences, made by the bundle "base".
 const GranularMark = "@"
 
-// GranularName returns the name of a bundle's expert of a granularity: that of the bundle
-// itself for whole passages.
+// GranularName returns the name of a bundle's expert with this granularity: bundle, GranularMark and the granularity,
+// or just the bundle for whole passages. It fails if the granularity is invalid.
 func GranularName(bundle, granularity string) (string, error) {
 	g, err := granules.Parse(granularity)
 	if err != nil || g == (granules.Granularity{}) {
@@ -25,8 +25,8 @@ func GranularName(bundle, granularity string) (string, error) {
 	return bundle + GranularMark + granularity, nil
 }
 
-// SplitName returns the bundle of an expert, and its granularity; nil where it has none
-// of its own.
+// SplitName returns the bundle and the granularity in an expert's name; g is nil if the name has none. It fails if the
+// granularity is invalid.
 func SplitName(name string) (bundle string, g *granules.Granularity, err error) {
 	bundle, size, found := strings.Cut(name, GranularMark)
 	if !found {
@@ -39,13 +39,13 @@ func SplitName(name string) (bundle string, g *granules.Granularity, err error) 
 	return bundle, &parsed, nil
 }
 
-// Fingerprint returns the fingerprint of the passage encoder, with how passages are split
-// where the expert has a granularity.
+// Fingerprint returns the fingerprint of the passage encoder and, if the expert has a granularity, of how it splits
+// passages. Experts with equal fingerprints have equal vectors.
 func (e *Expert) Fingerprint() string {
 	return GranularFingerprint(e.Encoder.Fingerprint(models.Passage), e.Granularity)
 }
 
-// GranularFingerprint returns a passage encoder's fingerprint with that of a granularity, where there is one.
+// GranularFingerprint returns a passage encoder's fingerprint with a granularity added; own itself if g is nil.
 func GranularFingerprint(own string, g *granules.Granularity) string {
 	if g != nil {
 		own += fmt.Sprintf("+granules-%d:%v", granules.Version, *g)
@@ -53,7 +53,8 @@ func GranularFingerprint(own string, g *granules.Granularity) string {
 	return own
 }
 
-// Parts splits passages into the granules of an expert that has some.
+// Parts returns the function that splits a passage's text into the parts that get vectors; nil if the whole passage
+// gets one.
 func (e *Expert) Parts() func(text string) []rank.Span {
 	if e.Granularity == nil || e.Granularity.Sentences == 0 && e.Granularity.Tokens == 0 {
 		return nil
@@ -61,9 +62,9 @@ func (e *Expert) Parts() func(text string) []rank.Span {
 	return func(text string) []rank.Span { return e.Granularity.Split(text, e.Encoder.WordTokens) }
 }
 
-// scaleToUnit makes the vectors of an expert with a granularity as long as 1, which the
-// encoder may not: a long granule counts no more than a short one (Yang et al., 2022,
-// section 3.1).
+// scaleToUnit scales the vectors of an expert with a granularity to length 1, in place, and returns them. Zero vectors
+// stay. A long part then counts no more than a short one (Yang et al., 2022, section 3.1). Vectors of other experts are
+// returned as they are.
 func (e *Expert) scaleToUnit(vectors [][]float32) [][]float32 {
 	if e.Granularity == nil || e.Bundle.Manifest.UnitLength() {
 		return vectors
@@ -82,8 +83,8 @@ func (e *Expert) scaleToUnit(vectors [][]float32) [][]float32 {
 	return vectors
 }
 
-// granularityIn returns an expert's granularity among others: of one without, that of whole
-// passages, if another expert has parts of passages by the same bundle.
+// granularityIn returns the name of an expert's granularity. For one without, it is granules.Passage if all has an
+// expert of the same bundle with a granularity, and "" otherwise.
 func (e *Expert) granularityIn(all []*Expert) string {
 	if e.Granularity != nil {
 		return e.Granularity.String()
@@ -94,7 +95,8 @@ func (e *Expert) granularityIn(all []*Expert) string {
 	return ""
 }
 
-// CloseUnused closes the encoder of an expert that left, unless another expert uses it.
+// CloseUnused closes the model of an expert that is no longer in the set, unless an expert of the set uses the same
+// encoder.
 func (x *Set) CloseUnused(removed *Expert) error {
 	uses := func(e *Expert) bool { return e.Encoder == removed.Encoder }
 	if removed.head == nil && slices.ContainsFunc(slices.Concat(x.Searched, x.Silent), uses) {

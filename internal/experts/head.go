@@ -25,8 +25,8 @@ func (e *NoBaseError) Error() string {
 	)
 }
 
-// openHead makes an expert of a bundle that holds a head: on its owner's encoder, which
-// is among these or was opened before.
+// openHead returns the expert of a bundle that holds a head, which runs on the encoder of its owner. It returns a
+// *NoBaseError if the owner is neither in among nor in the set, and an error if their dimensions differ.
 func (x *Set) openHead(name string, found encoder.Opening, among []*Expert) (*Expert, error) {
 	b := found.Bundle
 	m := &b.Manifest
@@ -57,14 +57,14 @@ func (x *Set) openHead(name string, found encoder.Opening, among []*Expert) (*Ex
 	return &Expert{name: name, Bundle: b, Encoder: owner.Encoder, head: head, owner: owner}, nil
 }
 
-// IsBaseItself reports whether a bundle is the encoder with these weights, and not one
-// that was fine-tuned from it.
+// IsBaseItself reports whether the bundle is the encoder with these weights itself, not one fine-tuned from it. weights
+// is the SHA-256 of its source.
 func IsBaseItself(b *models.Bundle, weights string) bool {
 	m := &b.Manifest
 	return m.Base == nil && m.Lineage.MergedFrom == "" && m.Lineage.SourceSHA256 == weights
 }
 
-// vectorOwners returns the experts by whose vectors others of a collection find passages.
+// vectorOwners returns, for each stored expert that searches the vectors of another one, the name of that one.
 func vectorOwners(stored []store.Expert) map[string]string {
 	out := map[string]string{}
 	for _, x := range stored {
@@ -75,8 +75,8 @@ func vectorOwners(stored []store.Expert) map[string]string {
 	return out
 }
 
-// missingOwners returns the experts of a collection without whose encoders the named ones cannot be
-// opened, and which are not named.
+// missingOwners returns the stored experts that are not in names but have to be loaded for them: the owners of heads
+// among these.
 func missingOwners(config configs.Config, names []string, stored []store.Expert) (more []string, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
@@ -112,8 +112,7 @@ func missingOwners(config configs.Config, names []string, stored []store.Expert)
 	return more, nil
 }
 
-// closeModel frees the model that only this expert uses: its head, or of an expert without one its encoder. The encoder
-// of an expert with a head belongs to another expert.
+// closeModel closes the model that this expert alone uses: its head, or its encoder if it has no head.
 func (e *Expert) closeModel() error {
 	if e.head != nil {
 		return e.head.Close()
@@ -141,7 +140,7 @@ func (e *Expert) encoderManifest() *models.Manifest {
 	return &e.Bundle.Manifest
 }
 
-// WithEncoders returns the experts that have encoders of their own.
+// WithEncoders returns the experts that have encoders of their own: those without a head.
 func WithEncoders(all []*Expert) []*Expert {
 	return slices.DeleteFunc(slices.Clone(all), func(e *Expert) bool { return e.head != nil })
 }

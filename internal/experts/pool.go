@@ -70,8 +70,8 @@ func NewPool(config configs.Config, log *slog.Logger) (*Pool, error) {
 	return &Pool{config: config, cache: cache, log: log, shared: map[string]*pooled{}}, nil
 }
 
-// OpenSome works as the function OpenSome does, with encoders of the pool. Closing the Set closes none of
-// them.
+// OpenSome loads the named experts as the function OpenSome does, but takes their encoders from the pool, which loads
+// those it lacks. The set's Close leaves the encoders open.
 func (p *Pool) OpenSome(
 	config configs.Config,
 	log *slog.Logger,
@@ -89,8 +89,7 @@ func (p *Pool) OpenSome(
 	return x, failed, nil
 }
 
-// Encoders returns an Expert for each bundle that is loaded, by name, for those who count what they
-// do.
+// Encoders returns an Expert for each loaded bundle, in any order, whose name is the bundle's. It is for metrics.
 func (p *Pool) Encoders() (out []*Expert) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,8 +99,8 @@ func (p *Pool) Encoders() (out []*Expert) {
 	return out
 }
 
-// Close ends the encoders, then the runtime. No Set of the pool may be in use. It logs at the level debug how much each
-// encoder did, and on how many cores at once.
+// Close closes the encoders, readers, rerankers and the runtime, and logs each encoder's counters at the debug level.
+// No Set of the pool may be in use.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,13 +120,13 @@ func (p *Pool) Close() error {
 	return errors.Join(errs...)
 }
 
-// logStats logs at the level debug what an encoder that was closed did.
+// logStats logs a closed encoder's counters at the debug level.
 func logStats(log *slog.Logger, expert string, did batcher.Stats) {
 	log.Debug("encoder closed", "expert", expert, "passages", did.PassageRows, "passage_cores", did.PassageCores,
 		"questions", did.QuestionRows, "question_cores", did.QuestionCores)
 }
 
-// runtimeOf returns the runtime, which is loaded once.
+// runtimeOf returns the pool's runtime, which it loads with load the first time, and again after an error.
 func (p *Pool) runtimeOf(load func() (*encoder.Runtime, error)) (*encoder.Runtime, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +140,7 @@ func (p *Pool) runtimeOf(load func() (*encoder.Runtime, error)) (*encoder.Runtim
 	return loaded, err
 }
 
-// stampOf returns the stamp of an expert's bundle as it is on disk; ok is false where that cannot be told.
+// stampOf returns the stamp of a bundle as it is on disk now; ok is false if it is not there.
 func (p *Pool) stampOf(config configs.Config, name string) (stamp bundleStamp, ok bool) {
 	folder, err := shipped.Folder(config, p.cache, name)
 	if err != nil {
@@ -154,7 +153,8 @@ func (p *Pool) stampOf(config configs.Config, name string) (stamp bundleStamp, o
 	return bundleStamp{folder, info.Size(), info.ModTime()}, true
 }
 
-// findLoaded returns the encoder that a set would open, if it is loaded and its bundle is as it was.
+// findLoaded returns the pool's encoder of the named bundle; nil if none is loaded or the bundle on disk has changed
+// since.
 func (p *Pool) findLoaded(x *Set, name string) *pooled {
 	p.mu.Lock()
 	s := p.shared[name]
@@ -168,8 +168,8 @@ func (p *Pool) findLoaded(x *Set, name string) *pooled {
 	return s
 }
 
-// openEncoders returns the encoders of bundles: those that are loaded, and the others, which are
-// opened together.
+// openEncoders returns an encoder or an error for each named bundle: it takes those that are loaded, and opens and
+// keeps the others. p.opening must be held.
 func (p *Pool) openEncoders(x *Set, names []string, found []encoder.Opening) ([]*encoder.Encoder, []error) {
 	encoders, errs := make([]*encoder.Encoder, len(found)), make([]error, len(found))
 	var missing []encoder.Opening
@@ -197,8 +197,9 @@ func (p *Pool) openEncoders(x *Set, names []string, found []encoder.Opening) ([]
 	return encoders, errs
 }
 
-// openOnce returns what open does, or what another set of the pool opened before. Where open fails, what
-// it opened until then is closed, and the next set tries again.
+// openOnce returns what another set of the pool has opened, or else what open returns, which it keeps for the other
+// sets. If open fails, it closes what open returned and the next call tries again. A set without a pool always calls
+// open.
 func openOnce[T io.Closer](x *Set, of func(*besides) *once[T], open func() ([]T, error)) ([]T, error) {
 	which := &once[T]{}
 	if x.pool != nil {
@@ -217,7 +218,7 @@ func openOnce[T io.Closer](x *Set, of func(*besides) *once[T], open func() ([]T,
 	return opened, nil
 }
 
-// closeAll closes all of them, and returns what went wrong.
+// closeAll closes all of them and returns all errors.
 func closeAll[T io.Closer](all []T) error {
 	var errs []error
 	for _, one := range all {

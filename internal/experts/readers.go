@@ -27,14 +27,16 @@ type opened interface {
 	Close() error
 }
 
-// OpenReaders loads the readers that the configuration names, and where it names none
-// the shipped one, if setup has made it. The latter is left out when it cannot be used:
-// questions are answered all the same. Behind them stand the generators.
+// OpenReaders loads the configured readers, and after them the configured generators. If no reader is configured it
+// takes the shipped one, provided that setup has made it and it can be used. It fails if a configured one cannot be
+// loaded.
 func (x *Set) OpenReaders() (err error) {
 	x.readers, err = openOnce(x, func(b *besides) *once[opened] { return &b.readers }, x.openReaders)
 	return err
 }
 
+// openReaders returns the bundled readers and the endpoints of the configured generators. After an error it returns
+// those opened so far, for the caller to close.
 func (x *Set) openReaders() ([]opened, error) {
 	readers, err := x.openBundledReaders()
 	if err != nil {
@@ -50,6 +52,8 @@ func (x *Set) openReaders() ([]opened, error) {
 	return readers, nil
 }
 
+// openBundledReaders returns the configured readers, or the shipped one if none is configured; none if that is not
+// installed or cannot be used. After an error it returns those opened so far.
 func (x *Set) openBundledReaders() (readers []opened, err error) {
 	names := x.config.Readers
 	must := true
@@ -75,6 +79,7 @@ func (x *Set) openBundledReaders() (readers []opened, err error) {
 	return readers, nil
 }
 
+// openReader loads the named bundle, a reader or a generator.
 func (x *Set) openReader(name string) (opened, error) {
 	found, err := x.findBundle(name)
 	if err != nil {
@@ -112,7 +117,7 @@ func (r *reader) Read(ctx context.Context, question string, passages []corpus.Pa
 	return out, err
 }
 
-// asLoadedReader returns the reader in a line-up.
+// asLoadedReader returns the reader as the search engine lists it.
 func (r *reader) asLoadedReader() learned.LoadedReader {
 	m := &r.bundle.Manifest
 	return learned.LoadedReader{Reader: r, Name: r.name, Info: learned.ReaderInfo{

@@ -30,12 +30,15 @@ type readerAsReranker struct {
 	shared bool // with the readers of the set, which close it
 }
 
-// OpenRerankers loads the rerankers that the configuration names, after OpenReaders: a reader may be among them.
+// OpenRerankers loads the configured rerankers. Call it after OpenReaders: a reader that is also configured as a
+// reranker is loaded once. It fails if one cannot be loaded, or if searches rerank by default and none is configured.
 func (x *Set) OpenRerankers() (err error) {
 	x.rerankers, err = openOnce(x, func(b *besides) *once[scorer] { return &b.rerankers }, x.openRerankers)
 	return err
 }
 
+// openRerankers returns the configured rerankers. After an error it returns those opened so far, for the caller to
+// close.
 func (x *Set) openRerankers() (rerankers []scorer, err error) {
 	if x.config.Search.Rerank && len(x.config.Rerankers) == 0 {
 		return nil, errors.New("search.rerank is true, and rerankers names none")
@@ -50,6 +53,8 @@ func (x *Set) openRerankers() (rerankers []scorer, err error) {
 	return rerankers, nil
 }
 
+// openReranker returns the named reranker: one of the set's readers, or a bundle that it loads, of a reader or
+// reranker.
 func (x *Set) openReranker(name string) (scorer, error) {
 	for _, r := range x.readers {
 		if own, ok := r.(*reader); ok && own.name == name {
@@ -111,7 +116,7 @@ func (r *readerAsReranker) Close() error {
 	return r.reader.Close()
 }
 
-// asLoadedReranker returns the reader as a reranker in a line-up.
+// asLoadedReranker returns the reader as the search engine lists rerankers.
 func (r *readerAsReranker) asLoadedReranker() learned.LoadedReranker {
 	m := &r.bundle.Manifest
 	return learned.LoadedReranker{Reranker: r, Name: r.name, Reads: true, Info: learned.RerankerInfo{
@@ -120,7 +125,7 @@ func (r *readerAsReranker) asLoadedReranker() learned.LoadedReranker {
 	}}
 }
 
-// asLoadedReranker returns the reranker in a line-up.
+// asLoadedReranker returns the reranker as the search engine lists it.
 func (r *reranker) asLoadedReranker() learned.LoadedReranker {
 	m := &r.bundle.Manifest
 	return learned.LoadedReranker{Reranker: r, Name: r.name, Info: learned.RerankerInfo{

@@ -12,9 +12,9 @@ import (
 	"example.org/conclave/shipped"
 )
 
-// RuntimeLibrary returns the path of the ONNX Runtime library: the configured one, or
-// the verified one that setup fetched, with CUDA where that is asked for and
-// was fetched.
+// RuntimeLibrary returns the path of the ONNX Runtime library: the configured one, or else the one that setup fetched,
+// after verifying it. It prefers the one with CUDA if an expert asks for cuda or auto, and fails if one asks for cuda
+// and it is not there.
 func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error) {
 	if config.Runtime != "" {
 		return config.Runtime, nil
@@ -31,8 +31,8 @@ func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error
 	return cache.VerifyRuntime(encoder.CPU)
 }
 
-// StrongestProvider returns the provider that decides which library is loaded: cuda where
-// any expert asks for it, then auto.
+// StrongestProvider returns the provider that decides which library to load: "cuda" if an expert asks for it, else
+// "auto" if one does, else the configured default.
 func StrongestProvider(config configs.Config) string {
 	out := config.Encoder.Provider
 	for _, x := range config.Experts {
@@ -43,9 +43,8 @@ func StrongestProvider(config configs.Config) string {
 	return out
 }
 
-// OpenRuntime loads the ONNX Runtime that the configuration asks for. Where that may be one with CUDA, it loads
-// CUDA's libraries out of the cache first, so that the system has not to know them; what is not there, the system
-// may have.
+// OpenRuntime loads the ONNX Runtime that the configuration asks for. If that may use CUDA, it first loads those of
+// CUDA's libraries that are in the cache, so that they need not be installed on the system.
 func OpenRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, error) {
 	library, err := RuntimeLibrary(config, cache)
 	if err != nil {
@@ -60,8 +59,9 @@ func OpenRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime
 	return encoder.OpenRuntime(library)
 }
 
-// Find loads an expert's bundle, or a reader's or reranker's, and says how it is to be run: in full precision
-// where it is to run with CUDA, which has no kernels for 8 bits, and where the configuration says so.
+// Find loads the named bundle, of an expert, reader or reranker, and returns it with the way to run it. It takes the
+// bundle in full precision if the configuration says so, or if it will run with CUDA, which cannot compute in 8 bits.
+// It returns a *NoFullError if full precision is configured and missing.
 func Find(
 	config configs.Config,
 	cache provision.Cache,
@@ -122,8 +122,9 @@ var standInTexts = []encoder.Text{
 	{Text: "Premiums are due on the first of the month. A claim has to be filed within 30 days, with form 27-B."},
 }
 
-// CheckStandIn returns an error where a bundle that stands in for another one gives unlike vectors: the other is
-// opened on the processor, and both read a few texts.
+// CheckStandIn returns an *UnlikeError if a bundle that stands in for another one gives vectors unlike that one's: it
+// opens the other on the processor and compares their vectors of a few texts. It returns nil if the bundle stands in
+// for none.
 func CheckStandIn(ort *encoder.Runtime, opening encoder.Opening, e *encoder.Encoder) error {
 	of := opening.Bundle.StandsFor()
 	if of == nil {

@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// SearchedAmong returns one of all experts as the engine uses it, without what is fitted for its
-// collection.
+// SearchedAmong returns an expert as the search engine takes it, without what was fitted for a collection. all are the
+// experts that are searched with it, which decide the name of its granularity.
 func (e *Expert) SearchedAmong(all []*Expert) learned.Expert {
 	m := e.encoderManifest()
 	fingerprints := e.Fingerprints()
@@ -65,8 +65,8 @@ func (e embedder) EncodePassages(ctx context.Context, passages []corpus.Passage)
 	return vectors, err
 }
 
-// InWindows returns what encodes passages of a searched expert, for a store that has vectors of the windows of long
-// passages (store.WindowReader): Reads then calls a passage cut only if it has text behind its windows.
+// InWindows returns an encoder of passages for a store that has vectors of the windows of long passages
+// (store.WindowReader): its Reads calls a passage cut only if it has text behind its windows.
 func InWindows(of learned.PassageEncoder) learned.PassageEncoder {
 	if e, ok := of.(embedder); ok {
 		return windowed{e}
@@ -77,7 +77,7 @@ func InWindows(of learned.PassageEncoder) learned.PassageEncoder {
 // windowed is an embedder whose long passages are read in windows.
 type windowed struct{ embedder }
 
-// Reads implements search.PassageReads.
+// Reads implements search.PassageReads; see InWindows.
 func (e windowed) Reads(p corpus.Passage) (cut, unread bool) {
 	cut, unread = e.embedder.Reads(p)
 	if cut {

@@ -7,10 +7,9 @@ import (
 	"example.org/conclave/store"
 )
 
-// shareVectors lets experts find passages by vectors that others have: of what the collection has
-// vectors of, as it says; of what is new to it, where the passage encoders are the same, as
-// those of an expert that trained the question's side alone are its base's. Experts of
-// late interaction and of parts of passages have their own.
+// shareVectors sets, for each opened expert, whose vectors it searches: of a stored expert as the collection says, and
+// of a new one those of an expert with the same passage encoder, stored or opened, if there is one. Experts with heads,
+// late interaction or granularities have their own.
 func (x *Set) shareVectors(opened []*Expert) {
 	for i, e := range opened {
 		if e.head != nil || e.Late() || e.Granularity != nil {
@@ -35,7 +34,7 @@ func (x *Set) shareVectors(opened []*Expert) {
 	}
 }
 
-// WithVectors returns the experts whose vectors of passages are their own.
+// WithVectors returns the experts that have vectors of passages of their own.
 func WithVectors(all []*Expert) []*Expert {
 	return slices.DeleteFunc(slices.Clone(all), func(e *Expert) bool { return e.Owner() != "" })
 }
