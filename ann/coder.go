@@ -47,8 +47,8 @@ const (
 	coderVersion = 1
 )
 
-// newCoderGraph orders by inner product itself; the library only compares
-// distances.
+// newCoderGraph returns an empty graph of the library with M, EfConstruction and Seed of o. It orders by inner product,
+// computed by v's kernels.
 func newCoderGraph(v *Vectors, o BuildOptions) *library.Graph[uint32] {
 	g := library.NewGraph[uint32]()
 	g.M = o.M
@@ -58,11 +58,13 @@ func newCoderGraph(v *Vectors, o BuildOptions) *library.Graph[uint32] {
 	return g
 }
 
+// coderDistance returns the negative inner product as the library's distance.
 func coderDistance(v *Vectors) library.DistanceFunc {
 	return func(a, b []float32) float32 { return -v.kernels.Dot(a, b) }
 }
 
-// callLibrary calls the library and turns its panics into errors.
+// callLibrary calls a function that uses the library and returns its error, or its panic as one. what completes the
+// sentence "panicked while …".
 func callLibrary(what string, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -143,6 +145,8 @@ func (x *coder) BytesPerVector() float64 {
 	return float64(4*x.dim + x.graph.M*entry + 96)
 }
 
+// Search implements Index. It asks the graph only without a filter; with one, with o.Exact or with so few vectors, it
+// compares all that may be found.
 func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err

@@ -10,14 +10,8 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// checkCoder reads what github.com/coder/hnsw exports without building
-// anything from it: numbers that its own reader would follow into huge
-// allocations or missing nodes are found here.
-//
-// The format: version, M (variable-length integers), level factor (8 bytes),
-// efSearch, the name of the distance; the number of levels; for each, the
-// number of nodes; for each, key (4 bytes), the vector with its length, the
-// number of neighbours and their keys.
+// checkCoder returns an error unless content is a graph of the vectors v that the library can read: numbers that would
+// make its reader allocate too much or follow missing nodes are found here, without building anything.
 func checkCoder(content []byte, v *Vectors) error {
 	r := &coderReader{left: content}
 	if version := r.readCount(1); version != 1 {
@@ -67,7 +61,7 @@ type coderReader struct {
 	err  error
 }
 
-// readCount returns a count of at most limit.
+// readCount reads a variable-length integer. If it is negative or above limit, it sets r.err and returns 0.
 func (r *coderReader) readCount(limit int) int {
 	n, size := binary.Varint(r.left)
 	if size <= 0 || n < 0 || n > int64(limit) {
@@ -93,7 +87,8 @@ func (r *coderReader) readBytes(n int) []byte {
 	return b
 }
 
-// readNode reads a node, puts it into here, and appends its neighbours.
+// readNode reads a node, adds it to here, and returns neighbours with the node's appended. It sets r.err if the node is
+// not on the level below, is there twice, or has another vector than v.
 func (r *coderReader) readNode(v *Vectors, below, here *Filter, neighbours []uint32) []uint32 {
 	key := binary.LittleEndian.Uint32(r.readBytes(4))
 	switch {

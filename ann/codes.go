@@ -6,8 +6,8 @@ import (
 	"example.org/conclave/ann/kernel"
 )
 
-// TokenCodes returns the bytes that an index of kind Late stores for a list of token
-// vectors of dim elements, one after the other (kernel.EncodeTokens).
+// TokenCodes returns the bytes that an index of kind Late stores for a list of token vectors of dim elements, one after
+// the other (kernel.EncodeTokens). It fails for a list that cannot be stored, such as an empty one.
 func TokenCodes(list []float32, dim int) ([]byte, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return nil, err
@@ -20,8 +20,8 @@ func TokenCodes(list []float32, dim int) ([]byte, error) {
 	return codes, nil
 }
 
-// TokenVectors returns the list that codes stand for, with copies of its last vector where
-// they fill a block: TokenCodes makes the same codes of it.
+// TokenVectors returns the token vectors that codes stand for, one after the other, with the copies of the last one
+// that fill its block: TokenCodes makes the same codes of them. It fails if codes are not those of a list.
 func TokenVectors(codes []byte, dim int) ([]float32, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return nil, err
@@ -34,8 +34,9 @@ func TokenVectors(codes []byte, dim int) ([]float32, error) {
 	return list, nil
 }
 
-// CodesSimilarity writes to out what an index of kind Late scores passages for the token
-// vectors of a question, n·dim elements: those whose codes (TokenCodes) are given.
+// CodesSimilarity writes to out the late-interaction score of each passage for a question. question has the token
+// vectors, n·dim elements; codes has those of TokenCodes for each passage. The scores are those of an index of kind
+// Late.
 func CodesSimilarity(question []float32, dim int, codes [][]byte, out []float32) error {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return err
@@ -72,7 +73,7 @@ func CodeQuestion(question []float32, dim int) (codes []int8, scales []float32, 
 	return codes, scales, nil
 }
 
-// checkCodes makes sure that codes are of a list of token vectors.
+// checkCodes returns an error unless codes are whole blocks of token vectors of dim elements.
 func checkCodes(codes []byte, dim int) error {
 	if block := kernel.BlockTokens * dim; len(codes) == 0 || len(codes)%block != 0 || len(codes)/dim > maxPassageTokens {
 		return fmt.Errorf("codes of token vectors: %d bytes are no blocks of %d", len(codes), block)

@@ -22,8 +22,8 @@ type Filter struct {
 // NewFilter returns an empty set with room for ordinals below n.
 func NewFilter(n int) *Filter { return &Filter{words: make([]uint64, (n+63)/64)} }
 
-// FilterOf returns the set whose bits are given, ordinal 0 in the lowest bit of the
-// first word. It keeps words.
+// FilterOf returns the set whose bits are given, ordinal 0 in the lowest bit of the first word. The set keeps words,
+// which must not be changed.
 func FilterOf(words []uint64) *Filter {
 	f := &Filter{words: words}
 	for _, w := range words {
@@ -32,7 +32,7 @@ func FilterOf(words []uint64) *Filter {
 	return f
 }
 
-// Add puts an ordinal into the set. Room is made for it if there is none.
+// Add adds an ordinal to the set, which grows if needed. No search may be using it.
 func (f *Filter) Add(o rank.Ordinal) {
 	for int(o/64) >= len(f.words) {
 		f.words = append(f.words, 0)
@@ -51,7 +51,7 @@ func (f *Filter) Contains(o rank.Ordinal) bool {
 // Len returns the number of ordinals in the set.
 func (f *Filter) Len() int { return f.count }
 
-// appendOrdinals appends the set's members below n to out, in order.
+// appendOrdinals appends the ordinals of the set that are below n to out, ascending, and returns the result.
 func (f *Filter) appendOrdinals(n int, out []uint32) []uint32 {
 	for i, w := range f.words {
 		for ; w != 0; w &= w - 1 {
@@ -63,8 +63,8 @@ func (f *Filter) appendOrdinals(n int, out []uint32) []uint32 {
 	return out
 }
 
-// rowsOf returns the rows of the passages of the set. It is made once, for as long as the
-// set is there.
+// rowsOf returns the set of the vectors that belong to the passages of the set. It is computed once for each p and
+// kept.
 func (f *Filter) rowsOf(p *parts) *Filter {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,8 +18,8 @@ type Grouped struct {
 	parts *parts
 }
 
-// OpenGrouped opens an index that Build made of the vectors of parts of passages.
-// partsPath is what a PartsWriter wrote beside them.
+// OpenGrouped opens an index, built by Build, in which a passage has one or more vectors. partsPath is the file that a
+// PartsWriter wrote. It fails if the files do not belong together.
 func OpenGrouped(d disk.Disk, kind, vectorsPath, graphPath, partsPath string) (*Grouped, error) {
 	p, err := openParts(d, partsPath)
 	if err != nil {
@@ -48,14 +48,13 @@ func (g *Grouped) Rows() int { return g.parts.rows }
 // Dimension returns the number of elements of a vector.
 func (g *Grouped) Dimension() int { return g.rows.Dimension() }
 
-// BytesPerVector returns the bytes of a passage's vectors together.
+// BytesPerVector implements Index: the memory of all vectors of an average passage.
 func (g *Grouped) BytesPerVector() float64 {
 	return 4 + g.rows.BytesPerVector()*float64(g.parts.rows)/float64(max(g.parts.count, 1))
 }
 
-// Search groups the vectors that a search of them keeps on its way, of which there are
-// more than options.K, by passage. Where these are of too few passages, it searches
-// again and keeps twice as many.
+// Search implements Index: it searches the vectors for more candidates than o.K and returns the best passages among
+// them. If these are too few, it searches again for twice as many.
 func (g *Grouped) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := errors.Join(o.check(g.Len()), g.parts.Verify(ctx)); err != nil {
 		return nil, SearchStats{}, err
@@ -97,8 +96,7 @@ func (g *Grouped) keptVectors(o SearchOptions) int {
 	return max(ef, min(o.K, g.Len()))
 }
 
-// passagesOf returns the passages of vectors that were found, in their order: each with the
-// score of the first of its vectors.
+// passagesOf returns the passages of sorted vectors, each once, with the score of its first vector.
 func (g *Grouped) passagesOf(rows []rank.Hit) []rank.Hit {
 	out, seen := make([]rank.Hit, 0, len(rows)), make(map[rank.Ordinal]bool, len(rows))
 	for _, h := range rows {
@@ -110,8 +108,8 @@ func (g *Grouped) passagesOf(rows []rank.Hit) []rank.Hit {
 	return out
 }
 
-// rescorePassages scores passages by all of their vectors, since a graph may have missed the
-// nearest one, and keeps the k best.
+// rescorePassages returns the k best passages by the scores of all their vectors, since a graph may have missed the
+// nearest one. It returns a *DamageError if a score is not a number.
 func (g *Grouped) rescorePassages(query []float32, passages []rank.Hit, k int) ([]rank.Hit, error) {
 	ordinals, scores := make([]rank.Ordinal, len(passages)), make([]float32, len(passages))
 	for i, h := range passages {
@@ -166,8 +164,7 @@ func (g *Grouped) SearchExact(ctx context.Context, queries [][]float32, k int) (
 	return out, nil
 }
 
-// Scores writes the greatest inner products of a query with the vectors of each
-// passage to out: see Index.
+// Scores implements Index: a passage's score is the greatest of its vectors'.
 func (g *Grouped) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	whole := g.parts.Verify(context.Background()) == nil
 	rows := make([]rank.Ordinal, 0, 2*len(ordinals))
@@ -187,8 +184,8 @@ func (g *Grouped) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	}
 }
 
-// greatestScore returns the greatest of scores and its place, the first of equals; one that is
-// not a number, where there is one.
+// greatestScore returns the greatest score and its index, the first of equal ones; a NaN if there is one. scores must
+// not be empty.
 func greatestScore(scores []float32) (best float32, at int) {
 	best = scores[0]
 	for i, s := range scores {
@@ -199,8 +196,8 @@ func greatestScore(scores []float32) (best float32, at int) {
 	return best, at
 }
 
-// Best returns the part of a passage whose vector has the greatest inner product with a
-// query, the first of equals, and that product.
+// Best returns the part of a passage whose vector has the greatest inner product with a query, the first of equal ones,
+// and that product. It fails if the query has another dimension, there is no such passage, or a file is damaged.
 func (g *Grouped) Best(query []float32, o rank.Ordinal) (rank.Span, float32, error) {
 	if len(query) != g.Dimension() {
 		return rank.Span{}, 0, &QueryError{
@@ -223,7 +220,7 @@ func (g *Grouped) Best(query []float32, o rank.Ordinal) (rank.Span, float32, err
 	return g.parts.span(rows[at]), score, nil
 }
 
-// Vector returns the vectors of a passage, one after the other, in memory of their own.
+// Vector returns a copy of the vectors of a passage, one after the other; empty if there is no such passage.
 func (g *Grouped) Vector(o rank.Ordinal) []float32 {
 	first, end := g.parts.rowsOf(o)
 	out := make([]float32, 0, int(end-first)*g.Dimension())
@@ -233,8 +230,8 @@ func (g *Grouped) Vector(o rank.Ordinal) []float32 {
 	return out
 }
 
-// Spans returns the parts of a passage, in the order of its vectors: whatever lies in the
-// file. Who has not searched calls Verify first.
+// Spans returns the parts of a passage, in the order of its vectors; nil if there is no such passage. It does not
+// verify the file: a caller that has not searched calls Verify first.
 func (g *Grouped) Spans(o rank.Ordinal) (out []rank.Span) {
 	first, end := g.parts.rowsOf(o)
 	for ; first < end; first++ {

@@ -67,6 +67,7 @@ func openHNSW(d disk.Disk, v *Vectors, path string) (Index, error) {
 	return x, nil
 }
 
+// BytesPerVector implements Index: the graph's memory, without the float vectors.
 func (x *hnsw) BytesPerVector() float64 { return x.graph.BytesPerVector() }
 
 // scanIsFaster decides between the graph and comparing all that may be found.
@@ -103,8 +104,8 @@ func scanIsFaster(allowed, n, ef int) bool {
 	return float64(allowed) <= graph.ComparedPerKept*float64(ef)*passing
 }
 
-// Search approximates unless options.Exact, or where so few vectors may be found
-// that comparing all of them costs no more.
+// Search implements Index. It walks the graph unless o.Exact is set or comparing all vectors that may be found is
+// faster (scanIsFaster).
 func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err
@@ -130,7 +131,7 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 	return hits, stats, err
 }
 
-// search does what Search does through the graph, while that pays.
+// search searches the graph, or compares all vectors if the graph finds too few that the filter lets through.
 func (x *hnsw) search(
 	ctx context.Context,
 	s *hnswScratch,
@@ -157,8 +158,8 @@ func (x *hnsw) search(
 // filtered search finds, which takes a third longer.
 const tombstoneShare = 32
 
-// findCandidates finds candidates that may be found, through the graph, and says how many
-// of them are to be rescored.
+// findCandidates sets s.candidates to the rows that the graph finds and the filter lets through, and returns how many
+// of the first have to be rescored. It returns graph.ErrTooNarrow if comparing all is better.
 func (x *hnsw) findCandidates(
 	ctx context.Context,
 	s *hnswScratch,
@@ -197,7 +198,7 @@ func (x *hnsw) findCandidates(
 // vectors that is furthest from the question, recall@10 is 0.80 without that.
 func rescoreMore(k int) int { return 10 + k/8 }
 
-// rescoreFirst replaces the approximate scores of the first n candidates.
+// rescoreFirst returns the k best of the first n candidates by their stored vectors.
 func (x *hnsw) rescoreFirst(s *hnswScratch, query []float32, k, n int) ([]rank.Hit, error) {
 	rows := s.candidates[:n]
 	if len(s.scores) < n {
@@ -219,9 +220,10 @@ func (x *hnsw) Verify(ctx context.Context) error {
 	return x.graph.Verify(ctx)
 }
 
-// Check verifies both files and that they belong together.
+// Check reads both files and returns an error if one is damaged or they do not belong together.
 func (x *hnsw) Check() error {
 	return errors.Join(x.Vectors.Check(), x.graph.Check(x.rows))
 }
 
+// Close implements Index.
 func (x *hnsw) Close() error { return errors.Join(x.graph.Close(), x.Vectors.Close()) }

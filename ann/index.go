@@ -86,10 +86,10 @@ func defaultEf(k int) int { return max(120, 3*k) }
 // the index's.
 type QueryError struct{ Reason string }
 
+// Error returns the reason after "query vector:".
 func (e *QueryError) Error() string { return "query vector: " + e.Reason }
 
-// checkQuery refuses what has no answer. A squared length that overflows
-// would make scores infinite or not a number.
+// checkQuery returns a *QueryError if the query has another dimension, is not finite or too long, or o is impossible.
 func (v *Vectors) checkQuery(query []float32, o SearchOptions) error {
 	if len(query) != v.dim {
 		return &QueryError{fmt.Sprintf("it has %d elements; the index holds vectors of %d", len(query), v.dim)}
@@ -100,7 +100,7 @@ func (v *Vectors) checkQuery(query []float32, o SearchOptions) error {
 	return o.check(v.count)
 }
 
-// check refuses what cannot be asked of an index of n vectors.
+// check returns a *QueryError if K is below 1 or the filter has an ordinal that an index of n vectors lacks.
 func (o SearchOptions) check(n int) error {
 	if o.K < 1 {
 		return &QueryError{fmt.Sprintf("%d hits asked for; ask for at least 1", o.K)}
@@ -112,6 +112,8 @@ func (o SearchOptions) check(n int) error {
 // partial sums too.
 const maxSquare = math.MaxFloat32 / 4
 
+// checkElements returns an error if an element is not finite, or the vector is so long that inner products could
+// overflow.
 func checkElements(vector []float32) error {
 	square := float64(0)
 	for _, x := range vector {

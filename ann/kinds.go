@@ -56,7 +56,7 @@ func Kinds() []Kind {
 	}
 }
 
-// KindNamed returns the kind of a name.
+// KindNamed returns the kind with this name. It fails, and lists the kinds, if there is none.
 func KindNamed(name string) (Kind, error) {
 	var names []string
 	for _, k := range Kinds() {
@@ -78,8 +78,8 @@ type BuildOptions struct {
 	Progress func(done, total int)
 }
 
-// Check reports choices with which no index of the kind can be built, so that
-// they are refused before anything is encoded.
+// Check returns an error if no index of the kind can be built with these options, or the kind is unknown. Call it
+// before anything is encoded.
 func (o BuildOptions) Check(kind string) error {
 	k, err := KindNamed(kind)
 	if err != nil {
@@ -124,9 +124,8 @@ func (o BuildOptions) withDefaults(kind string) BuildOptions {
 	return o
 }
 
-// Build makes the index of a file of vectors and writes its second file to
-// graphPath; a kind without one writes nothing. When Build fails or ctx ends,
-// nothing is left at graphPath.
+// Build builds an index from a file of vectors and writes its second file to graphPath; a kind without one writes
+// nothing. If it fails or ctx ends, nothing is left at graphPath.
 func Build(ctx context.Context, d disk.Disk, kind, vectorsPath, graphPath string, o BuildOptions) (err error) {
 	k, err := KindNamed(kind)
 	if err != nil {
@@ -163,8 +162,8 @@ func Build(ctx context.Context, d disk.Disk, kind, vectorsPath, graphPath string
 	return nil
 }
 
-// Open opens an index that Build made. graphPath is ignored for a kind
-// without a second file.
+// Open opens an index that Build made; the caller closes it. graphPath is ignored for a kind without a second file. It
+// fails if a file is missing, its header is damaged, or the files do not belong together.
 func Open(d disk.Disk, kind, vectorsPath, graphPath string) (Index, error) {
 	k, err := KindNamed(kind)
 	if err != nil {

@@ -27,6 +27,7 @@ type late struct {
 	questions sync.Pool // of *kernel.Question
 }
 
+// openLate opens a file of lists of token vectors as an index.
 func openLate(d disk.Disk, path string) (*late, error) {
 	t, err := openTokens(d, path)
 	if err != nil {
@@ -39,8 +40,8 @@ func openLate(d disk.Disk, path string) (*late, error) {
 	}, nil
 }
 
-// Scores writes the scores of a query with the lists of the given ordinals. A
-// query of more than maxQuestionTokens has none.
+// Scores implements Index. All scores are NaN if the query has more than maxQuestionTokens tokens or the file is
+// damaged.
 func (x *late) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	q := x.questions.Get().(*kernel.Question)
 	defer x.questions.Put(q)
@@ -53,8 +54,9 @@ func (x *late) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	}
 }
 
-// Similarity returns the score that a list of token vectors would have for a query if it were
-// stored: both are vectors of dim elements, one after the other.
+// Similarity returns the late-interaction score of a passage for a question, as if the passage were stored. query and
+// list have the token vectors of both, of dim elements, one after the other. It fails if one is empty, too long or not
+// finite.
 func Similarity(query, list []float32, dim int) (float32, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return 0, err
@@ -72,7 +74,7 @@ func Similarity(query, list []float32, dim int) (float32, error) {
 	return kernel.Best().MaxSim(&q, blocks), nil
 }
 
-// score returns NaN for an ordinal that does not exist.
+// score returns the score of a list; NaN if the ordinal does not exist.
 func (x *late) score(q *kernel.Question, o rank.Ordinal) float32 {
 	blocks := x.blocksOf(o)
 	if blocks == nil {
@@ -81,7 +83,7 @@ func (x *late) score(q *kernel.Question, o rank.Ordinal) float32 {
 	return x.kernels.MaxSim(q, blocks)
 }
 
-// Search compares all vectors whatever the options say; Ef does nothing.
+// Search implements Index: it always compares all lists that the filter lets through. o.Ef and o.Exact change nothing.
 func (x *late) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.check(query, o); err != nil {
 		return nil, SearchStats{}, err
@@ -99,7 +101,7 @@ func (x *late) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 	return x.scanLists(ctx, q, o.K, len(ids), func(i int) rank.Ordinal { return rank.Ordinal(ids[i]) })
 }
 
-// check refuses what has no answer.
+// check returns a *QueryError for a query that is no list of token vectors, and for impossible options.
 func (x *late) check(query []float32, o SearchOptions) error {
 	if err := checkTokens(query, x.dim, maxQuestionTokens); err != nil {
 		return &QueryError{err.Error()}
@@ -111,7 +113,7 @@ func (x *late) check(query []float32, o SearchOptions) error {
 // mostly some ten microseconds' worth.
 const scanLists = 16
 
-// scanLists compares a query with n lists.
+// scanLists returns the k best of n lists, of which at gives the ordinals. It fails if ctx ends.
 func (x *late) scanLists(
 	ctx context.Context,
 	q *kernel.Question,
@@ -131,8 +133,8 @@ func (x *late) scanLists(
 	return top.Sorted(), SearchStats{Scored: n, Exact: true}, nil
 }
 
-// SearchExact works as Search does for one query after the other: the arithmetic
-// takes longer than reading, so that there is no pass to share.
+// SearchExact implements Index: it calls Search for one query after the other, since arithmetic takes longer than
+// reading and a shared pass would save nothing.
 func (x *late) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	out := make([][]rank.Hit, len(queries))
 	for i, q := range queries {

@@ -74,7 +74,7 @@ func openPairs(d disk.Disk, path string) (*pairs, error) {
 // Len returns the number of lists.
 func (p *pairs) Len() int { return p.count }
 
-// Dimension returns the numbers of a pair.
+// Dimension returns 2, how many numbers a pair has.
 func (p *pairs) Dimension() int { return pairNumbers }
 
 // BytesPerVector returns the mean size of a list.
@@ -82,8 +82,7 @@ func (p *pairs) BytesPerVector() float64 {
 	return float64(4*len(p.all)+4*p.count) / float64(max(p.count, 1))
 }
 
-// pairsOf returns the pairs of an ordinal, in place: none for one that does not exist, or whose offsets are not
-// possible.
+// pairsOf returns the pairs of a list, in place; nil if the ordinal does not exist or the offsets are damaged.
 func (p *pairs) pairsOf(o rank.Ordinal) []uint32 {
 	if int64(o) >= int64(p.count) {
 		return nil
@@ -95,7 +94,8 @@ func (p *pairs) pairsOf(o rank.Ordinal) []uint32 {
 	return p.all[begin:end:end]
 }
 
-// Vector returns the weights of an ordinal as they are stored, in memory of its own.
+// Vector implements Index: it returns the ids and weights of a list, in turn, in a new slice. Weights are rounded to
+// steps of pairStep.
 func (p *pairs) Vector(o rank.Ordinal) []float32 {
 	list := p.pairsOf(o)
 	out := make([]float32, 0, pairNumbers*len(list))
@@ -105,7 +105,7 @@ func (p *pairs) Vector(o rank.Ordinal) []float32 {
 	return out
 }
 
-// Verify compares the file's checksums and looks through the offsets, unless that was done: see Index.
+// Verify implements Index: it compares the checksums and checks the offsets, unless that was done.
 func (p *pairs) Verify(ctx context.Context) error {
 	if p.whole.Load() {
 		return nil
@@ -134,7 +134,8 @@ func (p *pairs) Check() error {
 // Close unmaps the file.
 func (p *pairs) Close() error { return p.file.Close() }
 
-// checkPairs refuses what is no list of word pieces, in ascending order of their ids, with weights above 0.
+// checkPairs returns an error unless a vector is a list of pairs: ids of word pieces, ascending, each with a finite
+// weight above 0. An empty list is one.
 func checkPairs(vector []float32) error {
 	if len(vector)%pairNumbers != 0 {
 		return fmt.Errorf("it has %d numbers, which are no pairs", len(vector))
@@ -159,6 +160,7 @@ type pairWriter struct {
 	list    []uint32
 }
 
+// createPairs begins a file of pairs at path; dim must be 2.
 func createPairs(d disk.Disk, path string, dim int) (Writer, error) {
 	if dim != pairNumbers {
 		return nil, fmt.Errorf("pairs have %d numbers, and not %d", pairNumbers, dim)
@@ -170,7 +172,7 @@ func createPairs(d disk.Disk, path string, dim int) (Writer, error) {
 	return &pairWriter{out: out, offsets: []uint32{0}}, nil
 }
 
-// Append adds a list of pairs.
+// Append adds a list of pairs. It fails if checkPairs does or the file is full.
 func (w *pairWriter) Append(vector []float32) error {
 	if err := checkPairs(vector); err != nil {
 		return fmt.Errorf("pairs: list %d: %w", w.Len(), err)
@@ -192,7 +194,7 @@ func (w *pairWriter) Append(vector []float32) error {
 // Len returns the number of lists appended.
 func (w *pairWriter) Len() int { return len(w.offsets) - 1 }
 
-// Close finishes the file.
+// Close implements Writer.
 func (w *pairWriter) Close() error {
 	if err := errors.Join(w.out.Section(), mapped.Append(w.out, w.offsets)); err != nil {
 		w.out.Abort()
@@ -201,5 +203,5 @@ func (w *pairWriter) Close() error {
 	return w.out.Commit(uint64(w.Len()), pairNumbers)
 }
 
-// Abort removes what was written.
+// Abort implements Writer.
 func (w *pairWriter) Abort() { w.out.Abort() }

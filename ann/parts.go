@@ -66,8 +66,8 @@ func openParts(d disk.Disk, path string) (*parts, error) {
 	return p, nil
 }
 
-// rowsOf returns the rows of a passage, from first to before end: none where there is no such
-// passage, or the offsets are not possible.
+// rowsOf returns the rows of a passage, from first up to, but not including, end. Both are 0 if there is no such
+// passage or the offsets are damaged.
 func (p *parts) rowsOf(o rank.Ordinal) (first, end rank.Ordinal) {
 	if int64(o) >= int64(p.count) {
 		return 0, 0
@@ -79,12 +79,12 @@ func (p *parts) rowsOf(o rank.Ordinal) (first, end rank.Ordinal) {
 	return first, end
 }
 
-// passage returns the passage of a row.
+// passage returns the passage of a row, which must be below p.rows.
 func (p *parts) passage(row rank.Ordinal) rank.Ordinal {
 	return rank.Ordinal(sort.Search(p.count, func(i int) bool { return p.offsets[i] > uint32(row) }) - 1)
 }
 
-// span returns which bytes of its passage the part of a row has.
+// span returns the part of the passage's text, in bytes, that a row is the vector of.
 func (p *parts) span(row rank.Ordinal) rank.Span {
 	return rank.Span{Begin: p.spans[2*row], End: p.spans[2*row+1]}
 }
@@ -105,8 +105,7 @@ func (p *parts) Verify(ctx context.Context) error {
 // Check works as Verify does, whether that was done or not.
 func (p *parts) Check() error { return errors.Join(p.file.Check(), p.checkRows()) }
 
-// checkRows reports rows that do not lie one after the other, and parts that end before
-// they begin.
+// checkRows returns a *DamageError if rows do not lie one after the other, or a part ends before it begins.
 func (p *parts) checkRows() error {
 	damaged := func(format string, args ...any) error {
 		return &DamageError{Path: p.file.Path(), What: fmt.Sprintf(format, args...)}
@@ -135,8 +134,7 @@ type PartsWriter struct {
 	pairs   []uint32
 }
 
-// CreateParts begins the file. It appears under its name when Close succeeds, and not
-// before.
+// CreateParts begins the file of parts at path. It appears there only when Close succeeds.
 func CreateParts(d disk.Disk, path string) (*PartsWriter, error) {
 	out, err := mapped.Create(d, path, partsKind, partsVersion)
 	if err != nil {
@@ -145,7 +143,8 @@ func CreateParts(d disk.Disk, path string) (*PartsWriter, error) {
 	return &PartsWriter{out: out, offsets: []uint32{0}}, nil
 }
 
-// Append adds a passage: the parts of its text, in the order of their vectors.
+// Append adds the next passage, with a part of its text for each of its vectors, in their order. It fails if there is
+// none, one ends before it begins, or the file is full.
 func (w *PartsWriter) Append(spans []rank.Span) error {
 	end := w.offsets[len(w.offsets)-1]
 	if len(spans) == 0 {

@@ -18,9 +18,8 @@ type Measured struct {
 	At100   float64 `json:"at100" yaml:"at100"` // of the 100 nearest, among 100
 }
 
-// RecallOfStored measures an index with n of its own vectors, drawn with the
-// seed. The vector that asks is left out of what is wanted and what is found:
-// finding itself is no achievement.
+// RecallOfStored measures the recall of an index with n of its own vectors as queries, drawn at random with the seed.
+// The query's own vector does not count, since finding it is no achievement.
 func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (Measured, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	drawn := rng.Perm(x.Len())
@@ -36,12 +35,10 @@ func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (Measured,
 	return recallOf(ctx, x, queries, selves)
 }
 
-// recallOf returns the recall of an index: the share of the k nearest vectors that it
-// finds among k hits with its default efSearch, over all queries. A hit counts when
-// its score reaches the k-th best exact score, so that of equally near vectors any
-// will do. Without queries or vectors nothing can be missed: 1. selves, if any, are
-// what is left out of each query's hits. All exact searches share passes over the
-// vectors, which for large files are most of the work.
+// recallOf returns the share of the k nearest vectors that an index finds among k hits, over all queries, for k of 10
+// and 100. A hit counts if its score reaches the k-th best exact score, so that any of equally near vectors will do.
+// Without queries or vectors the recall is 1. selves has a vector for each query that does not count; nil: none. All
+// exact searches share passes over the vectors, which for large files are most of the work.
 func recallOf(ctx context.Context, x Index, queries [][]float32, selves []rank.Ordinal) (Measured, error) {
 	out := Measured{Queries: len(queries)}
 	more := 0
@@ -74,7 +71,8 @@ func recallOf(ctx context.Context, x Index, queries [][]float32, selves []rank.O
 	return out, nil
 }
 
-// countFound counts how many of the k best are wanted, and found among k hits.
+// countFound returns how many of the first k hits reach the score of the last of the first k exact hits, and how many
+// of these there are. Both are 0 if exact is empty.
 func countFound(hits, exact []rank.Hit, k int) (found, wanted int) {
 	hits, exact = hits[:min(k, len(hits))], exact[:min(k, len(exact))]
 	if len(exact) == 0 {
@@ -89,7 +87,7 @@ func countFound(hits, exact []rank.Hit, k int) (found, wanted int) {
 	return found, len(exact)
 }
 
-// withoutSelf returns hits other than self, in a new slice.
+// withoutSelf returns a copy of hits without that of self.
 func withoutSelf(hits []rank.Hit, self rank.Ordinal) []rank.Hit {
 	return slices.DeleteFunc(slices.Clone(hits), func(h rank.Hit) bool { return h.Ordinal == self })
 }

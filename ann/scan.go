@@ -13,7 +13,8 @@ import (
 // some hundred microseconds' worth. Their scores stay in the nearest cache.
 const scanRows = 1024
 
-// scanVectors compares a query with every vector, or with those of a filter.
+// scanVectors returns the o.K best vectors by comparing the query with all that o.Filter lets through. It fails if ctx
+// ends or a stored vector gives no number.
 func (v *Vectors) scanVectors(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if o.Filter != nil {
 		return v.scanFilter(ctx, query, o)
@@ -32,6 +33,7 @@ func (v *Vectors) scanVectors(ctx context.Context, query []float32, o SearchOpti
 	return hits, SearchStats{Scored: v.count, Exact: true}, err
 }
 
+// scanFilter does the work of scanVectors with a filter.
 func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	ids := o.Filter.appendOrdinals(v.count, make([]uint32, 0, o.Filter.Len()))
 	top := rank.NewTopK(min(o.K, len(ids)))
@@ -50,8 +52,8 @@ func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptio
 	return hits, SearchStats{Scored: len(ids), Exact: true}, err
 }
 
-// pushScores pushes every step-th score, beginning with first, of consecutive rows
-// from low.
+// pushScores pushes scores first, first+step, … to top. The first of them is that of vector low, the next that of
+// vector low+1.
 func pushScores(top *rank.TopK, low int, scores []float32, first, step int) {
 	threshold := top.Threshold()
 	for i := first; i < len(scores); i += step {
@@ -64,10 +66,9 @@ func pushScores(top *rank.TopK, low int, scores []float32, first, step int) {
 	}
 }
 
-// SearchExact finds the k best vectors for each of many queries by comparing
-// all with all. Four queries share a pass over the vectors, which for large
-// files is what limits an exact search. Hits and their order are those of
-// Search with Exact, to the last bit.
+// SearchExact implements Index: it returns the k best vectors of each query by comparing all with all. Four queries
+// share a pass over the vectors, which for large files limits an exact search. Hits and their order are those of Search
+// with Exact, to the last bit.
 func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	for _, q := range queries {
 		if err := v.checkQuery(q, SearchOptions{K: k}); err != nil {
@@ -112,8 +113,7 @@ func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) (
 	return out, nil
 }
 
-// sortedHits returns the collector's hits. A score that is not a number can only come
-// from vectors damaged in their file, and has no place in an order.
+// sortedHits returns the hits in top, sorted. It fails if a score is NaN, which only damaged vectors give.
 func (v *Vectors) sortedHits(top *rank.TopK) ([]rank.Hit, error) {
 	hits := top.Sorted()
 	for _, h := range hits {
@@ -133,9 +133,11 @@ func (v *Vectors) sortedHits(top *rank.TopK) ([]rank.Hit, error) {
 // them once.
 type flat struct{ *Vectors }
 
+// BytesPerVector implements Index: the size of a vector.
 func (f flat) BytesPerVector() float64 { return float64(4 * f.dim) }
 
-// Search compares all vectors whatever the options say; Ef does nothing.
+// Search implements Index: it always compares all vectors that the filter lets through. o.Ef and o.Exact change
+// nothing.
 func (f flat) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := f.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err

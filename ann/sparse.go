@@ -27,7 +27,7 @@ type sparse struct {
 // sparseMemory is how much of postings waits in memory while they are built.
 const sparseMemory = 256 << 20
 
-// buildSparse writes the postings of a file of pairs.
+// buildSparse writes the postings of a file of pairs to graphPath. It fails if the file is damaged or ctx ends.
 func buildSparse(ctx context.Context, d disk.Disk, vectorsPath, graphPath string, o BuildOptions) (err error) {
 	p, err := openPairs(d, vectorsPath)
 	if err != nil {
@@ -61,6 +61,7 @@ func buildSparse(ctx context.Context, d disk.Disk, vectorsPath, graphPath string
 	return b.Write(d, graphPath)
 }
 
+// openSparse opens a file of pairs and its postings as an index. It fails if they do not belong together.
 func openSparse(d disk.Disk, vectorsPath, graphPath string) (*sparse, error) {
 	p, err := openPairs(d, vectorsPath)
 	if err != nil {
@@ -84,7 +85,8 @@ func openSparse(d disk.Disk, vectorsPath, graphPath string) (*sparse, error) {
 	return x, nil
 }
 
-// weightedTerms returns a query as the postings take it.
+// weightedTerms returns the terms of a query for the search of postings. It returns a *QueryError if the query is no
+// list of pairs.
 func weightedTerms(query []float32) ([]bm25.WeightedTerm, error) {
 	if err := checkPairs(query); err != nil {
 		return nil, &QueryError{err.Error()}
@@ -96,7 +98,8 @@ func weightedTerms(query []float32) ([]bm25.WeightedTerm, error) {
 	return bm25.SortWeighted(terms), nil
 }
 
-// Search returns lists that have a word piece with the query; Ef and Exact do nothing: nothing is left out.
+// Search implements Index. Lists without a word piece of the query are no hits. It leaves out nothing, so o.Ef and
+// o.Exact change nothing.
 func (x *sparse) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	stats := SearchStats{Exact: true}
 	terms, err := weightedTerms(query)
@@ -121,7 +124,7 @@ func (x *sparse) Search(ctx context.Context, query []float32, o SearchOptions) (
 	return hits, stats, err
 }
 
-// SearchExact works as Search does for one query after the other.
+// SearchExact implements Index: it calls Search for one query after the other.
 func (x *sparse) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	out := make([][]rank.Hit, len(queries))
 	for i, q := range queries {
@@ -166,7 +169,7 @@ func (x *sparse) BytesPerVector() float64 {
 	return x.pairs.BytesPerVector() + float64(x.words.Size())/float64(max(x.count, 1))
 }
 
-// Check reads both files.
+// Check reads both files and returns an error if one is damaged.
 func (x *sparse) Check() error { return errors.Join(x.pairs.Check(), x.words.Check()) }
 
 // Close unmaps both files.

@@ -77,8 +77,8 @@ func (t *tokens) BytesPerVector() float64 {
 	return float64(len(t.blocks)+4*t.count) / float64(max(t.count, 1))
 }
 
-// blocksOf returns the blocks of a list, in place: none for an ordinal that does not exist,
-// or whose offsets are not possible. It is whatever lies in the file.
+// blocksOf returns the blocks of a list, in place and unverified; nil if the ordinal does not exist or the offsets are
+// damaged.
 func (t *tokens) blocksOf(o rank.Ordinal) []byte {
 	if int64(o) >= int64(t.count) {
 		return nil
@@ -90,10 +90,8 @@ func (t *tokens) blocksOf(o rank.Ordinal) []byte {
 	return t.blocks[begin:end:end]
 }
 
-// Vector returns the token vectors of an ordinal as they are stored, one after the
-// other, in memory of their own: with the copies of the last that fill its
-// block, so that appending them writes the same bytes. It is nil where the file
-// has no such list.
+// Vector implements Index: it returns the token vectors of a list in a new slice, with the copies of the last one that
+// fill its block: appended again, they give the same bytes. It is nil if there is no such list.
 func (t *tokens) Vector(o rank.Ordinal) []float32 {
 	blocks := t.blocksOf(o)
 	if blocks == nil {
@@ -118,7 +116,7 @@ func (t *tokens) Verify(ctx context.Context) error {
 	return err
 }
 
-// checkOffsets reports lists that do not lie one after the other in the file.
+// checkOffsets returns a *DamageError if the lists do not lie one after the other in the file.
 func (t *tokens) checkOffsets() error {
 	damaged := func(format string, args ...any) error {
 		return &DamageError{Path: t.file.Path(), What: fmt.Sprintf(format, args...)}
@@ -137,8 +135,7 @@ func (t *tokens) checkOffsets() error {
 	return nil
 }
 
-// Check reads every list and verifies the file's checksums and that each could
-// have been appended.
+// Check reads the whole file and returns an error if a checksum is wrong or a list could not have been appended.
 func (t *tokens) Check() error {
 	err := t.file.Check()
 	if err == nil {

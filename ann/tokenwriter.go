@@ -30,6 +30,7 @@ type tokenWriter struct {
 	blocks  []byte   // of the list being appended
 }
 
+// createTokens begins a file of lists of token vectors of dim elements at path.
 func createTokens(d disk.Disk, path string, dim int) (Writer, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func createTokens(d disk.Disk, path string, dim int) (Writer, error) {
 	return &tokenWriter{out: out, dim: dim, offsets: []uint32{0}}, nil
 }
 
-// Append adds a list of token vectors.
+// Append adds a list of token vectors. It fails if checkStored does or the file is full.
 func (w *tokenWriter) Append(vector []float32) error {
 	if err := checkStored(vector, w.dim); err != nil {
 		return fmt.Errorf("token vectors: list %d: %w", w.Len(), err)
@@ -67,7 +68,9 @@ func (w *tokenWriter) Append(vector []float32) error {
 	return mapped.Append(w.out, w.blocks[:size])
 }
 
-// checkStored refuses what cannot be stored.
+// checkStored returns an error unless vector is a list of at most maxPassageTokens token vectors whose lengths are at
+// most 1, with some rounding. Longer ones are accepted only if storing does not change them: they come from another
+// file.
 func checkStored(vector []float32, dim int) error {
 	if err := checkTokens(vector, dim, maxPassageTokens); err != nil {
 		return err
@@ -88,7 +91,7 @@ func checkStored(vector []float32, dim int) error {
 	return nil
 }
 
-// checkTokens refuses what is no list of at most most vectors of dim elements.
+// checkTokens returns an error unless vector has 1 to most finite token vectors of dim elements.
 func checkTokens(vector []float32, dim, most int) error {
 	switch n := len(vector) / dim; {
 	case n < 1 || n*dim != len(vector):
@@ -102,7 +105,7 @@ func checkTokens(vector []float32, dim, most int) error {
 // Len returns the number of lists appended.
 func (w *tokenWriter) Len() int { return len(w.offsets) - 1 }
 
-// Close finishes the file.
+// Close implements Writer.
 func (w *tokenWriter) Close() error {
 	if err := errors.Join(w.out.Section(), mapped.Append(w.out, w.offsets)); err != nil {
 		w.out.Abort()
@@ -111,5 +114,5 @@ func (w *tokenWriter) Close() error {
 	return w.out.Commit(uint64(w.Len()), uint64(w.dim))
 }
 
-// Abort removes what was written.
+// Abort implements Writer.
 func (w *tokenWriter) Abort() { w.out.Abort() }

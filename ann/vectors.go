@@ -63,20 +63,19 @@ func (v *Vectors) Len() int { return v.count }
 // Dimension returns the number of elements of a vector.
 func (v *Vectors) Dimension() int { return v.dim }
 
-// Vector returns the vector of an ordinal, in place, as it lies in the file: Verify
-// says whether it is the one that was written.
+// Vector implements Index: it returns a vector in place and unverified. It panics for an ordinal that does not exist.
 func (v *Vectors) Vector(o rank.Ordinal) []float32 {
 	return v.rows[int(o)*v.dim : (int(o)+1)*v.dim : (int(o)+1)*v.dim]
 }
 
-// Stamp tells this file's content from any other's, as far as checksums can.
+// Stamp returns a number that changes with the file's content, as far as checksums can tell. A graph stores that of its
+// vectors.
 func (v *Vectors) Stamp() uint64 { return uint64(v.file.Sum())<<32 | uint64(uint32(v.count)) }
 
 // Verify compares the file's checksums, unless that was done: see Index.
 func (v *Vectors) Verify(ctx context.Context) error { return v.file.Verify(ctx) }
 
-// Scores writes the inner products of a query with the vectors of the given
-// ordinals: see Index.
+// Scores implements Index.
 func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	usable := len(query) == v.dim && v.Verify(context.Background()) == nil
 	var ids [128]uint32 // in the kernel's terms, on the stack
@@ -96,8 +95,8 @@ func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	}
 }
 
-// Products writes to out the inner products of a query with vectors of its length that lie
-// elsewhere: the same bits that an Index of these vectors scores.
+// Products writes to out the inner products of a query with vectors of the same length that are in no index. They are
+// the same, to the last bit, as an index of these vectors would give.
 func Products(query []float32, vectors [][]float32, out []float32) {
 	kernels := kernel.Best()
 	for i, v := range vectors {
@@ -105,8 +104,8 @@ func Products(query []float32, vectors [][]float32, out []float32) {
 	}
 }
 
-// scoresOfSome works as Scores does where some of the ordinals do not exist, or
-// nothing can be scored.
+// scoresOfSome works as Scores does, but also writes NaN for ordinals that do not exist, and everywhere if usable is
+// false.
 func (v *Vectors) scoresOfSome(query []float32, ordinals []rank.Ordinal, out []float32, usable bool) {
 	for i, o := range ordinals {
 		out[i] = float32(math.NaN())
@@ -116,8 +115,7 @@ func (v *Vectors) scoresOfSome(query []float32, ordinals []rank.Ordinal, out []f
 	}
 }
 
-// Check reads every vector and verifies the file's checksums and that each
-// could have been appended.
+// Check reads the whole file and returns an error if a checksum is wrong or a vector could not have been appended.
 func (v *Vectors) Check() error {
 	if err := v.file.Check(); err != nil {
 		return err
@@ -140,6 +138,7 @@ type vectorWriter struct {
 	count int
 }
 
+// createVectors begins a file of vectors of dim elements at path.
 func createVectors(d disk.Disk, path string, dim int) (Writer, error) {
 	if dim < 1 || dim > maxDimension {
 		return nil, fmt.Errorf("vectors: dimension %d; between 1 and %d is possible", dim, maxDimension)
@@ -151,6 +150,8 @@ func createVectors(d disk.Disk, path string, dim int) (Writer, error) {
 	return &vectorWriter{out: out, dim: dim}, nil
 }
 
+// Append implements Writer. It fails if the vector has another dimension, checkElements rejects it, or the file is
+// full.
 func (w *vectorWriter) Append(vector []float32) error {
 	if len(vector) != w.dim {
 		return fmt.Errorf("vectors: vector %d has %d elements, the file is of dimension %d", w.count, len(vector), w.dim)
@@ -165,10 +166,13 @@ func (w *vectorWriter) Append(vector []float32) error {
 	return mapped.Append(w.out, vector)
 }
 
+// Len implements Writer.
 func (w *vectorWriter) Len() int { return w.count }
 
+// Close implements Writer.
 func (w *vectorWriter) Close() error { return w.out.Commit(uint64(w.count), uint64(w.dim)) }
 
+// Abort implements Writer.
 func (w *vectorWriter) Abort() { w.out.Abort() }
 
 // Writer writes the file of an index's vectors, one after the other. It is not
@@ -186,9 +190,9 @@ type Writer interface {
 	Abort()
 }
 
-// Create begins the file of vectors that an index of the kind is built of: of
-// dim elements a vector, or a token's vector where the kind's vectors are lists
-// of these. The file appears under its name when Close succeeds, and not before.
+// Create begins the file of vectors of an index of a kind. dim is how many elements a vector has, or a token's vector
+// if the kind's vectors are lists of these. The file appears at path only when Close succeeds. It fails for an unknown
+// kind and an impossible dimension.
 func Create(d disk.Disk, kind, path string, dim int) (Writer, error) {
 	k, err := KindNamed(kind)
 	if err != nil {

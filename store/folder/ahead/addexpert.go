@@ -13,14 +13,10 @@ import (
 // asked to take the expert in, which holds up what is written meanwhile.
 const caughtUp = 1000
 
-// AddExpert adds an expert to a collection that is served. Passages are
-// encoded ahead, into the file scratch, while searches and writing go on and
-// new passages become visible; only the rest, the graphs and the publishing are
-// done with the collection's set of experts held still, in which time changes
-// are acknowledged and wait to become visible.
-//
-// A collection that has the expert from this very encoder already needs
-// nothing. Of the options, Index and Threads count.
+// AddExpert adds an expert to a collection that is served. It first encodes the passages into the file scratch, while
+// searches and writing go on. Only the last passages, the graphs and the publishing hold up changes, which are
+// acknowledged and become visible later. If it is interrupted, a call with the same scratch goes on. It does nothing if
+// the collection has vectors of this very encoder. Of o, only Index and Threads count.
 func AddExpert(
 	ctx context.Context,
 	live *folder.Live,
@@ -51,8 +47,7 @@ func AddExpert(
 	return live.AddExpert(ctx, ahead, o)
 }
 
-// catchUp encodes the passages of the present generation; it reports how many
-// of them were not known.
+// catchUp encodes the passages of the newest generation that are not in the file yet, and returns how many those were.
 func (a *Ahead) catchUp(ctx context.Context, live *folder.Live, report func(store.Progress)) (int, error) {
 	g := live.Collection().Acquire()
 	defer g.Release()
@@ -61,8 +56,8 @@ func (a *Ahead) catchUp(ctx context.Context, live *folder.Live, report func(stor
 	})
 }
 
-// hasExpert reports whether the collection has vectors of the encoder. Vectors
-// that another encoder made under its name are an error.
+// hasExpert reports whether the collection has vectors of the encoder. It fails if another encoder made vectors under
+// its name.
 func hasExpert(live *folder.Live, encoder store.PassageEncoder) (bool, error) {
 	g := live.Collection().Acquire()
 	defer g.Release()

@@ -49,8 +49,8 @@ type place struct {
 
 const aheadMagic = 0x32485441 // "ATH2"
 
-// OpenAhead opens the file at path, or makes it. A file of another encoder is
-// begun anew.
+// OpenAhead opens the file at path, or makes it. It empties a file that is of another encoder or damaged at its
+// beginning, and drops damaged records with all behind them. The caller closes it.
 func OpenAhead(path string, encoder store.PassageEncoder) (*Ahead, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -69,7 +69,7 @@ const mostTokens = 1 << 16
 // Sparse reports what store.IsSparse reports of the encoder.
 func (a *Ahead) Sparse() bool { return store.IsSparse(a.PassageEncoder) }
 
-// fits reports whether a vector may have so many numbers.
+// fits reports whether a vector of this encoder may have so many numbers.
 func (a *Ahead) fits(numbers int) bool {
 	d := a.Dimension()
 	if a.Sparse() {
@@ -78,7 +78,7 @@ func (a *Ahead) fits(numbers int) bool {
 	return numbers == d || a.Late() && numbers > 0 && numbers%d == 0 && numbers/d <= mostTokens
 }
 
-// versionOf returns a passage's version as 16 bytes.
+// versionOf returns the version of a passage as 16 bytes. It fails if it is not written as 32 hexadecimal digits.
 func versionOf(p *corpus.Passage) (v version, err error) {
 	text := p.Version()
 	if n, err := hex.Decode(v[:], []byte(text)); n != len(v) || err != nil {
@@ -87,8 +87,8 @@ func versionOf(p *corpus.Passage) (v version, err error) {
 	return v, nil
 }
 
-// EncodePassages implements store.PassageEncoder: what is known is read,
-// the rest is encoded and remembered.
+// EncodePassages implements store.PassageEncoder: it reads the vectors that the file has, and encodes the others and
+// keeps them in the file. After Close it encodes all.
 func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	vectors := make([][]float32, len(passages))
 	versions := make([]version, len(passages))
@@ -135,7 +135,7 @@ func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) (
 	return vectors, a.keep(versions, vectors, missing)
 }
 
-// Windows implements store.WindowReader as the encoder does.
+// Windows implements store.WindowReader with the encoder's own windows; nil if it has none.
 func (a *Ahead) Windows(p corpus.Passage) ([]rank.Span, bool) {
 	if r, ok := a.PassageEncoder.(store.WindowReader); ok {
 		return r.Windows(p)
@@ -146,9 +146,9 @@ func (a *Ahead) Windows(p corpus.Passage) ([]rank.Span, bool) {
 // aheadBatch is how many passages are encoded at a time.
 const aheadBatch = 256
 
-// Encode makes the vectors of all passages, or their parts, of a generation that are not known
-// yet, and says how many those were. Deleted passages are among them: an index
-// has a place for each until their segment is merged.
+// Encode encodes the passages of a generation, or their parts, that are not in the file yet, and returns how many those
+// were. Deleted passages are among them, since an index has a place for each until their segment is merged. report is
+// called after each batch.
 func (a *Ahead) Encode(
 	ctx context.Context,
 	g *folder.Generation,
@@ -198,14 +198,14 @@ func (a *Ahead) Encode(
 	return encoded, nil
 }
 
+// size returns how many vectors the file has; 0 after Close.
 func (a *Ahead) size() int {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return len(a.known)
 }
 
-// Close ends the use of the file, and leaves it where it is. From then on every
-// passage is encoded anew.
+// Close closes the file and keeps it on the disk. From then on every passage is encoded. A second call returns nil.
 func (a *Ahead) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"math"
 )
 
+// head returns the first bytes of the encoder's file.
 func (a *Ahead) head() []byte {
 	fingerprint := a.Fingerprint()
 	b := binary.LittleEndian.AppendUint32(nil, aheadMagic)
@@ -20,7 +21,8 @@ func (a *Ahead) head() []byte {
 
 const recordHead, recordTail = len(version{}) + 4, 4
 
-// load finds the records that are whole, and cuts off the rest.
+// load reads which vectors the file has, and cuts it off at the first record that is not whole. If the file's head is
+// not that of this encoder, it begins the file anew.
 func (a *Ahead) load() error {
 	in := bufio.NewReaderSize(a.file, 1<<20)
 	want := a.head()
@@ -50,7 +52,8 @@ func (a *Ahead) load() error {
 	}
 }
 
-// nextRecord reads a record into memory; it is nil behind the last whole one.
+// nextRecord reads a record, into memory if it fits. It returns nil without an error at the end of the file or at a
+// record that is cut off or damaged.
 func (a *Ahead) nextRecord(in io.Reader, memory []byte) ([]byte, error) {
 	record := append(memory[:0], make([]byte, recordHead)...)
 	if _, err := io.ReadFull(in, record); err != nil {
@@ -71,7 +74,7 @@ func (a *Ahead) nextRecord(in io.Reader, memory []byte) ([]byte, error) {
 	return record, nil
 }
 
-// unlessCut returns the error unless it says that a file ended.
+// unlessCut returns nil for an error that says that a file ended, and any other error as it is.
 func unlessCut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -79,9 +82,10 @@ func unlessCut(err error) error {
 	return err
 }
 
+// castagnoli returns the table for CRC-32C checksums.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // made once, by the library
 
-// vector reads what is known of a version; nil when nothing is.
+// vector reads the vector of a version; nil if the file has none.
 func (a *Ahead) vector(v version) ([]float32, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -100,7 +104,8 @@ func (a *Ahead) vector(v version) ([]float32, error) {
 	return out, nil
 }
 
-// keep appends the vectors at the given places.
+// keep appends the vectors with the given indexes to the file, under the versions with the same indexes. After Close it
+// does nothing.
 func (a *Ahead) keep(versions []version, vectors [][]float32, places []int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

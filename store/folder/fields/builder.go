@@ -40,10 +40,10 @@ type pair struct {
 	ordinal uint32
 }
 
-// NewBuilder makes an empty one.
+// NewBuilder returns a builder without passages.
 func NewBuilder() *Builder { return &Builder{lists: map[name]*list{}} }
 
-// Add says what metadata the next passage has.
+// Add adds the metadata of the next passage. It fails if there are too many passages.
 func (b *Builder) Add(metadata map[string]any) error {
 	if b.passages == math.MaxUint32 {
 		return fmt.Errorf("an index of fields holds %d passages at most", uint32(math.MaxUint32))
@@ -73,7 +73,7 @@ func (b *Builder) Add(metadata map[string]any) error {
 	return nil
 }
 
-// encode makes the bytes of the file.
+// encode returns the bytes of the file. It fails if a field has too many values. More passages may be added afterwards.
 func (b *Builder) encode() ([]byte, error) {
 	le := binary.LittleEndian
 	order := slices.SortedFunc(maps.Keys(b.lists), func(x, y name) int {
@@ -110,8 +110,8 @@ func (b *Builder) encode() ([]byte, error) {
 	return slices.Concat(h.encode(), body, sums), nil
 }
 
-// encode returns the bytes of a column, those of its texts, and how many distinct values and
-// passages of them it has.
+// encode sorts the column's values and returns its bytes, how many of these are texts, and the numbers of distinct
+// values and of pairs of a value and a passage.
 func (l *list) encode() (column []byte, texts uint64, distinct, count int) {
 	le := binary.LittleEndian
 	var words []string
@@ -154,8 +154,7 @@ func (l *list) encode() (column []byte, texts uint64, distinct, count int) {
 	return slices.Concat(keys, starts, ordinals, text), uint64(len(text)), distinct, len(l.pairs)
 }
 
-// Write writes the index to a new file, and leaves none when it fails. That it is durable is left
-// to the caller.
+// Write writes the index to a new file, without syncing it. If it fails, it leaves no file.
 func (b *Builder) Write(d disk.Disk, path string) (err error) {
 	data, err := b.encode()
 	if err != nil {
@@ -174,7 +173,7 @@ func (b *Builder) Write(d disk.Disk, path string) (err error) {
 	return nil
 }
 
-// Index makes an index in memory.
+// Index returns the index as one in memory, without a file.
 func (b *Builder) Index() (*Index, error) {
 	data, err := b.encode()
 	if err != nil {

@@ -14,9 +14,9 @@ type Count struct {
 	Count int
 }
 
-// Counts calls yield with the values of a field that some of the passages marked in among have; nil
-// marks all. Each passage counts once: by its word where it has one, which tells what a number or a
-// boolean written as a text is.
+// Counts calls yield with each value of a field that a passage of among has, and the number of these passages. among
+// has a bit for each passage; nil stands for all. A passage counts by its words if it has one: a number or boolean that
+// was written as text is then not counted again as such.
 func (x *Index) Counts(field string, among []uint64, yield func(Count)) error {
 	worded := make([]uint64, (uint64(x.passages)+63)/64)
 	for _, kind := range []conditions.Kind{conditions.Words, conditions.Numbers, conditions.Bools} {

@@ -41,9 +41,13 @@ type header struct {
 	sums     uint64 // checksum of the checksums
 }
 
+// sumsAt returns the offset in the file at which the checksums begin and the checked body ends.
 func (h *header) sumsAt() uint64 { return headerBytes + h.body }
-func (h *header) size() uint64   { return h.sumsAt() + 8*((h.body+1<<chunkBits-1)>>chunkBits) }
 
+// size returns the length of the whole file.
+func (h *header) size() uint64 { return h.sumsAt() + 8*((h.body+1<<chunkBits-1)>>chunkBits) }
+
+// encode returns the header's headerBytes bytes, with their checksum.
 func (h *header) encode() []byte {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, headerBytes), magic...)
@@ -57,7 +61,8 @@ func (h *header) encode() []byte {
 	return le.AppendUint64(b, xxh3.Hash(b))
 }
 
-// decodeHeader checks all that later arithmetic relies on.
+// decodeHeader returns the header of a file of this content. It fails if the header, its checksum, the file's length or
+// the checksum of the checksums is wrong.
 func decodeHeader(data []byte) (header, error) {
 	le := binary.LittleEndian
 	var h header

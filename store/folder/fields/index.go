@@ -19,7 +19,8 @@ type Index struct {
 
 const what = "index of fields"
 
-// Open maps the file of an index. See its format for what it reads.
+// Open maps the file of an index. It reads the header and the checksums; the rest is checked when it is first read, so
+// every other method may return an error of damage. Close unmaps the file.
 func Open(d disk.Disk, path string) (*Index, error) {
 	x := &Index{}
 	var err error
@@ -30,6 +31,7 @@ func Open(d disk.Disk, path string) (*Index, error) {
 	return x, nil
 }
 
+// newIndex returns the index whose file has this content; path is for messages. It fails as Open does.
 func newIndex(path string, data []byte) (*Index, error) {
 	x := &Index{}
 	var err error
@@ -40,7 +42,7 @@ func newIndex(path string, data []byte) (*Index, error) {
 	return x, nil
 }
 
-// decode reads the header, and returns where the body ends.
+// decode reads the header into x.header and returns the offset at which the checked body ends.
 func (x *Index) decode(data []byte) (end uint64, err error) {
 	x.header, err = decodeHeader(data)
 	return x.sumsAt(), err
@@ -49,10 +51,11 @@ func (x *Index) decode(data []byte) (end uint64, err error) {
 // Passages returns the number of passages, with metadata or without.
 func (x *Index) Passages() int { return int(x.passages) }
 
-// Equal reports whether two indexes say the same.
+// Equal reports whether two indexes have the same content.
 func (x *Index) Equal(y *Index) bool { return x.Checked.Equal(y.Checked) }
 
-// bytes returns so many bytes of the body whose checksums are right.
+// bytes returns n bytes of the file from an offset in its body, and checks them first if nobody has. It fails if they
+// are damaged or not all in the body.
 func (x *Index) bytes(from, n uint64) ([]byte, error) { return x.Bytes(from, from+n) }
 
 // column is where the values of a field are that are of one kind.
@@ -66,10 +69,17 @@ type column struct {
 	count    uint32 // passages of all values
 }
 
-func (c *column) startsAt() uint64   { return c.data + 8*uint64(c.distinct) }
-func (c *column) ordinalsAt() uint64 { return c.startsAt() + 4*(uint64(c.distinct)+1) }
-func (c *column) textsAt() uint64    { return c.ordinalsAt() + 4*uint64(c.count) }
+// startsAt returns the offset at which the starts begin: for each value, the number of its first passage among the
+// ordinals.
+func (c *column) startsAt() uint64 { return c.data + 8*uint64(c.distinct) }
 
+// ordinalsAt returns the offset at which the passages of all values begin.
+func (c *column) ordinalsAt() uint64 { return c.startsAt() + 4*(uint64(c.distinct)+1) }
+
+// textsAt returns the offset at which the texts of words begin.
+func (c *column) textsAt() uint64 { return c.ordinalsAt() + 4*uint64(c.count) }
+
+// column returns column number i, in the order of fields and kinds. It fails if the file is damaged there.
 func (x *Index) column(i int) (c column, err error) {
 	b, err := x.bytes(headerBytes+recordBytes*uint64(i), recordBytes)
 	if err != nil {
@@ -90,7 +100,7 @@ func (x *Index) column(i int) (c column, err error) {
 	return c, nil
 }
 
-// find bisects for the column of a field; ok is false where no passage has such a value.
+// find returns the column of a field's values of one kind; ok is false if no passage has such a value.
 func (x *Index) find(field string, kind conditions.Kind) (c column, ok bool, err error) {
 	at := sort.Search(int(x.columns), func(i int) bool {
 		c, failed := x.column(i)
@@ -104,7 +114,8 @@ func (x *Index) find(field string, kind conditions.Kind) (c column, ok bool, err
 	return c, c.field == field && c.kind == kind, err
 }
 
-// key returns the value of a number; of words, where its text begins.
+// key returns value number i as a number (conditions.Datum.Key). Of words it is the offset of the text, and for i
+// beyond the last the end of all texts.
 func (c *column) key(i uint32) (uint64, error) {
 	if i >= c.distinct {
 		return c.texts, nil
@@ -116,7 +127,7 @@ func (c *column) key(i uint32) (uint64, error) {
 	return binary.LittleEndian.Uint64(b), nil
 }
 
-// word returns the text of a value.
+// word returns the text of value number i of a column of words.
 func (c *column) word(i uint32) ([]byte, error) {
 	from, err := c.key(i)
 	if err != nil {
@@ -132,7 +143,8 @@ func (c *column) word(i uint32) ([]byte, error) {
 	return c.index.bytes(c.textsAt()+from, to-from)
 }
 
-// start returns where the passages of a value begin among the ordinals.
+// start returns the place among the ordinals at which the passages of value number i begin; for the number of values,
+// the place at which all end.
 func (c *column) start(i uint32) (uint32, error) {
 	b, err := c.index.bytes(c.startsAt()+4*uint64(i), 4)
 	if err != nil {
@@ -145,7 +157,7 @@ func (c *column) start(i uint32) (uint32, error) {
 	return at, nil
 }
 
-// ordinals returns the passages of the values from one up to another, 4 bytes each.
+// ordinals returns the passages of the values numbered from up to, but not including, to: a little-endian uint32 each.
 func (c *column) ordinals(from, to uint32) ([]byte, error) {
 	first, err := c.start(from)
 	if err != nil {

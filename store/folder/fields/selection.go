@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/internal/conditions"
 )
 
-// Mark sets the bits of the passages that have a value of a field in an interval: bit o%64 of word
-// o/64 for passage o. A field that no passage has marks none.
+// Mark sets the bits of the passages that have a value of a field in an interval: bit o%64 of word o/64 for passage o.
+// It sets none, without an error, for a field that no passage has.
 func (x *Index) Mark(field string, in conditions.Interval, bits []uint64) error {
 	c, ok, err := x.find(field, in.Kind)
 	if err != nil || !ok {
@@ -22,7 +22,7 @@ func (x *Index) Mark(field string, in conditions.Interval, bits []uint64) error 
 	return c.mark(from, to, bits)
 }
 
-// MarkAll sets the bits of the passages that have any value of a field.
+// MarkAll sets the bits of the passages that have the field, with whatever value.
 func (x *Index) MarkAll(field string, bits []uint64) error {
 	for _, kind := range conditions.Kinds() {
 		c, ok, err := x.find(field, kind)
@@ -36,7 +36,8 @@ func (x *Index) MarkAll(field string, bits []uint64) error {
 	return nil
 }
 
-// Kinds returns which kinds of values a field has; words that all are dates are dates alone.
+// Kinds returns the kinds of values that a field has; nil if no passage has it. Words that are all dates count as dates
+// only.
 func (x *Index) Kinds(field string) (kinds []conditions.Kind, err error) {
 	dates := uint32(0)
 	for _, kind := range conditions.Kinds() { // words last
@@ -54,7 +55,8 @@ func (x *Index) Kinds(field string) (kinds []conditions.Kind, err error) {
 	return kinds, nil
 }
 
-// within returns the first of the values in an interval and the first behind them.
+// within returns the numbers of the first value in an interval and of the first one after it; they are equal, or from
+// is greater, if there is none.
 func (c *column) within(in conditions.Interval) (from, to uint32, err error) {
 	search := func(reached func(i uint32) (bool, error)) uint32 {
 		return uint32(sort.Search(int(c.distinct), func(i int) bool {
@@ -91,8 +93,8 @@ func (c *column) within(in conditions.Interval) (from, to uint32, err error) {
 	return from, to, err
 }
 
-// mark sets the bits of the passages of some values. Whatever the file's bytes are, none beyond the
-// last passage is set.
+// mark sets the bits of the passages of the values numbered from up to, but not including, to. It fails, and sets no
+// impossible bit, if a passage is beyond the last.
 func (c *column) mark(from, to uint32, bits []uint64) error {
 	ordinals, err := c.ordinals(from, to)
 	if err != nil {
@@ -108,7 +110,8 @@ func (c *column) mark(from, to uint32, bits []uint64) error {
 	return nil
 }
 
-// Check reads everything and verifies every checksum and that the columns hang together.
+// Check reads the whole file and returns an error if a checksum is wrong, values are not in order or a passage is
+// beyond the last.
 func (x *Index) Check() error {
 	if _, err := x.bytes(headerBytes, x.body); err != nil {
 		return err

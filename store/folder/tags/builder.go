@@ -29,11 +29,10 @@ type list struct {
 	gaps  []byte
 }
 
-// NewBuilder makes an empty one.
+// NewBuilder returns a builder without passages.
 func NewBuilder() *Builder { return &Builder{lists: map[string]*list{}} }
 
-// Add says which tags the next passage has. A tag that is named twice counts
-// once.
+// Add adds the tags of the next passage. A repeated tag counts once. It fails if there are too many passages or tags.
 func (b *Builder) Add(tags []string) error {
 	if b.passages == math.MaxUint32 {
 		return fmt.Errorf("an index of tags holds %d passages at most", uint32(math.MaxUint32))
@@ -57,7 +56,7 @@ func (b *Builder) Add(tags []string) error {
 	return nil
 }
 
-// encode makes the bytes of the file.
+// encode returns the bytes of the file. More passages may be added afterwards.
 func (b *Builder) encode() []byte {
 	le := binary.LittleEndian
 	h := header{passages: b.passages, tags: uint32(len(b.lists))}
@@ -84,7 +83,7 @@ func (b *Builder) encode() []byte {
 	return slices.Concat(h.encode(), body, sums)
 }
 
-// encode chooses the shortest kind, the first of equally short ones.
+// encode returns the tag's passages in the shortest kind of postings, of kinds of equal length the first.
 func (l *list) encode(passages uint32) (kind uint32, encoded []byte) {
 	runs := l.runs()
 	kind = gapsKind
@@ -106,7 +105,7 @@ func (l *list) encode(passages uint32) (kind uint32, encoded []byte) {
 	return kind, encoded
 }
 
-// runs returns the gaps in the other form.
+// runs returns the tag's passages as postings of kind runsKind.
 func (l *list) runs() []byte {
 	var out []byte
 	gap, length := uint64(0), uint64(0)
@@ -127,8 +126,7 @@ func (l *list) runs() []byte {
 	return out
 }
 
-// Write writes the index to a new file, and leaves none when it fails. That it
-// is durable is left to the caller.
+// Write writes the index to a new file, without syncing it. If it fails, it leaves no file.
 func (b *Builder) Write(d disk.Disk, path string) (err error) {
 	file, err := d.CreateFile(path)
 	if err != nil {
@@ -143,7 +141,7 @@ func (b *Builder) Write(d disk.Disk, path string) (err error) {
 	return nil
 }
 
-// Index makes an index in memory.
+// Index returns the index as one in memory, without a file.
 func (b *Builder) Index() (*Index, error) {
 	return newIndex("in memory", b.encode())
 }

@@ -20,8 +20,7 @@ const (
 	MaxManifest = 256 << 20
 )
 
-// Encode returns the file of a manifest: a line that says what it is, with the
-// checksum of what follows, then JSON that people can read.
+// Encode returns the content of the manifest's file: a line with the format and the checksum of the rest, then JSON.
 func (m *Manifest) Encode() ([]byte, error) {
 	body, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -31,6 +30,8 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return disk.Label("manifest", Format, body), nil
 }
 
+// Decode returns the manifest of a file with this content. It returns a *disk.FormatError for a format of another
+// version, and an error for damage, unknown fields or contradictions (check).
 func Decode(data []byte) (*Manifest, error) {
 	body, err := disk.Unlabel("manifest", Format, data)
 	if err != nil {
@@ -48,8 +49,8 @@ func Decode(data []byte) (*Manifest, error) {
 	return m, m.check()
 }
 
-// Write puts a manifest in the place of the one before. The error is nil
-// when the new one is published, and only then.
+// Write replaces the manifest in the folder dir and returns what became of it: only with Published the error is nil. It
+// refuses a manifest that check rejects.
 func Write(d disk.Disk, dir string, m *Manifest) (Outcome, error) {
 	if err := m.check(); err != nil {
 		return NotPublished, fmt.Errorf("refusing to publish generation %d: %w", m.Generation, err)

@@ -44,18 +44,18 @@ type Words struct {
 	Analyser string `json:"analyser"`
 }
 
-// Params returns the constants. An analysis that this program does not know is checkAnalyser's
-// to refuse.
+// Params returns the parameters of BM25. For an analysis that this program does not know, it returns the zero Analysis;
+// Current then reports false.
 func (w Words) Params() bm25.Params {
 	analysis, _ := forms.ParseAnalysis(w.AnalysisName())
 	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
 }
 
-// AnalysisName returns the name of the analysis.
+// AnalysisName returns the name of the analysis of text; that of forms.Lucene if Analysis is "".
 func (w Words) AnalysisName() string { return cmp.Or(w.Analysis, forms.Lucene.String()) }
 
-// FingerprintNow returns what Analyser would be if this program analysed the words; "" where it
-// does not know the analysis.
+// FingerprintNow returns the fingerprint that Analyser would have if this program analysed the words; "" if it does not
+// know the analysis.
 func (w Words) FingerprintNow() string {
 	analysis, err := forms.ParseAnalysis(w.AnalysisName())
 	if err != nil {
@@ -64,12 +64,12 @@ func (w Words) FingerprintNow() string {
 	return store.Analyser(analysis)
 }
 
-// Current reports whether this program can search the words: its analysis of texts is the one that made them.
+// Current reports whether this program analyses texts as the one did that made the words, so that it can search them.
 func (w Words) Current() bool {
 	return w.Analyser == w.FingerprintNow()
 }
 
-// WordsOf describes words that this program makes with the given parameters.
+// WordsOf returns the description of words that this program makes with these parameters.
 func WordsOf(p bm25.Params) Words {
 	w := Words{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: store.Analyser(p.Analysis)}
 	if p.Analysis != forms.Lucene {
@@ -78,8 +78,8 @@ func WordsOf(p bm25.Params) Words {
 	return w
 }
 
-// Unlike describes words and others beside them, for people: the constants of both, and
-// the analysis where it differs.
+// Unlike returns descriptions of two parameters of words, for an error message. They name the analysis only if it
+// differs.
 func (w Words) Unlike(other Words) (these, those string) {
 	describe := func(w Words) string {
 		out := fmt.Sprintf("k1 %v and b %v", w.K1, w.B)
@@ -147,7 +147,7 @@ type File struct {
 	Sum  string `json:"xxh3"` // 128 bits, hexadecimal
 }
 
-// Files lists a segment's files.
+// Files returns all files of the segment.
 func (s *Segment) Files() []File {
 	out := []File{s.Store, s.Words}
 	for i := range s.Experts {
@@ -165,7 +165,7 @@ func (s *Segment) Files() []File {
 	return out
 }
 
-// Expert finds an expert's files in a segment.
+// Expert returns the segment's files of an expert, in place; nil if it has none.
 func (s *Segment) Expert(name string) *SegmentExpert {
 	for i := range s.Experts {
 		if s.Experts[i].Name == name {
@@ -175,7 +175,7 @@ func (s *Segment) Expert(name string) *SegmentExpert {
 	return nil
 }
 
-// Segment finds a segment.
+// Segment returns the segment with this name, in place; nil if there is none.
 func (m *Manifest) Segment(name string) *Segment {
 	for i := range m.Segments {
 		if m.Segments[i].Name == name {
@@ -185,7 +185,7 @@ func (m *Manifest) Segment(name string) *Segment {
 	return nil
 }
 
-// Expert finds an expert of the collection.
+// Expert returns the expert with this name, in place; nil if there is none.
 func (m *Manifest) Expert(name string) *Expert {
 	for i := range m.Experts {
 		if m.Experts[i].Name == name {
@@ -195,7 +195,8 @@ func (m *Manifest) Expert(name string) *Expert {
 	return nil
 }
 
-// Keeper returns the expert whose vectors an expert has: itself, or its owner.
+// Keeper returns the expert whose vectors the named one searches: itself or its owner. It is nil if one of them is
+// missing.
 func (m *Manifest) Keeper(name string) *Expert {
 	x := m.Expert(name)
 	if x != nil && x.Owner != "" {
@@ -204,12 +205,12 @@ func (m *Manifest) Keeper(name string) *Expert {
 	return x
 }
 
-// Keepers returns the experts that have vectors of their own.
+// Keepers returns a new slice of the experts that have vectors of their own.
 func (m *Manifest) Keepers() []Expert {
 	return slices.DeleteFunc(slices.Clone(m.Experts), func(x Expert) bool { return x.Owner != "" })
 }
 
-// Live returns how many passages there are.
+// Live returns the number of passages that are not deleted.
 func (m *Manifest) Live() int {
 	n := 0
 	for _, s := range m.Segments {
@@ -218,7 +219,7 @@ func (m *Manifest) Live() int {
 	return n
 }
 
-// Passages returns how many passages the segments hold, deleted ones too.
+// Passages returns the number of passages in the segments, with the deleted ones.
 func (m *Manifest) Passages() int {
 	n := 0
 	for _, s := range m.Segments {
@@ -227,8 +228,8 @@ func (m *Manifest) Passages() int {
 	return n
 }
 
-// Next returns a copy of m for the next generation. Slices are copied one level
-// deep, so that appending to them or replacing an element leaves m alone.
+// Next returns a copy for the next generation. Elements of its slices may be appended and replaced without changing m,
+// but what their pointers point to is shared.
 func (m *Manifest) Next() *Manifest {
 	n := *m
 	n.Generation++
@@ -245,8 +246,8 @@ var (
 	fileName    = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,159}$`)
 )
 
-// check makes sure that a manifest can be followed: whatever its bytes were,
-// no name leads out of the folder and no two parts contradict each other.
+// check returns an error if a manifest, whatever its file had, cannot be used: a name that leads out of the folder or
+// is there twice, an impossible number, or experts and segments that do not match.
 func (m *Manifest) check() error {
 	seen := map[string]bool{}
 	once := func(kind, name string, pattern *regexp.Regexp) error {
@@ -322,7 +323,7 @@ type Marks struct {
 	Passages int `json:"passages"`
 }
 
-// Files returns the lists that there are.
+// Files returns the files of the lists, in place; nil if r is nil or there are none.
 func (r *Reads) Files() (out []*File) {
 	if r == nil {
 		return nil
@@ -335,7 +336,7 @@ func (r *Reads) Files() (out []*File) {
 	return out
 }
 
-// Files returns the places of an expert's files in a manifest.
+// Files returns the expert's files, in place, so that their sizes and checksums can be set.
 func (x *SegmentExpert) Files() []*File {
 	out := []*File{&x.Vectors}
 	for _, f := range []*File{x.Graph, x.Parts} {
@@ -346,8 +347,8 @@ func (x *SegmentExpert) Files() []*File {
 	return out
 }
 
-// CheckOwners makes sure that each expert without vectors of its own has an owner, which
-// has them, made by the same encoder of passages.
+// CheckOwners returns an *OwnerError if an expert without vectors of its own has no owner that keeps vectors of the
+// same encoder.
 func (m *Manifest) CheckOwners() error {
 	for _, x := range m.Experts {
 		if x.Owner == "" {
@@ -380,7 +381,7 @@ func (m *Manifest) CheckOwners() error {
 	return nil
 }
 
-// Named lists the folders and files that a manifest names, below its folder.
+// Named returns the paths of all folders and files that the manifest names, relative to the collection's folder.
 func (m *Manifest) Named() map[string]bool {
 	named := map[string]bool{}
 	for i := range m.Segments {
@@ -399,10 +400,10 @@ type OwnerError struct {
 	err   error
 }
 
-// Error implements error.
+// Error returns the text that says what is wrong with the owner and what to do.
 func (e *OwnerError) Error() string { return e.err.Error() }
 
-// Short returns enough of a fingerprint to tell two apart in a message.
+// Short returns the first 16 characters of a fingerprint, enough to tell two apart in a message.
 func Short(fingerprint string) string {
 	return fingerprint[:min(len(fingerprint), 16)]
 }

@@ -23,7 +23,7 @@ const (
 	SealBytes = len(sealMagic) + 16 // of a seal
 )
 
-// AppendSeal appends the seal of a file whose content has the checksum sum, in hexadecimal as a manifest has it.
+// AppendSeal appends to b the seal of a file whose content has the checksum sum, in hexadecimal as in a manifest.
 func AppendSeal(b []byte, sum string) []byte {
 	raw, _ := hex.DecodeString(sum) // it is ours
 	return append(append(b, sealMagic...), raw...)

@@ -32,7 +32,7 @@ func (t Tombstones) Count() int {
 	return n
 }
 
-// With returns a copy in which these passages of a segment of n are deleted, too.
+// With returns a copy with these ordinals added, for a segment of n passages. It panics for an ordinal beyond them.
 func (t Tombstones) With(n int, ordinals []rank.Ordinal) Tombstones {
 	out := make(Tombstones, (n+63)/64)
 	copy(out, t)

@@ -102,6 +102,7 @@ type fullFile struct {
 	last uint64 // its last change
 }
 
+// LogName returns the name of the log's file whose first change has this number.
 func LogName(first uint64) string { return fmt.Sprintf("%020d.log", first) }
 
 // Change is a change on its way into the log.
@@ -110,9 +111,8 @@ type Change struct {
 	Content []byte
 }
 
-// Append makes entries durable as one record and says where each content lies.
-// When it fails none of them is in the log, and the next one begins a new file.
-// Without entries it finds out whether the disk can be written.
+// Append makes changes durable as one record and returns where each content lies. If it fails, none of them counts, and
+// the next record begins a new file. Without entries it only finds out whether the disk can be written.
 func (l *Log) Append(entries []Change) ([]Place, error) {
 	record := make([]byte, RecordHeader, 4096)
 	offsets := make([]int, len(entries))
@@ -168,8 +168,8 @@ func SealRecord(record []byte, first uint64, count int) {
 	le.PutUint32(record[16:], uint32(count))
 }
 
-// write appends a record to the file, with the head in front of the first one,
-// and says in which sector it begins.
+// write appends a record to the open file, after the head if it is the first, and returns the number of its first
+// sector. It does not sync.
 func (l *Log) write(record []byte) (at int, err error) {
 	var out []byte
 	at = l.sectors
@@ -188,9 +188,9 @@ func (f *LogIdentity) head() []byte {
 	return binary.LittleEndian.AppendUint64(append([]byte(logMagic), f.id...), f.first)
 }
 
-// create begins a file for the next change. It gets its name with its first
-// record, in the place of any that has it: changes of that number were
-// acknowledged to nobody, or are in what is written.
+// create opens a new file for the next change under a temporary name. Append renames it when its first record is
+// durable, replacing any file of that name: changes of that number were acknowledged to nobody or are being written
+// again.
 func (l *Log) create() error {
 	if !l.rooted {
 		made := l.disk.Mkdir(l.Dir)
@@ -221,8 +221,8 @@ func (l *Log) create() error {
 	return nil
 }
 
-// abandon ends the present file after a failure: what stands at its end is
-// unknown, so nothing is written behind it.
+// abandon closes the open file after a failed write, since what its end holds is unknown. It removes the file if no
+// acknowledged change is in it.
 func (l *Log) abandon() {
 	_ = l.File.Close() // it failed already
 	l.File = nil
@@ -233,7 +233,8 @@ func (l *Log) abandon() {
 	}
 }
 
-// Confirm puts evidence behind the last change that it was acknowledged.
+// Confirm writes an empty record as evidence that the last change was acknowledged, without syncing it. It does nothing
+// if there is evidence or no open file. A failure is not returned: the next change shows it.
 func (l *Log) Confirm() {
 	if l.File == nil || l.confirmed {
 		return
@@ -247,7 +248,7 @@ func (l *Log) Confirm() {
 	l.confirmed = true
 }
 
-// Rotate ends the present file; the next change begins another one.
+// Rotate closes the open file, if it has an acknowledged change; the next change begins another one.
 func (l *Log) Rotate() {
 	if l.File == nil || !l.holds {
 		return
@@ -260,8 +261,8 @@ func (l *Log) Rotate() {
 	l.full = append(l.full, fullFile{path: l.Of.Path, last: l.Next - 1})
 }
 
-// Prune removes the files whose changes are all in segments: those up to the
-// change numbered applied. What cannot be removed is tried again the next time.
+// Prune removes the closed files whose last change is numbered applied or less. A file that cannot be removed is tried
+// again the next time, and its error returned.
 func (l *Log) Prune(applied uint64) error {
 	var errs []error
 	kept := l.full[:0]
@@ -279,7 +280,7 @@ func (l *Log) Prune(applied uint64) error {
 	return errors.Join(errs...)
 }
 
-// Bytes returns how large the log is.
+// Bytes returns the size of all files of the log.
 func (l *Log) Bytes() int64 {
 	total := l.Size()
 	for _, f := range l.full {
@@ -290,7 +291,7 @@ func (l *Log) Bytes() int64 {
 	return total
 }
 
-// Size returns how many bytes the present file has.
+// Size returns the size of the open file; 0 if there is none.
 func (l *Log) Size() int64 {
 	if l.File == nil {
 		return 0
@@ -298,8 +299,7 @@ func (l *Log) Size() int64 {
 	return int64(l.sectors) * SectorBytes
 }
 
-// Close ends the log. That its last change was acknowledged is durable from then
-// on.
+// Close closes the log, after a durable record that the last change was acknowledged. A second call returns nil.
 func (l *Log) Close() error {
 	if l.Confirm(); l.File == nil {
 		return nil
@@ -309,7 +309,7 @@ func (l *Log) Close() error {
 	return err
 }
 
-// Passage reads a passage that was put, from the open file.
+// Passage reads the passage of a Put from the open file p.File. It fails if the file is damaged.
 func (p Place) Passage(file disk.File) (out corpus.Passage, err error) {
 	content, err := p.Read(file)
 	if err == nil {
@@ -318,7 +318,7 @@ func (p Place) Passage(file disk.File) (out corpus.Passage, err error) {
 	return out, err
 }
 
-// Read fetches a change's content. A damaged file is an error.
+// Read reads the content of a change from the open file p.File. It returns a *LogDamageError if a checksum is wrong.
 func (p Place) Read(file disk.File) ([]byte, error) {
 	first, skip := int(p.offset/ContentBytes), int(p.offset%ContentBytes)
 	sectors := make([]byte, sectorsOf(skip+p.Length)*SectorBytes)
@@ -336,8 +336,8 @@ func (p Place) Read(file disk.File) ([]byte, error) {
 	return content[skip : skip+p.Length], nil
 }
 
-// Alone returns the kind without the mark that a change has of the one behind it.
+// Alone returns the kind without Joined.
 func (k Kind) Alone() Kind { return k &^ Joined }
 
-// IsJoined reports whether searches see a change at once with the one behind it.
+// IsJoined reports whether searches must see the change together with the one after it.
 func (k Kind) IsJoined() bool { return k&Joined != 0 }

@@ -15,6 +15,7 @@ type LogDamageError struct {
 	What string
 }
 
+// Error says where the file is damaged, and to restore a snapshot.
 func (e *LogDamageError) Error() string {
 	return fmt.Sprintf(
 		"the log file %s is damaged at byte %d (%s), and changes in it were acknowledged: restore the collection from a snapshot",
@@ -24,6 +25,7 @@ func (e *LogDamageError) Error() string {
 	)
 }
 
+// damaged returns the *LogDamageError for an offset in the file.
 func (f *LogIdentity) damaged(at int, what string) error {
 	return &LogDamageError{File: f.Path, Byte: at, What: what}
 }
@@ -37,7 +39,9 @@ type logReader struct {
 	Held logRecord // the last one, until there is evidence that it was synced
 }
 
-// Read visits the records, except the one that it still holds at the end.
+// Read calls visit with each record of the file that is known to have been synced, in order. The last one is left in
+// r.Held unless another file follows, which is evidence. It returns a *LogDamageError if an acknowledged change may be
+// lost; a record that was cut off at the end is skipped.
 func (r *logReader) Read(visit func(*logRecord) error) error {
 	if err := r.checkHead(); err != nil {
 		return err
@@ -71,7 +75,8 @@ func (r *logReader) Read(visit func(*logRecord) error) error {
 	return nil
 }
 
-// checkHead makes sure that the file is what its name and its place say.
+// checkHead returns an error if the head is damaged, or says that the file is of another collection or begins with
+// another change.
 func (r *logReader) checkHead() error {
 	head := r.Data[:min(len(r.Data), ContentBytes)]
 	switch state, wrong := r.sectorAt(r.Data, 0); state {
@@ -95,9 +100,8 @@ func (r *logReader) checkHead() error {
 	return nil
 }
 
-// recordAt returns the record that begins with a sector; nil at the end of what was
-// written. What is wrong there is an error if anything tells that the record was
-// acknowledged, or that it was whole once.
+// recordAt returns the record that begins with sector number at; nil at the end of what was written. A broken record is
+// an error if anything shows that it was acknowledged or once whole (brokenAt).
 func (r *logReader) recordAt(at int) ([]byte, error) {
 	state, _ := r.sectorAt(r.Data, at)
 	if state != firstSector {
@@ -124,9 +128,8 @@ func (r *logReader) recordAt(at int) ([]byte, error) {
 	return record[:size], nil
 }
 
-// brokenAt says what it means that the record that begins with a sector is not
-// as it was written, from another sector on: an error for damage, nil for a
-// write that was cut.
+// brokenAt decides about a record that begins with sector number at and is broken from another sector on. It returns a
+// *LogDamageError for damage, and nil for a write that was cut off by a crash.
 func (r *logReader) brokenAt(at, from int) error {
 	if state, wrong := r.sectorAt(r.Data, from); state == wrongByte {
 		return r.damaged(wrong, "a byte is wrong")
@@ -155,7 +158,7 @@ func (r *logReader) brokenAt(at, from int) error {
 	return nil
 }
 
-// changesOf returns the changes of a record that begins with a sector.
+// changesOf returns the changes of a record that begins with this sector. It fails if its content is not such a list.
 func (r *logReader) changesOf(record []byte, sector int) (logRecord, error) {
 	out := logRecord{First: r.Next}
 	count := binary.LittleEndian.Uint32(record[16:])
@@ -174,7 +177,8 @@ func (r *logReader) changesOf(record []byte, sector int) (logRecord, error) {
 	return out, nil
 }
 
-// eachChange visits the changes of a record's body.
+// eachChange calls visit with each of count changes in a record's body, and its offset there. It fails if the body does
+// not have exactly these.
 func eachChange(body []byte, count int, visit func(kind Kind, content []byte, offset int)) error {
 	at := 0
 	for range count {

@@ -15,11 +15,10 @@ import (
 // Visit is called with a change of the log and where its content lies.
 type Visit func(seq uint64, kind Kind, content []byte, at Place) error
 
-// Open reads the log in the folder of the collection with this id and visits, in order, every change behind applied,
-// the last one that is in a segment. Damage is an error: it would lose what was acknowledged.
-// A last record that was cut off is dropped; it was acknowledged to nobody. One
-// that is whole, of which it is not known whether it is on the disk, is written
-// once more.
+// Open reads the log of the collection with this id in the folder dir, and calls visit, in order, with each change
+// numbered above applied. It returns the log for appending. It fails if the log is damaged, since acknowledged changes
+// would be lost. A last record that was cut off is dropped: it was acknowledged to nobody. A last record that is whole,
+// but perhaps not synced, is written again.
 func Open(d disk.Disk, dir, id string, applied uint64, visit Visit) (*Log, error) {
 	found, err := readLog(d, dir, id, applied, visit)
 	if err != nil {
@@ -40,8 +39,8 @@ func Open(d disk.Disk, dir, id string, applied uint64, visit Visit) (*Log, error
 	return l, found.last.visit(applied, visit)
 }
 
-// Each visits, in order, every change of a log behind applied, the last one that is in a segment. It changes
-// nothing.
+// Each calls visit, in order, with each change of a log numbered above applied. It writes nothing. It fails as Open
+// does.
 func Each(d disk.Disk, dir, id string, applied uint64, visit Visit) error {
 	found, err := readLog(d, dir, id, applied, visit)
 	if err != nil {
@@ -64,7 +63,8 @@ type logRecord struct {
 	places  []Place
 }
 
-// visit visits the changes behind the one numbered applied.
+// visit calls visit with each change of the record numbered above applied, and returns its first error with the
+// change's number.
 func (r *logRecord) visit(applied uint64, visit Visit) error {
 	for i, e := range r.Entries {
 		if seq := r.First + uint64(i); seq > applied {
@@ -76,8 +76,8 @@ func (r *logRecord) visit(applied uint64, visit Visit) error {
 	return nil
 }
 
-// readLog visits the changes of a log that are in no segment yet, except those
-// of the last record when nothing tells whether it was synced.
+// readLog calls visit with the changes numbered above applied, in order, except those of the last record if nothing
+// shows that it was synced: these are in found.last.
 func readLog(d disk.Disk, dir, id string, applied uint64, visit Visit) (found foundLog, err error) {
 	dir = filepath.Join(dir, Folder)
 	found.next = applied + 1
@@ -118,7 +118,7 @@ func readLog(d disk.Disk, dir, id string, applied uint64, visit Visit) (found fo
 	return found, nil
 }
 
-// logFiles lists the files of a log, in order.
+// logFiles returns the files of a log, in the order of their changes; nil if there is no log.
 func logFiles(d disk.Disk, dir, id string) (files []*LogIdentity, err error) {
 	entries, err := d.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

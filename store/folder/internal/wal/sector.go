@@ -34,16 +34,15 @@ type LogIdentity struct {
 	seed  uint32
 }
 
-// newLogIdentity returns the identity of a log file of the collection with this id, whose first change has number
-// first.
+// newLogIdentity returns the identity of the file at path, of the collection id, whose first change has number first.
+// It does not open the file.
 func newLogIdentity(d disk.Disk, path, id string, first uint64) *LogIdentity {
 	seed := crc32.Checksum(binary.LittleEndian.AppendUint64([]byte(id), first), castagnoliTable)
 	return &LogIdentity{Disk: d, Path: path, id: id, first: first, seed: seed}
 }
 
-// Sum returns the checksum of a sector: of its content, its number, whether a record begins in it, and the file's
-// identity. That of sector 0, the file's head, covers the content alone, so that the head of a file that belongs to
-// another log can be read and named in an error.
+// Sum returns the checksum of sector number with this content. begins says that it is the first one of a record. Sector
+// 0, the head, has the same checksum in every file, so that a misplaced file can still be named.
 func (f *LogIdentity) Sum(number int, begins bool, content []byte) uint32 {
 	if number == 0 {
 		return crc32.Checksum(content, castagnoliTable)
@@ -57,7 +56,7 @@ func (f *LogIdentity) Sum(number int, begins bool, content []byte) uint32 {
 	return crc32.Update(crc32.Update(f.seed, castagnoliTable, b[:]), castagnoliTable, content)
 }
 
-// appendSectors appends a record to out as whole sectors, which are numbered from number on. Zeros fill the last one.
+// appendSectors appends a record to out, as sectors numbered from number on.
 func (f *LogIdentity) appendSectors(out []byte, number int, record []byte) []byte {
 	out = slices.Grow(out, sectorsOf(len(record))*SectorBytes)
 	for begins := true; len(record) > 0; begins = false {
@@ -86,8 +85,8 @@ const (
 	wrongByte                      // right but for one byte, which no write that was cut leaves
 )
 
-// sectorAt returns what sector number of the file's bytes turns out to be. wrong is the offset in data of the wrong
-// byte if the state is wrongByte, and 0 otherwise. A sector that data has not or not whole is unwritten.
+// sectorAt returns what sector number of a file with this data is. For wrongByte, wrong is the offset of that byte in
+// the file.
 func (f *LogIdentity) sectorAt(data []byte, number int) (state sectorState, wrong int) {
 	at := number * SectorBytes
 	if len(data) < at+SectorBytes {
@@ -117,10 +116,10 @@ func SplitSector(sector []byte) (content []byte, sum uint32) {
 	return sector[:ContentBytes], binary.LittleEndian.Uint32(sector[ContentBytes:])
 }
 
-// byteAtFault finds the byte of a sector that alone explains how its checksum
-// differs from that of its content. A checksum is linear: the difference depends
-// on where the byte is and by what it differs, not on the rest. One sector in
-// some 8,000 of arbitrary bytes looks so too.
+// byteAtFault returns the offset in a sector of the one byte that explains why its checksum is wrong; ok is false if no
+// single byte does. difference is the stored checksum XOR that of the content. A checksum is linear: the difference
+// depends on where the byte is and how it differs, not on the rest. About one sector of arbitrary bytes in 8,000 looks
+// so too.
 func byteAtFault(difference uint32) (at int, ok bool) {
 	for at := range 4 {
 		if difference&^(0xff<<(8*at)) == 0 {
