@@ -26,7 +26,7 @@ type list struct {
 // size returns how many bytes the pages in use take.
 func (a *arena) size() int64 { return int64(len(a.pages)) * arenaPage }
 
-// full reports that addresses are about to run out.
+// full reports whether no more than one page can be added; the caller must reset the arena soon.
 func (a *arena) full() bool { return len(a.pages) >= 1<<16-1 }
 
 // reset empties the arena. Its pages are kept for what comes next; lists from before must not be used.
@@ -52,7 +52,7 @@ func (a *arena) allocate(n uint32) uint32 {
 	return at
 }
 
-// put appends a byte to a list, in a new chunk when the last one is full.
+// put appends a byte to a list. The zero list is an empty one.
 func (a *arena) put(l *list, c byte) {
 	if l.at == l.end {
 		size := min(max(firstChunk, 2*l.chunk), lastChunk)
@@ -70,7 +70,7 @@ func (a *arena) put(l *list, c byte) {
 	l.at++
 }
 
-// putVarint appends a number to a list, in the form of binary.PutUvarint.
+// putVarint appends a number to a list, encoded as by binary.PutUvarint.
 func (a *arena) putVarint(l *list, v uint64) {
 	for v >= 0x80 {
 		a.put(l, byte(v)|0x80)
@@ -79,7 +79,7 @@ func (a *arena) putVarint(l *list, v uint64) {
 	a.put(l, byte(v))
 }
 
-// appendTo appends the whole list to out.
+// appendTo appends the bytes of a list to out and returns the result.
 func (a *arena) appendTo(out []byte, l list) []byte {
 	if l.chunk == 0 {
 		return out

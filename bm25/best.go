@@ -33,14 +33,13 @@ const (
 	lowestStep = (127-20)<<(23-stepShift) - 1 // all scores below 2^-20 are one step
 )
 
-// scoreStep returns the step of a score, from 0 (up to 2^-20) to the last (from
-// 2^12 on).
+// scoreStep returns the step of a score, given as the bits of a float32 of at least 0: from 0 (scores up to 2^-20) to
+// the last (from 2^12 on).
 func scoreStep(bits uint32) int {
 	return min(max(int(bits>>stepShift)-lowestStep, 0), scoreSteps-1)
 }
 
-// reset empties it. Hits must have a score above the threshold; none takes
-// all.
+// reset empties the collector for the k best hits above a threshold. With the threshold none, every score is above it.
 func (b *best) reset(k int, threshold float32) {
 	b.k = k
 	b.keys = b.keys[:0]
@@ -49,7 +48,7 @@ func (b *best) reset(k int, threshold float32) {
 	clear(b.counts[:])
 }
 
-// offer keeps a hit if it may be among the best.
+// offer keeps a hit if it may be among the k best. Ordinals must ascend.
 func (b *best) offer(ordinal rank.Ordinal, score float32) {
 	if score <= b.threshold {
 		return
@@ -65,7 +64,7 @@ func (b *best) offer(ordinal rank.Ordinal, score float32) {
 	}
 }
 
-// raise moves the threshold up as far as k hits at or above it allow.
+// raise moves the threshold up to the lower end of the highest step that has k hits in it and above.
 func (b *best) raise() {
 	for b.above-int(b.counts[b.step]) >= b.k {
 		b.above -= int(b.counts[b.step])
@@ -74,7 +73,8 @@ func (b *best) raise() {
 	b.threshold = max(b.threshold, math.Float32frombits(uint32(b.step+lowestStep)<<stepShift))
 }
 
-// trim drops all but the k best and raises the threshold.
+// trim drops all but the k best hits and sets the threshold to the score of the worst of them. It does nothing if there
+// are fewer.
 func (b *best) trim() {
 	if len(b.keys) < b.k {
 		return
@@ -90,7 +90,7 @@ func (b *best) trim() {
 	b.above = b.k
 }
 
-// sorted returns the best hits in order.
+// sorted returns the kept hits, at most k, the best first.
 func (b *best) sorted() []rank.Hit {
 	b.trim()
 	slices.Sort(b.keys)
@@ -101,9 +101,8 @@ func (b *best) sorted() []rank.Hit {
 	return out
 }
 
-// selectLargest moves the k largest keys to the front, the least of them to
-// place k − 1 (Hoare's selection, with the median of three as pivot). No two
-// keys are equal.
+// selectLargest moves the k largest keys to the front, the least of them to index k-1 (Hoare's selection, with the
+// median of three as pivot). Keys must be different, and k at least 1 and at most their number.
 func selectLargest(keys []uint64, k int) {
 	low := 0
 	high := len(keys) - 1

@@ -67,8 +67,7 @@ type builderTerm struct {
 	tf       uint32 // in the passage being added
 }
 
-// NewBuilder returns an empty builder. Parameters that make no sense are
-// reported by the first Add or by Write.
+// NewBuilder returns an empty builder. Impossible parameters are an error of the first Add or of Write.
 func NewBuilder(params Params) *Builder {
 	b := &Builder{
 		params:    params,
@@ -93,8 +92,8 @@ func (b *Builder) SpillTo(d disk.Disk, folder string, memory int64) {
 	b.memory = max(memory, 1)
 }
 
-// Add indexes a passage: one field, its title and then its text. Any bytes are
-// accepted (see Analyse). After an error nothing more can be added.
+// Add indexes the next passage: its title and then its text, as one field. Any bytes are accepted (see Analyse). After
+// an error nothing more can be added.
 func (b *Builder) Add(title, text string) error {
 	if b.err != nil {
 		return b.err
@@ -116,7 +115,7 @@ func (b *Builder) Add(title, text string) error {
 	return b.err
 }
 
-// post appends the posting that was counted in the passage being added.
+// post appends a term's posting of the passage being added, whose length is indexed, and resets the term's count.
 func (b *Builder) post(t *builderTerm, passage, indexed uint32) {
 	// One varint holds the distance from the last passage, plus one, and in its
 	// lowest bit whether tf is 1: most are.
@@ -132,8 +131,8 @@ func (b *Builder) post(t *builderTerm, passage, indexed uint32) {
 	t.tf = 0
 }
 
-// addWords counts a text's terms into the passage being added, and keeps them in
-// their order if phrases are indexed. The length counts the terms.
+// addWords counts a text's terms into the passage being added and returns how many there are. If phrases are indexed,
+// it also keeps their order.
 func (b *Builder) addWords(text string) (length uint32) {
 	if b.analyser.Unicode {
 		return b.addWordsAndForms(text)
@@ -156,7 +155,7 @@ func (b *Builder) addWords(text string) (length uint32) {
 	return length
 }
 
-// count counts a term, or another form, into the passage being added.
+// count counts one more occurrence of a term, or of another form, in the passage being added.
 func (b *Builder) count(id uint32) {
 	t := &b.terms[id]
 	if t.tf == 0 {
@@ -165,7 +164,8 @@ func (b *Builder) count(id uint32) {
 	t.tf++
 }
 
-// learn analyses a word seen for the first time.
+// learn analyses a word that is not in b.surfaces, and returns what it adds there: the number of its term, otherForms
+// with a place in sightings, or stopWord.
 func (b *Builder) learn(word string) uint32 {
 	b.forgetSurfaces(maxSurfaces)
 	id := stopWord
@@ -181,8 +181,7 @@ func (b *Builder) learn(word string) uint32 {
 	return id
 }
 
-// number returns the number of a term, or of another form with its mark, which is a new one
-// where it is not known.
+// number returns the number of a term, or of another form with its mark; a new term gets the next number.
 func (b *Builder) number(term []byte) uint32 {
 	known, ok := b.ids[string(term)]
 	if !ok {
@@ -195,13 +194,13 @@ func (b *Builder) number(term []byte) uint32 {
 	return known
 }
 
-// size returns about how many bytes would be free after a spill.
+// size returns about how many bytes a spill would free.
 func (b *Builder) size() int64 {
 	return b.arena.size() + b.texts + termMemory*int64(len(b.terms)) + b.phrases.size()
 }
 
-// Write writes the segment to a file, which appears under its name only when
-// it is whole and on the disk. The builder is of no further use.
+// Write writes the segment to a file that appears at path only when it is whole and durable. The builder cannot be used
+// any more.
 func (b *Builder) Write(d disk.Disk, path string) error {
 	return disk.ReplaceFile(d, path, func(out *disk.Replacement) error {
 		_, err := b.WriteTo(context.Background(), out)
@@ -209,8 +208,8 @@ func (b *Builder) Write(d disk.Disk, path string) error {
 	})
 }
 
-// WriteTo writes the segment and returns its size in bytes. The builder is of
-// no further use.
+// WriteTo writes the segment to out and returns its size in bytes. It fails if an Add failed, out does, or ctx ends.
+// The builder cannot be used any more.
 func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
 	defer b.discard()
 	if b.err != nil {
@@ -232,7 +231,7 @@ func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
 	return writeSegment(ctx, out, content)
 }
 
-// writePart writes what is in memory as a segment.
+// writePart writes what is in memory as a segment and returns its size.
 func (b *Builder) writePart(ctx context.Context, out io.Writer) (int64, error) {
 	from := b.source() // counts impacts
 	return writeSegment(ctx, out, segmentContent{
@@ -240,7 +239,8 @@ func (b *Builder) writePart(ctx context.Context, out io.Writer) (int64, error) {
 	})
 }
 
-// spill makes a part of what is in memory, and forgets it.
+// spill writes what is in memory to a temporary file, adds that to b.parts and empties the memory. It fails if there is
+// no folder for it (SpillTo).
 func (b *Builder) spill(ctx context.Context) error {
 	if b.folder == "" {
 		return errors.New(
@@ -279,7 +279,8 @@ func (b *Builder) writeTemporary(ctx context.Context) (*Index, error) {
 	return part, errors.Join(err, b.disk.Remove(file.Name()))
 }
 
-// Discard frees what a builder holds that will not be written.
+// Discard frees the memory and the temporary files of a builder. It cannot be used any more. After Write it does
+// nothing, so that it can be deferred.
 func (b *Builder) Discard() {
 	b.discard()
 	b.err = errors.New("this builder was discarded: make another one")
@@ -294,7 +295,7 @@ func (b *Builder) discard() {
 	b.forget()
 }
 
-// forget frees the memory of what was added since the last part was written.
+// forget frees the memory for what was added since the last spill.
 func (b *Builder) forget() {
 	b.terms, b.ids, b.phrases, b.lengths = nil, nil, nil, nil
 	b.surfaces, b.compounds, b.sightings, b.otherIDs = nil, nil, nil, nil

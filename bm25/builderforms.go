@@ -13,8 +13,8 @@ type sighting struct {
 	from, to uint32 // all other forms: places in Builder.otherIDs
 }
 
-// addWordsAndForms adds words by the analysis Unicode: the other forms of
-// the words are counted into the passage beside the terms, and not into the length.
+// addWordsAndForms does the work of addWords for the analysis Unicode: it also counts the words' other forms, which are
+// not in the returned length.
 func (b *Builder) addWordsAndForms(text string) (length uint32) {
 	before := sighting{term: stopWord}
 	for words := forms.WordsOf(b.analyser.Normalised(text)); ; {
@@ -59,7 +59,7 @@ func (b *Builder) countForms(w sighting) {
 	}
 }
 
-// countCompound counts the forms of a compound once more, and works them out when it is seen for the first time.
+// countCompound counts the other forms of a compound, such as wi-fi, into the passage being added.
 func (b *Builder) countCompound(compound string) {
 	place, ok := b.compounds[compound]
 	if !ok {
@@ -85,8 +85,8 @@ func (b *Builder) addOtherPhrases(first, second sighting) {
 	add(first.plain, second.plain)
 }
 
-// withForms returns what surfaces keeps of a word whose term is known: the term, or, where
-// the word has other forms, otherForms and its place in sightings.
+// withForms returns the entry in b.surfaces of a word whose term has a number: that number, or, if the word has other
+// forms, otherForms and its place in sightings.
 func (b *Builder) withForms(word string, term uint32) uint32 {
 	plain, others := b.analyser.PassageForms(word, b.terms[term].text)
 	if len(others) == 0 {
@@ -102,14 +102,15 @@ func (b *Builder) withForms(word string, term uint32) uint32 {
 	return b.sight(w) | otherForms
 }
 
-// sight keeps a word whose other forms are the last in otherIDs, and returns its place.
+// sight appends a word to b.sightings and returns its place. Its other forms must be the last of b.otherIDs, from
+// w.from on.
 func (b *Builder) sight(w sighting) uint32 {
 	w.to = uint32(len(b.otherIDs))
 	b.sightings = append(b.sightings, w)
 	return uint32(len(b.sightings) - 1)
 }
 
-// learnCompound finds the other forms of a compound seen for the first time.
+// learnCompound finds the other forms of a compound that is not in b.compounds, and returns its place in sightings.
 func (b *Builder) learnCompound(compound string) uint32 {
 	b.forgetSurfaces(maxSurfaces)
 	w := sighting{stopWord, stopWord, uint32(len(b.otherIDs)), 0}
@@ -122,7 +123,7 @@ func (b *Builder) learnCompound(compound string) uint32 {
 	return place
 }
 
-// forgetSurfaces forgets the words already analysed where there are so many of them.
+// forgetSurfaces empties the caches of analysed words and compounds if they have many entries or more.
 func (b *Builder) forgetSurfaces(many int) {
 	if len(b.surfaces)+len(b.compounds) >= many {
 		clear(b.surfaces)

@@ -17,7 +17,7 @@ type builderSource struct {
 	buffer   []byte
 }
 
-// source sorts what is in memory, and counts the impacts of its phrases.
+// source returns the terms and phrases in memory, sorted, and adds the impacts of the phrases to b.impacts.
 func (b *Builder) source() *builderSource {
 	s := &builderSource{builder: b, order: make([]uint32, len(b.terms))}
 	for i := range s.order {

@@ -27,7 +27,8 @@ type cursor struct {
 	scores   [256]float64 // by code: what a posting adds; for a term of one block only those in it
 }
 
-// reset puts the cursor before the first posting of a term.
+// reset moves the cursor before the first posting of a term in index x. weight is the term's in the question. It fails
+// if the index is damaged.
 func (c *cursor) reset(x *Index, scale *strengths, r termRecord, weight float32) error {
 	if err := c.resetToFind(x, scale, r, weight); err != nil || c.blocks == nil {
 		return err
@@ -53,8 +54,8 @@ func (c *cursor) resetToFind(x *Index, scale *strengths, r termRecord, weight fl
 	return nil
 }
 
-// lastOf returns the last passage of a block, or, if that is not known before it is
-// decoded, the last of the segment.
+// lastOf returns the last passage of a block. For a term of one block, which says it only when it is decoded, it is the
+// last passage of the segment until then.
 func (c *cursor) lastOf(block uint32) uint32 {
 	if c.blocks != nil {
 		return binary.LittleEndian.Uint32(c.blocks[blockSize*block:])
@@ -65,7 +66,7 @@ func (c *cursor) lastOf(block uint32) uint32 {
 	return c.index.passages - 1
 }
 
-// highOf returns the largest rank in a block.
+// highOf returns the largest rank of the postings in a block.
 func (c *cursor) highOf(block uint32) uint32 {
 	if c.blocks == nil {
 		return c.record.high
@@ -73,8 +74,8 @@ func (c *cursor) highOf(block uint32) uint32 {
 	return binary.LittleEndian.Uint32(c.blocks[blockSize*block+8:])
 }
 
-// skipTo moves to the block that would hold a passage at or after the given
-// one; decode and the callers set the place in it.
+// skipTo moves, block by block, to the first block that may have the given passage or a later one. The caller decodes
+// it and sets the place in it.
 func (c *cursor) skipTo(passage uint32) {
 	for c.block < c.record.blocks && c.lastOf(c.block) < passage {
 		c.block++
@@ -82,7 +83,7 @@ func (c *cursor) skipTo(passage uint32) {
 	}
 }
 
-// seek skips far: it bisects.
+// seek moves as skipTo does, but by bisection, which is faster over many blocks.
 func (c *cursor) seek(passage uint32) {
 	low, high := c.block, c.record.blocks
 	for low < high {
@@ -97,8 +98,8 @@ func (c *cursor) seek(passage uint32) {
 	}
 }
 
-// bound returns the most that the term adds to a passage in [from, to), where from
-// is in or before the cursor's block.
+// bound returns the most that the term adds to the score of a passage before to, in the cursor's block or after it; 0
+// at the end of the postings.
 func (c *cursor) bound(to uint32) float64 {
 	if c.block >= c.record.blocks {
 		return 0
@@ -111,8 +112,8 @@ func (c *cursor) bound(to uint32) float64 {
 	return c.scale.bound(c.weight, high)
 }
 
-// decode reads the cursor's block. Whatever the bytes are, the passages come
-// out ascending (equal ones possible) and below the segment's number.
+// decode reads the cursor's block. Whatever the bytes are, it fails or gives passages that ascend (equal ones possible)
+// and exist in the segment.
 func (c *cursor) decode() error {
 	from := uint64(0)
 	to := c.record.end - c.record.start
@@ -188,7 +189,7 @@ func (c *cursor) decode() error {
 	return nil
 }
 
-// damaged ends the cursor and returns the error of an impossible block.
+// damaged moves the cursor to its end and returns a *DamageError about its block.
 func (c *cursor) damaged() error {
 	block := c.block
 	c.block = c.record.blocks
@@ -196,7 +197,7 @@ func (c *cursor) damaged() error {
 	return c.index.damaged("block %d of %s is impossible", block, c.record)
 }
 
-// rankAt returns the rank of a posting's impact in the decoded block.
+// rankAt returns the rank of the impact of posting number place in the decoded block; false if it is damaged.
 func (c *cursor) rankAt(place int) (uint32, bool) {
 	if code := c.codes[place]; code != otherImpact {
 		if int(code) >= len(c.index.codes) {
@@ -217,8 +218,8 @@ func (c *cursor) rankAt(place int) (uint32, bool) {
 	return rank, uint64(rank) < uint64(len(c.index.impacts))
 }
 
-// eachScore visits the postings from the cursor's place to end of a decoded
-// block some of whose impacts are not among the codes.
+// eachScore calls visit with the postings from the cursor's place up to, but not including, end in the decoded block,
+// and what each adds to a score. It is for blocks in which some impacts have no code. It fails if the block is damaged.
 func (c *cursor) eachScore(end int, visit func(passage uint32, score float64)) error {
 	others := 0
 	for _, code := range c.codes[:c.place] {
@@ -249,7 +250,8 @@ func (c *cursor) scoreOf(rank uint32) float64 {
 	return c.scale.score(c.weight, c.scale.ofRank[rank])
 }
 
-// find moves to a passage, forwards, and reports the rank of its posting.
+// find moves forward to a passage and returns the rank of its posting; ok is false if the term has none. Passages must
+// ascend from call to call.
 func (c *cursor) find(passage uint32) (rank uint32, ok bool, err error) {
 	c.seek(passage)
 	if c.block >= c.record.blocks {

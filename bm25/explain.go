@@ -10,10 +10,9 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Scores writes the score of each given passage into out, which must be as long
-// as ordinals: the same number, to the last bit, that Search gives it, and 0
-// for a passage without a term of the question. Ordinals may come in any order.
-// A deleted passage is errNoPassage.
+// Scores writes the score of each passage to out, which must be as long as ordinals: the same, to the last bit, as
+// Search gives, and 0 for a passage without a term of the question. Ordinals may come in any order. It fails with
+// errNoPassage if a passage is deleted or does not exist.
 func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float32) error {
 	if len(ordinals) != len(out) {
 		return fmt.Errorf("%d passages are to be scored into room for %d", len(ordinals), len(out))
@@ -99,8 +98,9 @@ type TermScore struct {
 	For string
 }
 
-// Explain returns the terms of which the passage's score is the sum, in the order in
-// which they are added up, and then other forms of terms. A deleted passage is errNoPassage.
+// Explain returns the terms that a passage's score is the sum of, in the order in which they are added, and then the
+// other forms of terms. It is empty for a passage without a term of the question. It fails with errNoPassage if the
+// passage is deleted or does not exist.
 func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (out []TermScore, err error) {
 	g, passage, err := s.locate(ordinal)
 	if err != nil {

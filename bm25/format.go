@@ -119,7 +119,7 @@ type footer struct {
 	sums      uint64 // checksum of the checksums
 }
 
-// encode returns the footer as it stands at the end of a file.
+// encode returns the footer's footerSize bytes, with its checksum and the magic at the end.
 func (f *footer) encode() []byte {
 	b := make([]byte, 0, footerSize)
 	le := binary.LittleEndian
@@ -144,7 +144,8 @@ func (f *footer) encode() []byte {
 
 var errNotIndex = errors.New("this is no word index of this version, or its end is missing")
 
-// decodeFooter reads a footer and checks what it claims against the file's size.
+// decodeFooter returns the footer in the last footerSize bytes of a file of size bytes. It fails if the footer is
+// damaged, of another format or analysis, or does not fit the file's size.
 func decodeFooter(b []byte, size uint64) (*footer, error) {
 	if len(b) != footerSize || string(b[footerSize-len(magic):]) != magic {
 		return nil, errNotIndex
@@ -209,7 +210,7 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 	return f, f.checkLengths()
 }
 
-// checkLengths compares the lengths of sections with the counts that they follow from.
+// checkLengths returns an error if the length of a section does not follow from the counts in the footer.
 func (f *footer) checkLengths() error {
 	// A phrase takes more than a byte: no sums of what follows can overflow.
 	if f.phrases > f.sections[sectionPhrases].length {
@@ -241,11 +242,10 @@ func (f *footer) checkLengths() error {
 	return nil
 }
 
-// runsFor returns how many runs n phrases fill.
+// runsFor returns the number of runs that n phrases fill.
 func runsFor(n uint64) uint64 { return (n + runPhrases - 1) / runPhrases }
 
-// slotsFor returns the size of the hash table for n terms: a power of two, at most
-// two thirds full.
+// slotsFor returns the size of the hash table for n terms: a power of two, of which at most two thirds are used.
 func slotsFor(n uint32) uint32 {
 	slots := uint64(1)
 	for 2*slots < 3*uint64(n) {
@@ -254,5 +254,5 @@ func slotsFor(n uint32) uint32 {
 	return uint32(max(slots, 2))
 }
 
-// hashTerm returns the hash by which the vocabulary finds a term.
+// hashTerm returns the hash that a term's slot in the hash table follows from.
 func hashTerm(term []byte) uint64 { return xxh3.Hash(term) }

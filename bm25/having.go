@@ -68,7 +68,7 @@ func (s *Searcher) Having(segment int, text string) ([]uint64, error) {
 	return out, nil
 }
 
-// mark sets the bits of the passages that have a term or a phrase.
+// mark sets the bits of the segment's passages that have a term or a phrase, deleted ones too.
 func (g *segment) mark(r termRecord, bits []uint64) error {
 	if r.df == 0 {
 		return nil
@@ -95,27 +95,28 @@ type Wording struct {
 	words int
 }
 
-// WordingOf returns the Wording of a word, or of words that must follow each other.
+// WordingOf returns the wording of a text: one word, or several that must follow each other.
 func WordingOf(text string) Wording {
 	form := wordingOf(text)
 	return Wording{form, strings.Count(form, " ") - 1}
 }
 
-// Words returns how many words there are.
+// Words returns the number of words.
 func (w Wording) Words() int { return max(w.words, 0) }
 
-// Exact reports whether a passage that has the terms may not have the words: where there are
-// several, or signs that are no letters.
+// Exact reports whether a text must be compared (In), since a passage may have the wording's terms but not the wording:
+// it has several words, or signs that are no letters.
 func (w Wording) Exact() bool {
 	return w.words > 1 || strings.ContainsFunc(w.form, func(r rune) bool { return r != ' ' && !unicode.IsLetter(r) })
 }
 
-// In reports whether a text has the words, one after the other.
+// In reports whether a text has the wording's words, one right after the other. It is false for a wording without
+// words.
 func (w Wording) In(text string) bool {
 	return w.words > 0 && strings.Contains(wordingOf(text), w.form)
 }
 
-// wordingOf returns a text in lower case as words with one space around each.
+// wordingOf returns the words of a text in lower case, with one space before and after each.
 func wordingOf(text string) string {
 	text = normalise.Words(text)
 	out := make([]byte, 0, len(text)+2)

@@ -40,8 +40,8 @@ type countedImpact struct {
 	count uint64
 }
 
-// ranked lists the impacts with the weakest first. An
-// impact's place in this list is its rank, and what the index stores.
+// ranked returns all impacts with their counts, the weakest first. An impact's index in the result is its rank, which
+// postings store. average is the mean length of passages.
 func (c *impactCounts) ranked(p Params, average float32) []countedImpact {
 	var out []countedImpact
 	for i, n := range c.dense {
@@ -68,7 +68,7 @@ type ranks struct {
 	sparse map[impact]uint32
 }
 
-// newRanks returns the rank of each impact, its place in ranked.
+// newRanks returns a table of the ranks of ranked impacts.
 func newRanks(ranked []countedImpact) *ranks {
 	r := &ranks{dense: make([]uint32, denseTF*denseLength), sparse: make(map[impact]uint32)}
 	for rank, c := range ranked {
@@ -81,7 +81,7 @@ func newRanks(ranked []countedImpact) *ranks {
 	return r
 }
 
-// rank returns the rank of an impact, 0 also for one that has none.
+// rank returns the rank of an impact; 0 if it is not in the table.
 func (r *ranks) rank(i impact) uint32 {
 	if i.tf < denseTF && i.length < denseLength {
 		return r.dense[i.tf*denseLength+i.length]
@@ -89,8 +89,7 @@ func (r *ranks) rank(i impact) uint32 {
 	return r.sparse[i]
 }
 
-// commonest returns the ranks of the most frequent impacts, at most n, in
-// ascending order.
+// commonest returns the ranks of the n most frequent impacts, or of all if there are fewer, in ascending order.
 func commonest(ranked []countedImpact, n int) []uint32 {
 	order := make([]uint32, len(ranked))
 	for i := range order {

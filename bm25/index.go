@@ -24,9 +24,8 @@ type Index struct {
 	forms   func() (formRange, error) // findForms, once
 }
 
-// Open maps a segment's file. What it reads then does not grow with the
-// passages (see the file's format): the rest is checked when it is first used,
-// and all at once by Check.
+// Open maps the file of a segment. It reads the footer, the checksums and the impacts; the rest is verified when it is
+// first used, or by Check. It fails if the file is no such index, of another format, or damaged. The caller closes it.
 func Open(d disk.Disk, path string) (*Index, error) {
 	x, err := open(d, path)
 	if err != nil {
@@ -109,13 +108,14 @@ func (x *Index) Terms() int { return int(x.tokens) }
 // Vocabulary returns the number of distinct terms, phrases included.
 func (x *Index) Vocabulary() int { return int(uint64(x.terms) + x.phrases) }
 
-// Params returns the constants that the index was built with.
+// Params returns the parameters that the index was built with.
 func (x *Index) Params() Params { return x.params }
 
 // Size returns the file's size in bytes.
 func (x *Index) Size() int64 { return int64(len(x.data)) }
 
-// bytes returns a stretch of a section whose checksums are right.
+// bytes returns length bytes of a section from an offset, in place, and verifies their checksums first. It returns a
+// *DamageError if they are damaged or not all in the section.
 func (x *Index) bytes(section int, from, length uint64) ([]byte, error) {
 	s := x.sections[section]
 	if from > s.length || length > s.length-from {
@@ -130,10 +130,10 @@ func (x *Index) bytes(section int, from, length uint64) ([]byte, error) {
 	return x.data[from : from+length : from+length], nil
 }
 
-// Check verifies the checksum of every byte.
+// Check verifies the checksums of the whole file and returns a *DamageError if one is wrong.
 func (x *Index) Check() error { return x.verify(0, x.sections[sectionChecksums].offset) }
 
-// verify checks the chunks of data[from:to], from < to, that were not checked yet.
+// verify verifies the chunks of data[from:to] that were not verified yet. from must be below to.
 func (x *Index) verify(from, to uint64) error {
 	if err := x.chunks.Verify(from, to); err != nil {
 		return x.damaged("%v", err)
@@ -141,7 +141,7 @@ func (x *Index) verify(from, to uint64) error {
 	return nil
 }
 
-// damaged makes the error for content that cannot be right.
+// damaged returns a *DamageError that says what cannot be right.
 func (x *Index) damaged(format string, args ...any) error {
 	return &DamageError{Path: x.path, What: fmt.Sprintf(format, args...)}
 }
@@ -152,6 +152,7 @@ type DamageError struct {
 	What string // what is wrong with it
 }
 
+// Error says which file is damaged, how, and to restore it or index again.
 func (e *DamageError) Error() string {
 	return fmt.Sprintf(
 		"word index %q is damaged: %s (restore the file from a snapshot, or index the passages again)",

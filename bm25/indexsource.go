@@ -43,7 +43,7 @@ func newIndexSource(x *Index) (*indexSource, error) {
 	return s, nil
 }
 
-// countImpacts adds the impacts of the postings that will be kept.
+// countImpacts adds to counts the impacts of all postings of kept passages, and leaves s before the first term.
 func (s *indexSource) countImpacts(ctx context.Context, counts *impactCounts) error {
 	defer func() {
 		s.term = 0
@@ -113,8 +113,8 @@ func (s *indexSource) postings(yield func(passage, tf uint32)) error {
 	return s.each(func(passage, tf uint32) { yield(s.renumbered[passage], tf) })
 }
 
-// pull moves to the term's next posting of a passage that is kept, and returns
-// its new number; gone behind the last.
+// pull returns the next posting of a kept passage of the last term or phrase, by the passage's new number; the passage
+// is gone after the last.
 func (s *indexSource) pull() (passage, tf uint32, err error) {
 	for c := &s.cursor; c.block < c.record.blocks; c.block, c.decoded = c.block+1, false {
 		if !c.decoded {
@@ -137,7 +137,7 @@ func (s *indexSource) pull() (passage, tf uint32, err error) {
 	return gone, 0, nil
 }
 
-// each visits the term's postings of passages that are not deleted.
+// each calls visit with the postings of kept passages of the last term or phrase, by their old numbers.
 func (s *indexSource) each(visit func(passage, tf uint32)) error {
 	for c := &s.cursor; c.block < c.record.blocks; c.block++ {
 		if err := c.decode(); err != nil {

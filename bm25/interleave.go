@@ -10,8 +10,8 @@ type head struct {
 	source      *indexSource
 }
 
-// visit visits the postings of the term that the sources stand at, which are
-// segments that are merged.
+// visit calls yield with the postings of the term or phrase that all sources stand at, in the order of the passages'
+// new numbers. Several sources must be *indexSource.
 func (x *interleaver) visit(from []termIterator, yield func(passage, tf uint32)) error {
 	if len(from) == 1 {
 		return from[0].postings(yield)

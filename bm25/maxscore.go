@@ -87,7 +87,7 @@ func (w *scratch) searchSegment(ctx context.Context, g *segment) error {
 // sparse is how many postings a window must have for adding up all of it.
 const sparse = window / 16
 
-// addUp scores all passages of a window.
+// addUp scores all passages of a window by adding up all terms, and offers them.
 func (w *scratch) addUp(g *segment, from, to uint32) error {
 	threshold := w.best.threshold
 	for _, c := range w.cursors {
@@ -112,7 +112,8 @@ func (w *scratch) addUp(g *segment, from, to uint32) error {
 	return nil
 }
 
-// lookUp scores the passages of a window that have one of the essential terms.
+// lookUp scores the passages of a window that have one of the first essential terms, looks them up in the other terms,
+// and offers them.
 func (w *scratch) lookUp(g *segment, from, to uint32, essential int) error {
 	for _, c := range w.cursors[:essential] {
 		if err := w.addTerm(c, from, to, none); err != nil {
@@ -138,16 +139,15 @@ func (w *scratch) lookUp(g *segment, from, to uint32, essential int) error {
 	return nil
 }
 
-// offer offers a passage of the segment.
+// offer offers a passage of the segment to w.best, unless it is deleted or its score too low.
 func (w *scratch) offer(g *segment, passage uint32, sum float64) {
 	if score := float32(sum); score > w.best.threshold && !g.isDeleted(passage) {
 		w.best.offer(g.Base+rank.Ordinal(passage), score)
 	}
 }
 
-// nextPostings moves the cursor, block by block, through its postings in a
-// window; they are those of the decoded block from the cursor's place to end. It
-// returns false behind the last.
+// nextPostings moves a cursor to its next postings in a window: those in the decoded block from c.place up to, but not
+// including, end. ok is false if there are no more. The caller sets c.place to end.
 func (w *scratch) nextPostings(c *cursor, from, to uint32) (end int, ok bool, err error) {
 	for ; c.block < c.record.blocks; c.block, c.decoded = c.block+1, false {
 		if !c.decoded {
@@ -174,9 +174,8 @@ func (w *scratch) nextPostings(c *cursor, from, to uint32) (end int, ok bool, er
 	return 0, false, nil
 }
 
-// addTerm adds a term's scores in the window to the sums, and touches the
-// passages whose sum is then above a threshold. Sums only grow: in the end just
-// those are touched whose sum is above it, without looking at all sums.
+// addTerm adds what a term adds to the passages of a window to w.sums, and marks in w.touched those whose sum is then
+// above a threshold. Sums only grow, so that in the end all passages above it are marked.
 func (w *scratch) addTerm(c *cursor, from, to uint32, above float32) error {
 	threshold := float64(above)
 	for {
@@ -211,8 +210,8 @@ func (w *scratch) addTerm(c *cursor, from, to uint32, above float32) error {
 	}
 }
 
-// gather lists the selected passages whose sum can still beat the threshold
-// when rest is the most that is to be added.
+// gather writes to w.candidates the selected, touched passages whose sum can still exceed the threshold if rest is the
+// most that other terms add. It returns how many there are.
 func (w *scratch) gather(from uint32, rest float64) (n int) {
 	threshold := float64(w.best.threshold)
 	for i, word := range w.touched {
@@ -230,8 +229,8 @@ func (w *scratch) gather(from uint32, rest float64) (n int) {
 	return n
 }
 
-// addToCandidates adds the scores of term i to the candidates, of which those
-// that can no longer make it are dropped.
+// addToCandidates adds the scores of term number i to the first n candidates, and drops those that cannot exceed the
+// threshold any more. It returns how many are left.
 func (w *scratch) addToCandidates(i int, from uint32, n int) (int, error) {
 	c := w.cursors[i]
 	threshold := float64(w.best.threshold)
@@ -271,7 +270,7 @@ func (w *scratch) addToCandidates(i int, from uint32, n int) (int, error) {
 	return kept, nil
 }
 
-// forget clears the sums of passages that were touched.
+// forget sets the sums and marks of the touched passages to 0.
 func (w *scratch) forget() {
 	for i, word := range w.touched {
 		if word != 0 {

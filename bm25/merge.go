@@ -33,7 +33,7 @@ func MergeOrdered(ctx context.Context, d disk.Disk, path string, order []Place, 
 	})
 }
 
-// oneAfterOther returns all passages of some segments in their order.
+// oneAfterOther returns all passages of the segments: those of the first, then those of the second, and so on.
 func oneAfterOther(segments []Segment) iter.Seq[Place] {
 	return func(yield func(Place) bool) {
 		for i, g := range segments {
@@ -46,7 +46,9 @@ func oneAfterOther(segments []Segment) iter.Seq[Place] {
 	}
 }
 
-// mergedContent returns the content of a segment that is merged from several.
+// mergedContent returns the content of a segment that has the passages that order names, in that order. It fails if the
+// segments were built with different parameters, or order names a passage that does not exist or is out of its
+// segment's order.
 func mergedContent(ctx context.Context, segments []Segment, order iter.Seq[Place]) (content segmentContent, err error) {
 	if len(segments) == 0 {
 		return content, errors.New("merging no segments")

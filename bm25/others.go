@@ -14,7 +14,7 @@ type otherTerms struct {
 	forms []questionTerm // the forms that passages have; weights are of the forms
 }
 
-// weight returns the most that a form adds.
+// weight returns the greatest weight of the variant's forms.
 func (o *otherTerms) weight() (most float32) {
 	for _, f := range o.forms {
 		most = max(most, f.weight)
@@ -22,8 +22,8 @@ func (o *otherTerms) weight() (most float32) {
 	return most
 }
 
-// otherForms looks up the other forms of a question's terms, of which those are given that
-// passages have.
+// otherForms returns the variants of a question's terms of which some passage has a form. terms are the question's
+// terms that passages have.
 func (s *Searcher) otherForms(r *forms.Reading, terms []questionTerm) (out []otherTerms, err error) {
 	if !r.Analyser.Unicode {
 		return nil, nil
@@ -82,7 +82,7 @@ func (s *Searcher) otherForms(r *forms.Reading, terms []questionTerm) (out []oth
 	return out, nil
 }
 
-// boost returns Boost, given what is known of the terms. rarest is the rarity of a
+// boost returns the factor by which a form's idf is multiplied for its weight (Variant.Boost). rarest is the idf of a
 // term that no passage has.
 func (o *otherTerms) boost(idf, rarest float32) float32 {
 	own := float32(len(o.Of)-len(o.terms)) * rarest
@@ -99,7 +99,7 @@ type otherCursors struct {
 	terms []*cursor // of its terms
 }
 
-// closeOthers gives the cursors back.
+// closeOthers puts the cursors of w.others back into the pool and empties w.others.
 func (w *scratch) closeOthers() {
 	for i := range w.others {
 		o := &w.others[i]
@@ -116,7 +116,7 @@ func (w *scratch) closeOthers() {
 	w.others = w.others[:0]
 }
 
-// nextOther returns one more of others, in memory that was in use before.
+// nextOther appends an empty element for a variant to w.others, in memory used before, and returns it.
 func (w *scratch) nextOther(of *otherTerms) *otherCursors {
 	n := len(w.others)
 	if n == cap(w.others) {
@@ -128,8 +128,8 @@ func (w *scratch) nextOther(of *otherTerms) *otherCursors {
 	return o
 }
 
-// openOthers sets cursors to the beginning of all postings of other forms that a segment
-// has, and of the terms that they stand for.
+// openOthers fills w.others with cursors for the variants of which segment number at has a form: on the postings of the
+// forms and of the terms that they stand for.
 func (w *scratch) openOthers(g *segment, u *understood, at int) error {
 	w.closeOthers()
 	for i := range u.others {
@@ -163,8 +163,8 @@ func (w *scratch) openOthers(g *segment, u *understood, at int) error {
 	return nil
 }
 
-// more returns what other forms add to a passage's score, the place of the form that adds it,
-// and how often the passage has that. Passages have to come in ascending order.
+// more returns how much the variant adds to a passage's score beyond its terms, the index of the form that adds it, and
+// how often the passage has that form. All are 0 if the passage has no form. Passages must ascend from call to call.
 func (o *otherCursors) more(passage uint32) (more float64, best, tf int, err error) {
 	for i, c := range o.forms {
 		if c == nil {
@@ -192,7 +192,7 @@ func (o *otherCursors) more(passage uint32) (more float64, best, tf int, err err
 	return more, best, tf, err
 }
 
-// own returns what the variant's terms add to a passage's score.
+// own returns what the variant's own terms add to a passage's score. Passages must ascend from call to call.
 func (o *otherCursors) own(passage uint32) (sum float64, err error) {
 	for _, c := range o.terms {
 		rank, ok, err := c.find(passage)
@@ -206,8 +206,8 @@ func (o *otherCursors) own(passage uint32) (sum float64, err error) {
 	return sum, nil
 }
 
-// boundOthers returns the most that other forms add to a passage of a window, and whether there
-// are postings of any in it or behind it.
+// boundOthers returns the most that other forms add to a passage of a window. left is false if they have no postings in
+// the window or after it.
 func (w *scratch) boundOthers(from, to uint32) (most float64, left bool) {
 	for i := range w.others {
 		o := &w.others[i]
@@ -232,8 +232,8 @@ type formScore struct {
 	score float64
 }
 
-// findOthers finds the passages of a window that have other forms, and the most that these
-// add to each.
+// findOthers sets w.found to the selected passages of a window that have another form, with what it adds, and adds that
+// to w.more.
 func (w *scratch) findOthers(from, to uint32) error {
 	for of := range w.others {
 		some := false
@@ -270,16 +270,15 @@ func (w *scratch) findOthers(from, to uint32) error {
 	return nil
 }
 
-// touchOthers makes the passages of the window with other forms candidates.
+// touchOthers marks the passages of w.found in w.touched.
 func (w *scratch) touchOthers() {
 	for _, f := range w.found {
 		w.touched[f.at/64] |= 1 << (f.at % 64)
 	}
 }
 
-// addOthers adds to the sums of the window's passages what other forms add. The sums have
-// to be whole where they can be above the threshold: what the terms add is looked up there
-// alone.
+// addOthers adds to w.sums what other forms add beyond the terms. It looks up what the terms add only for passages that
+// can exceed the threshold. All terms must have been added to their sums before.
 func (w *scratch) addOthers(from uint32) error {
 	threshold := float64(w.best.threshold)
 	for _, f := range w.found {
@@ -298,7 +297,7 @@ func (w *scratch) addOthers(from uint32) error {
 	return nil
 }
 
-// forgetOthers forgets the window's passages with other forms.
+// forgetOthers empties w.found and sets w.more of its passages to 0.
 func (w *scratch) forgetOthers() {
 	for _, f := range w.found {
 		w.more[f.at] = 0
@@ -306,7 +305,7 @@ func (w *scratch) forgetOthers() {
 	w.found = w.found[:0]
 }
 
-// highest raises forms to the scores of a form's postings in a window.
+// highest raises w.forms of the passages of a window to the scores of a form's postings, and marks them in w.formed.
 func (w *scratch) highest(c *cursor, from, to uint32) error {
 	raise := func(passage uint32, score float64) {
 		at := passage & windowMask

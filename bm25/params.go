@@ -37,7 +37,7 @@ func DefaultParams() Params { return Params{K1: 0.9, B: 0.4} }
 // maxK1 keeps scores within what 32 bits can tell apart.
 const maxK1 = 1e6
 
-// Check returns an error for constants and analyses that no index is built with.
+// Check returns an error if K1 or B is out of range or there is no such analysis.
 func (p Params) Check() error {
 	if !(p.K1 >= 0 && p.K1 <= maxK1) {
 		return fmt.Errorf("k1 is %v: it must be between 0 and %v (0.9 is usual)", p.K1, maxK1)
@@ -51,8 +51,8 @@ func (p Params) Check() error {
 	return nil
 }
 
-// IDF returns the inverse document frequency of a term that df of docs passages
-// have, rounded as Lucene rounds it.
+// IDF returns the inverse document frequency of a term that df of docs passages have, rounded as Lucene does. A df
+// above docs counts as docs.
 func IDF(df, docs uint64) float32 {
 	n, f := float64(docs), float64(min(df, docs))
 	return float32(math.Log(1 + (n-f+0.5)/(f+0.5)))
@@ -62,8 +62,8 @@ func IDF(df, docs uint64) float32 {
 // term occurs and how long the passage is (as the index keeps lengths).
 type impact struct{ tf, length uint32 }
 
-// strength returns tf / (k1·(1 − b + b·length/average)), rounded to 32 bits where
-// Lucene rounds. It grows with what the posting adds to a score.
+// strength returns tf / (k1·(1 − b + b·length/average)), rounded to 32 bits where Lucene rounds; for the analysis
+// Weighted it is tf. It is infinite for k1 0. It grows with what the posting adds to a score.
 func (p Params) strength(i impact, average float32) float32 {
 	if p.Analysis == forms.Weighted {
 		return float32(i.tf)

@@ -25,7 +25,8 @@ type phraseBuilder struct {
 // otherPhrase is a phrase of which a term is another form of a passage's word.
 type otherPhrase struct{ first, second, passage uint32 }
 
-// add appends a term of the passage being added.
+// add appends a term of the passage being added. begins says that it is the first of a title or a text, so that it
+// makes no phrase with the term before.
 func (p *phraseBuilder) add(term uint32, begins bool) {
 	page := p.n / tokenPage
 	if page == len(p.pages) {
@@ -38,7 +39,7 @@ func (p *phraseBuilder) add(term uint32, begins bool) {
 	p.n++
 }
 
-// size returns about how many bytes would be free after a reset.
+// size returns about how many bytes a reset frees; 0 if p is nil.
 func (p *phraseBuilder) size() int64 {
 	if p == nil {
 		return 0
@@ -46,10 +47,10 @@ func (p *phraseBuilder) size() int64 {
 	return phraseMemory*int64(p.n) + 28*int64(len(p.other))
 }
 
-// full reports that there are about to be more terms than sorting can number.
+// full reports whether no more terms can be sorted. It is false if p is nil.
 func (p *phraseBuilder) full() bool { return p != nil && p.n >= 1<<31 }
 
-// reset forgets the terms.
+// reset drops all terms and keeps the memory. It does nothing if p is nil.
 func (p *phraseBuilder) reset() {
 	if p != nil {
 		p.n = 0
@@ -57,8 +58,8 @@ func (p *phraseBuilder) reset() {
 	}
 }
 
-// each visits all phrases as they come in the passages, which have the given
-// numbers of terms, with the places of their terms in an order.
+// each calls visit with all phrases in the order of the passages. places has the place of each term in the vocabulary's
+// order, lengths the number of terms of each passage.
 func (p *phraseBuilder) each(places, lengths []uint32, visit func(first, second, passage uint32)) {
 	at := 0
 	before := uint32(0)
@@ -78,9 +79,8 @@ func (p *phraseBuilder) each(places, lengths []uint32, visit func(first, second,
 	}
 }
 
-// sorted puts the phrases in the order of their first terms' places, their
-// second ones', and the passages: they come in the order of passages, and two
-// passes of counting sort keep it.
+// sorted returns the phrases in the order of their first terms' places, then their second ones', then the passages.
+// Phrases come in the order of passages, and two passes of counting sort keep it.
 func (p *phraseBuilder) sorted(places, lengths []uint32) *sortedPhrases {
 	ends, seconds := make([]uint32, len(places)), make([]uint32, len(places))
 	n := 0
@@ -108,7 +108,7 @@ func (p *phraseBuilder) sorted(places, lengths []uint32) *sortedPhrases {
 	return &sortedPhrases{pairs: pairs, ends: ends}
 }
 
-// toBegins turns how many there are of each kind into where they begin.
+// toBegins replaces each count by the sum of those before it, in place.
 func toBegins(counts []uint32) {
 	sum := uint32(0)
 	for i, n := range counts {
@@ -129,7 +129,7 @@ type sortedPhrases struct {
 	at, end int    // its pairs
 }
 
-// next moves to the next phrase.
+// next moves to the next phrase and returns its key (phraseKey); ok is false after the last.
 func (s *sortedPhrases) next() (key uint64, ok bool) {
 	s.at = s.end
 	if s.at == len(s.pairs) {
@@ -148,7 +148,7 @@ func (s *sortedPhrases) next() (key uint64, ok bool) {
 // rewind moves to before the first phrase.
 func (s *sortedPhrases) rewind() { s.first, s.at, s.end = 0, 0, 0 }
 
-// each visits the passages of the phrase.
+// each calls yield with each passage of the phrase that next returned, and how often it has the phrase.
 func (s *sortedPhrases) each(yield func(passage, tf uint32)) {
 	pairs := s.pairs[s.at:s.end]
 	for i := 0; i < len(pairs); {

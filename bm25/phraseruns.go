@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// phraseKey orders phrases: by their first term's number, then by their second's.
+// phraseKey returns a number that orders phrases by their first term's number, then by their second's.
 func phraseKey(first, second uint32) uint64 { return uint64(first)<<32 | uint64(second) }
 
 // lookupPhrase returns the record of the phrase "first second". Its df is 0 if the index does not have the phrase or

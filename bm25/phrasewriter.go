@@ -16,7 +16,8 @@ type phraseWriter struct {
 	heads   []byte // what is known of each run
 }
 
-// addPhrase writes a phrase, whose terms have their numbers in the segment.
+// addPhrase writes a phrase and its postings in from, unless all its passages were deleted. The key has the terms'
+// numbers in the new segment; keys must ascend.
 func (w *segmentWriter) addPhrase(key uint64, from []termIterator) error {
 	p, r := &w.posting, &w.run
 	some, err := w.readPostings(from)
@@ -52,7 +53,7 @@ func (w *segmentWriter) addPhrase(key uint64, from []termIterator) error {
 	return nil
 }
 
-// beginRun says where the next run begins, in all sections.
+// beginRun appends the entry of a new run, whose first phrase has this key. closeRun fills in its length.
 func (w *segmentWriter) beginRun(key uint64) {
 	le := binary.LittleEndian
 	h := le.AppendUint32(w.run.heads, uint32(key>>32))
@@ -62,7 +63,7 @@ func (w *segmentWriter) beginRun(key uint64) {
 	w.run.heads = le.AppendUint32(h, uint32(len(w.blocks)/blockSize))
 }
 
-// closeRun writes the run, if there is one.
+// closeRun writes the run that was begun, if it has a phrase.
 func (w *segmentWriter) closeRun() {
 	r := &w.run
 	if r.n == 0 {
@@ -77,7 +78,8 @@ func (w *segmentWriter) closeRun() {
 	r.n = 0
 }
 
-// addKey appends what a phrase differs in from the one before.
+// addKey appends a phrase's key as the difference from the one before. several says that the phrase is in several
+// passages.
 func (r *phraseWriter) addKey(key uint64, several bool) {
 	code := uint64(0)
 	if several {
@@ -97,7 +99,7 @@ func (r *phraseWriter) addKey(key uint64, several bool) {
 	}
 }
 
-// addOne appends the only posting of a phrase.
+// addOne appends the posting of a phrase that one passage has. code is the code of its rank.
 func (r *phraseWriter) addOne(passage, rank uint32, code byte) {
 	for range r.width {
 		r.entries = append(r.entries, byte(passage))

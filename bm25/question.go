@@ -19,10 +19,9 @@ type questionTerm struct {
 	records []termRecord
 }
 
-// understand analyses a question and looks its terms up, and other forms of them. The terms are in
-// descending order of their weights, then in the order of their texts. Scores
-// are sums in this order, and then of what other forms add, whatever way a passage was
-// found, so that they are the same to the last bit for any division into segments.
+// understand analyses a question and looks up its terms and their other forms. Terms are in descending order of their
+// weights, then in the order of their texts. Scores are sums in this order, and then of what other forms add, so that
+// they are the same to the last bit for any division into segments.
 func (s *Searcher) understand(question string) (u understood, err error) {
 	r := s.params.Analysis.ReadingOf(question)
 	r.CountTerms(s.phrases)
@@ -53,10 +52,10 @@ type understood struct {
 	unknown []questionTerm // that no passage has
 }
 
-// nothing reports whether no passage can be found.
+// nothing reports whether no passage can be a hit: none has a term of the question, nor another form.
 func (u *understood) nothing() bool { return len(u.terms) == 0 && len(u.others) == 0 }
 
-// weigh looks a term up, and says how rare it is.
+// weigh sets the records, the number of passages and the idf of a term.
 func (s *Searcher) weigh(t *questionTerm) (err error) {
 	t.df, err = s.documents(t)
 	if err == nil {
@@ -65,8 +64,7 @@ func (s *Searcher) weigh(t *questionTerm) (err error) {
 	return err
 }
 
-// lookupForm looks a term up as another form of passages' words, and counts the passages
-// that have it. There are no records where none has.
+// lookupForm looks up a term as another form of passages' words. records is nil if no segment has it.
 func (s *Searcher) lookupForm(term string) (f questionTerm, err error) {
 	var buffer [64]byte
 	entry := append(append(buffer[:0], forms.FormMark...), term...)
@@ -92,8 +90,7 @@ func (s *Searcher) lookupForm(term string) (f questionTerm, err error) {
 	return f, nil
 }
 
-// documents looks a term up in every segment, keeps the records, and counts the
-// passages that have it.
+// documents sets t.records to the term's records in all segments, and returns how many live passages have it.
 func (s *Searcher) documents(t *questionTerm) (df uint64, err error) {
 	t.records = make([]termRecord, len(s.segments))
 	for i, g := range s.segments {
@@ -111,7 +108,8 @@ func (s *Searcher) documents(t *questionTerm) (df uint64, err error) {
 	return df, nil
 }
 
-// lookup finds a term of a question in a segment, or a phrase, or another form.
+// lookup returns the record of a term, a phrase (two terms with forms.PhraseGap between them) or another form in a
+// segment; df is 0 if the segment has none.
 func (s *Searcher) lookup(x *Index, text []byte) (termRecord, error) {
 	first, second, phrase := bytes.Cut(text, []byte{forms.PhraseGap})
 	if !phrase {
@@ -123,17 +121,12 @@ func (s *Searcher) lookup(x *Index, text []byte) (termRecord, error) {
 	return x.lookupPhrase(first, second)
 }
 
-// Phrases returns another reading of the same segments, in which a question's terms
-// are its phrases: two terms that follow each other in what Analyse returns, within
-// the title or within the text of a passage. "The lake is deep" and "lakes, deep
-// ones" have the phrase "lake deep". A phrase scores as a term does, with its own
-// df and tf, and with the lengths, the average and the number of passages that
-// terms are scored with; so its scores can be added to theirs (Metzler and Croft,
-// "A Markov Random Field Model for Term Dependencies", SIGIR 2005: the sequential
-// dependence of exact phrases, with BM25's formula).
-//
-// It keeps the order of ties that is set. It is nil where the segments were
-// built without phrases (see Params), and where there are none.
+// Phrases returns a searcher of the same segments that reads a question as its phrases: two terms that follow each
+// other in what Analyse returns, within the title or within the text of a passage. "The lake is deep" and "lakes, deep
+// ones" have the phrase "lake deep". It returns nil if the segments were built without phrases (Params.Phrases), or
+// there are none. It keeps the order of ties. A phrase scores as a term does, with its own df and tf and the statistics
+// of terms, so that its scores can be added to theirs (Metzler and Croft, "A Markov Random Field Model for Term
+// Dependencies", SIGIR 2005: the sequential dependence of exact phrases, with BM25's formula).
 func (s *Searcher) Phrases() *Searcher {
 	if !s.params.Phrases {
 		return nil

@@ -15,8 +15,8 @@ type Rarity struct {
 	Relative float64
 }
 
-// Rarities returns the distinct terms of a text, those too that no passage has, in the
-// order of their bytes. Of a searcher of phrases they are its phrases.
+// Rarities returns the distinct terms of a text, with those that no passage has, in the order of their bytes. A
+// searcher of phrases returns the phrases.
 func (s *Searcher) Rarities(text string) ([]Rarity, error) {
 	u, err := s.understand(text)
 	if err != nil {

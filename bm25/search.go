@@ -57,7 +57,7 @@ func (s *Searcher) search(
 	return hits, stats, err
 }
 
-// searchTerms offers the passages of all segments.
+// searchTerms returns the k best selected hits of all segments for an analysed question. w is memory for the search.
 func (s *Searcher) searchTerms(
 	ctx context.Context,
 	u *understood,
@@ -117,7 +117,7 @@ type scratch struct {
 	more   [window]float64     // the most that other forms add to a passage of the window
 }
 
-// takeScratch returns memory for one search, which the caller puts back into s.scratch.
+// takeScratch returns memory for one search. Give it back with giveBack, but not after a panic.
 func (s *Searcher) takeScratch() *scratch {
 	if w, ok := s.scratch.Get().(*scratch); ok {
 		return w
@@ -125,8 +125,7 @@ func (s *Searcher) takeScratch() *scratch {
 	return &scratch{}
 }
 
-// giveBack keeps the memory of a search for the next one, but not that of a
-// question of hundreds of terms.
+// giveBack keeps the memory of a search for the next one, unless a question of hundreds of terms made it large.
 func (s *Searcher) giveBack(w *scratch) {
 	w.among = nil
 	w.closeOthers()
@@ -135,7 +134,7 @@ func (s *Searcher) giveBack(w *scratch) {
 	}
 }
 
-// takeCursor returns a cursor of those that are not in use, or a new one.
+// takeCursor returns an unused cursor of the pool, or a new one.
 func (w *scratch) takeCursor() *cursor {
 	last := len(w.pool) - 1
 	if last < 0 {
@@ -146,7 +145,8 @@ func (w *scratch) takeCursor() *cursor {
 	return c
 }
 
-// openCursors sets a cursor to the beginning of each term's postings.
+// openCursors fills w.cursors with a cursor for each term that segment number at has, before the first posting, and
+// resets w.most and w.dense.
 func (w *scratch) openCursors(g *segment, terms []questionTerm, at int) error {
 	w.pool = append(w.pool, w.cursors...)
 	w.cursors = w.cursors[:0]

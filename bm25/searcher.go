@@ -56,9 +56,8 @@ type segment struct {
 	deadDF map[uint64]uint32
 }
 
-// NewSearcher returns a searcher of segments, which must be in ascending order
-// of their bases, must not overlap, and must have been built with the same
-// parameters.
+// NewSearcher returns a searcher of segments as one collection. It fails unless they are in ascending order of their
+// bases, do not overlap, and were built with the same parameters. Without segments it finds nothing.
 func NewSearcher(segments ...Segment) (*Searcher, error) {
 	if len(segments) == 0 {
 		return &Searcher{params: DefaultParams()}, nil
@@ -109,7 +108,7 @@ func averageLength(tokens, withTerms uint64) float32 {
 	return max(1, float32(float64(tokens)/float64(withTerms)))
 }
 
-// countDeleted adds up the deleted passages of a segment.
+// countDeleted returns the statistics of the deleted passages of a segment.
 func countDeleted(g Segment) (dead statistics, err error) {
 	if len(g.Deleted) == 0 {
 		return dead, nil
@@ -132,7 +131,7 @@ func countDeleted(g Segment) (dead statistics, err error) {
 	return dead, err
 }
 
-// eachDeleted visits the deleted passages of a segment in ascending order.
+// eachDeleted calls visit with the deleted passages of a segment, ascending. It fails if one is beyond the last.
 func eachDeleted(g Segment, visit func(passage uint32) error) error {
 	for i, word := range g.Deleted {
 		for ; word != 0; word &= word - 1 {
@@ -154,7 +153,7 @@ func (g *segment) isDeleted(passage uint32) bool {
 	return word < len(g.Deleted) && g.Deleted[word]&(1<<(passage%64)) != 0
 }
 
-// deleted returns the number of deleted passages that have a term.
+// deleted returns how many deleted passages have a term. It counts once and remembers the result.
 func (g *segment) deleted(r termRecord) (uint32, error) {
 	if len(g.Deleted) == 0 || r.df == 0 {
 		return 0, nil
@@ -194,7 +193,8 @@ func (g *segment) countDeletedWith(r termRecord) (n uint32, err error) {
 	return n, nil
 }
 
-// locate finds the segment of an ordinal.
+// locate returns the segment of an ordinal, and the passage's number there. It fails with errNoPassage if the passage
+// is deleted or does not exist.
 func (s *Searcher) locate(o rank.Ordinal) (g *segment, passage uint32, err error) {
 	i, found := slices.BinarySearchFunc(s.segments, o, func(g *segment, o rank.Ordinal) int {
 		switch {

@@ -9,7 +9,7 @@ import "math/bits"
 // deleted are not found whatever it says.
 type Selection [][]uint64
 
-// selected returns the number of selected passages in a window.
+// selected returns the number of selected passages from from up to, but not including, to.
 func (w *scratch) selected(from, to uint32) int {
 	if w.among == nil {
 		return int(to - from)
@@ -21,8 +21,8 @@ func (w *scratch) selected(from, to uint32) int {
 	return n
 }
 
-// selection returns the bits of 64 passages of a window, at/64 words behind its
-// beginning.
+// selection returns the bits of the selected passages among 64 of a window that begins at from: those of its word
+// number word.
 func (w *scratch) selection(from uint32, word int) uint64 {
 	if w.among == nil {
 		return ^uint64(0)

@@ -23,9 +23,9 @@ type termIterator interface {
 	postings(yield func(passage, tf uint32)) error
 }
 
-// mergeSorted visits every key of n sorted lists once, with the lists that have it, in
-// their order. next moves to a list's next key; io.EOF after the last. A key has to
-// be valid until the next call for its list.
+// mergeSorted calls visit with each key of n sorted lists once, and the indexes of the lists that have it. next returns
+// the next key of list i, and io.EOF after the last; a key must stay valid until the next call for its list. It stops
+// at the first error or when ctx ends.
 func mergeSorted[K any](
 	ctx context.Context,
 	n int,

@@ -2,9 +2,8 @@ package bm25
 
 import "example.org/conclave/bm25/forms"
 
-// Frequency returns how many passages have a word, in this form or in another one with the same
-// term, or that a question with it finds (see Unicode), and whether it has a term at all:
-// stop words have none.
+// Frequency returns how many passages a question of this word finds at least: those with its term, or with another form
+// if more have that. term is false if the word is a stop word, which has no term.
 func (s *Searcher) Frequency(word string) (passages int, term bool, err error) {
 	terms := s.params.Analysis.Terms(word)
 	for _, entry := range append(terms, s.params.Analysis.AskedWords(word)...) {
@@ -17,9 +16,9 @@ func (s *Searcher) Frequency(word string) (passages int, term bool, err error) {
 	return passages, len(terms) > 0, nil
 }
 
-// Beside says of the passages that have the last term before a word, and of those that have
-// the first term after it, in what share the word's term stands right beside it, each from 0
-// to 1. Both are 0 for a word without a term, and where the collection has no phrases.
+// Beside returns how often a word stands where it is written. left is the share, 0 to 1, of the passages with the last
+// term of before that have the word's term right after it; right is that of the passages with the first term of after
+// that have it right before. Both are 0 for a word without a term, and if the collection has no phrases.
 func (s *Searcher) Beside(before, word, after string) (left, right float64, err error) {
 	terms := s.params.Analysis.Terms(word)
 	if len(terms) == 0 || !s.params.Phrases {
@@ -38,7 +37,7 @@ func (s *Searcher) Beside(before, word, after string) (left, right float64, err 
 	return left, right, err
 }
 
-// share returns in what share of the passages with a term a phrase is.
+// share returns the share of the passages with a term that have a phrase; 0 if none has the term.
 func (s *Searcher) share(term, phrase string) (float64, error) {
 	all, err := s.frequency(term, s.lookup)
 	if err != nil || all == 0 {
@@ -48,7 +47,7 @@ func (s *Searcher) share(term, phrase string) (float64, error) {
 	return min(1, float64(some)/float64(all)), err
 }
 
-// frequency counts the passages that have a term or a phrase.
+// frequency returns how many live passages have a term or a phrase. lookup finds it in a segment.
 func (s *Searcher) frequency(text string, lookup func(*Index, []byte) (termRecord, error)) (int, error) {
 	df := uint64(0)
 	for _, g := range s.segments {

@@ -21,7 +21,7 @@ type spool struct {
 
 const spoolMemory = 1 << 20
 
-// append adds bytes, which b is not kept for.
+// append adds the bytes in b, which may be reused. An error of the file is returned later, by copyTo or discard.
 func (s *spool) append(b []byte) {
 	s.last = append(s.last, b...)
 	s.length += uint64(len(b))
@@ -40,7 +40,7 @@ func (s *spool) append(b []byte) {
 	s.last = s.last[:0]
 }
 
-// copyTo writes all bytes, and frees them.
+// copyTo writes all bytes to w and frees them. It returns the first error of the file or of w.
 func (s *spool) copyTo(w io.Writer) error {
 	if s.file != nil && s.err == nil {
 		_, s.err = s.file.Seek(0, io.SeekStart)
@@ -54,7 +54,7 @@ func (s *spool) copyTo(w io.Writer) error {
 	return s.discard()
 }
 
-// discard frees the bytes, and returns the first error that there was.
+// discard frees the bytes and the file, and returns the first error of the file.
 func (s *spool) discard() error {
 	s.last = nil
 	if s.file != nil {

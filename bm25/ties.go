@@ -10,15 +10,12 @@ import (
 // none is a threshold that every score is above.
 const none float32 = -1
 
-// OrderTies makes equal scores of passages of different segments rank by
-// compare, which is negative when a ranks before b, instead of by ordinal; its
-// error is the search's.
-// Inside a segment the lower ordinal ranks first whatever compare says: passages
-// are to be numbered in its order there. It must be called before the first
-// search.
+// OrderTies sets the order of equal scores of passages of different segments: compare is negative if a ranks before b,
+// and its error fails the search. Without it the lower ordinal ranks first, as it always does inside a segment, where
+// passages must be numbered in the order of compare. Call it before the first search.
 func (s *Searcher) OrderTies(compare func(a, b rank.Ordinal) (int, error)) { s.ties = compare }
 
-// mergeHits merges two sorted lists and keeps the first k.
+// mergeHits returns the first k hits of two sorted lists together. Equal scores of both are ordered by ties.
 func mergeHits(a, b []rank.Hit, k int, ties func(a, b rank.Ordinal) (int, error)) ([]rank.Hit, error) {
 	if len(a) == 0 {
 		return b, nil
@@ -44,8 +41,8 @@ func mergeHits(a, b []rank.Hit, k int, ties func(a, b rank.Ordinal) (int, error)
 	return out, nil
 }
 
-// floor returns the largest score that is too low for a further segment's hit to be
-// among the k best: one that equals the last hit's may still rank before it.
+// floor returns the threshold for further segments: a hit of another segment can be among the k best only with a higher
+// score. It is none if there are fewer than k hits.
 func floor(hits []rank.Hit, k int) float32 {
 	if len(hits) < k {
 		return none

@@ -60,9 +60,9 @@ func (s *strengths) score(weight, strength float32) float64 {
 	return termScore(weight, strength)
 }
 
-// newStrengths works out the table. Ranks follow the strengths under the
-// segment's own average length. Under another average two impacts may change
-// places, so a bound is the largest strength so far and not the rank's own.
+// newStrengths returns the strengths of a segment's impacts under the collection's average length. Ranks follow the
+// strengths under the segment's own average; under another one two impacts may change places. So the bound of a rank is
+// the largest strength up to it, not its own.
 func newStrengths(x *Index, average float32) *strengths {
 	s := &strengths{ofRank: make([]float32, len(x.impacts)), most: make([]float32, len(x.impacts))}
 	s.linear = x.params.Analysis == forms.Weighted
@@ -78,8 +78,7 @@ func newStrengths(x *Index, average float32) *strengths {
 	return s
 }
 
-// bound returns the most that a term of the given weight adds to a passage where its
-// impact is of this rank or a lower one.
+// bound returns the most that a term of this weight adds to a passage whose impact has this rank or a lower one.
 func (s *strengths) bound(weight float32, rank uint32) float64 {
 	if uint64(rank) >= uint64(len(s.most)) {
 		return s.highest(weight)
@@ -87,7 +86,7 @@ func (s *strengths) bound(weight float32, rank uint32) float64 {
 	return s.score(weight, s.most[rank])
 }
 
-// highest returns what no posting of a term of the given weight exceeds.
+// highest returns a score that no posting of a term of this weight exceeds.
 func (s *strengths) highest(weight float32) float64 {
 	if s.linear {
 		return s.score(weight, MaxCode)

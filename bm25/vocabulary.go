@@ -35,10 +35,11 @@ func (r termRecord) String() string {
 	return fmt.Sprintf("term %d", r.id)
 }
 
-// blocksOf returns how many blocks hold so many postings, at least 1.
+// blocksOf returns the number of blocks that df postings fill.
 func blocksOf(df uint32) uint32 { return (df + blockPostings - 1) / blockPostings }
 
-// lookup finds a term.
+// lookup returns the record of a term, or of another form with its mark; the zero record if the index has none. It
+// fails if the index is damaged.
 func (x *Index) lookup(term []byte) (termRecord, error) {
 	within := formRange{0, x.terms}
 	if forms.IsForm(string(term)) {
@@ -78,8 +79,8 @@ func (x *Index) lookup(term []byte) (termRecord, error) {
 // formRange is where other forms are among the terms, which are in the order of their bytes.
 type formRange struct{ first, end uint32 }
 
-// findForms bisects the terms for other forms. Most terms of questions are no other form
-// of any word, and the range tells so without the text of a term.
+// findForms returns the range of other forms among the terms. Most terms of questions are not in it, which saves
+// reading their texts.
 func (x *Index) findForms() (formRange, error) {
 	var failed error
 	before := func(mark string) uint32 { // how many terms are below it
@@ -93,7 +94,7 @@ func (x *Index) findForms() (formRange, error) {
 	return forms, failed
 }
 
-// termText returns the bytes of a term.
+// termText returns the bytes of term number id, in place.
 func (x *Index) termText(id uint32) ([]byte, error) {
 	b, err := x.bytes(sectionTerms, termSize*uint64(id), 2*termSize)
 	if err != nil {
@@ -106,7 +107,7 @@ func (x *Index) termText(id uint32) ([]byte, error) {
 	return x.bytes(sectionTexts, uint64(from), uint64(to-from))
 }
 
-// record reads what is known of a term.
+// record returns the record of term number id. It fails if the record is impossible.
 func (x *Index) record(id uint32) (termRecord, error) {
 	b, err := x.bytes(sectionTerms, termSize*uint64(id), 2*termSize)
 	if err != nil {

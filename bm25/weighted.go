@@ -52,7 +52,7 @@ func (b *Builder) AddWeighted(ids []uint32, codes []uint8) error {
 	return b.err
 }
 
-// weightedTerm returns a term's text.
+// weightedTerm returns the text of a numbered term: the number in base 36.
 func weightedTerm(id uint32) string { return strconv.FormatUint(uint64(id), 36) }
 
 // SearchWeighted returns the k selected passages with the highest scores, as Search does, for a question of weighted
@@ -94,7 +94,7 @@ func (s *Searcher) SearchWeighted(
 	return hits, err
 }
 
-// SortWeighted returns the terms that count in the order in which they are added up.
+// SortWeighted returns a copy of the terms with a weight above 0, in the order in which scores add them up.
 func SortWeighted(terms []WeightedTerm) []WeightedTerm {
 	out := slices.DeleteFunc(slices.Clone(terms), func(t WeightedTerm) bool { return !(t.Weight > 0) })
 	slices.SortFunc(out, func(x, y WeightedTerm) int {
@@ -103,5 +103,5 @@ func SortWeighted(terms []WeightedTerm) []WeightedTerm {
 	return out
 }
 
-// ScoreWeighted returns what a term adds to the score of a passage that has it with a code.
+// ScoreWeighted returns what a term of this weight adds to the score of a passage that has it with this code.
 func ScoreWeighted(weight float32, code uint8) float64 { return float64(weight * float32(code)) }

@@ -46,7 +46,8 @@ type segmentWriter struct {
 	run     phraseWriter
 }
 
-// writeSegment writes a whole file and returns its size.
+// writeSegment writes the whole file of a segment to out and returns its size. It fails if a source or out does, or ctx
+// ends.
 func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, error) {
 	w := &segmentWriter{sums: disk.NewChunkSums(chunkBits)}
 	w.out = bufio.NewWriterSize(io.MultiWriter(out, w.sums), 1<<18)
@@ -97,23 +98,23 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 	return int64(end.offset + end.length + footerSize), nil
 }
 
-// write keeps no error: bufio returns the first one at Flush.
+// write appends bytes to the file. Its errors are returned by Flush of the writer.
 func (w *segmentWriter) write(b []byte) { _, _ = w.out.Write(b) }
 
-// section writes the section with a number as a whole.
+// section writes b as section number i, right behind the one before.
 func (w *segmentWriter) section(i int, b []byte) {
 	w.write(b)
 	w.closeSection(i, uint64(len(b)))
 }
 
-// spoolSection writes what a spool has as a section.
+// spoolSection writes the content of a spool as section number i, and frees it.
 func (w *segmentWriter) spoolSection(i int, s *spool) error {
 	err := s.copyTo(w.out)
 	w.closeSection(i, s.length)
 	return err
 }
 
-// closeSection notes in the footer how long a section became, and so where the next one begins.
+// closeSection sets the length of section number i in the footer, and where the next one begins.
 func (w *segmentWriter) closeSection(i int, length uint64) {
 	s := &w.footer.sections[i]
 	s.length = length
@@ -122,7 +123,7 @@ func (w *segmentWriter) closeSection(i int, length uint64) {
 	}
 }
 
-// addTerms writes the postings of all terms, and then all phrases.
+// addTerms writes the postings of all terms of the sources, and then all phrases.
 func (w *segmentWriter) addTerms(ctx context.Context, sources []termIterator) error {
 	numbers := make([][]uint32, len(sources)) // of each source's terms: theirs here
 	from := make([]termIterator, 0, len(sources))
@@ -169,8 +170,8 @@ func (w *segmentWriter) addTerms(ctx context.Context, sources []termIterator) er
 	return nil
 }
 
-// readPostings reads the postings of a term or phrase into w.posting, and
-// reports whether there are any: all its passages may have been deleted.
+// readPostings reads the postings of the term or phrase that the sources stand at into w.posting. some is false if all
+// its passages were deleted.
 func (w *segmentWriter) readPostings(from []termIterator) (some bool, err error) {
 	p := &w.posting
 	p.reset()
@@ -180,7 +181,8 @@ func (w *segmentWriter) readPostings(from []termIterator) (some bool, err error)
 	return p.df > 0, p.err
 }
 
-// addTerm writes the postings of one term.
+// addTerm writes a term and its postings, unless all its passages were deleted. It fails if the vocabulary is too large
+// for a segment.
 func (w *segmentWriter) addTerm(term []byte, from []termIterator) error {
 	p := &w.posting
 	some, err := w.readPostings(from)
@@ -207,7 +209,8 @@ func (w *segmentWriter) addTerm(term []byte, from []termIterator) error {
 	return nil
 }
 
-// addRecord says where the next term begins, in all sections.
+// addRecord appends the record of the next term: where its text, postings and blocks begin, how many passages have it,
+// and its largest rank. A record of zeros closes the last term.
 func (w *segmentWriter) addRecord(df, high uint32) {
 	le := binary.LittleEndian
 	var record [termSize]byte
@@ -219,7 +222,7 @@ func (w *segmentWriter) addRecord(df, high uint32) {
 	w.terms.append(record[:])
 }
 
-// hashTable places the terms by their hashes, with linear probing.
+// hashTable returns the bytes of the hash table of all terms, with linear probing.
 func (w *segmentWriter) hashTable() []byte {
 	n := slotsFor(w.footer.terms)
 	table := make([]byte, 4*n)

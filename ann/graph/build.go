@@ -26,7 +26,7 @@ type Params struct {
 	Progress       func(done, total int)
 }
 
-// Check reports parameters with which no graph can be built.
+// Check returns an error if M or EfConstruction is impossible.
 func (p Params) Check() error {
 	switch {
 	case p.M < minM || p.M > maxM:
@@ -103,6 +103,7 @@ type worker struct {
 	kept []uint32 // those chosen so far
 }
 
+// newBuilder returns a builder without nodes, with a worker for each thread.
 func newBuilder(dim int, p Params) *builder {
 	b := &builder{Graph: &Graph{kernels: kernel.Best(), dim: dim, stride: kernel.Stride(dim), m: p.M}, params: p}
 	for range max(1, p.Threads) {
@@ -114,8 +115,8 @@ func newBuilder(dim int, p Params) *builder {
 	return b
 }
 
-// groupEqual finds equal vectors and puts the nodes into the order in which they
-// are added, shuffled by the seed.
+// groupEqual makes one node of each group of equal vectors, and puts the nodes into a random order that depends on seed
+// only. It sets levels, starts and ordinals.
 func (b *builder) groupEqual(rows []float32, seed uint64) {
 	row := func(ordinal uint32) []byte {
 		r := rows[int(ordinal)*b.dim:][:b.dim]
@@ -157,7 +158,7 @@ func (b *builder) groupEqual(rows []float32, seed uint64) {
 	}
 }
 
-// allocate makes room for codes and lists.
+// allocate makes room for the codes and the lists of neighbours of all nodes. The lists are empty.
 func (b *builder) allocate() {
 	n := b.nodeCount()
 	b.codes = make([]byte, n*b.stride)
@@ -175,7 +176,8 @@ func (b *builder) allocate() {
 	}
 }
 
-// runParallel calls do for every i below n, in chunks, from all workers.
+// runParallel calls do for every i below n, in chunks, from all workers at once. It stops at the first error, or when
+// ctx ends, and returns that; a read of a damaged mapped file is an error too.
 func (b *builder) runParallel(ctx context.Context, n, chunk int, do func(w *worker, i int) error) error {
 	if n == 0 {
 		return ctx.Err()
@@ -209,7 +211,7 @@ func (b *builder) runParallel(ctx context.Context, n, chunk int, do func(w *work
 	return failed
 }
 
-// quantiseRows fills codes and scales, and measures lengths.
+// quantiseRows sets the code, the scale and the inverse length of each node's vector.
 func (b *builder) quantiseRows(ctx context.Context, rows []float32) error {
 	return b.runParallel(ctx, b.nodeCount(), 1024, func(_ *worker, i int) error {
 		row := rows[int(b.rows(uint32(i))[0])*b.dim:][:b.dim]

@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/ann/kernel"
 )
 
-// Verify compares the file's checksums, once (mapped.File.Verify).
+// Verify compares the checksums of the file, unless that was done (mapped.File.Verify).
 func (f *File) Verify(ctx context.Context) error { return f.file.Verify(ctx) }
 
 // Check reads the whole file and verifies its checksums and the graph's
@@ -52,8 +52,7 @@ func (g *Graph) check(rows []float32) error {
 	return nil
 }
 
-// checkRows verifies that every row has one node, and that a node's code and
-// scale are those of its rows.
+// checkRows returns an error unless every row has exactly one node, with the row's code and scale.
 func (g *Graph) checkRows(rows []float32) error {
 	seen := make([]uint64, (g.Rows()+63)/64)
 	code := make([]byte, g.stride)

@@ -32,7 +32,8 @@ func (b *builder) connectAll() {
 	}
 }
 
-// reachableNear returns the reachable neighbours of a node, then theirs, then all.
+// reachableNear returns nodes that can be reached: those among the neighbours of node, then among the neighbours of
+// these, then all. A node may be there several times.
 func (b *builder) reachableNear(node uint32, reached []uint64, all []uint32) []uint32 {
 	var near []uint32
 	for _, id := range b.neighbours(0, node) {
@@ -50,7 +51,8 @@ func (b *builder) reachableNear(node uint32, reached []uint64, all []uint32) []u
 	return append(near, all...)
 }
 
-// markReachable marks what level 0 leads to from a node, and appends it to queue.
+// markReachable marks in reached the node from and all nodes that level 0 leads to from it and that are not marked yet.
+// It appends these to queue, and returns it.
 func (g *Graph) markReachable(reached []uint64, queue []uint32, from uint32) []uint32 {
 	next := len(queue)
 	reached[from/64] |= 1 << (from % 64)

@@ -48,7 +48,8 @@ type File struct {
 	file *mapped.File
 }
 
-// Write writes the graph, in one step: the file is there whole, or not at all.
+// Write writes the graph to a file, which appears at path only when it is whole and durable. It replaces a file of that
+// name.
 func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
 	w, err := mapped.Create(d, path, fileKind, fileVersion)
 	if err != nil {
@@ -76,9 +77,8 @@ func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
 	)
 }
 
-// Open maps a graph's file. Its cost does not depend on the graph's size: the content is
-// to be verified before it is searched (Verify), and a search guards itself against a
-// graph that is wrong although its checksums are right.
+// Open maps the file of a graph. Its cost does not depend on the graph's size, since it reads only the header. Call
+// Verify before a search. A search also returns an error for a graph that is wrong although its checksums are right.
 func Open(d disk.Disk, path string) (*File, error) {
 	f, err := mapped.Open(d, path, fileKind, fileVersion)
 	if err != nil {
@@ -91,6 +91,8 @@ func Open(d disk.Disk, path string) (*File, error) {
 	return g, nil
 }
 
+// readFile returns the graph in a mapped file, in place. It fails if the header has impossible numbers or a section has
+// another size than follows from them.
 func readFile(f *mapped.File) (*File, error) {
 	rows, nodes := f.Parameter(rowsParameter), f.Parameter(nodesParameter)
 	dim, m := f.Parameter(dimParameter), f.Parameter(mParameter)

@@ -40,12 +40,10 @@ const ComparedPerKept = 10
 // it finds half of what it should, without any sign of it.
 const widerPerPassed = 4
 
-// exploreAllowed works as explore does on level 0 for nodes of which a row's bit is set
-// in allowed, of which there are count. The search also follows the links of nodes that
-// are not allowed, so that the graph stays connected. It ends when the nearest node left
-// is further than all of the allowed ones that it keeps: ef, and more where others are in
-// their way. Unlike explore's, its candidates for expansion are apart from what it keeps,
-// since most of them may not be allowed.
+// exploreAllowed searches level 0 for the nearest nodes with a row whose bit is set in allowed, and leaves them in
+// s.pool. count is the number of these bits. It also follows links of nodes that are not allowed, so that the graph
+// stays connected. It keeps ef nodes, and more if nodes that are not allowed lie in their way. It returns ErrTooNarrow
+// as soon as comparing all allowed rows would be less work.
 func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entry, allowed []uint64, count int) error {
 	clear(s.visited)
 	s.visited[at.node()/64] |= 1 << (at.node() % 64)
@@ -88,8 +86,8 @@ func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entr
 	}
 }
 
-// offerAllowed compares nodes with the query. Those that are good enough are to
-// be expanded, and the allowed among them are kept.
+// offerAllowed compares nodes with the query. Those near enough go to s.frontier, and the allowed ones of them also to
+// s.pool.
 func (g *Graph) offerAllowed(s *Searcher, ids []uint32, ef int, allowed []uint64) error {
 	g.kernels.CodeGather(s.query, g.codes, ids, s.sums)
 	s.scored += len(ids)
@@ -120,7 +118,7 @@ func (g *Graph) offerAllowed(s *Searcher, ids []uint32, ef int, allowed []uint64
 	return nil
 }
 
-// anyAllowed reports whether a node stands for a row that may be found.
+// anyAllowed reports whether one of a node's rows may be found. It fails if the node's rows are damaged.
 func (g *Graph) anyAllowed(allowed []uint64, node uint32) (bool, error) {
 	rows, err := g.rowsOf(node)
 	for _, row := range rows {

@@ -7,6 +7,7 @@ package graph
 // search three times as fast.
 type frontier []entry
 
+// push adds an entry to the heap.
 func (f *frontier) push(e entry) {
 	h := append(*f, e)
 	at := len(h) - 1
@@ -22,7 +23,7 @@ func (f *frontier) push(e entry) {
 	*f = h
 }
 
-// pop takes the best; there must be one.
+// pop removes the best entry and returns it. It panics if there is none.
 func (f *frontier) pop() entry {
 	h := *f
 	best, last := h[0], h[len(h)-1]

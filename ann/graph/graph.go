@@ -53,7 +53,7 @@ type Graph struct {
 // Rows returns the number of vectors.
 func (g *Graph) Rows() int { return len(g.ordinals) }
 
-// nodeCount returns the number of nodes: of different vectors.
+// nodeCount returns the number of nodes; equal vectors share one.
 func (g *Graph) nodeCount() int { return g.levels[0] }
 
 // Dimension returns the number of elements of a vector.
@@ -67,23 +67,24 @@ func (g *Graph) listWidth(level int) int {
 	return g.m
 }
 
-// neighbours returns the list of a node on a level, unused places included.
+// neighbours returns a node's list on a level, in place: its neighbours first, then none in each unused place.
 func (g *Graph) neighbours(level int, node uint32) []uint32 {
 	w := g.listWidth(level)
 	return g.links[level][int(node)*w : (int(node)+1)*w]
 }
 
-// rows returns the vectors that a node stands for.
+// rows returns the vectors that a node stands for, ascending and in place. rowsOf is for files that may be damaged.
 func (g *Graph) rows(node uint32) []uint32 {
 	return g.ordinals[g.starts[node]:g.starts[node+1]]
 }
 
+// code returns the code of a node's vector, in place.
 func (g *Graph) code(node uint32) []byte {
 	return g.codes[int(node)*g.stride : (int(node)+1)*g.stride]
 }
 
-// BytesPerVector returns what traversal keeps resident for each vector: codes,
-// scales, links, and the rows of the nodes.
+// BytesPerVector returns the bytes that searches read, per vector: codes, scales, links, and the rows of nodes. It is 0
+// for an empty graph.
 func (g *Graph) BytesPerVector() float64 {
 	if g.Rows() == 0 {
 		return 0

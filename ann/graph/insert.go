@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// insertNodes puts the nodes from low up to high into the graph.
+// insertNodes adds the nodes from low up to, but not including, high to the graph. First all choose their neighbours in
+// the graph as it was before, in parallel; then the links back are added.
 func (b *builder) insertNodes(ctx context.Context, low, high int) error {
 	err := b.runParallel(ctx, high-low, 4, func(w *worker, i int) error {
 		return b.chooseNeighbours(ctx, w, uint32(low+i))
@@ -49,7 +50,7 @@ func (b *builder) chooseNeighbours(ctx context.Context, w *worker, node uint32) 
 	return nil
 }
 
-// setQuery makes a node the query.
+// setQuery makes a node's code the query of the next search.
 func (w *worker) setQuery(g *Graph, node uint32) {
 	w.query = g.code(node)
 	w.scale = g.scales[node]
@@ -92,8 +93,8 @@ next:
 	}
 }
 
-// linkBack adds, on one level, the nodes from low up to high to the lists of
-// those they have chosen.
+// linkBack adds the nodes from low up to, but not including, high to the lists of the neighbours that they chose on a
+// level.
 func (b *builder) linkBack(ctx context.Context, level, low, high int) error {
 	b.back = b.back[:0]
 	for node := low; node < high; node++ {
@@ -121,8 +122,8 @@ func (b *builder) linkBack(ctx context.Context, level, low, high int) error {
 	})
 }
 
-// acceptLinks puts new links into the list of their common target, and chooses
-// anew where they do not all fit.
+// acceptLinks adds links, which have a common target, to the target's list. If they do not all fit, it chooses the most
+// diverse neighbours of the old and the new.
 func (b *builder) acceptLinks(w *worker, level int, links []uint64) {
 	target := uint32(links[0] >> 32)
 	list := b.neighbours(level, target)

@@ -36,8 +36,8 @@ func (b *builder) orderNodes() {
 	b.renumber(b.byLevel(walk))
 }
 
-// byLevel moves the nodes of upper levels to the front of an order, which it
-// keeps otherwise, and the entry before all.
+// byLevel returns the nodes of walk with the entry, node 0, first, then those of the upper levels, the highest first.
+// Within a level it keeps their order.
 func (b *builder) byLevel(walk []uint32) []uint32 {
 	out := append(make([]uint32, 0, len(walk)), 0)
 	for level := len(b.levels) - 1; level >= 0; level-- {
@@ -54,7 +54,7 @@ func (b *builder) byLevel(walk []uint32) []uint32 {
 	return out
 }
 
-// renumber gives each node its place in the order as its number.
+// renumber makes each node's place in order its number, in all fields of the graph. order must have every node once.
 func (b *builder) renumber(order []uint32) {
 	n := b.nodeCount()
 	number := make([]uint32, n)

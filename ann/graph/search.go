@@ -29,7 +29,7 @@ type Searcher struct {
 	hops     int
 }
 
-// Scored returns the number of vectors that the last search compared.
+// Scored returns how many vectors the last search compared.
 func (s *Searcher) Scored() int { return s.scored }
 
 // entry is a node with its score, packed so that ascending entries are in
@@ -48,8 +48,10 @@ func packEntry(score float32, node uint32) entry {
 	return entry(uint64(^ascending)<<32 | uint64(node)<<1)
 }
 
+// node returns the number of the node.
 func (e entry) node() uint32 { return uint32(e) >> 1 }
 
+// score returns the score that packEntry was given.
 func (e entry) score() float32 {
 	ascending := ^uint32(e >> 32)
 	return math.Float32frombits(ascending ^ (uint32(int32(^ascending)>>31) | 1<<31))
@@ -61,7 +63,7 @@ var errCorrupt = errors.New(
 	"the graph names a node or a vector that does not exist: its file is damaged; verify it and rebuild it",
 )
 
-// startQuery prepares for a query of the graph.
+// startQuery prepares the memory for a query of the graph and sets the counters to 0.
 func (s *Searcher) startQuery(g *Graph) {
 	words := (g.nodeCount() + 63) / 64
 	if cap(s.visited) < words {
@@ -74,10 +76,10 @@ func (s *Searcher) startQuery(g *Graph) {
 	s.scored, s.hops = 0, 0
 }
 
-// Search returns the rows of up to ef nodes, best first, in out's memory. Rows of one
-// node have one score and are in ascending order. Where allowed is not nil, rows whose
-// bit is not set in it are left out; count is the number of bits that are set
-// (exploreAllowed).
+// Search appends to out[:0] the rows of up to ef nodes, the best first, and returns it. Equal vectors are one node:
+// their rows are in ascending order. If allowed is not nil, only rows whose bit is set are found, and count is the
+// number of these bits; the error is ErrTooNarrow if comparing all of them is less work. It fails for a query of
+// another dimension, a damaged graph, and if ctx ends.
 func (g *Graph) Search(
 	ctx context.Context,
 	s *Searcher,
@@ -117,7 +119,8 @@ func (g *Graph) Search(
 	return out, nil
 }
 
-// rowsOf works as rows does for a graph whose file may be damaged.
+// rowsOf returns the vectors that a node stands for, in place. It returns errCorrupt if the file names vectors that do
+// not exist.
 func (g *Graph) rowsOf(node uint32) ([]uint32, error) {
 	low, high := g.starts[node], g.starts[node+1]
 	if low >= high || int(high) > len(g.ordinals) {
@@ -132,7 +135,7 @@ func (g *Graph) rowsOf(node uint32) ([]uint32, error) {
 	return rows, nil
 }
 
-// setQuery makes a vector the query.
+// setQuery makes a vector the query. It fails if the dimension is not the graph's.
 func (g *Graph) setQuery(s *Searcher, query []float32) error {
 	if len(query) != g.dim {
 		return fmt.Errorf("the query has %d elements; the index holds vectors of %d", len(query), g.dim)
@@ -143,13 +146,13 @@ func (g *Graph) setQuery(s *Searcher, query []float32) error {
 	return nil
 }
 
-// score returns what a product sum of codes says of the inner product.
+// score returns the approximate inner product of the query and a node's vector, for the sum of products of their codes.
 func (g *Graph) score(s *Searcher, sum int32, node uint32) float32 {
 	return float32(sum) * (g.scales[node] * s.scale)
 }
 
-// descendTo walks from the entry node to a near node, greedily, on each level
-// from the given one down to the lowest.
+// descendTo returns the node that a greedy walk from the entry node ends at, on each level from the given one down to
+// the level to. It returns errCorrupt for a damaged graph.
 func (g *Graph) descendTo(s *Searcher, from, to int) (entry, error) {
 	s.ids[0] = 0
 	g.kernels.CodeGather(s.query, g.codes, s.ids[:1], s.sums)
@@ -245,8 +248,7 @@ func (g *Graph) exploreLevel(ctx context.Context, s *Searcher, level, ef int, fr
 	return nil
 }
 
-// prefetchLists asks for the lists of the nodes that will be expanded next, if
-// nothing better is found meanwhile.
+// prefetchLists tells the processor to load the lists of the first beam nodes in pool that are not expanded.
 func (g *Graph) prefetchLists(pool []entry, level int) {
 	links := g.links[level]
 	width := g.listWidth(level)
@@ -261,8 +263,8 @@ func (g *Graph) prefetchLists(pool []entry, level int) {
 	}
 }
 
-// takeUnvisited leaves in ids the neighbours of a node that the search has not
-// met, marks them as met, and returns how many there are.
+// takeUnvisited writes the neighbours of a node that the search has not met to ids, marks them as met, and returns how
+// many there are. ids needs room for a whole list. It returns errCorrupt for a neighbour that is not on the level.
 func (g *Graph) takeUnvisited(s *Searcher, level int, node uint32, ids []uint32) (int, error) {
 	count := uint32(g.levels[level])
 	n := 0
@@ -284,7 +286,7 @@ func (g *Graph) takeUnvisited(s *Searcher, level int, node uint32, ids []uint32)
 	return n, nil
 }
 
-// sortFew sorts a handful of entries.
+// sortFew sorts entries, the best first, by insertion.
 func sortFew(list []entry) {
 	for i := 1; i < len(list); i++ {
 		e := list[i]
@@ -296,9 +298,8 @@ func sortFew(list []entry) {
 	}
 }
 
-// mergeEntries puts sorted new entries into a sorted list that has room for them,
-// cuts it to the best limit, and returns it with the place of the best new
-// one.
+// mergeEntries merges sorted new entries into a sorted list, cuts it to the best limit, and returns it and the place of
+// the best new entry. The list needs capacity for all.
 func mergeEntries(list, fresh []entry, limit int) ([]entry, int) {
 	end := len(list)
 	list = list[:end+len(fresh)]
@@ -322,7 +323,7 @@ func mergeEntries(list, fresh []entry, limit int) ([]entry, int) {
 	return list[:min(len(list), limit)], to
 }
 
-// hasBit reports whether a bit is set.
+// hasBit reports whether bit i is set. It panics beyond the last word.
 func hasBit(words []uint64, i uint32) bool {
 	return words[i/64]>>(i%64)&1 != 0
 }

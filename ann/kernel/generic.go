@@ -8,11 +8,13 @@ import (
 // The kernels in Go, for processors without the instructions. The tests compare the
 // assembly with them.
 
+// row returns the i-th row of length elements from base on. It does not check bounds.
 func row[T any](base *T, length, i int) []T {
 	return unsafe.Slice((*T)(unsafe.Add(unsafe.Pointer(base), uintptr(i)*uintptr(length)*unsafe.Sizeof(*base))), length)
 }
 
-// dotGo keeps eight sums, which lets the processor overlap the additions.
+// dotGo returns the inner product of a and b, which must be as long as a. It keeps eight sums, so that the processor
+// can overlap the additions.
 func dotGo(a, b []float32) float32 {
 	var s [8]float32
 	b = b[:len(a)]
@@ -30,6 +32,7 @@ func dotGo(a, b []float32) float32 {
 	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7])) + rest
 }
 
+// dotRowsGo writes the inner products of a query with n consecutive rows of dim elements.
 func dotRowsGo(query, rows *float32, dim, n int, out *float32) {
 	q, o := unsafe.Slice(query, dim), unsafe.Slice(out, n)
 	for i := range o {
@@ -37,6 +40,7 @@ func dotRowsGo(query, rows *float32, dim, n int, out *float32) {
 	}
 }
 
+// dotGatherGo writes the inner products of a query with the n rows that ids names.
 func dotGatherGo(query, rows *float32, dim int, ids *uint32, n int, out *float32) {
 	q, o := unsafe.Slice(query, dim), unsafe.Slice(out, n)
 	for i, id := range unsafe.Slice(ids, n) {
@@ -44,6 +48,7 @@ func dotGatherGo(query, rows *float32, dim int, ids *uint32, n int, out *float32
 	}
 }
 
+// dotBlockGo writes, row by row, the inner products of Block consecutive queries with n consecutive rows.
 func dotBlockGo(queries, rows *float32, dim, n int, out *float32) {
 	o := unsafe.Slice(out, Block*n)
 	for i := range n {
@@ -54,6 +59,7 @@ func dotBlockGo(queries, rows *float32, dim, n int, out *float32) {
 	}
 }
 
+// codeGo returns the sum of the products of two rows of codes, each less zeroCode.
 func codeGo(query, codes []byte) int32 {
 	var s [4]int32
 	codes = codes[:len(query)]
@@ -67,6 +73,7 @@ func codeGo(query, codes []byte) int32 {
 	return s[0] + s[1] + s[2] + s[3]
 }
 
+// codeGatherGo writes the product sums of a query with the n rows of codes that ids names.
 func codeGatherGo(query, codes *byte, stride int, ids *uint32, n int, out *int32) {
 	q, o := unsafe.Slice(query, stride), unsafe.Slice(out, n)
 	for i, id := range unsafe.Slice(ids, n) {
@@ -74,6 +81,7 @@ func codeGatherGo(query, codes *byte, stride int, ids *uint32, n int, out *int32
 	}
 }
 
+// maxDotsGo writes, for each of n tokens of a question, the greatest product sum with a token in count blocks.
 func maxDotsGo(codes *int8, n int, blocks *byte, count, dim int, maxima *int32) {
 	for i, m := 0, unsafe.Slice(maxima, n); i < n; i++ {
 		m[i] = math.MinInt32
@@ -85,7 +93,7 @@ func maxDotsGo(codes *int8, n int, blocks *byte, count, dim int, maxima *int32) 
 	}
 }
 
-// tokenSumsGo returns one token of a question against those of a block.
+// tokenSumsGo returns the product sums of one token of a question with each token of a block.
 func tokenSumsGo(codes []int8, block []byte) (sums [BlockTokens]int32) {
 	for ; len(codes) >= 4; codes, block = codes[4:], block[4*BlockTokens:] {
 		a, b, c, d := int32(codes[0]), int32(codes[1]), int32(codes[2]), int32(codes[3])

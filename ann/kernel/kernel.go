@@ -27,14 +27,13 @@ type Set struct {
 	maxDots    func(codes *int8, n int, blocks *byte, count, dim int, maxima *int32)
 }
 
-// Name says which instructions the set uses, for instance "avx512-vnni".
+// Name returns the instructions that the set uses, such as avx512-vnni.
 func (s *Set) Name() string { return s.name }
 
-// Best returns the fastest set that this processor can run.
+// Best returns the fastest set that this processor can run. It never fails: the last resort is the set in Go.
 func Best() *Set { return All()[0] }
 
-// All returns the sets that this processor can run, the fastest first. The last is
-// always the one in Go.
+// All returns the sets that this processor can run, the fastest first and the one in Go last.
 func All() []*Set { return append(native(), &goSet) }
 
 var goSet = Set{
@@ -42,7 +41,7 @@ var goSet = Set{
 	codeGather: codeGatherGo, maxDots: maxDotsGo,
 }
 
-// Dot returns the inner product of two vectors of the same length.
+// Dot returns the inner product of two vectors. It panics if they are of different lengths.
 func (s *Set) Dot(a, b []float32) float32 {
 	if len(a) != len(b) {
 		panic(fmt.Sprintf("kernel: inner product of %d and %d elements", len(a), len(b)))
@@ -55,8 +54,8 @@ func (s *Set) Dot(a, b []float32) float32 {
 	return out
 }
 
-// DotRows writes the inner products of query with len(out) consecutive rows
-// of its length.
+// DotRows writes to out the inner products of query with len(out) consecutive rows of the same length. It panics if
+// rows are fewer.
 func (s *Set) DotRows(query, rows, out []float32) {
 	if len(out) == 0 {
 		return
@@ -65,8 +64,8 @@ func (s *Set) DotRows(query, rows, out []float32) {
 	s.dotRows(&query[0], &rows[0], len(query), len(out), &out[0])
 }
 
-// DotGather writes the inner products of query with the rows that ids names.
-// Every id must be below len(rows)/len(query): it is not checked here.
+// DotGather writes to out the inner products of query with the rows that ids names. Every id must be below
+// len(rows)/len(query); that is not checked.
 func (s *Set) DotGather(query, rows []float32, ids []uint32, out []float32) {
 	if len(ids) == 0 {
 		return
@@ -78,9 +77,8 @@ func (s *Set) DotGather(query, rows []float32, ids []uint32, out []float32) {
 // Block is the number of queries that DotBlock multiplies at once.
 const Block = 4
 
-// DotBlock writes the inner products of four consecutive queries of dim
-// elements with len(out)/4 consecutive rows, the four of a row beside each
-// other. Each row is read once.
+// DotBlock writes to out the inner products of Block consecutive queries of dim elements with len(out)/Block
+// consecutive rows: for each row, those with all queries. Each row is read once.
 func (s *Set) DotBlock(queries, rows []float32, dim int, out []float32) {
 	n := len(out) / Block
 	if n == 0 {
@@ -90,9 +88,8 @@ func (s *Set) DotBlock(queries, rows []float32, dim int, out []float32) {
 	s.dotBlock(&queries[0], &rows[0], dim, n, &out[0])
 }
 
-// CodeGather writes the inner products of a row of codes with the rows of
-// codes that ids names. Every id must be below len(codes)/len(query): it is
-// not checked here.
+// CodeGather writes to out the product sums of a row of codes with the rows that ids names. Every id must be below
+// len(codes)/len(query); that is not checked.
 func (s *Set) CodeGather(query, codes []byte, ids []uint32, out []int32) {
 	if len(ids) == 0 {
 		return

@@ -2,7 +2,7 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// native returns the sets in assembly that this processor can run.
+// native returns the sets in assembly that this processor can run, the fastest first; nil if there is none.
 func native() []*Set {
 	var sets []*Set
 	x := &cpu.X86
@@ -35,6 +35,6 @@ var avx2Set = Set{
 	codeGather: codeGatherAVX2, maxDots: maxDotsAVX2,
 }
 
-// Prefetch asks for the first two cache lines of a list, which will be read
-// soon. The list must not be empty.
+// Prefetch tells the processor to load the first two cache lines of a list, which will be read soon. It panics if the
+// list is empty.
 func Prefetch(list []uint32) { prefetchLines(&list[0]) }

@@ -23,8 +23,8 @@ type Question struct {
 // questionTokens is how many tokens of a question the kernels multiply at once.
 const questionTokens = 4
 
-// Set takes over the token vectors of a question, n·dim elements. It reports
-// whether they can be scored: n must be at least 1 and every element finite.
+// Set takes over the token vectors of a question, n·dim elements one after the other. It returns false if they cannot
+// be scored: there is none, or an element is not finite.
 func (q *Question) Set(tokens []float32, dim int) bool {
 	n := len(tokens) / dim
 	if n < 1 || n*dim != len(tokens) {
@@ -46,7 +46,7 @@ func (q *Question) Set(tokens []float32, dim int) bool {
 	return true
 }
 
-// quantise sets the i-th token.
+// quantise sets the codes and the scale of token number i. It returns false if an element is not finite.
 func (q *Question) quantise(i int, token []float32) bool {
 	top := float32(0)
 	for _, x := range token {
@@ -88,13 +88,14 @@ func (s *Set) MaxSim(q *Question, blocks []byte) float32 {
 	return score
 }
 
-// Codes returns the codes of the question's tokens, a row of dim a token, and what their product sums with
-// the levels of a passage's tokens (codes less 64) are multiplied with.
+// Codes returns the codes of the question's tokens, dim for each, and their scales. A token's scale times the product
+// sum of its codes with a passage's codes less 64 is the inner product. Both are in place.
 func (q *Question) Codes() (codes []int8, scales []float32) {
 	return q.codes[:len(q.scales)*q.dim], q.scales
 }
 
-// blocks returns how many blocks there are.
+// blocks returns the number of blocks of a passage. It panics unless they are whole blocks of the question's dimension,
+// and at least one.
 func (q *Question) blocks(blocks []byte) int {
 	size := BlockTokens * q.dim
 	if size == 0 || len(blocks) == 0 || len(blocks)%size != 0 {

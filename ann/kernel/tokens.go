@@ -34,7 +34,7 @@ func TokenScale(dim int) float32 {
 	return float32(tokenLevels * math.Sqrt(float64(dim)) / tokenSpread)
 }
 
-// CheckTokenDimension refuses dimensions that do not fit a block.
+// CheckTokenDimension returns an error unless dim is a multiple of 4 from 4 to MaxTokenDimension.
 func CheckTokenDimension(dim int) error {
 	if dim < 4 || dim > MaxTokenDimension || dim%4 != 0 {
 		return fmt.Errorf("token vectors of dimension %d; multiples of 4 up to %d are possible", dim, MaxTokenDimension)
@@ -42,7 +42,7 @@ func CheckTokenDimension(dim int) error {
 	return nil
 }
 
-// TokenBlocks returns the number of blocks of n token vectors.
+// TokenBlocks returns the number of blocks that n token vectors fill, the last one perhaps in part.
 func TokenBlocks(n int) int { return (n + BlockTokens - 1) / BlockTokens }
 
 // EncodeTokens writes the blocks of a passage's token vectors, n·dim finite
@@ -59,20 +59,20 @@ func EncodeTokens(tokens []float32, dim int, blocks []byte) {
 	}
 }
 
-// TokenCode returns the code of one element, TokenValue what it stands for: coding
-// the value gives the code again.
+// TokenCode returns the code of one element; scale is TokenScale of the dimension. Elements beyond the largest code are
+// cut off. The code of TokenValue is the same code again.
 func TokenCode(x, scale float32) byte {
 	level := math.RoundToEven(float64(float32(x * scale)))
 	return byte(int32(max(-tokenLevels, min(level, tokenLevels))) + zeroToken)
 }
 
-// TokenValue returns the element that a code stands for: see TokenCode.
+// TokenValue returns the element that a code stands for.
 func TokenValue(code byte, scale float32) float32 {
 	return float32(int32(code)-zeroToken) / scale
 }
 
-// DecodeTokens writes what the codes of blocks stand for, token after token:
-// BlockTokens·dim elements a block, those of the copies too.
+// DecodeTokens writes the elements that blocks stand for to tokens, token after token, with the copies that fill the
+// last block. tokens needs an element for each byte of blocks.
 func DecodeTokens(blocks []byte, dim int, tokens []float32) {
 	scale := TokenScale(dim)
 	for t := range len(blocks) / dim {
@@ -82,12 +82,12 @@ func DecodeTokens(blocks []byte, dim int, tokens []float32) {
 	}
 }
 
-// tokenAt returns where the code of a token's dimension d lies.
+// tokenAt returns the offset in the blocks of the code of token number t in dimension d.
 func tokenAt(t, d, dim int) int {
 	return t/BlockTokens*BlockTokens*dim + d/4*4*BlockTokens + t%BlockTokens*4 + d%4
 }
 
-// CheckTokens reports the first byte of blocks that is no code.
+// CheckTokens returns an error for the first byte of blocks that is no code.
 func CheckTokens(blocks []byte) error {
 	for i, b := range blocks {
 		if b < zeroToken-tokenLevels || b > zeroToken+tokenLevels {

@@ -21,8 +21,8 @@ type File struct {
 	verified verification
 }
 
-// Open maps a file of the given kind and format version. It touches the
-// header page alone, whatever the file's size.
+// Open maps a file of this kind and format version; the caller closes it. It reads only the header page, whatever the
+// file's size. It fails if the header is damaged, says another kind or version, or does not fit the file's size.
 func Open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 	f, err := open(d, path, kind, version)
 	if err != nil {
@@ -31,6 +31,7 @@ func Open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 	return f, nil
 }
 
+// open works as Open does, but its errors do not name the file.
 func open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 	m, err := d.Map(path)
 	if err != nil {
@@ -51,8 +52,7 @@ func open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 // Path returns the name that the file was opened by.
 func (f *File) Path() string { return f.path }
 
-// Parameter returns the i-th number that was given to Commit, 0 if there were
-// fewer.
+// Parameter returns number i of those that were given to Commit; 0 if there were fewer.
 func (f *File) Parameter(i int) uint64 {
 	if i >= len(f.head.parameters) {
 		return 0
@@ -63,11 +63,10 @@ func (f *File) Parameter(i int) uint64 {
 // Sections returns the number of sections.
 func (f *File) Sections() int { return len(f.head.sections) }
 
-// Sum returns a checksum of the whole file: of its header, which holds the
-// checksums of the sections.
+// Sum returns a checksum of the header, and so of the whole file: the header has the sections' checksums.
 func (f *File) Sum() uint32 { return crc32.Checksum(f.data[:sumAt], castagnoli) }
 
-// Values returns the i-th section as count numbers, in place.
+// Values returns section i as count numbers, in place and unverified. It fails if the section has another size.
 func Values[T uint8 | uint32 | float32](f *File, i, count int) ([]T, error) {
 	b, err := f.Bytes(i)
 	if err != nil {
@@ -91,7 +90,7 @@ func Values[T uint8 | uint32 | float32](f *File, i, count int) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), count), nil
 }
 
-// Bytes returns the i-th section, in place.
+// Bytes returns section i, in place and unverified. It fails if there is none.
 func (f *File) Bytes(i int) ([]byte, error) {
 	if i >= len(f.head.sections) {
 		return nil, fmt.Errorf("%s has %d sections, not %d: rebuild it", f.path, len(f.head.sections), i+1)
@@ -100,7 +99,7 @@ func (f *File) Bytes(i int) ([]byte, error) {
 	return f.data[s.offset : s.offset+s.length : s.offset+s.length], nil
 }
 
-// Close unmaps the file. Nothing may be reading its sections any more.
+// Close unmaps the file. No section may be read any more. A second call returns nil.
 func (f *File) Close() error {
 	if f.data == nil {
 		return nil

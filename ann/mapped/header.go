@@ -51,6 +51,7 @@ type header struct {
 	sections   []section
 }
 
+// encode returns the header page with its checksum. There must not be more parameters and sections than fit.
 func (h *header) encode() []byte {
 	page := make([]byte, pageSize)
 	copy(page, magic)
@@ -71,7 +72,8 @@ func (h *header) encode() []byte {
 	return page
 }
 
-// decodeHeader reads the header page of a file of size bytes.
+// decodeHeader returns the header in the first page of a file of size bytes. It fails if the page is damaged, says
+// another kind or version, or its sections do not fill the file exactly.
 func decodeHeader(page []byte, size uint64, kind string, version uint64) (*header, error) {
 	if len(page) < pageSize {
 		return nil, fmt.Errorf(
@@ -151,5 +153,5 @@ func decodeHeader(page []byte, size uint64, kind string, version uint64) (*heade
 	return h, nil
 }
 
-// alignPage rounds up to where a section may begin.
+// alignPage rounds an offset up to a multiple of pageSize, where a section may begin.
 func alignPage(offset uint64) uint64 { return (offset + pageSize - 1) / pageSize * pageSize }

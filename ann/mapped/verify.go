@@ -14,6 +14,7 @@ type DamageError struct {
 	What string // what is wrong with it
 }
 
+// Error says which file is damaged, how, and to rebuild it.
 func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s is damaged: %s; rebuild it", e.Path, e.What)
 }
@@ -33,11 +34,9 @@ type verification struct {
 
 type outcome struct{ err error }
 
-// Verify compares the checksums of all sections, once for as long as the file
-// is open: later calls return the first call's result, for the price of an atomic
-// load. Of several callers one reads and the others wait. Where ctx ends before
-// everything is read, the next call goes on from there. The error is a DamageError,
-// or that of ctx.
+// Verify compares the checksums of all sections, once while the file is open: later calls return the first result at
+// the price of an atomic load. Of several callers one reads and the others wait. If ctx ends first, the next call goes
+// on from there. The error is a *DamageError, or wraps that of ctx.
 func (f *File) Verify(ctx context.Context) error {
 	if o := f.verified.outcome.Load(); o != nil {
 		return o.err
@@ -60,7 +59,7 @@ func (f *File) Verify(ctx context.Context) error {
 	return err
 }
 
-// verifyOn reads on from where the last call stopped.
+// verifyOn reads on from where the last call stopped, to the end of the file or until ctx ends.
 func (f *File) verifyOn(ctx context.Context) error {
 	for v := &f.verified; v.section < len(f.head.sections); v.section, v.at, v.sum = v.section+1, 0, 0 {
 		s := f.head.sections[v.section]
@@ -79,7 +78,7 @@ func (f *File) verifyOn(ctx context.Context) error {
 	return nil
 }
 
-// checkSection compares a section's checksum with what its content gives.
+// checkSection returns a *DamageError if sum is not the checksum of a section.
 func (f *File) checkSection(section int, sum uint32) error {
 	if want := f.head.sections[section].sum; sum != want {
 		return &DamageError{
@@ -90,8 +89,8 @@ func (f *File) checkSection(section int, sum uint32) error {
 	return nil
 }
 
-// Check reads the whole file, whatever Verify found before, and compares the
-// checksum of every section; and what lies between them must be zero.
+// Check reads the whole file, even if Verify has, and returns a *DamageError if a section's checksum is wrong or a gap
+// between sections is not zero.
 func (f *File) Check() error {
 	end := uint64(pageSize)
 	for i, s := range f.head.sections {

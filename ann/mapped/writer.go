@@ -24,8 +24,8 @@ type Writer struct {
 // cache then keeps large pages, which the processor's address translation prefers.
 const bufferSize = 4 << 20
 
-// Create begins a file of the given kind (at most 16 bytes) and format
-// version, in the folder of path, and its first section.
+// Create begins a file of this kind (at most 16 bytes) and format version, and its first section. It appears at path
+// only with Commit. The caller calls Commit or Abort.
 func Create(d disk.Disk, path, kind string, version uint64) (*Writer, error) {
 	file, err := disk.Replace(d, path)
 	if err != nil {
@@ -39,8 +39,7 @@ func Create(d disk.Disk, path, kind string, version uint64) (*Writer, error) {
 	return w, nil
 }
 
-// append puts bytes behind those that were written. The buffer grows as it fills: most
-// files are small.
+// append adds bytes to the file through the buffer, without counting them to a section.
 func (w *Writer) append(p []byte) error {
 	w.at += uint64(len(p))
 	for len(p) > 0 {
@@ -56,6 +55,7 @@ func (w *Writer) append(p []byte) error {
 	return nil
 }
 
+// flush writes the buffer to the file. After a failure it writes nothing more and returns the first error.
 func (w *Writer) flush() error {
 	if w.err == nil {
 		_, w.err = w.file.Write(w.buf)
@@ -67,7 +67,7 @@ func (w *Writer) flush() error {
 // padTo writes zeros up to an offset.
 func (w *Writer) padTo(to uint64) error { return w.append(make([]byte, to-w.at)) }
 
-// Section begins the next section.
+// Section ends the section and begins the next one. It fails if there are too many.
 func (w *Writer) Section() error {
 	if len(w.head.sections) == maxSections {
 		return fmt.Errorf("writing %s: a file has at most %d sections", w.path, maxSections)
@@ -79,7 +79,7 @@ func (w *Writer) Section() error {
 	return nil
 }
 
-// Write appends to the section.
+// Write appends bytes to the section.
 func (w *Writer) Write(p []byte) (int, error) {
 	s := &w.head.sections[len(w.head.sections)-1]
 	s.sum = crc32.Update(s.sum, castagnoli, p)
@@ -87,7 +87,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), w.append(p)
 }
 
-// Append writes a slice of numbers as they lie in memory.
+// Append appends numbers to the section as they lie in memory, little-endian on the processors that are supported.
 func Append[T uint8 | uint32 | float32](w *Writer, values []T) error {
 	if len(values) == 0 {
 		return nil
@@ -96,9 +96,8 @@ func Append[T uint8 | uint32 | float32](w *Writer, values []T) error {
 	return err
 }
 
-// Commit writes the header with its parameters, syncs the file, renames it to
-// its name and syncs the folder: when it returns nil the file survives a
-// power cut.
+// Commit writes the header with these parameters and makes the file and its name durable. If it fails, it removes what
+// was written.
 func (w *Writer) Commit(parameters ...uint64) (err error) {
 	defer func() {
 		if err != nil {
@@ -119,5 +118,5 @@ func (w *Writer) Commit(parameters ...uint64) (err error) {
 	return w.file.Commit()
 }
 
-// Abort removes what was written. After Commit it does nothing.
+// Abort removes what was written. After Commit it does nothing, so that it can be deferred.
 func (w *Writer) Abort() { w.file.Abort() }

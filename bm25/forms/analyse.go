@@ -40,7 +40,8 @@ type Analyser struct {
 	letter  []rune
 }
 
-// Normalised returns a text in the form in which words are looked for in it.
+// Normalised returns the text in which words are to be looked for: with the analysis Unicode its normal form, else the
+// text itself.
 func (a *Analyser) Normalised(text string) string {
 	if a.Unicode {
 		return normalise.Words(text)
@@ -98,8 +99,8 @@ func appendLower(out []byte, word string) []byte {
 	return out
 }
 
-// appendFolded works as appendLower does with letters as one that differ in case alone:
-// the sigma at a word's end has the capital of any other.
+// appendFolded appends a word in lower case, and with a sigma at its end as any other sigma, since they have the same
+// capital.
 func appendFolded(out []byte, word string) []byte {
 	from := len(out)
 	out = appendLower(out, word)
@@ -109,7 +110,7 @@ func appendFolded(out []byte, word string) []byte {
 	return out
 }
 
-// isStopWord knows the 33 words of Lucene's English stop set.
+// isStopWord reports whether a word in lower case is one of the 33 in Lucene's English stop set.
 func isStopWord(word []byte) bool {
 	switch string(word) {
 	case "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if",

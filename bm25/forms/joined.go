@@ -51,7 +51,7 @@ const (
 	longestCompound = 64 // bytes
 )
 
-// joins reports whether a mark joins the words beside it.
+// joins reports whether a mark between two words makes them a compound.
 func joins(r rune) bool {
 	switch r {
 	case '-',
@@ -87,8 +87,9 @@ type TextWords struct {
 // WordsOf returns an iterator over the words of a text.
 func WordsOf(text string) TextWords { return TextWords{text: text, scanner: words.Of(text)} }
 
-// Next returns the next word, "" behind the last, and the compounds that end before it; "" where
-// there are none.
+// Next returns the next word; "" after the last. signed and compound are the compounds that ended before this word: a
+// name with its signs, such as C++, and words with marks between them, such as wi-fi; "" if there is none. The call
+// that returns no word may still return these.
 func (t *TextWords) Next() (word, signed, compound string) {
 	word = t.scanner.Next()
 	to := t.scanner.At()
@@ -112,12 +113,12 @@ func (t *TextWords) Next() (word, signed, compound string) {
 	return word, signed, compound
 }
 
-// maySign reports whether a sign of a name stands beside the stretch.
+// maySign reports whether a sign that can belong to a name stands right before or after the stretch.
 func (t *TextWords) maySign() bool {
 	return t.begin > 0 && t.text[t.begin-1] == '.' || t.end < len(t.text) && (t.text[t.end] == '+' || t.text[t.end] == '#')
 }
 
-// isJoint reports whether what is between two words is one joining mark.
+// isJoint reports whether the text between two words is a single joining mark.
 func isJoint(between string) bool {
 	switch {
 	case len(between) == 1:
@@ -129,8 +130,8 @@ func isJoint(between string) bool {
 	return size == len(between) && joins(r)
 }
 
-// withSigns returns a word in a text with the signs that belong to a name: plus signs and
-// sharps behind it, a full stop before it.
+// withSigns returns the bounds of a word with the signs that belong to it as a name: up to two of + and # after it, and
+// a full stop before it. Without such signs these are begin and end.
 func withSigns(text string, begin, end int) (from, to int) {
 	from, to = begin, end
 	if begin == end || end-begin > longestCompound || !isLetter(text[begin:]) {
@@ -161,7 +162,7 @@ func isWordPart(text string) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_'
 }
 
-// Form returns the term that a word would have without accents, "" for a stop word.
+// form returns the term of a word without its accents; "" for a stop word.
 func (a *Analyser) form(word string) string {
 	word = withoutPossessive(word)
 	a.lower = append(a.lower[:0], unaccented(string(appendFolded(nil, word)))...)
@@ -172,7 +173,7 @@ func (a *Analyser) form(word string) string {
 	return string(a.lower)
 }
 
-// plainForm returns the form of a word that has accents; else "".
+// plainForm returns the term of a word without its accents, if that differs from its term; else "".
 func (a *Analyser) plainForm(word, term string) string {
 	for i := 0; i < len(word); i++ {
 		if word[i] >= utf8.RuneSelf {
@@ -200,7 +201,8 @@ func (a *Analyser) PassageForms(word, term string) (plain string, all []string) 
 	return plain, all
 }
 
-// joinedForm returns a word with marks inside without them; "": it has none.
+// joinedForm returns the term of a word without the marks inside it; "" if it has none, or is a number with a decimal
+// point.
 func (a *Analyser) joinedForm(word string) string {
 	word = withoutPossessive(word)
 	if pieces, _ := innerPieces(word); len(pieces) > 1 && !isDecimal(word) {
@@ -209,7 +211,8 @@ func (a *Analyser) joinedForm(word string) string {
 	return ""
 }
 
-// partForms returns the parts of a word with marks inside.
+// partForms returns the terms of the parts, of two characters at least, of a word with marks inside; nil if it has none
+// or they are apostrophes. An element is "" if the part is a stop word.
 func (a *Analyser) partForms(word string) (forms []string) {
 	word = withoutPossessive(word)
 	pieces, apostrophes := innerPieces(word)
@@ -230,7 +233,7 @@ type JoinedForm struct {
 	words []string // none of a name with its signs
 }
 
-// CompoundForms returns the other forms of what eachWord says is a compound.
+// CompoundForms returns the other forms of a compound that TextWords.Next returned; nil if there are none.
 func (a *Analyser) CompoundForms(compound string) (forms []JoinedForm) {
 	scanner := words.Of(compound)
 	var parts []string
@@ -267,7 +270,7 @@ func (a *Analyser) CompoundForms(compound string) (forms []JoinedForm) {
 	return forms
 }
 
-// join returns the form of several words as one; "": it has none.
+// join returns the term of several words written as one; "" for fewer than two.
 func (a *Analyser) join(words []string) string {
 	if len(words) < 2 {
 		return ""
@@ -283,7 +286,8 @@ func (a *Analyser) join(words []string) string {
 	return a.form(one)
 }
 
-// innerPieces returns a word's pieces between marks that are neither letter nor digit.
+// innerPieces returns the pieces of a word between marks that are neither letter nor digit, and whether one of these
+// marks is an apostrophe.
 func innerPieces(word string) (pieces []string, apostrophes bool) {
 	pieces = strings.FieldsFunc(word, func(r rune) bool {
 		if r < utf8.RuneSelf && ('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') ||
@@ -299,8 +303,8 @@ func innerPieces(word string) (pieces []string, apostrophes bool) {
 	return pieces, apostrophes
 }
 
-// onlyAlphanumeric reports whether a word is of letters and digits of ASCII alone: in a
-// passage it has no other form.
+// onlyAlphanumeric reports whether a word has only letters and digits of ASCII. In a passage such a word has no other
+// form.
 func onlyAlphanumeric(word string) bool {
 	for i := 0; i < len(word); i++ {
 		if c := word[i]; (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') {
@@ -313,7 +317,7 @@ func onlyAlphanumeric(word string) bool {
 // hasLetter reports whether a word has a letter.
 func hasLetter(word string) bool { return strings.ContainsFunc(word, unicode.IsLetter) }
 
-// isDecimal reports whether a word is a number with a decimal point.
+// isDecimal reports whether a word is digits, a full stop and digits.
 func isDecimal(word string) bool {
 	whole, part, found := strings.Cut(word, ".")
 	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -31,7 +31,7 @@ func (analysis Analysis) Asked(question string) (entries []string) {
 	return entries
 }
 
-// AskedWords returns those of Asked that stand for terms, and not for phrases.
+// AskedWords returns the entries of Asked that stand for terms, without those for phrases.
 func (analysis Analysis) AskedWords(question string) (entries []string) {
 	for _, v := range analysis.Variants(question) {
 		entries = append(entries, v.Entries...)
@@ -80,7 +80,7 @@ func countDistinct(terms []string) []CountedTerm {
 	return out
 }
 
-// CountTerms sets the distinct terms of the question, or its distinct phrases.
+// CountTerms sets r.Distinct to the distinct terms of the question, or to its distinct phrases.
 func (r *Reading) CountTerms(phrases bool) {
 	asked := r.terms
 	if phrases {
@@ -105,7 +105,7 @@ type Reading struct {
 	Distinct  []CountedTerm // terms or phrases, in the order of their texts
 }
 
-// find returns the place among the distinct terms, or phrases, of one of them.
+// find returns the index of a term or phrase in r.Distinct; found is false if it is not there.
 func (r *Reading) find(text string) (at int, found bool) {
 	return slices.BinarySearchFunc(
 		r.Distinct,
@@ -114,7 +114,7 @@ func (r *Reading) find(text string) (at int, found bool) {
 	)
 }
 
-// ReadingOf analyses a question.
+// ReadingOf analyses a question. Call CountTerms on the result before Variants and PhraseVariants.
 func (analysis Analysis) ReadingOf(question string) *Reading {
 	r := &Reading{Analyser: Analyser{Unicode: analysis == Unicode}}
 	if !r.Analyser.Unicode {
@@ -143,7 +143,7 @@ func (analysis Analysis) ReadingOf(question string) *Reading {
 	}
 }
 
-// Variants returns those of a question's terms, in the order in which they come.
+// Variants returns the variants of a question's terms, in the order in which they come; nil with the analysis Lucene.
 func (analysis Analysis) Variants(question string) []Variant {
 	if analysis != Unicode {
 		return nil
@@ -154,7 +154,7 @@ func (analysis Analysis) Variants(question string) []Variant {
 	return out
 }
 
-// anyForm takes each term for another form of passages' words.
+// anyForm returns true: every term may be another form of passages' words.
 func anyForm(string) (bool, error) { return true, nil }
 
 // Variants returns those of Variants; of a word of letters of ASCII, only if its term is another
@@ -229,8 +229,8 @@ func (r *Reading) Variants(isForm func(term string) (bool, error)) ([]Variant, e
 	return list.all, nil
 }
 
-// onlyLetters reports whether a word is of letters of ASCII alone: it has no form but its
-// own, and others have it.
+// onlyLetters reports whether a word has only letters of ASCII. It has no other form, but may be the other form of a
+// passage's word.
 func onlyLetters(word string) bool {
 	for i := 0; i < len(word); i++ {
 		if c := word[i] | 0x20; c < 'a' || c > 'z' {
@@ -248,7 +248,7 @@ type variantList struct {
 	joins   map[string]int // places of those of several terms as one, by their forms and terms
 }
 
-// place returns the place of the variant of a term, or of a phrase, of the question.
+// place returns the index in l.all of the variant of one of the question's terms or phrases, and adds it if needed.
 func (l *variantList) place(term string) int {
 	if l.places == nil {
 		l.places = make([]int, len(l.reading.Distinct))
@@ -261,7 +261,8 @@ func (l *variantList) place(term string) int {
 	return l.places[i] - 1
 }
 
-// joined returns the place of the variant of some terms as one.
+// joined returns the index in l.all of the variant in which these terms are written as one, form, and adds it if
+// needed.
 func (l *variantList) joined(form string, terms []string) int {
 	key := form + FormMark + strings.Join(terms, string(PhraseGap))
 	at, ok := l.joins[key]
@@ -276,8 +277,8 @@ func (l *variantList) joined(form string, terms []string) int {
 	return at
 }
 
-// add adds a form: as a term of passages, where it is not the variant's own, and as
-// another form of their words.
+// add adds a form to the variant at an index: as another form of passages' words, and as a term unless it is the
+// variant's own.
 func (l *variantList) add(at int, form string) {
 	if v := &l.all[at]; len(v.Of) != 1 || v.Of[0] != form {
 		l.addEntry(at, form)
@@ -292,8 +293,8 @@ func (l *variantList) addEntry(at int, entry string) {
 	}
 }
 
-// phraseForm returns the phrase that a word is the joined form of: two parts, of which one is of
-// letters and one of digits, or with a mark between them; "": none.
+// phraseForm returns the phrase that a word may stand for: its two parts, with a mark between them or one of letters
+// and one of digits, such as BC6613. It is "" if there is none.
 func (a *Analyser) phraseForm(word string) string {
 	word = withoutPossessive(word)
 	pieces, apostrophes := innerPieces(word)
@@ -328,9 +329,8 @@ func atDigits(word string) (pieces []string) {
 	return append(pieces, word[from:])
 }
 
-// alternates reports whether a word of the question and the next follow each other behind
-// one space, or a joining mark, and one ends with a digit where the other begins with a
-// letter or the other way round. They are then as likely one word (Windows 11, BC 6613).
+// alternates reports whether words number at and at+1 of the question may be one word, as in Windows 11: one space or
+// joining mark is between them, and a digit meets a letter.
 func (r *Reading) alternates(at int) bool {
 	a, b := &r.words[at], &r.words[at+1]
 	if onlyLetters(a.text) && onlyLetters(b.text) || a.term == "" || b.term == "" {
@@ -347,9 +347,9 @@ func (r *Reading) alternates(at int) bool {
 	return unicode.IsDigit(last) && unicode.IsLetter(first) || unicode.IsLetter(last) && unicode.IsDigit(first)
 }
 
-// PhraseVariants returns those of a question's phrases: each with one term or both without
-// the accents that they have, in the question or in passages. Of the terms, only those count
-// as such forms that isForm says are.
+// PhraseVariants returns the variants of a question's phrases: one term or both without the accents that they have in
+// the question or in passages. isForm reports whether a term is another form of passages' words. It returns nil with
+// the analysis Lucene.
 func (r *Reading) PhraseVariants(isForm func(term string) (bool, error)) ([]Variant, error) {
 	if !r.Analyser.Unicode {
 		return nil, nil
@@ -388,8 +388,7 @@ func (r *Reading) PhraseVariants(isForm func(term string) (bool, error)) ([]Vari
 // PhraseGap separates the two terms of a phrase. No term holds it: it ends words.
 const PhraseGap = ' '
 
-// PhrasesOf lists the phrases of a question's terms, in order and with
-// repetitions.
+// PhrasesOf returns the phrases of terms, in order and with repetitions; nil if there are fewer than two terms.
 func PhrasesOf(terms []string) []string {
 	var out []string
 	for i := 1; i < len(terms); i++ {

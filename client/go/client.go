@@ -44,8 +44,7 @@ type call struct {
 	once bool
 }
 
-// do sends a request until it is answered, reads a JSON answer into out unless that is
-// nil, and returns the answer's header.
+// do sends a request (send), reads the JSON answer into out unless that is nil, and returns the answer's header.
 func (c *Client) do(ctx context.Context, r call, out any) (http.Header, error) {
 	header, data, err := c.send(ctx, r)
 	if err != nil || out == nil {
@@ -57,7 +56,8 @@ func (c *Client) do(ctx context.Context, r call, out any) (http.Header, error) {
 	return header, nil
 }
 
-// decode reads JSON. A number of metadata is a json.Number, which has all its digits.
+// decode reads one JSON value into out. Numbers in values of type any become json.Number, which keeps all digits. It
+// fails if anything follows.
 func decode(data []byte, out any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -105,8 +105,8 @@ func (c *Client) send(ctx context.Context, r call) (http.Header, []byte, error) 
 	}
 }
 
-// retryPause returns how long to wait before a request that ended with err is sent again, and
-// whether it should be.
+// retryPause returns how long to wait before a request that ended with err is sent again; again is false if it must not
+// be. once says that the request must not be repeated if it may have arrived. attempt counts from 1.
 func retryPause(err error, attempt int, once bool) (wait time.Duration, again bool) {
 	var problem *Problem
 	switch {
@@ -129,7 +129,8 @@ func retryPause(err error, attempt int, once bool) (wait time.Duration, again bo
 	return wait + time.Duration(rand.Float64()*0.2*float64(wait)), true
 }
 
-// sendOnce sends a request once.
+// sendOnce sends a request once and returns the header and the body of the answer. An answer that is not of the 2xx
+// class is a *Problem.
 func (c *Client) sendOnce(ctx context.Context, r call, body []byte) (http.Header, []byte, error) {
 	var in io.Reader
 	if body != nil {
@@ -150,7 +151,7 @@ func (c *Client) sendOnce(ctx context.Context, r call, body []byte) (http.Header
 	return answer.Header, data, nil
 }
 
-// openResponse sends a request and returns its answer, unread.
+// openResponse sends a request once and returns its answer, of any status. The caller closes the body.
 func (c *Client) openResponse(ctx context.Context, r call, in io.Reader) (*http.Response, error) {
 	address := strings.TrimRight(c.Address, "/") + r.path
 	if len(r.query) > 0 {
@@ -198,11 +199,12 @@ type Field struct {
 	Detail    string `json:"detail"`
 }
 
+// Error returns the status, the code and the detail.
 func (p *Problem) Error() string {
 	return fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail)
 }
 
-// Code returns the code of a *Problem in err, and "" where there is none.
+// Code returns the code of the *Problem that err is or wraps; "" if it is none.
 func Code(err error) string {
 	var problem *Problem
 	if errors.As(err, &problem) {
@@ -211,7 +213,8 @@ func Code(err error) string {
 	return ""
 }
 
-// problemOf reads an error answer, also one that a proxy gave.
+// problemOf returns the *Problem in an error answer. If a proxy gave the answer, Detail is its status and the beginning
+// of its body.
 func problemOf(answer *http.Response, data []byte) *Problem {
 	p := &Problem{}
 	if json.Unmarshal(data, p) != nil || p.Detail == "" {

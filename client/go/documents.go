@@ -48,7 +48,8 @@ type AboutDocument struct {
 	Root string
 }
 
-// PutDocument puts a file in the place of a document, whole.
+// PutDocument uploads a file as the document with this id, and replaces the whole document if there is one. The server
+// cuts it into passages.
 func (c *Client) PutDocument(
 	ctx context.Context,
 	id string,
@@ -85,9 +86,10 @@ func (c *Client) PutDocument(
 	return out, err
 }
 
+// documentPath returns the path of a document.
 func documentPath(id string) string { return "/v1/documents/" + url.PathEscape(id) }
 
-// Document reads a document with its text.
+// Document returns a document with its text. The code of the error is unknown_document if there is none.
 func (c *Client) Document(ctx context.Context, id string) (out DocumentText, err error) {
 	query := url.Values{"text": {"true"}}
 	_, err = c.do(ctx, call{method: http.MethodGet, path: documentPath(id), query: query}, &out)
@@ -117,8 +119,8 @@ func (c *Client) DeleteDocument(ctx context.Context, id string, w Write) (out Wr
 	return out, err
 }
 
-// Documents returns the documents that searches see whose ids begin with prefix and whose ids
-// or titles contain match; "" asks for nothing. It ends after an error.
+// Documents returns the documents that searches see, over several requests: those whose ids begin with prefix and whose
+// ids or titles contain match. With "", each of these matches all. After an error it yields nothing more.
 func (c *Client) Documents(ctx context.Context, prefix, match string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		query := url.Values{}

@@ -20,7 +20,8 @@ type Health struct {
 // mostHealth bounds an answer of /readyz, in bytes; what is longer is another server's.
 const mostHealth = 1 << 20
 
-// Health asks once whether the server is ready. The error says why it is not.
+// Health asks /readyz once whether the server is ready. The error says why it is not, and is nil only if it is; found
+// is filled in as far as is known.
 func (c *Client) Health(ctx context.Context) (found Health, err error) {
 	found.URL = c.Address
 	defer func() {

@@ -36,31 +36,32 @@ type Job struct {
 	Error string `json:"error"`
 }
 
-// Ended reports whether nothing more happens.
+// Ended reports whether the job is done, failed or cancelled.
 func (j Job) Ended() bool {
 	return j.State == "done" || j.State == "failed" || j.State == "cancelled"
 }
 
-// Jobs returns the jobs that are under way and the last that ended, the newest first.
+// Jobs returns the jobs that are queued or running and the last that ended, the newest first.
 func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 	var out struct{ Jobs []Job }
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/jobs"}, &out)
 	return out.Jobs, err
 }
 
-// Job reads how a job stands.
+// Job returns the present state of a job.
 func (c *Client) Job(ctx context.Context, id string) (out Job, err error) {
 	_, err = c.do(ctx, call{method: http.MethodGet, path: "/v1/jobs/" + url.PathEscape(id)}, &out)
 	return out, err
 }
 
-// Cancel ends a job.
+// Cancel cancels a job and returns its state. The code of the error is job_ended if it has ended.
 func (c *Client) Cancel(ctx context.Context, id string) (out Job, err error) {
 	_, err = c.do(ctx, call{method: http.MethodDelete, path: "/v1/jobs/" + url.PathEscape(id)}, &out)
 	return out, err
 }
 
-// Wait returns when a job has ended. Its error is that of a job that is not done.
+// Wait asks for a job until it has ended, and returns it. It returns an error if the job failed or was cancelled, a
+// request fails, or ctx ends; the job itself goes on then.
 func (c *Client) Wait(ctx context.Context, id string) (Job, error) {
 	for {
 		job, err := c.Job(ctx, id)
@@ -81,7 +82,7 @@ func (c *Client) Wait(ctx context.Context, id string) (Job, error) {
 	}
 }
 
-// Snapshot begins a snapshot; "" names it after the time.
+// Snapshot starts a job that makes a snapshot. With "", the server names it after the time.
 func (c *Client) Snapshot(ctx context.Context, name string) (Job, error) {
 	body := map[string]string{}
 	if name != "" {
@@ -90,17 +91,19 @@ func (c *Client) Snapshot(ctx context.Context, name string) (Job, error) {
 	return c.start(ctx, call{method: http.MethodPost, path: "/v1/admin/snapshots", body: body})
 }
 
-// AddExpert begins to encode all passages with another expert, which then takes part.
+// AddExpert starts a job that encodes all passages with another expert of the server's configuration. Then the expert
+// takes part in searches.
 func (c *Client) AddExpert(ctx context.Context, name string) (Job, error) {
 	return c.start(ctx, call{method: http.MethodPost, path: "/v1/admin/experts", body: map[string]string{"name": name}})
 }
 
-// RemoveExpert takes an expert out of the searches, and begins to remove its vectors.
+// RemoveExpert takes an expert out of the searches at once and starts a job that removes its vectors.
 func (c *Client) RemoveExpert(ctx context.Context, name string) (Job, error) {
 	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/admin/experts/" + url.PathEscape(name)})
 }
 
-// DeletePassages begins to delete the passages that a search with this filter finds.
+// DeletePassages starts a job that deletes the passages that a filter lets through. It fails if the filter names
+// documents.
 func (c *Client) DeletePassages(ctx context.Context, filter Filter) (Job, error) {
 	query, err := deletionQuery(filter)
 	if err != nil {
@@ -123,7 +126,7 @@ func (c *Client) CountPassages(ctx context.Context, filter Filter) (int, error) 
 	return out.Passages, err
 }
 
-// deletionQuery returns the query string of a filter.
+// deletionQuery returns the query string of a filter. It fails if the filter names documents, which are deleted whole.
 func deletionQuery(filter Filter) (url.Values, error) {
 	if len(filter.Documents) > 0 {
 		return nil, errors.New("passages are deleted by tags and conditions: a document is deleted by itself, whole")
@@ -145,9 +148,8 @@ func deletionQuery(filter Filter) (url.Values, error) {
 	return query, nil
 }
 
-// DeletePassagesByID begins to delete the passages with these ids, none of which may have a
-// comma in it. [Client.Delete] deletes one at once; this also takes the ids . and .., which
-// no address can name.
+// DeletePassagesByID starts a job that deletes the passages with these ids, none of which may contain a comma.
+// [Client.Delete] deletes one passage at once. Only this one takes the ids . and .., which no URL can name.
 func (c *Client) DeletePassagesByID(ctx context.Context, ids ...string) (Job, error) {
 	return c.start(
 		ctx,
@@ -155,6 +157,7 @@ func (c *Client) DeletePassagesByID(ctx context.Context, ids ...string) (Job, er
 	)
 }
 
+// start sends a request that starts a job, never twice, and returns the job.
 func (c *Client) start(ctx context.Context, r call) (out Job, err error) {
 	r.once = true
 	_, err = c.do(ctx, r, &out)

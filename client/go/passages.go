@@ -48,6 +48,8 @@ type Write struct {
 	Visible   bool   // return when searches see it
 }
 
+// call returns the request that writes the passage with this id under these conditions. A conditional request is not
+// repeated, since it would find its own change.
 func (w Write) call(method, id string, body any) call {
 	r := call{method: method, path: passagePath(id), body: body, header: http.Header{}, query: url.Values{}}
 	if w.IfVersion != "" {
@@ -64,9 +66,10 @@ func (w Write) call(method, id string, body any) call {
 	return r
 }
 
+// passagePath returns the path of a passage.
 func passagePath(id string) string { return "/v1/passages/" + url.PathEscape(id) }
 
-// Passage reads a passage and its version.
+// Passage returns a passage and its version, for Write.IfVersion. It fails if there is none.
 func (c *Client) Passage(ctx context.Context, id string) (out Passage, version string, err error) {
 	header, err := c.do(ctx, call{method: http.MethodGet, path: passagePath(id)}, &out)
 	if err != nil {
@@ -77,25 +80,25 @@ func (c *Client) Passage(ctx context.Context, id string) (out Passage, version s
 	return out, version, nil
 }
 
-// Put creates or replaces a passage.
+// Put creates or replaces the passage with p.ID. It fails if a condition of w is not met.
 func (c *Client) Put(ctx context.Context, p Passage, w Write) (out Written, err error) {
 	_, err = c.do(ctx, w.call(http.MethodPut, p.ID, p), &out)
 	return out, err
 }
 
-// Delete deletes a passage.
+// Delete deletes the passage with this id. It fails if a condition of w is not met.
 func (c *Client) Delete(ctx context.Context, id string, w Write) (out Written, err error) {
 	_, err = c.do(ctx, w.call(http.MethodDelete, id, nil), &out)
 	return out, err
 }
 
-// Passages returns all passages that searches see, in the order of their ids. It ends after
-// an error.
+// Passages returns all passages that searches see, in the order of their ids, over several requests. After an error it
+// yields nothing more.
 func (c *Client) Passages(ctx context.Context) iter.Seq2[Passage, error] {
 	return c.PassagesThatMeet(ctx, Condition{})
 }
 
-// PassagesThatMeet returns the passages that meet a condition, as Passages does.
+// PassagesThatMeet returns the passages that meet a condition, as Passages returns all.
 func (c *Client) PassagesThatMeet(ctx context.Context, only Condition) iter.Seq2[Passage, error] {
 	return func(yield func(Passage, error) bool) {
 		query := url.Values{}
@@ -137,12 +140,10 @@ type Uploaded struct {
 	UnknownFields []string `json:"unknown_fields"` // that no line before had; they were left out
 }
 
-// Upload sends many passages, a line of JSON each, and yields what became of each line
-// while more are sent. A bad line does not stop the others. It ends after an error; a
-// *Problem then says with which line to begin again, in its Detail. An upload is sent
-// once. lines is closed, where it can be.
-//
-// With visible, it ends when searches see all of it.
+// Upload sends passages, a line of JSON each, and yields the outcome of each line while more are sent. A bad line has
+// Err set and does not stop the others. The iteration ends after an error; if that is a *Problem, its Detail says with
+// which line to begin again. An upload is sent once, and lines is closed if it is an io.Closer. With visible, it ends
+// only when searches see all of it.
 func (c *Client) Upload(ctx context.Context, lines io.Reader, visible bool) iter.Seq2[Uploaded, error] {
 	return func(yield func(Uploaded, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -194,7 +195,8 @@ func (c *Client) Upload(ctx context.Context, lines io.Reader, visible bool) iter
 	}
 }
 
-// Lines writes passages as Upload sends them. Upload reads it to its end or closes it.
+// Lines returns passages as JSON lines, for Upload. Upload reads it to its end or closes it; any other reader must
+// close it, since a goroutine writes it.
 func Lines(passages iter.Seq[Passage]) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() {

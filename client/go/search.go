@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Search asks one question.
+// Search sends one search and returns its answer. A search without results is no error.
 func (c *Client) Search(ctx context.Context, r SearchRequest) (out SearchResponse, err error) {
 	_, err = c.do(ctx, call{method: http.MethodPost, path: "/v1/search", body: r}, &out)
 	return out, err
@@ -24,8 +24,8 @@ type Answer struct {
 	Err error // *Problem
 }
 
-// SearchBatch asks several questions at once, at most limits.batch. The answers come in
-// the order of the searches; a mistake in one leaves the others alone.
+// SearchBatch sends several searches at once, at most the server's limits.batch, and returns an answer for each, in
+// their order. A mistake in one sets its Err and leaves the others alone.
 func (c *Client) SearchBatch(ctx context.Context, searches []SearchRequest) ([]Answer, error) {
 	var out struct{ Answers []json.RawMessage }
 	if _, err := c.do(ctx, call{method: http.MethodPost, path: "/v1/search/batch",
@@ -44,7 +44,7 @@ func (c *Client) SearchBatch(ctx context.Context, searches []SearchRequest) ([]A
 	return answers, nil
 }
 
-// Experts returns the experts that are loaded.
+// Experts returns the experts that the server has loaded.
 func (c *Client) Experts(ctx context.Context) ([]Expert, error) {
 	var out struct{ Experts []Expert }
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/experts"}, &out)
@@ -58,11 +58,10 @@ type Vectors struct {
 	Truncated []int     // the texts of which the expert read only the beginning, by position
 }
 
-// Row returns the vector of text i.
+// Row returns the vector of text i, in place.
 func (v Vectors) Row(i int) []float32 { return v.Values[i*v.Dimension : (i+1)*v.Dimension] }
 
-// Embed returns an expert's vectors of texts, at most limits.embed_inputs, which are of
-// kind "question" or "passage".
+// Embed returns an expert's vectors of texts, at most the server's limits.embed_inputs. kind is question or passage.
 func (c *Client) Embed(ctx context.Context, expert, kind string, texts []string) (Vectors, error) {
 	header, data, err := c.send(
 		ctx,
@@ -86,7 +85,8 @@ func (c *Client) Embed(ctx context.Context, expert, kind string, texts []string)
 
 var npyShape = regexp.MustCompile(`'descr': '<f4', 'fortran_order': False, 'shape': \((\d+), (\d+)\)`)
 
-// readNpy reads numpy's file of one matrix of float32 (format version 1.0).
+// readNpy returns the matrix in a file of NumPy, format 1.0. It fails unless the file is one matrix of float32 in C
+// order.
 func readNpy(data []byte) (Vectors, error) {
 	const before = 10 // magic, version, length of the header
 	if len(data) < before || string(data[:8]) != "\x93NUMPY\x01\x00" {

@@ -55,9 +55,8 @@ var (
 	setNames = regexp.MustCompile(`\{[\w-]+\}`)
 )
 
-// expression returns the rules as one regular expression over classes, of which each
-// is the code point firstClass and its number. classes holds the sets that each is
-// in, with a + between them.
+// expression returns the word rules as one regular expression over classes. classes holds, for each class, the names of
+// its sets with a + between them; the code point firstClass plus a class's number stands for it.
 func expression(classes []string) string {
 	known := map[string]string{}
 	last := ""
@@ -79,7 +78,8 @@ func expression(classes []string) string {
 	})
 }
 
-// hasAny reports whether one of some sets, with a - between them, is among others.
+// hasAny reports whether one of names, which have a - between them, is among sets, in which each name has a + before
+// and after it.
 func hasAny(sets, names string) bool {
 	for name := range strings.SplitSeq(names, "-") {
 		if strings.Contains(sets, "+"+name+"+") {

@@ -81,7 +81,7 @@ func codePoint(hex string) rune {
 	return rune(c)
 }
 
-// class returns the class of a code point.
+// class returns the class of a code point; 0 if it is in no set.
 func (t *tables) class(c rune) uint8 {
 	if c < direct {
 		return t.low[c]
@@ -93,9 +93,9 @@ func (t *tables) class(c rune) uint8 {
 	return 0
 }
 
-// automaton returns the deterministic automaton of an expression over classes (see
-// tables), by the subset construction: a state is a set of instructions of the
-// expression's program. The first one is state 1<<classBits.
+// automaton returns the deterministic automaton of an expression over classes (tables.automaton), by the subset
+// construction: a state is a set of instructions of the expression's program. The first state is 1<<classBits. It
+// panics if the expression is wrong.
 func automaton(expression string, classes int) []uint16 {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -138,8 +138,8 @@ func automaton(expression string, classes int) []uint16 {
 	return table
 }
 
-// reached adds to a set the instructions that a program comes to from one, those
-// that read and the one that accepts.
+// reached adds to set the instructions that the program comes to from at without reading: those that read, and the one
+// that accepts.
 func reached(program *syntax.Prog, set []uint32, at uint32) []uint32 {
 	switch in := &program.Inst[at]; in.Op {
 	case syntax.InstAlt, syntax.InstAltMatch:

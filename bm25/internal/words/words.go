@@ -78,8 +78,8 @@ func (s *Scanner) Next() string {
 	return ""
 }
 
-// runBeyondWindow returns how many bytes of a run of equal code points of the given
-// size lie before the last window that the run fills.
+// runBeyondWindow returns how many bytes of the run of equal code points at the beginning of text can be skipped, so
+// that MaxUnits of them are left. size is the length of one.
 func runBeyondWindow(text string, size int) int {
 	run := size
 	for run+size <= len(text) && text[run:run+size] == text[:size] {

@@ -77,7 +77,7 @@ func (r *logRecord) visit(applied uint64, visit Visit) error {
 }
 
 // readLog calls visit with the changes numbered above applied, in order, except those of the last record if nothing
-// shows that it was synced: these are in found.last.
+// shows that it was synced: the result has these.
 func readLog(d disk.Disk, dir, id string, applied uint64, visit Visit) (found foundLog, err error) {
 	dir = filepath.Join(dir, Folder)
 	found.next = applied + 1
