@@ -48,7 +48,8 @@ type list struct {
 	format  string // as of formatNumber
 }
 
-// writeDOM writes the text of a node and its children to w, as blocks.
+// writeDOM writes the text of a node and its children to w, as blocks. It reads neither skipped nor hidden elements;
+// prune and nameUnread name these.
 func writeDOM(w *writer, n *html.Node) {
 	d := &dom{w: w, kind: Paragraph}
 	d.node(n)

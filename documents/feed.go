@@ -112,6 +112,7 @@ func addEntry(w *writer, e feedEntry) {
 // addHTML writes the blocks of a piece of HTML.
 func addHTML(w *writer, text string) {
 	if tree, err := html.Parse(strings.NewReader(text)); err == nil {
+		nameUnread(w, tree)
 		writeDOM(w, tree)
 	}
 }

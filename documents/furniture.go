@@ -50,6 +50,7 @@ func (w *writer) prune(page *html.Node) *html.Node {
 	walk(body)
 	removed.name(w, "that the page marks or names as navigation, a banner, comments or the like")
 	unseen.name(w, "that the page hides")
+	nameUnread(w, body)
 	if main := find(body, atom.Main); main != nil && float64(wordsBelow(main)) >= agreement*float64(wordsBelow(body)) {
 		moveNotes(body, main)
 		beyond := omitted(body, main)

@@ -85,3 +85,25 @@ func TestNumbersOfItems(t *testing.T) {
 		t.Errorf("got %q, want %q", d.Text, want)
 	}
 }
+
+// TestUnreadElements: the text of elements that are not read is named, but for what no browser shows.
+func TestUnreadElements(t *testing.T) {
+	page := `<body><p>The pump is serviced in May. <img src="a.png" alt="Drawing of the pump"></p><form>` +
+		`<select><option>Optionword</option></select><textarea>Areaword</textarea><button>Buttonword</button>` +
+		`<input value="Valueword"><input type="hidden" value="Secretword"></form>` +
+		`<noscript><p>Fallbackword</p></noscript><script>Scriptword()</script><style>Styleword{}</style></body>`
+	d, _, err := NewExtractor(limits(), nil).Read(t.Context(), Input{Name: "a.html", Data: []byte(page)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Text != "The pump is serviced in May." {
+		t.Errorf("%q", d.Text)
+	}
+	for _, text := range []string{"Drawing of the pump", "Optionword", "Areaword", "Buttonword", "Valueword", "Fallbackword"} {
+		namesAll(t, d, text)
+	}
+	if all := strings.Join(d.Warnings, " "); strings.Contains(all, "Secretword") || strings.Contains(all, "Scriptword") ||
+		strings.Contains(all, "Styleword") || strings.Contains(all, "<p>") {
+		t.Errorf("%q", d.Warnings)
+	}
+}

@@ -52,6 +52,7 @@ func readMarkdown(w *writer, data []byte) (string, error) {
 	if err != nil {
 		return "", unreadable(Damaged, err, "its Markdown is nested too deep")
 	}
+	nameUnread(w, tree)
 	writeDOM(w, tree)
 	if title == "" {
 		title = firstHeading(w)

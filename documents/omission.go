@@ -56,6 +56,59 @@ func hiddenText(n *html.Node) string {
 	return b.String()
 }
 
+// nameUnread adds warnings that name what writeDOM does not read below n: the text of form fields and of elements for
+// browsers that lack something, and the descriptions of pictures.
+func nameUnread(w *writer, n *html.Node) {
+	var fields, pictures omission
+	addUnread(n, &fields, &pictures)
+	fields.name(w, "in form fields, buttons and texts for other browsers")
+	pictures.name(w, "that describe pictures")
+}
+
+// addUnread adds the texts of the skipped elements below n to fields, and the descriptions of pictures to pictures. It
+// leaves out what no browser shows.
+func addUnread(n *html.Node, fields, pictures *omission) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type != html.ElementNode || hidden(c):
+		case c.DataAtom == atom.Img:
+			pictures.add(attribute(c, "alt"))
+		case c.DataAtom == atom.Input:
+			if kind := attribute(c, "type"); kind != "hidden" && kind != "checkbox" && kind != "radio" {
+				fields.add(attribute(c, "value"))
+			}
+		case c.DataAtom == atom.Noscript:
+			fields.add(noscriptText(c))
+		case c.DataAtom == atom.Script, c.DataAtom == atom.Style, c.DataAtom == atom.Template, c.DataAtom == atom.Head,
+			c.DataAtom == atom.Svg:
+		case skipped[c.DataAtom]:
+			fields.add(allText(c))
+		default:
+			addUnread(c, fields, pictures)
+		}
+	}
+}
+
+// noscriptText returns the visible text of a noscript element, whose content the parser leaves as it is written.
+func noscriptText(n *html.Node) string {
+	tree, err := html.Parse(strings.NewReader(allText(n)))
+	if err != nil {
+		return ""
+	}
+	return textBelow(tree)
+}
+
+// allText returns all text below n, with a space behind each piece.
+func allText(n *html.Node) string {
+	var b strings.Builder
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode {
+			b.WriteString(c.Data + " ")
+		}
+	}
+	return b.String()
+}
+
 // omitted returns what the visible text of whole has and that of part has not, piece by piece as the page's markup
 // divides it. The first h1 of whole counts as kept.
 func omitted(whole, part *html.Node) (o omission) {
