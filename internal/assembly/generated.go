@@ -10,8 +10,8 @@ import (
 // sampledTexts is how many passages questions are generated from: three of each at most.
 const sampledTexts = 200
 
-// GenerateQuestions makes judged questions about exact words, such as names and numbers, from a sample of the
-// collection's passages. It returns ctx's error, or the store's.
+// GenerateQuestions returns judged questions made from a sample of the collection's passages: about exact words such as
+// names and numbers, and for each one about words that no passage has. It fails if the passages cannot be read.
 func (a *Assembly) GenerateQuestions(ctx context.Context) (questions.Domain, error) {
 	sample, err := a.Engine.Sample(ctx, search.Caller{}, sampledTexts)
 	if err != nil {

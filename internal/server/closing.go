@@ -12,7 +12,7 @@ import (
 // lookEvery is how often collections are looked for that can be closed, in their idle time.
 const lookEvery = 4
 
-// closeUnused closes collections that were not used for long, until ctx is done.
+// closeUnused closes collections and unions that were not used for config.Collections.Idle, until ctx is done.
 func (r *registry) closeUnused(ctx context.Context) {
 	idle := r.config.Collections.Idle
 	again := time.NewTicker(max(idle/lookEvery, 10*time.Millisecond))
@@ -30,8 +30,8 @@ func (r *registry) closeUnused(ctx context.Context) {
 	}
 }
 
-// makeRoom closes those that were used longest ago, so that no more are open than may be with the one that
-// is about to be, by their number and by the bytes of their files.
+// makeRoom closes the longest unused collections until the named one can be opened within the limits for the number of
+// open collections and the bytes of their files. Collections in use stay open, even above the limits.
 func (r *registry) makeRoom(name string) {
 	most := int64(r.config.Collections.OpenBytes)
 	if r.config.Data == "" {
@@ -62,7 +62,8 @@ func (r *registry) makeRoom(name string) {
 	})
 }
 
-// closeSome closes what choose takes of the collections that nobody uses, the longest unused first.
+// closeSome closes open collections that have no users and no jobs. choose gets their names, the longest unused first,
+// and returns those to close; it is called with mu held.
 func (r *registry) closeSome(choose func(names []string) []string) {
 	r.mu.Lock()
 	var names []string
@@ -85,7 +86,7 @@ func (r *registry) closeSome(choose func(names []string) []string) {
 	}
 }
 
-// closeOne closes a collection whose gone is set, and lets it be opened again.
+// closeOne closes a collection whose gone is set, and removes it from r.held, so that it can be opened again.
 func (r *registry) closeOne(name string, h *held) error {
 	r.unions.closeOf(h)
 	err := h.c.endAndClose()
@@ -97,13 +98,13 @@ func (r *registry) closeOne(name string, h *held) error {
 	return err
 }
 
-// endAndClose ends what runs of the collection, and closes it.
+// endAndClose stops the collection's goroutines, waits for them, and closes its store and experts.
 func (s *collection) endAndClose() error {
 	s.stop()
 	return errors.Join(s.group.Wait(), s.closeParts())
 }
 
-// hasJobs reports whether jobs of the collection are waited for or run.
+// hasJobs reports whether the collection has a job that has not ended. It is false if the jobs cannot be read.
 func (s *collection) hasJobs() bool {
 	if s.jobs == nil {
 		return false
@@ -120,7 +121,8 @@ func (s *collection) hasJobs() bool {
 	return false
 }
 
-// closeAll closes everything; nobody uses it any more.
+// closeAll closes all collections and unions and then the pool of encoders, and returns all errors. Call it when no
+// request runs any more.
 func (r *registry) closeAll() error {
 	var errs []error
 	r.opens.Wait()
@@ -176,8 +178,9 @@ func (r *registry) Remove(ctx context.Context, name string) error {
 	return err
 }
 
-// withdrawCollection lets nobody use a collection any more, and waits a while for those who do. What it returns
-// keeps others from opening it until its gone is closed.
+// withdrawCollection marks a collection as going, so that no further request uses it, and waits up to drainWithin for
+// those that do. The caller closes it, deletes it from r.held, and closes its gone, for which others wait. It returns
+// an error, and the collection stays in use, if requests do not end in time.
 func (r *registry) withdrawCollection(ctx context.Context, name string) (*held, error) {
 	ctx, cancel := context.WithTimeout(ctx, drainWithin)
 	defer cancel()
@@ -206,7 +209,8 @@ func (r *registry) withdrawCollection(ctx context.Context, name string) (*held, 
 	}
 }
 
-// awaitUnused waits until nobody uses a collection, or not any longer: then it goes on being used.
+// awaitUnused waits until a withdrawn collection has no users. If ctx ends first, it lets requests use the collection
+// again and returns a *collections.Error with the code InUse.
 func (r *registry) awaitUnused(ctx context.Context, h *held) error {
 	<-h.ready
 	for again := time.NewTicker(5 * time.Millisecond); ; {

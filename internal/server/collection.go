@@ -136,7 +136,7 @@ func (s *collection) startGoroutines(queue worker) {
 	s.group.Go(func() error { s.assembly.Store.Watch(s.running, watcher{s}); return nil })
 }
 
-// tellExpert states an expert that is searched in /readyz, with its warnings.
+// tellExpert shows a searched expert in /readyz, with its warnings.
 func (s *collection) tellExpert(name string) {
 	info, err := s.assembly.Engine.Expert(name)
 	if err != nil {
@@ -145,14 +145,14 @@ func (s *collection) tellExpert(name string) {
 	s.api.Readiness().Set(schema.Component{Name: "expert " + name, Status: handlers.Ready, Warnings: info.Warnings})
 }
 
-// tellCollection states the collection in /readyz, with the methods that cannot rank with the
-// experts that are searched, and what helps.
+// tellCollection shows the collection in /readyz, with the ranking methods that its experts do not allow and what to
+// add for these.
 func (s *collection) tellCollection() {
 	lacking := search.LackingMethods(s.assembly.Engine.Experts())
 	s.api.Readiness().Set(schema.Component{Name: "collection", Status: handlers.Ready, Detail: lacking})
 }
 
-// tellCalibration states in /readyz that the collection's calibration is not used.
+// tellCalibration shows in /readyz why the collection's calibration is not used, or removes that if it is used.
 func (s *collection) tellCalibration() {
 	const name = "calibration"
 	if refused := s.assembly.Refused(); refused != "" {

@@ -64,7 +64,8 @@ func (r *registry) Create(
 	return r.Describe(ctx, name)
 }
 
-// completeSettings fills in what settings leave open, and refuses what cannot be.
+// completeSettings sets the fields of a new collection's settings that are empty to the configured defaults. It returns
+// a *collections.Error if a setting is invalid.
 func (r *registry) completeSettings(s *collections.Settings) error {
 	if len(s.Experts) == 0 {
 		for _, x := range r.config.Experts {
@@ -124,7 +125,8 @@ func (r *registry) List(ctx context.Context) ([]collections.Info, error) {
 	return out, nil
 }
 
-// describeClosed says what is known of a collection without opening it.
+// describeClosed describes a collection without opening it: its state, settings and, if it is open, its experts and
+// number of passages.
 func (r *registry) describeClosed(l *stores.Listed) collections.Info {
 	name := l.Name
 	info := collections.Info{Name: name, Status: collections.Closed, Default: name == r.config.Collections.Default}
@@ -186,8 +188,8 @@ func (r *registry) Describe(ctx context.Context, name string) (info collections.
 	return info, nil
 }
 
-// encodingConfig returns the configuration by which the pool loads encoders: as many run at once as
-// a collection has experts.
+// encodingConfig returns the configuration with which the pool loads encoders. If the number of threads is not
+// configured, it divides the processors among as many encoders as a collection has by default.
 func (r *registry) encodingConfig() (config configs.Config) {
 	config = r.config
 	config.Encoder.Threads = experts.ThreadsOfOne(config, min(len(shipped.Default()), runtime.GOMAXPROCS(0)))

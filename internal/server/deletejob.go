@@ -18,7 +18,8 @@ import (
 // deleteAtOnce is how many passages are deleted by one write to the log.
 const deleteAtOnce = 1000
 
-// deleteTagged returns the work of deleting passages by their tags, by a condition, or by their ids.
+// deleteTagged runs a job that deletes passages by tags, a condition or ids. It refuses a job that names none of them.
+// It waits until searches see the deletions; result counts those of all attempts.
 func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if len(t.TagsAll)+len(t.TagsAny)+len(t.IDs) == 0 && t.Filter.Empty() {
 		return result, errors.New("the job names neither tags, nor a condition, nor ids, and does not delete everything")
@@ -46,7 +47,8 @@ func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs
 // deletingStage is what the progress of a deletion is of.
 const deletingStage = "deleting"
 
-// selectedBy returns what a job deletes.
+// selectedBy returns the filter of the passages that a job deletes. It returns a *conditions.MisfitError if the job's
+// condition does not fit the collection's fields.
 func (s *collection) selectedBy(t jobs.Task) (f storage.Filter, err error) {
 	f.TagsAll, f.TagsAny = t.TagsAll, t.TagsAny
 	if t.Filter == nil {
@@ -60,9 +62,9 @@ func (s *collection) selectedBy(t jobs.Task) (f storage.Filter, err error) {
 	return f, nil
 }
 
-// deleteSelected deletes what the job selects now; it reports how many passages all attempts together have
-// deleted. Where the store can, searches see all of them or none; otherwise, and where they are too many for
-// that, it deletes them part by part.
+// deleteSelected deletes the passages that the job's filter selects now, and returns how many all attempts of the job
+// have deleted. If the store can and they are not too many, searches see all deletions at once; otherwise it deletes
+// part by part. It does not delete a passage that was replaced meanwhile.
 func (s *collection) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
 	f, err := s.selectedBy(t)
 	if err != nil {
@@ -131,8 +133,8 @@ func (s *collection) deleteSelected(ctx context.Context, t jobs.Task) (deleted i
 	}
 }
 
-// deletedTogether makes deletions of which searches see all or none, but for those of passages that somebody
-// else has changed meanwhile, and says how many there were.
+// deletedTogether makes deletions that searches see all at once, and returns how many passages it deleted. It leaves
+// out passages that were changed meanwhile.
 func (s *collection) deletedTogether(ctx context.Context, changes []store.Change) (int, error) {
 	for len(changes) > 0 {
 		results, err := s.writer.ApplyTogether(ctx, changes)
@@ -161,8 +163,8 @@ func (s *collection) deletedTogether(ctx context.Context, changes []store.Change
 	return 0, nil
 }
 
-// deleteNamed deletes the passages with the job's ids; it reports how many all attempts
-// together have deleted.
+// deleteNamed deletes the passages with the job's ids, and returns how many all attempts of the job have deleted.
+// Unknown ids are skipped.
 func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted int, err error) {
 	var changes []store.Change
 	for _, id := range t.IDs {
@@ -182,8 +184,8 @@ func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted i
 	return deleted + n, err
 }
 
-// deletedNow makes deletions, and says how many passages were still there as they had been
-// found.
+// deletedNow makes deletions and returns how many passages it deleted. Those that are gone or were changed meanwhile do
+// not count and are no error.
 func deletedNow(ctx context.Context, w handlers.Writer, changes []store.Change) (deleted int, err error) {
 	results, err := w.Apply(ctx, changes)
 	for _, r := range results {
@@ -198,8 +200,9 @@ func deletedNow(ctx context.Context, w handlers.Writer, changes []store.Change) 
 	return deleted, err
 }
 
-// deletedBefore returns how many passages the attempts before have deleted. The first one writes
-// down how many there were, or the progress that the job had says it; the others find fewer.
+// deletedBefore returns how many passages earlier attempts of the job have deleted. selected is how many the job
+// selects now. The first attempt writes that number to the job's scratch file; without such a file it is in the job's
+// progress.
 func deletedBefore(t jobs.Task, selected int) (int, error) {
 	if t.Scratch == "" { // many servers share the job
 		if t.Progress != nil && t.Progress.Stage == deletingStage {

@@ -33,7 +33,8 @@ const (
 	measuringTimeout = 30 * time.Second
 )
 
-// checkCalibrating refuses a calibration with too few judgments.
+// checkCalibrating returns a refusal of a calibration job if there are fewer than leastJudged judgments, or fewer than
+// leastAnswered questions with a known answer.
 func (s *collection) checkCalibrating(jobs.Request) error {
 	all := s.judgments.All()
 	if answered := judgments.Answered(judgments.Questions(all)); len(all) < leastJudged || answered < leastAnswered {
@@ -49,7 +50,7 @@ func (s *collection) checkCalibrating(jobs.Request) error {
 	return nil
 }
 
-// checkEvaluating refuses an evaluation without a question.
+// checkEvaluating returns a refusal of an evaluation job if no passage was judged to answer a question.
 func (s *collection) checkEvaluating(jobs.Request) error {
 	if judgments.Answered(judgments.Questions(s.judgments.All())) == 0 {
 		return jobs.Refuse("needs_judgments", "nothing can be measured: no passage was judged to answer a question")
@@ -57,7 +58,8 @@ func (s *collection) checkEvaluating(jobs.Request) error {
 	return nil
 }
 
-// judgedQuestions returns the judged questions of which a passage that answers is in the collection.
+// judgedQuestions returns the judged questions for which the collection still has a passage that answers. It fails if
+// there is none.
 func (s *collection) judgedQuestions(ctx context.Context) (questions.Domain, error) {
 	var all []questions.Question
 	passages, done := s.assembly.Passages(ctx)
@@ -88,7 +90,8 @@ func (s *collection) judgedQuestions(ctx context.Context) (questions.Domain, err
 	return questions.NewDomain("", all, 0), nil
 }
 
-// measureQuestions asks the judged questions as anybody would, and counts how they are answered.
+// measureQuestions searches for each judged question with the collection's defaults, and counts at which rank the first
+// right answer is. It fails if a search does.
 func (s *collection) measureQuestions(ctx context.Context, of questions.Domain, t jobs.Task) (
 	result jobs.MeasuredResult, err error) {
 	result.Questions = len(of.Questions)
@@ -112,7 +115,7 @@ func (s *collection) measureQuestions(ctx context.Context, of questions.Domain, 
 	return result, nil
 }
 
-// firstOf returns the rank of the first result that answers a question, or for which a copy does; 0 for none.
+// firstOf returns the rank of the first result that answers the question, itself or by a copy; 0 if none does.
 func firstOf(results []reply.Result, q *questions.Question) int {
 	grades := q.Judgements()
 	for _, r := range results {
@@ -128,6 +131,7 @@ func firstOf(results []reply.Result, q *questions.Question) int {
 	return 0
 }
 
+// countRank counts an answer at this rank in the shares that it belongs to: top 1, 5 and 20. Rank 0 counts in none.
 func countRank(s *jobs.Share, rank int) {
 	for most, n := range map[int]*int{1: &s.Top1, 5: &s.Top5, 20: &s.Top20} {
 		if rank > 0 && rank <= most {
@@ -136,7 +140,8 @@ func countRank(s *jobs.Share, rank int) {
 	}
 }
 
-// runEvaluation returns the work of measuring with the judged questions.
+// runEvaluation runs a job that measures how the collection answers its judged questions: now, and with every ranking
+// method.
 func (s *collection) runEvaluation(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
@@ -154,7 +159,7 @@ func (s *collection) runEvaluation(ctx context.Context, t jobs.Task) (result job
 	return result, err
 }
 
-// compareMethods measures every method that the sources allow, and returns the table.
+// compareMethods measures every ranking method that the collection's sources allow, and returns the table as text.
 func (s *collection) compareMethods(ctx context.Context, of questions.Domain, t jobs.Task) (string, error) {
 	engine := s.assembly.Engine
 	limits := engine.Limits()
@@ -182,8 +187,9 @@ func (s *collection) compareMethods(ctx context.Context, of questions.Domain, t 
 	return text.String(), err
 }
 
-// runCalibration returns the work of fitting to the judged questions. What was fitted is used unless it
-// answers fewer of them, each by what was fitted on others, than the collection does as it is.
+// runCalibration runs a job that fits a calibration to the judged questions. It stores the calibration, unless the job
+// is a dry run or the calibration answers fewer of these questions, each one held out from the fit, than the collection
+// does now.
 func (s *collection) runCalibration(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if err := s.awaitVisible(ctx, t.Report); err != nil {
 		return result, err
@@ -223,10 +229,12 @@ func (s *collection) runCalibration(ctx context.Context, t jobs.Task) (result jo
 	return result, nil
 }
 
-// topSum returns what answers are worth, by the measure by which calibration chooses methods.
+// topSum returns the number by which answers are compared, as calibration does: the answers at rank 1 plus those up to
+// 20.
 func topSum(s jobs.Share) int { return s.Top1 + s.Top20 }
 
-// shareOf returns how a method answers, as a fit reports it of held-out questions.
+// shareOf returns how many of the held-out questions the named method answers, by a fit's report; zero if the report
+// does not have the method.
 func shareOf(report *calibration.FitReport, auto string) (s jobs.Share) {
 	of := func(share float64) int { return int(math.Round(share * float64(report.Questions))) }
 	for _, m := range report.Methods {
@@ -237,8 +245,9 @@ func shareOf(report *calibration.FitReport, auto string) (s jobs.Share) {
 	return s
 }
 
-// fitToJudged fits to the judged questions, with an engine of its own: a fit begins with what is shipped, and
-// questions go on being answered by the calibration in use. No other job changes the experts meanwhile.
+// fitToJudged fits a calibration to the judged questions and returns it with its report. It uses an engine of its own,
+// without the calibration in use, which goes on answering questions. The caller must be the running job: no other
+// changes the experts meanwhile.
 func (s *collection) fitToJudged(ctx context.Context, of questions.Domain, t jobs.Task) (
 	record *calibration.Record, report *calibration.FitReport, err error) {
 	config := s.config

@@ -7,23 +7,24 @@ import (
 	"example.org/conclave/store"
 )
 
-// withoutExpert returns experts but one.
+// withoutExpert returns a copy of experts without e.
 func withoutExpert(all []*experts.Expert, e *experts.Expert) []*experts.Expert {
 	return slices.DeleteFunc(slices.Clone(all), func(other *experts.Expert) bool { return other == e })
 }
 
-// hasExpert reports whether there are vectors of an expert.
+// hasExpert reports whether the store has vectors of the named expert.
 func hasExpert(c store.Contents, name string) bool {
 	return slices.ContainsFunc(c.Experts(), func(f store.Expert) bool { return f.Name == name })
 }
 
-// searchedExperts returns the experts that are searched.
+// searchedExperts returns the experts that are searched now. The slice must not be changed.
 func (s *collection) searchedExperts() []*experts.Expert {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.assembly.Experts.Searched // never changed in place
 }
 
+// absentNames returns the names of the experts that are left out because their bundles cannot be used.
 func (s *collection) absentNames() (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,8 +34,8 @@ func (s *collection) absentNames() (names []string) {
 	return names
 }
 
-// LoadMore loads one more expert, of which the caller says what becomes of it, on the owner
-// that the collection has for it.
+// LoadMore loads an expert for this collection, sharing the vectors and encoders that the collection says. The caller
+// adds it with startSearching or ends it with CloseUnused.
 func (s *collection) LoadMore(name string) (*experts.Expert, error) {
 	contents, done := s.assembly.Store.Contents()
 	s.assembly.Experts.Hold(contents.Experts())
@@ -42,7 +43,7 @@ func (s *collection) LoadMore(name string) (*experts.Expert, error) {
 	return s.assembly.Experts.LoadMore(name)
 }
 
-// startSearching lets searches ask one more expert.
+// startSearching lets searches ask a loaded expert. If they cannot, it returns an error and changes nothing.
 func (s *collection) startSearching(e *experts.Expert) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +59,8 @@ func (s *collection) startSearching(e *experts.Expert) error {
 	return nil
 }
 
-// stopSearching lets no further search ask an expert. It returns the expert, which is nil when
-// it was not loaded; its encoder may be in use until drained returns.
+// stopSearching removes an expert from those that searches ask and returns it; nil if it was not loaded. Searches under
+// way may use its encoder until awaitEarlierLineUps returns. After an error it is still searched.
 func (s *collection) stopSearching(name string) (*experts.Expert, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +83,8 @@ func (s *collection) stopSearching(name string) (*experts.Expert, error) {
 	return removed, nil
 }
 
-// removeAbsent removes an absent expert, which left the collection, from answers.
+// removeAbsent removes an expert that has left the collection from those that answers and /readyz name as missing. It
+// does nothing if the expert is not missing.
 func (s *collection) removeAbsent(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +99,8 @@ func (s *collection) removeAbsent(name string) {
 	s.tellWritable()
 }
 
-// renewLineUp lets searches use the experts and the calibration that are there now. Called
-// with mu held.
+// renewLineUp lets searches use the experts and the calibration as they are now, and shows these in /readyz. mu must be
+// held.
 func (s *collection) renewLineUp() error {
 	if err := s.assembly.Renew(); err != nil {
 		return err
@@ -108,7 +110,7 @@ func (s *collection) renewLineUp() error {
 	return nil
 }
 
-// retainEncoder takes back an expert whose encoder the collection still needs.
+// retainEncoder keeps an expert loaded without searching it: new passages still need its vectors.
 func (s *collection) retainEncoder(e *experts.Expert) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

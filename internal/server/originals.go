@@ -20,7 +20,7 @@ const (
 	sweepShare = 20
 )
 
-// localFolder returns the folder of the collection on this machine; "": it is in a store.
+// localFolder returns the path of the collection's folder on this machine; "" if the collection is in a cluster.
 func (s *collection) localFolder() string {
 	jobs := s.assembly.Store.JobsFolder()
 	if jobs == "" {

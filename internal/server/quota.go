@@ -50,7 +50,8 @@ func (q *quotaWriter) ApplyTogether(ctx context.Context, changes []store.Change)
 	return q.applyWithin(ctx, changes, q.Writer.ApplyTogether)
 }
 
-// applyWithin makes changes that the quotas allow.
+// applyWithin calls apply with changes, or returns a *store.QuotaError if they would exceed a quota. It counts the
+// collection exactly only near the quota of passages.
 func (q *quotaWriter) applyWithin(
 	ctx context.Context,
 	changes []store.Change,
@@ -105,7 +106,8 @@ func (q *quotaWriter) applyWithin(
 	return apply(ctx, changes)
 }
 
-// countPuts counts puts as under way, and returns what ends that; near says that they may exceed the quota.
+// countPuts counts puts as under way; the caller calls leave when they are done. If they might exceed the quota, near
+// is true, leave is nil, and they are not counted.
 func (q *quotaWriter) countPuts(puts int) (leave func(), near bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,7 +123,7 @@ func (q *quotaWriter) countPuts(puts int) (leave func(), near bool) {
 	}, false
 }
 
-// countGrowth returns by how many passages changes make the collection larger.
+// countGrowth returns by how many passages the changes make the collection larger; negative if smaller.
 func (q *quotaWriter) countGrowth(ctx context.Context, changes []store.Change) (more int, err error) {
 	there := map[string]bool{}
 	for _, c := range changes {

@@ -6,7 +6,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// tellReads states in /readyz how the experts read the passages.
+// tellReads shows in /readyz how many passages the experts cannot read or read only in part; it removes that if there
+// are none.
 func (s *collection) tellReads(r store.Reads) {
 	const name = "passages"
 	if warnings := r.Warnings(); warnings != nil {

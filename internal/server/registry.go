@@ -364,7 +364,8 @@ func damagedError(name string, err error) error {
 	}
 }
 
-// openFor opens what find said is to be opened, and closes h.ready: then h.c is set, or h.err.
+// openFor opens a collection that findOrAdd has added, and sets h.c, or h.err if it cannot be opened, before it closes
+// h.ready.
 func (r *registry) openFor(h *held, name string) {
 	r.makeRoom(name)
 	c, err := r.openCollection(name)
@@ -386,7 +387,7 @@ func (r *registry) openFor(h *held, name string) {
 	r.mu.Unlock()
 }
 
-// giveBack ends one use of a collection that take returned.
+// giveBack ends one use of a collection that takeCollection returned.
 func (r *registry) giveBack(h *held) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

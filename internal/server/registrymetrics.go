@@ -60,7 +60,8 @@ func (o openMetric) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// openInUse returns the collections that are open, with one user more each, who does not count as one who asked them.
+// openInUse returns the open collections by name, each with one more user, which endMeasuring ends. Unlike requests,
+// these uses do not keep a collection from being closed as idle.
 func (r *registry) openInUse() map[string]*held {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +75,7 @@ func (r *registry) openInUse() map[string]*held {
 	return all
 }
 
-// endMeasuring ends a use that does not count.
+// endMeasuring ends a use of openInUse. The time of the collection's last use stays.
 func (r *registry) endMeasuring(h *held) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,8 +85,8 @@ func (r *registry) endMeasuring(h *held) {
 // jobsWithin is how long the metrics wait for the jobs of a collection.
 const jobsWithin = time.Second
 
-// reportMeasures tells what is measured of a collection: by its store, what waits to be seen by searches, and jobs
-// where these are on this machine.
+// reportMeasures calls tell for each metric of the collection: those of its store, the changes that searches do not see
+// yet, and the number of jobs in each state if the jobs are on this machine.
 func (s *collection) reportMeasures(tell func(name, help, state string, value float64)) {
 	for _, m := range s.assembly.Store.Meters() {
 		tell(m.Name, m.Help, "", m.Value())

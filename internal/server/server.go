@@ -180,8 +180,8 @@ func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
 // Addr returns the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.address }
 
-// Done returns a channel that is closed when the server is to end: its context is
-// done, or one of its parts has failed.
+// Done returns a channel that is closed when the server has to end: its context is done, or one of its parts has
+// failed. Call Close then.
 func (s *Server) Done() <-chan struct{} { return s.running.Done() }
 
 // Close lets requests end, stops all goroutines, and closes the collections. It returns the failure that ended the

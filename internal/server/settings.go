@@ -19,7 +19,8 @@ func (s settings) Settings() (collections.Settings, error) {
 	return assembly.ParseSettings(text)
 }
 
-// Configure implements handlers.Settings. What settings say beside synonyms and fields stays.
+// Configure implements handlers.Settings. It changes the synonyms and fields of the stored settings, and leaves the
+// others.
 func (s settings) Configure(ctx context.Context, to collections.Settings) error {
 	if err := assembly.CheckSettings(&to); err != nil {
 		return &collections.Error{Code: "out_of_range", Detail: err.Error()}

@@ -19,7 +19,7 @@ type snapshotFolder struct {
 	read store.Snapshots
 }
 
-// snapshotList returns those of the server; a store that makes none has none.
+// snapshotList returns the snapshots on this machine; an empty list if the store makes none.
 func (s *collection) snapshotList() handlers.Snapshots {
 	read, err := s.writer.Snapshots()
 	if err != nil {
@@ -53,8 +53,8 @@ func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 	return list, nil
 }
 
-// Remove implements handlers.Snapshots. The snapshot loses its name at once, so
-// that one that is half removed is never taken for a whole one.
+// Remove implements handlers.Snapshots. It renames the snapshot first, so that one that is half removed is never taken
+// for a whole one.
 func (s snapshotFolder) Remove(name string) error {
 	at := filepath.Join(s.path, name)
 	if !plainName(name) || s.read.Check(at) != nil {

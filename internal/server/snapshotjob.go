@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/store"
 )
 
-// snapshotsOf returns the folder of snapshots.
+// snapshotsOf returns the path of the folder for snapshots.
 func snapshotsOf(config configs.Config) string {
 	if config.Snapshots != "" {
 		return config.Snapshots
@@ -25,6 +25,8 @@ func snapshotsOf(config configs.Config) string {
 	return filepath.Clean(config.Collection) + "-snapshots"
 }
 
+// checkSnapshot returns a refusal of a snapshot job if its name is invalid or taken, or if the folder cannot hold a
+// snapshot. It returns an error if the store makes none.
 func (s *collection) checkSnapshot(r jobs.Request) error {
 	if !plainName(r.Name) || strings.Contains("-_", r.Name[:1]) {
 		return jobs.Refuse(
@@ -47,13 +49,13 @@ func (s *collection) checkSnapshot(r jobs.Request) error {
 	return nil
 }
 
-// plainName reports whether a name can be that of a folder, and cannot lead to another
-// one. New ones begin with a letter or a digit.
+// plainName reports whether a name can be a snapshot's folder and cannot lead out of the folder of snapshots.
 func plainName(name string) bool {
 	return name != "" && len(name) <= 64 && name[0] != '.' && strings.Trim(name, wording.NameLetters+".") == ""
 }
 
-// makeSnapshot returns the work of a snapshot.
+// makeSnapshot runs a job that makes a snapshot, once searches see what was written before. If an attempt before a
+// restart has made it already, it returns that one.
 func (s *collection) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 	dir := snapshotsOf(s.config)
 	out := filepath.Join(dir, t.Name)
@@ -87,12 +89,13 @@ func (s *collection) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result
 	return madeSnapshot(made, out), nil
 }
 
+// madeSnapshot returns the result of a job that made snapshot s in the folder out.
 func madeSnapshot(s store.Snapshot, out string) jobs.Result {
 	return jobs.Result{Generation: s.Generation, Passages: s.Passages, Bytes: s.Bytes, Folder: out}
 }
 
-// snapshotID returns the id of the snapshot that a job makes, in the job's file: the
-// one that it chose before a restart, or a new one.
+// snapshotID returns the id of the snapshot that a job makes. If an earlier attempt wrote one to the job's file, it
+// returns that and again is true; otherwise it writes a new one.
 func snapshotID(file string, snapshots store.Snapshots) (id string, again bool, err error) {
 	data, err := os.ReadFile(file)
 	if err == nil {
@@ -108,8 +111,8 @@ func snapshotID(file string, snapshots store.Snapshots) (id string, again bool, 
 	})
 }
 
-// awaitVisible waits until searches see what was acknowledged, and gives up when that
-// keeps failing.
+// awaitVisible waits until searches see all acknowledged writes, and reports how many changes are left. It returns an
+// error if these cannot be indexed at the moment.
 func (s *collection) awaitVisible(ctx context.Context, report func(jobs.Progress)) error {
 	return s.writer.Visible(ctx, func(backlog store.Backlog) error {
 		if backlog.Trouble != nil {

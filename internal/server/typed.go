@@ -18,7 +18,8 @@ type typedWriter struct {
 // MostWait implements handlers.BoundedWriter.
 func (w *typedWriter) MostWait() time.Duration { return mostWait(w.Writer) }
 
-// typeMisfit returns what keeps a change from being made; nil: nothing.
+// typeMisfit returns the error of a put whose metadata do not have the declared types; nil if they have, and for
+// deletions.
 func typeMisfit(types conditions.Types, c *store.Change) *corpus.FieldError {
 	if c.Put == nil {
 		return nil
@@ -26,7 +27,8 @@ func typeMisfit(types conditions.Types, c *store.Change) *corpus.FieldError {
 	return types.Check(c.Put.Metadata)
 }
 
-// Apply implements store.Writer: the changes that fit are made, in their order.
+// Apply implements store.Writer. It makes the changes whose metadata fit, in their order; the others get an error as
+// their result.
 func (w *typedWriter) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	types := w.types()
 	results := make([]store.ChangeResult, len(changes))
@@ -53,7 +55,8 @@ func (w *typedWriter) Apply(ctx context.Context, changes []store.Change) ([]stor
 	return results, err
 }
 
-// ApplyTogether implements store.Writer: none of the changes is made where one does not fit.
+// ApplyTogether implements store.Writer. It makes no change if the metadata of one do not fit: that one gets an error
+// as its result.
 func (w *typedWriter) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	types := w.types()
 	for i := range changes {

@@ -39,6 +39,7 @@ type union struct {
 	old   bool      // it is in kept no more: its last user closes it
 }
 
+// newUnions returns a cache of up to most unions.
 func newUnions(most int, log *slog.Logger) *unions {
 	return &unions{most: most, log: log, kept: map[string]*union{}}
 }
@@ -86,9 +87,10 @@ func (u *unions) takeUnion(
 	}
 }
 
+// newUnion returns a union of these collections that has no engine yet (makeUnion).
 func newUnion(members []*held) *union { return &union{ready: make(chan struct{}), members: members} }
 
-// isReady reports whether the union is made, or could not be made.
+// isReady reports whether the union's engine has been made, or has failed to be.
 func (x *union) isReady() bool {
 	select {
 	case <-x.ready:
@@ -101,7 +103,8 @@ func (x *union) isReady() bool {
 // errUnmade is the error of a union whose making panicked.
 var errUnmade = errors.New("the collections could not be joined; the server's log says why")
 
-// makeUnion fills in a union that take has added. On an error it removes the union again and returns the error.
+// makeUnion makes the engine of a union that takeUnion has added. If that fails, it removes the union again and returns
+// the error.
 func (u *unions) makeUnion(key string, x *union, make func() (*assembly.Union, error)) error {
 	x.err = errUnmade
 	defer u.announceMade(key, x)
@@ -117,7 +120,7 @@ func (u *unions) makeUnion(key string, x *union, make func() (*assembly.Union, e
 	return x.err
 }
 
-// announceMade tells those who wait for a union that it is made, or could not be made.
+// announceMade wakes the callers that wait for a union: it is made, or has failed, in which case it is removed.
 func (u *unions) announceMade(key string, x *union) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -127,7 +130,7 @@ func (u *unions) announceMade(key string, x *union) {
 	close(x.ready)
 }
 
-// giveBack ends one use of a union that take returned.
+// giveBack ends one use of a union that takeUnion returned. The last use of a removed union closes it.
 func (u *unions) giveBack(x *union) {
 	u.mu.Lock()
 	x.users--
@@ -139,8 +142,8 @@ func (u *unions) giveBack(x *union) {
 	}
 }
 
-// removeUnion removes the union of a key from those that are kept. It returns it if it has to be closed now; if it is
-// in use, its last user closes it. mu must be held.
+// removeUnion removes a union from those that are kept. It returns the union if the caller has to close it; nil if
+// there is none or the union is in use: its last user closes it. mu must be held.
 func (u *unions) removeUnion(key string) []*union {
 	x := u.kept[key]
 	if x == nil {
@@ -154,8 +157,8 @@ func (u *unions) removeUnion(key string) []*union {
 	return []*union{x}
 }
 
-// makeRoom removes the longest unused unions until there is room for one more. It returns those to close. mu must be
-// held.
+// makeRoom removes the longest unused unions until one more can be kept, and returns those for the caller to close. mu
+// must be held.
 func (u *unions) makeRoom() (closing []*union) {
 	for len(u.kept) >= u.most {
 		oldest := ""
@@ -172,19 +175,18 @@ func (u *unions) makeRoom() (closing []*union) {
 	return closing
 }
 
-// closeUnused closes the unions that nobody uses and that were last used before a time, or of which a collection has
-// changed: they keep its files.
+// closeUnused closes unions without users that were last used before a time or have a member that changed since: they
+// keep its old files open.
 func (u *unions) closeUnused(before time.Time) {
 	u.closeThose(func(x *union) bool { return x.users == 0 && (x.used.Before(before) || !x.engine.Current()) })
 }
 
-// closeOf closes the unions of a collection that is about to be closed.
+// closeOf closes the unions that have this collection as a member.
 func (u *unions) closeOf(h *held) {
 	u.closeThose(func(x *union) bool { return slices.Contains(x.members, h) })
 }
 
-// closeThose closes the unions that are made and that a function selects. Those in use close when their last user
-// gives them back.
+// closeThose closes the finished unions for which selected returns true. A union in use is closed by its last user.
 func (u *unions) closeThose(selected func(*union) bool) {
 	u.mu.Lock()
 	var closing []*union
@@ -197,7 +199,7 @@ func (u *unions) closeThose(selected func(*union) bool) {
 	u.closeAll(closing)
 }
 
-// closeAll closes unions that nobody uses and logs the errors.
+// closeAll closes unions that have no users, and logs errors.
 func (u *unions) closeAll(all []*union) {
 	for _, x := range all {
 		if x.engine == nil {

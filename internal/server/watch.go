@@ -28,7 +28,7 @@ func (w watcher) Comes(next store.Contents) error { return w.leaveOut(next) }
 // Came implements store.Watcher.
 func (w watcher) Came(now store.Contents) { w.takeIn(now) }
 
-// Is implements store.Watcher: what is new of the condition is stated and logged.
+// Is implements store.Watcher: it shows the store's condition in /readyz, and logs it, if it has changed.
 func (w watcher) Is(c store.Condition) {
 	w.left.Store(c.Gone)
 	component := schema.Component{Name: c.Of, Status: handlers.Ready, Warnings: c.Warnings}
@@ -54,8 +54,8 @@ func (w watcher) Is(c store.Condition) {
 	w.condition = now
 }
 
-// useNewCalibration lets searches use the collection's newest calibration. One that cannot be used
-// changes nothing; /readyz says why.
+// useNewCalibration lets searches use the collection's newest calibration. If that cannot be used, searches go on with
+// the one before, and /readyz says why.
 func (s *collection) useNewCalibration() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,9 +66,9 @@ func (s *collection) useNewCalibration() {
 	}
 }
 
-// leaveOut lets no search ask an expert that the next generation does not have, or
-// whose vectors are another encoder's by now, before anybody sees it. What is new in
-// it is read before, so that no search waits for that.
+// leaveOut stops searching the experts that the next generation does not have, or whose vectors another encoder made,
+// before searches see that generation. It reads the new vectors first, so that no search waits for that. It returns an
+// error if such an expert cannot be removed: the generation must not be used then.
 func (s *collection) leaveOut(next store.Contents) error {
 	if err := next.VerifyVectors(s.running); err != nil {
 		if s.running.Err() != nil {
@@ -108,7 +108,8 @@ func (s *collection) leaveOut(next store.Contents) error {
 	return nil
 }
 
-// takeIn lets searches ask experts that joined the collection.
+// takeIn starts searching the experts that joined the collection and are configured. One that cannot be searched is
+// logged and not tried again until its fingerprint changes.
 func (s *collection) takeIn(now store.Contents) {
 	searched := s.searchedExperts()
 	for _, x := range now.Experts() {
@@ -123,6 +124,8 @@ func (s *collection) takeIn(now store.Contents) {
 	}
 }
 
+// takeInOne loads an expert that joined the collection and starts searching it. It fails if its encoder is not the one
+// of the stored vectors, or an index is below its recall floor.
 func (s *collection) takeInOne(now store.Contents, name string) error {
 	e, err := s.LoadMore(name)
 	if err != nil {

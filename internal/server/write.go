@@ -19,7 +19,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// openWriter lets the store be written to, before it is searched.
+// openWriter opens the store for writing, with all encoders, the collection's quotas and the types of its fields, and
+// sets s.writer.
 func (s *collection) openWriter(ctx context.Context) (err error) {
 	a, in := s.assembly, s.config.Ingest
 	contents, done := a.Store.Contents()
@@ -45,7 +46,7 @@ func (s *collection) openWriter(ctx context.Context) (err error) {
 	return err
 }
 
-// usedBytes returns how many the segments, where the store knows, and the copies of files have.
+// usedBytes returns how many bytes the collection's segments, if the store knows, and its copies of files take.
 func (s *collection) usedBytes() int64 {
 	has := int64(0)
 	if s.originals != nil {
@@ -59,7 +60,8 @@ func (s *collection) usedBytes() int64 {
 	return has
 }
 
-// acceptWrites lets passages be written and jobs be asked for.
+// acceptWrites opens the judgments, copies of files and jobs, and lets the API accept writes and jobs. It returns the
+// queue of the jobs, which the caller has to run.
 func (s *collection) acceptWrites() (worker, error) {
 	kinds := map[string]jobs.Handler{
 		jobs.Snapshot: s.handlerIf(jobs.Handler{Check: s.checkSnapshot, Work: s.makeSnapshot}, func() error {
@@ -98,8 +100,9 @@ func (s *collection) acceptWrites() (worker, error) {
 	return queue, nil
 }
 
-// keepJudgments opens the judgments of a collection in a folder, which has the folder of its jobs; "":
-// it is none.
+// keepJudgments opens the file of judgments in the collection's folder, the parent of jobsFolder, and gives it to the
+// API. Damaged lines are logged and shown in /readyz. It does nothing if jobsFolder is "", for a collection in a
+// cluster.
 func (s *collection) keepJudgments(jobsFolder string) error {
 	if jobsFolder == "" {
 		return nil
@@ -120,9 +123,8 @@ func (s *collection) keepJudgments(jobsFolder string) error {
 	return nil
 }
 
-// keepUnanswered opens the unanswered questions of a collection in a folder, which has the folder of its jobs, if the
-// configuration keeps any. Where it cannot, it says so in the log and in /readyz, and the collection keeps none: it
-// answers as well without them.
+// keepUnanswered opens the file of unanswered questions in the collection's folder, the parent of jobsFolder, if the
+// configuration keeps any. If it cannot, it says so in the log and /readyz, and the collection keeps none.
 func (s *collection) keepUnanswered(jobsFolder string) {
 	if s.config.Unanswered.Keep == 0 {
 		return
@@ -141,7 +143,7 @@ func (s *collection) keepUnanswered(jobsFolder string) {
 	s.api.AttachUnanswered(kept)
 }
 
-// tellUnanswered states in the log and in /readyz why unanswered questions are not kept; nil: that they are again.
+// tellUnanswered shows in /readyz, and logs, why unanswered questions are not kept. With nil it shows that they are.
 func (s *collection) tellUnanswered(err error) {
 	c := schema.Component{Name: "unanswered questions", Status: handlers.Ready}
 	if err != nil {
@@ -151,7 +153,7 @@ func (s *collection) tellUnanswered(err error) {
 	s.api.Readiness().Set(c)
 }
 
-// keepsJudgments returns an error where judgments cannot be kept.
+// keepsJudgments returns a *store.ElsewhereError if the collection is in a cluster, where judgments cannot be kept.
 func (s *collection) keepsJudgments() error {
 	if s.judgments == nil {
 		return &store.ElsewhereError{
@@ -161,14 +163,14 @@ func (s *collection) keepsJudgments() error {
 	return nil
 }
 
-// changesExperts returns an error where the store's experts cannot be changed while it is served.
+// changesExperts returns an error if the store cannot change its experts while it is served.
 func (s *collection) changesExperts() error {
 	_, err := s.writer.Experts()
 	return err
 }
 
-// handlerIf returns how a kind of job is done that a store may not be able to do: then can returns a
-// *store.ElsewhereError, which answers a request for such a job. Nil: every store can.
+// handlerIf returns h, with paths removed from its errors, if can is nil or returns nil. Otherwise it returns a handler
+// that refuses every request with can's error: the store cannot do jobs of this kind.
 func (s *collection) handlerIf(h jobs.Handler, can func() error) jobs.Handler {
 	if can != nil {
 		if err := can(); err != nil {
@@ -179,7 +181,8 @@ func (s *collection) handlerIf(h jobs.Handler, can func() error) jobs.Handler {
 	return h
 }
 
-// openJobs opens the jobs in a folder; "": those that all servers of the store share.
+// openJobs returns the queue of the jobs in the folder dir, or of those that all servers of the store share if dir is
+// "". Damaged records are shown in /readyz.
 func (s *collection) openJobs(dir string, o jobs.QueueOptions) (*jobs.Queue, error) {
 	if dir == "" {
 		return jobs.NewQueue(jobs.NewShared(s.assembly.Store.JobRegisters()), o), nil
@@ -204,8 +207,8 @@ func (s *collection) openJobs(dir string, o jobs.QueueOptions) (*jobs.Queue, err
 	return jobs.NewQueue(opened, o), nil
 }
 
-// withoutPaths keeps paths of the machine out of the error of a job, which answers tell;
-// the log has them.
+// withoutPaths returns a function that does work and removes this machine's paths from its error, which clients see.
+// The log gets the whole error.
 func (s *collection) withoutPaths(
 	work func(context.Context, jobs.Task) (jobs.Result, error),
 ) func(context.Context, jobs.Task) (jobs.Result, error) {
@@ -219,9 +222,8 @@ func (s *collection) withoutPaths(
 	}
 }
 
-// tellWritable lets passages be written, or refuses them: a passage needs vectors of
-// every expert of its collection that has its own. What needs none, such as deleting, is
-// done.
+// tellWritable lets the API accept passages, or refuse them if the encoder of an expert that has vectors of its own is
+// absent: each passage needs vectors of all experts. Deleting stays possible.
 func (s *collection) tellWritable() {
 	needed := slices.DeleteFunc(
 		slices.Clone(s.assembly.Absent),
