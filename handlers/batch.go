@@ -176,8 +176,8 @@ func (c *call) shortenDeadline(body any) *schema.Problem {
 	return nil
 }
 
-// abortConnection ends a connection whose answer could not be sent whole, so that half
-// an answer is not taken for a whole one.
+// abortConnection ends a connection whose answer could not be sent whole, so that half an answer is not taken for a
+// whole one. It records err for the log and never returns: it panics with http.ErrAbortHandler.
 func abortConnection(ctx context.Context, err error) error {
 	x := front.ExchangeOf(ctx)
 	x.Left(err)
@@ -290,7 +290,7 @@ func (b *batch) sendAnswer(text []byte) error {
 	return b.api.admission.AnswerMemory.Send(b.w, text, held.Room.Bytes(), true)
 }
 
-// Finish sends the problems behind the last answer, and the end.
+// Finish sends the problems of the searches after the last answer, and closes the JSON of the answer.
 func (b *batch) Finish() error {
 	if err := b.sendRefusals(); err != nil {
 		return err

@@ -83,7 +83,8 @@ func (m *Metrics) gatheredFor(key *front.Key) ([]*dto.MetricFamily, error) {
 	return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool { return len(f.Metric) == 0 }), err
 }
 
-// countForCollections counts a request to collections.
+// countForCollections counts one request, and the time that it took, for each of the collections that it was answered
+// from. It does nothing on a server of one collection (ShowCollections).
 func (m *Metrics) countForCollections(names []string, status int, took time.Duration) {
 	if m.collections == nil {
 		return

@@ -41,7 +41,7 @@ func (c *call) restrictToQuery(engine *admittedEngine) (context.Context, error) 
 	return identity.Restrict(ctx, only), nil
 }
 
-// asJSON returns the JSON of a parameter that was parsed.
+// asJSON returns a parsed parameter as JSON text.
 func asJSON(value any) string {
 	text, _ := json.Marshal(value) // it came from JSON
 	return string(text)

@@ -16,9 +16,10 @@ func keepAsWritten(map[string]any) *schema.Problem { return nil }
 // maxUnknown bounds how many names of unknown fields an upload is told.
 const maxUnknown = 20
 
-// normaliseLine changes the object of an uploaded line into that of a passage, as `conclave index` reads it: BEIR's
-// _id, Anserini's contents, and whole numbers as ids. It deletes unknown fields and calls unknown with their names; if
-// there is no text, the first of them that is one becomes it. It returns a problem if _id and id differ.
+// normaliseLine changes the object of an uploaded line into that of a passage, as `conclave index` reads it: it renames
+// BEIR's _id, splits Anserini's contents into title and text, and turns whole numbers as ids into strings. It deletes
+// unknown fields and calls unknown with each name. It returns a problem if _id and id differ, or if an object with an
+// unknown field has no text: that field was probably meant as the text.
 func normaliseLine(object map[string]any, unknown func(name string)) *schema.Problem {
 	if other, ok := object["_id"]; ok {
 		delete(object, "_id")

@@ -22,7 +22,8 @@ type Observer struct {
 	Tracer trace.Tracer
 }
 
-// Stage implements search.Observer.
+// Stage adds the time of a stage of a search to the histogram conclave_stage_seconds and, with a Tracer, to the trace
+// as a span. It implements search.Observer.
 func (o Observer) Stage(ctx context.Context, source, stage string, took time.Duration) {
 	if o.Tracer != nil {
 		traceStage(ctx, o.Tracer, source, stage, took)
@@ -30,7 +31,8 @@ func (o Observer) Stage(ctx context.Context, source, stage string, took time.Dur
 	o.Metrics.stages.WithLabelValues(source, stage).Observe(took.Seconds())
 }
 
-// Answer implements search.Observer.
+// Answer counts an answer as complete, degraded or abstained, records its confidence, and logs a search that took at
+// least Slow with the times of its stages. It implements search.Observer.
 func (o Observer) Answer(ctx context.Context, answer reply.Response) {
 	outcome := "complete"
 	switch {
@@ -62,7 +64,8 @@ func (o Observer) Answer(ctx context.Context, answer reply.Response) {
 	)
 }
 
-// Source implements search.Observer.
+// Source counts how a source of a search fared, and logs the cause if its status is "failed". It implements
+// search.Observer.
 func (o Observer) Source(ctx context.Context, source, status string, cause error) {
 	o.Metrics.sources.WithLabelValues(source, status).Inc()
 	if o.Logger == nil || cause == nil || status != "failed" {

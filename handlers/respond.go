@@ -31,8 +31,8 @@ func (c *call) respond(status int, body any) error {
 }
 
 // encodeAnswer replaces the content of into by the answer as JSON, when a processor is free (compute). If the answer's
-// size was announced (SetExtra) and the engine took no memory for it, encode takes it first. It fails if the request
-// ends while it waits.
+// size was announced (SetExtra) and the engine took no memory for it, encodeAnswer takes that memory first. It fails if
+// the request ends while it waits.
 func (c *call) encodeAnswer(into *bytes.Buffer, answer any) error {
 	ctx := c.r.Context()
 	held := &front.ExchangeOf(ctx).Admitted
@@ -51,7 +51,8 @@ func (c *call) encodeAnswer(into *bytes.Buffer, answer any) error {
 const small = 4 << 10
 
 // sendText sends an answer with this status and type. It first gives back the request's place, since a slow reader must
-// not delay other requests.
+// not delay other requests. It returns a problem, with nothing sent, if there is no memory for the answer in time. An
+// error of sending is only recorded for the log: the client may be gone.
 func (c *call) sendText(status int, contentType string, text []byte) error {
 	ctx := c.r.Context()
 	a := c.api
@@ -88,7 +89,8 @@ func writeAnswer(w http.ResponseWriter, status int, contentType string, body []b
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// writeHeader writes the header of an answer of some length.
+// writeHeader sets Content-Type, with charset=utf-8 for web pages, styles and scripts, and Content-Length, and sends
+// the status unless it is 200, which net/http sends with the body.
 func writeHeader(w http.ResponseWriter, status int, contentType string, length int) {
 	h := w.Header()
 	if contentType == schema.TypeHTML || contentType == "text/css" || contentType == "text/javascript" {

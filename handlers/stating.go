@@ -45,8 +45,8 @@ func timeoutOf(r search.Request, e Engine) time.Duration {
 	return e.Defaults().Timeout + writing
 }
 
-// encodeInTurn appends an answer as JSON to into when a processor is free: a thousand passages take milliseconds. It
-// fails if ctx ends while it waits.
+// encodeInTurn replaces the content of into by an answer as one line of JSON, encoded when a processor is free: a
+// thousand passages take milliseconds. It fails if ctx ends while it waits, or the answer cannot be encoded.
 func (a *API) encodeInTurn(ctx context.Context, into *bytes.Buffer, answer any) error {
 	done, err := a.options.Admission.Turn(ctx)
 	if err != nil {

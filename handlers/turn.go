@@ -33,7 +33,7 @@ func (c *call) computeBody(piece func() error) error {
 	return c.compute(piece)
 }
 
-// holdTurn waits for a processor and keeps it until letGo is called, except between pause and goOn. It returns the
+// holdTurn waits for a processor and keeps it until letGo is called, except while it is lent (lendTurn). It returns the
 // context's error if the request ends first.
 func (c *call) holdTurn() (letGo func(), err error) {
 	done, err := c.api.options.Admission.Turn(c.r.Context())

@@ -347,8 +347,9 @@ func (u *uploadRequest) noteCounts(p *schema.Problem) {
 	}
 }
 
-// newReader returns a function that returns the next lines of an upload's body, in any form and compression that is
-// taken; io.EOF at the end. It stops when ctx ends. The error is that of a form that is not taken.
+// newReader returns a function that returns the next lines of an upload's body, and io.EOF at the end
+// (upload.NewReader). The header says whether the body is compressed, and whether it has a passage a line or is a list.
+// Reading stops when ctx ends. It fails if the body says that it is compressed and is not.
 func (u *uploadRequest) newReader(ctx context.Context, body io.Reader) (next func() ([]upload.Line, error), err error) {
 	return upload.NewReader(ctx, u.request.Header, body, u.api.options.Write.LineBytes, u.api.options.Write.UploadBytes)
 }

@@ -304,7 +304,7 @@ func (w *collectionWriter) noteBacklog(h http.Header) {
 }
 
 // etagsOf returns the entity tags in the values of a header, without quotes and without the suffix that compression
-// adds. Weak ones keep their W/.
+// adds. Weak ones keep their W/ and quotes. Empty elements, and a header that is missing, give "".
 func etagsOf(header []string) []string {
 	var out []string
 	for tag := range strings.SplitSeq(strings.Join(header, ","), ",") {

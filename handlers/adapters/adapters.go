@@ -109,7 +109,8 @@ func collectionInPath(r *http.Request, _ []byte) (collections []string, needed b
 	return nil, true // as of /v1/files
 }
 
-// collectionOf returns the name of an engine's collection; "" if it is the only one.
+// collectionOf returns the name of the collection that an engine searches; "" if the engine does not know its name, as
+// that of a server over standard input and output.
 func collectionOf(e handlers.Engine) string {
 	if named, ok := e.(interface{ Collection() string }); ok {
 		return named.Collection()

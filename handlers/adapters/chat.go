@@ -48,9 +48,9 @@ func chatRoutes() []handlers.Adapter {
 	}
 }
 
-// collectionsOfChat returns the collections that a conversation names, by its model or by collections. It decodes the
-// body only for that, before readModelRequest decodes it whole: what else the body may contain depends on the
-// collection's engine, which has to be open by then.
+// collectionsOfChat returns the collections that the field collections of a chat request names; nil: the default one.
+// It decodes the body only for that, before readModelRequest decodes it whole: what else the body may contain depends
+// on the collection's engine, which has to be open by then.
 func collectionsOfChat(_ *http.Request, body []byte) (collections []string, needed bool) {
 	var in struct {
 		Collections []string `json:"collections"`
@@ -120,7 +120,7 @@ type chatMessage struct {
 	Calls   []any     `json:"tool_calls"`
 }
 
-// UnmarshalJSON reads a message, with fields that nobody here knows.
+// UnmarshalJSON reads a message. It ignores unknown fields, although the decoding of the whole request refuses them.
 func (m *chatMessage) UnmarshalJSON(data []byte) error {
 	type plain chatMessage
 	return json.Unmarshal(data, (*plain)(m), json.RejectUnknownMembers(false))
@@ -159,7 +159,8 @@ func (c *chatTexts) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// check refuses what has no effect here and would change the answer.
+// check returns the problem of an option that would change the answer and is not supported, or of missing messages; nil
+// if there is none.
 func (in *chatRequest) check() error {
 	refused := func(name, why string) error {
 		return fieldError("unknown_value", "/"+name, "%s %s", name, why)

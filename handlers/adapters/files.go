@@ -245,8 +245,9 @@ func amendFile(r *http.Request, e handlers.DocumentKeeper, collection, file stri
 	return withAttributes(r.Context(), e, collection, file, in.Attributes)
 }
 
-// withAttributes replaces the attributes of a file by metadata and tags; the attribute tags has tags separated by
-// commas. It returns the file as one of the store, or a problem if there is none.
+// withAttributes replaces the tags and metadata of a file's document by the attributes; the attribute tags has tags
+// separated by commas. Nil attributes change nothing. It returns the file as one of the store, or a problem if there is
+// none.
 func withAttributes(
 	ctx context.Context,
 	e handlers.DocumentKeeper,

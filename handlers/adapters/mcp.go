@@ -43,7 +43,7 @@ type ofCollection struct {
 	Collection string `json:"collection,omitempty" jsonschema:"the name of the collection, where the server has several and you were told which; else leave it out"`
 }
 
-// collectionNames returns the name, if there is one.
+// collectionNames returns the name of the collection as a list; nil if none is given.
 func (o ofCollection) collectionNames() []string {
 	if o.Collection == "" {
 		return nil
@@ -287,8 +287,8 @@ func (t *toolCaller) fetchDocument(ctx context.Context, in fetchInput, noPassage
 	return out, nil
 }
 
-// address returns the web address of a passage. For a server over standard input and output it is the one in the
-// metadata or "".
+// address returns the web address of a passage (addressBook.addressOf). A server over standard input and output has no
+// pages: unless the passage or its document has an address of its own, it is one that begins with conclave://.
 func (t *toolCaller) address(collection, id string, metadata map[string]any, at reply.Place) string {
 	return t.base.addressOf(collection, id, metadata, at)
 }
@@ -420,8 +420,8 @@ func (t *toolCaller) explain(ctx context.Context, in findInput) (explainOutput, 
 	return out, nil
 }
 
-// cutText returns the beginning of a text, at most most bytes, and whether that is all of it. It cuts between
-// characters.
+// cutText returns the beginning of a text, at most most bytes with the … at its end, and whether that is all of the
+// text. It cuts between characters. most must be at least 3.
 func cutText(text string, most int) (string, bool) {
 	if len(text) <= most {
 		return text, true

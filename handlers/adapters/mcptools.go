@@ -28,9 +28,10 @@ type mcpTool struct {
 	call  func(ctx context.Context, t *toolCaller, arguments []byte) (*mcp.CallToolResult, error)
 }
 
-// toolOf returns a tool that only reads. bytes is the size of its answer as JSON, without escaping, which the tool
-// costs beside what it asks of the engine. Every tool is made by it, so each has a cost. It removes null from the SDK's
-// schemas of lists and optional numbers, since not every program understands it; answers have no nulls.
+// toolOf returns a tool that only reads. It decodes the arguments, calls do with them, and answers with do's result as
+// JSON. bytes is the largest size of that JSON, for which the tool takes memory in addition to what the engine takes.
+// Every tool is made by toolOf, so each has a cost. It removes null from the SDK's schemas of lists and optional
+// numbers, since not every program understands it; answers have no nulls.
 func toolOf[In, Out any](
 	name, title, description string,
 	bytes int,
@@ -148,7 +149,7 @@ func withoutNull(s *jsonschema.Schema) {
 	withoutNull(s.Items)
 }
 
-// toolList returns the tools of every collection.
+// toolList returns the tools that every collection has: search, answer, fetch and others.
 func toolList() []mcpTool {
 	return []mcpTool{
 		toolOf(

@@ -62,8 +62,8 @@ func (a *chatAnswer) answerTalk(ctx context.Context, e handlers.Engine, r *searc
 	return a.endTalk(talkNote)
 }
 
-// endTalk ends an answer that needed no search with a note that says so, and returns the results that it cites as such
-// of a search.
+// endTalk ends an answer that needed no search. It adds note to the answer's notes, lists the cited passages as
+// sources, and returns them as the results of a search. It fails if emit has failed.
 func (a *chatAnswer) endTalk(note string, cited ...reply.Result) (*reply.Response, error) {
 	a.appendPiece("", true)
 	a.body = a.text.Len()
@@ -77,7 +77,8 @@ func (a *chatAnswer) endTalk(note string, cited ...reply.Result) (*reply.Respons
 	return &reply.Response{Results: cited}, a.failed
 }
 
-// lastMessage returns the user's last message, and whether others of the user come before it.
+// lastMessage returns the user's last message, or the question if no message is the user's, and whether another text of
+// the user comes before it.
 func lastMessage(r *search.Request) (message string, follows bool) {
 	message = r.Question
 	for _, m := range r.Messages {

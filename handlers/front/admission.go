@@ -248,8 +248,8 @@ func NoMemoryLeft() *schema.Problem {
 	)
 }
 
-// Shrink changes the memory that an answer holds to what its JSON needs. It returns the problem that there is no memory
-// left if that is more than it holds.
+// Shrink changes the memory that an answer holds to what sending its JSON takes, mostly less. If that is more, it takes
+// the difference without waiting, and returns the problem that there is no memory left if it cannot.
 func (a *Admission) Shrink(r *http.Request, text []byte) *schema.Problem {
 	held := &ExchangeOf(r.Context()).Admitted
 	held.Mu.Lock()

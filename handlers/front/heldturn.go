@@ -19,7 +19,7 @@ func (t *heldTurn) IsHeld() bool {
 	return t.Done != nil
 }
 
-// GiveBack gives the processor back; it does nothing without one. The caller must hold mu.
+// GiveBack gives the processor back; it does nothing without one. The caller must hold t.Mu.
 func (t *heldTurn) GiveBack() {
 	if t.Done != nil {
 		t.Done()

@@ -46,7 +46,8 @@ func Decode(s *Schema, body any, mistakes int, into any) *Problem {
 	return nil
 }
 
-// addMistake adds a mistake, unless there are Most already.
+// addMistake adds a mistake, even if Most were found already: the caller looks at isFull. format and args make the text
+// for users, which follows the pointer in messages, such as "is 0: it has to be …".
 func (c *Checker) addMistake(code, pointer, format string, args ...any) {
 	c.found = append(c.found, violation{code, pointer, fmt.Sprintf(format, args...)})
 }

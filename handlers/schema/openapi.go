@@ -180,7 +180,8 @@ func readDocument(source []byte) (*Document, error) {
 	return d, d.readRules()
 }
 
-// memberOf returns the object at a path of keys inside the document; an empty one if there is none.
+// memberOf returns the object at a path of keys inside a document that was read from YAML or JSON. It returns a nil
+// map, to which nothing can be added, if there is none.
 func memberOf(of any, path ...string) map[string]any {
 	for _, name := range path {
 		object, _ := of.(map[string]any)
@@ -242,7 +243,8 @@ func completeDocument(tree map[string]any, table []problemCode, paths yaml.Node)
 	nameCollections(tree, order)
 }
 
-// isForeign reports whether a path belongs to an interface that others have defined, such as OpenAI's.
+// isForeign reports whether a path item of the document, an object of operations by method, belongs to an interface
+// that others have defined, such as OpenAI's: one of its operations has the tag OthersTag.
 func isForeign(item any) bool {
 	for _, of := range memberOf(item) {
 		if tags, _ := memberOf(of)["tags"].([]any); slices.Contains(tags, any(OthersTag)) {

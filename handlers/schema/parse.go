@@ -24,9 +24,10 @@ const MaxDepth = 8 + 2*conditions.MaxDepth
 // look at than a search.
 const MaxValues = 1 << 15
 
-// ParseJSON returns one JSON text as map[string]any, []any, string, json.Number, bool and nil, in linear time. It
-// returns a problem for what encoding/json would repair in silence: invalid UTF-8, lone surrogates, a key written
-// twice, text after the end. nil: the text is valid.
+// ParseJSON returns the value of one JSON text as map[string]any, []any, string, json.Number, bool or nil, in linear
+// time. It returns a problem if the text is not JSON, is nested deeper than MaxDepth or has more than MaxValues values,
+// and also for what encoding/json would repair in silence: invalid UTF-8, lone surrogates, a key written twice, text
+// after the end.
 func ParseJSON(data []byte) (any, *Problem) {
 	// The parser has the keys of an object in a map, and finds those that are twice.
 	p := strictParser{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
@@ -171,7 +172,7 @@ func strictProblem(data []byte, found error) *Problem {
 	return NewProblem("not_json", "The body has to be one JSON text.").Because(found)
 }
 
-// conversionHint returns advice on converting a body in another encoding to UTF-8; "" if it does not look like one.
+// conversionHint returns advice, after a space, on converting a body that is not valid UTF-8; "" if it is valid.
 func conversionHint(data []byte) string {
 	if utf8.Valid(data) {
 		return "" // an escape is wrong

@@ -82,7 +82,8 @@ func problemCodeOf(code string) problemCode {
 	return problemCode{Code: code, Status: http.StatusInternalServerError, Title: "Something went wrong inside"}
 }
 
-// Sentence returns a text as a sentence: with a capital letter, unless it begins with a field's name, and a full stop.
+// Sentence returns a text as a sentence. It begins with a capital letter, unless its first word has an underscore, as
+// names of fields have, and ends with a full stop or its question mark. "" stays "".
 func Sentence(s string) string {
 	if s == "" {
 		return s

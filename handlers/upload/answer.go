@@ -42,7 +42,8 @@ type Spool struct {
 // spoolMemory is how much of an answer is kept in memory.
 const spoolMemory = 256 << 10
 
-// Add appends lines to the answer. It fails if the temporary file cannot be written.
+// Add appends lines to the answer. If the temporary file cannot be created, it returns the error and leaves out that
+// line; later lines, which say why the upload ended, are kept in memory.
 func (s *Spool) Add(lines ...any) error {
 	for _, line := range lines {
 		var b bytes.Buffer
@@ -170,7 +171,7 @@ func (s *Stream) Begun() bool { return s.started }
 // Flush sends what the server has buffered.
 func (s *Stream) Flush() error { return s.Control.Flush() }
 
-// Finish sends the headers if there were no lines. Its arguments have no effect.
+// Finish sets the headers if there were no lines, and always returns nil. It ignores its arguments: the status is 200.
 func (s *Stream) Finish(int, func(http.Header)) error {
 	if !s.started {
 		s.Head(s.W.Header())

@@ -109,7 +109,8 @@ func (l *listReader) nothingBehind() error {
 
 var errNotList = errors.New("the body is no JSON list of objects")
 
-// notJSONList returns errNotList if err says that the JSON is malformed, else err, which ended the body.
+// notJSONList returns the error of reading a list for an error of its JSON decoder: errNotList for malformed JSON, and
+// io.ErrUnexpectedEOF if the body ended within the list. Other errors are returned as they are.
 func notJSONList(err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
