@@ -120,7 +120,7 @@ type chatMessage struct {
 	Calls   []any     `json:"tool_calls"`
 }
 
-// UnmarshalJSON reads a message. It ignores unknown fields, although the decoding of the whole request refuses them.
+// UnmarshalJSON reads a message and ignores unknown fields, whatever options its caller decodes with.
 func (m *chatMessage) UnmarshalJSON(data []byte) error {
 	type plain chatMessage
 	return json.Unmarshal(data, (*plain)(m), json.RejectUnknownMembers(false))

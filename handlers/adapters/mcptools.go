@@ -149,7 +149,7 @@ func withoutNull(s *jsonschema.Schema) {
 	withoutNull(s.Items)
 }
 
-// toolList returns the tools that every collection has: search, answer, fetch and others.
+// toolList returns the tools that every collection has: search, answer, fetch, list_experts and explain.
 func toolList() []mcpTool {
 	return []mcpTool{
 		toolOf(
