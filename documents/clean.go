@@ -27,8 +27,8 @@ var ligatures = strings.NewReplacer(
 	"st",
 )
 
-// clean returns a text as a reader sees it: one space for white space in a row, none at
-// its ends, ligatures as letters, and without characters that are not seen.
+// clean returns a text as a reader sees it: each run of white space as one space, none at both ends, ligatures as
+// letters, and without invisible characters. Bytes that are not UTF-8 become U+FFFD.
 func clean(text string) string {
 	text = ligatures.Replace(strings.ToValidUTF8(text, "\uFFFD"))
 	var b strings.Builder

@@ -56,7 +56,8 @@ func (c *confinement) mapped() (int64, error) {
 	return parseMapped(text[:n])
 }
 
-// allow tells the garbage collector how much memory the next file may take, which has so many bytes.
+// allow makes the garbage collector keep the heap within what this process may have while it reads a file of so many
+// bytes.
 func (c *confinement) allow(file int) { limitHeap(c.heap, roomFor(c.memory, file)) }
 
 // grown returns how many bytes of address space were added since the start; 0 if that cannot be read.

@@ -49,7 +49,7 @@ func (c *confinement) watch(room int64) {
 	}
 }
 
-// allow sets the bound of memory for the next file, which has so many bytes.
+// allow sets the memory that this process may have while it reads a file of so many bytes. Beyond that, watch kills it.
 func (c *confinement) allow(file int) {
 	room := roomFor(c.memory, file)
 	limitHeap(c.heap, room)

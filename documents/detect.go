@@ -18,8 +18,8 @@ var mailHeader = regexp.MustCompile(`(?i)^(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)
 // mailFields are fields of which a mail has one.
 var mailFields = regexp.MustCompile(`(?im)^(?:from|received|message-id|mime-version|return-path|subject|date):`)
 
-// Detect returns the media type of a file: by its content, and where that is text of some
-// kind or an archive, also by what was declared and by the ending of its name.
+// Detect returns the media type of a file, by its content. For text, and for archives that are documents, the declared
+// type and the ending of the name decide, too. It is never "": unknown binary content is "application/octet-stream".
 func Detect(data []byte, name, declared string) string {
 	declaredType, _, _ := mime.ParseMediaType(declared)
 	ending := strings.ToLower(path.Ext(name))

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// addAside writes the diagrams and embedded files of the paragraph or table that was just read.
+// addAside writes the diagrams and embedded files of the paragraph or table that was just read. Inside a table it does
+// nothing: they follow the table.
 func (d *docx) addAside() {
 	if len(d.tables) > 0 {
 		return
@@ -89,7 +90,8 @@ func (d *docx) addWordFile(data []byte) error {
 	return err
 }
 
-// nameHeads counts the page headers and footers that have text: they are not read.
+// nameHeads counts the page headers and footers that have text as left out. A part that is damaged is not counted; the
+// error says that one cannot be unpacked.
 func (d *docx) nameHeads() error {
 	for _, r := range d.related {
 		if r.kind != "header" && r.kind != "footer" {
@@ -108,7 +110,7 @@ func (d *docx) nameHeads() error {
 	return nil
 }
 
-// nameComments counts the comments in the margin: they are not read.
+// nameComments counts the comments in the margin as left out. The error says that their part cannot be unpacked.
 func (d *docx) nameComments() error {
 	part, err := d.parts.read(ofKind(d.related, "comments"))
 	if err != nil {

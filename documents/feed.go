@@ -29,7 +29,7 @@ type feedText struct {
 	Type  string `xml:"type,attr"`
 }
 
-// html returns the text as HTML.
+// html returns the text of an element of a feed as HTML: its inner XML if its type is xhtml, else its characters.
 func (t feedText) html() string {
 	if t.Type == "xhtml" {
 		return t.Inner

@@ -48,8 +48,8 @@ func (p *fileParser) answer(ctx context.Context, r *request) (a *answer) {
 	return a
 }
 
-// refuse returns an answer with the reason why a file was not read. An error that is no *UnreadableError becomes
-// Damaged.
+// refuse returns an answer that refuses a file with this error. An error that is not an *UnreadableError becomes one
+// with the reason Damaged.
 func refuse(err error) *answer {
 	var known *UnreadableError
 	if !errors.As(err, &known) {

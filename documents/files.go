@@ -56,9 +56,9 @@ type Walking struct {
 	Mounted func(mark string)
 }
 
-// walk calls visit for each regular file at root: root itself, or those of the folder and
-// of its folders, in the order of their names. The Path of a file is where it is below root.
-// An error of visit ends the walk and is returned, as is that of a root that cannot be read.
+// walk calls visit for each regular file at root: root itself, or the files in that folder and its folders in the order
+// of their names. The Path of a file is its path below root. Files and folders that are left out or cannot be read go
+// to Skipped. The error is that of visit, which ends the walk, of ctx, or of a root that cannot be read.
 func (w Walking) walk(ctx context.Context, root string, visit func(File) error) error {
 	info, err := os.Stat(root)
 	if err != nil {
@@ -210,12 +210,10 @@ func readBounded(r io.Reader, limits Limits) ([]byte, error) {
 	return data, nil
 }
 
-// Expand calls visit for each file inside an archive or a mailbox, also for those of
-// archives in it; for another file it calls visit with the file itself. An archive that
-// is damaged or encrypted, unpacks to more than Limits.FileBytes, has more than
-// Limits.Members files or is nested deeper than Limits.Depth, is refused with
-// *UnreadableError; files visited before stay visited. An error of visit ends it and is
-// returned.
+// Expand calls visit for each file inside an archive or a mailbox, and inside archives in it; for any other file it
+// calls visit with the file itself. It returns visit's first error, or an *UnreadableError for an archive that is
+// damaged, encrypted or beyond the limits: Limits.FileBytes unpacked, Limits.Members files, Limits.Depth levels. Files
+// visited before an error stay visited.
 func Expand(name string, data []byte, limits Limits, visit func(Member) error) error {
 	left := limits.FileBytes
 	members := limits.Members

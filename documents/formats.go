@@ -189,12 +189,12 @@ func titled(
 	}
 }
 
-// untitled returns a Format.read for a reader that returns no title.
+// untitled returns a Format.read that calls read and returns a content without a title.
 func untitled(read func(w *writer, data []byte, contentType string) error) func(*writer, Input) (content, error) {
 	return func(w *writer, in Input) (content, error) { return content{}, read(w, in.Data, in.Type) }
 }
 
-// unnamed returns a Format.read for a reader that needs no declared type.
+// unnamed returns a Format.read that calls read, which needs no declared type, and returns a content with its title.
 func unnamed(read func(w *writer, data []byte) (title string, err error)) func(*writer, Input) (content, error) {
 	return func(w *writer, in Input) (c content, err error) {
 		c.title, err = read(w, in.Data)
@@ -202,7 +202,7 @@ func unnamed(read func(w *writer, data []byte) (title string, err error)) func(*
 	}
 }
 
-// warned returns a Format.read for a reader that returns warnings, too.
+// warned returns a Format.read that calls read and returns a content with its title and warnings.
 func warned(
 	read func(w *writer, data []byte) (title string, warnings []string, err error),
 ) func(*writer, Input) (content, error) {
@@ -212,7 +212,8 @@ func warned(
 	}
 }
 
-// mailed returns a Format.read for a reader of mails, which returns the attached files, too.
+// mailed returns a Format.read that calls read, which reads a mail, and returns a content with its title, attached
+// files and warnings.
 func mailed(
 	read func(w *writer, data []byte, limits Limits) (string, []Member, []string, error),
 ) func(*writer, Input) (content, error) {
@@ -222,7 +223,8 @@ func mailed(
 	}
 }
 
-// decoded returns a Format.read for a reader of text, which gets that in UTF-8 and with \n at the ends of lines.
+// decoded returns a Format.read that decodes the file, by its declared charset or its bytes, and calls read with the
+// text in UTF-8 and \n as line ends.
 func decoded(read func(w *writer, text string) (title string, err error)) func(*writer, Input) (content, error) {
 	return func(w *writer, in Input) (c content, err error) {
 		text, err := w.decode(in.Data, charsetOf(in.Type))

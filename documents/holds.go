@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Holds reports whether a path holds documents, and not passages that somebody has cut
-// already: a folder that is no BEIR data set, an archive, or a file of a format that is
-// read here. JSON Lines and tables of values hold passages.
+// Holds reports whether a path holds documents: it is a folder that is not a BEIR data set, an archive, or a file of a
+// format in Formats. It is false for JSON Lines and tables of values, which hold passages, and for what is not a
+// regular file. The error says that the path cannot be read.
 func Holds(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if err != nil {

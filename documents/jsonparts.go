@@ -12,7 +12,8 @@ type jsonList struct {
 	mostElements int
 }
 
-// newJSONList returns the list that a JSON text consists of; nil if it is another value or no UTF-8.
+// newJSONList returns the list that a JSON text consists of, to be read in shorter lists of at most `most` bytes and
+// mostElements elements; nil if the text is not one list in UTF-8.
 func newJSONList(text []byte, most, mostElements int) *jsonList {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xEF\xBB\xBF")))
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' || !utf8.Valid(text) {
@@ -32,7 +33,8 @@ func newJSONList(text []byte, most, mostElements int) *jsonList {
 	return &jsonList{rest: text[1 : len(text)-1], most: max(1, most), mostElements: max(1, mostElements)}
 }
 
-// next returns the next list; nil at the end.
+// next returns the next elements as a list in JSON, at least one element even if it is longer than most; nil at the
+// end.
 func (l *jsonList) next() []byte {
 	end, count := 0, 0
 	for end < len(l.rest) && count < l.mostElements {
@@ -54,8 +56,8 @@ func (l *jsonList) next() []byte {
 	return append(part, ']')
 }
 
-// element returns how many bytes of a text are before the comma or bracket that ends its first element; all if none
-// does.
+// element returns how many bytes of text its first element has: those before the next comma or closing bracket outside
+// of it, or all.
 func (l *jsonList) element(text []byte) int {
 	depth := 0
 	quoted := false

@@ -21,7 +21,7 @@ type leftOut struct {
 	footers  map[string]bool
 }
 
-// addObject counts an embedded object of a program or kind, such as "Equation.3".
+// addObject counts an embedded object by its program or kind, such as "Equation.3"; "" counts as "unknown".
 func (l *leftOut) addObject(kind string) {
 	if l.objects == nil {
 		l.objects = map[string]int{}
@@ -34,7 +34,7 @@ func (l *leftOut) addObject(kind string) {
 	}
 }
 
-// addComments counts comments in the margin, of which text is the beginning.
+// addComments counts so many comments in the margin. text is the beginning of them, for the warning.
 func (l *leftOut) addComments(count int, text string) {
 	if l.comments == 0 {
 		l.comment = clean(text)
@@ -42,7 +42,8 @@ func (l *leftOut) addComments(count int, text string) {
 	l.comments += count
 }
 
-// addFooter keeps the text of a header or footer that stands on several pages or slides, once.
+// addFooter counts a page header or footer. Each text counts once, and one without letters, such as a page number, not
+// at all.
 func (l *leftOut) addFooter(text string) {
 	if l.footers == nil {
 		l.footers = map[string]bool{}
@@ -53,7 +54,7 @@ func (l *leftOut) addFooter(text string) {
 	}
 }
 
-// addDrawing keeps the text of a drawing, unless it is blank.
+// addDrawing counts a drawing by its text, unless that is blank.
 func (l *leftOut) addDrawing(text string) {
 	text = clean(text)
 	if text != "" && len(l.drawings) < mostWarnings {
@@ -61,7 +62,7 @@ func (l *leftOut) addDrawing(text string) {
 	}
 }
 
-// name adds a warning for each kind of things that was counted.
+// name adds a warning to w for each kind of content that was counted; none if nothing was.
 func (l *leftOut) name(w *writer) {
 	if len(l.footers) > 0 {
 		texts := slices.Sorted(maps.Keys(l.footers))

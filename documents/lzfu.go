@@ -15,8 +15,8 @@ var (
 	errRTFLong   = errors.New("its RTF is longer than documents.text_bytes allows")
 )
 
-// unpackRTF returns the RTF of a text that Outlook compressed or stored. More than most bytes are an error, and so is a
-// text that is damaged.
+// unpackRTF returns the RTF of a text that Outlook has compressed (LZFu) or stored. It fails if the text is damaged or
+// unpacks to more than most bytes.
 func unpackRTF(packed []byte, most int) ([]byte, error) {
 	const (
 		headBytes  = 16

@@ -18,7 +18,8 @@ const mostRepeats = 100
 // begins with a heading with its name.
 func readODF(w *writer, data []byte) (string, error) { return readOpenDocument(w, data, false) }
 
-// readODS reads an OpenDocument spreadsheet as readODF does.
+// readODS reads an OpenDocument spreadsheet: each sheet is a page that begins with a heading with its name. It returns
+// the title.
 func readODS(w *writer, data []byte) (string, error) { return readOpenDocument(w, data, true) }
 
 // readOpenDocument does the work of readODF and readODS.
@@ -88,8 +89,8 @@ type odf struct {
 	folder    string // of the part that is being read, with a slash at its end; "" for the main one
 }
 
-// copies counts bytes that are to be copied into cells, and returns false if all copies together exceed
-// Limits.TextBytes; the file is refused then.
+// copies counts bytes that will be copied into cells. If all copies together exceed Limits.TextBytes, it refuses the
+// file and returns false.
 func (o *odf) copies(bytes int) bool {
 	o.copied += bytes
 	if o.copied > o.w.limits.TextBytes {

@@ -103,7 +103,8 @@ func (s *odfStyles) read(part []byte, except string) error {
 	})
 }
 
-// odfVertical returns where letters stand by a text position such as "super 58%" or "-33% 58%".
+// odfVertical returns whether letters are raised or lowered, by a text position such as "super 58%" or "-33% 58%";
+// onLine if it cannot be parsed.
 func odfVertical(position string) vertical {
 	at, _, _ := strings.Cut(position, " ")
 	switch at {
@@ -163,7 +164,8 @@ func odfLevel(e xml.StartElement, level int, levels *[listLevels]numberLevel) nu
 // mostParents bounds the styles that a style may be based on.
 const mostParents = 16
 
-// vertical returns where the letters of a style stand, which it may have from a parent.
+// vertical returns whether the letters of a style, or of the styles that it is based on, are raised or lowered; onLine
+// if none says.
 func (s *odfStyles) vertical(name string) vertical {
 	for range mostParents {
 		style := s.text[name]

@@ -17,7 +17,7 @@ type omission struct {
 // quotedBegins is how many of the elements that were left out a warning quotes.
 const quotedBegins = 5
 
-// add counts a text that is left out.
+// add counts the words of a text that is left out, and keeps the beginning of the first texts for the warning.
 func (o *omission) add(text string) {
 	n := len(strings.Fields(text))
 	if n == 0 {
@@ -109,8 +109,8 @@ func allText(n *html.Node) string {
 	return b.String()
 }
 
-// omitted returns what the visible text of whole has and that of part has not, piece by piece as the page's markup
-// divides it. The first h1 of whole counts as kept.
+// omitted returns the visible text of whole that part does not have, compared text node by text node. The first h1 of
+// whole counts as kept.
 func omitted(whole, part *html.Node) (o omission) {
 	kept := map[string]int{}
 	eachText(part, func(text string) { kept[text]++ })

@@ -112,7 +112,7 @@ type outlookStorage struct {
 	parts   []string               // names of the storages in it
 }
 
-// storage returns the storage with a path, which it makes if it is new.
+// storage returns the storage with this path. It adds an empty one if there is none.
 func (o *outlookFile) storage(path string) *outlookStorage {
 	s := o.storages[path]
 	if s == nil {
@@ -122,7 +122,7 @@ func (o *outlookFile) storage(path string) *outlookStorage {
 	return s
 }
 
-// add adds a stream or storage.
+// add adds a stream, or the name of a storage inside this one.
 func (s *outlookStorage) add(f *mscfb.File) {
 	if f.FileInfo().IsDir() {
 		s.parts = append(s.parts, f.Name)
@@ -131,7 +131,8 @@ func (s *outlookStorage) add(f *mscfb.File) {
 	s.streams[f.Name] = f
 }
 
-// read returns the content of a stream; nil if there is none or it cannot be read.
+// read returns the content of a stream; nil if there is none or it cannot be read, which is a warning. Beyond
+// Limits.UnpackedBytes for all streams it sets o.err.
 func (o *outlookFile) read(s *outlookStorage, name string) []byte {
 	f := s.streams[name]
 	if f == nil || o.err != nil {
@@ -153,7 +154,8 @@ func (o *outlookFile) read(s *outlookStorage, name string) []byte {
 // outlookProperties are the properties of a storage with a value of at most eight bytes, by number and type.
 type outlookProperties map[uint32]uint64
 
-// properties returns the properties of a storage, whose list begins after a header of so many bytes.
+// properties returns the properties in a storage's list, which begins after a header of so many bytes; none if the list
+// is missing.
 func (o *outlookFile) properties(s *outlookStorage, header int) outlookProperties {
 	all := outlookProperties{}
 	list := o.read(s, oxProperties)
@@ -174,12 +176,13 @@ func (p outlookProperties) time(property uint32) (at time.Time, ok bool) {
 	return time.Unix(seconds, 0).UTC(), n != 0 && seconds > -toUnix && seconds < 1<<38
 }
 
-// streamOf returns the name of the stream with a property of a type.
+// streamOf returns the name of the stream that holds a property with values of this type.
 func streamOf(property, kind uint32) string {
 	return fmt.Sprintf("%s%04X%04X", oxStream, property, kind)
 }
 
-// text returns a property that is a text, in Unicode or a code page; "" if it is missing.
+// text returns a text property: the Unicode one, or else the one in the Windows code page; "" if it is missing or
+// cannot be decoded.
 func (o *outlookFile) text(s *outlookStorage, property uint32, page int) string {
 	if data := o.read(s, streamOf(property, oxUnicode)); data != nil {
 		text, err := transform(data, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "UTF-16LE")
@@ -267,8 +270,8 @@ func (o *outlookFile) sender(s *outlookStorage, page int) string {
 	return addressed(name, address)
 }
 
-// addressed returns a name with a mail address, or either if the other is missing or equal. An address that is none of
-// mail servers, such as Exchange's, is left out.
+// addressed returns a sender or recipient, such as "Ann <ann@example.org>": only the address if the name is empty or
+// equal, and only the name if the address has no @, as Exchange's own have.
 func addressed(name, address string) string {
 	switch {
 	case !strings.Contains(address, "@"):
@@ -279,7 +282,7 @@ func addressed(name, address string) string {
 	return name + " <" + address + ">"
 }
 
-// recipients returns to whom a message was sent, and who got a copy.
+// recipients returns the recipients in the fields To and Cc, separated by commas; "" if there are none.
 func (o *outlookFile) recipients(s *outlookStorage, page int) (to, cc string) {
 	var all [2][]string
 	for _, name := range slices.Sorted(slices.Values(s.parts)) {
@@ -308,7 +311,8 @@ func (o *outlookFile) recipients(s *outlookStorage, page int) (to, cc string) {
 	return to, cc
 }
 
-// html returns the body of a message in HTML and the name of its encoding; nil if it has none.
+// html returns the HTML body of a message and the name of its encoding; empty if it has none. page is the code page of
+// its properties, and internetPage the one that the message declares for its body; 0: unknown.
 func (o *outlookFile) html(s *outlookStorage, page, internetPage int) (text []byte, charset string) {
 	if data := o.read(s, streamOf(oxHTML, oxBinary)); len(data) > 0 {
 		charset = declaredInHTML(data, "")
@@ -323,7 +327,7 @@ func (o *outlookFile) html(s *outlookStorage, page, internetPage int) (text []by
 	return []byte(o.text(s, oxHTML, page)), "utf-8"
 }
 
-// textOfRTF returns the text of a message's body in RTF; "" if it has none.
+// textOfRTF returns the text of a message's RTF body; "" if it has none, or if it cannot be read, which is a warning.
 func (o *outlookFile) textOfRTF(s *outlookStorage) string {
 	packed := o.read(s, streamOf(oxRTF, oxBinary))
 	if len(packed) == 0 {
@@ -342,7 +346,8 @@ func (o *outlookFile) textOfRTF(s *outlookStorage) string {
 	return inner.text.String()
 }
 
-// attach adds an attached file or message of a message to a mail. Pictures that the body in HTML shows are inline.
+// attach writes a file or message that is attached to a message. A picture that web, the HTML body, shows is marked as
+// inline. An object of another program is left out with a warning. At depth 0 an attached message sets o.err.
 func (o *outlookFile) attach(out *mailWriter, s *outlookStorage, web []byte, page, depth int) {
 	name := o.text(s, oxLongName, page)
 	if name == "" {
@@ -395,7 +400,7 @@ func (m *mailWriter) header(name, text string) {
 	}
 }
 
-// begin ends the header.
+// begin writes the content type and the blank line that end the header.
 func (m *mailWriter) begin() {
 	fmt.Fprintf(&m.b, "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=%q\r\n\r\n", mailBoundary)
 }

@@ -29,7 +29,8 @@ type lineBoxes struct {
 	visible pdfBox
 }
 
-// shows reports whether the middle between two letters, of a line or a word, is in the visible part of the page.
+// shows reports whether the middle of a line or word, by the boxes of its first and last letter, is in the visible part
+// of the page. It is true if that part is not known.
 func (b *lineBoxes) shows(first, last pdfBox) bool {
 	if b.visible.Right <= 0 || b.visible.Top <= 0 {
 		return true
@@ -110,6 +111,7 @@ func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
 	}
 }
 
+// blankUnit reports whether a UTF-16 code unit is a space, a tab or a no-break space.
 func blankUnit(u uint16) bool { return u == ' ' || u == '\t' || u == 0xa0 }
 
 // weigh sets l.Bold by the weight or the name of the font of the letter at an index.
@@ -132,4 +134,5 @@ func joinWords(words []pdfWord) string {
 	return strings.Join(all, " ")
 }
 
+// isDigit reports whether a character is one of 0 to 9.
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }

@@ -18,8 +18,8 @@ const (
 // is all pages.
 type pageRange struct{ part, parts int }
 
-// of returns the range of pages from begin to before end of a PDF with so many pages. A PDF with few pages has all in
-// its first part.
+// of returns the indexes of the range's pages, from begin to before end, in a PDF with so many pages. If the PDF is too
+// short to be worth parting, the first range has all pages and the others none.
 func (r pageRange) of(pages int) (begin, end int) {
 	switch {
 	case r.parts <= 1:
@@ -73,7 +73,7 @@ func (r *Extractor) askPDF(ctx context.Context, whole *request) (*answer, error)
 	return r.ask(ctx, &layOut)
 }
 
-// encode returns the pages of an answer for decodeParts.
+// encode returns the title and the pages of an answer as bytes that decodeParts reads.
 func (a *pdfAnswer) encode() []byte {
 	var e encoder
 	e.text(a.Title)

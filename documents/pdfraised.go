@@ -91,7 +91,8 @@ func (b *lineBoxes) words(l *pdfLine, at int, units []uint16) {
 	}
 }
 
-// tailOf returns the letters that a line of text ends with and that are not on the line.
+// tailOf returns the raised or lowered letters at the end of a line's text, and the text before them; the zero pdfTail
+// if the line ends otherwise.
 func tailOf(line *raisedLine) (tail pdfTail) {
 	if line.raised.Len() > 0 {
 		tail = pdfTail{line.text.String(), line.raised.String(), line.by}
@@ -99,7 +100,8 @@ func tailOf(line *raisedLine) (tail pdfTail) {
 	return tail
 }
 
-// place returns where a letter stands by its box and that of a letter on the line before it.
+// place returns whether a letter is raised or lowered, by its box and that of a letter on the line before it. Letters
+// that are not clearly smaller than that one are onLine.
 func place(letter, base pdfBox) vertical {
 	h := base.height()
 	switch {
@@ -168,7 +170,7 @@ func (b *lineBoxes) raise(line *raisedLine, at int, units []uint16, base pdfBox)
 	return base
 }
 
-// joinSplit joins lines that PDFium splits before and behind raised or lowered letters.
+// joinSplit returns the lines with those joined that PDFium splits at raised or lowered letters. It reuses lines.
 func joinSplit(lines []pdfLine) []pdfLine {
 	joined := lines[:0]
 	for _, l := range lines {
@@ -194,7 +196,8 @@ func joinSplit(lines []pdfLine) []pdfLine {
 	return joined
 }
 
-// join appends a line that stands to the right of this one. where says where its first word is.
+// join appends next, which stands to the right of l. where says whether its first word is raised, lowered or on the
+// line.
 func (l *pdfLine) join(next pdfLine, where vertical) {
 	if l.Words == nil {
 		l.Words = []pdfWord{{l.Text, l.Left, l.Right}}

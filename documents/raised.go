@@ -19,7 +19,8 @@ const (
 	subscript
 )
 
-// write appends text that stands at a vertical place.
+// write appends text that is raised, lowered or on the line. Raised and lowered text is collected until other text
+// follows.
 func (l *raisedLine) write(text string, at vertical) {
 	if l.raised.Len() > 0 && at != l.by {
 		l.end(text)
@@ -57,10 +58,10 @@ func (l *raisedLine) writeFormula(formula string) {
 	l.text.WriteString(spaceBetweenDigits(l.text.String(), formula))
 }
 
-// empty reports whether nothing was written since the last take.
+// empty reports whether nothing was written since the last call of take.
 func (l *raisedLine) empty() bool { return l.text.Len() == 0 && l.raised.Len() == 0 }
 
-// take returns the line and begins a new one.
+// take returns the collected line and empties l.
 func (l *raisedLine) take() string {
 	l.end("")
 	text := l.text.String()

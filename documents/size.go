@@ -55,6 +55,7 @@ func runOf(text string, kind func(rune) bool) int {
 	return len(text)
 }
 
+// latin reports whether a character is a letter of the Latin script.
 func latin(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r > unicode.MaxASCII && unicode.Is(unicode.Latin, r)
 }
@@ -65,6 +66,7 @@ func spaceAtEnd(text string) bool {
 	return unicode.IsSpace(r)
 }
 
+// spaceAt reports whether a text begins with white space.
 func spaceAt(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	return unicode.IsSpace(r)

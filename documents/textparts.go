@@ -11,9 +11,9 @@ import (
 // to three times as long, in another encoding and with marks between the cells of a table.
 const textPartShare = 3
 
-// textParts splits a text that is too long to be read at once, such as a log or an export, into parts of whole lines,
-// and a list in JSON into shorter lists. Parts of a table of values all begin with its first line. It returns nil for
-// shorter texts and for files that consist of neither. Part 2 of a/b.log is named a/b.log/b-part-2.log.
+// textParts splits a text of more than half of Limits.TextBytes, such as a log or an export, into files of whole lines,
+// and a list in JSON into files with shorter lists. The parts of a table of values all begin with its first line. Part
+// 2 of a/b.log is named a/b.log/b-part-2.log. It returns nil for shorter texts and for files of other kinds.
 func textParts(m Member, limits Limits) (parts []Member) {
 	if len(m.Data) <= limits.TextBytes/2 {
 		return nil
@@ -63,7 +63,8 @@ type longLines struct {
 	units int    // bytes of a unit of the encoding
 }
 
-// start finds out the encoding, as far as that matters for the ends of lines.
+// start sets the bytes that end a line: of UTF-16, with or without a byte order mark, those in its byte order, and
+// otherwise \n.
 func (l *longLines) start() {
 	l.end = []byte("\n")
 	l.units = 1
@@ -82,7 +83,8 @@ func (l *longLines) start() {
 	l.rest = bytes.TrimPrefix(l.rest, l.mark)
 }
 
-// takeHead makes the first line, after a line such as "sep=;", the head of each part, unless it is very long.
+// takeHead makes the table's first line, with a line such as "sep=;" before it, the head of each part. If that is
+// longer than 16 KiB, there is no head.
 func (l *longLines) takeHead() {
 	const longestHead = 16 << 10
 	end := l.line(l.rest)
@@ -95,7 +97,7 @@ func (l *longLines) takeHead() {
 	}
 }
 
-// line returns the length of the first line of a text with its end.
+// line returns the length in bytes of the first line of a text, with its end.
 func (l *longLines) line(text []byte) int {
 	for from := 0; ; {
 		at := bytes.Index(text[from:], l.end)
@@ -109,7 +111,8 @@ func (l *longLines) line(text []byte) int {
 	}
 }
 
-// next returns the next part of the rest, with the head before it if headed.
+// next takes the next part of the rest: as many lines as fit, at least one, with the head before them if headed. l.rest
+// must not be empty.
 func (l *longLines) next(headed bool) []byte {
 	end, count := 0, 0
 	for end < min(len(l.rest), l.most-len(l.head)) && count < l.mostLines {

@@ -8,7 +8,8 @@ import (
 // unpackAtOnce is how many bytes of files a worker unpacks for one request, about.
 const unpackAtOnce = 64 << 20
 
-// packed reports whether Expand may find an archive or a mailbox in a file, mostly by its first bytes.
+// packed reports whether a file may be an archive or a mailbox that Expand unpacks, by its first bytes and, for a
+// mailbox, its name.
 func packed(data []byte, name string) bool {
 	for _, sign := range [][]byte{[]byte("PK\x03\x04"), []byte("PK\x05\x06"), {0x1F, 0x8B}} {
 		if bytes.HasPrefix(data, sign) {
@@ -32,8 +33,9 @@ func IsMail(data []byte, name, declared string) bool {
 
 var errEnough = errors.New("documents: enough is unpacked")
 
-// unpack returns the files of an archive from request.skip on, about unpackAtOnce bytes of them or one larger file;
-// more says that others follow. After an error the answer has the files before it. itself says that it is no archive.
+// unpack returns an answer with the files of an archive after the first request.skip ones: about unpackAtOnce bytes of
+// them, or a single larger file. answer.more says that further files follow, and answer.itself that the file is no
+// archive. If the archive is damaged, the answer has the files before the damage and refuses the rest.
 func unpack(r *request) *answer {
 	a := &answer{}
 	seen, bytes := 0, 0

@@ -12,6 +12,7 @@ import (
 // memory would be copied whenever it grows, and be kept.
 type wasmMemory struct{ none atomic.Bool }
 
+// newWASMMemory returns an allocator that has not refused any memory yet.
 func newWASMMemory() *wasmMemory { return &wasmMemory{} }
 
 // in returns a context with which WebAssembly modules get their memory from m.

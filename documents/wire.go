@@ -198,7 +198,7 @@ func (d *decoder) texts() []string {
 	return all
 }
 
-// size returns a number of bytes that the request's frame does not exceed.
+// size returns an upper bound for the length of the request's frame, in bytes.
 func (r *request) size() int {
 	const others = 1 << 10
 	texts := len(r.file.Name) + len(r.file.Type) + len(r.file.Encoding) + len(r.mediaType) + len(r.mark)

@@ -90,10 +90,9 @@ func (k *Keeper) Reader() *documents.Extractor { return k.reader }
 // attempts is how often a change is tried before it fails because others changed the document in between.
 const attempts = 20
 
-// Put puts a document in the place of the one with its id, or adds it. It returns when the
-// document would survive a power cut. Errors are *documents.UnreadableError where the file
-// cannot be read, *corpus.FieldError where it cannot be stored, and *store.VersionError
-// where the condition does not hold.
+// Put reads a file and stores it as the document f.ID, in place of the one that has this id. When it returns, the
+// document survives a power cut. The error is a *documents.UnreadableError if the file cannot be read, a
+// *corpus.FieldError if the document cannot be stored, or a *store.VersionError if the condition c does not hold.
 func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
 	if err := checkAbout(&f.About); err != nil {
 		return Result{}, err

@@ -13,7 +13,7 @@ type Get func(ctx context.Context, id string) (p corpus.Passage, version string,
 // ErrChanging is the error of a document that was changed again and again while it was read.
 var ErrChanging = errors.New("the document changes faster than it can be read")
 
-// Describe returns a document and its version, which is that of its first passage.
+// Describe returns a document and its version, by its first passage; ok is false if there is no document with this id.
 func Describe(ctx context.Context, get Get, id string) (d corpus.Document, version string, ok bool, err error) {
 	p, version, ok, err := get(ctx, corpus.PassageID(id, 1))
 	if err != nil || !ok {
@@ -23,7 +23,8 @@ func Describe(ctx context.Context, get Get, id string) (d corpus.Document, versi
 	return d, version, ok && number == 1, nil
 }
 
-// Passages returns a document with all its passages, of one version of it.
+// Passages returns a document with its version and all its passages, in their order. ok is false if there is no
+// document with this id. It returns ErrChanging if the document changes at each of several attempts to read it.
 func Passages(
 	ctx context.Context,
 	get Get,
@@ -39,7 +40,8 @@ func Passages(
 	return d, "", nil, false, ErrChanging
 }
 
-// passagesOnce reads a document once; whole is false where it changed meanwhile.
+// passagesOnce reads a document with its passages once. whole is false if the document changed meanwhile: the passages
+// may then be of two versions.
 func passagesOnce(
 	ctx context.Context,
 	get Get,
