@@ -77,7 +77,8 @@ func callLibrary(what string, call func() error) (err error) {
 // coderStep is how many vectors are added between two looks at the context.
 const coderStep = 64
 
-// buildCoder writes the index of v's vectors that the library coder/hnsw makes to path. It fails if ctx ends.
+// buildCoder builds the graph of v's vectors with the library and writes it to path. It fails if ctx ends, and leaves
+// no file.
 func buildCoder(ctx context.Context, d disk.Disk, v *Vectors, path string, o BuildOptions) error {
 	g := newCoderGraph(v, o)
 	for low := 0; low < v.count; low += coderStep {
@@ -139,7 +140,7 @@ func openCoder(d disk.Disk, v *Vectors, path string) (Index, error) {
 	return x, nil
 }
 
-// BytesPerVector returns an estimate: what the library keeps is in maps.
+// BytesPerVector implements Index with an estimate: the library's graph is in maps.
 func (x *coder) BytesPerVector() float64 {
 	const entry = 8 + 8 + 8 // key, pointer, and the map's own, per link
 	return float64(4*x.dim + x.graph.M*entry + 96)

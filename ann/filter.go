@@ -43,7 +43,7 @@ func (f *Filter) Add(o rank.Ordinal) {
 	}
 }
 
-// Contains reports whether an ordinal is in the set.
+// Contains reports whether an ordinal is in the set; false beyond its end.
 func (f *Filter) Contains(o rank.Ordinal) bool {
 	return int(o/64) < len(f.words) && f.words[o/64]>>(o%64)&1 != 0
 }
@@ -97,7 +97,7 @@ func (f *Filter) rowsOf(p *parts) *Filter {
 	return f.rows[p]
 }
 
-// check returns a *QueryError if the filter has an ordinal of at least n, rounded up to a multiple of 64. A nil filter
+// check returns a *QueryError if the filter has an ordinal of n, rounded up to a multiple of 64, or more. A nil filter
 // has none.
 func (f *Filter) check(n int) error {
 	if f == nil || len(f.words) <= (n+63)/64 {

@@ -248,8 +248,8 @@ func (g *Grouped) Verify(ctx context.Context) error {
 	return g.rows.Verify(ctx)
 }
 
-// Check verifies all files and that they belong together.
+// Check reads all files and returns an error if one is damaged.
 func (g *Grouped) Check() error { return errors.Join(g.rows.Check(), g.parts.Check()) }
 
-// Close gives up the memory maps.
+// Close implements Index.
 func (g *Grouped) Close() error { return errors.Join(g.rows.Close(), g.parts.file.Close()) }

@@ -103,7 +103,7 @@ func (o BuildOptions) Check(kind string) error {
 	return graph.Params{M: o.M, EfConstruction: o.EfConstruction}.Check()
 }
 
-// withDefaults returns the options with those that are zero set to the defaults of a kind of index.
+// withDefaults returns the options with the defaults of a kind of index in the place of zero values.
 func (o BuildOptions) withDefaults(kind string) BuildOptions {
 	if o.M == 0 {
 		o.M = 16

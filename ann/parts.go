@@ -102,7 +102,7 @@ func (p *parts) Verify(ctx context.Context) error {
 	return err
 }
 
-// Check works as Verify does, whether that was done or not.
+// Check reads the whole file, even if Verify has, and returns an error if it is damaged.
 func (p *parts) Check() error { return errors.Join(p.file.Check(), p.checkRows()) }
 
 // checkRows returns a *DamageError if rows do not lie one after the other, or a part ends before it begins.
@@ -164,7 +164,7 @@ func (w *PartsWriter) Append(spans []rank.Span) error {
 	return mapped.Append(w.out, w.pairs)
 }
 
-// Close makes the file durable and gives it its name. When it fails, nothing is left.
+// Close makes the file durable and gives it its name. If it fails, no file is left.
 func (w *PartsWriter) Close() error {
 	if err := errors.Join(w.out.Section(), mapped.Append(w.out, w.offsets)); err != nil {
 		w.out.Abort()

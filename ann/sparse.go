@@ -137,7 +137,7 @@ func (x *sparse) SearchExact(ctx context.Context, queries [][]float32, k int) ([
 	return out, nil
 }
 
-// Scores writes the scores of a query with the lists of the given ordinals.
+// Scores implements Index. All scores are NaN if the query is no list of pairs or the file is damaged.
 func (x *sparse) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	terms, err := weightedTerms(query)
 	if err == nil {
@@ -151,7 +151,7 @@ func (x *sparse) Scores(query []float32, ordinals []rank.Ordinal, out []float32)
 	}
 }
 
-// score adds up the terms in their order.
+// score returns the score of a list for terms in the order of SortWeighted.
 func (x *sparse) score(terms []bm25.WeightedTerm, o rank.Ordinal) float32 {
 	list := x.pairsOf(o)
 	sum := 0.0

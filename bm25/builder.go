@@ -83,9 +83,9 @@ func NewBuilder(params Params) *Builder {
 	return b
 }
 
-// SpillTo bounds the builder's memory to about the given number of bytes (and while
-// writing 12 bytes a passage, 50 a distinct term and half a byte a distinct phrase):
-// beyond it, postings are moved to a temporary file in folder.
+// SpillTo bounds the builder's memory to about this many bytes (and while writing 12 bytes a passage, 50 a distinct
+// term and half a byte a distinct phrase). Beyond it, Add moves postings to a temporary file in folder. Call it before
+// the first Add.
 func (b *Builder) SpillTo(d disk.Disk, folder string, memory int64) {
 	b.disk = d
 	b.folder = folder
@@ -263,8 +263,8 @@ func (b *Builder) spill(ctx context.Context) error {
 	return nil
 }
 
-// writeTemporary writes a part. Its file has no name once it is open, so that
-// nothing of it is left when the program ends.
+// writeTemporary writes what is in memory to a temporary file and opens it as an index. The file's name is removed at
+// once, so that nothing of it is left when the program ends.
 func (b *Builder) writeTemporary(ctx context.Context) (*Index, error) {
 	file, err := b.disk.CreateTemp(b.folder, "bm25-part-*")
 	if err != nil {

@@ -68,8 +68,8 @@ func (b *Builder) countCompound(compound string) {
 	b.countForms(b.sightings[place])
 }
 
-// addOtherPhrases adds the phrases of two terms that follow each other in which at least
-// one is without the accents that it has.
+// addOtherPhrases adds the phrases of two adjacent words in which at least one is without its accents. It does nothing
+// if neither has any.
 func (b *Builder) addOtherPhrases(first, second sighting) {
 	if first.plain == stopWord && second.plain == stopWord {
 		return

@@ -245,7 +245,8 @@ func (c *cursor) eachScore(end int, visit func(passage uint32, score float64)) e
 	return nil
 }
 
-// scoreOf returns what a posting of an impact adds to its passage's score.
+// scoreOf returns what a posting whose impact has this rank adds to its passage's score. It panics if there is no such
+// rank.
 func (c *cursor) scoreOf(rank uint32) float64 {
 	return c.scale.score(c.weight, c.scale.ofRank[rank])
 }

@@ -93,7 +93,7 @@ func (x *Index) readFooter() (err error) {
 	return nil
 }
 
-// Close unmaps the file. Nothing may use the index after it or during it.
+// Close unmaps the file. Nothing may use the index any more.
 func (x *Index) Close() error {
 	x.data = nil
 	return x.mapping.Close()

@@ -139,7 +139,7 @@ func (w *scratch) lookUp(g *segment, from, to uint32, essential int) error {
 	return nil
 }
 
-// offer offers a passage of the segment to w.best, unless it is deleted or its score too low.
+// offer offers a passage of the segment with this sum to w.best, unless it is deleted or its score too low.
 func (w *scratch) offer(g *segment, passage uint32, sum float64) {
 	if score := float32(sum); score > w.best.threshold && !g.isDeleted(passage) {
 		w.best.offer(g.Base+rank.Ordinal(passage), score)

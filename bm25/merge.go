@@ -16,12 +16,10 @@ type Place struct {
 	Passage uint32 // its number there
 }
 
-// MergeOrdered writes one segment from several (Bases do not matter): the same
-// file, byte for byte, as indexing the passages that order names anew would give,
-// without their texts. order is that of the new segment, from its first passage.
-// Those of one segment must be in ascending order; those that are not named,
-// deleted or not, are left out. The segments must have been built with the same
-// parameters.
+// MergeOrdered writes one segment of passages of several to a file at path: the same, byte for byte, as indexing these
+// passages in this order would give, without needing their texts. Passages that order does not name are left out,
+// deleted or not. Bases and Deleted of segments do not matter. It fails, and leaves no file, if segments were built
+// with different parameters, passages of one segment are not in ascending order, or ctx ends.
 func MergeOrdered(ctx context.Context, d disk.Disk, path string, order []Place, segments ...Segment) error {
 	content, err := mergedContent(ctx, segments, slices.Values(order))
 	if err != nil {

@@ -30,8 +30,8 @@ type Params struct {
 	Analysis forms.Analysis
 }
 
-// DefaultParams returns the values of the DPR-BM25 literature: k1 0.9, b 0.4, with
-// Lucene's lengths.
+// DefaultParams returns k1 0.9 and b 0.4, the values of the DPR-BM25 literature, without phrases and with the analysis
+// Lucene.
 func DefaultParams() Params { return Params{K1: 0.9, B: 0.4} }
 
 // maxK1 keeps scores within what 32 bits can tell apart.
@@ -73,9 +73,8 @@ func (p Params) strength(i impact, average float32) float32 {
 	return float32(i.tf) * inverse // infinite for k1 = 0: any tf then counts the same
 }
 
-// termScore returns what a posting adds to a score: weight · tf / (tf + k1·(…)), in
-// the form, and with the roundings, that Lucene has it in. Terms are then added
-// up with 64 bits.
+// termScore returns what a posting adds to a score: weight · tf / (tf + k1·(…)), in the form and with the roundings of
+// Lucene. Callers add terms up in 64 bits.
 func termScore(weight, strength float32) float64 {
 	return float64(weight - weight/(1+strength))
 }

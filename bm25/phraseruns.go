@@ -183,7 +183,7 @@ func (r *phraseRun) several() bool {
 	return true
 }
 
-// varint reads a number of variable length; false if the entries end before it does.
+// varint reads a number of variable length; false if the run ends before it does.
 func (r *phraseRun) varint() (uint64, bool) {
 	if r.place < len(r.entries) && r.entries[r.place] < 0x80 {
 		r.place++
@@ -197,7 +197,7 @@ func (r *phraseRun) varint() (uint64, bool) {
 	return v, n > 0
 }
 
-// damaged returns the error that the phrase read last cannot be right.
+// damaged returns a *DamageError about the phrase that was read last.
 func (r *phraseRun) damaged() error {
 	return r.index.damaged("a phrase of run %d, number %d from its end, is impossible", r.number, r.left)
 }

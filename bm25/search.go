@@ -8,12 +8,10 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Search returns the k selected passages with the highest scores, best first, equal
-// scores by the lower ordinal (see OrderTies). Passages without a term of the
-// question are not hits. A question without terms has no hits.
-//
-// The scores are the same to the last bit whatever is selected: the statistics that
-// they rest on are those of all passages, so that fused scores stay comparable.
+// Search returns the k selected passages with the highest scores, the best first, and equal ones by the lower ordinal
+// (but see OrderTies). A passage without a term of the question is no hit. The selection changes no score: statistics
+// are those of all passages, so that fused scores stay comparable. It fails if k is below 1, the selection is of
+// another number of segments, the index is damaged, or ctx ends.
 func (s *Searcher) Search(ctx context.Context, question string, k int, among Selection) ([]rank.Hit, error) {
 	hits, _, err := s.search(ctx, question, k, among)
 	return hits, err
@@ -28,7 +26,7 @@ type searchStats struct {
 	skipped  int // stretches that could not hold a hit
 }
 
-// search searches like Search, and returns what it cost.
+// search works as Search does, and also returns the cost.
 func (s *Searcher) search(
 	ctx context.Context,
 	question string,

@@ -99,8 +99,7 @@ func NewSearcher(segments ...Segment) (*Searcher, error) {
 	return s, nil
 }
 
-// averageLength returns the mean number of terms of the passages that have any,
-// rounded as Lucene rounds it.
+// averageLength returns the mean number of terms of the passages that have any, rounded as Lucene does and at least 1.
 func averageLength(tokens, withTerms uint64) float32 {
 	if withTerms == 0 {
 		return 1 // no passage has a length to compare with it
@@ -147,7 +146,7 @@ func eachDeleted(g Segment, visit func(passage uint32) error) error {
 	return nil
 }
 
-// isDeleted reports whether a passage of the segment is gone.
+// isDeleted reports whether a passage of the segment is marked as deleted.
 func (g *segment) isDeleted(passage uint32) bool {
 	word := int(passage / 64)
 	return word < len(g.Deleted) && g.Deleted[word]&(1<<(passage%64)) != 0

@@ -33,8 +33,8 @@ func (w *scratch) selection(from uint32, word int) uint64 {
 	return 0
 }
 
-// lookUpSelected scores the selected passages of a window, which are few, by
-// looking each of them up in the postings of all terms.
+// lookUpSelected scores the selected passages of a window by looking each up in all terms, and offers them. It is for
+// few.
 func (w *scratch) lookUpSelected(g *segment, from, to uint32) error {
 	n := 0
 	for word := range int(to-from+63) / 64 {

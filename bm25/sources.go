@@ -81,10 +81,9 @@ func mergeSorted[K any](
 	}
 }
 
-// nextMerged moves a source to its next phrase that the merged segment has, and
-// returns the key there. numbers says what the source's terms' numbers are in the
-// merged segment; gone for those that it does not have, of whose phrases no passage
-// may be left.
+// nextMerged moves source number at to its next phrase that the merged segment has, and returns the phrase's key there;
+// io.EOF after the last. numbers has the number in the merged segment of each of the source's terms, or gone. It fails
+// if a phrase of a term that is gone still has passages.
 func nextMerged(s termIterator, at int, numbers []uint32) (uint64, error) {
 	for {
 		key, err := s.nextPhrase()

@@ -7,14 +7,11 @@ import (
 	"example.org/conclave/bm25/forms"
 )
 
-// UpperBound returns a value that the score of no passage exceeds for the question: the sum of the
-// weights of all its terms, as if a passage had every one of them endlessly
-// often. Terms that no passage has count too, as the rarest of all, so that
-// the highest score divided by the upper bound says how much of the question the
-// words found, between 0 and 1, whatever the collection: a share that can be
-// compared where scores cannot. 0 for a question without terms.
-//
-// A term in another form has the weight of that form where no passage has the term.
+// UpperBound returns a score that no passage exceeds for the question: the sum of the weights of all its terms, as if a
+// passage had each endlessly often; 0 for a question without terms. Terms that no passage has count too, as the rarest
+// of all. So the highest score divided by it is the share of the question that the words found, between 0 and 1, which
+// can be compared between collections where scores cannot. A term that no passage has, except in another form, has the
+// weight of that form.
 func (s *Searcher) UpperBound(question string) (float64, error) {
 	u, err := s.understand(question)
 	if err != nil {
@@ -52,7 +49,7 @@ type strengths struct {
 	linear bool      // a posting adds weight · strength (Weighted), in the place of termScore
 }
 
-// score returns what a posting adds to a score.
+// score returns what a posting of this strength adds to a score, for a term of this weight.
 func (s *strengths) score(weight, strength float32) float64 {
 	if s.linear {
 		return float64(weight * strength)

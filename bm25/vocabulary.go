@@ -27,7 +27,7 @@ type termRecord struct {
 // phraseID tells the id of a phrase from that of a term.
 const phraseID = 1 << 63
 
-// String names the term or phrase for errors.
+// String returns the number of the term, or of a phrase's terms, for error messages.
 func (r termRecord) String() string {
 	if r.id >= phraseID {
 		return fmt.Sprintf("the phrase of terms %d and %d", uint32(r.id>>32)&^(1<<31), uint32(r.id))

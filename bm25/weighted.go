@@ -21,9 +21,9 @@ type WeightedTerm struct {
 	Weight float32 // of one; at least 0
 }
 
-// AddWeighted indexes a passage that is given as terms, in ascending order of their numbers, with a code of 1 to
-// MaxCode each: what a learned sparse encoder says of it. It is for the analysis Weighted alone. After an error
-// nothing more can be added.
+// AddWeighted indexes the next passage, given as numbers of terms, ascending, with a code of 1 to MaxCode each, as a
+// learned sparse encoder makes them. It fails for other input, if phrases are indexed, and with any analysis but
+// Weighted. After a failed spill nothing more can be added.
 func (b *Builder) AddWeighted(ids []uint32, codes []uint8) error {
 	switch {
 	case b.err != nil:
@@ -55,9 +55,9 @@ func (b *Builder) AddWeighted(ids []uint32, codes []uint8) error {
 // weightedTerm returns the text of a numbered term: the number in base 36.
 func weightedTerm(id uint32) string { return strconv.FormatUint(uint64(id), 36) }
 
-// SearchWeighted returns the k selected passages with the highest scores, as Search does, for a question of weighted
-// terms: a passage's score is the sum, over the terms in descending order of their weights and then by their texts, of
-// float32(weight·code), in 64 bits and rounded to 32 (see ScoreWeighted).
+// SearchWeighted returns the k selected passages with the highest scores, as Search does, for weighted terms. A
+// passage's score is the sum of ScoreWeighted over the terms, in the order of SortWeighted, in 64 bits and rounded to
+// 32. It fails if the index has another analysis.
 func (s *Searcher) SearchWeighted(
 	ctx context.Context,
 	terms []WeightedTerm,

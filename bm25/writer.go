@@ -236,7 +236,7 @@ func (w *segmentWriter) hashTable() []byte {
 	return table
 }
 
-// packed returns numbers as four bytes each, little-endian.
+// packed returns each number as four bytes, little-endian.
 func packed(values []uint32) []byte {
 	out := make([]byte, 0, 4*len(values))
 	for _, v := range values {
@@ -245,7 +245,7 @@ func packed(values []uint32) []byte {
 	return out
 }
 
-// packedImpacts returns the impacts with their counts as they stand in a file, impactSize bytes each.
+// packedImpacts returns the section of impacts with their counts, impactSize bytes each.
 func packedImpacts(ranked []countedImpact) []byte {
 	out := make([]byte, 0, impactSize*len(ranked))
 	for _, c := range ranked {

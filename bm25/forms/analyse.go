@@ -18,8 +18,8 @@ import (
 // accepts any bytes; a byte that is not UTF-8 separates words.
 func Analyse(text string) []string { return Lucene.Terms(text) }
 
-// Terms returns the terms of a text, in order and with repetitions (see Analyse). It
-// accepts any bytes; a byte that is not UTF-8 separates words.
+// Terms returns the terms of a text, in order and with repetitions (see Analyse). It accepts any bytes; one that is not
+// UTF-8 separates words.
 func (analysis Analysis) Terms(text string) []string {
 	a := Analyser{Unicode: analysis == Unicode}
 	var terms []string
@@ -49,8 +49,7 @@ func (a *Analyser) Normalised(text string) string {
 	return text
 }
 
-// Term returns the term of a word, nil for a stop word. The bytes are valid
-// until the next call.
+// Term returns the term of a word; nil for a stop word. The bytes are valid until the next call of a method.
 func (a *Analyser) Term(word string) []byte {
 	word = withoutPossessive(word)
 	if a.Unicode {
@@ -65,8 +64,8 @@ func (a *Analyser) Term(word string) []byte {
 	return a.lower
 }
 
-// withoutPossessive cuts off a final 's, with any of three apostrophes, as
-// Lucene's EnglishPossessiveFilter does.
+// withoutPossessive returns a word without a final 's, with any of three apostrophes, as Lucene's
+// EnglishPossessiveFilter does.
 func withoutPossessive(word string) string {
 	n := len(word)
 	if n < 2 || word[n-1] != 's' && word[n-1] != 'S' {
@@ -80,8 +79,7 @@ func withoutPossessive(word string) string {
 	return word
 }
 
-// appendLower appends a word with each code point in lower case by Unicode's
-// simple mapping.
+// appendLower appends a word to out, each code point in lower case by Unicode's simple mapping, and returns the result.
 func appendLower(out []byte, word string) []byte {
 	for i := 0; i < len(word); i++ {
 		c := word[i]

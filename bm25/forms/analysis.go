@@ -24,7 +24,7 @@ const (
 // Analyses are the names of all analyses, in their order.
 var Analyses = [...]string{Lucene: "lucene", Unicode: "unicode", Weighted: "weighted"}
 
-// String returns the analysis's name.
+// String returns the analysis's name, such as unicode.
 func (analysis Analysis) String() string {
 	if int(analysis) < len(Analyses) {
 		return Analyses[analysis]
@@ -32,7 +32,8 @@ func (analysis Analysis) String() string {
 	return fmt.Sprintf("analysis %d", uint32(analysis))
 }
 
-// ParseAnalysis finds an analysis by its name.
+// ParseAnalysis returns the analysis with this name. It fails for an unknown name and for Weighted, which cannot be
+// chosen by name.
 func ParseAnalysis(name string) (Analysis, error) {
 	for a, known := range Analyses {
 		if known == name && Analysis(a) != Weighted {
@@ -46,7 +47,7 @@ func ParseAnalysis(name string) (Analysis, error) {
 // change of what terms come out of a text.
 var AnalysisVersions = [...]uint32{Lucene: 1, Unicode: 2, Weighted: 3}
 
-// AnalysisOf returns the analysis that a file names by its version; false if there is none.
+// AnalysisOf returns the analysis that files name by this version; false if there is none.
 func AnalysisOf(version uint32) (Analysis, bool) {
 	for a, v := range AnalysisVersions {
 		if v == version {

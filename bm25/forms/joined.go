@@ -40,8 +40,7 @@ const FormMark = "~"
 // AfterForms is above all other forms in the order of bytes.
 const AfterForms = "\x7f"
 
-// IsForm reports whether an entry of the vocabulary is another form of passages' words
-// (see Unicode), and no term.
+// IsForm reports whether an entry of the vocabulary is another form of passages' words (see Unicode) and not a term.
 func IsForm(entry string) bool { return strings.HasPrefix(entry, FormMark) }
 
 const (
@@ -186,8 +185,8 @@ func (a *Analyser) plainForm(word, term string) string {
 	return ""
 }
 
-// PassageForms returns all other forms of a word of a passage, each once, and of these the one
-// without accents; "": it has none.
+// PassageForms returns all other forms of a passage's word, each once, and the one of them without accents; plain is ""
+// if there is none. term is the word's term.
 func (a *Analyser) PassageForms(word, term string) (plain string, all []string) {
 	if onlyAlphanumeric(word) {
 		return "", nil
@@ -314,7 +313,7 @@ func onlyAlphanumeric(word string) bool {
 	return true
 }
 
-// hasLetter reports whether a word has a letter.
+// hasLetter reports whether a word has a letter of any script.
 func hasLetter(word string) bool { return strings.ContainsFunc(word, unicode.IsLetter) }
 
 // isDecimal reports whether a word is digits, a full stop and digits.

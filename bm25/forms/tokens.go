@@ -4,14 +4,14 @@ package forms
 // hold an underscore.
 const PairGap = "+"
 
-// Words returns the terms of a passage, in order. An engine that indexes them as they are,
-// with Lucene's BM25 and the same constants, scores as Searcher does.
+// Words returns the terms of a passage, in order and with repetitions. An engine that indexes them as they are, with
+// Lucene's BM25 and the same parameters, scores as Searcher does.
 func (analysis Analysis) Words(title, text string) []string {
 	return append(analysis.Terms(title), analysis.Terms(text)...)
 }
 
-// Forms returns the other forms of the words of a passage (see Unicode), with repetitions, as
-// the vocabulary has them; none with the analysis Lucene.
+// Forms returns the other forms of a passage's words (see Unicode), as the vocabulary has them and with repetitions;
+// nil with the analysis Lucene.
 func (analysis Analysis) Forms(title, text string) (forms []string) {
 	if analysis != Unicode {
 		return nil
@@ -42,9 +42,8 @@ func (analysis Analysis) Forms(title, text string) (forms []string) {
 	return forms
 }
 
-// FormsLike returns the Forms of a passage, and as many further tokens, which no question has,
-// as it takes to have as many as Words, where there are not more: an engine that indexes
-// them has the lengths that forms are scored with.
+// FormsLike returns the Forms of a passage, filled up to the number of its Words with tokens that no question has. An
+// engine that indexes them has the lengths that forms are scored with.
 func (analysis Analysis) FormsLike(title, text string) []string {
 	forms := analysis.Forms(title, text)
 	for missing := len(analysis.Words(title, text)) - len(forms); missing > 0; missing-- {
@@ -53,10 +52,9 @@ func (analysis Analysis) FormsLike(title, text string) []string {
 	return forms
 }
 
-// Pairs returns the phrases of a passage as tokens (see Searcher.Phrases), and one more
-// token, which no question has, for the title and the text each where it has terms: so
-// there are as many as Words, and an engine that indexes them has the lengths that
-// phrases are scored with.
+// Pairs returns the phrases of a passage as tokens (see Searcher.Phrases). The title and the text, if they have terms,
+// have one more token each, which no question has. So there are as many as Words, and an engine that indexes them has
+// the lengths that phrases are scored with.
 func (analysis Analysis) Pairs(title, text string) (tokens []string) {
 	for _, part := range [...]string{title, text} {
 		if terms := analysis.Terms(part); len(terms) > 0 {
@@ -66,13 +64,12 @@ func (analysis Analysis) Pairs(title, text string) (tokens []string) {
 	return tokens
 }
 
-// QuestionPairs returns the phrases of a question as the tokens of Pairs, in order and with
-// repetitions.
+// QuestionPairs returns the phrases of a question as the tokens of Pairs, in order and with repetitions.
 func (analysis Analysis) QuestionPairs(question string) []string {
 	return pairs(analysis.Terms(question))
 }
 
-// pairs returns each two terms that follow each other, as one token with PairGap between.
+// pairs returns each two adjacent terms as one token with PairGap between them; nil if there are fewer than two.
 func pairs(terms []string) (tokens []string) {
 	for i := 1; i < len(terms); i++ {
 		tokens = append(tokens, terms[i-1]+PairGap+terms[i])

@@ -18,8 +18,8 @@ type Variant struct {
 	Entries []string // of the vocabulary: terms, other forms with their mark; two terms with a gap are a phrase
 }
 
-// Asked returns the entries of the vocabulary that a question is looked up by beside its
-// terms (see Unicode), in the order in which they come; none with the analysis Lucene.
+// Asked returns the entries of the vocabulary that a question asks for beside its terms (see Unicode), for terms first
+// and then for phrases; nil with the analysis Lucene.
 func (analysis Analysis) Asked(question string) (entries []string) {
 	entries = analysis.AskedWords(question)
 	r := analysis.ReadingOf(question)
@@ -39,11 +39,10 @@ func (analysis Analysis) AskedWords(question string) (entries []string) {
 	return entries
 }
 
-// Boost returns what the rarity of a form, idf, is multiplied with for its weight: how often the
-// question has the terms, the share otherForm, and how many terms the form stands for, or
-// less where these are together commoner: a form finds no more than the question's own.
-// own is the sum of the rarities of the terms. Another engine that multiplies rarities
-// with it has the weights of Searcher.
+// Boost returns the factor by which the rarity of a form, idf, is multiplied for its weight: the count of the variant
+// times otherForm, times the number of its terms or, if that is less, own/idf, so that a form finds no more than the
+// question's own terms. own is the sum of the terms' rarities. An engine that multiplies with it has the weights of
+// Searcher.
 func (v *Variant) Boost(own, idf float32) float32 {
 	boost := float32(v.Count) * otherForm
 	if len(v.Of) == 0 {
@@ -66,7 +65,7 @@ type CountedTerm struct {
 	Count int // how often the question has it
 }
 
-// countDistinct sorts terms and counts equal ones. It returns them in the order of their texts.
+// countDistinct returns the distinct terms with their counts, in the order of their texts. It sorts terms in place.
 func countDistinct(terms []string) []CountedTerm {
 	slices.Sort(terms)
 	out := make([]CountedTerm, 0, len(terms))
@@ -157,8 +156,9 @@ func (analysis Analysis) Variants(question string) []Variant {
 // anyForm returns true: every term may be another form of passages' words.
 func anyForm(string) (bool, error) { return true, nil }
 
-// Variants returns those of Variants; of a word of letters of ASCII, only if its term is another
-// form of passages' words, as isForm says.
+// Variants returns the variants of the question's terms, in the order in which they come. A word of ASCII letters has
+// one only if isForm reports that its term is another form of passages' words. It fails if isForm does.
+// CountTerms(false) must have been called.
 func (r *Reading) Variants(isForm func(term string) (bool, error)) ([]Variant, error) {
 	a := &r.Analyser
 	list := variantList{reading: r}
@@ -286,7 +286,7 @@ func (l *variantList) add(at int, form string) {
 	l.addEntry(at, FormMark+form)
 }
 
-// addEntry adds an entry to the variant at a place, unless the variant has it.
+// addEntry adds an entry of the vocabulary to the variant at an index, unless the variant has it.
 func (l *variantList) addEntry(at int, entry string) {
 	if v := &l.all[at]; !slices.Contains(v.Entries, entry) {
 		v.Entries = append(v.Entries, entry)
@@ -315,7 +315,7 @@ func (a *Analyser) phraseForm(word string) string {
 	return first + string(PhraseGap) + second
 }
 
-// atDigits divides a word where letters and digits meet.
+// atDigits returns the pieces of a word, cut where letters and digits meet.
 func atDigits(word string) (pieces []string) {
 	from := 0
 	last := rune(-1)

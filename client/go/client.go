@@ -70,8 +70,8 @@ func decode(data []byte, out any) error {
 	return nil
 }
 
-// send sends a request at most Attempts times (0: four), waiting in between, and returns the last answer's header and
-// body, or its error. It gives up early if ctx would end during the wait.
+// send sends a request at most Attempts times (0: four), with pauses, and returns the header and body of the last
+// answer, or its error. It gives up early if ctx would end during a pause.
 func (c *Client) send(ctx context.Context, r call) (http.Header, []byte, error) {
 	var body []byte
 	if r.body != nil {

@@ -97,8 +97,8 @@ func (c *Client) Document(ctx context.Context, id string) (out DocumentText, err
 }
 
 // Original opens the file that a document was read from, and returns its media type: that of PDF, of an image or of
-// plain text, else application/octet-stream. The caller closes it. The code of the error is no_original where the file
-// is not kept.
+// plain text, else application/octet-stream. The caller closes it. The code of the error is no_original if the file is
+// not kept.
 func (c *Client) Original(ctx context.Context, id string) (file io.ReadCloser, mediaType string, err error) {
 	answer, err := c.openResponse(ctx, call{method: http.MethodGet, path: "/v1/originals/" + url.PathEscape(id)}, nil)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Client) Original(ctx context.Context, id string) (file io.ReadCloser, m
 	return nil, "", errors.Join(problemOf(answer, data), err, answer.Body.Close())
 }
 
-// DeleteDocument deletes a document with all its passages.
+// DeleteDocument deletes a document with all its passages. It fails if a condition of w is not met.
 func (c *Client) DeleteDocument(ctx context.Context, id string, w Write) (out Written, err error) {
 	r := w.call(http.MethodDelete, id, nil)
 	r.path = documentPath(id)

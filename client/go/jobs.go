@@ -112,7 +112,7 @@ func (c *Client) DeletePassages(ctx context.Context, filter Filter) (Job, error)
 	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/passages", query: query})
 }
 
-// CountPassages returns how many passages DeletePassages would delete now, as searches see them.
+// CountPassages returns how many passages DeletePassages would delete now, without deleting any.
 func (c *Client) CountPassages(ctx context.Context, filter Filter) (int, error) {
 	query, err := deletionQuery(filter)
 	if err != nil {

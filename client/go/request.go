@@ -137,7 +137,7 @@ type Methods struct {
 	Listed bool // a list, even if of one
 }
 
-// Fusion names one method for a SearchRequest, or several.
+// Fusion returns the fusion methods of a SearchRequest: one, or a list, which is answered with one ranking for each.
 func Fusion(names ...string) Methods { return Methods{Names: names, Listed: len(names) > 1} }
 
 // MarshalJSON writes a string for one method and an array for a list.

@@ -7,10 +7,9 @@ import (
 	"example.org/conclave/store/folder/internal/wal"
 )
 
-// ApplyTogether makes all changes or none. Searches see either all of them or none, and
-// so does whoever opens the collection after a crash. With an error in one of the results
-// none was made, and the results of the others say nothing. Otherwise it works as Apply
-// does.
+// ApplyTogether makes all changes or none, also after a crash, and searches see them at once. If one of the results has
+// an error, none was made, and the other results mean nothing. The changes may have at most TogetherBytes bytes.
+// Otherwise it works as Apply does.
 func (l *Live) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	r, err := prepare(changes, maxTogether)
 	if err != nil {

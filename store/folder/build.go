@@ -11,9 +11,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// Build makes a collection in dir, which must be absent or empty, from the
-// passages of source. Readers see nothing before it is complete. If it fails or ctx
-// ends, it removes what it made.
+// Build makes a collection in dir, which must not exist or be empty, from the passages of source. Readers see nothing
+// before it is complete. If it fails or ctx ends, it removes what it made.
 func Build(ctx context.Context, dir string, source store.Stream, o store.BuildOptions) (store.BuildReport, error) {
 	return build(ctx, disk.OS{}, dir, source, o)
 }

@@ -21,9 +21,9 @@ type Collection struct {
 	current *Generation
 }
 
-// Open opens the newest generation for reading. It compares the manifest's
-// checksum, the files' sizes and their headers' checksums, which takes the same
-// time however large the files are; Verify compares everything.
+// Open opens the newest generation of the collection in dir for reading. It compares the manifest's checksum and the
+// sizes and headers of files, which takes the same time however large they are; Verify compares everything. It returns
+// ErrNotCollection, ErrUnfinished, ErrOtherAnalyser or an error of damage. The caller closes the collection.
 func Open(dir string) (*Collection, error) {
 	c := &Collection{dir: dir, files: newShared(disk.OS{})}
 	if _, err := c.Reload(nil); err != nil {
@@ -46,7 +46,7 @@ func (c *Collection) Acquire() *Generation {
 	return c.current
 }
 
-// Shows reports whether a generation is the newest loaded one, which Acquire returns. It is false after Close.
+// Shows reports whether g is the newest loaded generation, which Acquire returns. It is false after Close.
 func (c *Collection) Shows(g *Generation) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -82,14 +82,11 @@ func prepare(changes []store.Change, most int) (*commitRequest, error) {
 	return r, nil
 }
 
-// Apply makes changes and returns when they would survive a power cut. There is
-// a result for each: an error there, of its condition or its passage, concerns
-// that change alone. When Apply itself returns an error it is unknown which of
-// the changes were made. While the backlog is full it waits; ctx ends the
-// waiting.
-//
-// Changes are made in the order given, and those of one Apply that runs before
-// another before it. Applies that run at the same time share a sync.
+// Apply makes changes, in this order, and returns when they would survive a power cut. Searches see them later (Wait).
+// The result of a change has its error, such as a condition that is not met, which concerns that change alone. If Apply
+// itself fails, it is unknown which changes were made. It waits while the backlog is full, at most until ctx ends.
+// Changes of one Apply that returned before another was called are made first. Applies that run at the same time share
+// a sync.
 func (l *Live) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	r, err := prepare(changes, maxApply)
 	if err != nil {

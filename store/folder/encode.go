@@ -114,7 +114,7 @@ type vectorFile struct {
 	closed   bool
 }
 
-// listed reports whether a passage has a list of vectors, in one row.
+// listed reports whether a passage has one row with a list of vectors, as those of late and sparse experts have.
 func (f *vectorFile) listed() bool {
 	return f.expert.Index.Kind == ann.Late || f.expert.Index.Kind == ann.Sparse
 }
@@ -149,7 +149,7 @@ func (f *vectorFile) cut(encoder store.PassageEncoder, batch []corpus.Passage) (
 	return texts, nil
 }
 
-// check returns an error unless these are vectors of the expert for a batch of passages.
+// check returns an error unless vectors has one valid vector of the expert for each passage of a batch.
 func (f *vectorFile) check(batch []corpus.Passage, vectors [][]float32) error {
 	if f.expert.Index.Kind == ann.Sparse {
 		return store.CheckLists(vectors, batch, f.expert.Dimension)

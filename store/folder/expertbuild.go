@@ -13,7 +13,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// completeIndex checks the choice of an index and fills in its kind.
+// completeIndex returns the chosen index with its kind, if that is "", set to the default. It fails for impossible
+// options, and for a kind that only an encoder can choose.
 func completeIndex(ix store.Index) (store.Index, error) {
 	if ix.Kind == "" {
 		ix.Kind = ann.Kinds()[0].Name

@@ -28,7 +28,8 @@ func (g *Generation) eachPassage(ctx context.Context, of *Selection, do func(ran
 	})
 }
 
-// ExportPassages writes the passages of a selection (SelectWhere) as JSON Lines, in the order of their ids.
+// ExportPassages writes the passages of a selection (SelectWhere) to to, as JSON Lines in the order of their ids. It
+// fails if the selection is of another generation.
 func (g *Generation) ExportPassages(ctx context.Context, to io.Writer, of *Selection) error {
 	if err := of.checkGeneration(g); err != nil {
 		return err
@@ -46,11 +47,11 @@ func (g *Generation) ExportPassages(ctx context.Context, to io.Writer, of *Selec
 	return errors.Join(err, w.Flush())
 }
 
-// ExportVectors writes the vectors of each expert into a folder as EXPERT.npy: float32, a
-// row for each line of ExportPassages. Where a passage has several, the rows of one follow
-// those of the other, and EXPERT.parts.npy, uint32, has for each the line, from 0, and the
-// bytes of its text where the part begins and ends. Late interaction, which has a list of
-// vectors for each passage, and sparse experts are left out, and who searches the vectors of another.
+// ExportVectors writes the vectors of each expert into a folder as EXPERT.npy: float32, a row for each line of
+// ExportPassages. If passages have several vectors, the rows of one follow those of the other, and EXPERT.parts.npy has
+// for each row the line, from 0, and the bytes of the text at which the part begins and ends, in uint32. Left out are
+// late and sparse experts, which have a list of vectors for each passage, and experts that search the vectors of
+// another. It fails if a file exists.
 func (g *Generation) ExportVectors(ctx context.Context, folder string, of *Selection) error {
 	if err := of.checkGeneration(g); err != nil {
 		return err

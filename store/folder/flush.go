@@ -156,9 +156,9 @@ func (l *Live) show(ctx context.Context) {
 	}
 }
 
-// flush publishes changes: the passages that were put as a new segment, and
-// tombstones for those that they replace or that are deleted. last is the
-// number of the last change.
+// flush publishes changes, by the ids of their passages: the ones put as a new segment, and tombstones for those that
+// are replaced or deleted. last is the number of the last change. If it fails, nothing is published, or the outcome is
+// unknown (store.ErrUnsettled).
 func (w *writer) flush(
 	ctx context.Context,
 	changes map[string]pendingChange,

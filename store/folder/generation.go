@@ -119,10 +119,10 @@ func (g *Generation) close() error {
 	return g.files.drop(keys)
 }
 
-// Number returns the generation's number, from 1.
+// Number returns the generation's number, from 1; of a joined one the sum of its members'.
 func (g *Generation) Number() uint64 { return g.manifest.Generation }
 
-// Len returns the number of passages, without those that are deleted.
+// Len returns the number of live passages.
 func (g *Generation) Len() int { return g.manifest.Live() }
 
 // Ordinals returns the number of passages with the deleted ones. Every ordinal is below it.
@@ -155,7 +155,7 @@ func (g *Generation) Stored(ordinal rank.Ordinal) (corpus.Passage, error) {
 	return s.store.Passage(o)
 }
 
-// Size returns how many bytes a passage takes uncompressed. It reads none of them.
+// Size returns how many bytes a passage takes uncompressed, without reading it.
 func (g *Generation) Size(ordinal rank.Ordinal) (int, error) {
 	s, o, err := g.place(ordinal)
 	if err != nil {

@@ -18,8 +18,8 @@ type reporter struct {
 
 const reportEvery = 50 * time.Millisecond
 
-// report passes p on when enough time has passed, and always at the beginning
-// and the end of a stage.
+// report passes p on at the beginning and the end of a stage, and in between if enough time has passed since the last
+// report.
 func (r *reporter) report(p store.Progress) {
 	if r.to == nil {
 		return

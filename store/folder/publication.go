@@ -22,15 +22,15 @@ type draft struct {
 // draft returns an empty draft of this writer.
 func (w *writer) draft() *draft { return &draft{w: w} }
 
-// add returns a path below the collection's folder that is about to be made.
+// add adds a path below the collection's folder to the draft and returns it. The caller makes the file or folder.
 func (d *draft) add(path ...string) string {
 	full := filepath.Join(append([]string{d.w.dir}, path...)...)
 	d.paths = append(d.paths, full)
 	return full
 }
 
-// discard removes what was made and not published. What cannot be removed is
-// left to the next writer.
+// discard removes what was made and not published. What cannot be removed is left to the next writer. Its errors are
+// dropped.
 func (d *draft) discard() {
 	for _, path := range d.paths {
 		_ = d.w.disk.RemoveAll(path)

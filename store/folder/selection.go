@@ -108,7 +108,7 @@ func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
 	return s, nil
 }
 
-// keyOf returns a key that is short however many tags there are, and differs between filters.
+// keyOf returns a hash of lists of values, as the key of a filter.
 func keyOf(lists ...[]string) string {
 	sum := sha256.New()
 	var length [8]byte

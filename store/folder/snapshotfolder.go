@@ -83,7 +83,7 @@ func outsideCollections(path string) error {
 	}
 }
 
-// holdsManifest reports whether a folder has a manifest, whatever its content.
+// holdsManifest reports whether a folder has a file that begins as a manifest does, damaged or not.
 func holdsManifest(dir string) bool {
 	file, err := os.Open(filepath.Join(dir, manifest.FileName))
 	if err != nil {

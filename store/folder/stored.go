@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// WordParams returns the constants that the words of the generation were indexed with.
+// WordParams returns the parameters of BM25 that the words of the generation were indexed with.
 func (g *Generation) WordParams() bm25.Params { return g.manifest.Words.Params() }
 
 // Source returns a stream of all passages of the generation, in the order of their ids, for building another
@@ -151,7 +151,7 @@ func (e storedEncoder) Windows(p corpus.Passage) (windows []rank.Span, cut bool)
 	return e.windowsAt(ordinal), false
 }
 
-// windowsAt returns the windows of a passage; nil if it has one vector.
+// windowsAt returns the windows of a passage; nil if it has one vector or its vectors are damaged.
 func (e storedEncoder) windowsAt(ordinal rank.Ordinal) []rank.Span {
 	spans, err := e.vectors.Spans(ordinal)
 	if err != nil {

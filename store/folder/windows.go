@@ -17,7 +17,7 @@ type windowedBatch struct {
 	spans    [][]rank.Span    // of each passage: its windows; nil: it is encoded as it is
 }
 
-// windowed splits the long passages of a batch into the windows in which an encoder reads them.
+// windowed returns a batch in which the long passages are split into the windows in which the encoder reads them.
 func windowed(encoder store.PassageEncoder, batch []corpus.Passage) windowedBatch {
 	w := windowedBatch{passages: batch, spans: make([][]rank.Span, len(batch))}
 	for i, p := range batch {
@@ -105,7 +105,7 @@ func encodeChunks(
 	return vectors, nil
 }
 
-// windowsIn returns the spans of a passage's rows, or nil if its one row is of the whole passage (appendSpans).
+// windowsIn returns the spans of a passage's rows; nil if it has one row, for the whole passage (appendSpans).
 func windowsIn(spans []rank.Span) []rank.Span {
 	if len(spans) == 1 && spans[0] == (rank.Span{}) {
 		return nil

@@ -18,8 +18,8 @@ type WordIndex struct {
 // Words returns the BM25 index of single words.
 func (g *Generation) Words() *WordIndex { return &WordIndex{g.words, g, g.everything} }
 
-// Phrases returns the word index read as its phrases, the pairs of adjacent terms
-// (see bm25.Searcher.Phrases); nil when the collection was built without them.
+// Phrases returns the BM25 index of phrases, the pairs of adjacent terms (bm25.Searcher.Phrases); nil if the collection
+// was built without them.
 func (g *Generation) Phrases() *WordIndex {
 	if g.phrases == nil {
 		return nil

@@ -235,8 +235,7 @@ func (w *writer) leftovers() (left []string, err error) {
 	return left, nil
 }
 
-// ours reports whether a name in a collection's folder is one that a writer
-// gives.
+// ours reports whether a file or folder of this name in a collection's folder is a writer's.
 func ours(name string) bool {
 	return name == lockName || name == manifest.FileName || strings.HasPrefix(name, "tmp-") ||
 		manifest.SegmentName.MatchString(name)

@@ -25,7 +25,7 @@ type bytewise interface {
 	store(sums []reg.VecVirtual, out Mem)
 }
 
-// codeDots compares one row of codes, the query, against many.
+// codeDots emits the kernel codeGather for an instruction set, which multiplies one row of codes, the query, with many.
 func codeDots(v bytewise) {
 	name := "codeGather" + v.name()
 	TEXT(name, NOSPLIT, "func(query, codes *byte, stride int, ids *uint32, n int, out *int32)")
@@ -83,10 +83,16 @@ type vnni struct{ constants *vnniConstants }
 
 type vnniConstants struct{ offset, excess reg.VecVirtual }
 
-func (vnni) name() string             { return "VNNI" }
-func (vnni) width() int               { return 64 }
+// name implements bytewise.
+func (vnni) name() string { return "VNNI" }
+
+// width implements bytewise.
+func (vnni) width() int { return 64 }
+
+// register implements bytewise: a 512-bit register.
 func (vnni) register() reg.VecVirtual { return ZMM() }
 
+// prepare loads the constant that makes unsigned codes signed.
 func (v vnni) prepare() {
 	bits := GP32()
 	v.constants.offset, v.constants.excess = ZMM(), ZMM()
@@ -94,11 +100,13 @@ func (v vnni) prepare() {
 	VPBROADCASTD(bits, v.constants.offset)
 }
 
+// begin clears the sum of the query's bytes.
 func (v vnni) begin() {
 	e := v.constants.excess
 	VPXOR(e.AsX(), e.AsX(), e.AsX())
 }
 
+// query loads a register of query bytes as signed ones, and adds 128 times their sum to v.constants.excess.
 func (v vnni) query(m Mem) []reg.VecVirtual {
 	q := ZMM()
 	VPXORD(m, v.constants.offset, q)
@@ -106,13 +114,14 @@ func (v vnni) query(m Mem) []reg.VecVirtual {
 	return []reg.VecVirtual{q}
 }
 
+// add adds the products of the query with a register of codes to sum.
 func (v vnni) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	c := ZMM()
 	VMOVDQU32(codes, c)
 	dotAccumulate(query[0], c, sum)
 }
 
-// dotAccumulate emits VPDPBUSD, which avo's tables do not have.
+// dotAccumulate emits VPDPBUSD, which avo's tables do not have: sum += the products of four bytes in each lane.
 func dotAccumulate(signed, unsigned, sum reg.VecVirtual) {
 	Instruction(&ir.Instruction{
 		Opcode:   "VPDPBUSD",
@@ -123,6 +132,7 @@ func dotAccumulate(signed, unsigned, sum reg.VecVirtual) {
 	})
 }
 
+// store subtracts the excess from the sums and stores them.
 func (v vnni) store(sums []reg.VecVirtual, out Mem) {
 	for _, s := range sums {
 		VPSUBD(v.constants.excess, s, s)
@@ -161,10 +171,16 @@ type maddubs struct{ constants *maddubsConstants }
 
 type maddubsConstants struct{ offset, ones reg.VecVirtual }
 
-func (maddubs) name() string             { return "AVX2" }
-func (maddubs) width() int               { return 32 }
+// name implements bytewise.
+func (maddubs) name() string { return "AVX2" }
+
+// width implements bytewise.
+func (maddubs) width() int { return 32 }
+
+// register implements bytewise: a 256-bit register.
 func (maddubs) register() reg.VecVirtual { return YMM() }
 
+// prepare loads the constants that make codes signed and that add pairs.
 func (v maddubs) prepare() {
 	bits := GP32()
 	offset128, ones16 := YMM(), YMM()
@@ -177,8 +193,10 @@ func (v maddubs) prepare() {
 	VPBROADCASTD(ones16.AsX(), ones16)
 }
 
+// begin does nothing: there is no excess.
 func (maddubs) begin() {}
 
+// query loads a register of query bytes as signed ones, and their magnitudes.
 func (v maddubs) query(m Mem) []reg.VecVirtual {
 	q, magnitude := YMM(), YMM()
 	VPXOR(m, v.constants.offset, q)
@@ -186,6 +204,7 @@ func (v maddubs) query(m Mem) []reg.VecVirtual {
 	return []reg.VecVirtual{q, magnitude}
 }
 
+// add adds the products of the query with a register of codes to sum.
 func (v maddubs) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	c := YMM()
 	VPXOR(codes, v.constants.offset, c)
@@ -195,4 +214,5 @@ func (v maddubs) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	VPADDD(c, sum, sum)
 }
 
+// store implements bytewise.
 func (maddubs) store(sums []reg.VecVirtual, out Mem) { storeSums(sums, out) }

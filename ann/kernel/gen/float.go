@@ -26,6 +26,7 @@ type vector interface {
 // pair is the two accumulators of one product sum.
 type pair [2]reg.VecVirtual
 
+// pairs returns n pairs of new registers.
 func pairs(v vector, n int) []pair {
 	out := make([]pair, n)
 	for i := range out {
@@ -34,6 +35,7 @@ func pairs(v vector, n int) []pair {
 	return out
 }
 
+// zero emits code that sets all registers of some pairs to 0.
 func zero(sums []pair) {
 	for _, p := range sums {
 		for _, r := range p {
@@ -42,7 +44,7 @@ func zero(sums []pair) {
 	}
 }
 
-// dotRows compares one query against many rows.
+// dotRows emits the kernel dotRows, or dotGather, for an instruction set: one query with many rows.
 func dotRows(v vector, gather bool) {
 	name := "dotRows" + v.name()
 	signature := "func(query, rows *float32, dim, n int, out *float32)"
@@ -94,7 +96,8 @@ func dotRows(v vector, gather bool) {
 	RET()
 }
 
-// products adds up the products of one query with some rows of size bytes.
+// products emits code that adds the products of one query with each of some rows, of size bytes, to sums. The registers
+// of rows are changed. label must be unique in the kernel.
 func products(v vector, query reg.Register, rows []reg.GPVirtual, size reg.Register, sums []pair, label string) {
 	bytes := 4 * v.lanes()
 	at, end := GP64(), GP64()
@@ -135,8 +138,8 @@ func products(v vector, query reg.Register, rows []reg.GPVirtual, size reg.Regis
 	Label(label + "end")
 }
 
-// dotBlock compares four queries against many rows, so that each row comes from
-// memory once: exact search for several questions at a time.
+// dotBlock emits the kernel dotBlock for an instruction set: four queries with many rows. Each row comes from memory
+// once, for an exact search with several questions at a time.
 func dotBlock(v vector) {
 	name := "dotBlock" + v.name()
 	TEXT(name, NOSPLIT, "func(queries, rows *float32, dim, n int, out *float32)")
@@ -178,12 +181,19 @@ func dotBlock(v vector) {
 
 type avx2 struct{}
 
-func (avx2) name() string                  { return "AVX2" }
-func (avx2) lanes() int                    { return 8 }
-func (avx2) register() reg.VecVirtual      { return YMM() }
+// name implements vector.
+func (avx2) name() string { return "AVX2" }
+
+// lanes implements vector.
+func (avx2) lanes() int { return 8 }
+
+// register implements vector: a 256-bit register.
+func (avx2) register() reg.VecVirtual { return YMM() }
+
+// load emits an unaligned load.
 func (avx2) load(m Op, dst reg.VecVirtual) { VMOVUPS(m, dst) }
 
-// tail adds element by element in the lowest lane.
+// tail emits a loop that adds the last products one by one, in the lowest lane of a register of its own.
 func (avx2) tail(query reg.Register, rows []reg.GPVirtual, sums []pair, count reg.Register, label string) {
 	// A scalar product in lane 0 would clear the lanes above it, so it is
 	// done in a register of its own and added once.
@@ -208,12 +218,13 @@ func (avx2) tail(query reg.Register, rows []reg.GPVirtual, sums []pair, count re
 	}
 }
 
+// sum emits code that stores the sum of all lanes of a pair.
 func (avx2) sum(p pair, out Mem) {
 	VADDPS(p[1], p[0], p[0])
 	sumYMM(p[0], out)
 }
 
-// sumYMM adds the eight lanes of a register: halves, then pairs.
+// sumYMM emits code that stores the sum of the eight lanes of a register, which it changes: halves first, then pairs.
 func sumYMM(r reg.VecVirtual, out Mem) {
 	high := XMM()
 	VEXTRACTF128(U8(1), r.AsY(), high)
@@ -227,13 +238,19 @@ func sumYMM(r reg.VecVirtual, out Mem) {
 
 type avx512 struct{}
 
-func (avx512) name() string                  { return "AVX512" }
-func (avx512) lanes() int                    { return 16 }
-func (avx512) register() reg.VecVirtual      { return ZMM() }
+// name implements vector.
+func (avx512) name() string { return "AVX512" }
+
+// lanes implements vector.
+func (avx512) lanes() int { return 16 }
+
+// register implements vector: a 512-bit register.
+func (avx512) register() reg.VecVirtual { return ZMM() }
+
+// load emits an unaligned load.
 func (avx512) load(m Op, dst reg.VecVirtual) { VMOVUPS(m, dst) }
 
-// tail reads the rest under a mask: lanes beyond it are zero and not touched
-// in memory.
+// tail emits loads of the last elements under a mask: lanes beyond them are zero and not touched in memory.
 func (avx512) tail(query reg.Register, rows []reg.GPVirtual, sums []pair, count reg.Register, _ string) {
 	bits := GP64()
 	MOVQ(I32(-1), bits)
@@ -249,6 +266,7 @@ func (avx512) tail(query reg.Register, rows []reg.GPVirtual, sums []pair, count 
 	}
 }
 
+// sum emits code that stores the sum of all lanes of a pair.
 func (avx512) sum(p pair, out Mem) {
 	VADDPS(p[1], p[0], p[0])
 	high := YMM()

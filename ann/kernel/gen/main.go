@@ -12,6 +12,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// main emits all kernels and writes the files that the flags of avo name.
 func main() {
 	ConstraintExpr("amd64")
 	for _, v := range []vector{avx2{}, avx512{}} {
@@ -35,7 +36,8 @@ type rowCursor struct {
 	base, stride, ids reg.Register // ids is nil for consecutive rows
 }
 
-// at sets dst to the address of the i-th row from the cursor.
+// at emits code that sets dst to the address of the i-th row from the cursor. For consecutive rows it does so for i 0
+// only.
 func (c rowCursor) at(i int, dst reg.GPVirtual) {
 	if c.ids == nil {
 		if i == 0 {
@@ -48,7 +50,7 @@ func (c rowCursor) at(i int, dst reg.GPVirtual) {
 	ADDQ(c.base, dst)
 }
 
-// rows returns the addresses of the next n rows.
+// rows emits code that computes the addresses of the next n rows, and returns their registers.
 func (c rowCursor) rows(n int) []reg.GPVirtual {
 	out := make([]reg.GPVirtual, n)
 	for i := range out {
@@ -63,7 +65,7 @@ func (c rowCursor) rows(n int) []reg.GPVirtual {
 	return out
 }
 
-// advance moves the cursor n rows on.
+// advance emits code that moves the cursor n rows on.
 func (c rowCursor) advance(n int) {
 	if c.ids != nil {
 		ADDQ(U32(4*n), c.ids)
@@ -74,7 +76,7 @@ func (c rowCursor) advance(n int) {
 	}
 }
 
-// prefetch asks for two cache lines before they are needed.
+// prefetch emits prefetchLines, which asks for two cache lines before they are needed.
 func prefetch() {
 	TEXT("prefetchLines", NOSPLIT, "func(list *uint32)")
 	Pragma("noescape")

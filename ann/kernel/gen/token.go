@@ -28,9 +28,9 @@ type tokenwise interface {
 // a passage is used as many times.
 const together = 4
 
-// maxDots compares the tokens of a question against those of a passage. A lane
-// gathers the product sum of one token with one of the question's, so that the
-// lanes of a register are compared once, after the last block.
+// maxDots emits the kernel maxDots for an instruction set: the tokens of a question with those of a passage. A lane
+// gathers the product sum of one token with one of the question's, so that the lanes of a register are compared once,
+// after the last block.
 func maxDots(v tokenwise) {
 	name := "maxDots" + v.name()
 	TEXT(name, NOSPLIT, "func(codes *int8, n int, blocks *byte, count, dim int, maxima *int32)")
@@ -114,7 +114,8 @@ type tokenPass struct {
 	best                    []reg.VecVirtual
 }
 
-// tokenSums adds up the products over all dimensions and keeps the greatest.
+// tokenSums emits code that adds up the products of a pass over all dimensions, and raises p.best to the sums. label
+// must be unique in the kernel.
 func tokenSums(v tokenwise, label string, p tokenPass) {
 	for _, block := range p.sums {
 		for _, s := range block {
@@ -154,7 +155,7 @@ func tokenSums(v tokenwise, label string, p tokenPass) {
 	}
 }
 
-// storeMaxima compares the lowest four lanes of each of four registers.
+// storeMaxima emits code that stores the greatest of the lowest four lanes of each of four registers.
 func storeMaxima(best []reg.VecVirtual, out Mem) {
 	var pairs [2]reg.VecVirtual
 	for i := range pairs {
@@ -176,14 +177,25 @@ func storeMaxima(best []reg.VecVirtual, out Mem) {
 // hide the latency of one step.
 type tokenVNNI struct{}
 
-func (tokenVNNI) name() string             { return "VNNI" }
-func (tokenVNNI) halves() int              { return 1 }
-func (tokenVNNI) widths() []int            { return []int{2, 1} }
-func (tokenVNNI) register() reg.VecVirtual { return ZMM() }
-func (tokenVNNI) prepare()                 {}
+// name implements tokenwise.
+func (tokenVNNI) name() string { return "VNNI" }
 
+// halves implements tokenwise: a block fits one register.
+func (tokenVNNI) halves() int { return 1 }
+
+// widths implements tokenwise.
+func (tokenVNNI) widths() []int { return []int{2, 1} }
+
+// register implements tokenwise: a 512-bit register.
+func (tokenVNNI) register() reg.VecVirtual { return ZMM() }
+
+// prepare does nothing: there are no constants.
+func (tokenVNNI) prepare() {}
+
+// add emits one instruction that adds four dimensions to each lane.
 func (tokenVNNI) add(question, tokens, sum reg.VecVirtual) { dotAccumulate(question, tokens, sum) }
 
+// fold implements tokenwise.
 func (tokenVNNI) fold(lanes reg.VecVirtual) {
 	high := YMM()
 	VEXTRACTI64X4(U8(1), lanes, high)
@@ -191,6 +203,7 @@ func (tokenVNNI) fold(lanes reg.VecVirtual) {
 	foldYMM(lanes)
 }
 
+// foldYMM emits code that leaves the maximum of each two lanes of the lower 256 bits in the lowest four.
 func foldYMM(lanes reg.VecVirtual) {
 	high := XMM()
 	VEXTRACTI128(U8(1), lanes.AsY(), high)
@@ -202,12 +215,22 @@ func foldYMM(lanes reg.VecVirtual) {
 // half of a block at a time leaves room for all its sums in sixteen registers.
 type tokenMaddubs struct{ constants *maddubsConstants }
 
-func (tokenMaddubs) name() string              { return "AVX2" }
-func (tokenMaddubs) halves() int               { return 2 }
-func (tokenMaddubs) widths() []int             { return []int{1} }
-func (tokenMaddubs) register() reg.VecVirtual  { return YMM() }
+// name implements tokenwise.
+func (tokenMaddubs) name() string { return "AVX2" }
+
+// halves implements tokenwise: a block takes two registers.
+func (tokenMaddubs) halves() int { return 2 }
+
+// widths implements tokenwise.
+func (tokenMaddubs) widths() []int { return []int{1} }
+
+// register implements tokenwise: a 256-bit register.
+func (tokenMaddubs) register() reg.VecVirtual { return YMM() }
+
+// fold implements tokenwise.
 func (tokenMaddubs) fold(lanes reg.VecVirtual) { foldYMM(lanes) }
 
+// prepare loads the constant that adds pairs.
 func (v tokenMaddubs) prepare() {
 	bits := GP32()
 	ones := YMM()
@@ -217,7 +240,7 @@ func (v tokenMaddubs) prepare() {
 	VPBROADCASTD(ones.AsX(), ones)
 }
 
-// add may take the question's register for its products: no other block is
+// add emits code that adds four dimensions to each lane. It overwrites the question's register, since no other block is
 // multiplied with it.
 func (v tokenMaddubs) add(question, tokens, sum reg.VecVirtual) {
 	VPMADDUBSW(question, tokens, question)

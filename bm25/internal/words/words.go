@@ -16,7 +16,7 @@ type Scanner struct {
 	tables *tables
 }
 
-// Of returns a scanner that is at the beginning of the text.
+// Of returns a scanner at the beginning of a text.
 func Of(text string) Scanner { return Scanner{text: text, tables: load()} }
 
 // At returns the offset in bytes at which the last word of Next ends: 0 before the first, and len(text) once Next has

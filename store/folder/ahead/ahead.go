@@ -66,7 +66,7 @@ func OpenAhead(path string, encoder store.PassageEncoder) (*Ahead, error) {
 // mostTokens bounds what is believed of a record.
 const mostTokens = 1 << 16
 
-// Sparse reports what store.IsSparse reports of the encoder.
+// Sparse reports whether the encoder's vectors are sparse (store.IsSparse).
 func (a *Ahead) Sparse() bool { return store.IsSparse(a.PassageEncoder) }
 
 // fits reports whether a vector of this encoder may have so many numbers.

@@ -39,7 +39,7 @@ func (b *backend) opened() *folder.Collection {
 	return b.collection
 }
 
-// Acquire implements storage.Corpus.
+// Acquire implements storage.Corpus: it pins the newest generation.
 func (b *backend) Acquire() storage.View { return view.Of(b.opened()).Acquire() }
 
 // Contents implements store.Backend: it returns the pinned newest generation and the function that releases it.
@@ -55,10 +55,10 @@ func (b *backend) Count(context.Context) (generation uint64, passages int, err e
 	return g.Number(), g.Len(), nil
 }
 
-// Observe implements store.Backend: no other machine is asked.
+// Observe does nothing: no other machine is asked.
 func (b *backend) Observe(func(store.Exchange)) {}
 
-// Meters implements store.Backend.
+// Meters implements store.Backend: the generation and the numbers of passages, segments and bytes.
 func (b *backend) Meters() (out []store.Meter) {
 	for _, m := range []struct {
 		name, help string
@@ -103,7 +103,7 @@ func stampOf(path string) fileStamp {
 	return fileStamp{info.Size(), info.ModTime()}
 }
 
-// Calibration implements store.Backend.
+// Calibration implements store.Backend: it returns the text of the collection's calibration; nil if there is none.
 func (b *backend) Calibration() ([]byte, error) {
 	stamp := b.stampOfRecord() // before it is read: one that comes now is seen later
 	text, err := calibration.RecordText(b.dir)
@@ -121,13 +121,13 @@ func (b *backend) recalibrated() bool {
 	return now != b.record
 }
 
-// CalibrationAt returns the path of the calibration's file, for people.
+// CalibrationAt returns the path of the calibration's file, for messages.
 func (b *backend) CalibrationAt() string { return filepath.Join(b.dir, calibration.RecordFile) }
 
 // MayCalibrate returns nil: Calibrate is never refused.
 func (b *backend) MayCalibrate(context.Context) error { return nil }
 
-// Calibrate implements store.Backend.
+// Calibrate implements store.Backend: it replaces the calibration's file.
 func (b *backend) Calibrate(_ context.Context, text []byte) error {
 	return calibration.PutRecord(b.dir, text)
 }
@@ -135,7 +135,7 @@ func (b *backend) Calibrate(_ context.Context, text []byte) error {
 // Settings returns the text of the collection's settings file; nil if there is none.
 func (b *backend) Settings() ([]byte, error) { return location{b.dir}.Settings(context.Background()) }
 
-// Configure implements store.Backend.
+// Configure implements store.Backend: it replaces the settings' file.
 func (b *backend) Configure(_ context.Context, text []byte) error {
 	return collections.WriteText(disk.OS{}, b.dir, text)
 }
@@ -143,13 +143,14 @@ func (b *backend) Configure(_ context.Context, text []byte) error {
 // JobsFolder returns the folder of the collection's jobs.
 func (b *backend) JobsFolder() string { return filepath.Join(b.dir, "jobs") }
 
-// JobRegisters implements store.Backend: the jobs are in a folder.
+// JobRegisters returns nil, nil: the jobs are in a folder.
 func (b *backend) JobRegisters() (jobs, working lease.Register) { return nil, nil }
 
-// JobInputs implements store.Backend: they are with the jobs.
+// JobInputs returns nil: inputs are in the folder of the jobs.
 func (b *backend) JobInputs() store.Inputs { return nil }
 
-// ExportPassages implements store.Backend.
+// ExportPassages writes the passages that a filter lets through to to, as JSON Lines in the order of their ids. It
+// returns a *conditions.MisfitError if the filter does not fit the fields.
 func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f storage.Filter) error {
 	g := b.opened().Acquire()
 	defer g.Release()
@@ -171,7 +172,8 @@ func (b *backend) ExportVectors(ctx context.Context, folder string, f storage.Fi
 	return g.ExportVectors(ctx, folder, selected)
 }
 
-// Everything implements store.Backend.
+// Everything implements store.Backend: it returns all that another collection can be built of, from a pinned
+// generation. The caller calls its Close. It fails if an expert has vectors of parts of passages.
 func (b *backend) Everything(context.Context) (*store.Everything, error) {
 	g := b.opened().Acquire()
 	experts, err := g.StoredEncoders()
@@ -194,7 +196,7 @@ func (b *backend) Everything(context.Context) (*store.Everything, error) {
 	}, nil
 }
 
-// Close implements store.Backend.
+// Close closes the collection; if it is written to, also its writer.
 func (b *backend) Close() error {
 	if b.live != nil {
 		return b.live.Close()
@@ -202,7 +204,8 @@ func (b *backend) Close() error {
 	return b.collection.Close()
 }
 
-// Describe implements store.Backend.
+// Describe implements store.Backend: it says in words which generation, passages, copies and experts the collection
+// has.
 func (b *backend) Describe(ctx context.Context) (d store.Description, err error) {
 	g := b.opened().Acquire()
 	defer g.Release()

@@ -8,7 +8,8 @@ import (
 	"example.org/conclave/store/folder/view"
 )
 
-// Join implements store.Backend.
+// Join implements store.Backend. It fails if one of the backends is not a collection in a folder, or as folder.Join
+// does.
 func (*backend) Join(all []store.Backend, names []string) (store.Joined, error) {
 	var opened []*folder.Collection
 	for _, b := range all {

@@ -19,7 +19,8 @@ type location struct{ dir string }
 // At returns the location of a collection in a folder.
 func At(dir string) store.Location { return location{dir} }
 
-// Experts returns the experts of the collection; nil if the folder has none, or one whose indexing has not ended.
+// Experts returns the experts of the collection, empty and not nil if it has none. It returns nil if the folder has no
+// collection, or one whose first indexing has not ended.
 func (l location) Experts(context.Context) ([]store.Expert, error) {
 	c, err := folder.Open(l.dir)
 	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
@@ -33,7 +34,7 @@ func (l location) Experts(context.Context) ([]store.Expert, error) {
 	return append([]store.Expert{}, g.Experts()...), nil
 }
 
-// Words returns the constants of BM25 that the collection was made with.
+// Words returns the parameters of BM25 that the collection was made with. It fails if there is no collection.
 func (l location) Words(context.Context) (store.WordConstants, error) {
 	return folder.WordParams(l.dir)
 }

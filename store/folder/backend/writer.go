@@ -18,8 +18,9 @@ import (
 	"example.org/conclave/store/folder/ahead"
 )
 
-// Write implements store.Backend: it takes the collection's lock, and replaces the reading by a
-// collection that is searched and written to. It is called before the first search.
+// Write implements store.Backend: it takes the collection's lock and replaces the read-only collection by one that is
+// searched and written to. Call it before the first search. The error is a *store.WriteError if another writer has the
+// lock or the folder cannot be written.
 func (b *backend) Write(_ context.Context, o store.WriteOptions) (store.Writer, error) {
 	live, err := folder.OpenLive(b.dir, folder.LiveOptions{
 		Build:      store.BuildOptions{Experts: o.Encoders, Shared: o.Shared, Threads: o.Threads},
@@ -50,8 +51,8 @@ type writer struct {
 // lookAtBacklog is how often Visible tells what still waits.
 const lookAtBacklog = 2 * time.Second
 
-// Visible waits until searches see all that was acknowledged before. If waiting is not nil, it is told every
-// lookAtBacklog what is still to do; its error ends the wait and is returned.
+// Visible waits until searches see all that was acknowledged before. If waiting is not nil, it is called every
+// lookAtBacklog with what is still to do, and its error ends the wait and is returned.
 func (w writer) Visible(ctx context.Context, waiting func(store.Backlog) error) error {
 	if waiting == nil {
 		return w.Flush(ctx)
@@ -100,7 +101,7 @@ type selected struct {
 	stop       func()
 }
 
-// Next returns the next passage; io.EOF behind the last.
+// Next returns the next passage, and io.EOF after the last.
 func (t *selected) Next() (corpus.Passage, error) {
 	ordinal, ok := t.next()
 	if !ok {
@@ -119,13 +120,14 @@ func (t *selected) Close() error {
 	return nil
 }
 
-// Experts returns what adds and removes experts of the collection while it is served. The error is always nil.
+// Experts returns an object that adds and removes experts of the collection while it is served. The error is always
+// nil.
 func (w writer) Experts() (store.ServedExperts, error) { return servedExperts{w.Live}, nil }
 
 type servedExperts struct{ live *folder.Live }
 
-// Add encodes all passages with one more expert beside the searches. What was encoded is kept in the file scratch, so
-// that an interrupted Add goes on.
+// Add encodes all passages with one more expert while searches go on. It keeps the vectors in the file scratch, so that
+// an interrupted Add goes on.
 func (x servedExperts) Add(
 	ctx context.Context,
 	e store.PassageEncoder,
@@ -144,7 +146,7 @@ func (x servedExperts) Remove(ctx context.Context, name string) error {
 	return x.live.RemoveExpert(ctx, name)
 }
 
-// Snapshots returns what copies the collection into folders. The error is always nil.
+// Snapshots returns an object that copies the collection into folders. The error is always nil.
 func (w writer) Snapshots() (store.Snapshots, error) { return snapshots{w.Live}, nil }
 
 type snapshots struct{ live *folder.Live }
@@ -155,7 +157,7 @@ func (s snapshots) Check(path string) error { return folder.CheckSnapshot(path) 
 // NewID returns an id that no other snapshot has.
 func (s snapshots) NewID() string { return folder.NewID() }
 
-// Make copies the collection into a folder and returns what the copy has.
+// Make copies the collection into a new folder and returns what the copy has. id becomes its identity.
 func (s snapshots) Make(ctx context.Context, path, id string) (store.Snapshot, error) {
 	made, err := s.live.Snapshot(ctx, path, id)
 	return store.Snapshot{ID: id, Generation: made.Generation, Passages: made.Passages, Bytes: made.Bytes}, err

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Select finds the passages that have every tag of all and at least one of any:
-// bit o%64 of word o/64 for passage o, and how many there are. An empty list
-// sets no condition; a tag that no passage has selects none.
+// Select returns the passages that have every tag of all and at least one of any, as bit o%64 of word o/64 for passage
+// o, and their number. An empty list sets no condition; a tag that no passage has selects none. It fails if the file is
+// damaged.
 func (x *Index) Select(all, any []string) (words []uint64, count int, err error) {
 	words = make([]uint64, (uint64(x.passages)+63)/64)
 	if len(any) > 0 {

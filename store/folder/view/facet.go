@@ -8,12 +8,12 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// Facet implements storage.FacetCounter.
+// Facet implements storage.FacetCounter, over all passages.
 func (v pinned) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
 	return facet(v.generation, nil, field, size)
 }
 
-// Facet implements storage.FacetCounter.
+// Facet implements storage.FacetCounter, over the selected passages.
 func (a among) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
 	return facet(a.generation, a.selection, field, size)
 }

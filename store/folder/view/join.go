@@ -34,13 +34,14 @@ func Join(all []*folder.Collection, names []string) (*Joined, error) {
 	return &Joined{joined, names, all, generations}, nil
 }
 
-// Acquire implements storage.Corpus.
+// Acquire implements storage.Corpus. The view has the generations that were joined, and names the collection of each
+// passage.
 func (j *Joined) Acquire() storage.View {
 	j.generation.Pin()
 	return member{pinned{j.generation}, j.names}
 }
 
-// Experts returns the names of the experts that all have.
+// Experts returns the names of the experts that all collections have.
 func (j *Joined) Experts() (names []string) {
 	for _, x := range j.generation.Experts() {
 		names = append(names, x.Name)
@@ -81,7 +82,7 @@ func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]
 	return found, nil
 }
 
-// CollectionOf implements storage.MultiCollection.
+// CollectionOf implements storage.MultiCollection: it returns the name of the collection that a passage comes from.
 func (m member) CollectionOf(ordinal rank.Ordinal) string {
 	return m.names[m.generation.Member(ordinal)]
 }

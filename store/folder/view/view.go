@@ -82,7 +82,7 @@ func (v pinned) Among(
 	return among{v.generation, s}, func(context.Context) (int, error) { return s.Len(), nil }, nil
 }
 
-// Prefetch implements storage.Indexes: the indexes are in memory.
+// Prefetch does nothing: the indexes are in memory.
 func (v pinned) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
 // Selected returns the passages of a generation that a filter lets through. It returns a *conditions.MisfitError if the
@@ -139,7 +139,7 @@ func (p passages) DocumentsAfter(_ context.Context, id string, limit int) ([]ran
 	return p.Generation.DocumentsAfter(id, limit)
 }
 
-// IDs implements storage.Passages.
+// IDs implements storage.Passages. It fails for an ordinal that does not exist.
 func (p passages) IDs(ordinals []rank.Ordinal) ([]string, error) {
 	ids := make([]string, len(ordinals))
 	for i, o := range ordinals {
@@ -152,7 +152,7 @@ func (p passages) IDs(ordinals []rank.Ordinal) ([]string, error) {
 	return ids, nil
 }
 
-// Lookup implements storage.Passages.
+// Lookup implements storage.Passages. An unknown or deleted id is not found, and no error.
 func (p passages) Lookup(_ context.Context, ids []string) ([]storage.Found, error) {
 	found := make([]storage.Found, len(ids))
 	for i, id := range ids {
@@ -188,7 +188,7 @@ func (a among) Vectors(expert string) (storage.VectorIndex, bool) {
 	return shown(index.Among(a.selection)), true
 }
 
-// Prefetch implements storage.Indexes.
+// Prefetch does nothing: the indexes are in memory.
 func (a among) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
 // Phrases returns the index of phrases, narrowed to the selection; nil if the collection has none.

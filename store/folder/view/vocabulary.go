@@ -42,7 +42,7 @@ func (v vocabulary) look(word string) (s storage.Spelling, err error) {
 	return s, err
 }
 
-// NeighbourShares implements storage.Vocabulary.
+// NeighbourShares implements storage.Vocabulary (folder.Generation.Beside).
 func (v vocabulary) NeighbourShares(_ context.Context, placed []storage.WordInContext) ([]storage.Neighbours, error) {
 	out := make([]storage.Neighbours, len(placed))
 	for i, p := range placed {

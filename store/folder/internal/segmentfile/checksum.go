@@ -10,8 +10,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Describe reads the content of a file, which is all but its seal, and returns its entry in a manifest: the checksum of
-// the content, and the size with a seal. progress, if it is not nil, gets the bytes as they are read.
+// Describe reads the content of a file without its seal and returns its entry in a manifest: the checksum of the
+// content, and the size with a seal. progress, if it is not nil, is called with the number of bytes of each read. It
+// fails if reading does or ctx ends.
 func Describe(ctx context.Context, content io.Reader, name string, progress func(bytes int64)) (manifest.File, error) {
 	out := manifest.File{Name: name, Size: int64(SealBytes)}
 	hasher := xxh3.New()

@@ -71,8 +71,8 @@ func (d Disk) Map(path string) (*disk.Mapping, error) {
 	return nil, fmt.Errorf("%s is no file that the manifest names", path)
 }
 
-// Seal appends the seal to a file that was written, makes the file durable, and returns its entry in a manifest.
-// progress, if it is not nil, gets the bytes as they are read.
+// Seal appends the seal to a finished file, syncs it, and returns its entry in a manifest. progress, if it is not nil,
+// is called with the number of bytes of each read.
 func Seal(
 	ctx context.Context,
 	d disk.Disk,

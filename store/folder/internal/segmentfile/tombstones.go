@@ -18,7 +18,7 @@ import (
 // beyond the last word are not deleted.
 type Tombstones []uint64
 
-// Has reports whether the passage is deleted.
+// Has reports whether a passage is deleted. It is false for one beyond the last word.
 func (t Tombstones) Has(o rank.Ordinal) bool {
 	return int(o/64) < len(t) && t[o/64]>>(o%64)&1 != 0
 }
@@ -42,7 +42,7 @@ func (t Tombstones) With(n int, ordinals []rank.Ordinal) Tombstones {
 	return out
 }
 
-// Without returns the deleted passages that are not in other.
+// Without returns a copy without the passages in other.
 func (t Tombstones) Without(other Tombstones) Tombstones {
 	out := slices.Clone(t)
 	for i := range min(len(out), len(other)) {
@@ -51,7 +51,7 @@ func (t Tombstones) Without(other Tombstones) Tombstones {
 	return out
 }
 
-// Alive returns the passages of a segment of n that are not deleted, as bits like those of Tombstones.
+// Alive returns the live passages of a segment of n passages, as bits like those of Tombstones.
 func (t Tombstones) Alive(n int) []uint64 {
 	out := make([]uint64, (n+63)/64)
 	for i := range out {
@@ -78,7 +78,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Encode returns the content of the file of tombstones of a segment of so many passages, without a seal.
+// Encode returns the content of a file of tombstones, without a seal, for a segment of this many passages.
 func (t Tombstones) Encode(passages int) []byte {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, tombstonesHeader+8*len(t)+4), tombstonesMagic...)
@@ -91,8 +91,8 @@ func (t Tombstones) Encode(passages int) []byte {
 	return le.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// DecodeTombstones reads the content of a file of tombstones. It fails if the content is damaged, or not of a segment
-// of so many passages of which so many are deleted.
+// DecodeTombstones returns the tombstones in the content of a file. It fails if the content is damaged, or not of a
+// segment of passages passages of which deleted are deleted.
 func DecodeTombstones(b []byte, passages, deleted int) (Tombstones, error) {
 	le := binary.LittleEndian
 	if len(b) != tombstonesHeader+(passages+63)/64*8+4 || string(b[:8]) != tombstonesMagic {
@@ -122,13 +122,14 @@ func DecodeTombstones(b []byte, passages, deleted int) (Tombstones, error) {
 	return t, nil
 }
 
-// ReadTombstones reads the file of tombstones that a segment of a manifest names, in the segment's folder.
+// ReadTombstones reads the file of tombstones that s names, in the segment's folder. s.Tombstones must not be nil. It
+// fails as ReadMarks does.
 func ReadTombstones(d disk.Disk, folder string, s *manifest.Segment) (Tombstones, error) {
 	return ReadMarks(d, folder, *s.Tombstones, s.Passages, s.Deleted)
 }
 
-// ReadMarks reads a list of passages in the form of tombstones: marked of the passages of a segment. It fails like
-// DecodeTombstones, and if the seal is not that of f.
+// ReadMarks reads a file that lists marked of the passages of a segment, in the format of tombstones. It fails if the
+// file is damaged, has other numbers, or a seal that is not that of f.
 func ReadMarks(d disk.Disk, folder string, f manifest.File, passages, marked int) (Tombstones, error) {
 	path := filepath.Join(folder, f.Name)
 	data, err := d.ReadFile(path)
