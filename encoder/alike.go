@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// LeastCosine returns the least cosine between the vectors that two encoders give texts as passages: of late
-// ones, between those of a token.
+// LeastCosine returns the least cosine between the vectors that two encoders make of the same texts, as passages; for
+// late encoders between those of a token. It is 1 without texts. It fails if an encoder does, or their vectors have
+// different lengths.
 func LeastCosine(ctx context.Context, a, b *Encoder, texts []Text) (float64, error) {
 	of := func(e *Encoder) ([][]float32, error) { return e.EncodePassages(ctx, texts) }
 	x, err := of(a)

@@ -23,7 +23,8 @@ type boundSession struct {
 	outputs []string
 }
 
-// bindInputs brings the values of named inputs to the session's device.
+// bindInputs returns a session in which the values of the inputs named kept stay on the device from run to run. inputs
+// and outputs are the names of those of each run. The caller closes it, and keeps values until then.
 func bindInputs(
 	session bindable, kept []string, values []ort.Value, inputs, outputs []string,
 ) (_ *boundSession, err error) {
@@ -42,7 +43,8 @@ func bindInputs(
 	return b, nil
 }
 
-// run runs the session on the inputs of this run. A run that has begun is not ended by ctx.
+// run runs the session on the inputs of this run and writes to outputs. It fails if ctx has ended before; a run that
+// has begun goes on to its end.
 func (b *boundSession) run(ctx context.Context, given []ort.Value, outputs []output) (err error) {
 	defer recoverPanic(&err)
 	if err := ctx.Err(); err != nil {
@@ -71,4 +73,5 @@ func (b *boundSession) run(ctx context.Context, given []ort.Value, outputs []out
 	return b.session.RunWithBinding(b.binding)
 }
 
+// close frees what is bound, but not the session.
 func (b *boundSession) close() { _ = b.binding.Destroy() }

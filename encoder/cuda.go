@@ -42,6 +42,7 @@ type CUDAError struct {
 	Err    error
 }
 
+// Error says why CUDA cannot be used, and what it needs.
 func (e *CUDAError) Error() string {
 	if e.Driver {
 		return fmt.Sprintf("the provider cuda is not available: there is no NVIDIA driver: %v", e.Err)
@@ -52,17 +53,19 @@ func (e *CUDAError) Error() string {
 	)
 }
 
+// Unwrap returns the cause.
 func (e *CUDAError) Unwrap() error { return e.Err }
 
 // EightBitsError says that a graph in 8 bits was to run with CUDA, which has no kernels for it: it would
 // run on the processor.
 type EightBitsError struct{ Name string }
 
+// Error says which graph cannot run with CUDA.
 func (e *EightBitsError) Error() string {
 	return fmt.Sprintf("the graph of %s is in 8 bits, which runs on the processor alone, and not with cuda", e.Name)
 }
 
-// runsOnCUDA returns an error for graphs of a precision that CUDA has no kernels for.
+// runsOnCUDA returns an *EightBitsError if CUDA has no kernels for graphs of this precision. name is the bundle's.
 func runsOnCUDA(precision, name string) error {
 	if precision == models.PrecisionInt8 {
 		return &EightBitsError{Name: name}
@@ -70,7 +73,7 @@ func runsOnCUDA(precision, name string) error {
 	return nil
 }
 
-// Driver returns an error where the process cannot load NVIDIA's driver.
+// Driver returns a *CUDAError if the process cannot load NVIDIA's driver.
 func Driver() error {
 	if err := openLibrary(driver); err != nil {
 		return &CUDAError{Driver: true, Err: err}
@@ -78,8 +81,8 @@ func Driver() error {
 	return nil
 }
 
-// LoadLibraries loads shared libraries, in this order, before the runtime that needs them by their names
-// alone: the system has not to know where they lie. Its errors name what cannot be loaded.
+// LoadLibraries loads shared libraries into the process, in this order, so that the runtime, which needs them by their
+// names alone, finds them wherever they lie. It goes on after a failure; the error names all that cannot be loaded.
 func LoadLibraries(paths ...string) (err error) {
 	defer keepSignalHandlers()()
 	for _, path := range paths {
@@ -88,6 +91,7 @@ func LoadLibraries(paths ...string) (err error) {
 	return err
 }
 
+// openLibrary loads a shared library for the rest of the process.
 func openLibrary(path string) error {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -97,7 +101,7 @@ func openLibrary(path string) error {
 	return nil
 }
 
-// checkAvailable returns an error where the loaded runtime cannot use the GPU.
+// checkAvailable returns a *CUDAError if the loaded runtime cannot use the GPU.
 func (g GPU) checkAvailable() error {
 	defer keepSignalHandlers()()
 	options, err := ort.NewSessionOptions()
@@ -108,7 +112,7 @@ func (g GPU) checkAvailable() error {
 	return g.appendTo(options)
 }
 
-// appendTo lets a session run with CUDA.
+// appendTo sets up session options to run with CUDA on the GPU. It returns a *CUDAError if that is not possible.
 func (g GPU) appendTo(o *ort.SessionOptions) error {
 	if err := Driver(); err != nil {
 		return err
@@ -127,7 +131,8 @@ func (g GPU) appendTo(o *ort.SessionOptions) error {
 // saidByCUDA is what CUDA says in an error of the runtime, among the places of the code.
 var saidByCUDA = regexp.MustCompile(`CUDA failure \d+: [^;]+|with error: (.+)`)
 
-// shortCause returns what an error of the runtime says of CUDA, or all of it.
+// shortCause returns what CUDA says in the runtime's error, without places in the runtime's code; the whole error if it
+// says nothing.
 func (e *CUDAError) shortCause() string {
 	said := saidByCUDA.FindStringSubmatch(e.Err.Error())
 	if said == nil {
@@ -136,8 +141,8 @@ func (e *CUDAError) shortCause() string {
 	return strings.TrimSpace(cmp.Or(said[1], said[0]))
 }
 
-// providerOptions returns the provider's options. Matrices of float32 are multiplied by the tensor cores, as TF32,
-// which rounds the factors to 10 bits: less than 8 bits do.
+// providerOptions returns the options of the CUDA provider. Matrices of float32 are multiplied by the tensor cores, as
+// TF32, which rounds the factors to 10 bits; a graph in 8 bits would round them more.
 func (g GPU) providerOptions() map[string]string {
 	options := map[string]string{
 		"device_id": strconv.Itoa(g.Device),

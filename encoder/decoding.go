@@ -19,6 +19,7 @@ type decoderRun struct {
 	past   [][]float32   // of each layer keys and values, each [rows, heads, length, size]
 }
 
+// newDecoding returns a decoder before the first token of an answer from the passages in s. The caller closes it.
 func (g *Generator) newDecoding(s *states) (*decoderRun, error) {
 	d := &decoderRun{g: g, states: s, rows: 1, past: make([][]float32, len(s.cross))}
 	for _, values := range s.cross {
@@ -40,6 +41,7 @@ func (g *Generator) newDecoding(s *states) (*decoderRun, error) {
 	return d, nil
 }
 
+// close frees the decoder's values; the graphs stay loaded.
 func (d *decoderRun) close() {
 	if d.bound != nil {
 		d.bound.close()
@@ -47,7 +49,7 @@ func (d *decoderRun) close() {
 	destroyValues(d.cross)
 }
 
-// runDecoder runs the decoder once.
+// runDecoder runs the decoder's graph once, with the passages' states as further inputs.
 func (d *decoderRun) runDecoder(ctx context.Context, given []ort.Value, outputs []output) error {
 	if d.bound != nil {
 		return d.bound.run(ctx, given, outputs)
@@ -64,8 +66,9 @@ func (d *decoderRun) Step(ctx context.Context, tokens []int32, from []int) (logi
 	return d.readTokens(ctx, rows, from)
 }
 
-// readTokens reads as many more tokens for each row, the same number for all, and gives the
-// logits and shares of the last.
+// readTokens gives the decoder more tokens for each row, the same number for all. from has, for each row, the one of
+// the rows before that it continues. It returns the logits after each row's last token, and how the attention is shared
+// among the passages.
 func (d *decoderRun) readTokens(
 	ctx context.Context, tokens [][]int32, from []int,
 ) (logits, shares [][]float32, err error) {
@@ -119,7 +122,7 @@ func (d *decoderRun) readTokens(
 	return logits, shares, nil
 }
 
-// byPassage sums the attention to the tokens of each passage.
+// byPassage returns the sum of the attention to the tokens of each passage.
 func (d *decoderRun) byPassage(attention []float32) []float32 {
 	shares := make([]float32, len(d.states.from))
 	for p := range shares {

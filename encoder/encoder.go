@@ -28,7 +28,7 @@ type Encoder struct {
 	closeOnce sync.Once
 }
 
-// ownPart returns e's part of what the model gives for a text.
+// ownPart returns this encoder's part of the vector that the shared model gives for a text, in place.
 func (e *Encoder) ownPart(vector []float32) []float32 {
 	if e.to > 0 {
 		return vector[e.from:e.to:e.to]
@@ -36,23 +36,22 @@ func (e *Encoder) ownPart(vector []float32) []float32 {
 	return vector[e.from:]
 }
 
-// Name returns the bundle's.
+// Name returns the name of the encoder's bundle.
 func (e *Encoder) Name() string { return e.bundle.Manifest.Name }
 
-// Late says that a text has a vector for each of its tokens and not one for
-// all; see EncodeQuestion and EncodePassages.
+// Late reports whether a text has a vector for each of its tokens instead of one for all (EncodeQuestion,
+// EncodePassages).
 func (e *Encoder) Late() bool { return e.bundle.Manifest.Kind == models.KindLate }
 
-// Sparse says that a text's vector is a list of pairs of a word piece's id and its weight; see models.KindSparse.
+// Sparse reports whether a text's vector is a list of pairs of a word piece's id and its weight (models.KindSparse).
 func (e *Encoder) Sparse() bool { return e.bundle.Manifest.Kind == models.KindSparse }
 
-// Dimension returns the length of a vector; for a Sparse encoder, of each pair; for a Late encoder, of each
-// token's vector.
+// Dimension returns how many numbers a vector has; for a Sparse encoder each pair, for a Late one each token's vector.
 func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension() }
 
-// Fingerprint returns models.Bundle.Fingerprint and, for passages, Normalised. Questions are read as passages are;
-// their fingerprint stays the bundle's, for which calibrations are fitted, since they
-// hold for both.
+// Fingerprint returns the fingerprint of the encoder for questions or passages. That for passages also names the
+// normalisation of texts (Normalised). Questions are normalised alike, but keep the bundle's fingerprint, for which
+// calibrations were fitted.
 func (e *Encoder) Fingerprint(side models.Side) string {
 	own := e.bundle.Fingerprint(side)
 	if side == models.Passage {
@@ -61,37 +60,34 @@ func (e *Encoder) Fingerprint(side models.Side) string {
 	return own
 }
 
-// Ensemble returns nil for an expert without one.
+// Ensemble returns the expert's ensemble; nil if it has none.
 func (e *Encoder) Ensemble() *Ensemble { return e.ensemble }
 
-// Carried returns the encoder whose vectors ReadPassagesBoth returns together with
-// this one's; nil if there is none.
+// Carried returns the encoder whose vectors ReadPassagesBoth also returns; nil if there is none.
 func (e *Encoder) Carried() *Encoder { return e.carried }
 
-// Provider returns where the model runs, CPU or CUDA.
+// Provider returns where the model runs: CPU or CUDA.
 func (e *Encoder) Provider() string { return e.model.provider }
 
-// Fallback says why Auto did not choose cuda. It is nil when it did, and when
-// the provider was not Auto.
+// Fallback returns why Auto did not choose cuda; nil if it did, or the provider was not Auto.
 func (e *Encoder) Fallback() error { return e.model.fallback }
 
-// Stats counts what went through the model's queue, which an encoder and the one
-// that it carries have in common.
+// Stats returns the counts of the model's queue, which an encoder and the one that it carries share.
 func (e *Encoder) Stats() batcher.Stats { return e.model.batcher.Stats() }
 
-// CutPassages returns how many passages so far were longer than the bundle's limit. Only
-// their beginning was read.
+// CutPassages returns how many passages so far were longer than the bundle's limit, so that only their beginning was
+// read.
 func (e *Encoder) CutPassages() int64 { return e.cut.Load() }
 
-// UnreadPassages returns how many passages so far it could hardly read: less than half of their
-// words' characters.
+// UnreadPassages returns how many passages so far the encoder could hardly read: less than half of their words'
+// characters.
 func (e *Encoder) UnreadPassages() int64 { return e.unread.Load() }
 
-// SelfTest checks the tokenizer; see wordpiece.Tokenizer.SelfTest.
+// SelfTest returns an error if the tokenizer does not work (wordpiece.Tokenizer.SelfTest).
 func (e *Encoder) SelfTest() error { return e.tokenizer.SelfTest() }
 
-// Close answers the questions that wait, ends calls of EncodePassages with an
-// error, and frees the model, or leaves that to the last encoder that uses it.
+// Close answers the questions that wait, ends calls of EncodePassages with an error, and frees the model unless another
+// encoder uses it. A second call returns nil.
 func (e *Encoder) Close() (err error) {
 	e.closeOnce.Do(func() { err = e.closeLoaded() })
 	return err
@@ -142,7 +138,8 @@ func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32
 	return vectors, err
 }
 
-// ReadPassages encodes passages, and returns Readable of each text: what its vector counts.
+// ReadPassages returns the vectors of texts, as EncodePassages does, and the Readable of each text: the weight of its
+// vector.
 func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]float32, read []float64, err error) {
 	rows, read, err := e.passageRows(ctx, texts, e)
 	if err != nil {
@@ -164,8 +161,8 @@ func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]f
 	return vectors, read, nil
 }
 
-// ReadPassagesBoth reads passages for an encoder and for the one that it
-// carries, in one run.
+// ReadPassagesBoth returns the vectors of texts for this encoder and for the one that it carries, from one run, and the
+// Readable of each text. It fails if it carries none.
 func (e *Encoder) ReadPassagesBoth(
 	ctx context.Context,
 	texts []Text,
@@ -187,8 +184,8 @@ func (e *Encoder) ReadPassagesBoth(
 	return own, carried, read, err
 }
 
-// passageRows returns the tokens of texts and Readable of each. The texts whose ends were cut
-// and those that are hardly read are counted for some encoders.
+// passageRows returns the tokens of texts and the Readable of each. It adds the texts that were cut and those that are
+// hardly read to the counts of some encoders.
 func (e *Encoder) passageRows(
 	ctx context.Context,
 	texts []Text,
@@ -217,7 +214,8 @@ func (e *Encoder) passageRows(
 	return rows, read, nil
 }
 
-// encodePassages gives what the model does; see own.
+// encodePassages returns the model's vectors of tokenised passages. They have the parts of all encoders that share it
+// (ownPart).
 func (e *Encoder) encodePassages(ctx context.Context, rows [][]int32) ([][]float32, error) {
 	vectors, err := e.model.batcher.Passages(ctx, rows)
 	if err != nil {

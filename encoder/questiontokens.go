@@ -81,8 +81,8 @@ func openTokenizer(b *models.Bundle, form func(string) string) (*questionTokens,
 	return &questionTokens{textTokenizer: pieces, known: map[questionKey]*tokenisedText{}}, nil
 }
 
-// Located returns the first pieces of a text and where their words lie; see
-// wordpiece.Tokenizer.Located.
+// Located returns the first limit word pieces of a text and the ranges of its words (wordpiece.Tokenizer.Located). It
+// fails if the tokenizer is not BERT's WordPiece.
 func (q *questionTokens) Located(text string, limit int) (ids []int32, words []wordpiece.Range, err error) {
 	if q.words == nil {
 		return nil, nil, errors.New("the words of a text can be located by BERT's WordPiece alone")
@@ -108,8 +108,8 @@ type tokenisedText struct {
 	err  error
 }
 
-// tokensOf returns the tokens of a question, whose end is cut where there are more
-// than limit.
+// tokensOf returns the tokens of a question, at most limit; cut says that its end is missing. Equal questions share the
+// result, which must not be changed. A failure is in its err.
 func (q *questionTokens) tokensOf(text string, limit int) *tokenisedText {
 	t := q.entryFor(questionKey{text, limit})
 	t.once.Do(func() {
@@ -126,6 +126,7 @@ func (q *questionTokens) tokensOf(text string, limit int) *tokenisedText {
 	return t
 }
 
+// entryFor returns the remembered entry of a question, or a new one in the place of the oldest.
 func (q *questionTokens) entryFor(key questionKey) *tokenisedText {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -152,8 +153,8 @@ type tokenizerKey struct {
 	lowerCase bool
 }
 
-// loadTokenizer returns a bundle's tokenizer, which other bundles with the same file have too. It reads
-// texts behind normalise.Text.
+// loadTokenizer returns the tokenizer of a bundle, which bundles with the same file share. It normalises texts first
+// (normalise.Text).
 func (t *tokenizers) loadTokenizer(b *models.Bundle) (*questionTokens, error) {
 	m := &b.Manifest
 	key := tokenizerKey{m.Files[m.Tokenizer], m.LowerCase}

@@ -14,7 +14,7 @@ import (
 // of ids in a collection of one segment.
 func (c *Candidates) OrderTies(byID func(passages []rank.Ordinal)) { c.byID = byID }
 
-// orderTied puts rows whose scores are equal in order.
+// orderTied puts rows with equal scores in order: by their passages' ids, or, without OrderTies, by their ordinals.
 func (c *Candidates) orderTied(rows []int32) {
 	if len(rows) < 2 {
 		return
@@ -40,8 +40,8 @@ func (c *Candidates) orderTied(rows []int32) {
 // differ do so by far more, since their terms come from float32.
 const sumBits = 40
 
-// roundScores rounds the rows' scores to the precision of their sums, so that scores that
-// should be equal are equal. magnitude is that of the largest contribution.
+// roundScores rounds c.scores to the precision of their sums, so that scores that should be equal are equal. magnitude
+// is the largest contribution to any candidate.
 func (c *Candidates) roundScores(magnitude float64) {
 	_, exponent := math.Frexp(magnitude)
 	unit, each := math.Ldexp(1, exponent-sumBits), math.Ldexp(1, sumBits-exponent)
@@ -123,8 +123,8 @@ func (c *Candidates) highestRows(k int, score func(row int32) float64, candidate
 	return heap[:min(len(heap), max(k, 0))]
 }
 
-// addTied adds the rows that tie with the last of the best and were not kept. The order of
-// ids decides which of them stay.
+// addTied appends to best the rows that tie with its last one and were not kept: the order of ids decides which of them
+// stay.
 func (c *Candidates) addTied(best []int32, score func(row int32) float64, candidate func(row int) bool) []int32 {
 	last := score(best[len(best)-1])
 	kept := best[len(best)-1] // of equal ones the lowest rows are kept

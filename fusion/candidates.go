@@ -78,7 +78,7 @@ const (
 	FromScored               // the source finds nothing itself and scores what others found
 )
 
-// String returns the origin as the API prints it.
+// String returns the origin as the API prints it, such as hit; "none" for an unknown one.
 func (o Origin) String() string {
 	switch o {
 	case FromHit:
@@ -93,7 +93,7 @@ func (o Origin) String() string {
 	return "none"
 }
 
-// Origins maps what String returns to the origins.
+// Origins returns all origins by what String returns of them.
 func Origins() map[string]Origin {
 	all := map[string]Origin{}
 	for o := range FromScored + 1 {
@@ -102,10 +102,9 @@ func Origins() map[string]Origin {
 	return all
 }
 
-// Reset fills the table with the hits of the sources: lists[i] becomes column
-// i, and an empty list is a source that found nothing. A list must be in the
-// order of its scores (the order of equal ones is the source's own), hold each
-// passage once, and have finite scores.
+// Reset fills the table with the hits of the sources: lists[i] becomes column i, and an empty list is a source that
+// found nothing. A list must be in the order of its scores, with equal ones in any order, have each passage once, and
+// only finite scores. Otherwise, or with more than MaxSources lists, Reset returns an error, and the table is empty.
 func (c *Candidates) Reset(lists [][]rank.Hit) error {
 	c.ordinals = c.ordinals[:0]
 	c.cells = c.cells[:0]
@@ -177,8 +176,8 @@ func (c *Candidates) Admit(passages []rank.Ordinal) {
 	c.ordinals, c.cells, c.admitted = all, cells, admitted
 }
 
-// CheckHits reports what makes a list of hits unfit for fusion: a score that
-// is not finite, or one that is higher than the one before it.
+// CheckHits returns an error if hits cannot be fused: a score is not finite or higher than the one before it, or there
+// are too many.
 func CheckHits(hits []rank.Hit) error {
 	if len(hits) > maxHits {
 		return fmt.Errorf("%d hits, at most %d are possible", len(hits), maxHits)
@@ -258,13 +257,14 @@ func (c *Candidates) fillColumn(source int, scores []float32, origin Origin) err
 	return nil
 }
 
+// cellAt returns the cell of a row and a column, in place.
 func (c *Candidates) cellAt(row, source int) *cell { return &c.cells[row*len(c.columns)+source] }
 
+// isFinite reports whether x is neither NaN nor infinite.
 func isFinite(x float32) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
 
-// Only returns the table without the other sources. It has the given columns, in that
-// order, and the candidates that one of these sources found. The table must be
-// complete: every score is there.
+// Only returns a table of the given columns, in that order, with the candidates that one of these sources found. All
+// scores must have been completed. It fails if there is no such column.
 func (c *Candidates) Only(columns []int) (*Candidates, error) {
 	out := &Candidates{byID: c.byID}
 	for _, column := range columns {
@@ -296,10 +296,9 @@ type Said struct {
 	Rank   int     // of a hit, in the source's own list, from 1
 }
 
-// Restore fills the table with what sources said of candidates in an earlier search:
-// said[row][column], and the passage of a row is its number. The ranks of a column
-// must be those of its scores; the lowest score among its hits is that of the last one
-// that is given.
+// Restore fills the table with what sources said of candidates in an earlier search: said[row][column]. A row's number
+// becomes its passage. The ranks of a column must be those of its scores; its lowest score is that of the last hit
+// given. It fails for more than MaxSources columns.
 func (c *Candidates) Restore(columns int, said [][]Said) error {
 	c.ordinals = c.ordinals[:0]
 	c.cells = c.cells[:0]

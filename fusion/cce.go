@@ -6,6 +6,7 @@ import (
 	"math"
 )
 
+// cceMethod describes the method CCE.
 func cceMethod() Method {
 	return Method{
 		Name:       MethodCCE,
@@ -38,10 +39,10 @@ const (
 	DefaultCCEDepth       = 30 // the paper's passages of a question
 )
 
-// CCE ranks by granularities of one expert (Yang et al., 2022,
-// "Confidence-Calibrated Ensemble Dense Phrase Retrieval", section 3.2), or by other
-// experts. The confidence of each is TopProbability of its first hits; the surest answers,
-// of equally sure ones the one with the lowest column. columns are the experts'.
+// CCE ranks by the granularities of one expert (Yang et al., 2022, "Confidence-Calibrated Ensemble Dense Phrase
+// Retrieval", section 3.2), or by several experts: columns are theirs. The confidence of each is the TopProbability of
+// its first hits. Without o.Sharpness the surest alone ranks, of equally sure ones that with the lowest column. It
+// fails for columns that do not exist and impossible options.
 func CCE(c *Candidates, columns []int, o CCEOptions, missing Missing, k int) (Ranking, error) {
 	experts := make([]Source, len(columns))
 	for i, column := range columns {
@@ -63,9 +64,8 @@ func CCE(c *Candidates, columns []int, o CCEOptions, missing Missing, k int) (Ra
 	return ranking.confidentIf(several), err
 }
 
-// sureAlone gives experts the confidences of CCE for weights, which their own hits tell.
-// several is false where none has more than one hit: that is no choice, and its
-// probability says nothing.
+// sureAlone sets the weights of experts to their confidences by CCE. several is false if none has more than one hit:
+// such a confidence means nothing.
 func (c *Candidates) sureAlone(experts []Source, o CCEOptions) (several bool, err error) {
 	o.Temperature, o.Depth = cmp.Or(o.Temperature, DefaultCCETemperature), cmp.Or(o.Depth, DefaultCCEDepth)
 	if !(o.Temperature > 0) || math.IsInf(o.Temperature, 0) || o.Depth < 1 {
@@ -78,7 +78,7 @@ func (c *Candidates) sureAlone(experts []Source, o CCEOptions) (several bool, er
 	return several, nil
 }
 
-// FirstScores returns the scores of a column's own first n hits, best first.
+// FirstScores returns the scores of a column's own first n hits, the best first; fewer if it has fewer.
 func (c *Candidates) FirstScores(column, n int) []float64 {
 	scores := make([]float64, min(n, c.columns[column].hits))
 	for row := range c.ordinals {
@@ -89,9 +89,8 @@ func (c *Candidates) FirstScores(column, n int) []float64 {
 	return scores
 }
 
-// TopProbability returns the probability of the first of some scores, the highest, in their
-// softmax at a temperature above 0, and its derivative by the temperature, which is
-// never positive. Of no scores both are 0.
+// TopProbability returns the probability of the first of some scores, which must be the highest, in their softmax at a
+// temperature above 0, and its derivative by the temperature, which is never positive. Without scores both are 0.
 func TopProbability(scores []float64, temperature float64) (p, slope float64) {
 	if len(scores) == 0 {
 		return 0, 0

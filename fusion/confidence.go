@@ -65,7 +65,7 @@ func MutualInformation(scores []float32, members int, temperature float64) (floa
 	return entropy(marginal) - entropies/float64(members), nil
 }
 
-// entropy returns -Σ P·ln(P + 1e-6).
+// entropy returns -Σ P·ln(P + 1e-6), in nats. Terms of negligible probability are left out.
 func entropy(p []float64) float64 {
 	h := 0.0
 	for _, x := range p {
@@ -76,8 +76,8 @@ func entropy(p []float64) float64 {
 	return h
 }
 
-// softmax turns logits, of which the highest is 0, into probabilities p, adds them
-// to the marginal, and returns their entropy.
+// softmax sets p to the probabilities of logits, of which the highest is 0, adds them to marginal, and returns their
+// entropy in nats.
 func softmax(logits, p, marginal []float64) float64 {
 	Exponentials(p, logits, 0)
 	sum := 0.0
@@ -112,8 +112,8 @@ func Confidence(mutualInformation float64, members int) float64 {
 	return min(max(1-mutualInformation/math.Log(float64(members)), 0), 1)
 }
 
-// weightsOf divides confidences by their sum, so that they add up to 1. When all
-// are 0 every weight is the same. The authors' code divides by zero there.
+// weightsOf returns confidences divided by their sum, so that they add up to 1. If all are 0, every weight is the same;
+// the authors' code divides by zero there.
 func weightsOf(confidences []float64) []float64 {
 	weights := slices.Clone(confidences)
 	sum := sumAscending(weights) // sorts the copy

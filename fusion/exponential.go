@@ -18,8 +18,8 @@ var powersOfTwo = func() (table [stepsOfTwo]float64) {
 	return table
 }()
 
-// Exponentials fills into with exp(x - shift): 0 below -40, and exp(40) above
-// 40. Between them the relative error is below 1e-13. The slices may be the same.
+// Exponentials sets each element of into to exp(x - shift) of that of x: 0 below exp(-40), and exp(40) above it. The
+// relative error is below 1e-13. The slices may be the same; into must be as long as x.
 func Exponentials(into, x []float64, shift float64) {
 	into = into[:len(x)]
 	for i, v := range x {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Familiarity returns the mean of the nearest inner products: the highest nearest
-// of products, or all where there are fewer. It sorts its argument. 0 without any.
+// Familiarity returns the mean of the nearest highest products, or of all if there are fewer; 0 if there are none. It
+// sorts products in place, the highest first.
 func Familiarity(products []float32, nearest int) float64 {
 	if len(products) == 0 || nearest < 1 {
 		return 0
@@ -29,7 +29,7 @@ func Familiarity(products []float32, nearest int) float64 {
 	return sum / float64(len(products))
 }
 
-// Rivals fills in the highest familiarity of every source's other specialists.
+// Rivals sets Rival of each source to the highest familiarity of the other specialists; 0 if there are none.
 func Rivals(sources []Observed) {
 	for i := range sources {
 		highest := math.Inf(-1)
@@ -45,11 +45,9 @@ func Rivals(sources []Observed) {
 	}
 }
 
-// MostFamiliar returns the sources without the specialists that the question is least familiar
-// to: the `most` most familiar stay, and every source that is no specialist, in the order
-// given. Of equally familiar ones the first stay. The other specialists add little: the
-// near ones and the base know as much of a distant domain (docs/evidence/experts.md has the
-// table).
+// MostFamiliar returns the sources, in their order, without all specialists but the `most` most familiar with the
+// question; of equally familiar ones the first stay. The others add little: the near ones and the base know as much of
+// a distant domain (docs/evidence/experts.md has the table).
 func MostFamiliar(sources []Observed, most int) []Observed {
 	var specialists []int
 	for i, s := range sources {

@@ -19,7 +19,7 @@ const (
 	Late       SourceKind = "late"       // late interaction: a vector for each token; it ranks what the others found
 )
 
-// Dense reports whether a source of the kind compares one vector with another.
+// Dense reports whether a source of this kind compares one vector of the question with one of a passage.
 func (k SourceKind) Dense() bool { return k != Lexical && k != Phrases && k != Late }
 
 // Observed is what is known of a source beside its column of scores when it

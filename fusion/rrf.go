@@ -1,5 +1,6 @@
 package fusion
 
+// rrfMethod describes the method RRF.
 func rrfMethod() Method {
 	return Method{
 		Name:  MethodRRF,
@@ -16,9 +17,9 @@ func rrfMethod() Method {
 // Büttcher, 2009), which found 60 good over many collections.
 const rrfConstant = 60
 
-// RRF ranks by reciprocal rank fusion: Σ w/(60 + rank), where a source that did not
-// find a candidate adds nothing. The weights are used as they are; when all are 0,
-// they are 1. It returns the best k candidates.
+// RRF returns the best k candidates by reciprocal rank fusion: Σ w/(60 + rank), where a source that did not find a
+// candidate adds nothing. The weights are used as they are; if all are 0, they are 1. It fails for impossible sources
+// and weights.
 func RRF(c *Candidates, sources []Source, k int) (Ranking, error) {
 	if err := c.checkSources(sources); err != nil {
 		return Ranking{}, err
@@ -28,6 +29,7 @@ func RRF(c *Candidates, sources []Source, k int) (Ranking, error) {
 	return c.rankBy(sources, k, func(row, i int) float64 { return part(row, i).Contribution }, part), nil
 }
 
+// reciprocalRank returns the contribution of a source to a row by RRF; 0, of FromNone, if the source did not find it.
 func (c *Candidates) reciprocalRank(row int, s Source) Part {
 	p := Part{Column: s.Column, Weight: s.Weight}
 	if at := c.cellAt(row, s.Column); at.origin == FromHit {

@@ -7,8 +7,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// SignalNames returns what the confidence of a gated answer is read from, in the
-// order of Signals. A calibration has a term for each.
+// SignalNames returns the names of the numbers that Signals returns, in their order. A calibration has a term for each.
 func SignalNames() []string {
 	return []string{
 		"late_gap_second", "late_gap_tenth", "late_above_random", "late_deviations",
@@ -101,7 +100,8 @@ func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []fl
 	return signals
 }
 
-// signalSources returns the sources that closeness is read from.
+// signalSources returns the sources that Signals reads closeness from: the base, or else the first generalist, late
+// interaction, and words. Each is nil if there is none.
 func signalSources(sources []Observed) (dense, late, words *Observed) {
 	for i := range sources {
 		s := &sources[i]
@@ -134,7 +134,7 @@ func Closeness(sources []Observed) bool {
 // docs/confidence.md), with 4 by .41.
 const LeastRandom = 16
 
-// Compared reports whether the sources that Signals reads closeness from scored enough random
+// Compared reports whether the dense source and late interaction, if they are there, scored at least LeastRandom random
 // passages.
 func Compared(sources []Observed) bool {
 	dense, late, _ := signalSources(sources)
@@ -146,7 +146,7 @@ func Compared(sources []Observed) bool {
 	return true
 }
 
-// scoreOf returns a source's score of a passage, 0 where it has none.
+// scoreOf returns a source's score of a passage; 0 if the passage is no candidate or has no score.
 func (c *Candidates) scoreOf(column int, passage rank.Ordinal) float64 {
 	row, ok := slices.BinarySearch(c.ordinals, passage)
 	if !ok {
@@ -155,8 +155,8 @@ func (c *Candidates) scoreOf(column int, passage rank.Ordinal) float64 {
 	return float64(c.cellAt(row, column).score)
 }
 
-// leadOf returns how far a source's score of a passage is above that of the best other
-// candidate, and above its own tenth.
+// leadOf returns how far a source's score of a passage is above that of the best other candidate, and above the
+// source's own tenth. Both are 0 if the source has no scores.
 func (c *Candidates) leadOf(sources []Observed, column int, passage rank.Ordinal) (second, tenth float64) {
 	best := c.firstBy(sources, column)
 	if len(best) == 0 {
@@ -177,9 +177,8 @@ func (c *Candidates) leadOf(sources []Observed, column int, passage rank.Ordinal
 // source that scores them alike gives no false certainty.
 const leastDeviation = .01
 
-// beyondRandom returns by how much a score is above the mean of random passages'
-// scores, and by how many of their standard deviations. The passage itself is not one
-// of them.
+// beyondRandom returns by how much a score is above the mean of random passages' scores, and by how many of their
+// standard deviations. Random scores of the passage itself do not count. Both are 0 without random passages.
 func (s *Observed) beyondRandom(score float64, passage rank.Ordinal) (above, deviations float64) {
 	n, sum, squares := 0.0, 0.0, 0.0
 	for _, h := range s.Random {

@@ -2,8 +2,8 @@ package fusion
 
 import "math"
 
-// SourceSignalNames returns what the chance that a source's own first hit answers
-// is read from, by the source's kind, in the order of SourceSignals.
+// SourceSignalNames returns the names of the numbers that SourceSignals returns for a source of this kind, in their
+// order.
 func SourceSignalNames(k SourceKind) []string {
 	shared := []string{"relative_gap_tenth", "shared_with_words", "words_coverage", "log_words_top"}
 	switch k {
@@ -20,12 +20,10 @@ func SourceSignalNames(k SourceKind) []string {
 // size.
 const lowestScale = .05
 
-// SourceSignals returns the signals of one of the sources for this question, from
-// the table's hits and the features of all sources; nil when words are not among
-// the sources, for phrases, and for a source without hits, as late interaction is.
-// They do not depend on which other experts were asked, as long as Rival is known.
-//
-// MUF's confidence is not among them: beside these it added nothing.
+// SourceSignals returns the signals of sources[at] for this question, for the chance that its own first hit answers. It
+// returns nil for phrases, for a source without hits, as late interaction is, and if words are not among the sources.
+// The signals do not depend on which other experts were asked, as long as Rival is known. MUF's confidence is not among
+// them: beside these it added nothing.
 func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []float64 {
 	s := sources[at]
 	if f.Lexical == nil || s.Kind == Phrases || c.columns[s.Column].hits == 0 {

@@ -1,5 +1,6 @@
 package fusion
 
+// sumMethod describes the method sum.
 func sumMethod() Method {
 	return Method{
 		Name:  MethodSum,
@@ -29,9 +30,9 @@ func sumMethod() Method {
 	}
 }
 
-// Sum returns the weighted sum of the sources' scores, normalised as the options
-// say: Σ w·norm(s). The weights are used as they are; when all are 0, they are
-// 1. It returns the best k candidates among those that the sources found.
+// Sum returns the best k candidates by the weighted sum of the sources' scores, normalised as the options say: Σ
+// w·norm(s). The weights are used as they are; if all are 0, they are 1. It fails for impossible sources, weights and
+// options.
 func Sum(c *Candidates, sources []Source, o LinearOptions, k int) (Ranking, error) {
 	if err := c.checkSources(sources); err != nil {
 		return Ranking{}, err

@@ -8,8 +8,8 @@ const (
 	proseSymbols, codeSymbols = .1, .18
 )
 
-// Symbols returns how far texts are symbols rather than words: 0 for prose, 1 for source code. Words are poor evidence
-// in such texts: what one does is said by few of them, and names join several.
+// Symbols returns how far texts are symbols rather than words, from 0 for prose to 1 for source code; 0 for empty
+// texts. Words are poor evidence in such texts: what one does is said by few of them, and names join several.
 func Symbols(texts []string) float64 {
 	symbols, all := 0, 0
 	for _, text := range texts {

@@ -2,9 +2,9 @@ package fusion
 
 import "example.org/conclave/internal/rank"
 
-// Without returns the table as it would be if some passages were not in the
-// collection: their rows are gone, and every source's later hits move up. What a
-// source would have found in their place, below its last hit, is not known.
+// Without returns a copy of the table as it would be if the passages for which gone is true were not in the collection:
+// their rows are missing, and each source's later hits move up. What a source would have found below its last hit is
+// not known.
 func (c *Candidates) Without(gone func(rank.Ordinal) bool) *Candidates {
 	out := &Candidates{columns: make([]column, len(c.columns)), byID: c.byID}
 	up := make([][]bool, len(c.columns)) // by source and rank: that hit is gone

@@ -79,7 +79,8 @@ func countDistinct(terms []string) []CountedTerm {
 	return out
 }
 
-// CountTerms sets r.Distinct to the distinct terms of the question, or to its distinct phrases.
+// CountTerms sets r.Distinct to the distinct terms of the question, or to its distinct phrases. Call it once: it sorts
+// the terms, and their order makes the phrases.
 func (r *Reading) CountTerms(phrases bool) {
 	asked := r.terms
 	if phrases {

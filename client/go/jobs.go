@@ -60,8 +60,8 @@ func (c *Client) Cancel(ctx context.Context, id string) (out Job, err error) {
 	return out, err
 }
 
-// Wait asks for a job until it has ended, and returns it. It returns an error if the job failed or was cancelled, a
-// request fails, or ctx ends; the job itself goes on then.
+// Wait asks for a job until it has ended, and returns it. It returns an error if the job failed or was cancelled. If a
+// request fails or ctx ends, the error says so and the job goes on.
 func (c *Client) Wait(ctx context.Context, id string) (Job, error) {
 	for {
 		job, err := c.Job(ctx, id)

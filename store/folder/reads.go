@@ -12,7 +12,8 @@ import (
 	"example.org/conclave/store/folder/internal/segmentfile"
 )
 
-// Reads returns how many live passages the encoders read whole, cut and not at all, and of how many that is unknown.
+// Reads returns how the encoders read the live passages: of how many that is known, how many of these they read only
+// the beginning of (Cut) or can hardly read (Unread), and of how many it is unknown.
 func (g *Generation) Reads() (out store.Reads) {
 	for i, s := range g.segments {
 		alive := s.store.Len() - s.dead.Count()

@@ -165,7 +165,8 @@ func KeptCopies(ctx context.Context, dir string) (documents map[string]string, e
 	return documents, err
 }
 
-// addKept adds to documents the files that the live passages of a segment come from. See KeptCopies.
+// addKept adds to documents the files that live passages of a segment come from and of which a copy is kept. See
+// KeptCopies.
 func (s *segment) addKept(ctx context.Context, documents map[string]string) error {
 	for i := range rank.Ordinal(s.store.Len()) {
 		if i%1024 == 0 && ctx.Err() != nil {
