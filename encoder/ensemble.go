@@ -25,8 +25,9 @@ type smallSession struct {
 	closed bool
 }
 
-// openSmall loads a graph for the processor. For a GPU it loads it there too, and keeps the faster of the two,
-// since bringing one vector there and back may take longer than a few products; try runs the graph once.
+// openSmall loads a graph that takes one vector, for the processor. With CUDA it also loads it for the GPU and keeps
+// the faster of both: bringing one vector there and back may take longer than a few products. try runs the graph once,
+// to test and to time it. The caller closes the session.
 func openSmall(
 	file, input string,
 	outputs []string,
@@ -56,7 +57,7 @@ func openSmall(
 	return keepFaster(own, there, try)
 }
 
-// keepFaster closes the slower of two sessions of a graph and returns the other.
+// keepFaster times two sessions of a graph, closes the slower one and returns the other. If one fails, it closes both.
 func keepFaster(a, b *smallSession, try func(*smallSession) error) (*smallSession, error) {
 	timeA, errA := fastestRun(func() error { return try(a) })
 	timeB, errB := fastestRun(func() error { return try(b) })
@@ -69,7 +70,8 @@ func keepFaster(a, b *smallSession, try func(*smallSession) error) (*smallSessio
 	return a, b.close()
 }
 
-// apply runs the graph on a vector; it writes to outputs.
+// apply runs the graph on a vector and writes to outputs. It fails if the vector has another dimension, the graph gives
+// numbers that are not finite, or with batcher.ErrClosed after close.
 func (s *smallSession) apply(ctx context.Context, vector []float32, outputs ...output) error {
 	if len(vector) != s.dimension {
 		return fmt.Errorf("%s takes a vector of %d numbers, not %d", s.file, s.dimension, len(vector))
@@ -90,6 +92,7 @@ func (s *smallSession) apply(ctx context.Context, vector []float32, outputs ...o
 	return nil
 }
 
+// close waits for runs to end and frees the graph.
 func (s *smallSession) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,11 +124,11 @@ func openEnsemble(b *models.Bundle, t target) (*Ensemble, error) {
 	return &Ensemble{graph, x.Members}, nil
 }
 
-// EnsembleMembers returns how many members there are.
+// EnsembleMembers returns the number of members.
 func (e *Ensemble) EnsembleMembers() int { return e.members }
 
-// Members returns the vectors that the members make of a question's vector, one after
-// the other: EnsembleMembers × Dimension numbers.
+// Members returns the members' vectors for a question's vector, one after the other: EnsembleMembers × Dimension
+// numbers.
 func (e *Ensemble) Members(ctx context.Context, vector []float32) ([]float32, error) {
 	members := newOutput(1, e.members, e.dimension)
 	return members.data, e.apply(ctx, vector, members)

@@ -64,8 +64,8 @@ type Generated struct {
 	Cut int
 }
 
-// OpenGenerator loads a bundle of kind generator, and answers a question to see that its
-// graphs do what the manifest says.
+// OpenGenerator loads a bundle of kind generator and answers a question with it, to test its graphs. It fails if the
+// bundle is of another kind or its files do not work. The caller closes the generator.
 func (r *Runtime) OpenGenerator(b *models.Bundle, o Running) (_ *Generator, err error) {
 	if b.Manifest.Generator == nil {
 		return nil, fmt.Errorf("%s is of kind %s, and no generator", b.Manifest.Name, b.Manifest.Kind)
@@ -90,12 +90,14 @@ func (r *Runtime) OpenGenerator(b *models.Bundle, o Running) (_ *Generator, err 
 	return g, nil
 }
 
-// Provider returns where the graphs run, CPU or CUDA.
+// Provider returns where the graphs run: CPU or CUDA.
 func (g *Generator) Provider() string { return g.provider }
 
-// Fallback says why Auto did not choose cuda, as Encoder.Fallback does.
+// Fallback returns why Auto did not choose cuda; nil if it did, or the provider was not Auto.
 func (g *Generator) Fallback() error { return g.fallback }
 
+// loadTokenizer loads the tokenizer of the bundle and sets the names of the graphs' inputs and outputs. It fails if the
+// tokenizer has more pieces than the model.
 func (g *Generator) loadTokenizer(b *models.Bundle) error {
 	path := b.Path(b.Manifest.Tokenizer)
 	data, err := disk.ReadRegular(path, mostTokenizer)
@@ -117,7 +119,8 @@ func (g *Generator) loadTokenizer(b *models.Bundle) error {
 	return nil
 }
 
-// loadGraphs opens the graphs and answers a question, which loads a GPU's kernels, too.
+// loadGraphs loads the graphs and answers a question, which also loads a GPU's kernels. If it fails, it closes the
+// graphs.
 func (g *Generator) loadGraphs(b *models.Bundle, t target) (err error) {
 	defer func() {
 		if err != nil {
@@ -139,7 +142,7 @@ func (g *Generator) loadGraphs(b *models.Bundle, t target) (err error) {
 	return err
 }
 
-// closeGraphs closes the graphs.
+// closeGraphs frees the graphs that are loaded.
 func (g *Generator) closeGraphs() (err error) {
 	for _, s := range []runner{g.encoder, g.decoder} {
 		if s != nil {
@@ -150,10 +153,10 @@ func (g *Generator) closeGraphs() (err error) {
 	return err
 }
 
-// Name returns the bundle's.
+// Name returns the name of the generator's bundle.
 func (g *Generator) Name() string { return g.name }
 
-// Close waits for answers that are being written and frees the model.
+// Close waits for answers that are being written and frees the model. A second call returns nil.
 func (g *Generator) Close() (err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,9 +169,9 @@ func (g *Generator) Close() (err error) {
 	return err
 }
 
-// Answer writes an answer from passages. Answers are written one after another, each on
-// all of the generator's threads, so that there is memory for one. Errors are ctx's when that ends first,
-// *MemoryError, *QuestionError, batcher.ErrClosed after Close, or ONNX Runtime's.
+// Answer writes an answer to a question from passages. Answers are written one after another, each on all of the
+// generator's threads, so that there is memory for one. The error is ctx's if that ends first, a *MemoryError,
+// *QuestionError or *ScriptError, batcher.ErrClosed after Close, or ONNX Runtime's.
 func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -222,8 +225,9 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
 	}, nil
 }
 
-// tokenRows returns the tokens of each passage beside the question, in the words of Izacard &
-// Grave's code, and how many passages lost their end.
+// tokenRows returns the tokens of each passage together with the question, in the words of Izacard & Grave's code, and
+// how many passages lost their end. It returns a *QuestionError for a question that is too long, and a *ScriptError for
+// one of characters that the tokenizer does not know.
 func (g *Generator) tokenRows(a Asking) (rows [][]int32, cut int, err error) {
 	if len(a.Passages) == 0 {
 		return nil, 0, errors.New("there is no passage to answer from")
@@ -266,7 +270,7 @@ func (g *Generator) tokenRows(a Asking) (rows [][]int32, cut int, err error) {
 	return rows, cut, nil
 }
 
-// checkMemory compares the memory that an answer takes with what it may.
+// checkMemory returns a *MemoryError if an answer would take more memory than a.Memory.
 func (g *Generator) checkMemory(a Asking, rows [][]int32) error {
 	tokens := 0
 	for _, row := range rows {
@@ -292,7 +296,7 @@ type states struct {
 	cross  [][]float32 // keys and values in turn
 }
 
-// encodePassages runs the encoder, passages of like length together.
+// encodePassages returns what the decoder attends to. It runs the encoder on passages of like length together.
 func (g *Generator) encodePassages(ctx context.Context, rows [][]int32) (*states, error) {
 	order := make([]int, len(rows))
 	s := &states{from: make([]int, len(rows)), to: make([]int, len(rows))}
@@ -321,7 +325,7 @@ func (g *Generator) encodePassages(ctx context.Context, rows [][]int32) (*states
 	return s, nil
 }
 
-// readSome runs the encoder once, on passages that lie one after another in s.
+// readSome runs the encoder once, on passages that lie one after another in s, and writes their states to s.
 func (g *Generator) readSome(ctx context.Context, rows [][]int32, which []int, s *states) (err error) {
 	first, last := which[0], which[len(which)-1]
 	longest := len(rows[last])

@@ -18,8 +18,8 @@ type Head struct {
 	closeOnce sync.Once
 }
 
-// OpenHead loads the head of a DESIRE-ME expert's bundle and tries it. Close ends it.
-// It runs on the processor, or with CUDA on what is faster for it.
+// OpenHead loads the head of a DESIRE-ME expert's bundle and tests it. It runs on the processor, or with CUDA on
+// whichever is faster. It fails if the bundle has no head. The caller closes it.
 func (r *Runtime) OpenHead(b *models.Bundle, o Running) (*Head, error) {
 	m := &b.Manifest
 	if m.Head == nil {
@@ -40,6 +40,7 @@ func (r *Runtime) OpenHead(b *models.Bundle, o Running) (*Head, error) {
 	return h, nil
 }
 
+// open loads the graph on the wanted provider, or with Auto on the one that works, and tests it.
 func (h *Head) open(b *models.Bundle, o Running) error {
 	m := &b.Manifest
 	question := make([]float32, m.Dimension())
@@ -59,24 +60,24 @@ func (h *Head) open(b *models.Bundle, o Running) error {
 	return err
 }
 
-// Provider returns where the head runs, CPU or CUDA.
+// Provider returns where the head runs: CPU or CUDA.
 func (h *Head) Provider() string { return h.provider }
 
-// Domains returns the names of the gate's numbers.
+// Domains returns the names of the domains, in the order of the gate's probabilities.
 func (h *Head) Domains() []string { return h.domains }
 
 // Fingerprint returns the fingerprint of the head's output for input vectors whose
 // fingerprint is run.
 func (h *Head) Fingerprint(run string) string { return models.HeadFingerprint(run, h.sum) }
 
-// Apply returns the head's output for a question's vector, of the same length, and the
-// gate: the probability of each of Domains.
+// Apply returns the head's vector for a question's vector, of the same length, and the gate: the probability of each of
+// Domains. It fails if the vector has another length, or with batcher.ErrClosed after Close.
 func (h *Head) Apply(ctx context.Context, question []float32) (vector, gate []float32, err error) {
 	outputs := []output{newOutput(1, h.dimension), newOutput(1, len(h.domains))}
 	return outputs[0].data, outputs[1].data, h.apply(ctx, question, outputs...)
 }
 
-// Close frees the graph.
+// Close frees the graph. A second call returns nil.
 func (h *Head) Close() (err error) {
 	h.closeOnce.Do(func() {
 		err = h.close()

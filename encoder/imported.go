@@ -19,6 +19,7 @@ type DoubtError struct {
 	Reason  string
 }
 
+// Error says what was measured and which setting is probably wrong.
 func (e *DoubtError) Error() string {
 	return fmt.Sprintf("%s: probably the %s is wrong", e.Reason, e.Setting)
 }
@@ -36,10 +37,9 @@ const (
 	mostUnknown = 0.05
 )
 
-// CheckImported returns a *DoubtError unless the expert of a new bundle tells paraphrases from
-// unrelated texts, and better than with another pooling and than without its prefixes. another
-// makes the same bundle with another pooling; it is nil where the pooling is certain. A bundle
-// that makes no vectors of texts is not looked at.
+// CheckImported returns a *DoubtError unless the expert of a new bundle tells paraphrases from unrelated texts, and
+// better than with another pooling and than without its prefixes. another makes the same bundle with another pooling;
+// nil: the pooling is certain. It returns nil for a bundle that is not dense, and for a delta.
 func (r *Runtime) CheckImported(
 	ctx context.Context,
 	b *models.Bundle,
@@ -125,12 +125,12 @@ func (r *Runtime) CheckImported(
 	}
 }
 
-// isBetter reports whether an encoder is clearly the better one of two.
+// isBetter reports whether an encoder with the results a is clearly better than one with the results b.
 func isBetter(a, b Paraphrased) bool {
 	return a.Share() >= leastParaphrases && a.Separation > clearlyBetter*b.Separation && a.First >= b.First
 }
 
-// measureBundle opens a bundle on the CPU, returns the result of TryParaphrases and closes it again.
+// measureBundle opens a bundle on the CPU, returns the result of TryParaphrases and closes it.
 func (r *Runtime) measureBundle(ctx context.Context, b *models.Bundle) (p Paraphrased, err error) {
 	e, err := r.Open(b, Running{Provider: CPU})
 	if err != nil {

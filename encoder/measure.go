@@ -26,10 +26,11 @@ type speed struct {
 	took   time.Duration
 }
 
+// rate returns tokens per second.
 func (s speed) rate() float64 { return float64(s.tokens) / s.took.Seconds() }
 
-// measureSpeeds tries runs of leastMeasured tokens, twice as many, and so on up to limit. It ends where a run
-// fails, for want of memory or else, or where speed falls; the error is that of the first run alone.
+// measureSpeeds measures runs of leastMeasured tokens, twice as many, and so on up to limit. It ends where a run fails,
+// for want of memory for example, or speed falls. It returns an error only if the first run fails.
 func measureSpeeds(limit int, try func(tokens int) (time.Duration, error)) (all []speed, err error) {
 	best := 0.0
 	for tokens := min(leastMeasured, limit); tokens <= limit; tokens *= 2 {
@@ -50,7 +51,8 @@ func measureSpeeds(limit int, try func(tokens int) (time.Duration, error)) (all 
 	return all, nil
 }
 
-// smallestFast returns the smallest of the runs that is nearly as fast as the fastest.
+// smallestFast returns the smallest run that is nearly as fast, in tokens per second, as the fastest; the zero value
+// without runs.
 func smallestFast(all []speed) speed {
 	best := 0.0
 	for _, s := range all {
@@ -64,7 +66,8 @@ func smallestFast(all []speed) speed {
 	return speed{}
 }
 
-// largestWithin returns the tokens of the largest run that takes no longer than so; the smallest, if all do.
+// largestWithin returns the tokens of the largest run that takes at most longest; those of the smallest run if none
+// does.
 func largestWithin(all []speed, longest time.Duration) int {
 	tokens := all[0].tokens
 	for _, s := range all {
@@ -75,16 +78,15 @@ func largestWithin(all []speed, longest time.Duration) int {
 	return tokens
 }
 
-// startOf returns what a run costs beyond its tokens, in tokens at the speed of the fastest.
+// startOf returns what a run costs beyond its tokens, expressed in tokens at the fastest speed, at least 1.
 func startOf(all []speed) int {
 	first := all[0]
 	return max(1, int(first.took.Seconds()*smallestFast(all).rate())-first.tokens)
 }
 
-// measureRuns sets the sizes of runs on a GPU by measuring them, up to those of the configuration, with rows of
-// as many tokens as questions and passages mostly have. That loads the kernels, too, which takes a moment: the
-// first question does not wait for it. Where a graph cannot be run, sizes stay as they are, and whoever asks is
-// told.
+// measureRuns sets the sizes of runs on a GPU by measuring, up to those that c has, with rows of question and passage
+// tokens. That also loads the kernels, so that the first question need not wait for it. If the graph cannot be run, the
+// sizes stay as they are, and the first request gets the error.
 func measureRuns(c *batcher.Config, question, passage int, infer batcher.Infer) {
 	measure := func(lane batcher.Lane, length, limit int) []speed {
 		all, err := measureSpeeds(limit, func(tokens int) (time.Duration, error) {
@@ -112,7 +114,7 @@ func measureRuns(c *batcher.Config, question, passage int, infer batcher.Infer) 
 	}
 }
 
-// fastestRun returns the least time of a few runs, after one that is not measured.
+// fastestRun returns the least time of measuredTimes runs, after one that does not count. It fails if one of them does.
 func fastestRun(run func() error) (least time.Duration, err error) {
 	for i := range measuredTimes + 1 {
 		begun := time.Now()

@@ -25,7 +25,8 @@ type model struct {
 	users   atomic.Int32 // encoders that need it
 }
 
-// openModel loads the graphs on the provider that is asked for.
+// openModel loads the graphs of a bundle on the wanted provider, or with Auto on the one that works. It has one user
+// and no queue yet.
 func openModel(b *models.Bundle, tokenizer *questionTokens, o Running) (m *model, err error) {
 	m = &model{manifest: &b.Manifest, options: o}
 	m.users.Store(1)
@@ -35,6 +36,7 @@ func openModel(b *models.Bundle, tokenizer *questionTokens, o Running) (m *model
 	return m, err
 }
 
+// openOn loads the graphs on one target: one for both towers if they are the same. If it fails, none stays loaded.
 func (m *model) openOn(t target, b *models.Bundle, tokenizer *questionTokens) (err error) {
 	m.question, err = openTower(b, m.manifest.Vectors.Question, tokenizer, t)
 	if err != nil {
@@ -50,7 +52,7 @@ func (m *model) openOn(t target, b *models.Bundle, tokenizer *questionTokens) (e
 	return nil
 }
 
-// startQueue makes the queue.
+// startQueue starts the queue before the graphs; on a GPU it first measures the sizes of runs.
 func (m *model) startQueue(machine *batcher.Machine) {
 	config := batcher.Config{Infer: m.runRows, Machine: machine}
 	m.options.setBatchSizes(&config, m.provider, m.manifest)
@@ -62,6 +64,8 @@ func (m *model) startQueue(machine *batcher.Machine) {
 	m.batcher = batcher.New(config)
 }
 
+// runRows runs the graph of a lane on rows of tokens, and returns a vector or a list of vectors for each row, as the
+// expert's kind has them.
 func (m *model) runRows(ctx context.Context, lane batcher.Lane, rows [][]int32) ([][]float32, error) {
 	s := m.question
 	finish := importanceRows
@@ -87,7 +91,7 @@ func (m *model) runRows(ctx context.Context, lane batcher.Lane, rows [][]int32) 
 	return vectors, nil
 }
 
-// release ends queue and sessions when nobody needs them any more.
+// release removes a user. The last one ends the queue and frees the graphs.
 func (m *model) release() error {
 	if m.users.Add(-1) > 0 {
 		return nil
@@ -98,6 +102,7 @@ func (m *model) release() error {
 	return m.close()
 }
 
+// close frees the graphs.
 func (m *model) close() error {
 	err := m.question.close()
 	if m.passage != m.question {

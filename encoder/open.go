@@ -19,7 +19,7 @@ type Opening struct {
 	Running Running
 }
 
-// Open opens one bundle; see OpenAll.
+// Open opens one bundle as OpenAll does.
 func (r *Runtime) Open(b *models.Bundle, o Running) (*Encoder, error) {
 	encoders, errs := r.OpenAll([]Opening{{b, o}})
 	return encoders[0], errs[0]
@@ -67,7 +67,7 @@ func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 	return encoders, errs
 }
 
-// loadBundle opens a bundle without its queue.
+// loadBundle opens a bundle without starting its queue. It fails for a bundle that gives no vectors.
 func (r *Runtime) loadBundle(b *models.Bundle, o Running) (e *Encoder, err error) {
 	switch m := &b.Manifest; {
 	case m.Head != nil:
@@ -101,7 +101,7 @@ func (r *Runtime) loadBundle(b *models.Bundle, o Running) (e *Encoder, err error
 	return e, nil
 }
 
-// closeLoaded closes what load has opened, except a model that another encoder uses.
+// closeLoaded frees what loadBundle has loaded; a model that another encoder uses stays.
 func (e *Encoder) closeLoaded() (err error) {
 	if e.model != nil {
 		err = e.model.release()
@@ -113,8 +113,8 @@ func (e *Encoder) closeLoaded() (err error) {
 	return err
 }
 
-// couldCarry reports whether a late encoder's model could serve dense by what is known of
-// them.
+// couldCarry reports whether a late encoder's model could also serve dense, by their manifests and options. shareModel
+// then compares vectors.
 func (e *Encoder) couldCarry(dense *Encoder) bool {
 	a, b := e.model, dense.model
 	return e.Late() && !dense.Late() && e.carried == nil && a != b && dense.to == 0 &&
@@ -137,8 +137,8 @@ var sharedTexts = []string{
 	"The river rose in the night; by morning the mill stood in two feet of water.",
 }
 
-// shareModel lets a late encoder's model give dense's vectors too, if they are the same
-// as those of dense's own.
+// shareModel makes a late encoder's model serve dense, too, if it gives the same vectors as dense's own for some texts;
+// that model is then freed. If the vectors differ, it changes nothing and returns nil.
 func (e *Encoder) shareModel(dense *Encoder) error {
 	var rows [][]int32
 	for _, text := range sharedTexts {

@@ -20,7 +20,7 @@ type pairs struct {
 	closeOnce sync.Once
 }
 
-// openPairs loads the tokenizer and a graph of the bundle, and tries it.
+// openPairs loads the tokenizer and a graph of the bundle, tests it, and starts the queue.
 func (x *pairs) openPairs(r *Runtime, b *models.Bundle, o Running, g pairGraph) (err error) {
 	o, err = o.withDefaults()
 	if err != nil {
@@ -48,7 +48,7 @@ func (x *pairs) openPairs(r *Runtime, b *models.Bundle, o Running, g pairGraph) 
 	return nil
 }
 
-// open loads the graph on the provider that is asked for, as openModel does.
+// open loads the graph on the wanted provider, or with Auto on the one that works.
 func (x *pairs) open(o Running, g pairGraph) (err error) {
 	m := &x.bundle.Manifest
 	x.provider, x.fallback, err = o.openWithFallback(m.Precision, m.Name, func(t target) (err error) {
@@ -58,22 +58,22 @@ func (x *pairs) open(o Running, g pairGraph) (err error) {
 	return err
 }
 
-// Name returns the bundle's.
+// Name returns the name of the bundle.
 func (x *pairs) Name() string { return x.bundle.Manifest.Name }
 
-// Fingerprint returns models.Bundle.Fingerprint.
+// Fingerprint returns the fingerprint of the bundle (models.Bundle.Fingerprint).
 func (x *pairs) Fingerprint() string { return x.bundle.Fingerprint(models.Passage) }
 
-// Provider returns where the graph runs, CPU or CUDA.
+// Provider returns where the graph runs: CPU or CUDA.
 func (x *pairs) Provider() string { return x.provider }
 
-// Fallback says why Auto did not choose cuda, as Encoder.Fallback does.
+// Fallback returns why Auto did not choose cuda; nil if it did, or the provider was not Auto.
 func (x *pairs) Fallback() error { return x.fallback }
 
-// Stats counts what went through the queue.
+// Stats returns the counts of the queue.
 func (x *pairs) Stats() batcher.Stats { return x.batcher.Stats() }
 
-// Close answers the readings that wait and frees the graph.
+// Close answers the readings that wait and frees the graph. A second call returns nil.
 func (x *pairs) Close() (err error) {
 	x.closeOnce.Do(func() {
 		x.batcher.Close()
@@ -83,8 +83,8 @@ func (x *pairs) Close() (err error) {
 	return err
 }
 
-// KnownWords returns the number of words in a text, of those that are whole in the vocabulary, and of those that it
-// does not know.
+// KnownWords returns how many words a text has, how many of these the vocabulary has whole, and how many it does not
+// know.
 func (x *pairs) KnownWords(text string) (words, whole, unknown int) {
 	w := x.tokenizer.Words(text)
 	return w.All, w.Whole, w.Unknown

@@ -21,7 +21,7 @@ type pairGraph struct {
 	longest          int // tokens that are tried
 }
 
-// readerGraph returns that of a reader's bundle.
+// readerGraph returns the description of the graph in a reader's bundle.
 func readerGraph(b *models.Bundle) pairGraph {
 	r := b.Manifest.Reader
 	g := pairGraph{
@@ -35,7 +35,7 @@ func readerGraph(b *models.Bundle) pairGraph {
 	return g
 }
 
-// rerankerGraph returns that of a reranker's bundle.
+// rerankerGraph returns the description of the graph in a reranker's bundle.
 func rerankerGraph(b *models.Bundle) pairGraph {
 	r := b.Manifest.Reranker
 	return pairGraph{
@@ -52,7 +52,7 @@ type pairSession struct {
 	pad   int64
 }
 
-// openPairSession loads a graph and runs it once, as openTower does.
+// openPairSession loads a graph and runs it once, to test it.
 func openPairSession(g pairGraph, tokenizer *questionTokens, t target) (*pairSession, error) {
 	inputs := []string{g.ids, g.mask}
 	if g.types != "" {
@@ -74,8 +74,8 @@ func openPairSession(g pairGraph, tokenizer *questionTokens, t target) (*pairSes
 	return s, nil
 }
 
-// runPairs runs the graph once on rows of token ids. For each row it returns the outputs of the row,
-// then those of its tokens, one output after the other.
+// runPairs runs the graph once on rows of token ids. For each row it returns the outputs of the row, then those of its
+// tokens, one output after the other. It fails if a number is not finite.
 func (s *pairSession) runPairs(ctx context.Context, _ batcher.Lane, rows [][]int32) ([][]float32, error) {
 	inputs, longest := padRows(rows, s.pad)
 	if s.types == "" {

@@ -28,12 +28,12 @@ type Paraphrased struct {
 	Unknown float64
 }
 
-// Share returns how many of the paraphrases are nearest, 0 to 1.
+// Share returns the share of the paraphrases that are the nearest passage, 0 to 1.
 func (p Paraphrased) Share() float64 { return float64(p.First) / float64(p.Pairs) }
 
-// TryParaphrases encodes the paraphrases that ship with this package, and says how well they are
-// told from unrelated texts, in the language in which that is best. An encoder that is used as it
-// was trained finds nearly all of them in a language that it knows.
+// TryParaphrases encodes the paraphrases that ship with this package and returns how well they are told from unrelated
+// texts, in the language in which that is best. An encoder that is used as it was trained finds nearly all in a
+// language that it knows.
 func (e *Encoder) TryParaphrases(ctx context.Context) (best Paraphrased, err error) {
 	var file struct {
 		Languages []struct {
@@ -103,7 +103,7 @@ func (e *Encoder) measureParaphrases(ctx context.Context, pairs [][2]string) (p 
 	return p, nil
 }
 
-// innerProduct returns the inner product of two vectors.
+// innerProduct returns the inner product of two vectors of the encoder's kind, also of sparse ones.
 func (e *Encoder) innerProduct(a, b []float32) float64 {
 	if e.Sparse() {
 		return pairsProduct(a, b)
@@ -111,7 +111,7 @@ func (e *Encoder) innerProduct(a, b []float32) float64 {
 	return innerProduct(a, b)
 }
 
-// innerProduct returns the inner product of two vectors of the same length.
+// innerProduct returns the inner product of a and b, which must not be shorter than a.
 func innerProduct(a, b []float32) (sum float64) {
 	for i := range a {
 		sum += float64(a[i]) * float64(b[i])
@@ -119,7 +119,7 @@ func innerProduct(a, b []float32) (sum float64) {
 	return sum
 }
 
-// meanAndDeviation returns the mean and the standard deviation of values.
+// meanAndDeviation returns the mean and the standard deviation of values; 0 and 0 without any.
 func meanAndDeviation(values []float64) (mean, deviation float64) {
 	for _, x := range values {
 		mean += x / float64(len(values))

@@ -12,10 +12,9 @@ type Place struct {
 	Begin, End int
 }
 
-// Places returns one Place for each vector that EncodePassages of a Late encoder gives
-// for a passage, in the same order. A token's place is the word, between spaces, that
-// contains it. The result is nil for a template that puts more than spaces between
-// words, since the places are then not known.
+// Places returns a Place for each vector that EncodePassages of a Late encoder gives for a passage, in the same order:
+// the word, between spaces, that contains the token. It returns nil for a template that puts more than spaces between
+// words, since the places are then unknown.
 func (e *Encoder) Places(t Text) ([]Place, error) {
 	whole := t.Text
 	text := 0 // where the text begins

@@ -13,7 +13,8 @@ type target struct {
 	gpu      GPU // for CUDA
 }
 
-// sessionOptions returns the session options for t. The caller destroys them.
+// sessionOptions returns the options of a session for t. The caller destroys them. It fails if CUDA is wanted and not
+// available.
 func (t target) sessionOptions() (*ort.SessionOptions, error) {
 	o, err := ort.NewSessionOptions()
 	if err != nil {
@@ -44,8 +45,8 @@ func (t target) sessionOptions() (*ort.SessionOptions, error) {
 	return o, nil
 }
 
-// openWithFallback opens something on the provider that is asked for, and returns which that was. With Auto, whatever
-// goes wrong with CUDA is the reason to use the processor: fallback.
+// openWithFallback calls open for the wanted provider and returns the provider that was used. With Auto it tries CUDA
+// first; if that fails, it uses the processor, and fallback is the reason. precision and name are those of the bundle.
 func (o Running) openWithFallback(
 	precision, name string, open func(target) error,
 ) (provider string, fallback, err error) {

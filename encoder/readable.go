@@ -7,12 +7,12 @@ import "math"
 // most, so that such texts are near to each other whatever they say. The vector of a
 // text counts for what was read of it, and late interaction compares no unread tokens.
 
-// vectorWeight returns what the vector of a text counts of whose characters such a share is read: all
-// from half on. Names and symbols of elsewhere are part of ordinary texts.
+// vectorWeight returns the weight, 0 to 1, of the vector of a text of whose characters this share is read: 1 from half
+// on, since names and symbols of other scripts are part of ordinary texts.
 func vectorWeight(share float64) float64 { return min(1, 2*share) }
 
-// Readable returns what a question counts for the encoder, 0 to 1: 1 where it reads at least
-// half of the characters of the question's words, 0 where it reads none. Dense vectors are of unit length all the same.
+// Readable returns the weight of a question's vector, 0 to 1: 1 if the encoder reads at least half of the characters of
+// its words, 0 if it reads none. Dense vectors are of unit length all the same.
 func (e *Encoder) Readable(text string) float64 {
 	return e.tokenizer.tokensOf(text, e.bundle.Manifest.Vectors.MaxTokens.Question).read
 }
@@ -28,7 +28,7 @@ func (e *Encoder) ReadablePassage(t Text) (read float64, cut bool) {
 	return e.readableShare(t, ids), cut
 }
 
-// readableShare returns Readable of a passage that has these tokens.
+// readableShare returns the weight of the vector of a passage with these tokens, as Readable does for a question.
 func (e *Encoder) readableShare(t Text, ids []int32) float64 {
 	for _, id := range ids {
 		if e.tokenizer.Strange(id) {
@@ -38,8 +38,8 @@ func (e *Encoder) readableShare(t Text, ids []int32) float64 {
 	return 1
 }
 
-// hideUnread makes zeros of the vectors of a text's unread tokens. A letter of another script in
-// a text that is read as a whole is as good as a word.
+// hideUnread sets the vectors of tokens that were not read to 0, in place, and reports whether there are any. read is
+// the Readable of the text: if it is 1, a lone letter of another script counts as a word.
 func (e *Encoder) hideUnread(vectors []float32, ids []int32, read float64) (hidden bool) {
 	if len(ids) > 2 {
 		ids = ids[1 : len(ids)-1] // as words does
@@ -54,7 +54,8 @@ func (e *Encoder) hideUnread(vectors []float32, ids []int32, read float64) (hidd
 	return hidden
 }
 
-// hideQuestion hides tokens of a question, whose other tokens have the importance of all.
+// hideQuestion sets the vectors of a question's unread tokens to 0, in place, and lengthens the others so that their
+// lengths add up to read.
 func (e *Encoder) hideQuestion(vectors []float32, ids []int32, read float64) {
 	if !e.hideUnread(vectors, ids, read) {
 		return

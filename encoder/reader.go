@@ -47,7 +47,8 @@ const (
 	mostWindows = 16
 )
 
-// OpenReader loads the tokenizer and the graph of a reader's bundle, and tries it.
+// OpenReader loads the tokenizer and the graph of a reader's bundle and tests them. It fails if the bundle is of
+// another kind, or its tokenizer is not BERT's WordPiece. The caller closes the reader.
 func (r *Runtime) OpenReader(b *models.Bundle, o Running) (*Reader, error) {
 	if b.Manifest.Kind != models.KindReader {
 		return nil, fmt.Errorf("%s is no reader: it is of kind %s", b.Manifest.Name, b.Manifest.Kind)
@@ -64,12 +65,10 @@ func (r *Runtime) OpenReader(b *models.Bundle, o Running) (*Reader, error) {
 	return x, nil
 }
 
-// Read reads passages for a question; what it says of each comes in their order.
-// Questions and titles lose what is beyond their limits. A text for which there is
-// no room is read in parts that overlap, up to mostWindows of them.
-//
-// The parts are batched with those of other callers. What is said of a passage does
-// not depend on the others: logits within 1e-4. Errors are as for EncodeQuestion.
+// Read reads passages for a question and returns a Reading of each, in their order. Questions and titles lose what is
+// beyond their limits. A text that does not fit is read in overlapping windows, at most mostWindows, which are batched
+// with those of other callers. A Reading does not depend on the other passages: logits within 1e-4. Errors are as for
+// EncodeQuestion.
 func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]Reading, error) {
 	asked, err := x.firstPieces(question, x.bundle.Manifest.Reader.MaxTokens.Question)
 	if err != nil {
@@ -100,7 +99,7 @@ func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]
 	return readings, nil
 }
 
-// firstPieces returns the ids of the first pieces of a text, without special tokens.
+// firstPieces returns the ids of the first limit pieces of a text, without special tokens.
 func (x *Reader) firstPieces(text string, limit int) ([]int32, error) {
 	ids, err := x.tokenizer.Encode(strings.TrimSpace(text), limit+2)
 	if err != nil {

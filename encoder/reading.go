@@ -25,9 +25,8 @@ type window struct {
 	first, at, n int
 }
 
-// cutWindows cuts a passage into windows for a question's tokens. Neighbours share as many
-// tokens of the text as twice the longest answer, so that each answer lies in one with
-// words around it.
+// cutWindows cuts a passage into windows for a question with the tokens asked. Neighbours share up to twice as many
+// tokens of the text as the longest answer has, so that each answer lies in one with words around it.
 func (x *Reader) cutWindows(asked []int32, p Text) (read passageRead, err error) {
 	m := &x.bundle.Manifest
 	squad := m.Reader.Template == models.TemplateSQuAD
@@ -68,8 +67,8 @@ func (x *Reader) cutWindows(asked []int32, p Text) (read passageRead, err error)
 	return read, nil
 }
 
-// mergeWindows makes one of what was said of the windows: a passage's selection is that of
-// the window that is likeliest to answer, and its spans are the best of all windows.
+// mergeWindows returns the Reading of a passage: the selection of the window that most likely answers, and the best
+// spans of all windows. longest is the most tokens of a span.
 func (read *passageRead) mergeWindows(longest int) Reading {
 	out := Reading{Select: math.Inf(-1), Starts: math.Inf(-1), Ends: math.Inf(-1), Cut: read.cut}
 	for i, w := range read.windows {
@@ -115,8 +114,8 @@ func largestSpans(starts, ends []float32, longest int, words []wordpiece.Range, 
 	return all
 }
 
-// insertSpan puts a span into its place among the best, and leaves out what is there with
-// a larger score.
+// insertSpan returns the spans, sorted by score, with s at its place, at most bestSpans. Of two spans of the same words
+// only the one with the larger score stays.
 func insertSpan(all []Span, s Span) []Span {
 	same := func(o Span) bool { return o.Begin == s.Begin && o.End == s.End }
 	if at := slices.IndexFunc(all, same); at >= 0 {

@@ -21,7 +21,8 @@ type Relevance struct {
 	Cut bool
 }
 
-// OpenReranker loads the tokenizer and the graph of a reranker's bundle, and tries it.
+// OpenReranker loads the tokenizer and the graph of a reranker's bundle and tests them. It fails if the bundle is of
+// another kind. The caller closes the reranker.
 func (r *Runtime) OpenReranker(b *models.Bundle, o Running) (*Reranker, error) {
 	if b.Manifest.Kind != models.KindReranker {
 		return nil, fmt.Errorf("%s is no reranker: it is of kind %s", b.Manifest.Name, b.Manifest.Kind)
@@ -33,11 +34,9 @@ func (r *Runtime) OpenReranker(b *models.Bundle, o Running) (*Reranker, error) {
 	return x, nil
 }
 
-// Score scores passages for a question; what it says of each comes in their order. It reads a
-// passage's title, where there is one, as the bundle's template says.
-//
-// The pairs are batched with those of other callers. What is said of a passage does not depend
-// on the others: scores within 1e-4. Errors are as for Encoder.EncodeQuestion.
+// Score returns the relevance of each passage for a question, in their order. It reads a passage's title as the
+// bundle's template says. The pairs are batched with those of other callers; a score does not depend on the other
+// passages, within 1e-4. Errors are as for Encoder.EncodeQuestion.
 func (x *Reranker) Score(ctx context.Context, question string, passages []Text) ([]Relevance, error) {
 	scores := make([]Relevance, len(passages))
 	group, within := errgroup.WithContext(ctx)
@@ -62,7 +61,7 @@ func (x *Reranker) Score(ctx context.Context, question string, passages []Text) 
 	return scores, nil
 }
 
-// pairTokens returns the tokens of a question with a passage, and whether some were cut.
+// pairTokens returns the tokens of a question with a passage; cut says that some did not fit.
 func (x *Reranker) pairTokens(question string, p Text) (ids []int32, cut bool, err error) {
 	r := x.bundle.Manifest.Reranker
 	text := p.Text

@@ -14,6 +14,7 @@ type output struct {
 	data  []float32
 }
 
+// newOutput returns an output of zeros, with a shape of rows and then the dimensions in shape.
 func newOutput(rows int, shape ...int) output {
 	o := output{shape: ort.NewShape(int64(rows))}
 	size := rows
@@ -25,15 +26,14 @@ func newOutput(rows int, shape ...int) output {
 	return o
 }
 
-// rowOutput returns the output for one of the rows.
+// rowOutput returns the part of row number i, in place.
 func (o *output) rowOutput(i int) []float32 {
 	n := len(o.data) / int(o.shape[0])
 	return o.data[i*n : (i+1)*n : (i+1)*n]
 }
 
-// runGraph runs a graph whose inputs all have one shape; the graph writes to outputs. A graph whose
-// output has another shape is an error. It ends
-// early, with ctx's error, when ctx does.
+// runGraph runs a graph whose inputs all have one shape, and writes to outputs. It fails if the graph's outputs have
+// other shapes, and with ctx's error if that ends first.
 func runGraph[T ort.TensorData](
 	ctx context.Context,
 	inner runner,
@@ -54,7 +54,8 @@ func runGraph[T ort.TensorData](
 	return runOn(ctx, inner, given, outputs)
 }
 
-// runOn runs the session on inputs of any shapes, which stay the caller's.
+// runOn runs a session on inputs of any shapes, which the caller frees, and writes to outputs. It fails with ctx's
+// error if that ends first.
 func runOn(ctx context.Context, inner runner, given []ort.Value, outputs []output) (err error) {
 	defer recoverPanic(&err)
 	if err := ctx.Err(); err != nil {
@@ -96,8 +97,8 @@ func destroyValues(values []ort.Value) {
 	}
 }
 
-// recoverPanic turns a panic of the wrapper into an error: it indexes into slices
-// whose lengths a broken graph decides.
+// recoverPanic, deferred, adds a panic of the wrapper to *err: it indexes into slices whose lengths a broken graph
+// decides.
 func recoverPanic(err *error) {
 	if failure := recover(); failure != nil {
 		*err = errors.Join(*err, fmt.Errorf("the ONNX Runtime wrapper panicked: %v", failure))

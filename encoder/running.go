@@ -33,6 +33,8 @@ type Running struct {
 	GPU GPU
 }
 
+// withDefaults returns the options with the defaults in the place of zero values. It fails for an unknown provider and
+// negative numbers.
 func (o Running) withDefaults() (Running, error) {
 	switch o.Provider {
 	case "":
@@ -95,9 +97,8 @@ func (o Running) setBatchSizes(c *batcher.Config, provider string, m *models.Man
 // would take 160 MB.
 const usualTokens = 16
 
-// setSingleRows makes batches of one row for the towers whose rows must not be run
-// together: whoever waits gets an answer as soon as it is there, and what
-// nobody waits for any more is dropped between two rows.
+// setSingleRows makes c form batches of one row for the towers whose rows must not be run together. Each question then
+// gets its answer as soon as it is there, and cancelled ones are dropped between two rows.
 func setSingleRows(c *batcher.Config, question, passage bool) {
 	const oneRow = 1 // token: a sequence over the budget is a batch by itself
 	if question {

@@ -43,15 +43,16 @@ type RuntimeError struct {
 	Err  error
 }
 
+// Error says which file could not be loaded, and why.
 func (e *RuntimeError) Error() string {
 	return fmt.Sprintf("loading ONNX Runtime from %s: %v", e.Path, e.Err)
 }
 
+// Unwrap returns the cause.
 func (e *RuntimeError) Unwrap() error { return e.Err }
 
-// OpenRuntime loads the library at path, libonnxruntime of version 1.24 or
-// newer. A process has one: opening a second before the first is closed is an
-// error.
+// OpenRuntime loads the library at path, libonnxruntime of version 1.24 or newer. A process has one: a second call
+// before Close fails. Another failure to load is a *RuntimeError. The caller closes it.
 func OpenRuntime(path string) (*Runtime, error) {
 	if ort.IsInitialized() {
 		return nil, errors.New("ONNX Runtime is loaded already; a process can load it once")
@@ -67,16 +68,16 @@ func OpenRuntime(path string) (*Runtime, error) {
 	return &Runtime{version: ort.GetVersion(), machine: batcher.NewMachine(runtime.GOMAXPROCS(0))}, nil
 }
 
-// Version returns the library's own, for instance "1.31.1".
+// Version returns the library's version, such as 1.31.1.
 func (r *Runtime) Version() string { return r.version }
 
-// CUDA returns nil where the library and this machine can run on an NVIDIA GPU,
-// else it says why they cannot. It loads CUDA's libraries where they are.
+// CUDA returns nil if the library and this machine can run graphs on an NVIDIA GPU, otherwise why they cannot. It loads
+// CUDA's libraries if they are there.
 func (r *Runtime) CUDA() error {
 	return GPU{}.checkAvailable()
 }
 
-// Close unloads the library. Every encoder must have been closed.
+// Close unloads the library. It fails, and changes nothing, while an encoder is open. A second call returns nil.
 func (r *Runtime) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,6 +91,7 @@ func (r *Runtime) Close() error {
 	return ort.DestroyEnvironment()
 }
 
+// checkOpen counts one more open encoder. It fails after Close.
 func (r *Runtime) checkOpen() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,6 +102,7 @@ func (r *Runtime) checkOpen() error {
 	return nil
 }
 
+// encoderClosed counts one open encoder less.
 func (r *Runtime) encoderClosed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

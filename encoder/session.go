@@ -31,8 +31,8 @@ type session struct {
 	pad      int64
 }
 
-// openTower loads one side's graph of a bundle and runs it once, so that a graph that
-// contradicts the manifest is found now and not by the first question.
+// openTower loads the graph of one side of a bundle and runs it once. It fails if the graph contradicts the manifest.
+// The caller closes the session.
 func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t target) (*session, error) {
 	m := &b.Manifest
 	ids, err := tokenizer.Encode("a", m.Vectors.MaxTokens.Question)
@@ -94,6 +94,7 @@ func vectorLength(vector []float32) float64 {
 // loadingCUDA is held while CUDA's provider may replace the signal handlers.
 var loadingCUDA sync.Mutex
 
+// loadSession loads the graph in a file, with these names of inputs and outputs, to run on t. The caller destroys it.
 func loadSession(path string, inputs, outputs []string, t target) (_ *ort.DynamicAdvancedSession, err error) {
 	if t.provider == CUDA {
 		loadingCUDA.Lock()
@@ -113,12 +114,10 @@ func loadSession(path string, inputs, outputs []string, t target) (_ *ort.Dynami
 	return inner, nil
 }
 
-// encodeRows computes the vectors of rows of token ids, none of them empty, in as
-// many runs as the graph needs for a vector not to depend on its neighbours, and
-// pooled, the texts' vectors that a late graph gives beside those of the tokens;
-// nil where it gives none. If late, a row's result is the graph's output for each of
-// its tokens, one after another, without the padding. Vectors of one run
-// may share memory. It ends early, with ctx's error, when ctx does.
+// encodeRows returns the vectors of rows of token ids, none of which may be empty, in as many runs as the graph needs
+// so that no vector depends on the other rows. For a late graph a row's result is the output for each of its tokens,
+// one after another. pooled has the texts' vectors that a late graph also gives; nil if it gives none. Vectors of one
+// run may share memory. It fails with ctx's error if that ends first.
 func (s *session) encodeRows(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
 	if !s.oneByOne {
 		return s.encodeTogether(ctx, rows)
@@ -133,8 +132,8 @@ func (s *session) encodeRows(ctx context.Context, rows [][]int32) (vectors, pool
 	return vectors, pooled, nil
 }
 
-// encodeTogether encodes in one run, the shorter rows padded to the
-// longest.
+// encodeTogether does the work of encodeRows in one run, with the shorter rows padded to the longest. It fails if a
+// number is not finite.
 func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
 	inputs, longest := padRows(rows, s.pad)
 	if !s.types {
@@ -167,8 +166,8 @@ func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, 
 	return vectors, pooled, nil
 }
 
-// padRows returns the inputs of a graph for rows of token ids, each [rows, longest]: the ids
-// with pad behind the shorter rows, the mask, and token types of 0.
+// padRows returns the inputs of a graph for rows of token ids: the ids, with pad after the shorter rows, the attention
+// mask, and token types of 0. Each is [rows, longest].
 func padRows(rows [][]int32, pad int64) (inputs [][]int64, longest int) {
 	for _, row := range rows {
 		longest = max(longest, len(row))
@@ -189,6 +188,7 @@ func padRows(rows [][]int32, pad int64) (inputs [][]int64, longest int) {
 	return [][]int64{ids, mask, numbers[2*size:]}, longest
 }
 
+// close frees the graph.
 func (s *session) close() error { return s.inner.Destroy() }
 
 // isFinite reports whether all numbers of a vector are finite.

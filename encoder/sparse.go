@@ -14,7 +14,8 @@ import (
 // 250 MB with a vocabulary of 30,522.
 const sparseTokens = 2048
 
-// pairsOf returns the weights above 0 as pairs of id and weight, by id. An id, as a float32, is exact.
+// pairsOf returns the weights above 0 as pairs of id and weight, in the order of ids. weights has one for each id; an
+// id is exact as a float32.
 func pairsOf(weights []float32) (pairs []float32) {
 	n := 0
 	for _, w := range weights {
@@ -31,7 +32,7 @@ func pairsOf(weights []float32) (pairs []float32) {
 	return pairs
 }
 
-// pairsProduct returns the inner product of two lists of pairs, each by id.
+// pairsProduct returns the inner product of two lists of pairs, each in the order of ids.
 func pairsProduct(a, b []float32) (sum float64) {
 	for len(a) > 0 && len(b) > 0 {
 		switch {
@@ -47,7 +48,8 @@ func pairsProduct(a, b []float32) (sum float64) {
 	return sum
 }
 
-// readQuestionWeights reads the weights of questions' word pieces.
+// readQuestionWeights reads the weight of each word piece in a question from a sparse bundle's file. It fails if the
+// file has another size or a weight is negative or not finite.
 func readQuestionWeights(b *models.Bundle) ([]float32, error) {
 	v := b.Manifest.Vectors
 	path := b.Path(v.QuestionWeights)
@@ -68,8 +70,8 @@ func readQuestionWeights(b *models.Bundle) ([]float32, error) {
 	return table, nil
 }
 
-// lookUpVector returns the vector of a question by the table: each of its word pieces once. The tokens that begin and
-// end it are none of them.
+// lookUpVector returns a question's pairs from the table of weights: each of its word pieces once, without the tokens
+// that begin and end it.
 func (e *Encoder) lookUpVector(ids []int32) []float32 {
 	distinct := slices.Compact(slices.Sorted(slices.Values(ids[1 : len(ids)-1])))
 	pairs := make([]float32, 0, models.PairNumbers*len(distinct))

@@ -10,32 +10,32 @@ import (
 // Text is a passage to encode. Without a title the template has no effect.
 type Text struct{ Title, Text string }
 
-// QuestionTokens returns how many tokens EncodeQuestion reads of a question, the special
-// ones among them, and whether it leaves the end out, since the question is longer than
-// the bundle's limit.
+// QuestionTokens returns how many tokens of a question EncodeQuestion reads, special ones included. cut says that the
+// question is longer than the bundle's limit, so that its end is not read.
 func (e *Encoder) QuestionTokens(text string) (read int, cut bool) {
 	t := e.tokenizer.tokensOf(e.withPrefix(text), e.bundle.Manifest.Vectors.MaxTokens.Question)
 	return len(t.ids), t.cut
 }
 
-// KnownWords counts how many words a question has, how many of them the encoder's
-// vocabulary has whole, and how many it cannot read at all.
+// KnownWords returns how many words a text has, how many of these the encoder's vocabulary has whole, and how many it
+// cannot read at all.
 func (e *Encoder) KnownWords(text string) (words, whole, unknown int) {
 	w := e.tokenizer.Words(text)
 	return w.All, w.Whole, w.Unknown
 }
 
-// WholeWords returns the words of letters that the encoder's vocabulary has whole, in lower
-// case, those that its training met most often first.
+// WholeWords returns the words of letters that the encoder's vocabulary has whole, in lower case, those first that its
+// training met most often.
 func (e *Encoder) WholeWords() []string { return e.tokenizer.WholeWords() }
 
-// PassageTokens counts the tokens of a passage in its template, like QuestionTokens.
+// PassageTokens returns how many tokens of a passage in its template are read, and whether its end is not read. It
+// returns 0 and false for a passage that cannot be tokenised.
 func (e *Encoder) PassageTokens(t Text) (read int, cut bool) {
 	ids, cut, _ := e.passageRow(t)
 	return len(ids), cut
 }
 
-// passageRow returns what is encoded of a passage, and whether its end is left out.
+// passageRow returns the tokens of a passage that are encoded; cut says that its end is left out.
 func (e *Encoder) passageRow(t Text) (ids []int32, cut bool, err error) {
 	limit := e.bundle.Manifest.Vectors.MaxTokens.Passage
 	ids, err = e.passageTokens(t, limit+1)
@@ -46,7 +46,7 @@ func (e *Encoder) passageRow(t Text) (ids []int32, cut bool, err error) {
 	return ids, cut, err
 }
 
-// WordTokens returns how many tokens a word has.
+// WordTokens returns the number of tokens of a word, without special ones; 0 if it cannot be tokenised.
 func (e *Encoder) WordTokens(word string) int {
 	ids, err := e.tokenizer.Encode(word, e.bundle.Manifest.Vectors.MaxTokens.Passage)
 	if err != nil {
@@ -55,14 +55,13 @@ func (e *Encoder) WordTokens(word string) int {
 	return len(ids) - 2 // without those that begin and end a text
 }
 
-// withPrefix returns a question with the prefix that the bundle puts before it.
+// withPrefix returns a question after the bundle's prefix for questions.
 func (e *Encoder) withPrefix(text string) string {
 	return e.bundle.Manifest.Vectors.Prefix.Question + text
 }
 
-// passageTokens puts a passage through the bundle's template, behind its prefix, and cuts it to
-// limit tokens. Token types are zero in all templates: DPR was trained so,
-// also for pairs.
+// passageTokens returns the first limit tokens of a passage, with the bundle's prefix and in its template. Token types
+// are zero in all templates: DPR was trained so, also for pairs.
 func (e *Encoder) passageTokens(t Text, limit int) ([]int32, error) {
 	prefix := e.bundle.Manifest.Vectors.Prefix.Passage
 	switch template := e.bundle.Manifest.Vectors.Template; {
@@ -80,8 +79,8 @@ func (e *Encoder) passageTokens(t Text, limit int) ([]int32, error) {
 // normalise.Text gives them. Vectors of ASCII texts are the same with and without.
 const normalisedMark = "+nfkc-"
 
-// Normalised returns the fingerprint of a passage encoder that reads normalised texts, where
-// own is that of the encoder itself.
+// Normalised returns the fingerprint of a passage encoder that normalises texts first. own is that of the encoder
+// itself.
 func Normalised(own string) string {
 	return fmt.Sprintf("%s%s%d", own, normalisedMark, normalise.Version)
 }

@@ -7,8 +7,8 @@ import "fmt"
 // callers get (Khattab & Zaharia 2020, "ColBERT", section 3; there all of a
 // question's tokens have equal weight).
 
-// wordRows returns the rows of the tokens between the first and the last, [CLS] and
-// [SEP]; of a text that has no other tokens, these two.
+// wordRows returns the rows of the tokens without the first and the last, [CLS] and [SEP]; if there are no others, it
+// returns all.
 func wordRows(tokens []float32, dimension int) []float32 {
 	width := dimension + 1
 	if len(tokens) <= 2*width {
@@ -17,8 +17,7 @@ func wordRows(tokens []float32, dimension int) []float32 {
 	return tokens[width : len(tokens)-width]
 }
 
-// unitRows returns a passage's vectors, each of unit length, in memory of their
-// own.
+// unitRows returns a passage's token vectors, each of unit length, in new memory.
 func unitRows(tokens []float32, dimension int) []float32 {
 	tokens = wordRows(tokens, dimension)
 	width := dimension + 1
@@ -29,9 +28,8 @@ func unitRows(tokens []float32, dimension int) []float32 {
 	return out
 }
 
-// importanceRows returns a question's vectors, in memory of their own: each multiplied by
-// the token's share of the importance. Where rounding has left no importance
-// at all, the tokens have equal weight.
+// importanceRows returns a question's token vectors in new memory, each multiplied by the token's share of the
+// importance. If rounding has left no importance at all, all tokens have the same share.
 func importanceRows(tokens []float32, dimension int) []float32 {
 	tokens = wordRows(tokens, dimension)
 	width := dimension + 1

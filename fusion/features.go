@@ -116,9 +116,9 @@ type Features struct {
 	Symbols float64
 }
 
-// FeaturesOf computes the features of a question from the table of candidates and what
-// was observed. Leads and shares are computed from the sources' own hits, spreads and
-// heights from all scores that the table has of the candidates of these sources.
+// FeaturesOf returns the features of a question from the table of candidates and what was observed of the sources.
+// Leads and shares are of the sources' own hits; spreads and heights of all scores that the table has of candidates
+// that one of these sources found. Lexical or Late is nil without such a source.
 func FeaturesOf(c *Candidates, sources []Observed) Features {
 	lexical := -1
 	late := -1
@@ -191,8 +191,8 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 // headDepth is how many hits "the first hits" are.
 const headDepth = 10
 
-// headScores returns the scores of a source's first, second and tenth hit; its last
-// one where there are fewer, and zeros where there are none.
+// headScores returns the scores of a source's first, second and tenth hit. Where there are fewer hits, it is the last
+// one's; zeros without hits.
 func (c *Candidates) headScores(column int) (scores [3]float64) {
 	n := c.columns[column].hits
 	if n == 0 {
@@ -210,8 +210,7 @@ func (c *Candidates) headScores(column int) (scores [3]float64) {
 	return scores
 }
 
-// sharedHead returns the share of the first hits of one source that are among the
-// first hits of another.
+// sharedHead returns how many of the first ten hits of one source are among the first ten of another, divided by ten.
 func (c *Candidates) sharedHead(one, other int) float64 {
 	shared := 0
 	for row := range c.ordinals {

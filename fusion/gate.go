@@ -6,6 +6,7 @@ import (
 	"slices"
 )
 
+// gateMethod describes the method gate.
 func gateMethod() Method {
 	return Method{
 		Name:  MethodGate,
@@ -25,7 +26,7 @@ func gateMethod() Method {
 	}
 }
 
-// gateFor returns the gate for these sources.
+// gateFor returns the gate for these sources: without late interaction s.GateWithoutLate, if there is one.
 func (s *Settings) gateFor(sources []Observed) *Gate {
 	late := slices.ContainsFunc(sources, func(o Observed) bool { return o.Kind == Late })
 	if !late && s.GateWithoutLate != nil {
@@ -34,8 +35,8 @@ func (s *Settings) gateFor(sources []Observed) *Gate {
 	return s.Gate
 }
 
-// giveChances fills in the confidences of a gate's ranking, where the sources are
-// those that the chances were fitted for and have enough to compare a score with.
+// giveChances sets the confidences of a gate's ranking, if the sources are those that the chances were fitted for and
+// scored enough random passages. An empty ranking has the confidence 0.
 func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 	fitted := s.Chances != nil && (!s.CloseOnly || Closeness(in.Sources))
 	if len(r.Items) == 0 && fitted { // of no passages none answers
@@ -105,7 +106,7 @@ type Gate struct {
 	Late []float64 `yaml:"late,omitempty"    json:"late,omitempty"`
 }
 
-// Check refuses coefficients that cannot be used.
+// Check returns an error if the number of coefficients is wrong or one is out of range.
 func (g *Gate) Check() error {
 	if len(g.Dense) != denseFeatures {
 		return fmt.Errorf("a gate of %d coefficients for dense sources: %d are needed", len(g.Dense), denseFeatures)
@@ -134,7 +135,7 @@ func (g *Gate) Check() error {
 	return nil
 }
 
-// Weigh returns the observed sources with their weights, in the memory of into where that
+// Weigh returns the observed sources with their weights for a question with features f, in the memory of into if that
 // is large enough. It is the only definition of the weights: fitting a gate uses it, too.
 func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 	weights := slices.Grow(into[:0], len(sources))[:len(sources)]
@@ -178,7 +179,7 @@ func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 	return weights
 }
 
-// interceptOf returns the constant term of a kind of dense sources.
+// interceptOf returns the gate's constant term for a kind of dense sources.
 func (g *Gate) interceptOf(k SourceKind) float64 {
 	switch k {
 	case Specialist:
@@ -192,8 +193,8 @@ func (g *Gate) interceptOf(k SourceKind) float64 {
 // maxLogWeight keeps a weight that is an exponential far from overflow.
 const maxLogWeight = 20
 
-// Gated returns the weighted sum of the sources' raw scores with the gate's weights
-// for this question. It returns the best k candidates of all sources.
+// Gated returns the best k candidates by the weighted sum of the sources' raw scores, with the gate's weights for this
+// question. It fails for impossible sources and coefficients.
 func Gated(c *Candidates, g *Gate, sources []Observed, missing Missing, k int) (Ranking, error) {
 	plain := make([]Source, len(sources))
 	for i, s := range sources {
@@ -208,6 +209,7 @@ func Gated(c *Candidates, g *Gate, sources []Observed, missing Missing, k int) (
 	return Sum(c, g.Weigh(nil, sources, FeaturesOf(c, sources)), LinearOptions{Normalisation: Raw, Missing: missing}, k)
 }
 
+// dotProduct returns the sum of the products of a and b, which must not be shorter than a.
 func dotProduct(a, b []float64) float64 {
 	sum := 0.0
 	for i := range a {
@@ -216,8 +218,7 @@ func dotProduct(a, b []float64) float64 {
 	return sum
 }
 
-// Best returns the best rank, from 1, that any of the columns gives the candidate of
-// a row; 0 where none of them found it.
+// Best returns the best rank, from 1, that one of the columns gives the candidate of a row; 0 if none found it.
 func (c *Candidates) Best(row int, columns []int) int {
 	best := 0
 	for _, column := range columns {
@@ -228,8 +229,8 @@ func (c *Candidates) Best(row int, columns []int) int {
 	return best
 }
 
-// Each calls visit for every candidate, in the order of ordinals, with the
-// sources' scores by column after completion: scores is reused.
+// Each calls visit for every candidate, in the order of ordinals, with the sources' scores by column, completed as
+// missing says. The slice is reused.
 func (c *Candidates) Each(missing Missing, visit func(row int, scores []float64)) {
 	f := linearFusion{c: c, missing: missing}
 	scores := make([]float64, len(c.columns))

@@ -18,7 +18,7 @@ const (
 	leastLateSpread  = .005
 )
 
-// logDeviation returns the logarithm of the deviation plus least.
+// logDeviation returns the logarithm of the deviation plus least, which must be above 0.
 func (s scatter) logDeviation(least float64) float64 { return math.Log(s.deviation + least) }
 
 // foundRows returns the rows that one of the sources found, ascending.
@@ -36,7 +36,7 @@ func (c *Candidates) foundRows(sources []Observed) []int32 {
 	return rows
 }
 
-// scatterOver returns the scatter of a column over rows; zero where it has scored none.
+// scatterOver returns the scatter of a column over rows; the zero value if it has scored none of them.
 func (c *Candidates) scatterOver(rows []int32, column int) scatter {
 	n, sum, squares := 0., 0., 0.
 	s := scatter{highest: math.Inf(-1)}
@@ -59,8 +59,9 @@ func (c *Candidates) scatterOver(rows []int32, column int) scatter {
 	return s
 }
 
-// meanHeight returns how high a column places some rows on average: 1 is its own highest
-// score, 0 the mean of all candidates, -1 as far below that or farther. 0 for no rows.
+// meanHeight returns how high a column places some rows on average: 1 is its highest score, 0 the mean of all
+// candidates, -1 as far below the mean or farther. It is 0 if the column has scored none of the rows, or all candidates
+// alike.
 func (c *Candidates) meanHeight(s scatter, column int, rows []int32) float64 {
 	n, sum := 0., 0.
 	for _, row := range rows {
@@ -74,7 +75,7 @@ func (c *Candidates) meanHeight(s scatter, column int, rows []int32) float64 {
 	return max(-1, min((sum/n-s.mean)/(s.highest-s.mean), 1))
 }
 
-// firstHits returns the rows of a source's own first n hits.
+// firstHits returns those of rows that are among a source's own first n hits.
 func (c *Candidates) firstHits(rows []int32, column, n int) []int32 {
 	first := make([]int32, 0, n)
 	for _, row := range rows {
@@ -85,8 +86,8 @@ func (c *Candidates) firstHits(rows []int32, column, n int) []int32 {
 	return first
 }
 
-// readHeights fills in the features that compare the sources' scores of the same
-// candidates (lexical, late: their columns, or -1).
+// readHeights sets the features that compare the sources' scores of the same candidates. lexical and late are the
+// columns of these sources; -1: there is none.
 func (f *Features) readHeights(c *Candidates, sources []Observed, lexical, late int) {
 	if lexical < 0 && late < 0 {
 		return

@@ -6,6 +6,7 @@ import (
 	"slices"
 )
 
+// hybridMethod describes the method hybrid.
 func hybridMethod() Method {
 	return Method{
 		Name:  MethodHybrid,
@@ -30,18 +31,13 @@ func hybridMethod() Method {
 	}
 }
 
-// Hybrid ranks by DPR-BM25: dense + α·lexical, where the dense score is MUF's fused one (the Weight
-// of an expert is its confidence, of its ensemble, or by CCE where no expert has one; with one
-// expert it is that expert's score). lexical is the column of the lexical source; negative when
-// there is none. α belongs to a pair of score scales: 1.3 for DPR's inner products near 80 and
-// Lucene's BM25, some hundredths for unit vectors. The normalisation is applied to the fused dense
-// list as a whole and to the lexical list.
-//
-// The candidates are those of both. With Missing Min, a passage that no expert
-// found is given the lowest dense score of the fused dense list, one that only
-// the experts found the lowest lexical score. (Karpukhin et al., 2020, section
-// 5; Pyserini's hybrid searcher; the authors of MUF, who feed the fused list
-// to the same function.)
+// Hybrid returns the best k candidates by DPR-BM25: dense + α·lexical. The dense score is MUF's fused one, with the
+// experts' weights as confidences; with one expert it is that expert's score. lexical is the column of the lexical
+// source; negative: there is none. α belongs to a pair of score scales: 1.3 for DPR's inner products near 80 and
+// Lucene's BM25, some hundredths for unit vectors. The fused dense list is normalised as a whole, and so is the lexical
+// list. With Missing Min, a passage that no expert found has the lowest score of the fused dense list, and one that
+// only the experts found the lowest lexical score. It fails for impossible sources, α and options. (Karpukhin et al.,
+// 2020, section 5; Pyserini's hybrid searcher; the authors of MUF, who feed the fused list to the same function.)
 func Hybrid(c *Candidates, experts []Source, lexical int, alpha float64, o LinearOptions, k int) (Ranking, error) {
 	both := make([]Source, 0, len(experts)+1)
 	both = append(both, experts...)
@@ -74,9 +70,8 @@ func Hybrid(c *Candidates, experts []Source, lexical int, alpha float64, o Linea
 	return f.rank(k), nil
 }
 
-// fusedDense computes the fused dense list: it returns its normalisation and
-// sets standIn to its lowest candidate when that is needed. f.sources[:f.dense]
-// have MUF's weights.
+// fusedDense returns the normalisation of the fused dense list, and sets f.standIn to its lowest candidate if Missing
+// is Min. f.sources[:f.dense] must have MUF's weights.
 func (f *linearFusion) fusedDense(kind Normalisation) line {
 	for i := range f.dense {
 		f.lines[i] = identityLine()

@@ -52,10 +52,10 @@ const (
 	besideName   = .4
 )
 
-// heldSignals returns the signals of what a passage holds, and the share of the others that they
-// leave. A question for a code is answered by the passage that has it; how near the
-// encoders find that passage says little, since they have such words in pieces. The more
-// the passage has of the question beside the codes, the more it is an ordinary one.
+// heldSignals returns the signals of which keys a passage has, and the factor, 0 to 1, for all other signals; zeros and
+// 1 if Held is nil. A question for a code is answered by the passage that has it; how near the encoders find that
+// passage says little, since they have such words in pieces. The more the passage has of the question beside the codes,
+// the more it is an ordinary one.
 func (k *Keys) heldSignals(passage rank.Ordinal, shortness float64) (signals [heldSignals]float64, others float64) {
 	others = 1
 	if k.Held == nil {
@@ -96,9 +96,9 @@ func (k *Keys) heldSignals(passage rank.Ordinal, shortness float64) (signals [he
 	return signals, others
 }
 
-// nameOf returns how far the question is for a name that the passage has: the rarest pair of
-// words that are rare themselves (two common words may stand together once by chance), and
-// little beside it.
+// nameOf returns how far, 0 to 1, the question is for a name that the passage has: a rare pair of words that are rare
+// themselves, and little else of the question in the passage. Two common words may stand together once by chance. has
+// reports whether the passage has a key.
 func (k *Keys) nameOf(has func(int) bool) float64 {
 	best := 0.0
 	of := uint64(0)
@@ -126,5 +126,5 @@ func (k *Keys) nameOf(has func(int) bool) float64 {
 	return best * max(0, 1-beside/besideName)
 }
 
-// ramp returns 0 up to low, 1 from high on, and a line between.
+// ramp returns 0 for x up to low, 1 from high on, and a line between.
 func ramp(x, low, high float64) float64 { return min(1, max(0, (x-low)/(high-low))) }

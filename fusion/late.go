@@ -16,7 +16,8 @@ const (
 	lateFeatures
 )
 
-// LateFeatureNames returns the features that decide about late interaction's weight.
+// LateFeatureNames returns the names of the features that late interaction's weight depends on, in the order of
+// Gate.Late.
 func LateFeatureNames() []string {
 	return []string{
 		"highest_familiarity",
@@ -30,9 +31,9 @@ func LateFeatureNames() []string {
 	}
 }
 
-// lateFeaturesOf fills in what a column of late interaction says itself: how high
-// and how far ahead its first is, and how many of its first ten BM25 has too
-// (lexical: BM25's column, or -1).
+// lateFeaturesOf returns the features that late interaction's own column gives: how high and how far ahead its first
+// candidate is, and how many of its first ten are among BM25's. The others are 0. lexical is BM25's column; -1: there
+// is none.
 func (c *Candidates) lateFeaturesOf(sources []Observed, late, lexical int) []float64 {
 	x := make([]float64, lateFeatures)
 	first := c.firstBy(sources, late)
@@ -53,8 +54,8 @@ func (c *Candidates) lateFeaturesOf(sources []Observed, late, lexical int) []flo
 	return x
 }
 
-// firstBy returns the rows with a column's highest scores among those that one of
-// the sources found, at most headDepth, best first; equal ones as their ids rank.
+// firstBy returns the rows with the highest scores in a column among those that one of the sources found, at most
+// headDepth, the best first and equal ones by their ids.
 func (c *Candidates) firstBy(sources []Observed, column int) []int32 {
 	columns := make([]int, len(sources))
 	for i, s := range sources {

@@ -13,6 +13,7 @@ type LinearOptions struct {
 	Sharpness float64
 }
 
+// check sets the defaults of options that are zero, and returns an error for impossible ones.
 func (o *LinearOptions) check() error {
 	if o.Normalisation == "" {
 		o.Normalisation = Raw
@@ -53,11 +54,12 @@ type linearFusion struct {
 	dense, standIn int
 }
 
+// rank returns the best k candidates of f's sources.
 func (f *linearFusion) rank(k int) Ranking {
 	return f.c.rankBy(f.sources, k, f.contribution, f.explainPart)
 }
 
-// contribution returns what source i adds to a row's score.
+// contribution returns what source number i adds to a row's score; 0 if the source has no score of it.
 func (f *linearFusion) contribution(row, i int) float64 {
 	if f.standsIn(row, i) {
 		row = f.standIn
@@ -69,7 +71,7 @@ func (f *linearFusion) contribution(row, i int) float64 {
 	return f.sources[i].Weight * f.lines[i].scoreAt(float64(score))
 }
 
-// explainPart returns the contribution with all that explains it.
+// explainPart returns what source number i adds to a row's score, with the score, rank and origin that explain it.
 func (f *linearFusion) explainPart(row, i int) Part {
 	s := f.sources[i]
 	p := Part{Column: s.Column, Weight: s.Weight, Contribution: f.contribution(row, i)}
@@ -91,13 +93,14 @@ func (f *linearFusion) explainPart(row, i int) Part {
 	return p
 }
 
-// standsIn reports whether source i is one of the dense ones and none of them
-// found the row, so that another row's score is taken.
+// standsIn reports whether row f.standIn gives the score of source number i for this row: it is a dense source, and no
+// dense source found the row.
 func (f *linearFusion) standsIn(row, i int) bool {
 	return i < f.dense && f.standIn >= 0 && !f.c.foundBy(row, f.sources[:f.dense])
 }
 
-// completedScore returns a source's score for a row after completion, and where it is from.
+// completedScore returns a source's score for a row, completed as f.missing says, and its origin; 0 and FromNone if
+// there is none.
 func (f *linearFusion) completedScore(row, column int) (float32, Origin) {
 	at := f.c.cellAt(row, column)
 	switch {
@@ -109,7 +112,7 @@ func (f *linearFusion) completedScore(row, column int) (float32, Origin) {
 	return f.c.columns[column].lowest, FromMin
 }
 
-// lineOf returns the normalisation of one source over its list.
+// lineOf returns the normalisation of a source's scores over its list.
 func (f *linearFusion) lineOf(column int, kind Normalisation) line {
 	if kind == Raw {
 		return identityLine()
@@ -130,7 +133,7 @@ func (f *linearFusion) lineOf(column int, kind Normalisation) line {
 	return s.line(kind)
 }
 
-// growSlice returns a slice of length n, with s's memory where that is enough.
+// growSlice returns a slice of length n, in s's memory if that is large enough. Its elements are not set.
 func growSlice(s []float64, n int) []float64 {
 	if cap(s) < n {
 		return make([]float64, n)

@@ -103,7 +103,7 @@ const (
 	MethodCCE       = "cce"
 )
 
-// Methods returns the table of all methods, in the order in which they are listed.
+// Methods returns all methods, in the order in which they are listed to people.
 func Methods() []Method {
 	return []Method{
 		mufMethod(),
@@ -116,7 +116,7 @@ func Methods() []Method {
 	}
 }
 
-// MethodNamed returns the method of a name; false: there is none.
+// MethodNamed returns the method with this name; false if there is none.
 func MethodNamed(name string) (Method, bool) {
 	for _, m := range Methods() {
 		if m.Name == name {
@@ -126,7 +126,7 @@ func MethodNamed(name string) (Method, bool) {
 	return Method{}, false
 }
 
-// MethodNames returns the names of the methods that have a property; nil: of all.
+// MethodNames returns the names of the methods for which that is true, in the order of Methods; of all if it is nil.
 func MethodNames(that func(Method) bool) []string {
 	var names []string
 	for _, m := range Methods() {
@@ -137,7 +137,8 @@ func MethodNames(that func(Method) bool) []string {
 	return names
 }
 
-// weightedSources returns the experts and BM25 with the weights of the settings.
+// weightedSources returns the experts and BM25 with the weights of the settings, 1 where these have none. words is true
+// if BM25 is among them.
 func (in *Input) weightedSources(s Settings) (sources []Source, words bool) {
 	sources = make([]Source, 0, len(in.Sources))
 	for _, o := range in.Sources {
@@ -154,8 +155,8 @@ func (in *Input) weightedSources(s Settings) (sources []Source, words bool) {
 	return sources, words
 }
 
-// weightBySureness returns the experts weighted by how sure they are. When one of them has no
-// confidence, all get the same weight and known is false.
+// weightBySureness returns the experts, with their confidences as weights. If one has no confidence, known is false and
+// all have the weight 1.
 func (in *Input) weightBySureness() (experts []Source, known bool) {
 	known = true
 	for _, o := range in.Sources {
@@ -172,7 +173,7 @@ func (in *Input) weightBySureness() (experts []Source, known bool) {
 	return experts, known
 }
 
-// lexicalColumn returns the column of BM25, -1 without it.
+// lexicalColumn returns the column of BM25; -1 if it takes no part.
 func (in *Input) lexicalColumn() int {
 	for _, o := range in.Sources {
 		if o.Kind == Lexical {

@@ -5,6 +5,7 @@ import (
 	"math"
 )
 
+// mufMethod describes the method muf.
 func mufMethod() Method {
 	return Method{
 		Name:       MethodMUF,
@@ -34,7 +35,7 @@ const (
 	MaxSharpness     = 100 // where the surest expert has all the weight
 )
 
-// linearOptions returns the options of MUF and of what is made with it.
+// linearOptions returns the options of MUF and Hybrid.
 func (s *Settings) linearOptions() LinearOptions {
 	return LinearOptions{
 		Normalisation: s.Normalisation,
@@ -43,6 +44,7 @@ func (s *Settings) linearOptions() LinearOptions {
 	}
 }
 
+// mufSparse describes the method muf-sparse.
 func mufSparse() Method {
 	return Method{
 		Name:       MethodMUFSparse,
@@ -56,7 +58,7 @@ func mufSparse() Method {
 	}
 }
 
-// confidentIf removes the confidence where it is not known.
+// confidentIf returns the ranking, without its confidence if known is false.
 func (r Ranking) confidentIf(known bool) Ranking {
 	if !known {
 		r.Confidence = nil
@@ -64,9 +66,9 @@ func (r Ranking) confidentIf(known bool) Ranking {
 	return r
 }
 
-// MUF returns the sum of the experts' scores weighted by their confidences divided
-// by the sum of these (Li et al., 2021, equation 6 and section 5), or by a power of
-// them (LinearOptions.Sharpness). The Weight of a source is its confidence.
+// MUF returns the best k candidates by the sum of the experts' scores, weighted by their confidences divided by the sum
+// of these (Li et al., 2021, equation 6 and section 5), or by a power of them (LinearOptions.Sharpness). The Weight of
+// a source is its confidence. The ranking's confidence is their mean. It fails for impossible sources and options.
 func MUF(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, error) {
 	if err := c.checkSources(experts); err != nil {
 		return Ranking{}, err
@@ -82,9 +84,9 @@ func MUF(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, erro
 	return ranking, err
 }
 
-// MUFSparse returns the ranking of the most confident expert; of equally confident
-// ones, the one with the lowest column. (The authors' code for it fails; their
-// documentation says this.)
+// MUFSparse returns the ranking, and the confidence, of the most confident expert; of equally confident ones that of
+// the lowest column. Without experts the ranking is empty. The Weight of a source is its confidence. (The authors' code
+// for it fails; their documentation says this.)
 func MUFSparse(c *Candidates, experts []Source, k int) (Ranking, error) {
 	if err := c.checkSources(experts); err != nil {
 		return Ranking{}, err
@@ -103,7 +105,8 @@ func MUFSparse(c *Candidates, experts []Source, k int) (Ranking, error) {
 	return ranking, err
 }
 
-// byConfidence turns confidences into weights, by a power of them, and returns their mean.
+// byConfidence returns the experts with weights that add up to 1, proportional to the power sharpness of their
+// confidences, and the mean of the confidences.
 func byConfidence(experts []Source, sharpness float64) (weighted []Source, mean float64) {
 	confidences, powers := make([]float64, len(experts)), make([]float64, len(experts))
 	highest := 0.0

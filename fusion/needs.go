@@ -32,7 +32,7 @@ const (
 	LacksConfidences // experts that can say how sure they are
 )
 
-// Lacks returns what the method cannot do without and is not offered; nil: it can rank.
+// Lacks returns what the method needs to rank and the offer does not have; nil: it can rank.
 func (m Method) Lacks(o Offer) (lacks []Lack) {
 	has := func(what func(Ability) bool) bool { return slices.ContainsFunc(o.Experts, what) }
 	for _, lack := range []struct {
@@ -52,19 +52,22 @@ func (m Method) Lacks(o Offer) (lacks []Lack) {
 	return lacks
 }
 
-// lacksConfidences reports whether the method weighs by confidences, and nobody has one.
+// lacksConfidences reports whether the method weighs by confidences and no expert of the offer has one.
 func (m Method) lacksConfidences(o Offer) bool {
 	n := len(o.Experts)
 	return n > 0 && m.WeighsByConfidence(n) && !m.weighsByScores(o) && !slices.ContainsFunc(o.Experts, Ability.sure)
 }
 
-// weighsByScores reports whether the method takes the experts' scores for confidences, since
-// none of them can say how sure it is.
+// weighsByScores reports whether the method computes confidences from the experts' scores, since no expert has one of
+// its own.
 func (m Method) weighsByScores(o Offer) bool {
 	return m.onlyAmong && o.Temperature && !slices.ContainsFunc(o.Experts, Ability.sure)
 }
 
-func (a Ability) sure() bool     { return a.Sure }
+// sure returns Sure, as a function for slices.ContainsFunc.
+func (a Ability) sure() bool { return a.Sure }
+
+// granular returns Granular, as a function for slices.ContainsFunc.
 func (a Ability) granular() bool { return a.Granular }
 
 // Exclusion is why a method has no use for an expert.
@@ -77,7 +80,7 @@ const (
 	NotSure
 )
 
-// Excludes returns why the method has no use for one of the experts that are offered.
+// Excludes returns why the method leaves an expert of the offer out; Included if it takes part.
 func (m Method) Excludes(o Offer, x Ability) Exclusion {
 	switch {
 	case m.granular && !o.Named && !x.Granular:
@@ -88,7 +91,7 @@ func (m Method) Excludes(o Offer, x Ability) Exclusion {
 	return Included
 }
 
-// Uses reports whether sources of a kind take part in the method.
+// Uses reports whether sources of this kind take part in the method.
 func (m Method) Uses(kind SourceKind) bool {
 	switch kind {
 	case Lexical:
@@ -99,21 +102,21 @@ func (m Method) Uses(kind SourceKind) bool {
 	return true
 }
 
-// WeighsByQuestion reports whether the method decides by question how much each source
-// counts: by how familiar the question is, its words, and what all sources say of it.
+// WeighsByQuestion reports whether the method weighs each source anew for every question: by how familiar the question
+// is, by its words, and by the sources' scores.
 func (m Method) WeighsByQuestion() bool { return m.gated }
 
-// WeighsByConfidence reports whether the method weighs each of n experts by how sure it is.
+// WeighsByConfidence reports whether the method, with n experts, weighs each by its confidence.
 func (m Method) WeighsByConfidence(n int) bool { return m.confidence && (!m.onlyAmong || n > 1) }
 
-// ReadsConfidence reports whether the method has a use for how sure each of n experts is.
+// ReadsConfidence reports whether the method, with n experts, uses their confidences in any way.
 func (m Method) ReadsConfidence(n int) bool { return m.gated || m.WeighsByConfidence(n) }
 
-// RanksGranularities reports whether the method answers by one of several granularities.
+// RanksGranularities reports whether the method ranks by one of several granularities of an expert.
 func (m Method) RanksGranularities() bool { return m.granular }
 
-// CalibratedWeight reports whether the weight of a source of a kind, where none is given, comes
-// from a calibration.
+// CalibratedWeight reports whether the weight of a source of this kind, if the request gives none, comes from a
+// calibration.
 func (m Method) CalibratedWeight(kind SourceKind) bool {
 	return m.gated || m.weighs == wordsAlone && kind == Lexical
 }
@@ -129,7 +132,7 @@ const (
 	FromSurest                    // how sure the surest expert is
 )
 
-// Basis returns what the method's confidence rests on.
+// Basis returns what the method's confidence in its answer is computed from.
 func (m Method) Basis() ConfidenceBasis {
 	switch {
 	case m.gated:
@@ -142,7 +145,7 @@ func (m Method) Basis() ConfidenceBasis {
 	return NoConfidence
 }
 
-// Confident reports whether the method's answers have a confidence that was calibrated.
+// Confident reports whether the method's answers have a calibrated confidence with this offer.
 func (m Method) Confident(o Offer) bool {
 	switch m.Basis() {
 	case FromChances:
@@ -169,7 +172,7 @@ const (
 	OptionLate          Option = "late"
 )
 
-// Takes reports whether the method looks at an option.
+// Takes reports whether an option has an effect on the method.
 func (m Method) Takes(o Option) bool {
 	switch o {
 	case OptionMissing:
@@ -190,8 +193,8 @@ func (m Method) Takes(o Option) bool {
 	return false
 }
 
-// FuseAgain ranks what the sources said once more, without their question: a method that would
-// weigh them by it takes the weights among the settings.
+// FuseAgain ranks stored scores of an earlier search again, without the question. A method that weighs by question then
+// uses s.Weights, 0 for a source that has none there.
 func (m Method) FuseAgain(in Input, s Settings, k int) (Ranking, error) {
 	if !m.gated {
 		return m.Fuse(in, s, k)

@@ -25,7 +25,7 @@ const (
 	ZScore      Normalisation = "zscore" // (s - mean)/deviation (of the population); a constant list is 0 throughout
 )
 
-// Normalisations lists the known ones.
+// Normalisations returns all normalisations.
 func Normalisations() []Normalisation { return []Normalisation{Raw, MinMax, CentreRange, ZScore} }
 
 // Missing is what a source's score is taken to be for a candidate that it did
@@ -49,8 +49,10 @@ const (
 // the float below.
 type line struct{ shift, unit, offset float64 }
 
+// scoreAt returns the normalised score.
 func (l line) scoreAt(score float64) float64 { return (score-l.shift)/l.unit + l.offset }
 
+// identityLine returns the normalisation that changes no score.
 func identityLine() line { return line{unit: 1} }
 
 // flatLine returns the normalisation that turns every score into offset.
@@ -68,6 +70,7 @@ type spread struct {
 // do so by far more, since they come from float32.
 const rounding = 1e-12
 
+// add adds a score to the statistics.
 func (s *spread) add(score float64) {
 	if len(s.list) == 0 || score < s.low {
 		s.low = score
@@ -79,8 +82,8 @@ func (s *spread) add(score float64) {
 	s.list = append(s.list, score)
 }
 
-// line returns the normalisation for the list. It sorts the list, so that sums do not depend
-// on the order of the scores, even in the last bit.
+// line returns a normalisation with the statistics of the list. It sorts the list, so that sums do not depend on the
+// order of the scores, even in the last bit.
 func (s *spread) line(kind Normalisation) line {
 	constant := len(s.list) == 0 || s.high-s.low <= rounding*s.magnitude
 	switch {

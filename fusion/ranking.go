@@ -56,8 +56,9 @@ type Part struct {
 	Contribution float64
 }
 
-// rankBy scores every candidate of the sources by what each of them contributes, and
-// returns the best k with the parts that explain it.
+// rankBy returns the best k candidates of the sources. A candidate's score is the sum of contribution over the sources,
+// by their index i; part explains a contribution for the best k only. If some sources are left out, only passages that
+// one of the sources found, or that were admitted, are candidates.
 func (c *Candidates) rankBy(
 	sources []Source,
 	k int,
@@ -102,9 +103,8 @@ func (c *Candidates) rankBy(
 	return ranking
 }
 
-// sumAscending adds contributions in ascending order of their values, so that the sum
-// does not depend on the order of the sources, even in the last bit. It sorts
-// its argument.
+// sumAscending returns the sum of contributions, added in ascending order, so that it does not depend on the order of
+// the sources even in the last bit. It sorts them in place.
 func sumAscending(contributions []float64) float64 {
 	// Insertion sort: there are a handful, and slices.Sort costs a call.
 	for i := 1; i < len(contributions); i++ {
@@ -129,8 +129,8 @@ func (c *Candidates) foundBy(row int, sources []Source) bool {
 	return false
 }
 
-// checkSources refuses sources that are not columns of c, are named twice, or have a
-// weight that is negative or not finite.
+// checkSources returns an error if a source is no column of c, is there twice, or has a weight that is negative, too
+// large or NaN.
 func (c *Candidates) checkSources(sources []Source) error {
 	var seen [MaxSources]bool
 	for _, s := range sources {
@@ -153,8 +153,7 @@ func (c *Candidates) checkSources(sources []Source) error {
 	return nil
 }
 
-// orEqual returns the sources as they are, or with a weight of 1 each when all
-// of them weigh nothing.
+// orEqual returns the sources as they are, or a copy with a weight of 1 each if no weight is above 0.
 func orEqual(sources []Source) []Source {
 	for _, s := range sources {
 		if s.Weight > 0 {

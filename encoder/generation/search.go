@@ -42,11 +42,10 @@ type Answer struct {
 	Shares []float64
 }
 
-// Generate finds an answer. Beam search is that of Hugging Face's transformers with its
-// defaults: the score of an answer is its log-probability divided by its length, End
-// counted, and the search ends when the best unfinished one cannot beat the worst of
-// Beams finished ones, taking its score at its present length. Errors are the stepper's,
-// or say that a logit was not a number.
+// Generate returns the best answer that it finds. Beam search is that of Hugging Face's transformers with its defaults:
+// the score of an answer is its log-probability divided by its length, End counted, and the search ends when the best
+// unfinished one, at its present length, cannot beat the worst of Beams finished ones. It fails for impossible options,
+// if a step does, or if a logit is not a number.
 func Generate(ctx context.Context, s Stepper, o Options) (Answer, error) {
 	switch {
 	case o.MaxTokens < 1:
@@ -80,7 +79,7 @@ type hypothesis struct {
 	shares []float64 // sums over its tokens
 }
 
-// perToken returns the score by which finished answers are compared.
+// perToken returns the log-probability divided by the number of tokens, by which finished answers are compared.
 func (h *hypothesis) perToken() float64 { return h.score / float64(len(h.tokens)) }
 
 // beamSearch returns the most probable continuation that the stepper gives, by a beam search with these options. It
@@ -134,6 +133,7 @@ type candidate struct {
 	score float64
 }
 
+// extendBy returns the hypothesis with one more token and the attention of its step. It changes nothing in h.
 func (h *hypothesis) extendBy(c candidate, shares []float32) hypothesis {
 	next := hypothesis{
 		tokens: append(slices.Clone(h.tokens), c.token),
@@ -148,8 +148,8 @@ func (h *hypothesis) extendBy(c candidate, shares []float32) hypothesis {
 	return next
 }
 
-// bestContinuations returns the n best continuations of what is running, the best first; of equal ones
-// the earlier hypothesis and the smaller token.
+// bestContinuations returns the n best continuations of the running hypotheses, the best first; of equal ones the
+// earlier hypothesis, then the smaller token. It fails if a logit is not a number.
 func bestContinuations(running []hypothesis, logits [][]float32, n int) ([]candidate, error) {
 	var all []candidate // never more than n, in order
 	for row, h := range running {
@@ -173,7 +173,7 @@ func bestContinuations(running []hypothesis, logits [][]float32, n int) ([]candi
 	return all, nil
 }
 
-// logSumExp returns the logarithm of the sum of the exponentials.
+// logSumExp returns the logarithm of the sum of the exponentials. It fails if a logit is NaN or none is finite.
 func logSumExp(logits []float32) (float64, error) {
 	largest := math.Inf(-1)
 	for _, x := range logits {
