@@ -186,9 +186,8 @@ func (b *Batcher) Passages(ctx context.Context, rows [][]int32) ([][]float32, er
 	return nil, ctx.Err()
 }
 
-// Close refuses new work, answers the questions that wait, ends calls for
-// passages with ErrClosed after the batch that runs, and returns when the
-// batcher's goroutines have ended.
+// Close refuses new work, answers the questions that wait, and ends calls of Passages with ErrClosed after the batch
+// that runs. It returns when the batcher's goroutines have ended. It may be called again.
 func (b *Batcher) Close() {
 	b.stopOnce.Do(func() { close(b.stop) })
 	<-b.closed
@@ -204,6 +203,7 @@ type OverloadedError struct {
 	Limit int
 }
 
+// Error says which queue is full and to try again in a moment.
 func (e *OverloadedError) Error() string {
 	return fmt.Sprintf(
 		"the encoder's queue is full: %d %s are waiting, which is the limit; try again in a moment",

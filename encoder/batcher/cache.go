@@ -22,8 +22,8 @@ type cached struct {
 	vector []float32
 }
 
-// newVectorCache holds up to limit vectors, which have up to most numbers
-// together; with a limit of 0 it holds none.
+// newVectorCache returns a cache of up to limit vectors, with up to most numbers together (0: any). With a limit of 0
+// it holds none.
 func newVectorCache(limit, most int) *vectorCache {
 	return &vectorCache{limit: limit, most: most, byKey: make(map[string]*list.Element), recency: list.New()}
 }
@@ -58,6 +58,7 @@ func (c *vectorCache) put(key string, vector []float32) {
 	c.numbers += len(vector)
 }
 
+// remove removes an element. c.mu must be held.
 func (c *vectorCache) remove(element *list.Element) {
 	old := c.recency.Remove(element).(cached)
 	delete(c.byKey, old.key)

@@ -44,8 +44,8 @@ func runCost(tokens, start int) float64 {
 	return n + s*n/(s+n)
 }
 
-// rowsWithin returns how many of lengths, descending, make one batch: at least
-// one, and as many as stay within budget when all are padded to the first.
+// rowsWithin returns how many of the first rows with these lengths, descending, make one batch: as many as stay within
+// budget when all are padded to the first, but at least one; 0 without rows.
 func rowsWithin(lengths []int, budget int) int {
 	if len(lengths) == 0 {
 		return 0

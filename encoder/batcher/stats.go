@@ -28,6 +28,7 @@ type counters struct {
 	stats Stats
 }
 
+// count calls what with the counts, alone among all callers.
 func (c *counters) count(what func(s *Stats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -122,7 +122,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// parseMerge reads "a b" of older files or ["a", "b"] of newer ones.
+// parseMerge returns the two pieces of a merge, written "a b" in older files and ["a", "b"] in newer ones.
 func parseMerge(data json.RawMessage) (pair [2]string, err error) {
 	var text string
 	if json.Unmarshal(data, &text) != nil {
@@ -137,8 +137,8 @@ func parseMerge(data json.RawMessage) (pair [2]string, err error) {
 	return pair, nil
 }
 
-// byteAlphabet returns the character that stands for each byte: itself where it is printable in
-// Latin-1, else one behind them.
+// byteAlphabet returns the character that stands for each byte in pieces: the byte itself if it is printable in
+// Latin-1, else one from U+0100 on.
 func byteAlphabet() (all [256]rune) {
 	next := rune(256)
 	for b := range all {
@@ -152,7 +152,7 @@ func byteAlphabet() (all [256]rune) {
 	return all
 }
 
-// Decoder returns a function from a piece to its text, which may be a part of a character.
+// Decoder returns a function that returns the text of a piece, which may be a part of a character.
 func Decoder() func(piece string) string {
 	byCharacter := map[rune]byte{}
 	for b, r := range byteAlphabet() {
@@ -171,7 +171,7 @@ func Decoder() func(piece string) string {
 	}
 }
 
-// Append appends the ids of a text's pieces until ids has limit entries. Any bytes are allowed:
+// Append appends the ids of a text's pieces to ids, up to limit entries, and returns the result. Any bytes are allowed:
 // broken UTF-8 is dropped.
 func (t *Tokenizer) Append(ids []int32, text string, limit int) []int32 {
 	text = strings.ToValidUTF8(text, "")
@@ -192,8 +192,8 @@ type symbol struct {
 	prev, next int // -1: none; next is -2 where the symbol is gone
 }
 
-// appendWord merges the bytes of a word: always the pair with the least rank, of equal ones the
-// first.
+// appendWord appends the ids of a word: it merges its bytes, always the pair with the least rank, of equal ones the
+// first. The word must not be empty.
 func (t *Tokenizer) appendWord(ids []int32, word string) []int32 {
 	symbols := make([]symbol, len(word))
 	for i := range len(word) {
@@ -245,12 +245,15 @@ type candidate struct {
 // candidates is a heap with the least rank first, of equal ones the first in the word.
 type candidates []candidate
 
+// Len implements heap.Interface.
 func (c candidates) Len() int { return len(c) }
 
+// Less implements heap.Interface: by rank, then by the place in the word.
 func (c candidates) Less(i, j int) bool {
 	return c[i].rank < c[j].rank || c[i].rank == c[j].rank && c[i].left < c[j].left
 }
 
+// Swap implements heap.Interface.
 func (c candidates) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
 
 // Push implements heap.Interface.

@@ -16,6 +16,7 @@ const (
 	white
 )
 
+// classOf returns the class of a character.
 func classOf(r rune) class {
 	switch {
 	case unicode.Is(unicode.White_Space, r):
@@ -31,9 +32,9 @@ func classOf(r rune) class {
 // contractions are words by themselves.
 var contractions = [...]string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"}
 
-// nextWord returns the length in bytes of a text's first word by GPT-2's rule, the first of these
-// that there is: a contraction; letters, numbers, or other characters, with one space before them;
-// white space, without its last character where something follows.
+// nextWord returns the length in bytes of the first word of a text, which must not be empty, by GPT-2's rule. It is the
+// first of these that there is: a contraction; letters, numbers, or other characters, with one space before them; white
+// space, without its last character if something follows.
 func nextWord(text string) int {
 	for _, c := range contractions {
 		if strings.HasPrefix(text, c) {

@@ -15,7 +15,7 @@ type Frame struct {
 	Twice      bool
 }
 
-// Between returns how many tokens stand around and between the texts of a pair.
+// Between returns the number of special tokens around and between the texts of a pair.
 func (f Frame) Between() int {
 	n := 2
 	if f.Start != "" {
@@ -37,8 +37,8 @@ type step struct {
 	} `json:"Sequence"`
 }
 
-// Parse reads the post_processor of a tokenizer.json. One that puts something else around texts is
-// an error.
+// Parse returns the frame in the post_processor of a tokenizer.json. It fails if there is none, or it puts anything
+// else around texts.
 func Parse(data json.RawMessage) (f Frame, err error) {
 	var p struct {
 		Type           string            `json:"type"`
@@ -77,7 +77,7 @@ func Parse(data json.RawMessage) (f Frame, err error) {
 	return f, fmt.Errorf("post_processor is a %s that is not supported: BERT's, RoBERTa's and T5's are", p.Type)
 }
 
-// frameOfTemplate returns the frame of a TemplateProcessing.
+// frameOfTemplate returns the frame that the templates of a TemplateProcessing make; false if they make no Frame.
 func frameOfTemplate(single, pair []step) (f Frame, ok bool) {
 	tokens := func(steps []step) (out []string) { // "" for a text
 		for _, s := range steps {
@@ -115,9 +115,8 @@ func frameOfTemplate(single, pair []step) (f Frame, ok bool) {
 	return f, true
 }
 
-// LongestFirst returns how many tokens of two texts stay when both together may have room: the
-// longer text gives way until both are equally long, then both do, an odd token being left to the
-// longer.
+// LongestFirst returns how many tokens are kept of two texts of a and b tokens, together at most room: the longer text
+// is cut until both are equally long, then both, an odd token being left to the longer.
 func LongestFirst(a, b, room int) (keepA, keepB int) {
 	if a+b <= room {
 		return a, b

@@ -32,7 +32,8 @@ type Tokenizer struct {
 	whole   []string
 }
 
-// Kind returns the type of a tokenizer.json's model: "WordPiece", "BPE", "Unigram" or another.
+// Kind returns the type of the model in a tokenizer.json: WordPiece, BPE, Unigram or another. It fails if data is no
+// such file.
 func Kind(data []byte) (string, error) {
 	var file struct {
 		Model *struct {
@@ -54,7 +55,8 @@ func Kind(data []byte) (string, error) {
 	return "WordPiece", nil
 }
 
-// Parse reads a tokenizer.json with a model of type BPE or Unigram.
+// Parse returns the tokenizer in a tokenizer.json with a model of type BPE or Unigram. It fails for any other, and for
+// special tokens that the vocabulary lacks.
 func Parse(data []byte) (*Tokenizer, error) {
 	kind, err := Kind(data)
 	if err != nil {
@@ -89,7 +91,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, t.fillKnown(ids, text)
 }
 
-// fillKnown fills in what is known of the vocabulary. text returns the text of a piece, and whether it
+// fillKnown sets the special ids and what t knows of its vocabulary. text returns the text of a piece, and whether it
 // begins a word.
 func (t *Tokenizer) fillKnown(ids map[string]int, text func(piece string) (string, bool)) error {
 	id := func(name string) (int32, bool) {
@@ -137,7 +139,7 @@ const (
 	coveredWords = 300
 )
 
-// coveredScripts returns the scripts that many words of a vocabulary begin with.
+// coveredScripts returns the scripts that many words of a vocabulary begin with. text is as for fillKnown.
 func coveredScripts(pieces []string, text func(piece string) (string, bool)) (covered []*unicode.RangeTable) {
 	counts := map[*unicode.RangeTable]int{}
 	words := 0
@@ -180,15 +182,14 @@ func (t *Tokenizer) coversScript(letter rune) bool {
 	return unicode.In(letter, unicode.Common, unicode.Inherited)
 }
 
-// Behind returns a tokenizer of the same vocabulary that reads what form makes of a text; see
-// wordpiece.Tokenizer.Behind.
+// Behind returns a tokenizer of the same vocabulary that applies form to each text first (wordpiece.Tokenizer.Behind).
 func (t *Tokenizer) Behind(form func(text string) string) *Tokenizer {
 	u := *t
 	u.form = form
 	return &u
 }
 
-// append appends the ids of a text's pieces until ids has limit entries.
+// append appends the ids of a text's pieces to ids, up to limit entries, and returns the result.
 func (t *Tokenizer) append(ids []int32, text string, limit int) ([]int32, error) {
 	if t.form != nil {
 		text = t.form(text)
@@ -196,9 +197,8 @@ func (t *Tokenizer) append(ids []int32, text string, limit int) ([]int32, error)
 	return t.split(ids, text, limit)
 }
 
-// Encode returns the ids of a text with the special tokens around it, cut at the end so that there
-// are at most maxTokens; maxTokens below 2 is an error. Any bytes are allowed: broken UTF-8 is
-// dropped.
+// Encode returns the ids of a text between the special tokens, at most maxTokens; the end of the text is cut. It fails
+// for maxTokens below 2. Any bytes are allowed: broken UTF-8 is dropped.
 func (t *Tokenizer) Encode(text string, maxTokens int) ([]int32, error) {
 	if maxTokens < 2 {
 		return nil, fmt.Errorf("a limit of %d tokens leaves no room for those around a text: it must be at least 2", maxTokens)
@@ -210,8 +210,9 @@ func (t *Tokenizer) Encode(text string, maxTokens int) ([]int32, error) {
 	return append(ids, t.special[1]), nil
 }
 
-// EncodePair returns the ids of two texts in one frame, in at most maxTokens ids, and the place
-// where the second text begins. What is too long is cut as wordpiece.Tokenizer.EncodePair does.
+// EncodePair returns the ids of two texts between the special tokens, at most maxTokens, and the index at which the
+// second text begins. Texts that are too long are cut as by wordpiece.Tokenizer.EncodePair. It fails if maxTokens
+// leaves no room for the special tokens.
 func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32, boundary int, err error) {
 	room := maxTokens - t.frame.Between()
 	if room < 0 {
@@ -256,24 +257,23 @@ func (t *Tokenizer) CLS() int32 { return t.special[0] }
 // SEP returns the id that ends a text.
 func (t *Tokenizer) SEP() int32 { return t.special[1] }
 
-// Unknown reports whether an id stands for what no piece has.
+// Unknown reports whether an id is the one that stands for characters without a piece.
 func (t *Tokenizer) Unknown(id int32) bool { return id == t.unknown }
 
-// Strange reports whether an id is unknown, a part of a character, or a piece in a script that the
-// vocabulary does not cover. A text without strange pieces is read as a whole.
+// Strange reports whether an id is unknown, a part of a character, or a piece in a script that the vocabulary does not
+// cover. A text without such ids is read as a whole.
 func (t *Tokenizer) Strange(id int32) bool {
 	return id >= 0 && int(id) < len(t.strange) && t.strange[id]
 }
 
-// WholeWords returns the words of letters that begin a piece and are it, in a script that is
-// covered, in the order of their ids, in lower case, and each once.
+// WholeWords returns the words of letters that are a piece of the vocabulary, in a script that it covers: in lower
+// case, each once, in the order of their ids.
 func (t *Tokenizer) WholeWords() []string { return t.whole }
 
 // mostWords is how much of a text is looked at for its words, in bytes.
 const mostWords = 8192
 
-// Words counts how much of a text the vocabulary knows: of its beginning, where it is longer than
-// any question.
+// Words counts the words of a text, or of its beginning if it is longer than any question.
 func (t *Tokenizer) Words(text string) (w wordpiece.Words) {
 	text = strings.ToValidUTF8(text[:min(len(text), mostWords)], "")
 	if t.form != nil {
@@ -299,7 +299,7 @@ func (t *Tokenizer) Words(text string) (w wordpiece.Words) {
 	return w
 }
 
-// SelfTest checks that special tokens frame every text and stand nowhere else.
+// SelfTest returns an error unless the special tokens frame every text and stand nowhere else.
 func (t *Tokenizer) SelfTest() error {
 	for _, text := range []string{"", "what is the capital of France?", "Café 北京  \t naïve", "<s> </s> \xff\xfe"} {
 		ids, err := t.Encode(text, 64)

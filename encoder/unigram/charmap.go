@@ -17,6 +17,8 @@ type charMap struct {
 	texts string
 }
 
+// parseMap returns the map in the bytes of a precompiled_charsmap. It fails if their lengths are impossible; tryASCII
+// finds further damage.
 func parseMap(data []byte) (*charMap, error) {
 	if len(data) < 4 {
 		return nil, fmt.Errorf("%d bytes are too few", len(data))
@@ -29,8 +31,8 @@ func parseMap(data []byte) (*charMap, error) {
 	return &charMap{trie: spm.NewDoubleArrayFrom(trie), texts: string(texts)}, nil
 }
 
-// replacementOf returns the replacement of a string: that of the shortest prefix that the map
-// has, as in the reference.
+// replacementOf returns the replacement of a string: that of the shortest prefix that the map has, as in the reference;
+// false if it has none.
 func (m *charMap) replacementOf(s string) (string, bool) {
 	found := m.trie.CommonPrefixSearch([]byte(s))
 	if len(found) == 0 {
@@ -44,7 +46,7 @@ func (m *charMap) replacementOf(s string) (string, bool) {
 // whole.
 const largestCluster = 5
 
-// mapCharacters replaces the characters that the map has by its texts. It looks up whole
+// mapCharacters returns text with the replacements of the characters that the map has. It looks up whole grapheme
 // clusters first, then the characters of a cluster.
 func (t *Tokenizer) mapCharacters(text string) string {
 	var b strings.Builder
@@ -79,7 +81,7 @@ func (t *Tokenizer) mapCharacters(text string) string {
 	return b.String()
 }
 
-// tryASCII fills the table of single characters, and with that tries the map.
+// tryASCII fills the table of ASCII characters from the map. It returns an error if that shows that the map is damaged.
 func (t *Tokenizer) tryASCII() (err error) {
 	if t.chars == nil {
 		return nil

@@ -56,6 +56,7 @@ type piece struct {
 	score float64
 }
 
+// UnmarshalJSON reads a pair [text, score].
 func (p *piece) UnmarshalJSON(data []byte) error {
 	var pair [2]json.RawMessage
 	if err := json.Unmarshal(data, &pair); err != nil {
@@ -64,8 +65,8 @@ func (p *piece) UnmarshalJSON(data []byte) error {
 	return errors.Join(json.Unmarshal(pair[0], &p.text), json.Unmarshal(pair[1], &p.score))
 }
 
-// Parse reads a tokenizer.json with a Unigram model, in the forms in which T5's and
-// XLM-RoBERTa's are found. Whatever would split text in a way that this package does not know is an error.
+// Parse returns the tokenizer in a tokenizer.json with a Unigram model, in the forms of T5's and XLM-RoBERTa's. It
+// fails for settings with which texts would be split in a way that this package does not know.
 func Parse(data []byte) (*Tokenizer, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {

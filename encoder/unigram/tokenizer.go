@@ -73,9 +73,8 @@ func (t *Tokenizer) End() int32 { return t.end }
 // Unknown returns the id of characters that no piece has.
 func (t *Tokenizer) Unknown() int32 { return t.unknown }
 
-// Encode returns the ids of text and End, cut at the end of the text so that there are at
-// most maxTokens, End counted; maxTokens below 1 is an error. Any bytes are allowed:
-// broken UTF-8 is dropped.
+// Encode returns the ids of text and End, at most maxTokens; the end of the text is cut. It fails for maxTokens below
+// 1. Any bytes are allowed: broken UTF-8 is dropped.
 func (t *Tokenizer) Encode(text string, maxTokens int) (ids []int32, err error) {
 	if maxTokens < 1 {
 		return nil, fmt.Errorf("a limit of %d tokens leaves no room for the one that ends a text", maxTokens)
@@ -87,7 +86,8 @@ func (t *Tokenizer) Encode(text string, maxTokens int) (ids []int32, err error) 
 	return append(ids, t.end), nil
 }
 
-// Append appends the ids of a text's pieces until ids has limit entries, without special tokens.
+// Append appends the ids of a text's pieces to ids, up to limit entries and without special tokens, and returns the
+// result. It fails if the map of characters is damaged.
 func (t *Tokenizer) Append(ids []int32, text string, limit int) (_ []int32, err error) {
 	defer func() {
 		// The library indexes by what a map of characters says.
@@ -110,7 +110,8 @@ func (t *Tokenizer) Append(ids []int32, text string, limit int) (_ []int32, err 
 	return ids[:min(len(ids), limit)], nil
 }
 
-// normalise maps characters and, where the file says so, cuts and joins spaces.
+// normalise returns text with its characters mapped and, if the file says so, without spaces at its end and with runs
+// of spaces replaced.
 func (t *Tokenizer) normalise(text string) string {
 	if t.chars != nil {
 		text = t.mapCharacters(text)
@@ -137,7 +138,8 @@ func (t *Tokenizer) normalise(text string) string {
 	return b.String()
 }
 
-// splitSpaces puts ▁ before text, or before each of its words, and for each space in it.
+// splitSpaces returns the parts of text that are split by themselves: each word, if t.words, or all of it. Spaces
+// become ▁, and each part begins with one.
 func (t *Tokenizer) splitSpaces(text string) []string {
 	parts := []string{text}
 	if t.words {
@@ -153,8 +155,8 @@ func (t *Tokenizer) splitSpaces(text string) []string {
 	return parts
 }
 
-// appendWord splits a word by the Viterbi algorithm: of all ways to an end the first
-// best one is kept.
+// appendWord appends the ids of a word and returns the result. It finds the split with the greatest sum of scores by
+// the Viterbi algorithm, of equal ones the first.
 func (t *Tokenizer) appendWord(ids []int32, word string) []int32 {
 	type node struct {
 		score float64
@@ -201,7 +203,7 @@ func (t *Tokenizer) appendWord(ids []int32, word string) []int32 {
 	return ids
 }
 
-// Decode returns the text of ids. Special pieces are left out.
+// Decode returns the text of ids. Special pieces and impossible ids are left out.
 func (t *Tokenizer) Decode(ids []int32) string {
 	var b strings.Builder
 	first := true

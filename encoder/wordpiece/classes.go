@@ -40,6 +40,7 @@ type classTable struct {
 	table *unicode.RangeTable
 }
 
+// newClasses returns the classes of all characters as the reference has them.
 func newClasses() *classes {
 	old := rangetable.Assigned("8.0.0")
 	c := &classes{tables: []classTable{
@@ -74,6 +75,7 @@ func newClasses() *classes {
 	return c
 }
 
+// classify returns the class of a character; letter for one that Unicode 8.0 did not have.
 func (c *classes) classify(r rune) class {
 	if r < rune(len(c.plane0)) {
 		return c.plane0[r]

@@ -32,8 +32,7 @@ func (w Words) Readable() float64 {
 // and some dozen letters of every other script: it can spell them and knows none.
 const coveredScript = .02
 
-// Words counts the words of a text: of its beginning, where it is longer than
-// any question.
+// Words counts the words of a text, or of its beginning if it is longer than any question.
 func (t *Tokenizer) Words(text string) (w Words) {
 	text, _ = nextChunk(text)
 	text = text[:min(len(text), 2*chunkBytes)] // a word may have no end
@@ -86,7 +85,7 @@ func (t *Tokenizer) Strange(id int32) bool {
 	return id >= 0 && int(id) < len(t.strange) && t.strange[id]
 }
 
-// strangePieces tells Strange by id.
+// strangePieces returns, for each id, what Strange reports.
 func (t *Tokenizer) strangePieces() []bool {
 	most := 0
 	for _, id := range t.ids {

@@ -8,9 +8,8 @@ import (
 // Range is bytes of a text, from Begin up to End.
 type Range struct{ Begin, End int }
 
-// Located returns the ids of a text's first pieces, without special tokens and at most
-// limit, and where the word of each lies: the ids that Encode gives. Words are runs
-// between spaces, with every punctuation mark and ideograph a word by itself.
+// Located returns the ids that Encode gives for a text, without special tokens and at most limit, and the range of the
+// word that each belongs to. Words are runs between spaces, with every punctuation mark and ideograph a word by itself.
 func (t *Tokenizer) Located(text string, limit int) (ids []int32, words []Range, err error) {
 	for at := 0; at < len(text) && len(ids) < limit; {
 		begin := at + t.prefixOf(text[at:], func(k class) bool { return k == space })
@@ -37,9 +36,8 @@ func (t *Tokenizer) prefixOf(text string, is func(class) bool) (n int) {
 	return n
 }
 
-// locatePieces appends the first pieces, at most room, of the text between two spaces. That text
-// is split at punctuation and ideographs; if normalising it gives other words, it is one
-// word.
+// locatePieces appends the ids and words of the text between two spaces, at most room, and returns the results. That
+// text is split at punctuation and ideographs; if this would give other ids than the whole, it is one word.
 func (t *Tokenizer) locatePieces(
 	ids []int32, words []Range, text string, between Range, room int,
 ) ([]int32, []Range, error) {

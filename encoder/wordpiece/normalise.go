@@ -44,9 +44,8 @@ func (n *normaliser) normalise(text string) string {
 	return clean
 }
 
-// cleanText removes controls, unifies spaces and pads ideographs. ASCII is
-// lower-cased in passing where that is asked for; the second value says that
-// there was nothing but ASCII.
+// cleanText returns text without control characters, with every space as U+0020 and spaces around ideographs. It also
+// lower-cases ASCII if the vocabulary is lower-case; ascii is true if there is nothing else.
 func (n *normaliser) cleanText(text string) (string, bool) {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -91,9 +90,8 @@ func (n *normaliser) cleanText(text string) (string, bool) {
 	return out.String(), ascii
 }
 
-// stripMarks decomposes text and removes its non-spacing marks. The library's
-// marks above 30 in a row get a joiner between them, which is itself such a
-// mark and goes as well.
+// stripMarks returns text decomposed and without non-spacing marks. The library puts a joiner between more than 30
+// marks in a row; it is itself such a mark and goes as well.
 func (n *normaliser) stripMarks(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= utf8.RuneSelf && n.classes.classify(r) == mark {
@@ -103,8 +101,7 @@ func (n *normaliser) stripMarks(text string) string {
 	}, norm.NFD.String(text))
 }
 
-// lower maps each character to its full lower-case form. Only İ has one of
-// two characters.
+// lower returns text with each character in its full lower-case form. Only that of İ has two characters.
 func lower(text string) string {
 	if strings.ContainsRune(text, 'İ') {
 		text = strings.ReplaceAll(text, "İ", "i̇")

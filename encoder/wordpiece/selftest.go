@@ -32,13 +32,11 @@ type selfTestCase struct {
 	IDs  []int32 `json:"ids"`
 }
 
-// SelfTest compares the tokenizer, as built into this program, with ids that the
-// reference computed for fixed strings: what a miscompiled or wrongly upgraded
-// program would get wrong before it gives every text a slightly wrong vector. It
-// does so with a small vocabulary and, where this tokenizer's is the one that most
-// BERT models share (bert-base-uncased), with that. Of any other it checks that
-// [CLS] and [SEP] frame every text. The reference reads texts as they come, and so does
-// the self-test (see Behind).
+// SelfTest compares the tokenizer, as built into this program, with ids that the reference computed for fixed strings,
+// and returns the first difference. It finds a miscompiled or wrongly upgraded program before that gives every text a
+// slightly wrong vector. It uses a small vocabulary and, if this tokenizer's is that of bert-base-uncased, which most
+// BERT models share, also that one. Of any other it checks that [CLS] and [SEP] frame every text. Like the reference,
+// it reads texts without a form (Behind).
 func (t *Tokenizer) SelfTest() error {
 	t = t.Behind(nil)
 	test, err := readSelfTest()
@@ -83,6 +81,7 @@ func (t *Tokenizer) SelfTest() error {
 	return nil
 }
 
+// checkCases returns an error for the first text that gets other ids than the reference's. reference is its name.
 func (t *Tokenizer) checkCases(cases []selfTestCase, reference string) error {
 	for _, c := range cases {
 		ids, err := t.Encode(c.Text, 512)
@@ -96,6 +95,8 @@ func (t *Tokenizer) checkCases(cases []selfTestCase, reference string) error {
 	return nil
 }
 
+// comparePairs returns an error for the first pair of texts of which other numbers of tokens are kept than by the
+// reference, whose name is given.
 func (t *Tokenizer) comparePairs(pairs [][5]int, reference string) error {
 	for _, p := range pairs {
 		ids, boundary, err := t.EncodePair(strings.Repeat("a ", p[0]), strings.Repeat("b ", p[1]), p[2])
@@ -119,6 +120,7 @@ func (t *Tokenizer) comparePairs(pairs [][5]int, reference string) error {
 	return nil
 }
 
+// readSelfTest returns the strings and ids of the embedded file.
 func readSelfTest() (*selfTest, error) {
 	var test selfTest
 	if err := json.Unmarshal(selfTestFile, &test); err != nil {

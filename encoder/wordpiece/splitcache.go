@@ -22,10 +22,12 @@ type splitCache struct {
 // no language has it often, and memory stays bounded in bytes too.
 const longWord = 64
 
+// newSplitCache returns an empty cache of up to two generations of this many words.
 func newSplitCache(generation int) *splitCache {
 	return &splitCache{young: make(map[string][]int32), generation: generation}
 }
 
+// get returns the pieces of a word, which must not be changed; false: it is not cached.
 func (c *splitCache) get(word string) ([]int32, bool) {
 	c.mu.RLock()
 	pieces, ok := c.young[word]
@@ -41,8 +43,8 @@ func (c *splitCache) get(word string) ([]int32, bool) {
 	return pieces, ok
 }
 
-// put keeps pieces, which must not be changed afterwards. The word is copied:
-// it is a part of a whole text, which would stay in memory with it.
+// put caches the pieces of a word, which must not be changed afterwards. It does nothing for a word of more than
+// longWord bytes. It copies the word, which is a part of a text that would otherwise stay in memory.
 func (c *splitCache) put(word string, pieces []int32) {
 	if len(word) > longWord {
 		return

@@ -50,8 +50,8 @@ type Tokenizer struct {
 	split *splitCache
 }
 
-// Behind returns a tokenizer of the same vocabulary that reads what form makes of a text. form
-// must leave ASCII alone, and must not depend on what is beyond a space.
+// Behind returns a tokenizer of the same vocabulary that applies form to each text first; nil: texts stay as they are.
+// form must leave ASCII alone, and its result for a word must not depend on what is beyond a space.
 func (t *Tokenizer) Behind(form func(text string) string) *Tokenizer {
 	u, normal := *t, *t.normal
 	normal.form = form
@@ -79,11 +79,10 @@ func (t *Tokenizer) Encode(text string, maxTokens int) ([]int32, error) {
 	return append(ids, t.sep), nil
 }
 
-// EncodePair returns [CLS] first [SEP] second [SEP] in at most maxTokens ids, and
-// the place where the second text begins: in a model trained with token types, ids
-// from there on have type 1. What is too long is cut longest_first, as the
-// reference does: the longer text gives way until both are equally long, then both
-// do, an odd token being left to the longer.
+// EncodePair returns [CLS] first [SEP] second [SEP] in at most maxTokens ids, and the index at which the second text
+// begins: in a model with token types, ids from there on have type 1. Texts that are too long are cut as the reference
+// does (longest_first): the longer one until both are equally long, then both, an odd token being left to the longer.
+// It fails if maxTokens leaves no room for the special tokens.
 func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32, boundary int, err error) {
 	room := maxTokens - t.frame.Between()
 	if room < 0 {
@@ -160,9 +159,8 @@ func (t *Tokenizer) appendPieces(ids []int32, text string, limit int) ([]int32, 
 	return ids[:min(len(ids), limit)], nil
 }
 
-// nextChunk cuts text at a space after chunkBytes. A space can be cut at
-// because it takes no part in decomposition: what is left and right of it
-// normalises by itself.
+// nextChunk cuts text at the first space after chunkBytes, or not at all. Each side of a space normalises by itself,
+// since a space takes no part in decomposition.
 func nextChunk(text string) (chunk, rest string) {
 	if len(text) <= chunkBytes {
 		return text, ""
@@ -173,9 +171,8 @@ func nextChunk(text string) (chunk, rest string) {
 	return text, ""
 }
 
-// appendWord appends the ids of one word: itself where the vocabulary has it
-// (the longest match there can be), else as it was split before, else as the
-// library's model splits it. Of a long word those are enough that make limit.
+// appendWord appends the ids of one word and returns the result: the word itself if the vocabulary has it, otherwise
+// its pieces. Of a long word it appends only as many as make limit.
 func (t *Tokenizer) appendWord(ids []int32, word string, limit int) ([]int32, error) {
 	if len(word) > longestWord && utf8.RuneCountInString(word) > longestWord {
 		return t.appendLong(ids, word, limit), nil

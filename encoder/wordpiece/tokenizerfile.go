@@ -35,6 +35,8 @@ type tokenizerFile struct {
 	} `json:"model"`
 }
 
+// vocabulary returns the vocabulary in the file. It fails for settings with which texts would be split in a way that
+// this package does not know.
 func (f *tokenizerFile) vocabulary() (*vocabulary, error) {
 	// Older files leave the model's type out.
 	if f.Model.Type != "WordPiece" && f.Model.Type != "" {

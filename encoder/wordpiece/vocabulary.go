@@ -62,6 +62,8 @@ func Open(path string, lowerCase bool) (*Tokenizer, error) {
 	return t, nil
 }
 
+// newFromVocabulary returns the tokenizer of the vocabulary that parse finds in data. It fails if the file contradicts
+// lowerCase.
 func newFromVocabulary(parse func([]byte) (*vocabulary, error), data []byte, lowerCase bool) (*Tokenizer, error) {
 	v, err := parse(data)
 	if err != nil {
@@ -77,6 +79,7 @@ func newFromVocabulary(parse func([]byte) (*vocabulary, error), data []byte, low
 	return v.tokenizer(lowerCase)
 }
 
+// tokenizer returns the tokenizer of the vocabulary. It fails if a special token is missing.
 func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 	if v.frame.End == "" {
 		v.frame = bertFrame()
