@@ -102,8 +102,8 @@ func (m *Machine) takePermit() {
 	}
 }
 
-// tryPermit counts one more run of passages and returns true, as permit does, if it may begin now. It returns false
-// while another batcher waits in permit, so that no batcher starves.
+// tryPermit counts one more run of passages and returns true, as takePermit does, if it may begin now. It returns false
+// while another batcher waits in takePermit, so that no batcher starves.
 func (m *Machine) tryPermit() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

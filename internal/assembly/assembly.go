@@ -26,7 +26,7 @@ import (
 	"example.org/conclave/store"
 )
 
-// Options say what is opened, and how.
+// Options select the collection to open and how to open it.
 type Options struct {
 	Config   configs.Config
 	Log      *slog.Logger

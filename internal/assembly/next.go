@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/shipped"
 )
 
-// Improvement is what would make the answers of a collection better.
+// Improvement is a change that would make a collection's answers better.
 type Improvement struct {
 	Why     string
 	Experts []string // one of which is to be added; none: it is to be calibrated

@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Passages find passages by their ids.
+// Passages finds passages by their ids.
 type Passages interface {
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }
@@ -19,7 +19,7 @@ func (a *Assembly) Passages(ctx context.Context) (p Passages, done func()) {
 	return pinnedPassages{ctx, v.Passages()}, v.Release
 }
 
-// pinnedPassages are asked for as long as a context lasts.
+// pinnedPassages is a Passages whose lookups all end with one context.
 type pinnedPassages struct {
 	ctx context.Context
 	of  storage.Passages

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/search"
 )
 
-// calibrationUse says which calibration the line-up was made with.
+// calibrationUse is the calibration that the line-up was made with, and why a newer one is not used.
 type calibrationUse struct {
 	accepted *calibration.Record // the one in use; nil: what is shipped
 	refused  string              // why the one that lies there was not taken; "": it was, or there is none

@@ -21,7 +21,7 @@ type columns struct {
 	id, text, title, tags int
 }
 
-// HeaderError says that a table does not say which columns make a passage.
+// HeaderError is the error of a table whose header has no column for the ids or for the texts.
 type HeaderError struct {
 	Columns []string // of the header
 	Absent  []string // columns that were looked for

@@ -18,7 +18,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// Input names something to read passages from, and how.
+// Input is a file, or another source, to read passages from, and how to read it.
 type Input struct {
 	Path     string // a file, a BEIR folder, or "-" for standard input
 	Source   Stream // in place of Path: who has the passages already

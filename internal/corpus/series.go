@@ -7,8 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Stream gives passages one after the other. It is not safe for concurrent use, except
-// Progress.
+// Stream returns passages one after the other. It is not safe for concurrent use, except Progress.
 type Stream interface {
 	// Next returns the next passage, or io.EOF behind the last; see Parser.Next.
 	Next() (Passage, error)

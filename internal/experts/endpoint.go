@@ -159,7 +159,7 @@ func (e *endpoint) asLoadedReader() learned.LoadedReader {
 		}}
 }
 
-// GeneratorCheck is what came of asking the endpoint of a generator for its models.
+// GeneratorCheck is the result of asking a generator's endpoint for its models.
 type GeneratorCheck struct {
 	Name     string
 	Err      error // nil: the model is there

@@ -13,8 +13,7 @@ import (
 	"example.org/conclave/store"
 )
 
-// NoBaseError is the error of an expert that works on the question vectors of another
-// one, which is not there.
+// NoBaseError is the error of an expert with a head whose base expert is not loaded.
 type NoBaseError struct{ Name, Base string }
 
 func (e *NoBaseError) Error() string {

@@ -34,7 +34,7 @@ type Pool struct {
 	beside  besides
 }
 
-// pooled is an encoder that is shared.
+// pooled is an encoder that the sets of a pool share, with the bundle that it was opened from.
 type pooled struct {
 	name    string
 	opening encoder.Opening
@@ -42,19 +42,19 @@ type pooled struct {
 	encoder *encoder.Encoder
 }
 
-// besides are the readers and rerankers.
+// besides holds the readers and rerankers that the sets of a pool share.
 type besides struct {
 	readers   once[opened]
 	rerankers once[scorer]
 }
 
-// once is what the first set that asks for it opens, for all of a pool.
+// once holds what the first set that asks for it has opened, for all sets of a pool.
 type once[T io.Closer] struct {
 	opened []T
 	done   bool
 }
 
-// bundleStamp tells a bundle from another one that took its place.
+// bundleStamp identifies a version of a bundle on disk, so that a replaced bundle is noticed.
 type bundleStamp struct {
 	folder string
 	size   int64

@@ -92,7 +92,7 @@ func Find(
 	return found, err
 }
 
-// NoFullError is the error of a bundle that is to run in full precision and is there in 8 bits alone.
+// NoFullError is the error of a bundle that has to run in full precision and exists in 8 bits only.
 type NoFullError struct{ Name, Folder string }
 
 func (e *NoFullError) Error() string {

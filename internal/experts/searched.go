@@ -56,7 +56,7 @@ func (e *Expert) SearchedAmong(all []*Expert) learned.Expert {
 	return x
 }
 
-// embedder is an expert whose vectors are handed out: as the encoder makes them.
+// embedder is an expert whose EncodePassages returns vectors as the encoder makes them, not scaled as they are stored.
 type embedder struct{ *Expert }
 
 // EncodePassages encodes passages through the bundle's template.

@@ -12,16 +12,16 @@ import (
 	"sync"
 )
 
-// Inputs keeps what jobs read, such as uploads, until they have ended. Everyone who may do a job
-// has its input. FolderInputs keeps that of a collection in a folder.
+// Inputs stores the files that jobs read, such as uploads, until the jobs have ended, where every server that may do a
+// job finds them. FolderInputs stores those of a collection in a folder.
 type Inputs interface {
-	// Keep stores what write writes, under a name of its own that begins with prefix, and calls
-	// accept with that when it would survive a power cut. Where one of the two fails nothing is
-	// kept, and its error returned.
+	// Keep stores what write writes, under a new name that begins with prefix, and calls accept with that name once the
+	// input would survive a power cut. If write or accept fails, it removes the input and returns the error.
 	Keep(ctx context.Context, prefix string, write func(io.Writer) error, accept func(name string) error) error
-	// Open opens an input, which is an fs.ErrNotExist where it is gone.
+	// Open opens an input and returns its size and a function that closes it. The error is fs.ErrNotExist if the input
+	// is gone.
 	Open(ctx context.Context, name string) (in io.ReaderAt, bytes int64, closes func() error, err error)
-	// Sweep removes what is not wanted and that nobody is about to keep.
+	// Sweep removes the inputs for which wanted returns false, except those that Keep is still storing.
 	Sweep(ctx context.Context, wanted func(ctx context.Context, name string) (bool, error)) error
 }
 

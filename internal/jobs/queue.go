@@ -49,8 +49,8 @@ const (
 	sweep     = time.Minute      // between two looks for inputs that no job wants
 )
 
-// Queue is one server's way to the jobs of a collection: it accepts, lists and cancels them, and
-// does the oldest one while no other server works. It is safe for concurrent use.
+// Queue accepts, lists and cancels the jobs of a collection, and does them, the oldest first, while no other server
+// does (Run). It is safe for concurrent use.
 type Queue struct {
 	register Register
 	options  QueueOptions

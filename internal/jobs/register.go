@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// Register keeps the jobs of a collection where every server finds them that may do them.
-// Folder is that of a collection in a folder, Shared that of a store.
+// Register stores the jobs of a collection where every server that may do them finds them. Folder is the register of a
+// collection in a folder, Shared that of a collection in a cluster.
 type Register interface {
-	// Read returns the jobs as they are. Nobody changes what it returned.
+	// Read returns the jobs as they are now. The caller may keep the ledger and must not change it.
 	Read(ctx context.Context) (*Ledger, error)
-	// Change changes the jobs as they are now, and returns when that would survive a power
-	// cut. change may be called again where another server was faster; its error ends it.
-	// With an *UnwrittenError the jobs were changed for this process alone.
+	// Change calls change with the present jobs and stores what it makes of them, durably when Change returns nil. It
+	// calls change again if another server was faster. It returns change's error, without storing anything, or an
+	// *UnwrittenError if the change holds in this process alone.
 	Change(ctx context.Context, change func(*Ledger) error) error
-	// Hold does work as the only server that works on the jobs. Where another one does it is a
-	// *lease.HeldError, also as the cause of the end of work's context, once it is lost.
+	// Hold calls work while no other server works on the jobs, and returns its error. If another server does, it
+	// returns a *lease.HeldError without calling work. If another one takes over, work's context ends with that error
+	// as its cause.
 	Hold(ctx context.Context, work func(context.Context) error) error
-	// Scratch returns a path for what the work of a job leaves for its next attempt; it is
-	// removed when the job has ended. "": there is no place that every server has.
+	// Scratch returns a path where a job may leave a file or folder for its next attempt; it is removed when the job
+	// has ended. It is "" if there is no place that every server can reach.
 	Scratch(id string) string
 }
 
-// Ledger is all jobs, the oldest first.
+// Ledger is the list of all jobs, the oldest first.
 type Ledger struct {
 	Next uint64 `json:"next"` // number of the next job, from 1
 	// Worker is the token of the server that works or worked last: no other one changes a job
@@ -32,14 +33,14 @@ type Ledger struct {
 	Jobs   []*Record `json:"jobs"`
 }
 
-// Record is a job, and whether somebody wants it to end.
+// Record is a job with the request to cancel it.
 type Record struct {
 	Job
 	Cancel bool `json:"cancel,omitempty"`
 }
 
-// UnwrittenError says that a change of jobs holds in this process, and is lost when that ends:
-// a job is then begun once more, which it bears.
+// UnwrittenError is the error of a change that this process knows and could not store: if the process ends, the change
+// is lost, and a job may be done once more.
 type UnwrittenError struct{ Err error }
 
 func (e *UnwrittenError) Error() string { return "that could not be written down: " + e.Err.Error() }

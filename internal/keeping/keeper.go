@@ -70,7 +70,7 @@ type Result struct {
 	Seq uint64 `json:"-"`
 }
 
-// Keeper keeps the documents of a collection.
+// Keeper reads files and stores, replaces and deletes the documents of a collection.
 type Keeper struct {
 	writer Writer
 	reader *documents.Extractor

@@ -23,8 +23,8 @@ import (
 	"example.org/conclave/internal/identity"
 )
 
-// Control admits requests by what they cost. The unit of cost is a request of
-// ordinary size. Its methods are safe for concurrent use.
+// Control admits requests so that the total of their costs stays within a limit and they can be answered in time. A
+// request of ordinary size costs 1. Its methods are safe for concurrent use.
 type Control struct {
 	most  int // cost admitted at a time, whatever is expected
 	few   int // cost that is admitted whatever is expected
@@ -68,7 +68,7 @@ func New(most, processors int, now func() time.Time) (*Control, error) {
 	}, nil
 }
 
-// A Refusal says that there is more to do than can be done in time.
+// Refusal is the error of a request that was not admitted, because the server could not do it in time.
 type Refusal struct {
 	Admitted int           // cost admitted and not done
 	Expected time.Duration // that the request would have taken; 0 where it was not the reason
@@ -86,12 +86,10 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("the server works on as much as it takes at a time (%d)", r.Admitted)
 }
 
-// Admit lets a request of some cost in, or returns a *Refusal at once. It is
-// refused when no room is left, and when it is expected to take more than half of
-// the time until its deadline, or half a second: as long as those before it took,
-// for what was admitted with them, as a moving average. A request that is alone is
-// admitted whatever it costs and however little time it has left, since no later moment is better. A cost above what is
-// admitted at a time counts as that. It leaves its place when the answer is made.
+// Admit admits a request, or returns a *Refusal at once if its cost would exceed the limit, or if it is expected to
+// take more than half of the time until deadline, or half a second. The expected time is a moving average of earlier
+// requests per unit of admitted cost. A request that is alone is always admitted. A cost above the limit counts as the
+// limit. Call Leave of the place when the answer is computed.
 func (c *Control) Admit(cost int, deadline time.Time) (*Place, error) {
 	return c.AdmitOf("", cost, deadline)
 }
@@ -339,9 +337,9 @@ func retryAfter(expected time.Duration) time.Duration {
 	return max(time.Duration(math.Ceil(expected.Seconds()))*time.Second, time.Second)
 }
 
-// Turn waits until a processor is free for the group of ctx (WithGroup) and takes it. Call done once, soon, to give it
-// back. It returns ctx's error, and a nil done, if ctx ends first. While it has a turn, a caller must not wait for
-// anything, least of all for another turn.
+// Turn waits until a processor is free for the group of ctx (identity.WithGroup) and takes it. Call done once, soon, to
+// give it back. It returns ctx's error, and a nil done, if ctx ends first. While it has a turn, a caller must not wait
+// for anything, least of all for another turn.
 func (c *Control) Turn(ctx context.Context) (done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

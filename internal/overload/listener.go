@@ -10,12 +10,10 @@ import (
 	"time"
 )
 
-// Listener lets in no more connections than may be open. Where there is no place, it
-// hears what a new one asks. A health check gets a place of those that such have. Others
-// wait for a place, first come first served. Where as many are here as may be, the one
-// that has said nothing for the longest is closed, or else the one that has waited the
-// longest is told to come back: so nobody who comes later, such as a health check, waits
-// behind a flood.
+// Listener accepts no more connections than Connections allows. It reads the first request of a new connection for
+// which there is no place: a health check gets one of the places for these, and others queue. If too many queue, it
+// closes the one that has been silent the longest, or else answers the one that has waited the longest with a refusal.
+// So a health check never waits behind a flood.
 type Listener struct {
 	net.Listener
 	connections *Connections

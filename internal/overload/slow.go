@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// SlowError is the error of a client that is too slow: what it was to send did not come in time,
-// or what it was to take was not taken.
+// SlowError is the error of a client that sends its request, or takes its answer, too slowly.
 type SlowError struct {
 	What string // "the body did not arrive in time"
 	Err  error
@@ -37,9 +36,9 @@ const patience = time.Second
 // credit is how much longer the server waits for one that has sent more than it had to.
 const credit = 10 * time.Second
 
-// Pace is how fast a client sends: what came, and how long it was waited for. Nobody is too slow
-// to send while nothing is read, or while what was sent before still waits to be stored. It belongs
-// to one goroutine.
+// Pace measures how fast a client sends a body: the bytes that came, and the time that the server waited for them. The
+// clock stands while nothing is read, for example while earlier bytes are being stored. It is not safe for concurrent
+// use.
 type Pace struct {
 	reading bool // the client is waited for
 	since   time.Time

@@ -73,7 +73,7 @@ func newTurns(processors int, now func() time.Time) turns {
 }
 
 // takeTurn waits until a processor is free for a group and takes it. Call giveBack once to free it again. If ctx ends
-// first, take returns ctx's error and no processor is held.
+// first, it returns ctx's error and no processor is held.
 func (t *turns) takeTurn(ctx context.Context, name string) (giveBack func(), err error) {
 	t.mu.Lock()
 	g := t.groupNamed(name)
@@ -129,7 +129,7 @@ func (t *turns) endTurn(g *turnGroup, took time.Duration) {
 	t.forgetIdle(g)
 }
 
-// dispatch gives each free processor to the first waiting caller of the group that next chooses. mu must be held.
+// dispatch gives each free processor to the first waiting caller of the group that nextGroup returns. mu must be held.
 func (t *turns) dispatch() {
 	for t.free > 0 {
 		g := t.nextGroup()
@@ -150,7 +150,7 @@ func (t *turns) dispatch() {
 }
 
 // dispatchLater lets a timer call dispatch if groups wait although a processor is free: the time for which it is kept
-// ends without a call of take or end. mu must be held.
+// ends without a call of takeTurn or endTurn. mu must be held.
 func (t *turns) dispatchLater() {
 	if t.again || len(t.order) == 0 {
 		return

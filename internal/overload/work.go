@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// work is the budget of processor time for what is not a search. While searches come, the
-// work of each caller has keyShare of the processors and that of all workShare, each with
-// what it takes in ahead as a debt that it waits for. While none come, all of it is free.
+// work is the budget of processor time for what is not a search. While searches come, the work of one caller may use
+// keyShare of the processors and that of all callers workShare. A piece of work that takes more leaves a debt, which
+// its caller has to wait for. Without searches there is no limit.
 type work struct {
 	processors float64
 	places     chan struct{} // of work that computes and waits for nothing
@@ -31,8 +31,7 @@ const (
 // quietAfter is how long no search must have computed for work to be free.
 const quietAfter = time.Second
 
-// account is what a caller may still take: it fills with time, up to saved, and is in debt
-// after a piece of work that took more.
+// account is a caller's budget. It grows with time up to saved, and is negative after a piece of work that took more.
 type account struct {
 	left time.Duration
 	at   time.Time

@@ -26,9 +26,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// collection is one that is open to requests: what is searched, what writes to it, and its jobs. Its
-// group owns its goroutines: the one that works through the jobs, and the one that looks for what
-// others changed.
+// collection is a collection that is open to requests, with its search engine, writer and jobs. Its group owns its
+// goroutines: one does the jobs, another watches the store for changes by other processes.
 type collection struct {
 	config   configs.Config
 	log      *slog.Logger
@@ -73,11 +72,11 @@ func newCollection(
 	return &collection{config: config, log: log, api: api, readers: readers, refused: map[string]string{}}
 }
 
-// worker is a queue of jobs. Run works through them until its context ends.
+// worker is a queue of jobs. Run does them until its context ends.
 type worker interface{ Run(context.Context) }
 
 // loadParts opens the collection, its experts and the engine, and, unless it is read only, the writer. queue is the
-// queue of jobs to run; nil: the collection is read only. After an error, call release.
+// queue of jobs to run; nil: the collection is read only. After an error, call closeParts.
 func (s *collection) loadParts(o assembly.Options, control *overload.Control) (queue worker, err error) {
 	s.assembly = assembly.New(o)
 	if err := s.assembly.Load(); err != nil {

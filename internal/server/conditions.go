@@ -40,7 +40,7 @@ func (r *registry) watchStore(ctx context.Context) {
 }
 
 // showComponents shows components in /readyz and logs those that changed. It removes those shown before that are not
-// among them. shown is what was shown before; show changes it.
+// among them. shown has the text of each component shown before; it is updated.
 func (r *registry) showComponents(components []schema.Component, shown map[string]string) {
 	now := map[string]bool{}
 	for _, c := range components {

@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// quotaWriter is a writer that lets a collection grow up to its quotas. What is deleted, or takes the
-// place of something, is let through.
+// quotaWriter is a writer that refuses passages above the collection's quotas. Deletions and replacements always pass
+// the quota of passages.
 type quotaWriter struct {
 	store.Writer
 	quotas collections.Quotas

@@ -59,7 +59,7 @@ type held struct {
 	gone  chan struct{} // closed when the collection has been closed; nil: it is not being closed
 }
 
-// failure is why a collection could not be opened, and when it was tried.
+// failure is the error with which a collection could not be opened, and the time of the attempt.
 type failure struct {
 	err error
 	at  time.Time
@@ -119,7 +119,7 @@ func (r *registry) openCatalogue(ctx context.Context, readiness *handlers.Readin
 	return nil
 }
 
-// openedCatalogue returns the catalogue; until start has opened it, an error with the code not_ready.
+// openedCatalogue returns the catalogue; until openCatalogue has opened it, an error with the code not_ready.
 func (r *registry) openedCatalogue() (stores.Catalogue, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,7 +14,7 @@ var collectionsDescription = prometheus.NewDesc(
 	"conclave_collections", "Collections that are open, or could not be opened.", []string{"state"}, nil,
 )
 
-// registryMetric shows the collections to Prometheus.
+// registryMetric is the Prometheus metric of how many collections are open, and how many could not be opened.
 type registryMetric struct{ *registry }
 
 // Describe implements prometheus.Collector.
@@ -30,8 +30,8 @@ func (r registryMetric) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// openMetric shows what is measured of each open collection, with its label. It describes nothing ahead, since the
-// store of each says what that is.
+// openMetric collects the Prometheus metrics of the open collections, with the label of each. It describes none ahead,
+// since each collection's store decides which it has.
 type openMetric struct{ *registry }
 
 // series is a number of collections with one label, which add up.

@@ -12,8 +12,7 @@ import (
 	"example.org/conclave/store"
 )
 
-// snapshotFolder is a folder of snapshots. It ignores what is no snapshot, or is being
-// made.
+// snapshotFolder is a folder of snapshots. It ignores other files in it, and snapshots that are still being made.
 type snapshotFolder struct {
 	path string
 	read store.Snapshots
@@ -70,7 +69,7 @@ func (s snapshotFolder) Remove(name string) error {
 	return os.RemoveAll(removed)
 }
 
-// noSnapshots are those of a store that makes none.
+// noSnapshots is the empty list of snapshots of a store that makes none.
 type noSnapshots struct{}
 
 // List implements handlers.Snapshots.

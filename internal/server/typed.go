@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/store"
 )
 
-// typedWriter is a writer that takes no passage whose metadata do not fit the declared types of their fields.
+// typedWriter is a writer that refuses passages whose metadata do not have the declared types of their fields.
 type typedWriter struct {
 	store.Writer
 	types func() conditions.Types

@@ -12,8 +12,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// watcher lets searches see what other processes change in the store, and states in /readyz how it
-// is.
+// watcher is told by the store of changes that other processes made, lets searches see them, and shows the store's
+// condition in /readyz.
 type watcher struct{ *collection }
 
 // Recalibrated implements store.Watcher.

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Register is a document that several processes change. Write does so where it still has
-// the version that Read gave, which is "" before the first, and reports whether it had. What
-// is written has to differ from what others write.
+// Register is a document that several processes share. Read returns its data and version; the version is "" before the
+// first write. Write replaces the data if the register still has this version; done reports whether it did, and now is
+// the new version. Different writers must write different data.
 type Register interface {
 	Read(ctx context.Context) (data []byte, version string, err error)
 	Write(ctx context.Context, data []byte, version string) (now string, done bool, err error)
@@ -39,7 +39,7 @@ type Lease struct {
 	Beat     time.Duration // the same for all processes
 }
 
-// holder is who has a lease; one that nobody has is of no token.
+// holder describes the process that has a lease. Token is "" if none has it.
 type holder struct {
 	Token string    `json:"token"` // random
 	Doing string    `json:"doing"`
@@ -50,8 +50,8 @@ type holder struct {
 	Place string    `json:"place,omitempty"`
 }
 
-// placeHere returns where process ids are those of this process: the boot of the system and the
-// namespace, as Linux knows them; elsewhere "".
+// placeHere identifies the boot and the process id namespace of this system, so that process ids of equal places can be
+// compared. It is "" on systems other than Linux.
 func placeHere() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, again := os.Readlink("/proc/self/ns/pid")
@@ -61,12 +61,13 @@ func placeHere() string {
 	return strings.TrimSpace(string(boot)) + " " + space
 }
 
-// isKilled reports that the process is known to be gone: nobody need wait for it.
+// isKilled reports whether the holder's process is known to have ended: it ran in this system and is no longer there.
+// false does not mean that it lives.
 func (h holder) isKilled() bool {
 	return h.Place != "" && h.Place == placeHere() && errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH)
 }
 
-// HeldError is the error of one who wants what another one has.
+// HeldError is the error of a process that wants a lease, or had it, while another process has it.
 type HeldError struct {
 	of    string
 	by    holder
@@ -106,8 +107,8 @@ type heldLease struct {
 	version string
 }
 
-// takeLease takes a lease. Where another one has it and lives, that is waited for so long, and
-// then a *HeldError.
+// takeLease takes the lease. If a living process has it, takeLease waits up to patience for it, and then returns a
+// *HeldError. A holder counts as dead if its process is gone or the register has not changed for Gone(l.Beat).
 func (l Lease) takeLease(ctx context.Context, doing string, patience time.Duration) (*heldLease, error) {
 	host, _ := os.Hostname()
 	h := &heldLease{
@@ -148,6 +149,7 @@ func (l Lease) takeLease(ctx context.Context, doing string, patience time.Durati
 	}
 }
 
+// readHolder returns the holder of the lease, and the register's version; a zero holder if none was ever stored.
 func (l Lease) readHolder(ctx context.Context) (by holder, version string, err error) {
 	data, version, err := l.Register.Read(ctx)
 	if err == nil && version != "" {
@@ -166,7 +168,8 @@ func (l Lease) writeHolder(ctx context.Context, by holder, version string) (now 
 	return l.Register.Write(ctx, data, version)
 }
 
-// renewHold gives a sign of life. It is a *HeldError where the lease is another's.
+// renewHold writes a sign of life to the register. It returns a *HeldError with Lost set if another process has taken
+// the lease.
 func (h *heldLease) renewHold(ctx context.Context) error {
 	for {
 		h.us.Beat++
@@ -188,9 +191,9 @@ func (h *heldLease) renewHold(ctx context.Context) error {
 	}
 }
 
-// Hold does work while it has the lease, and waits so long for another one who has it and
-// lives; after that it is a *HeldError. The context of the work ends when the lease is lost,
-// with that *HeldError as its cause, which then is the error.
+// Hold takes the lease, calls work, and frees the lease. It returns work's error, or a *HeldError without calling work
+// if another living process keeps the lease longer than patience. If the lease is lost, work's context ends with a
+// *HeldError as its cause; Hold returns that if work then fails. doing describes the work to other processes.
 func (l Lease) Hold(ctx context.Context, doing string, patience time.Duration, work func(context.Context) error) error {
 	h, err := l.takeLease(ctx, doing, patience)
 	if err != nil {

@@ -32,7 +32,7 @@ func (c *Candidates) removeExcluded(ctx context.Context) error {
 	return nil
 }
 
-// withoutExcluded returns passages without those that the request excludes (withhold).
+// withoutExcluded returns passages without those that the request excludes (removeExcluded).
 func (c *Candidates) withoutExcluded(passages []rank.Ordinal) []rank.Ordinal {
 	if c.isExcluded == nil {
 		return passages

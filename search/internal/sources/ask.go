@@ -120,8 +120,9 @@ func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.PinnedView) *
 	return found
 }
 
-// Narrow restricts a view to the passages that match filter f and the context's restriction (Restrict). It waits for a
-// processor, since a filter may have thousands of values. It fails if ctx ends first or the filter cannot be applied.
+// Narrow restricts a view to the passages that match filter f and the context's restriction (identity.Restrict). It
+// waits for a processor, since a filter may have thousands of values. It fails if ctx ends first or the filter cannot
+// be applied.
 func Narrow(ctx context.Context, r run.Runner, view *snapshot.PinnedView, f storage.Filter) error {
 	if f.Empty() && !identity.IsRestricted(ctx) {
 		return nil
@@ -130,8 +131,8 @@ func Narrow(ctx context.Context, r run.Runner, view *snapshot.PinnedView, f stor
 }
 
 // announceSearches tells a store that batches searches (storage.SearchBatcher) how many sources will search at the same
-// time, and sets p.left. It counts neither skipped sources, nor late interaction, nor the specialists, of which it is
-// not known yet which are asked.
+// time, and sets p.sourceEnded. It counts neither skipped sources, nor late interaction, nor the specialists, of which
+// it is not known yet which are asked.
 func (p *Findings) announceSearches(specialists []int) {
 	p.sourceEnded = func() {}
 	g, ok := p.View.Narrowed.(storage.SearchBatcher)
@@ -162,10 +163,10 @@ func (p *Findings) askInBackground(ctx context.Context, at int) {
 }
 
 // holdView marks the start of work that may outlive the request: it keeps the view open and the line-up in use until
-// end is called.
+// releaseView is called.
 func (p *Findings) holdView() { p.View.Hold(); p.Panel.Users.Hold() }
 
-// releaseView marks the end of work that begin started.
+// releaseView marks the end of work that began with holdView.
 func (p *Findings) releaseView() { p.View.Release(); p.Panel.Users.Leave() }
 
 // setStatus sets the status of a finding by its cause, and a reason for users, and reports both to the observer. It

@@ -68,7 +68,7 @@ func (p *Panel) Specialists(q *Inquiry) []int {
 
 // askFamiliar starts the q.Most specialists most familiar with the question, by the reference's vector, and sends a
 // skipped finding to p.answers for each other. It does not wait for them, and ends the work that the caller began
-// (begin). If the reference fails, it starts all; if its queue is full or time is up, none, and each gets a finding
+// (holdView). If the reference fails, it starts all; if its queue is full or time is up, none, and each gets a finding
 // that says so.
 func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 	defer p.releaseView()
