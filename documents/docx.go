@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// readDOCX reads a Word file: paragraphs, headings by their styles' outline levels, lists,
-// tables, text boxes and footnotes. What is marked as deleted is not read; headers and
-// footers of pages are not either. Pages are those that Word last drew, where it did.
+// readDOCX reads a Word file: paragraphs, headings by their styles' outline levels, lists, tables, text boxes and
+// footnotes. Deleted text and the headers and footers of pages are not read. Pages are numbered as Word has drawn them
+// last, if the file says so.
 func readDOCX(w *writer, data []byte) (title string, warnings []string, err error) {
 	p, document, related, err := openOffice(data, w.limits)
 	if err != nil {

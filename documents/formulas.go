@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// besideCells counts what is in a workbook beside its cells and is not read: comments, pictures and the texts of
-// drawings. A workbook that cannot be opened has nothing.
+// besideCells counts the comments, pictures and texts of drawings in a workbook, which are not read. The counts are
+// zero if the workbook cannot be opened.
 func besideCells(data []byte, limits Limits) *leftOut {
 	left := &leftOut{}
 	p, err := openParts(data, limits)

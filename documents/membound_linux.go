@@ -34,7 +34,7 @@ func boundMemory(pid int, memory int64) (*memoryBound, error) {
 	return b, b.allow(0)
 }
 
-// allow changes the bound to that of a file of so many bytes. Without a bound it does nothing.
+// allow sets the bound for reading a file of so many bytes. It does nothing if there is no bound.
 func (b *memoryBound) allow(file int) error {
 	room := roomFor(b.memory, file)
 	if b.memory == 0 || room == b.room {

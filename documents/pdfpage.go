@@ -81,9 +81,9 @@ func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) 
 	return page, err
 }
 
-// pageFrame returns the size of the visible part of a page, and a function from PDFium's coordinates to those from the
-// lower left corner of that part, upright. If PDFium does not tell the size, it is 0, 0 and coordinates stay as they
-// are.
+// pageFrame returns the size of the visible part of a page, and a function that converts PDFium's coordinates to
+// upright ones from that part's lower left corner. If PDFium does not tell the size, the size is 0, 0 and the function
+// returns its arguments.
 func pageFrame(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int, by requests.Page) (
 	width, height float64, place func(x, y float64) (float64, float64),
 ) {

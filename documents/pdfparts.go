@@ -105,8 +105,8 @@ func (a *pdfAnswer) encode() []byte {
 	return e.b
 }
 
-// decodeParts returns the pages of several answers, whose encodings are behind each other, as those of one. The error
-// is errFrame if they are damaged.
+// decodeParts returns the pages of several encoded answers, one appended to the other, as a single answer. The error is
+// errFrame if they are damaged.
 func decodeParts(encoded []byte) (*pdfAnswer, error) {
 	d := decoder{b: encoded}
 	a := &pdfAnswer{}

@@ -62,6 +62,7 @@ type matrix struct{ a, b, c, d, e, f float64 }
 // identity leaves coordinates as they are.
 var identity = matrix{a: 1, d: 1}
 
+// apply returns the transformed coordinates of the point x, y.
 func (m matrix) apply(x, y float64) (float64, float64) {
 	return m.a*x + m.c*y + m.e, m.b*x + m.d*y + m.f
 }
@@ -220,9 +221,9 @@ func splitRules(rules []pdfRule) (horizontal, vertical []pdfRule) {
 	return horizontal, vertical
 }
 
-// joinRules returns the rules with one in the place of several that lie on one line and touch or overlap, as those of a
-// table whose cells are drawn one by one. parts returns where a rule is: the coordinate that all its points have, and
-// where it begins and ends.
+// joinRules returns the rules, with each group that lies on one line and touches or overlaps joined to one, such as the
+// edges of cells that are drawn one by one. parts returns pointers to a rule's coordinates: across, which all its
+// points share, and from and to, its ends.
 func joinRules(rules []pdfRule, parts func(*pdfRule) (across, from, to *float64)) []pdfRule {
 	slices.SortFunc(rules, func(a, b pdfRule) int {
 		acrossA, fromA, _ := parts(&a)

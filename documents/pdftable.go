@@ -19,8 +19,8 @@ const (
 	widestGap     = 3.5  // the heights of a letter between two rows of a table that no rule holds together
 )
 
-// findTables returns the tables of a page: first those within rules, then those whose cells stand in columns without
-// rules. Of a page with more than mostTableRows rows only the former are looked for.
+// findTables returns the tables of a page: first those drawn with rules, then those whose cells are only aligned in
+// columns. On a page with more than mostTableRows rows it looks for the first kind only.
 func findTables(page pdfPage) (tables []pdfTable) {
 	horizontal, vertical := splitRules(page.Rules)
 	cells := cellsOf(page.Lines, vertical)

@@ -18,8 +18,8 @@ const (
 	digits    = 3  // of a token in a number of more than four
 )
 
-// sizeOf returns the length of a text in words: those between white space, or as many as its tokens
-// stand for, if these are more. Tokens are estimated as those of WordPiece, without a vocabulary.
+// sizeOf returns the length of a text in words: the number of words between white space, or the number that its tokens
+// stand for if that is larger. Tokens are estimated as WordPiece would make them.
 func sizeOf(text string) int {
 	words := 0
 	tokens := 0

@@ -55,7 +55,7 @@ type connection struct {
 	order int
 }
 
-// textOf returns the text of a point; "" where it has none.
+// textOf returns the text of a point; "" if it has none.
 func (d *diagram) textOf(point string) string {
 	if text := d.texts[point]; text != nil {
 		return text.String()

@@ -8,11 +8,10 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// SampleKey returns the upper half of the XXH3 hash of an id. The passages with the lowest
-// keys, and of equal keys those with the lowest ids, are a sample that is drawn without
-// regard to what passages say. It is the same wherever they are stored and in whatever order they
-// came, and of n passages it changes when one of those n is deleted or a passage with a lower
-// key is added: where a corpus grows from N to M passages, about n·(M-N)/M of them are new.
+// SampleKey returns the upper half of the XXH3 hash of an id. The n passages with the lowest keys, and of equal keys
+// those with the lowest ids, are a random sample that depends neither on the texts nor on their order or place. It
+// changes only if one of them is deleted or a passage with a lower key is added: where a corpus grows from N to M
+// passages, about n·(M-N)/M of them are new.
 func SampleKey(id string) uint32 { return uint32(xxh3.HashString(id) >> 32) }
 
 // Sampled is a passage of a store with its SampleKey.

@@ -124,8 +124,8 @@ func titleOf(at reply.Place) string {
 	return cmp.Or(at.Document.Title, at.Document.ID)
 }
 
-// asWritten converts a generator's sentence to the one that answers have. Citations count passages from 1, those of the
-// generator from 0.
+// asWritten converts a generator's sentence to that of an answer. Citations count passages from 1, the generator from
+// 0.
 func asWritten(s generators.Sentence) reply.WrittenSentence {
 	out := reply.WrittenSentence{Text: s.Text, Citations: []int{}, Support: s.Support, Supported: s.Supported,
 		Attributed: s.Attributed, Unchecked: string(s.Unchecked), Unfounded: s.Unfounded, Unknown: s.Unknown}

@@ -116,9 +116,9 @@ type waiter struct {
 	ready chan struct{}
 }
 
-// AwaitOf admits a request as AdmitOf does. One that AdmitOf would refuse waits for its turn behind those that wait
-// already, for half of the time until its deadline; the *Refusal comes then, or at once if those before it are expected
-// to take longer than that. It returns ctx's error if ctx ends first.
+// AwaitOf admits a request as AdmitOf does, but lets one that AdmitOf would refuse queue for half of the time until its
+// deadline. It returns a *Refusal after that time, or at once if the requests before it are expected to take longer. It
+// returns ctx's error if ctx ends first.
 func (c *Control) AwaitOf(ctx context.Context, group string, cost int, deadline time.Time) (*Place, error) {
 	place := &Place{control: c, group: group, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
 	patience := deadline.Sub(place.began) / 2
@@ -149,8 +149,8 @@ func (c *Control) AwaitOf(ctx context.Context, group string, cost int, deadline 
 	return nil, err
 }
 
-// admitOrQueue admits a request now, or puts it behind those that wait and returns its waiter. The error is a *Refusal:
-// those before it are expected to take longer than patience.
+// admitOrQueue admits a request now and returns nil, or queues it and returns its waiter. It returns a *Refusal if the
+// requests before it are expected to take longer than patience.
 func (c *Control) admitOrQueue(place *Place, patience time.Duration) (*waiter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
