@@ -36,12 +36,11 @@ type Bundle struct {
 	standsFor   *Bundle // see StandIn
 }
 
-// Path returns where a file of the bundle is.
+// Path returns the path of a file of the bundle.
 func (b *Bundle) Path(file string) string { return filepath.Join(b.Dir, file) }
 
-// Load reads the bundle in dir and verifies every file against the manifest.
-// A missing or changed file is an error that names it. Load reads all files
-// once, 90 MB for the base encoder.
+// Load reads the bundle in dir and verifies every file against the manifest, which reads all of them: 90 MB for the
+// base encoder. The error names each file that is missing or changed.
 func Load(dir string) (*Bundle, error) {
 	b, err := Peek(dir)
 	if err != nil {
@@ -53,8 +52,8 @@ func Load(dir string) (*Bundle, error) {
 	return b, nil
 }
 
-// Peek reads the manifest and calibration of the bundle in dir and leaves the
-// other files unread and unverified; for listings.
+// Peek reads the manifest and the calibration of the bundle in dir, for listings. It neither reads nor verifies the
+// other files.
 func Peek(dir string) (*Bundle, error) {
 	b := &Bundle{Dir: dir}
 	if _, err := b.readManifest(os.DirFS(dir)); err != nil {
@@ -63,8 +62,8 @@ func Peek(dir string) (*Bundle, error) {
 	return b, nil
 }
 
-// PeekIn works as Peek does, for a bundle that lies in files and in no folder of its own. sum
-// is the SHA-256 of its manifest and its calibration.
+// PeekIn works as Peek does for a bundle in files, which has no folder of its own: Dir of the result is "". sum is the
+// SHA-256 of its manifest and calibration.
 func PeekIn(files fs.FS) (b *Bundle, sum string, err error) {
 	b = &Bundle{}
 	sum, err = b.readManifest(files)
@@ -74,7 +73,8 @@ func PeekIn(files fs.FS) (b *Bundle, sum string, err error) {
 	return b, sum, nil
 }
 
-// readManifest reads manifest and calibration, and returns the SHA-256 of both.
+// readManifest reads the manifest and, if there is one, the calibration, and returns the SHA-256 of both. It fails with
+// fs.ErrNotExist if there is no manifest.
 func (b *Bundle) readManifest(files fs.FS) (sum string, err error) {
 	data, err := disk.ReadRegularIn(files, ManifestFile, MaxSmallBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +96,7 @@ func (b *Bundle) readManifest(files fs.FS) (sum string, err error) {
 	return sumOf(data, calibration), nil
 }
 
-// sumOf returns the SHA-256 of a manifest and a calibration, which is nil where there is none.
+// sumOf returns the SHA-256 of a manifest and a calibration, in hexadecimal. calibration is nil if there is none.
 func sumOf(manifest, calibration []byte) string {
 	hash := sha256.New()
 	for _, data := range [][]byte{manifest, calibration} {
@@ -106,8 +106,8 @@ func sumOf(manifest, calibration []byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// VerifyFiles compares the files of a bundle with the manifest's SHA-256. Its
-// errors name the files as they are in the folder place.
+// VerifyFiles compares the files of a bundle with the SHA-256 sums in its manifest. The error names each file that is
+// missing or changed, as one in the folder place.
 func VerifyFiles(files fs.FS, place string, m *Manifest) error {
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
@@ -132,6 +132,7 @@ func VerifyFiles(files fs.FS, place string, m *Manifest) error {
 	return errors.Join(all...)
 }
 
+// hashIn returns the SHA-256 of a file in files, in hexadecimal.
 func hashIn(files fs.FS, name string) (string, error) {
 	f, err := disk.OpenRegularIn(files, name)
 	if err != nil {
@@ -150,7 +151,7 @@ func HashFile(path string) (string, error) {
 	return hashIn(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 }
 
-// WriteManifest puts the manifest into the bundle's folder, in place of what was there.
+// WriteManifest replaces the manifest in the bundle's folder. It fails for an invalid manifest.
 func (b *Bundle) WriteManifest() error {
 	data, err := b.Manifest.Encode()
 	if err != nil {
@@ -159,8 +160,7 @@ func (b *Bundle) WriteManifest() error {
 	return replaceFile(b.Path(ManifestFile), data)
 }
 
-// replaceFile writes data under path so that a reader sees the old content or
-// the new, never a part.
+// replaceFile replaces the content of a file, or makes it. A reader sees the old content or the new, never a part.
 func replaceFile(path string, data []byte) error {
 	return disk.ReplaceFile(disk.OS{}, path, func(file *disk.Replacement) error {
 		_, err := file.Write(data)

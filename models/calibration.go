@@ -32,7 +32,8 @@ type Calibration struct {
 	Encoder string `yaml:"encoder"`
 }
 
-// ParseCalibration reads a calibration.yaml.
+// ParseCalibration returns the calibration in a calibration.yaml. It fails for a wrong seal, unknown keys and
+// impossible values.
 func ParseCalibration(data []byte) (Calibration, error) {
 	var c Calibration
 	if err := verifySealed(data); err != nil {
@@ -46,7 +47,7 @@ func ParseCalibration(data []byte) (Calibration, error) {
 	return c, c.Validate()
 }
 
-// Validate checks every value.
+// Validate returns an error for the first impossible value.
 func (c *Calibration) Validate() error {
 	share := func(v float64) bool { return v >= 0 && v <= 1 }
 	switch {
@@ -66,8 +67,8 @@ func (c *Calibration) Validate() error {
 	return nil
 }
 
-// WriteCalibration puts c into the bundle, for the encoder that is there, in
-// place of what was there before; a reader sees the old file or the new one.
+// WriteCalibration replaces the calibration in the bundle's folder by c, with Encoder set to the bundle's question
+// encoder. A reader sees the old file or the new. It fails for impossible values.
 func (b *Bundle) WriteCalibration(c Calibration) error {
 	c.Encoder = b.Fingerprint(Question)
 	if err := c.Validate(); err != nil {
@@ -84,6 +85,7 @@ func (b *Bundle) WriteCalibration(c Calibration) error {
 	return nil
 }
 
+// readCalibration returns the calibration in a file of the bundle. It fails if it was fitted for another encoder.
 func (b *Bundle) readCalibration(data []byte) (*Calibration, error) {
 	c, err := ParseCalibration(data)
 	if err != nil {

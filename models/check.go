@@ -9,10 +9,9 @@ import (
 	"example.org/conclave/models/convert/onnx"
 )
 
-// Check compares the files of the bundle with its manifest. The graphs must have
-// the inputs and outputs named there, in the types and shapes promised. Representatives
-// must fit the base named there. Load has verified that the files
-// are those that were written; Check is for bundles written by others. It reads the
+// Check reads the files of the bundle and returns an error if they contradict its manifest: graphs must have the inputs
+// and outputs that it names, in the promised types and shapes, and representatives must fit the base that it names.
+// Load only verifies that the files are those that were written; Check is for bundles that others wrote. It reads whole
 // files into memory.
 func (b *Bundle) Check() error {
 	m := &b.Manifest
@@ -42,6 +41,7 @@ func (b *Bundle) Check() error {
 	return errors.Join(all...)
 }
 
+// checkEncoders returns what is wrong with the graphs of a bundle that reads texts; nil elements are no errors.
 func (b *Bundle) checkEncoders() (all []error) {
 	m := &b.Manifest
 	open := onnx.Varying("")
@@ -75,7 +75,7 @@ func (b *Bundle) checkEncoders() (all []error) {
 	return all
 }
 
-// inputsOf returns the inputs of those names; "" is none.
+// inputsOf returns token inputs, int64 of any shape [n, m], with these names; "" is left out.
 func inputsOf(names ...string) (all []*onnx.Value) {
 	for _, name := range names {
 		if name != "" {
@@ -85,6 +85,8 @@ func inputsOf(names ...string) (all []*onnx.Value) {
 	return all
 }
 
+// checkGraph returns an error unless the graph in a file has exactly these inputs, has these outputs, and holds its own
+// weights.
 func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.Value) error {
 	path := b.Path(file)
 	data, err := disk.ReadRegular(path, MaxGraphBytes)
@@ -130,8 +132,8 @@ func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.
 	return nil
 }
 
-// fitsShape says whether v can be used as want: an axis that v leaves open fits
-// any length.
+// fitsShape reports whether v has the name and type of want and a shape that allows want's: an axis that v leaves open
+// fits any length.
 func fitsShape(v, want *onnx.Value) bool {
 	return v.Name == want.Name && v.Elem() == want.Elem() && (v.Shape() == nil ||
 		slices.EqualFunc(v.Shape(), want.Shape(), func(has, wants *onnx.Dim) bool {

@@ -33,6 +33,7 @@ const (
 // mostDomains bounds the list of domains that every answer carries.
 const mostDomains = 256
 
+// head checks the section of a DESIRE-ME expert.
 func (v *validation) head() {
 	m := v.m
 	h := m.Head

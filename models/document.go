@@ -53,7 +53,7 @@ type documentTokens struct {
 	Pair     int `yaml:"pair,omitempty"`
 }
 
-// document returns the manifest as its file has it.
+// document returns the manifest as its file has it, with the keys of all sections together.
 func (m *Manifest) document() document {
 	d := document{
 		Format: m.Format, Name: m.Name, Kind: m.Kind, Base: m.Base, Delta: m.Delta, LowerCase: m.LowerCase,
@@ -94,7 +94,7 @@ func (m *Manifest) document() document {
 	return d
 }
 
-// manifest returns what the document says of its kind; other kinds' keys are left out.
+// manifest returns the manifest in the document. Keys that its kind does not have are left out.
 func (d *document) manifest() Manifest {
 	m := Manifest{
 		Format: d.Format, Name: d.Name, Kind: d.Kind, Base: d.Base, Delta: d.Delta, LowerCase: d.LowerCase,
@@ -129,8 +129,8 @@ func (d *document) manifest() Manifest {
 	return m
 }
 
-// ParseManifest reads an expert.yaml. Unknown keys, those of another kind, missing values and
-// impossible ones are errors that name the key.
+// ParseManifest returns the manifest in an expert.yaml. It fails, and names each key, for a wrong seal, unknown keys,
+// keys of another kind, and missing or impossible values.
 func ParseManifest(data []byte) (Manifest, error) {
 	if err := verifySealed(data); err != nil {
 		return Manifest{}, err
@@ -154,8 +154,8 @@ func ParseManifest(data []byte) (Manifest, error) {
 	return m, d.ofOtherKinds(&m)
 }
 
-// ofOtherKinds returns an error for each key of the document that its kind does not have: what
-// is not there any more when m, which was made of the document, is written.
+// ofOtherKinds returns an error for each key that is set in the document and that its kind does not have. m is the
+// document's manifest. It returns nil for an unknown kind.
 func (d *document) ofOtherKinds(m *Manifest) error {
 	if !slices.Contains(kinds, m.Kind) {
 		return nil // nobody knows what it has

@@ -86,8 +86,8 @@ func (b *Bundle) Fingerprint(side Side) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// HeadFingerprint returns the fingerprint of the question vectors that a head makes from
-// vectors with the fingerprint run. The head's own fingerprint is Bundle.Fingerprint.
+// HeadFingerprint returns the fingerprint of the question vectors that a head makes of vectors with the fingerprint
+// run. head is the head's own (Bundle.Fingerprint).
 func HeadFingerprint(run, head string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "conclave head 1\nquestion %s\nhead %s\n", run, head))
 	return hex.EncodeToString(sum[:])

@@ -37,19 +37,20 @@ type Generator struct {
 	Beams int `yaml:"beams"`
 }
 
-// CrossBytes returns the memory that the decoder's keys and values of so many passage tokens take:
-// 2 · Layers · tokens · Heads · HeadSize numbers of 4 bytes.
+// CrossBytes returns the bytes of the decoder's keys and values for this many passage tokens: 2 · Layers · tokens ·
+// Heads · HeadSize numbers of 4 bytes.
 func (g *Generator) CrossBytes(tokens int) int64 {
 	return 4 * 2 * int64(g.Layers) * int64(tokens) * int64(g.Heads) * int64(g.HeadSize)
 }
 
-// AnswerBytes returns the memory that an answer of so many tokens takes, from so many passage
-// tokens: the passages' keys and values for each layer of the decoder, those of the answer's
-// own tokens for each beam, twice while one more is added, and the logits.
+// AnswerBytes returns the bytes that an answer of this many tokens takes, with this many passage tokens: the passages'
+// keys and values for each layer of the decoder, those of the answer's own tokens for each beam, twice while one more
+// is added, and the logits.
 func (g *Generator) AnswerBytes(tokens, answer int) int64 {
 	return g.CrossBytes(tokens) + 2*int64(g.Beams)*(g.CrossBytes(answer)+4*int64(g.Vocabulary))
 }
 
+// generator checks the section of a generator.
 func (v *validation) generator() {
 	m := v.m
 	if m.Delta != "" {
@@ -68,7 +69,7 @@ func (v *validation) generator() {
 	v.between("generator.beams", g.Beams, 1, 64)
 }
 
-// generatorFingerprint hashes everything that decides which answer is written.
+// generatorFingerprint returns the SHA-256 of everything that decides which answer is written.
 func (b *Bundle) generatorFingerprint() string {
 	m := &b.Manifest
 	g := b.Manifest.Generator
@@ -86,6 +87,7 @@ func (b *Bundle) generatorFingerprint() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
+// checkGenerator returns what is wrong with the graphs of a generator; nil elements are no errors.
 func (b *Bundle) checkGenerator() []error {
 	g := b.Manifest.Generator
 	open := onnx.Varying("")

@@ -14,7 +14,7 @@ const (
 	lateLongest = 256
 )
 
-// late checks what a late expert has otherwise than a dense one.
+// late checks what is different in a late expert from a dense one.
 func (v *validation) late() {
 	x := v.m.Vectors
 	if x.Pooling != PoolingTokens {

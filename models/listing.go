@@ -21,9 +21,8 @@ type Listed struct {
 	Error       string `json:"error,omitempty"`
 }
 
-// List looks for bundles in the direct subfolders of dir, by name. A
-// subfolder without a manifest is passed over; one with a bad manifest is
-// listed with its error. Files are not verified.
+// List returns the bundles in the direct subfolders of dir, by name, without verifying their files. A subfolder without
+// a manifest is left out; one with a bad manifest is listed with its error. It fails if dir cannot be read.
 func List(dir string) ([]Listed, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -46,6 +45,7 @@ func List(dir string) ([]Listed, error) {
 	return all, nil
 }
 
+// describe sets the fields that a bundle's manifest decides.
 func (l *Listed) describe(b *Bundle) {
 	m := &b.Manifest
 	l.Dimension = m.Dimension()
@@ -61,7 +61,7 @@ func (l *Listed) describe(b *Bundle) {
 	}
 }
 
-// Summary describes a bundle in a line, for people.
+// Summary returns a line that describes the bundle, for people.
 func (b *Bundle) Summary() string {
 	m := &b.Manifest
 	what := ""

@@ -95,7 +95,7 @@ type Manifest struct {
 	Files map[string]string
 }
 
-// Clone returns a manifest whose sections can be changed without m's.
+// Clone returns a copy whose sections and files can be changed without changing m's. What sections point to is shared.
 func (m *Manifest) Clone() Manifest {
 	c := *m
 	c.Vectors = cloned(m.Vectors)
@@ -107,6 +107,7 @@ func (m *Manifest) Clone() Manifest {
 	return c
 }
 
+// cloned returns a copy of a section; nil for nil.
 func cloned[T any](section *T) *T {
 	if section == nil {
 		return nil
@@ -115,8 +116,8 @@ func cloned[T any](section *T) *T {
 	return &c
 }
 
-// Dimension returns the length of the vectors, of a late expert's tokens and of a sparse expert's pairs; 0 of a kind
-// that makes none.
+// Dimension returns how many numbers a vector has; of a late expert a token's, of a sparse one a pair. It is 0 for a
+// kind without vectors.
 func (m *Manifest) Dimension() int {
 	switch {
 	case m.Kind == KindSparse:
@@ -129,8 +130,7 @@ func (m *Manifest) Dimension() int {
 	return 0
 }
 
-// UnitLength reports whether the vectors of questions have unit length; false of a kind that
-// makes none.
+// UnitLength reports whether the vectors of questions have unit length. It is false for a kind without vectors.
 func (m *Manifest) UnitLength() bool {
 	return m.Vectors != nil && m.Vectors.Normalise || m.Head != nil && m.Head.Normalise
 }
@@ -176,31 +176,33 @@ type validation struct {
 	all []error
 }
 
+// fail adds an error about a key. format and a make the text after the key.
 func (v *validation) fail(key, format string, a ...any) {
 	v.all = append(v.all, fmt.Errorf(key+": "+format, a...))
 }
 
+// oneOf adds an error unless value is one of the allowed ones.
 func (v *validation) oneOf(key, value string, allowed ...string) {
 	if !slices.Contains(allowed, value) {
 		v.fail(key, "%q is not one of %q", value, allowed)
 	}
 }
 
+// between adds an error unless value is from low to high.
 func (v *validation) between(key string, value, low, high int) {
 	if value < low || value > high {
 		v.fail(key, "%d is not between %d and %d", value, low, high)
 	}
 }
 
-// file requires that a file is one of the bundle's.
+// file adds an error unless name is one of the bundle's files.
 func (v *validation) file(key, name string) {
 	if v.m.Files[name] == "" {
 		v.fail(key, "%q is not listed under files", name)
 	}
 }
 
-// Validate checks every value; the errors name the key as in expert.yaml and
-// say what is allowed.
+// Validate returns an error for each impossible value. It names the key as in expert.yaml and says what is allowed.
 func (m *Manifest) Validate() error {
 	if m.Format != Format {
 		return fmt.Errorf("format: %d; this version of conclave reads format %d", m.Format, Format)
@@ -216,7 +218,7 @@ func (m *Manifest) Validate() error {
 	return errors.Join(v.all...)
 }
 
-// sections checks the section of the kind, and that there is no other.
+// sections checks the section of the manifest's kind, and that no other is set.
 func (v *validation) sections() {
 	m := v.m
 	vectors := m.Kind == KindDense || m.Kind == KindLate || m.Kind == KindSparse
@@ -251,8 +253,7 @@ func (m *Manifest) KindInWords() string {
 	return "a " + m.Kind + " expert"
 }
 
-// delta checks what the kinds that can be deltas have in common as such; graphs says whether
-// the section has graphs.
+// delta checks what all deltas have in common. graphs says that the section has graphs, which is wrong.
 func (v *validation) delta(graphs bool) {
 	m := v.m
 	v.file("delta", m.Delta)
@@ -270,7 +271,7 @@ func (v *validation) delta(graphs bool) {
 	}
 }
 
-// files checks the base and the list of files.
+// files checks the base's sum and the names and sums of files.
 func (v *validation) files() {
 	m := v.m
 	if m.Base != nil && !hashPattern.MatchString(m.Base.WeightsSHA256) {
@@ -288,9 +289,8 @@ func (v *validation) files() {
 	}
 }
 
-// Encode returns the manifest as expert.yaml has it, sealed: its last line is a
-// checksum of the lines before it. A person who edits the file deletes that
-// line.
+// Encode returns the content of expert.yaml, sealed: the last line is a checksum of the lines before it, which a person
+// who edits the file deletes. It fails for an invalid manifest.
 func (m *Manifest) Encode() ([]byte, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err

@@ -48,12 +48,13 @@ type ReaderGraph struct {
 // readerRoom is how many tokens of a text there must be room for.
 const readerRoom = 8
 
-// TextAt returns the longest part of an input that lies before the text.
+// TextAt returns the most tokens of an input that are not the text's: the question, the title and the special tokens.
 func (r *Reader) TextAt() int {
 	specials := 3 // [CLS] and two [SEP]: before the text, or one behind it
 	return specials + r.MaxTokens.Question + r.MaxTokens.Title
 }
 
+// reader checks the section of a reader.
 func (v *validation) reader() {
 	m := v.m
 	r := m.Reader
@@ -83,8 +84,8 @@ func (v *validation) reader() {
 	}
 }
 
-// readerFingerprint hashes everything that decides which answers a reader marks. It is
-// the same for both sides.
+// readerFingerprint returns the SHA-256 of everything that decides which answers a reader marks. It is the same for
+// both sides.
 func (b *Bundle) readerFingerprint() string {
 	m := &b.Manifest
 	g := m.Reader.Graph

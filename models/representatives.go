@@ -29,16 +29,16 @@ const (
 	representativesTensor = "questions"
 )
 
-// Len returns how many questions there are.
+// Len returns the number of questions.
 func (r *Representatives) Len() int { return len(r.Vectors) / r.Dimension }
 
-// Row returns the vector of one question.
+// Row returns the vector of question i, in place.
 func (r *Representatives) Row(i int) []float32 {
 	return r.Vectors[i*r.Dimension : (i+1)*r.Dimension : (i+1)*r.Dimension]
 }
 
-// Representatives reads the bundle's representatives, or nil where it has
-// none. The file is taken as Load has verified it.
+// Representatives reads the bundle's representatives; nil if it has none. It does not verify the file's SHA-256, as
+// Load does.
 func (b *Bundle) Representatives() (*Representatives, error) {
 	v := b.Manifest.Vectors
 	if v == nil || v.Representatives == "" {
@@ -56,7 +56,8 @@ func (b *Bundle) Representatives() (*Representatives, error) {
 	return r, nil
 }
 
-// ParseRepresentatives reads the file of representatives of the bundle that m describes.
+// ParseRepresentatives returns the representatives in a file of the bundle with manifest m. It fails if they are of
+// another base or dimension, or not of unit length. m.Base must not be nil.
 func ParseRepresentatives(data []byte, m *Manifest) (*Representatives, error) {
 	file, err := safetensors.New(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

@@ -36,6 +36,7 @@ type RerankerGraph struct {
 // leastReranked is how many tokens a reranker has to read at the least.
 const leastReranked = 16
 
+// reranker checks the section of a reranker.
 func (v *validation) reranker() {
 	m := v.m
 	r := m.Reranker
@@ -59,8 +60,8 @@ func (v *validation) reranker() {
 	}
 }
 
-// rerankerFingerprint hashes everything that decides which scores a reranker gives. It is the
-// same for both sides.
+// rerankerFingerprint returns the SHA-256 of everything that decides which scores a reranker gives. It is the same for
+// both sides.
 func (b *Bundle) rerankerFingerprint() string {
 	m := &b.Manifest
 	r := m.Reranker

@@ -15,6 +15,7 @@ import (
 // people edit manifests. Any other form of the line is refused.
 const sealPrefix = "# sha256 of the lines above: "
 
+// sealed returns a value as YAML, with a last line that is a checksum of the others.
 func sealed(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
@@ -29,9 +30,8 @@ func sealed(v any) ([]byte, error) {
 	return append(b.Bytes(), sealPrefix+hex.EncodeToString(sum[:])+"\n"...), nil
 }
 
-// verifySealed checks the seal of data, if it has one. Whatever comment is on
-// the last line is taken for a seal: a changed byte in the seal itself must
-// not turn it into an ordinary comment.
+// verifySealed returns an error if data ends with a seal that is not that of the lines before it. Data without a seal
+// is accepted. Any comment on the last line counts as a seal: a changed byte must not make an ordinary comment of it.
 func verifySealed(data []byte) error {
 	body := bytes.TrimSuffix(data, []byte("\n"))
 	start := bytes.LastIndexByte(body, '\n') + 1

@@ -84,6 +84,7 @@ const (
 	EnsembleOutput = "members"
 )
 
+// vectors checks the section of a dense, late or sparse expert.
 func (v *validation) vectors() {
 	m := v.m
 	x := m.Vectors

@@ -67,6 +67,7 @@ type hfConfig struct {
 	Architectures []string `json:"architectures"`
 }
 
+// readCheckpoint reads the configuration of the checkpoint in dir. It fails for models that cannot be imported.
 func readCheckpoint(dir string) (*checkpoint, error) {
 	c := &checkpoint{dir: dir}
 	path := filepath.Join(dir, "config.json")
@@ -145,6 +146,7 @@ func readLicence(path string) string {
 	return front.Licence
 }
 
+// valueOr returns *given, or otherwise if given is nil.
 func valueOr[T any](given *T, otherwise T) T {
 	if given == nil {
 		return otherwise

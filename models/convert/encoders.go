@@ -55,6 +55,7 @@ func openEncoders(ctx context.Context, dir, passageDir string) (*encoders, error
 	return nil, err
 }
 
+// close closes the files of the encoders.
 func (e *encoders) close() {
 	for _, t := range e.distinctTowers() {
 		t.close()

@@ -146,6 +146,7 @@ func (f *Folder) Abandon() {
 	}
 }
 
+// checkReplaceable returns an error if dir can be no bundle's folder: it is neither missing, nor empty, nor a bundle.
 func checkReplaceable(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {

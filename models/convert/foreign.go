@@ -85,6 +85,8 @@ func importExported(ctx context.Context, srcDir, outDir string, o Options) (*mod
 	return writeBundle(outDir, m, nil, o.Check, files)
 }
 
+// openExported reads the exported ONNX model in dir and what its folder says of pooling and tokenizer. It fails if
+// there is no model or it cannot be used.
 func openExported(dir string, o Options) (*exportedModel, error) {
 	e := &exportedModel{path: findExported(dir)}
 	if e.path == "" {
@@ -120,6 +122,8 @@ func openExported(dir string, o Options) (*exportedModel, error) {
 	return e, nil
 }
 
+// exportedManifest returns the manifest of the bundle of two exported models, for questions and passages; q and p are
+// the same for one model. It fails if they pool differently.
 func exportedManifest(q, p *exportedModel, srcDir, outDir string, o Options) (models.Manifest, error) {
 	m, err := newManifest(
 		srcDir,

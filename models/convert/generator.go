@@ -66,6 +66,7 @@ func isT5(dir string) bool {
 	return err == nil && json.Unmarshal(data, &c) == nil && c.ModelType == "t5"
 }
 
+// openT5 opens the T5 checkpoint in dir. The caller closes its tensors. It fails for models that cannot be imported.
 func openT5(ctx context.Context, dir string) (*t5Checkpoint, error) {
 	path := filepath.Join(dir, "config.json")
 	var h t5Config

@@ -103,6 +103,8 @@ func importDelta(ctx context.Context, srcDir, outDir string, o Options) (*models
 	return d.Merge(ctx, outDir, o)
 }
 
+// importCheckpoint makes a bundle in outDir of the checkpoint in srcDir. It fails, and leaves no bundle, if the
+// checkpoint cannot be imported.
 func importCheckpoint(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	if o.Base != "" {
 		return nil, errors.New("a base is for deltas, and this is a checkpoint")

@@ -50,6 +50,8 @@ func (e *exportedModel) planExport(o Options) error {
 	return e.embedWeights()
 }
 
+// planInputs sets the names of the graph's inputs. It fails if the model wants an input that cannot be given, or one of
+// another type or shape.
 func (e *exportedModel) planInputs() error {
 	e.graph = models.Graph{}
 	for _, v := range e.model.Given() {

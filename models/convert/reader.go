@@ -49,6 +49,7 @@ func (t *tower) isReader() bool {
 	return ok
 }
 
+// hasSelection reports whether the checkpoint has the layer that selects passages.
 func (t *tower) hasSelection() bool {
 	_, ok := t.set.Info(t.name(bert.ReaderSelect))
 	return ok

@@ -69,6 +69,7 @@ func openTower(ctx context.Context, dir string) (*tower, error) {
 	return t, nil
 }
 
+// close closes the files of the checkpoint.
 func (t *tower) close() { _ = t.set.Close() }
 
 // isDPR says whether passages are title and text as a pair.

@@ -15,6 +15,7 @@ type UndecidedError struct {
 	Reason  string
 }
 
+// Error says which setting is not known, and why.
 func (e *UndecidedError) Error() string {
 	return fmt.Sprintf("the %s is not known: %s", e.Setting, e.Reason)
 }
@@ -30,6 +31,7 @@ type Assumed struct {
 // be done instead.
 type KindError struct{ What, Possible string }
 
+// Error says what the folder holds instead, and what is possible.
 func (e *KindError) Error() string { return fmt.Sprintf("this is %s. %s", e.What, e.Possible) }
 
 const sparsePossible = "Sparse encoders are imported from their weights: a BertForMaskedLM or DistilBertForMaskedLM with max pooling of log(1 + relu), as naver's SPLADE models are"
@@ -65,12 +67,14 @@ func (c *checkpoint) unitLength(o Options) bool {
 	return true
 }
 
+// tell reports an assumption to o.Tell, if that is set.
 func (o *Options) tell(setting, text string) {
 	if o.Tell != nil {
 		o.Tell(Assumed{Setting: setting, Text: text})
 	}
 }
 
+// exists reports whether there is a file or folder at path, also one that cannot be examined.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, os.ErrNotExist)

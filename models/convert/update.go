@@ -136,6 +136,7 @@ func halves(file *safetensors.File, name string) ([]float32, []int, error) {
 	return values, info.Shape, err
 }
 
+// check returns an error if the update changes nothing, or names both a shared encoder and one side.
 func (u update) check() error {
 	switch {
 	case len(u) == 0:

@@ -44,6 +44,7 @@ func workFolder(target string) (string, *os.File, error) {
 	return work, lock, nil
 }
 
+// isAt reports whether the file at path is the one that file describes.
 func isAt(path string, file os.FileInfo) bool {
 	info, err := os.Stat(path)
 	return err == nil && os.SameFile(info, file)

@@ -19,6 +19,7 @@ type linear struct {
 // norm is the scale and shift of a layer normalisation.
 type norm struct{ gamma, beta []float32 }
 
+// block reads the tensors of layer i.
 func (b *builder) block(i int) block {
 	d, f := b.c.Dimension, b.c.Intermediate
 	name := fmt.Sprintf("encoder.layer.%d.", i)
@@ -42,6 +43,7 @@ type tables struct {
 	norm                    norm
 }
 
+// tables reads the tensors of the embeddings.
 func (b *builder) tables() tables {
 	d := b.c.Dimension
 	return tables{
@@ -52,10 +54,12 @@ func (b *builder) tables() tables {
 	}
 }
 
+// linear reads the weight and the bias of a linear layer from in numbers to out.
 func (b *builder) linear(name string, out, in int) linear {
 	return linear{weight: b.Read(name+".weight", out, in), bias: b.Read(name+".bias", out), out: out, in: in}
 }
 
+// norm reads the scale and the shift of a layer normalisation.
 func (b *builder) norm(name string) norm {
 	return norm{gamma: b.Read(name+".weight", b.c.Dimension), beta: b.Read(name+".bias", b.c.Dimension)}
 }

@@ -54,6 +54,8 @@ func (b *builder) floatLayer(i int, l block, rows string, firstOnly bool) string
 	return b.normalise(name+"normalised", l.outputNorm, narrow)
 }
 
+// normalise adds a layer normalisation of rows to the graph and returns the name of its output. name begins those of
+// its constants.
 func (b *builder) normalise(name string, n norm, rows string) string {
 	d := b.c.Dimension
 	return b.op(
@@ -64,6 +66,7 @@ func (b *builder) normalise(name string, n norm, rows string) string {
 	)
 }
 
+// activate adds the activation function to the graph and returns the name of its output.
 func (b *builder) activate(rows string) string {
 	switch activations[b.c.Activation] {
 	case gelu:

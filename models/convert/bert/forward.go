@@ -80,6 +80,9 @@ func (c *Config) forward(l block, rows []float32) layerOutput {
 	return p
 }
 
+// forwardAttention returns the attended values of a text, for all heads: the softmax of the queries' products with the
+// keys, times the values. q, k and v are [tokens, dimension]. relative has what is added for each distance and head;
+// nil: nothing.
 func (c *Config) forwardAttention(q, k, v, relative []float32) []float32 {
 	d := c.Dimension
 	size := c.headSize()
@@ -114,6 +117,7 @@ func (c *Config) forwardAttention(q, k, v, relative []float32) []float32 {
 	return out
 }
 
+// forwardActivation returns the activation function of v.
 func (c *Config) forwardActivation(v float32) float32 {
 	x := float64(v)
 	switch activations[c.Activation] {

@@ -62,6 +62,8 @@ func Write(w io.Writer, c Config, weights tensors.Weights, head Head) error {
 	})
 }
 
+// write writes the graph of an encoder to w: the embeddings and layers that body adds, which returns the name of the
+// last rows, and then a head. It fails if c is invalid or a tensor is missing.
 func write(w io.Writer, c Config, weights tensors.Weights, head Head, body func(*builder) string) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -103,14 +105,17 @@ func (b *builder) op(op string, inputs []string, attributes ...*onnx.Attribute) 
 	return b.graph.Add(op, fmt.Sprintf("%s_%d", op, b.next), inputs, attributes...)
 }
 
+// floats adds a constant of float32 to the graph and returns its name.
 func (b *builder) floats(name string, values []float32, dims ...int) string {
 	return b.graph.Constant(onnx.Floats(name, values, dims...))
 }
 
+// ints adds a constant vector of int64 to the graph and returns its name.
 func (b *builder) ints(name string, values ...int64) string {
 	return b.graph.Constant(onnx.Ints(name, values, len(values)))
 }
 
+// scalar adds a constant int64 to the graph and returns its name.
 func (b *builder) scalar(name string, value int64) string {
 	return b.graph.Constant(onnx.Ints(name, []int64{value}))
 }

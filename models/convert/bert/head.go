@@ -55,6 +55,7 @@ func (b *builder) gemm(name string, l linear, rows string) string {
 	return b.op("Gemm", []string{rows, b.weight(name, l), b.floats(name+".bias", l.bias, l.out)})
 }
 
+// weight adds the transposed weight of a linear layer to the graph, as MatMul takes it, and returns its name.
 func (b *builder) weight(name string, l linear) string {
 	return b.floats(name+".weight", l.transposeWeights(), l.in, l.out)
 }

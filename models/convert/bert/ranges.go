@@ -75,6 +75,7 @@ func (s *sample) currentRanges(dimension int) ranges {
 // ranges are the smallest and largest value of each component.
 type ranges struct{ low, high []float32 }
 
+// includeRows widens the ranges to the values in rows, [n, dimension].
 func (r *ranges) includeRows(rows []float32, dimension int) {
 	if r.low == nil {
 		r.low, r.high = make([]float32, dimension), make([]float32, dimension)

@@ -36,6 +36,7 @@ func RerankerNames(dimension int) []tensors.Named {
 	return b.Wanted
 }
 
+// rerankerLayers reads the two layers of a reranker's head.
 func (b *builder) rerankerLayers() (dense, score linear) {
 	d := b.c.Dimension
 	return b.linear(RerankerDense, d, d), b.linear(RerankerScore, 1, d)

@@ -28,6 +28,7 @@ const (
 	SparseWords = "mlm.words"
 )
 
+// sparseLayers reads the layers of a sparse expert's head, a masked language model's.
 func (b *builder) sparseLayers() (dense linear, n norm, words linear) {
 	d := b.c.Dimension
 	return b.linear(SparseDense, d, d), b.norm(sparseNorm), b.linear(SparseWords, b.c.Vocabulary, d)

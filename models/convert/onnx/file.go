@@ -25,9 +25,14 @@ const maxModel = math.MaxInt32
 // takes the fields from the struct's tags.
 type message struct{}
 
-func (*message) Reset()         {}
+// Reset implements a protobuf message; it does nothing.
+func (*message) Reset() {}
+
+// String implements a protobuf message.
 func (*message) String() string { return "a message of onnx.proto" }
-func (*message) ProtoMessage()  {}
+
+// ProtoMessage implements a protobuf message.
+func (*message) ProtoMessage() {}
 
 // Read parses a model, whose bytes may come from strangers.
 func Read(data []byte) (*Model, error) {

@@ -245,6 +245,7 @@ func Bytes(name string, values []int8, dims ...int) *Tensor {
 	return &Tensor{Name: name, Type: Int8, Dims: int64s(dims), Raw: raw}
 }
 
+// int64s returns values as int64; nil without any.
 func int64s(values []int) (out []int64) {
 	for _, v := range values {
 		out = append(out, int64(v))

@@ -69,11 +69,13 @@ func (t Tail) Name(value, output string) {
 	)
 }
 
+// constant adds a tensor to the graph, with the prefix before its name, and returns that name.
 func (t Tail) constant(tensor *Tensor) string {
 	tensor.Name = t.Prefix + tensor.Name
 	return t.Graph.Constant(tensor)
 }
 
+// op adds an operator to the graph, with the prefix before its output's name, and returns that name.
 func (t Tail) op(op, name string, inputs []string, attributes ...*Attribute) string {
 	return t.Graph.Add(op, t.Prefix+name, inputs, attributes...)
 }

@@ -132,6 +132,8 @@ func (f *File) Info(name string) (Info, bool) {
 	return info, ok
 }
 
+// parse sets the tensors and the metadata of a file from its header. start is the offset of the data, size that of the
+// file's end. It fails if tensors overlap or leave gaps.
 func (f *File) parse(header []byte, start, size int64) error {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(header, &raw); err != nil {
@@ -174,6 +176,8 @@ func (f *File) parse(header []byte, start, size int64) error {
 	return nil
 }
 
+// placeTensor returns a tensor's place in the file from its entry in the header. It fails if the entry is incomplete or
+// impossible.
 func placeTensor(name string, value json.RawMessage, start, size int64) (Info, error) {
 	var e entry
 	if err := json.Unmarshal(value, &e); err != nil {

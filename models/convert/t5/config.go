@@ -79,6 +79,7 @@ var activations = map[string]string{"relu": "Relu", "gelu": "Gelu", "gelu_new": 
 
 const silu = "Sigmoid" // to be multiplied with its input
 
+// isGated reports whether the feed-forward layers have a gate.
 func (c *Config) isGated() bool { return strings.HasPrefix(c.FeedForward, "gated-") }
 
 // activationName returns the key in activations of the model's activation: FeedForward without "gated-". "gated-gelu"

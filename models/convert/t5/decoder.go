@@ -58,6 +58,8 @@ func WriteDecoder(w io.Writer, c Config, weights tensors.Weights) error {
 	return b.write(w)
 }
 
+// decoder adds one step of the decoder to the graph, with its inputs and outputs for keys and values of the tokens
+// before.
 func (b *builder) decoder() {
 	c := &b.c
 	table := b.floats(tableName, b.Read(tableName, c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension)

@@ -33,6 +33,7 @@ type builder struct {
 	next  int // numbers values that have no name of their own
 }
 
+// newBuilder returns a builder of a graph with this name. It fails if c is invalid.
 func newBuilder(c Config, weights tensors.Weights, name string) (*builder, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -40,6 +41,7 @@ func newBuilder(c Config, weights tensors.Weights, name string) (*builder, error
 	return &builder{c: c, Loader: tensors.Loader{Weights: weights}, graph: onnx.Graph{Name: name}}, nil
 }
 
+// write writes the graph to w. It fails if a tensor was missing.
 func (b *builder) write(w io.Writer) error {
 	if b.Err != nil {
 		return b.Err
@@ -55,15 +57,18 @@ func (b *builder) op(op string, inputs []string, attributes ...*onnx.Attribute) 
 	return b.graph.Add(op, fmt.Sprintf("%s_%d", op, b.next), inputs, attributes...)
 }
 
+// input adds an input to the graph and returns its name.
 func (b *builder) input(name string, kind onnx.DataType, shape ...onnx.Dim) string {
 	b.graph.Inputs = append(b.graph.Inputs, onnx.NewValue(name, kind, shape...))
 	return name
 }
 
+// output adds an output of float32 to the graph.
 func (b *builder) output(name string, shape ...onnx.Dim) {
 	b.graph.Outputs = append(b.graph.Outputs, onnx.NewValue(name, onnx.Float, shape...))
 }
 
+// floats adds a constant of float32 to the graph and returns its name. While names are only collected, it adds nothing.
 func (b *builder) floats(name string, values []float32, dims ...int) string {
 	if b.Naming() {
 		return name
@@ -77,6 +82,7 @@ func (b *builder) ints(values ...int64) string {
 	return b.graph.Constant(onnx.Ints(fmt.Sprintf("ints_%d", b.next), values, len(values)))
 }
 
+// scalar adds a constant int64 to the graph and returns its name.
 func (b *builder) scalar(value int64) string {
 	b.next++
 	return b.graph.Constant(onnx.Ints(fmt.Sprintf("scalar_%d", b.next), []int64{value}))
@@ -120,6 +126,7 @@ func (b *builder) feedForward(name, rows string) string {
 	return b.op("Add", []string{rows, b.linear(dense+"wo", wide, d, f)})
 }
 
+// activate adds the activation function to the graph and returns the name of its output.
 func (b *builder) activate(rows string) string {
 	op := activations[b.c.activationName()]
 	out := b.op(op, []string{rows})
@@ -161,6 +168,8 @@ func (b *builder) axis(value string, i int64) string {
 	return b.op("Gather", []string{b.op("Shape", []string{value}), b.scalar(i)})
 }
 
+// count adds the numbers from up to, but not including, to and returns the name of the output. from and to are names of
+// scalars.
 func (b *builder) count(from, to string) string {
 	return b.op("Range", []string{from, to, b.scalar(1)})
 }

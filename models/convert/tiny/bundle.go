@@ -186,6 +186,7 @@ func (o Expert) reranker(m models.Manifest) models.Manifest {
 	}
 }
 
+// withDefaults returns the options with the defaults in the place of zero values.
 func (o Expert) withDefaults() Expert {
 	o.Name = cmp.Or(o.Name, "tiny")
 	o.Layers = cmp.Or(o.Layers, 2)
