@@ -52,7 +52,7 @@ func printAnswer(out io.Writer, r reply.Response, width int) error {
 	return w.Err
 }
 
-// verdictWords says a verdict; "" where there is none.
+// verdictWords returns a verdict in words, such as "not found"; "" for none.
 func verdictWords(v reply.Verdict) string {
 	return strings.ReplaceAll(string(v), "_", " ")
 }
@@ -91,7 +91,7 @@ func printAnswers(w *cli.ErrWriter, r reply.Response, width int) {
 	}
 }
 
-// formatNumber writes a number that may be absent.
+// formatNumber returns a number with two decimals; "" for nil.
 func formatNumber(v *float64) string {
 	if v == nil {
 		return ""
@@ -99,7 +99,7 @@ func formatNumber(v *float64) string {
 	return fmt.Sprintf("%.2f", *v)
 }
 
-// printSources writes a table of the sources, without columns that none fills.
+// printSources writes a table of the sources of a search, with the columns that at least one source has a value for.
 func printSources(w *cli.ErrWriter, sources []reply.Source) {
 	table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 	columns := []struct {
@@ -151,7 +151,8 @@ func printSources(w *cli.ErrWriter, sources []reply.Source) {
 // leastShown is the probability below which a domain is not shown.
 const leastShown = .05
 
-// printDomains writes of which domains a question is, as a gate says, the likeliest first.
+// printDomains writes the likely domains of the question by a source's gate, the likeliest first. It writes nothing if
+// none reaches leastShown.
 func printDomains(w *cli.ErrWriter, s reply.Source) {
 	likely := slices.SortedFunc(maps.Keys(s.Domains), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Domains[b], s.Domains[a]), cmp.Compare(a, b))
@@ -167,6 +168,8 @@ func printDomains(w *cli.ErrWriter, s reply.Source) {
 	}
 }
 
+// printResult writes one passage of a ranking: its rank, score, id and title, the first lines of its text, and what
+// each source contributed to its score. Lines have at most width characters.
 func printResult(w *cli.ErrWriter, r reply.Result, width int) {
 	heading := cli.Printable(r.ID)
 	if r.Title != "" {

@@ -80,6 +80,8 @@ and that the collection can answer by.`,
 	return command
 }
 
+// run reads the questions, opens the collection without its calibration, and calls fit. It fails if a question is both
+// to be fitted and held apart.
 func (x *calibrateCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.specialists < 0 {
 		return cli.Usagef("--specialists is 0 or more")
@@ -99,6 +101,9 @@ func (x *calibrateCommand) run(cmd *cobra.Command, config configs.Config, term c
 	)
 }
 
+// fit asks the collection the questions, fits a calibration to the answers, prints its figures, and stores it in the
+// collection unless it is a dry run. If a file for the evidence is named, it only writes what the sources answered to
+// that.
 func (x *calibrateCommand) fit(
 	ctx context.Context,
 	l *assembly.Assembly,
@@ -151,7 +156,7 @@ func (x *calibrateCommand) fit(
 	return nil
 }
 
-// checkApart refuses to fit on questions that are to be measured on.
+// checkApart returns an error if a question to fit on is also in the files that are held apart for measuring.
 func (x *calibrateCommand) checkApart(domains []questions.Domain) error {
 	apart := cli.QuestionFiles{Files: x.heldApart, Format: x.questions.Format}
 	others, err := apart.Read()

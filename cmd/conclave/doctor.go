@@ -103,6 +103,7 @@ func remedyFor(f doctor.Finding, config configs.Config) string {
 	return ""
 }
 
+// printFindings writes a line for each finding, and below it what repairs it, if that is known.
 func printFindings(w *cli.ErrWriter, findings []finding) {
 	for _, f := range findings {
 		w.Printf("%-6s %-22s %s\n", f.Status, f.What, f.Detail)

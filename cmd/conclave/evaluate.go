@@ -111,6 +111,7 @@ With --state an interrupted evaluation continues where it stopped.`,
 	return command
 }
 
+// run checks the flags, reads the questions, opens the collection without a cache of vectors, and calls evaluate.
 func (x *evaluateCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	also, err := x.checkFlags()
 	if err != nil {
@@ -136,6 +137,8 @@ func (x *evaluateCommand) run(cmd *cobra.Command, config configs.Config, term cl
 	)
 }
 
+// evaluate asks the collection the questions by all methods, and writes the findings and the report that the flags
+// name. It fails if the questions of a domain are not about the collection's passages.
 func (x *evaluateCommand) evaluate(
 	ctx context.Context,
 	l *assembly.Assembly,
@@ -177,7 +180,8 @@ func (x *evaluateCommand) evaluate(
 	return err
 }
 
-// checkFlags finds mistakes of use, before anything is opened.
+// checkFlags returns the methods that the flags add to the usual ones, and sets the metrics to measure. It returns a
+// usage error if a flag is invalid, before anything is opened.
 func (x *evaluateCommand) checkFlags() ([]evaluation.Method, error) {
 	if x.answers != "text" && x.answers != "regex" {
 		return nil, cli.Usagef("--answers is %q: text and regex are possible", x.answers)
@@ -256,7 +260,8 @@ func (x *evaluateCommand) measureOptions(
 	return o, err
 }
 
-// writeFindings writes findings as a table, as JSON in its place, or as both.
+// writeFindings writes findings to the terminal: as JSON for "--json -", otherwise as a table, and then also as JSON to
+// the file of --json if one is named.
 func (x *evaluateCommand) writeFindings(found interface{ WriteText(io.Writer) error }, term cli.Terminal) error {
 	if x.asJSON == "-" {
 		return cli.EncodeIndented(term.Out, found)

@@ -168,7 +168,7 @@ type vectorExporter interface {
 	ExportVectors(ctx context.Context, folder string, f storage.Filter) error
 }
 
-// filterError returns the error of a filter as people are told it; others as they are.
+// filterError returns a usage error for a filter that does not fit the types of the fields; other errors as they are.
 func filterError(err error) error {
 	var wrong *conditions.MisfitError
 	if !errors.As(err, &wrong) {

@@ -52,7 +52,8 @@ Checkpoints become bundles with 'conclave models import'.`,
 	return command
 }
 
-// copyCollection makes the collection of one configuration where another one keeps it.
+// copyCollection copies the collection that the configuration from names to the place that the configuration to names,
+// with its vectors.
 func copyCollection(
 	ctx context.Context, from, to configs.Config, o store.BuildOptions,
 ) (report store.BuildReport, err error) {

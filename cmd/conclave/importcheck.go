@@ -14,9 +14,9 @@ import (
 	"example.org/conclave/models/convert"
 )
 
-// checkImported returns a *encoder.DoubtError for a bundle, made from the folder from, of an
-// expert that is probably not used as it was trained. A trained delta, which says how it is
-// used, is not looked at. Without ONNX Runtime the tokenizer alone is, and that is said.
+// checkImported returns an *encoder.DoubtError if a new bundle b, made from the folder from, is probably not used as
+// the expert was trained. Only the tokenizer is checked for bundles that are not dense, for trained deltas, which say
+// how they are used, and, with a note on the terminal, if ONNX Runtime is not installed.
 func (x *importCommand) checkImported(
 	ctx context.Context,
 	from string,

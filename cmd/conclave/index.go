@@ -229,6 +229,8 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	return command
 }
 
+// run does what the flags ask for: it removes an expert, merges segments, makes the collection match files, or reads
+// inputs and builds. It prints the result as a text for people or as JSON.
 func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.Terminal) error {
 	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()
@@ -296,8 +298,8 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 	return printNext(config, term.Out)
 }
 
-// wordConstants returns the constants of BM25 that are asked for: those of a new collection, or of one
-// that is there with what flags say of them.
+// wordConstants returns the constants of BM25 that the flags ask for. For a collection that is there, what no flag
+// names stays as it is; the zero value says that no flag names any.
 func (x *indexCommand) wordConstants(
 	ctx context.Context, config configs.Config, there bool,
 ) (store.WordConstants, error) {
@@ -325,7 +327,8 @@ func (x *indexCommand) wordConstants(
 	return asked, nil
 }
 
-// settingsText returns the text of the collection's settings with the types of fields that are declared; nil: none are.
+// settingsText returns the text of the collection's settings with the types of fields that the flags declare; nil if
+// they declare none.
 func (x *indexCommand) settingsText(ctx context.Context, config configs.Config) ([]byte, error) {
 	if len(x.fields) == 0 {
 		return nil, nil
@@ -361,7 +364,8 @@ func removeExpert(ctx context.Context, config configs.Config, name string) error
 	return at.RemoveExpert(ctx, name)
 }
 
-// buildCollection reads, encodes and publishes.
+// buildCollection reads the inputs, encodes the passages and publishes them as a new generation; with --rebuild-words
+// it indexes the words of the passages that are there again. It returns what was written.
 func (x *indexCommand) buildCollection(
 	ctx context.Context,
 	config configs.Config,
@@ -457,8 +461,8 @@ func (x *indexCommand) buildCollection(
 	return report, err
 }
 
-// recordRoots writes down in a collection's folder where the documents at --in are, so that their files can be shown. A
-// store has no place for that.
+// recordRoots stores in a collection's folder the paths of --in that hold documents, so that a server can show the
+// files. It does nothing for a store.
 func (x *indexCommand) recordRoots(config configs.Config) error {
 	if config.Store != "" {
 		return nil
@@ -466,7 +470,8 @@ func (x *indexCommand) recordRoots(config configs.Config) error {
 	return originals.RecordRoots(disk.OS{}, config.Collection, x.roots)
 }
 
-// printIndexed says what was made of a collection, or of a store, which has no generations.
+// printIndexed writes one line on a build: the generation, which a store does not have, and how many passages were
+// written, replaced, already there or left out.
 func printIndexed(w *cli.ErrWriter, r indexing.Indexed, where string) {
 	passages := cli.Plural(int64(r.Passages), "passage")
 	switch {
@@ -534,7 +539,7 @@ func printIndexed(w *cli.ErrWriter, r indexing.Indexed, where string) {
 	}
 }
 
-// buildOptions connects the progress bar to a build.
+// buildOptions returns the options of a build whose progress bar shows.
 func buildOptions(config configs.Config, bar *cli.Progress) store.BuildOptions {
 	return store.BuildOptions{
 		Index: store.Index{Kind: config.Index.Kind},

@@ -18,9 +18,9 @@ import (
 // maxBuildThreads bounds --threads; nobody has so many cores.
 const maxBuildThreads = 1024
 
-// checkFlags refuses what cannot be done, before anything is read. A flag that
-// would be ignored is refused too: whoever wrote it believes that it counts.
-// defaults are those of the configuration, for what no flag names.
+// checkFlags returns a usage error if the flags ask for something impossible, before anything is read. A flag without
+// effect is an error too, since its user believes that it counts. defaults are the settings of the configuration, for
+// what no flag names.
 func (x *indexCommand) checkFlags(flags *pflag.FlagSet, defaults configs.Index) error {
 	if err := x.inputs.Check(); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (x *indexCommand) checkFlags(flags *pflag.FlagSet, defaults configs.Index) 
 	return nil
 }
 
-// checkAction makes sure that one thing is to be done, and that all flags have
-// to do with it.
+// checkAction returns a usage error unless the flags name exactly one action, such as --in or --settle, and no flag
+// without effect on it.
 func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 	var asked []string
 	for _, action := range []struct {
@@ -117,8 +117,8 @@ func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 	return refuseFlags(flags, idle, "has no effect with "+why+": leave it out")
 }
 
-// checkStore refuses what is done to a collection in a folder and not to a store, or the
-// other way round.
+// checkStore returns a usage error for flags that only a collection in a folder has, if stored is the address of a
+// store, and for flags that only a store has, if it is "".
 func checkStore(flags *pflag.FlagSet, stored string) error {
 	if stored == "" {
 		return refuseFlags(
@@ -152,8 +152,8 @@ func refuseFlags(flags *pflag.FlagSet, names []string, why string) error {
 	return nil
 }
 
-// checkFits refuses flags that say that an index should be built otherwise than the
-// collection's are: all segments of an expert have one kind.
+// checkFits returns a usage error if the flags ask for another kind of vector index than has, the experts of the
+// collection, already have: all segments of an expert have one kind.
 func (x *indexCommand) checkFits(dir string, has []store.Expert) error {
 	if x.addExpert != "" || len(x.granularity) > 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/internal/indexing"
 )
 
-// sayCosts says what encoding takes, with the experts that were chosen and, for a new
-// collection, with those that --experts could have named.
+// sayCosts prints above the progress bar what encoding the passages takes, for each choice of experts. If err is not
+// nil, it prints that this could not be measured.
 func (x *indexCommand) sayCosts(passages int64, choices []indexing.Choice, err error, bar *cli.Progress) {
 	if err != nil {
 		bar.Say("what encoding takes cannot be measured: %v", err)
@@ -45,7 +45,7 @@ func (x *indexCommand) sayCosts(passages int64, choices []indexing.Choice, err e
 	bar.Say("%s", strings.TrimSuffix(out.String(), "\n"))
 }
 
-// crowdedText says that the shards of a store are too few for what is coming.
+// crowdedText returns the warning that a store has too few shards for the passages that are to be written.
 func crowdedText(c indexing.Crowding) string {
 	return fmt.Sprintf(
 		"some %s are coming, %s of index, of which each of the store's %s would hold %s. Beyond some 50 GB a shard is slow to search and to move to another node, and an index keeps its shards: index into a new one with --cluster-shards %d",
@@ -57,8 +57,8 @@ func crowdedText(c indexing.Crowding) string {
 	)
 }
 
-// roughTime returns the time of some passes to one figure or two: "40 s", "12 min", "3.5 h".
-// It is empty where none was measured.
+// roughTime returns a duration in words, rounded: "40 s", "12 min", "3.5 h". It is "no time" for 0 passes, and "" if no
+// time was measured.
 func roughTime(d time.Duration, passes int) string {
 	switch {
 	case passes == 0:

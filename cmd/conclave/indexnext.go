@@ -10,9 +10,8 @@ import (
 	"example.org/conclave/internal/assembly"
 )
 
-// printNext opens a collection as a search would, and says what "auto" now is and
-// what would make its answers better. What keeps it from being searched is said
-// here, too.
+// printNext opens the collection as a search would, and writes which method "auto" stands for and what would improve
+// its answers. If the collection cannot be opened, it writes why, and returns no error.
 func printNext(config configs.Config, out io.Writer) error {
 	w := &cli.ErrWriter{Out: out}
 	l, err := assembly.Open(
@@ -31,6 +30,7 @@ func printNext(config configs.Config, out io.Writer) error {
 	return w.Err
 }
 
+// sayNext writes which method "auto" stands for, and each improvement with the command that makes it.
 func sayNext(l *assembly.Assembly, w *cli.ErrWriter, folder string) {
 	w.Printf("auto is %s\n", l.Auto())
 	for _, better := range l.Improvements() {

@@ -70,7 +70,7 @@ func (x *indexCommand) syncCollection(
 	return err
 }
 
-// syncServed does it through the server that has the collection.
+// syncServed makes the documents of the server at --url match the files.
 func (x *indexCommand) syncServed(
 	ctx context.Context,
 	term cli.Terminal,
@@ -84,13 +84,14 @@ func (x *indexCommand) syncServed(
 	return syncServed(ctx, to, reader, o)
 }
 
-// describeSynced says what became of documents.
+// describeSynced returns the numbers of documents that were added, replaced, removed, left and not read, in words.
 func describeSynced(s keeping.Synced) string {
 	return fmt.Sprintf("%s added, %d replaced, %d removed, %d unchanged, %d failed",
 		cli.Plural(int64(s.Added), "document"), s.Replaced, s.Removed, s.Unchanged, s.Failed)
 }
 
-// checkSync refuses to follow what are no documents.
+// checkSync returns a usage error if an input is not a file or folder of documents: standard input, an input with
+// --id-prefix, or a file of passages without --format documents.
 func (x *indexCommand) checkSync() error {
 	for _, in := range x.inputs.Files {
 		if in.Path == "-" || in.IDPrefix != "" {

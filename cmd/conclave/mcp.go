@@ -41,7 +41,8 @@ server has the same tools at /mcp.`,
 	return command
 }
 
-// serveTools lets the program that started this one search a collection.
+// serveTools opens the configured collection and serves its tools by MCP over standard input and output until the input
+// ends.
 func serveTools(cmd *cobra.Command, config configs.Config, terminal cli.Terminal) error {
 	folder, err := filepath.Abs(config.Passages())
 	if err != nil {

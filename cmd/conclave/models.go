@@ -46,6 +46,8 @@ func newModelsList(term cli.Terminal) *cobra.Command {
 	return command
 }
 
+// listBundles writes the bundles in some folders as a table or as JSON. With optional, a folder that does not exist
+// counts as empty; without, it is an error.
 func listBundles(term cli.Terminal, folders []string, optional, asJSON bool) error {
 	lines := []models.Listed{}
 	for _, folder := range folders {
@@ -67,8 +69,8 @@ func listBundles(term cli.Terminal, folders []string, optional, asJSON bool) err
 	})
 }
 
-// printBundles writes a table for each folder. Of bundles with one name the first is found
-// by it; a delta is found by no name.
+// printBundles writes a table of bundles for each folder, and below it those that cannot be used. If several bundles
+// have one name, only the first is listed and the others are named as hidden. A delta is listed by its folder.
 func printBundles(w *cli.ErrWriter, lines []models.Listed) {
 	table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 	seen := map[string]bool{}

@@ -141,6 +141,7 @@ The same input gives the same bytes.`,
 	return command
 }
 
+// run makes a bundle of the checkpoint in the folder from, checks it unless --unchecked is set, and prints its summary.
 func (x *importCommand) run(
 	ctx context.Context,
 	from string,

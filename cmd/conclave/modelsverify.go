@@ -65,7 +65,8 @@ it is imported.`,
 	return command
 }
 
-// installedRuntime returns ONNX Runtime, or nil where it is not installed, which is said.
+// installedRuntime opens ONNX Runtime. If it is not installed, it returns nil without an error, and writes a note to
+// the terminal.
 func installedRuntime(config configs.Config, cache provision.Cache, term cli.Terminal) (*encoder.Runtime, error) {
 	library, err := experts.RuntimeLibrary(config, cache)
 	var missing *provision.MissingError
@@ -78,7 +79,8 @@ func installedRuntime(config configs.Config, cache provision.Cache, term cli.Ter
 	return encoder.OpenRuntime(library)
 }
 
-// tryBundle returns v with the error with which the bundle would be refused by a server.
+// tryBundle opens a bundle whose files are whole as a server would, and returns v, or the error in its place. Without a
+// runtime it opens only the tokenizer.
 func tryBundle(v convert.Verified, runtime *encoder.Runtime) convert.Verified {
 	b, err := models.Peek(v.Folder)
 	if err == nil {
@@ -96,6 +98,7 @@ func tryBundle(v convert.Verified, runtime *encoder.Runtime) convert.Verified {
 	return v
 }
 
+// printVerified writes a line for each bundle: to w if it is fine, and to complaints if it is not.
 func printVerified(w *cli.ErrWriter, complaints io.Writer, all []convert.Verified) {
 	for _, v := range all {
 		switch {

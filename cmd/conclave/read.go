@@ -25,7 +25,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// newRead shows what is read of files, before anything is indexed.
+// newRead returns the command that shows the passages that files are cut into, without indexing them.
 func newRead(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	var reference string
@@ -70,7 +70,7 @@ of the reference's words was kept, which share of its pairs of neighbouring word
 	return command
 }
 
-// nameEncodingShort lets --encoding stand for --documents-encoding.
+// nameEncodingShort makes --encoding another name of --documents-encoding.
 func nameEncodingShort(flags *pflag.FlagSet) {
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "encoding" {
@@ -80,8 +80,10 @@ func nameEncodingShort(flags *pflag.FlagSet) {
 	})
 }
 
+// args returns the positional arguments of a command.
 func args(cmd *cobra.Command) []string { return cmd.Flags().Args() }
 
+// printPassages writes all passages of a stream, as text or each as a line of JSON.
 func printPassages(out io.Writer, source *documents.Stream, asJSON bool) error {
 	for {
 		p, err := source.Next()
@@ -100,8 +102,8 @@ func printPassages(out io.Writer, source *documents.Stream, asJSON bool) error {
 	}
 }
 
-// newReadFiles returns the command of the process that reads files for another one, which ends it where
-// it takes too long.
+// newReadFiles returns the hidden command of a worker process: it reads files for the conclave that started it, which
+// kills it if a file takes too long.
 func newReadFiles(term cli.Terminal) *cobra.Command {
 	var o documents.ServeOptions
 	command := &cobra.Command{
@@ -119,8 +121,8 @@ func newReadFiles(term cli.Terminal) *cobra.Command {
 	return command
 }
 
-// openReaders returns the processes that read files by a configuration. They start when there is a file. In a
-// server they leave half of the processors to those who wait for answers, and yield to them.
+// openReaders returns a pool of worker processes that read files; each starts when there is a file for it. With
+// serving, they use half of the processors and yield to requests, unless the configuration says how many there are.
 func openReaders(config configs.Config, serving bool) (*documents.Pool, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -155,8 +157,8 @@ const (
 	converterMemory  = 4 << 30
 )
 
-// newRecogniser returns what recognises letters by a configuration; nil where tesseract is not installed, or not
-// wanted.
+// newRecogniser returns what recognises text in pictures by tesseract; nil if tesseract is not installed or no language
+// is configured. launcher is the program that confines it (run-confined).
 func newRecogniser(o configs.OCR, launcher string) *documents.Recogniser {
 	program, err := exec.LookPath("tesseract")
 	if err != nil || o.Languages == "" {
@@ -168,8 +170,8 @@ func newRecogniser(o configs.OCR, launcher string) *documents.Recogniser {
 	}
 }
 
-// newConverters returns the programs that convert files: those of a configuration, and LibreOffice where it is
-// installed for endings that the configuration does not name.
+// newConverters returns the programs that convert files of other formats, by ending: LibreOffice's endings if it is
+// installed, and those of the configuration, which come first.
 func newConverters(d configs.Documents, launcher string) *documents.Converters {
 	out := &documents.Converters{
 		ByEnding: map[string]documents.Converter{}, Time: d.Time,
@@ -184,7 +186,8 @@ func newConverters(d configs.Documents, launcher string) *documents.Converters {
 	return out
 }
 
-// newRunConfined returns the command that becomes the program of somebody else, with less than this process may do.
+// newRunConfined returns the hidden command that limits the memory and the rights of its process and then becomes
+// another program, such as tesseract.
 func newRunConfined() *cobra.Command {
 	var memory int64
 	command := &cobra.Command{
@@ -204,7 +207,8 @@ func newRunConfined() *cobra.Command {
 // pdfCache returns the folder of the compiled reader of PDF.
 func pdfCache(cache provision.Cache) string { return filepath.Join(cache.Root, "pdf") }
 
-// openDocuments finds the documents at paths.
+// openDocuments returns a stream of the passages of the documents at paths. Files that cannot be read are recorded in
+// unread and do not end it.
 func openDocuments(
 	ctx context.Context,
 	config configs.Config,
@@ -263,8 +267,8 @@ const mostWarnings = 5
 // varying matches what differs between warnings of one kind: numbers, and what is quoted from the file.
 var varying = regexp.MustCompile(`: ".*|"[^"]*"|[0-9]+`)
 
-// printAll tells each file and why. If short is true, it tells the first of more than mostWarnings warnings of one
-// kind, and how many others there are.
+// printAll calls say with the number of the files that were not read, and with each file and the reason. With short,
+// only the first of more than mostWarnings similar warnings is said, with the number of the others.
 func (x *unreadFiles) printAll(short bool, say func(format string, args ...any)) {
 	alike := map[string]int{}
 	for _, f := range x.Files {
@@ -293,8 +297,8 @@ func (x *unreadFiles) printAll(short bool, say func(format string, args ...any))
 	}
 }
 
-// openInputs puts one source of documents in the place of the inputs that hold documents,
-// where the first of them stands.
+// openInputs returns the inputs to index. All inputs that hold documents become one input, a stream of their passages,
+// in the place of the first of them.
 func (x *indexCommand) openInputs(
 	ctx context.Context,
 	config configs.Config,

@@ -86,7 +86,8 @@ func readTexts(source *documents.Stream) (all, mediaType string, err error) {
 	}
 }
 
-// compareTexts compares what was read with a reference. Shares of nothing are 1, but for Extra, of which they are 0.
+// compareTexts returns how much of a reference's words and pairs of words the read text has. Without words in the
+// reference, Kept and InOrder are 1; without words in the read text, Extra is 0.
 func compareTexts(reference, read string) comparison {
 	want, got := comparedWords(reference), comparedWords(read)
 	there := countTexts(got)

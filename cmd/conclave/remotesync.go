@@ -88,7 +88,7 @@ func (s *servedDocuments) Put(ctx context.Context, f keeping.File) (r keeping.Re
 	return r, eachOf(attached, f.Attached)
 }
 
-// attachmentsOf returns what is attached to a mail; nothing where the file is none.
+// attachmentsOf returns the attachments of a mail; nil if the file is not a mail, or cannot be read as one.
 func (s *servedDocuments) attachmentsOf(ctx context.Context, f keeping.File) []documents.Member {
 	if !documents.IsMail(f.Data, f.ID, f.Type) {
 		return nil
@@ -97,6 +97,7 @@ func (s *servedDocuments) attachmentsOf(ctx context.Context, f keeping.File) []d
 	return attached
 }
 
+// eachOf calls do with each attachment and returns its first error.
 func eachOf(attached []documents.Member, do func(documents.Member) error) error {
 	for _, a := range attached {
 		if err := do(a); err != nil {
@@ -140,6 +141,7 @@ func (s *servedDocuments) Documents(
 	return found, s.continues, nil
 }
 
+// endListing ends the request that lists the server's documents, if there is one.
 func (s *servedDocuments) endListing() {
 	if s.stop != nil {
 		s.stop()
@@ -178,8 +180,8 @@ func (s *servedDocuments) awaitVisible(ctx context.Context) error {
 	return nil
 }
 
-// ofServedFile says of an error of a server whether it concerns the file alone, and why the file
-// is not taken.
+// ofServedFile returns the error of one file, which lets a sync go on, for a server's answer that refuses the file: an
+// *documents.UnreadableError with the reason, or keeping.OfFile. It returns other errors as they are.
 func ofServedFile(err error) error {
 	var problem *client.Problem
 	if !errors.As(err, &problem) {
@@ -205,7 +207,8 @@ func ofServedFile(err error) error {
 	return refused
 }
 
-// checkServed refuses flags that say how a collection is built, which a server's is already.
+// checkServed returns a usage error for flags that have no effect with --url, since the server decides how its
+// collection is built, and for --url without --sync.
 func (x *indexCommand) checkServed(flags *pflag.FlagSet) error {
 	if err := x.server.checkFlags(flags); err != nil || x.server.url == "" {
 		return err

@@ -101,7 +101,8 @@ func newSearch(terminal cli.Terminal) *cobra.Command {
 	return command
 }
 
-// checkFlags refuses flags that contradict each other or mean nothing.
+// checkFlags returns a usage error if flags contradict each other or have an impossible value, and sets the request's
+// filter.
 func (x *askCommand) checkFlags(flags *pflag.FlagSet) error {
 	if err := x.server.checkFlags(flags); err != nil {
 		return err
@@ -117,7 +118,8 @@ func (x *askCommand) checkFlags(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// parseFilter reads a filter in JSON into one; of no text nothing.
+// parseFilter reads a filter in JSON into into. "" leaves it as it is. It returns a usage error if the text is not one
+// valid filter.
 func parseFilter(text string, into *storage.Filter) error {
 	if text == "" {
 		return nil
@@ -137,6 +139,8 @@ func parseFilter(text string, into *storage.Filter) error {
 	return nil
 }
 
+// completeRequest sets the request's question and options from the typed question and the flags: phrases in quotes and
+// words after a minus become must and must_not, and --before makes it a conversation.
 func (x *askCommand) completeRequest(question string) {
 	question, must, mustNot := ask.Typed(question)
 	asked := search.Ask(question, x.before)
@@ -168,6 +172,8 @@ func (x *askCommand) completeRequest(question string) {
 	}
 }
 
+// ask returns the answer to the request: of the server at --url, if that is set, otherwise of the configured
+// collection.
 func (x *askCommand) ask(
 	cmd *cobra.Command,
 	config configs.Config,

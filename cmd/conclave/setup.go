@@ -17,7 +17,8 @@ func bindSetup(flags *pflag.FlagSet, s *shipped.Setup) {
 	flags.StringVar(&s.Python, "python", "python3", "Python `interpreter` with pip, used to download")
 }
 
-// setup makes what is missing, under a bar.
+// setup fetches and makes what is missing in the cache, shows its progress, and returns the names of the shipped
+// experts.
 func setup(ctx context.Context, s shipped.Setup, cache provision.Cache, term cli.Terminal) ([]string, error) {
 	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()

@@ -51,7 +51,8 @@ func describeProgram() about {
 	return a
 }
 
-// diskFormats returns, by what is on disk, the versions of its form that this program reads.
+// diskFormats returns the format versions that this program reads, by the kind of file: collection, index, bundle,
+// calibration, job.
 func diskFormats() map[string][]int {
 	return map[string][]int{
 		"collection":  folder.ManifestFormats(),

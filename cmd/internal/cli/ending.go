@@ -15,21 +15,23 @@ type ending struct{ Grace atomic.Int64 }
 // unhurried is what a command has to end by itself: to remove what it had begun to write.
 const unhurried = 15 * time.Second
 
+// NewEnding returns an ending that lets a command go on for unhurried after an interruption.
 func NewEnding() *ending {
 	e := &ending{}
 	e.Grace.Store(int64(unhurried))
 	return e
 }
 
-// Allow gives the command so much longer, for requests that it has to answer first.
+// Allow sets the time that the command may go on after an interruption to unhurried and more, for requests that it must
+// answer first. It does nothing on nil.
 func (e *ending) Allow(more time.Duration) {
 	if e != nil {
 		e.Grace.Store(int64(unhurried + more))
 	}
 }
 
-// Watch calls end when the command goes on for too long after ctx, and stops with the returned
-// function.
+// Watch starts a goroutine that, when ctx ends, waits for the allowed time, says on the terminal that something did not
+// end, and calls end. Call stop, once, when the command has ended.
 func (e *ending) Watch(ctx context.Context, term Terminal, end func()) (stop func()) {
 	ended := make(chan struct{})
 	go func() {

@@ -28,9 +28,8 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// Hints says what to do about an error, one line for each of its causes that
-// has a hint. The packages below say what is wrong; commands and flags are said
-// here alone.
+// Hints returns advice on an error, one line for each error in its chain that has a hint (hintFor), without
+// repetitions. Packages say what is wrong; only these hints name commands and flags.
 func Hints(err error) []string {
 	var out []string
 	var visit func(error)
@@ -67,7 +66,8 @@ func ImportFlags(setting string) string {
 	return "--pooling, --question-prefix and --passage-prefix choose; the model's card says what it was trained with"
 }
 
-// hintFor returns the table of hints by type of error.
+// hintFor returns what to do about an error, by its type, not looking at the errors that it wraps; "" for an error
+// without a hint.
 func hintFor(err error) string {
 	switch e := err.(type) {
 	case *folder.Error:
@@ -161,6 +161,7 @@ func hintFor(err error) string {
 	return ""
 }
 
+// collectionHint returns the command that mends a fault of a collection; "" if there is none.
 func collectionHint(e *folder.Error) string {
 	index := "conclave index --collection " + e.Dir
 	again := fmt.Sprintf("%s --remove-expert %s, then --add-expert %[2]s", index, e.Expert)
@@ -185,7 +186,8 @@ func collectionHint(e *folder.Error) string {
 	return ""
 }
 
-// hintedCause puts the hints of an error beside it in a log.
+// hintedCause returns a log attribute with an error as two attributes: the error's text, and its hints. It returns
+// other attributes, and errors without hints, as they are. It serves as slog.HandlerOptions.ReplaceAttr.
 func hintedCause(_ []string, a slog.Attr) slog.Attr {
 	err, ok := a.Value.Any().(error)
 	if !ok {

@@ -53,7 +53,7 @@ func (x *Inputs) BindColumns(flags *pflag.FlagSet) {
 	)
 }
 
-// Check reports a prefix that no --in follows.
+// Check returns a usage error if an --id-prefix has no --in after it.
 func (x *Inputs) Check() error {
 	if x.armed {
 		return Usagef("--id-prefix %q has to stand before the --in that it is for", x.prefix)

@@ -24,7 +24,8 @@ const EvaluationTimeout = 30 * time.Second
 // second is for those between two domains.
 const AskedSpecialists = 2
 
-// OpenForMeasuring opens a collection for do, which asks it questions whose passages are known.
+// OpenForMeasuring calls do with the opened collection, as OpenCollection does, with limits that questions for
+// measuring need: EvaluationTimeout for each, and at least calibration.EnsembleDepth candidates.
 func OpenForMeasuring(
 	config configs.Config,
 	term Terminal,
@@ -36,7 +37,7 @@ func OpenForMeasuring(
 	return OpenCollection(config, term, uncalibrated, do)
 }
 
-// Gather asks all questions, and shows how far it is.
+// Gather asks the collection all questions, shows progress on the terminal, and returns what each source answered.
 func Gather(
 	ctx context.Context,
 	l *assembly.Assembly,
@@ -50,7 +51,8 @@ func Gather(
 	return calibration.Gather(ctx, l.Engine, g, domains, EvaluationTimeout, bar.Counting("asking", "questions"))
 }
 
-// WriteFile writes a file through a function.
+// WriteFile creates the file at path, or empties it, and calls write with it. After an error, part of the file may be
+// written.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
@@ -63,7 +65,7 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	return nil
 }
 
-// WriteJSON writes a file for programs; none where there is no path.
+// WriteJSON writes a report as indented JSON to the file at path. With "" it does nothing.
 func WriteJSON(path string, report any) error {
 	if path == "" {
 		return nil
@@ -71,6 +73,7 @@ func WriteJSON(path string, report any) error {
 	return WriteFile(path, func(w io.Writer) error { return EncodeIndented(w, report) })
 }
 
+// EncodeIndented writes a report as indented JSON.
 func EncodeIndented(w io.Writer, report any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

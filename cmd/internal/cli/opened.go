@@ -12,8 +12,9 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// OpenCollection opens a collection for do, without its calibration if that is wanted. An expert
-// whose bundle is damaged is left out, with a warning.
+// OpenCollection opens the configured collection, calls do with it, closes it, and returns both errors. With
+// uncalibrated, the collection's own calibration is not used. An expert whose bundle is damaged is left out, with a
+// warning.
 func OpenCollection(config configs.Config, term Terminal, uncalibrated bool, do func(*assembly.Assembly) error) error {
 	l, err := assembly.Open(
 		assembly.Options{

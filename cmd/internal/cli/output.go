@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Show writes a value as JSON for programs, or for people as print does.
+// Show writes a result to out: value as one line of JSON, or, unless asJSON is set, what print writes.
 func Show(out io.Writer, asJSON bool, value any, print func(w *ErrWriter)) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(value)
@@ -22,8 +22,8 @@ func Show(out io.Writer, asJSON bool, value any, print func(w *ErrWriter)) error
 	return w.Err
 }
 
-// Count writes a number for people: bytes with their unit, else with
-// separators.
+// Count returns a number for people: with the unit "bytes" as "1.5 MiB", otherwise with commas between thousands and
+// without the unit.
 func Count(n int64, unit string) string {
 	if unit == "bytes" {
 		for _, step := range []struct {
@@ -65,8 +65,8 @@ func Columns(out io.Writer) int {
 	return 80
 }
 
-// Printable keeps the text of a passage from controlling the terminal: control
-// characters and those that turn the direction of writing become U+FFFD.
+// Printable returns a text that cannot control the terminal: control characters, except for line breaks and tabs, and
+// characters that change the direction of writing become U+FFFD.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
@@ -76,7 +76,8 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Cut shortens what is longer than width characters.
+// Cut returns the text, or its beginning with … at its end if it has more than width characters. A width below 20
+// counts as 20.
 func Cut(text string, width int) string {
 	if r := []rune(text); len(r) > max(width, 20) {
 		return string(r[:max(width, 20)-1]) + "…"
@@ -84,7 +85,8 @@ func Cut(text string, width int) string {
 	return text
 }
 
-// Wrap breaks text into at most lines lines of at most width characters.
+// Wrap returns a text broken into at most lines lines of at most width characters, at least 20. The last line ends with
+// … if more follows. White space counts as one space.
 func Wrap(text string, width, lines int) []string {
 	width = max(width, 20)
 	var out []string
@@ -120,6 +122,7 @@ type ErrWriter struct {
 	Err error
 }
 
+// Printf writes a formatted text; it does nothing once Err is set.
 func (w *ErrWriter) Printf(format string, args ...any) {
 	if w.Err == nil {
 		_, w.Err = fmt.Fprintf(w.Out, format, args...)

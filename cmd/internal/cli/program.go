@@ -55,7 +55,8 @@ func (e UsageError) Error() string { return e.Err.Error() }
 // Usagef returns a UsageError with a formatted text.
 func Usagef(format string, args ...any) error { return UsageError{Err: fmt.Errorf(format, args...)} }
 
-// Run runs one command line of a program and returns its exit code.
+// Run runs one command line of a program, writes its error with hints to term.Err, and returns the exit code: ExitOK,
+// ExitUsage for a mistake in the command line, or ExitFailed.
 func Run(ctx context.Context, root *cobra.Command, args []string, term Terminal) int {
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
@@ -83,7 +84,8 @@ func Run(ctx context.Context, root *cobra.Command, args []string, term Terminal)
 // ErrSilent fails a command that has said everything already.
 var ErrSilent = errors.New("failed")
 
-// AlreadySaid returns the error of a command whose output says already what failed.
+// AlreadySaid returns ErrSilent for an error that the command's output has told already, so that Run does not print it
+// again; nil for nil.
 func AlreadySaid(err error) error {
 	if err != nil {
 		return ErrSilent
@@ -91,8 +93,8 @@ func AlreadySaid(err error) error {
 	return nil
 }
 
-// isCobraUsage recognises the errors that cobra makes itself. Flag errors are
-// wrapped by root; these two have no type of their own.
+// isCobraUsage reports whether an error is one of cobra's own about the command line. Errors of flags are UsageErrors
+// already (NewRoot); these two have no type.
 func isCobraUsage(err error) bool {
 	return strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "required flag(s)")
 }

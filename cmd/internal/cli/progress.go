@@ -113,6 +113,8 @@ func (p *Progress) Finish() {
 	p.finish()
 }
 
+// finish ends the current stage, if there is one, with a line on what was done and how long it took. The caller must
+// hold p.mu.
 func (p *Progress) finish() {
 	if p.stage == "" {
 		return
@@ -139,6 +141,7 @@ func perSecond(rate float64, unit string) string {
 	return Count(int64(rate), unit) + "/s"
 }
 
+// isTerminal reports whether out is a terminal.
 func isTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

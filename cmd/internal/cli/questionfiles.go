@@ -19,13 +19,13 @@ type QuestionFiles struct {
 	Limit         int // questions of a domain; 0: all
 }
 
-// Bind adds the flags to a command, which needs questions.
+// Bind adds the flags to a command and makes --questions a required one.
 func (f *QuestionFiles) Bind(command *cobra.Command) {
 	f.Offer(command.Flags())
 	_ = command.MarkFlagRequired("questions")
 }
 
-// Offer adds the flags to those of a command that can do without questions.
+// Offer adds the flags, none of them required.
 func (f *QuestionFiles) Offer(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Files, "questions", nil, "`[NAME=]FILE` of questions, or BEIR folder; may be repeated")
 	flags.StringArrayVar(&f.qrels, "qrels", nil, "`[NAME=]FILE` of relevance judgements, for TREC topics")
@@ -38,14 +38,15 @@ func (f *QuestionFiles) Offer(flags *pflag.FlagSet) {
 	)
 }
 
-// BindLimit adds --limit, too.
+// BindLimit adds the flags of Bind, and --limit with a default.
 func (f *QuestionFiles) BindLimit(command *cobra.Command, limit int) {
 	f.Bind(command)
 	command.Flags().
 		IntVar(&f.Limit, "limit", limit, "questions of each domain at most, chosen by a hash of their ids; 0: all")
 }
 
-// questionFiles checks the flags, and joins each file with what was named for it.
+// questionFiles returns the files of questions, each with its relevance judgements and split. It returns a usage error
+// if a flag is invalid.
 func (f *QuestionFiles) questionFiles() ([]questions.File, error) {
 	if !slices.Contains(questions.Formats(), f.Format) {
 		return nil, Usagef("--question-format is %q: %s are possible", f.Format, strings.Join(questions.Formats(), ", "))
@@ -60,7 +61,8 @@ func (f *QuestionFiles) questionFiles() ([]questions.File, error) {
 	return all, nil
 }
 
-// Read reads all files.
+// Read returns the questions of all files by domain, at most Limit of each. It fails if a flag is invalid or a file
+// cannot be read.
 func (f *QuestionFiles) Read() ([]questions.Domain, error) {
 	sources, err := f.questionFiles()
 	if err != nil {

@@ -30,8 +30,8 @@ func readSettings(cmd *cobra.Command, term Terminal) (configs.Config, error) {
 	return config, nil
 }
 
-// WithSettings returns a function for cobra's RunE that reads the configuration, prints its warnings to standard error
-// (Terminal.Err) and calls run. It returns the error of reading, without calling run, or that of run.
+// WithSettings returns a command's RunE that reads the configuration and calls run with it. A mistake in a flag is a
+// usage error.
 func WithSettings(
 	term Terminal,
 	run func(cmd *cobra.Command, config configs.Config) error,

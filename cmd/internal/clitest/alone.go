@@ -205,8 +205,8 @@ func (j *Judged) Reciprocal(sources ...string) []string {
 	return ids
 }
 
-// Share returns how many of the questions of a domain ("": of all) have an answer
-// among the first k of a ranking, 0 to 1.
+// Share returns the share, 0 to 1, of the questions of a domain that have an answer among the first k of a ranking; ""
+// takes all domains. It is NaN if the domain has no questions.
 func Share(questions []Judged, domain string, k int, ranking func(j *Judged) []string) float64 {
 	right, all := 0, 0
 	for i := range questions {
