@@ -169,6 +169,7 @@ func (r *resolver) checkBetween(k key, low, high string, values map[string]refle
 	}
 }
 
+// numberOf returns the value of an integer or a floating-point number. It panics for other kinds.
 func numberOf(v reflect.Value) float64 {
 	if v.CanInt() {
 		return float64(v.Int())

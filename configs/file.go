@@ -177,6 +177,8 @@ func (r *resolver) readSection(source string, k key, pairs []*yaml.Node) {
 	}
 }
 
+// placeOf returns the place of a node in a configuration file, such as "conclave.yaml:12"; only the file's name if the
+// node has no line.
 func placeOf(source string, n *yaml.Node) string {
 	if n.Line == 0 {
 		return source

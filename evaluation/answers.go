@@ -36,6 +36,7 @@ func stringAnswers(answers []string) (Matcher, error) {
 
 type stringMatcher [][]string
 
+// In reports whether the tokens of one of the answers stand in a text, one after another.
 func (m stringMatcher) In(text string) bool {
 	tokens := answerTokens(text)
 	for _, answer := range m {
@@ -48,6 +49,7 @@ func (m stringMatcher) In(text string) bool {
 	return false
 }
 
+// equalRun reports whether b begins with the tokens of a. b must be at least as long.
 func equalRun(a, b []string) bool {
 	for i := range a {
 		if a[i] != b[i] {
@@ -94,6 +96,7 @@ func wordRune(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.M)
 }
 
+// blankRune reports whether a character separates tokens: white space, a control or another invisible character.
 func blankRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r <= ' ' || r == 0x7f
@@ -123,6 +126,7 @@ func regexAnswers(patterns []string) (m Matcher, bad []string) {
 
 type regexMatcher []*regexp.Regexp
 
+// In reports whether one of the expressions matches a text in Unicode's decomposed form (NFD).
 func (m regexMatcher) In(text string) bool {
 	text = norm.NFD.String(text)
 	for _, expression := range m {

@@ -82,6 +82,7 @@ type Report struct {
 	Asked []Metric `json:"-"`
 }
 
+// countQuestions returns the number of questions of all domains.
 func (r *Report) countQuestions() (n int) {
 	for _, d := range r.Domains {
 		n += d.Questions
@@ -132,6 +133,8 @@ func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o 
 	return o.newReport(domains, parts, times), nil
 }
 
+// check returns an error if the options do not fit together or the questions of a domain have a faulty answer, so that
+// this is known before anything is asked.
 func (o *MeasureOptions) check(domains []questions.Domain) error {
 	if len(domains) == 0 {
 		return errors.New("there are no questions to evaluate with")
@@ -201,6 +204,7 @@ func referenceOf(methods []Method) string {
 	return first
 }
 
+// methodNames returns the names of methods, separated by commas.
 func methodNames(methods []Method) string {
 	text := ""
 	for i, m := range methods {
@@ -250,6 +254,7 @@ func (o *MeasureOptions) measureDomain(ctx context.Context, engine Engine, d que
 	return m, o.State.keepPart(stateEntry{Part: domainPart(d.Name), Stamp: stamp, Measured: m})
 }
 
+// reportProgress calls Progress, if it is set.
 func (o *MeasureOptions) reportProgress(stage string, done, total int) {
 	if o.Progress != nil {
 		o.Progress(stage, done, total)

@@ -95,6 +95,7 @@ type measureRun struct {
 	turn    int
 }
 
+// newMeasuring returns the measurement of a domain's questions before any was asked.
 func newMeasuring(domain string, asked []questions.Question, p pass) *measureRun {
 	m := &measureRun{pass: p, questions: asked, meant: map[string]string{}, waiting: map[int]*Answered{},
 		out: &Measured{Domain: domain, Questions: make([]Asked, len(asked))}}

@@ -83,6 +83,9 @@ func (m *Measured) bestSources(among []int) []Outcome {
 	return out
 }
 
+// isBetter reports whether outcome a is better than b: its first relevant passage (with judged false, its first passage
+// with an answer) ranks higher or, if both rank alike, its average precision is greater. An outcome without such a
+// passage is the worst.
 func isBetter(a, b Outcome, judged bool) bool {
 	first, than := a.First, b.First
 	if !judged {

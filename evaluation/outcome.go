@@ -31,6 +31,7 @@ func (o *Outcome) reciprocalRank() float64 {
 	return 1 / float64(o.First)
 }
 
+// isWithin returns 1 if the rank first is from 1 to k, and 0 otherwise.
 func isWithin(first, k int) float64 {
 	if first > 0 && first <= k {
 		return 1
@@ -83,6 +84,8 @@ type answerJudge struct {
 	seen       map[string]bool // by passage: holds an answer
 }
 
+// newJudge returns what judges the results for a question. With patterns, its answers are regular expressions; those
+// that do not compile are left out. It fails if an answer has no tokens.
 func newJudge(q *questions.Question, patterns bool) (*answerJudge, error) {
 	j := &answerJudge{question: q, judgements: q.Judgements(), seen: map[string]bool{}}
 	j.judged = j.judgements.Relevant() > 0
@@ -124,6 +127,8 @@ func (j *answerJudge) judgedOf(r *reply.Result) string {
 	return best
 }
 
+// outcomeOf returns the measures of a ranking for the question, with the metrics asked for. Fields for which the
+// question has no judged passages, or no answers, are zero.
 func (j *answerJudge) outcomeOf(results []reply.Result, confidence *float64, asked []Metric) Outcome {
 	o := Outcome{Confidence: confidence}
 	if j.judged {

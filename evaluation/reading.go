@@ -246,6 +246,7 @@ func (m *answerRun) countFirst(auto []string, relevant questions.Judgements, ord
 	}
 }
 
+// idsOf returns the ids of results, in their order.
 func idsOf(results []reply.Result) (ids []string) {
 	for _, r := range results {
 		ids = append(ids, r.ID)

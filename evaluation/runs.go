@@ -151,6 +151,7 @@ func (w *runWriter) nameFiles() error {
 	return nil
 }
 
+// end writes the end of the file and gives the file its name.
 func (f *runFile) end() error {
 	if f.form == RunDPR {
 		ending := "\n]\n"
@@ -191,6 +192,8 @@ func (f *runFile) writeTREC(a *Answered, ranked *Ranked) error {
 	return nil
 }
 
+// fallingScores returns the scores of results, each made smaller than the one before it where it is not, so that
+// programs that sort by score keep the order.
 func fallingScores(results []reply.Result) []float32 {
 	out := make([]float32, len(results))
 	for i, r := range results {

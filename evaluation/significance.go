@@ -50,6 +50,7 @@ type sizeGroup struct {
 	questions int
 }
 
+// groupSizes returns the distinct sizes, ascending, each with how often it comes. It sorts sizes in place.
 func groupSizes(sizes []float64) []sizeGroup {
 	slices.Sort(sizes)
 	var groups []sizeGroup

@@ -192,6 +192,7 @@ func scoresOf(parts []part, method int, m Metric) []float64 {
 	return scores
 }
 
+// has reports whether a question counts for a metric: it has answers, or judged passages, as the metric needs.
 func (a *Asked) has(m Metric) bool {
 	if m.answers {
 		return a.Answerable
@@ -339,6 +340,7 @@ func accuracyCurve(parts []part, method, depth int) []float64 {
 	return out
 }
 
+// mean returns the mean of values; NaN if there are none.
 func mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {

@@ -45,6 +45,7 @@ func domainTable(r *evaluation.Report, d evaluation.DomainInfo) *evaluation.Tabl
 	return nil
 }
 
+// domainName returns a domain's name, or "all questions" if it has none.
 func domainName(d evaluation.DomainInfo) string {
 	if d.Name == "" {
 		return "all questions"
@@ -121,6 +122,8 @@ func weightsByDomain(r *evaluation.Report) (maps []heat) {
 	return maps
 }
 
+// weightCells returns a cell with the mean weight of each source, by a method for the questions of a domain. The shade
+// of an expert's cell is its share of the experts' weights.
 func weightCells(r *evaluation.Report, d evaluation.DomainInfo, method string, columns []string) []heatCell {
 	sum := 0.0
 	for _, name := range columns {

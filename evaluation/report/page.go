@@ -85,6 +85,7 @@ func Write(w io.Writer, r *evaluation.Report) error {
 	return page.Execute(w, p)
 }
 
+// leadText returns the sentence on how much was measured.
 func leadText(r *evaluation.Report) string {
 	questions := 0
 	for _, d := range r.Domains {
@@ -105,6 +106,7 @@ func leadText(r *evaluation.Report) string {
 	return text + "."
 }
 
+// thousands returns a number with thin spaces between thousands.
 func thousands(n int) string {
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -124,6 +126,7 @@ func accuracyKey(t *evaluation.Table, k int) string {
 	return fmt.Sprintf("answer%d", k)
 }
 
+// hasValue reports whether a row has a value of a metric.
 func hasValue(r *evaluation.Row, key string) bool { _, ok := r.Values[key]; return ok }
 
 // bestRow returns the row of some kinds with the highest accuracy at 1, and of equal
@@ -144,6 +147,7 @@ func bestRow(t *evaluation.Table, kinds ...evaluation.MethodKind) *evaluation.Ro
 	return out
 }
 
+// rowOf returns the row of a method; nil if the table has none.
 func rowOf(t *evaluation.Table, method string) *evaluation.Row {
 	for i := range t.Rows {
 		if t.Rows[i].Method == method {
@@ -153,6 +157,8 @@ func rowOf(t *evaluation.Table, method string) *evaluation.Row {
 	return nil
 }
 
+// tiles returns the figures at the top of the page: those of the reference, the best fusion, the best source and the
+// oracles, where the report has them.
 func tiles(r *evaluation.Report) []tile {
 	t := &r.Tables[0]
 	first, twenty := accuracyKey(t, 1), accuracyKey(t, 20)
@@ -212,6 +218,7 @@ type order struct {
 	shown   int
 }
 
+// experts returns the descriptions of the experts for the page.
 func experts(r *evaluation.Report) []expertView {
 	var out []expertView
 	for _, x := range r.Experts {

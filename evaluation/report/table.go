@@ -35,6 +35,8 @@ type cellView struct {
 // significant is the level below which a difference gets an arrow.
 const significant = 0.05
 
+// newTableView returns a table as the page shows it: a column for each metric that a row has a value of and, if single
+// requests were timed, columns for their times.
 func newTableView(report *evaluation.Report, t *evaluation.Table, open bool) tableView {
 	reference := report.Reference
 	v := tableView{Name: t.Name, Questions: thousands(t.Questions), Open: open}
@@ -84,6 +86,8 @@ func newTableView(report *evaluation.Report, t *evaluation.Table, open bool) tab
 	return v
 }
 
+// newCell returns the cell of a row for a metric; "–" if it has no value. base is the reference's row, which the row
+// was tested against.
 func newCell(t *evaluation.Table, r, base *evaluation.Row, m evaluation.Metric) cellView {
 	value, ok := r.Values[m.Key]
 	if !ok {
@@ -136,6 +140,7 @@ func measureRange(t *evaluation.Table, key string) (low, high float64) {
 	return low, high
 }
 
+// latencyCells returns the cells of the three percentiles of the times; "–" for nil.
 func latencyCells(l *evaluation.Latency) []cellView {
 	if l == nil {
 		return []cellView{{Text: "–", Sort: "-1"}, {Text: "–", Sort: "-1"}, {Text: "–", Sort: "-1"}}

@@ -55,8 +55,8 @@ func (e UsageError) Error() string { return e.Err.Error() }
 // Usagef returns a UsageError with a formatted text.
 func Usagef(format string, args ...any) error { return UsageError{Err: fmt.Errorf(format, args...)} }
 
-// Run runs one command line of a program, writes its error with hints to term.Err, and returns the exit code: ExitOK,
-// ExitUsage for a mistake in the command line, or ExitFailed.
+// Run runs one command line of a program, writes its error with hints to the terminal's Err, and returns the exit code:
+// ExitOK, ExitUsage for a mistake in the command line, or ExitFailed.
 func Run(ctx context.Context, root *cobra.Command, args []string, term Terminal) int {
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
