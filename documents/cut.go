@@ -30,9 +30,10 @@ func (p *Piece) Text(d *Document) string {
 }
 
 // Cut cuts a document into pieces whose size is about usual and never more than Longest(usual). size counts the words,
-// or the tokens, of a text. A piece stays within the section of one heading. It ends between paragraphs where possible,
-// else between sentences, rows or lines of code. A paragraph of at most Longest(usual) stays whole. A longer sentence,
-// row or line is cut between clauses, else between words, else inside a word.
+// or the tokens, of a text. A piece stays within the section of one heading, except that short pieces of a PDF are
+// joined (joinSmall). It ends between paragraphs where possible, else between sentences, rows or lines of code. A
+// paragraph of at most Longest(usual) stays whole. A longer sentence, row or line is cut between clauses, else between
+// words, else inside a word.
 func Cut(d *Document, usual int, size func(string) int) []Piece {
 	c := cutter{
 		d: d, usual: usual, most: Longest(usual), size: size,

@@ -218,7 +218,8 @@ func (d *docx) read(document []byte) error {
 	})
 }
 
-// begin starts a paragraph without style, list and number.
+// begin starts a paragraph without style, list and number. Outside of text boxes it first writes the text collected
+// before.
 func (d *docx) begin() {
 	if len(d.saved) == 0 {
 		d.flush()

@@ -67,8 +67,9 @@ func (d *docx) endInline(e xml.EndElement) {
 // say appends text to the paragraph.
 func (d *docx) say(text string) { d.line.write(text, d.vertical) }
 
-// symbolOf returns the character with a hexadecimal code in a font. A code of the font Symbol becomes the Unicode
-// character with its shape; other codes from U+F000 to U+F0FF, whose shapes only their font knows, become U+FFFD.
+// symbolOf returns the character with a hexadecimal code in a font; "" if the code is no number. A code of the font
+// Symbol becomes the Unicode character with its shape; other codes from U+F000 to U+F0FF, whose shapes only their font
+// knows, become U+FFFD, except for the usual bullet.
 func symbolOf(font, code string) string {
 	n, err := strconv.ParseUint(code, 16, 21)
 	if err != nil {

@@ -246,7 +246,8 @@ func first(n *html.Node) int {
 	return 1
 }
 
-// textBelow returns the text of a node, on one line.
+// textBelow returns the text of a node without skipped and hidden elements. Spaces separate block elements; the white
+// space in the text itself stays as it is (clean).
 func textBelow(n *html.Node) string {
 	var b strings.Builder
 	var walk func(*html.Node)

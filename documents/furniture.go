@@ -176,7 +176,7 @@ func setOf(words ...string) map[string]bool {
 }
 
 // besideByName reports whether one of the words in class or id names is in furniture, as in "site-footer",
-// "relatedPosts", "nav_main".
+// "relatedPosts", "nav_main"; not if the word before it is "has", "no" or "with".
 func besideByName(identifiers string) bool {
 	if identifiers == "" || len(identifiers) > 1000 {
 		return false

@@ -58,7 +58,8 @@ func mainText(text string, whole *html.Node) *html.Node {
 	return article.Node
 }
 
-// headingsBelow counts the headings in a node that are not links to other pages, as the headings of teasers are.
+// headingsBelow counts the headings of the levels 1 to 4 in a node, without those that are links to other pages, as the
+// headings of teasers are.
 func headingsBelow(n *html.Node) (count int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch c.DataAtom {

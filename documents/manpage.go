@@ -31,7 +31,8 @@ var (
 	manBlock     = regexp.MustCompile(`T[{}]`)
 )
 
-// readManPage reads a page of a manual in the macros man and mdoc: its sections, tagged paragraphs and examples.
+// readManPage reads a page of a manual in the macros man or mdoc: its sections, tagged paragraphs, tables and examples.
+// The title is the page's name with its section, such as "tar(1)"; "" if it has none. The error is always nil.
 func readManPage(w *writer, text string) (title string, err error) {
 	plain := func(s string) string { return replaceAll(s, manEscapes) }
 	p := &paragraphWriter{w: w, plain: func(s string) string { return s }, kind: Paragraph}

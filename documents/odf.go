@@ -118,7 +118,8 @@ func (o *odf) read(content []byte) error {
 	return o.w.err
 }
 
-// characters appends characters if they are text.
+// characters appends characters to the formula, the number or the paragraph that is being read. Those of headers and
+// footers are counted as left out, and others are ignored.
 func (o *odf) characters(s string) {
 	switch {
 	case o.formula != nil:

@@ -156,8 +156,9 @@ func dropRunning(pages []pdfPage) (warning string) {
 // leader matches a line of a table of contents: dots that lead to a page number at its end.
 var leader = regexp.MustCompile(`(?:\.\s?){4,}\s*(?:\d+|[ivxlc]+)\s*$`)
 
-// dropContents clears the lines of tables of contents, which would be found in place of the sections that they name. It
-// returns a warning that says how many lines were dropped; "" if none.
+// dropContents clears the lines of tables of contents: those with leader dots, on pages that have at least three of
+// them. They would be found in place of the sections that they name. It returns a warning that says how many lines were
+// dropped; "" if none.
 func dropContents(pages []pdfPage) (warning string) {
 	dropped, first := 0, ""
 	for i := range pages {

@@ -25,7 +25,8 @@ type recordWriter struct {
 	omitted int // values that were left out (longestValue)
 }
 
-// add writes a record as a paragraph; empty values are left out.
+// add writes a record as a paragraph: "name: value; name: value". Empty values are left out, and so are values of more
+// than longestValue bytes without a space, which are counted.
 func (r *recordWriter) add(fields []field) {
 	var parts []string
 	for _, f := range fields {
@@ -53,7 +54,7 @@ func (r *recordWriter) close() {
 }
 
 // readJSON reads a JSON value or JSON lines. Each object in a list, and each line, becomes a record; values outside of
-// lists become one record. Text that is no JSON is read as plain text.
+// lists become one record. Text that is no JSON is read as plain text. The title is always "".
 func readJSON(w *writer, text string) (string, error) {
 	r := &jsonReader{out: recordWriter{w: w}, d: json.NewDecoder(strings.NewReader(text))}
 	r.d.UseNumber()

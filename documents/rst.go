@@ -192,7 +192,7 @@ func (r *rstReader) indented(indent int) (block []string) {
 }
 
 // directive reads a directive: code as code, a table as rows, and others, such as admonitions, as text after their
-// name.
+// name. Directives without text of their own, such as image and toctree, are dropped.
 func (r *rstReader) directive() {
 	parts := rstDirective.FindStringSubmatch(r.lines[r.at])
 	indent := len(parts[1])

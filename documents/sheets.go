@@ -167,7 +167,8 @@ func (t *sheetWriter) add(cells []string) {
 	t.w.addRow(Row, 0, t.header, joinCells(cells))
 }
 
-// begin writes the kept rows. First rows with a single cell, above a table with more columns, are its caption.
+// begin writes the first rows of a table, which add has kept to find out which of them name the columns. First rows
+// with a single cell, above rows with more, are its caption. The sheet's name becomes a heading before its first table.
 func (t *sheetWriter) begin() {
 	if t.name != "" {
 		t.w.add(Heading, 1, t.name)

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// readText reads plain text. Blank lines separate paragraphs. A single line between blank lines is a heading if it is
-// underlined, numbered like a section, or short and without a full stop. Indented or tabulated lines keep their white
-// space.
+// readText reads plain text and returns its first heading as the title. Blank lines separate paragraphs. A line is a
+// heading if the next line underlines it, or if it stands alone, is short, and is numbered like a section or in
+// capitals (headingLevel). Lines with indents or columns keep their white space.
 func readText(w *writer, data []byte, contentType string) (string, error) {
 	text, err := w.decode(data, charsetOf(contentType))
 	if err != nil {
@@ -50,7 +50,8 @@ var (
 	bullet    = regexp.MustCompile(`^\s*([-*•‣◦–]|\(?[0-9]{1,3}[.)]|\(?[a-z][.)])\s+\S`)
 )
 
-// addParagraph writes the lines between two blank lines, as a heading, code, list items or paragraphs.
+// addParagraph writes the lines between two blank lines: a heading, code, list items or paragraphs. A line that is
+// underlined is a heading, and the lines after it are written in the same way.
 func addParagraph(w *writer, lines []string) {
 	if len(lines) >= 2 && underline.MatchString(lines[1]) {
 		level := 1
@@ -96,7 +97,8 @@ func addParagraph(w *writer, lines []string) {
 	}
 }
 
-// headingLevel returns the level of a paragraph that is a heading; 0 if it is none.
+// headingLevel returns the level of lines that are a heading; 0 if they are none. A heading is a single short line that
+// does not end a sentence: one in capitals has level 1, one that is numbered like a section the level of its number.
 func headingLevel(lines []string) int {
 	if len(lines) != 1 {
 		return 0
@@ -136,9 +138,9 @@ func arranged(lines []string) bool {
 // line for each paragraph.
 const wrappedAt = 120
 
-// wrapped reports whether the lines are one paragraph that a program has wrapped: hardly any line had room for the
-// first word of the next, and the lines do not begin alike. Other lines were ended on purpose: chats, logs, verses,
-// addresses, code.
+// wrapped reports whether the lines are one paragraph that a program has wrapped: none is longer than wrappedAt, hardly
+// any had room for the first word of the next, and they do not begin alike. Other lines were ended on purpose: chats,
+// logs, verses, addresses, code.
 func wrapped(lines []string) bool {
 	width := 0
 	begins := map[string]int{}
@@ -183,7 +185,8 @@ func shapeOf(word string) string {
 	return b.String()
 }
 
-// addLines writes lines that were ended on purpose. Each long one is a paragraph.
+// addLines writes lines that were ended on purpose: as one block of code, or, if a line is longer than wrappedAt, each
+// line as a paragraph.
 func addLines(w *writer, lines []string) {
 	long := func(line string) bool { return utf8.RuneCountInString(line) > wrappedAt }
 	if !slices.ContainsFunc(lines, long) {
