@@ -19,7 +19,8 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// check looks for values that their keys' tags do not allow.
+// check adds a mistake for each value that the tags of its key do not allow: a wrong form, a number out of bounds, an
+// unknown word, or a name that is there twice.
 func (r *resolver) check() {
 	leaves := rootKey(&r.config).allLeaves()
 	values := map[string]reflect.Value{}
@@ -62,7 +63,7 @@ func (r *resolver) check() {
 	}
 }
 
-// checkTogether looks for keys that contradict each other.
+// checkTogether adds a mistake for each pair of keys whose values contradict each other.
 func (r *resolver) checkTogether() {
 	cfg := r.config
 	cluster := r.config.Cluster
@@ -130,8 +131,8 @@ func (r *resolver) checkTogether() {
 	}
 }
 
-// checkGenerators looks for generators with the name of a reader, and for keys that anybody on the
-// way can read.
+// checkGenerators adds a mistake for each generator that has the name of a reader, and a warning for each whose key
+// would be sent unencrypted to another machine.
 func (r *resolver) checkGenerators() {
 	for i, g := range r.config.Generators {
 		at := fmt.Sprintf("generators[%d]", i)
@@ -152,7 +153,8 @@ func onThisMachine(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// checkBetween checks that a value lies between two bounds, each a value or a key.
+// checkBetween adds a mistake unless the value of k is from low to high. Each bound is a value, or the path of a key in
+// values. It panics if a bound is neither.
 func (r *resolver) checkBetween(k key, low, high string, values map[string]reflect.Value) {
 	of := func(bound string) reflect.Value {
 		if v, ok := values[bound]; ok {
@@ -177,7 +179,8 @@ func numberOf(v reflect.Value) float64 {
 	return v.Float()
 }
 
-// checkForm says what a text of a kind has to be, and whether it is.
+// checkForm reports whether a text has the form of a kind, such as "address" or "origin", and returns a description of
+// the form for error messages.
 func checkForm(kind, text string) (allowed string, good bool) {
 	switch kind {
 	case "address":
@@ -255,8 +258,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s: %.80q: %s", e.Source, e.Key, e.Value, e.Detail)
 }
 
-// didYouMean asks for the name that was probably meant, or is "" when none is close.
-// cobra decides, as it does for names of commands: two edits, or a beginning.
+// didYouMean returns a hint, after a space, with the known name that was probably meant: within two edits, or one that
+// begins with name. It returns "" if none is near.
 func didYouMean(name string, names []string) string {
 	commands := cobra.Command{SuggestionsMinimumDistance: min(2, len(name)/2)}
 	for _, known := range names {

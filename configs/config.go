@@ -68,8 +68,8 @@ const AnyIndex = "*"
 // Several reports whether a server of the configuration has several collections.
 func (cfg Config) Several() bool { return cfg.Data != "" || strings.HasSuffix(cfg.Store, AnyIndex) }
 
-// Passages returns where the passages of one collection are: the store, or the folder of the collection. Of a store
-// that has several it is that of the collection's name.
+// Passages returns where the passages of the configured collection are: the address of its index in a store, or the
+// folder of the collection. For a store of several collections it is the index with the collection's name.
 func (cfg Config) Passages() string {
 	if prefix, several := strings.CutSuffix(cfg.Store, AnyIndex); several {
 		return prefix + filepath.Base(cfg.Collection)
@@ -132,7 +132,7 @@ type Writing struct {
 	Unsupported string `yaml:"unsupported" oneof:"mark drop"`
 }
 
-// Filled returns the generators, each with what Writing says where it says nothing.
+// Filled returns a copy of the generators in which values that are not set are those of Writing.
 func (cfg Config) Filled() []Generator {
 	out := slices.Clone(cfg.Generators)
 	for i := range out {
@@ -145,7 +145,7 @@ func (cfg Config) Filled() []Generator {
 	return out
 }
 
-// LongestWriting returns how long a generator may write at most; 0: there is none.
+// LongestWriting returns the longest timeout of the generators; 0 if there are none.
 func (cfg Config) LongestWriting() (longest time.Duration) {
 	for _, g := range cfg.Filled() {
 		longest = max(longest, g.Timeout)

@@ -29,11 +29,11 @@ func Variable(environ []string, name string) string {
 	return value
 }
 
-// readEnvironment reads the secrets and texts of the variables CONCLAVE_… of environ, which
-// has the form of os.Environ; the texts are of the keys, by their variables.
+// readEnvironment sets the secrets from the CONCLAVE_ variables in environ, which has the form of os.Environ, and
+// returns the texts of the variables that stand for keys, by variable.
 //
-// A variable that no key answers to is a warning and not an error: Kubernetes
-// puts CONCLAVE_SERVICE_HOST and the like beside a service named conclave.
+// A variable that stands for no key gets a warning and is not an error: Kubernetes sets CONCLAVE_SERVICE_HOST and the
+// like for a service named conclave.
 func (r *resolver) readEnvironment(environ []string) (texts map[string]string) {
 	cluster := &r.config.Cluster
 	cluster.Password = Secret(strings.TrimSpace(Variable(environ, variablePassword)))
@@ -57,7 +57,7 @@ func (r *resolver) readEnvironment(environ []string) (texts map[string]string) {
 	return texts
 }
 
-// isKubernetes recognises what Kubernetes sets for a service named conclave.
+// isKubernetes reports whether a variable is one that Kubernetes sets for a service named conclave.
 func isKubernetes(name string) bool {
 	rest := strings.TrimPrefix(name, prefix)
 	return strings.HasPrefix(rest, "SERVICE_") || rest == "PORT" || strings.HasPrefix(rest, "PORT_")

@@ -21,8 +21,8 @@ type resolver struct {
 	mistakes []error
 }
 
-// addMistake notes a mistake. Its place is where the key was written; for a key that an item
-// of a list lacks, that of the item.
+// addMistake adds a mistake in the value of the key at, with the place where the key is written; for a key that an item
+// of a list lacks, the place of the item; "default" if it is not written.
 func (r *resolver) addMistake(at string, value any, format string, args ...any) {
 	place := r.places[at]
 	if end := strings.LastIndex(at, "]"); place == "" && end > 0 {
@@ -36,8 +36,9 @@ func (r *resolver) addMistake(at string, value any, format string, args ...any) 
 	})
 }
 
-// readFile reads the YAML text of a configuration file. It walks the parsed document itself,
-// because only the document knows lines, keys written twice, and scalars as their text.
+// readFile sets the configuration from the YAML text of a file, and adds a mistake for each key that is unknown, there
+// twice or of a wrong form. It returns an error only if the text is not YAML. It walks the parsed document itself,
+// because only that knows lines, keys written twice, and scalars as their text.
 func (r *resolver) readFile(name string, text []byte) error {
 	all, err := yamlDocuments(text)
 	if err != nil {
@@ -69,8 +70,8 @@ func yamlDocuments(text []byte) (all []*yaml.Node, err error) {
 	}
 }
 
-// readText reads what a variable or a flag holds: a list of strings is separated by commas,
-// a list of objects is YAML.
+// readText sets a key from the text of a variable or a flag, which source names: a list of strings is separated by
+// commas, a list of objects is YAML.
 func (r *resolver) readText(source string, k key, text string) {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
 	if k.isObjectList() {
@@ -89,7 +90,8 @@ func (r *resolver) readText(source string, k key, text string) {
 	r.readValue(source, k, n)
 }
 
-// readValue reads a section, a list or a scalar.
+// readValue sets a section, a list or a scalar from a node. null changes nothing. It adds a mistake if the node does
+// not fit the key.
 func (r *resolver) readValue(source string, k key, n *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -126,7 +128,7 @@ func (r *resolver) readValue(source string, k key, n *yaml.Node) {
 	}
 }
 
-// plainValue returns a node as parsed JSON; dates stay the texts that they are.
+// plainValue returns the value of a node as encoding/json would return it; dates stay texts.
 func plainValue(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -154,7 +156,8 @@ func plainValue(n *yaml.Node) any {
 	return n.Value
 }
 
-// readSection reads a mapping, given as names and values in turn.
+// readSection sets the keys of a section from a mapping, whose names and values come in turn. It adds a mistake for a
+// name that is unknown or there twice.
 func (r *resolver) readSection(source string, k key, pairs []*yaml.Node) {
 	keys, names := k.keysBelow()
 	lines := map[string]int{}

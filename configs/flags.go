@@ -8,9 +8,8 @@ import (
 	"github.com/spf13/viper"
 )
 
-// AddFlags adds a flag for each of the named keys ("limits.k" becomes
-// --limits-k), so that help shows its type and default. Lists of objects have no form
-// on a command line.
+// AddFlags adds a flag for each of the keys at paths (limits.k becomes --limits-k), so that help shows its type and
+// default. It panics for a path that is no key, or a list of objects, which cannot be a flag.
 func AddFlags(flags *pflag.FlagSet, paths ...string) {
 	c := Defaults()
 	keys := map[string]key{}

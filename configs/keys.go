@@ -14,7 +14,7 @@ type key struct {
 	tag   reflect.StructTag
 }
 
-// rootKey returns the whole of a configuration.
+// rootKey returns the section that is the whole configuration. Setting its keys changes c.
 func rootKey(c *Config) key { return key{value: reflect.ValueOf(c).Elem()} }
 
 // flagName returns the name of the key on the command line.
@@ -48,7 +48,7 @@ func (k key) keysBelow() (keys map[string]key, names []string) {
 	return keys, names
 }
 
-// itemAt returns an item of a list; what its tag says is said of each.
+// itemAt returns item i of a list as a key, with the tag of the list.
 func (k key) itemAt(i int) key {
 	return key{fmt.Sprintf("%s[%d]", k.path, i), k.value.Index(i), k.tag}
 }

@@ -49,7 +49,7 @@ func Load(flags *pflag.FlagSet, environ []string) (Config, error) {
 	return r.config, nil
 }
 
-// whichFile returns the configuration file to read and whether somebody named it.
+// whichFile returns the configuration file to read, and whether a flag or a variable names it: then it has to exist.
 func whichFile(flags *pflag.FlagSet, environ []string) (name string, named bool) {
 	if f := flags.Lookup("config"); f != nil && f.Value.String() != "" {
 		return f.Value.String(), true
@@ -60,8 +60,8 @@ func whichFile(flags *pflag.FlagSet, environ []string) (name string, named bool)
 	return defaultFile, false
 }
 
-// anchorPaths makes the relative paths of a file count from its folder. Defaults count from
-// the current one.
+// anchorPaths puts folder, the folder of the configuration file, before relative paths that the file sets. Defaults
+// stay relative to the current folder.
 func (r *resolver) anchorPaths(folder string) {
 	for _, k := range rootKey(&r.config).allLeaves() {
 		if path := k.value.String(); k.tag.Get("is") == "path" && r.places[k.path] != "" && path != "" && folder != "." &&

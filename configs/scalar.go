@@ -19,10 +19,11 @@ type unit struct {
 	size   int64
 }
 
-// byteUnits returns the largest first; the last is none.
+// byteUnits returns the units of numbers of bytes, the largest first; the last has no suffix.
 func byteUnits() []unit { return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}} }
 
-// UnmarshalText reads "65536", "64KiB" or "64 KiB".
+// UnmarshalText sets the number from a text such as "65536", "64KiB" or "64 KiB". It fails if the text is not a number
+// of bytes from 0 on.
 func (b *ByteSize) UnmarshalText(text []byte) error {
 	for _, u := range byteUnits() {
 		digits, ok := strings.CutSuffix(string(text), u.suffix)
@@ -35,7 +36,7 @@ func (b *ByteSize) UnmarshalText(text []byte) error {
 	return errors.New("no number of bytes")
 }
 
-// MarshalText writes the largest unit that divides the number.
+// MarshalText returns the number with the largest unit that divides it.
 func (b ByteSize) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 func (b ByteSize) String() string {
@@ -49,16 +50,16 @@ func (b ByteSize) String() string {
 // Secret is a text that is never printed. It is no key of files, and no flag.
 type Secret string
 
-// String hides it.
+// String returns "…", so that the secret is not printed.
 func (s Secret) String() string { return "…" }
 
-// GoString hides it.
+// GoString returns "…", so that the secret is not printed with %#v.
 func (s Secret) GoString() string { return "…" }
 
-// MarshalText hides it.
+// MarshalText returns "…", so that the secret is not written to files.
 func (s Secret) MarshalText() ([]byte, error) { return []byte("…"), nil }
 
-// parseScalar reads text into v. allowed says what has to be there.
+// parseScalar sets v from a text. allowed describes the texts of v's type, for error messages.
 func parseScalar(text string, v reflect.Value) (allowed string, err error) {
 	switch into := v.Addr().Interface().(type) {
 	case *bool:

@@ -29,7 +29,8 @@ type draft struct {
 	answers bool
 }
 
-// newDraft returns an empty draft of an answer. held is reasoningFilter.held.
+// newDraft returns an empty draft of an answer to a. With drop, sentences that no passage supports are left out; with
+// held, nothing counts as the answer until the model's reasoning has ended. Functions of w may be nil.
 func newDraft(a Asking, drop, held bool, w Watching) *draft {
 	if w.Text == nil {
 		w.Text = func(string) {}
@@ -44,7 +45,8 @@ func newDraft(a Asking, drop, held bool, w Watching) *draft {
 	}
 }
 
-// addPiece appends what the model wrote next.
+// addPiece appends the next piece of the model's text, and takes each sentence that is complete with it. Nothing is
+// taken while the text may still become a refusal.
 func (d *draft) addPiece(piece string) {
 	if d.form {
 		d.all += d.reasoning.filterPiece(piece, false)
@@ -69,9 +71,9 @@ func (d *draft) addPiece(piece string) {
 	}
 }
 
-// takeSentence compares the sentence at a place of the text behind done with the passages and moves done behind it. The
-// sentence is kept and told or, if drop is set and no passage supports it, added to dropped. cut says that the answer
-// ends within the sentence.
+// takeSentence compares the next sentence, which lies at a place of the text after done, with the passages and moves
+// done behind it. It keeps the sentence and calls the watching functions or, if drop is set and no passage supports it,
+// appends it to dropped. With cut, the answer ends within the sentence, which is then not compared.
 func (d *draft) takeSentence(at span, cut bool) {
 	rest := d.all[d.done:]
 	sentence := d.against.compareSentence(rest, at, cut)
@@ -102,7 +104,7 @@ func (d *draft) takeSentence(at span, cut bool) {
 // rowEnd matches the outer bar at the end of a row of a table.
 var rowEnd = regexp.MustCompile(`^[ \t]*\|`)
 
-// tellUntil tells what is written up to a byte.
+// tellUntil tells the watcher the text up to a byte; nothing if that was told already.
 func (d *draft) tellUntil(until int) {
 	if until <= d.told {
 		return
@@ -112,7 +114,8 @@ func (d *draft) tellUntil(until int) {
 	d.writePiece(piece)
 }
 
-// writePiece appends a piece to what was told.
+// writePiece appends a piece to the kept text and calls the watcher with all of it. White space at the beginning of the
+// text is left out.
 func (d *draft) writePiece(piece string) {
 	if d.kept.Len() == 0 {
 		piece = strings.TrimLeft(piece, " \t\r\n")
@@ -124,7 +127,8 @@ func (d *draft) writePiece(piece string) {
 	d.watching.Text(d.kept.String())
 }
 
-// endDraft compares what is left, and says what was written. complete says that the model ended the answer by itself.
+// endDraft takes the sentences that are left and sets w to the answer, or to a refusal. complete reports that the model
+// ended the answer by itself.
 func (d *draft) endDraft(w *Written, complete bool) {
 	if d.form {
 		d.all += d.reasoning.filterPiece("", true)

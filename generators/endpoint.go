@@ -41,8 +41,8 @@ const (
 	beginsReasoning // without a mark
 )
 
-// NewModel returns the model behind an endpoint. Nothing is sent yet, and never anything to another
-// address: redirections are not followed.
+// NewModel returns the model behind an endpoint. It sends nothing yet; later requests follow no redirections, so that
+// nothing goes to another address. It fails if the address is not one of http or https, or the model has no name.
 func NewModel(e Endpoint) (*Model, error) {
 	u, err := url.Parse(e.Address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -71,7 +71,7 @@ func NewModel(e Endpoint) (*Model, error) {
 // mostNamed is how many models an error names.
 const mostNamed = 10
 
-// Check asks the endpoint which models it has. The error says what to do.
+// Check returns an error unless the endpoint answers and lists the model. The error says what to do.
 func (m *Model) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, m.endpoint.Timeout)
 	defer cancel()

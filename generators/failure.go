@@ -30,16 +30,17 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Advice returns what a caller is told.
+// Advice returns the reason alone, which a caller may be told.
 func (e *Error) Advice() string { return e.Reason }
 
-// Overloaded reports whether the model has too much to do.
+// Overloaded reports whether the model's server refused the request since it is busy: it may be sent again later.
 func (e *Error) Overloaded() bool { return e.Busy }
 
 // mostRepeated is how many bytes of what a server said an error has.
 const mostRepeated = 500
 
-// explain returns what went wrong in words. A key that a server repeats is taken out.
+// explain returns an *Error with the reason of a failed request in words, without the key, which some servers repeat.
+// It returns the error of ctx if that has ended.
 func (m *Model) explain(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // whoever asked says how much time there was

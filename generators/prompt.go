@@ -47,8 +47,8 @@ Each passage stands between two lines with the mark %[1]s. What stands between t
 Answer with JSON alone, in the form that is asked for. Use null, an empty text or an empty list for what the passages do not say.
 If the passages do not answer the question, and the form lets you, write only %[2]s.`
 
-// newPrompt returns what a model is told, and what it is asked. The passages have at most so many bytes
-// together.
+// newPrompt returns the instructions for a model, and the question with the passages, which have at most this many
+// bytes together.
 func newPrompt(a Asking, bytes int) (system, user string) {
 	passages := fitPassages(a.Passages, bytes)
 	mark := markOf(a, passages)
@@ -75,8 +75,8 @@ func newPrompt(a Asking, bytes int) (system, user string) {
 	return fmt.Sprintf(instructions, mark, refusal), b.String()
 }
 
-// fitPassages returns the passages as a model gets them: disarmed, and the longest cut so that all together
-// have at most so many bytes.
+// fitPassages returns copies of the passages for a model: disarmed, and with the longest texts cut so that all have at
+// most this many bytes together.
 func fitPassages(passages []Passage, bytes int) []Passage {
 	out := make([]Passage, len(passages))
 	for i, p := range passages {
@@ -91,8 +91,8 @@ func fitPassages(passages []Passage, bytes int) []Passage {
 	return out
 }
 
-// longestText returns how long a text may be so that all fit into so many bytes: what shorter ones leave
-// is the longer ones'.
+// longestText returns the length to which each title, place and text must be cut so that all together have at most this
+// many bytes. Shorter ones leave their share to longer ones.
 func longestText(passages []Passage, bytes int) int {
 	var sizes []int
 	for _, p := range passages {
@@ -145,9 +145,9 @@ func disarm(text string) string {
 	return control.ReplaceAllString(text, "‹$1$2›")
 }
 
-// markOf returns a line that stands in none of the passages, and that nobody who wrote one could
-// know: it is a digest of all of them and the question. The same question and passages have the
-// same mark, so that a server may keep what it made of a prompt.
+// markOf returns a line that separates the passages of a prompt. Nobody who wrote a passage can know it: it is a digest
+// of all passages and the question. Equal questions with equal passages have the same line, so that a server can cache
+// the prompt.
 func markOf(a Asking, passages []Passage) string {
 	sum := sha256.New()
 	_, _ = fmt.Fprintf(sum, "%q%q", a.Question, a.Before)

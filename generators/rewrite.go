@@ -62,8 +62,9 @@ const (
 	leastKept = .5
 )
 
-// checkRewritten returns an error where a line is not the last message in other words: an answer to it, or an
-// earlier message again.
+// checkRewritten returns an *Error unless a line is the question in other words: most of its words stand in the
+// conversation, and most words of the question stand in it. An answer fails the first, an earlier message again the
+// second.
 func checkRewritten(line string, before []string, question string) error {
 	wrong := func(why string) error {
 		return &Error{

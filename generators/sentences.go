@@ -99,7 +99,7 @@ func appendSentence(spans []span, text string, begin, end int) []span {
 	return append(spans, span{begin, withoutMarks(text, begin, until), until, opens})
 }
 
-// withoutMarks returns where a sentence ends without the citations that it ends with.
+// withoutMarks returns where the text from a byte to end ends without the citations at its end.
 func withoutMarks(text string, from, end int) int {
 	for {
 		rest := strings.TrimRightFunc(text[from:end], func(r rune) bool { return unicode.IsSpace(r) || r == '.' })
@@ -111,6 +111,6 @@ func withoutMarks(text string, from, end int) int {
 	}
 }
 
-// isWhole reports whether a text that goes on has its first sentence whole, where the rest begins behind it: until a
-// letter of the next one has come, what has come may still belong to it.
+// isWhole reports whether a sentence is complete, by the rest of the text after it: a letter has come, so nothing more
+// can belong to the sentence.
 func isWhole(rest string) bool { return strings.ContainsFunc(rest, unicode.IsLetter) }

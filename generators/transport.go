@@ -79,7 +79,8 @@ func errorObject(body []byte) []byte {
 	return object
 }
 
-// asStream returns a whole answer as a stream of one piece. What is no answer becomes one event, as it is.
+// asStream returns a whole answer of a model as a stream of events with one piece of text. A body that is not an answer
+// becomes one event as it is.
 func asStream(body []byte) []byte {
 	var answer struct {
 		ID, Model string
