@@ -62,7 +62,8 @@ func (r *RerankingFit) Check() error {
 	return nil
 }
 
-// Surer reports whether the confidence with the reranker is to be used, as ReadingFit.Surer does.
+// Surer reports whether the confidence that takes the reranker into account is to be used: it has been fitted, and its
+// calibration error or its AUROC is no worse than without.
 func (r *RerankingFit) Surer() bool {
 	return r.First != nil && (r.First.ECE <= r.WithoutECE || r.First.AUROC >= r.WithoutAUROC)
 }

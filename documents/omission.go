@@ -109,8 +109,8 @@ func allText(n *html.Node) string {
 	return b.String()
 }
 
-// omitted returns the visible text of whole that part does not have, compared text node by text node. The first h1 of
-// whole counts as kept.
+// omitted returns how much visible text of whole is missing in part, text node by text node: one that whole has twice
+// and part once is missing once. If part has no h1, the first of whole counts as kept.
 func omitted(whole, part *html.Node) (o omission) {
 	kept := map[string]int{}
 	eachText(part, func(text string) { kept[text]++ })

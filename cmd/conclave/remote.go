@@ -105,8 +105,8 @@ func (s *serverFlags) search(
 	return response, convertJSON(answer, &response)
 }
 
-// convertJSON reads from as JSON into to: the client's types and the engine's are the same
-// there.
+// convertJSON decodes the JSON encoding of from into to. It converts between the client's types and the engine's, whose
+// JSON is the same.
 func convertJSON(from, to any) error {
 	text, err := json.Marshal(from)
 	if err != nil {

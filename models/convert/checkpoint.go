@@ -126,8 +126,8 @@ func (c *checkpoint) describeArchitecture() string {
 
 var licencePattern = regexp.MustCompile(`(?s)^---\r?\n(.*?)\r?\n---`)
 
-// readLicence takes the licence from the front matter of a model card, if
-// there is one.
+// readLicence returns the license field in the front matter of the model card at path, or "" if it cannot be read or
+// has none.
 func readLicence(path string) string {
 	data, err := readSmall(path)
 	if err != nil {

@@ -77,10 +77,11 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 // ErrNotDelta says that a bundle holds graphs and no delta.
 var ErrNotDelta = errors.New("it is no delta: the bundle can be used as it is")
 
-// Tied says that one encoder serves both sides.
+// Tied reports whether the delta changes one encoder that serves questions and passages, and not one for each.
 func (d *Delta) Tied() bool { return d.changes[sharedTower] != nil }
 
-// carriedFiles names the files that a merged bundle takes over.
+// carriedFiles returns, sorted, the names of the files that a merged bundle copies: all but the one with the changed
+// weights.
 func (d *Delta) carriedFiles() []string {
 	return slices.DeleteFunc(
 		slices.Sorted(maps.Keys(d.Manifest.Files)),
@@ -88,8 +89,8 @@ func (d *Delta) carriedFiles() []string {
 	)
 }
 
-// copyFile writes a file of the delta, and makes sure that it is the one that was
-// verified.
+// copyFile copies a file of the delta to w. It fails, with nothing written, if the file no longer has the SHA-256 in
+// the manifest.
 func (d *Delta) copyFile(w io.Writer, name string) error {
 	data, err := disk.ReadRegularIn(d.files, name, models.MaxGraphBytes)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // same where one serves both sides.
 type encoders struct{ question, passage *tower }
 
-// openEncoders opens the encoder in dir, and that for passages in passageDir
-// where it is another.
+// openEncoders opens the encoder in dir for both sides, or, if passageDir is not "", that in passageDir for passages.
+// It fails if a folder holds DPR's encoder of the other side. The caller closes the encoders.
 func openEncoders(ctx context.Context, dir, passageDir string) (*encoders, error) {
 	question, err := openTower(ctx, dir)
 	if err != nil {
@@ -62,7 +62,7 @@ func (e *encoders) close() {
 	}
 }
 
-// distinctTowers lists the encoders that have a graph of their own.
+// distinctTowers returns the question's encoder and the passage's, or one if they are the same.
 func (e *encoders) distinctTowers() []*tower {
 	if e.question == e.passage {
 		return []*tower{e.question}
@@ -172,8 +172,9 @@ func newManifest(srcDir, outDir string, o Options, sides [2]importedSide, dpr bo
 	return m, err
 }
 
-// inputLimit returns the longest input of one side: as asked, or the default as far as
-// the checkpoint allows.
+// inputLimit returns the most tokens of an input of one side: asked, if it is not 0, else otherwise or what the
+// checkpoint allows if that is less. It fails if asked is more than the model has positions; side names the input in
+// the error.
 func (c *checkpoint) inputLimit(side string, asked, otherwise int) (int, error) {
 	positions := c.config.Positions
 	if positions <= 0 { // an exported model that does not say
@@ -192,8 +193,8 @@ func (c *checkpoint) inputLimit(side string, asked, otherwise int) (int, error) 
 	return limit, nil
 }
 
-// hashWeights returns the SHA-256 of the weights' file, or of the lines that
-// `sha256sum` prints for two.
+// hashWeights returns the SHA-256, in hex, of the weights of one encoder, or of the lines that sha256sum would print
+// for those of several, without file names.
 func hashWeights(all []*tower) (string, error) {
 	hash := sha256.New()
 	for _, t := range all {
@@ -206,7 +207,8 @@ func hashWeights(all []*tower) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// nameOf makes an expert's name from a folder's.
+// nameOf returns an expert's name made of the last element of dir's absolute path: in lower case, with "-" for each
+// character that a name cannot have, and at most 64 bytes. It may be "".
 func nameOf(dir string) string {
 	if absolute, err := filepath.Abs(dir); err == nil {
 		dir = absolute

@@ -43,8 +43,7 @@ func NewFolder(dir string) (*Folder, error) {
 	return &Folder{target: dir, work: work, lock: lock, sums: map[string]string{}}, nil
 }
 
-// Create writes one file of the bundle through write, and remembers its
-// SHA-256.
+// Create makes the file name in the bundle with what write writes, syncs it, and keeps its SHA-256 for the manifest.
 func (f *Folder) Create(name string, write func(io.Writer) error) error {
 	file, err := os.Create(filepath.Join(f.work, name))
 	if err != nil {
@@ -93,8 +92,9 @@ func writeBundle(
 	return folder.Finish(m)
 }
 
-// Finish writes the manifest, with the hashes of all files, and CARD.md, and
-// puts the folder in its place.
+// Finish writes the manifest m with the SHA-256 of all files, the calibration if there is one, and CARD.md if Create
+// has not made it, checks the bundle, moves it to where it belongs, in the place of an older one, and returns it. If it
+// fails, the older one is still there and the caller calls Abandon.
 func (f *Folder) Finish(m models.Manifest) (*models.Bundle, error) {
 	if f.sums[models.CardFile] == "" {
 		if err := f.Create(models.CardFile, func(w io.Writer) error { return writeCard(w, &m) }); err != nil {

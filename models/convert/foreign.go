@@ -33,7 +33,7 @@ type exportedModel struct {
 // exportedFiles are where exporters put an encoder.
 var exportedFiles = [...]string{"model.onnx", "onnx/model.onnx"}
 
-// findExported returns the path of an exported model in dir, or "".
+// findExported returns the path of the first of exportedFiles that is a regular file in dir, or "".
 func findExported(dir string) string {
 	for _, name := range exportedFiles {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -165,7 +165,7 @@ var quantisedOperators = []string{
 	"MatMulNBits",
 }
 
-// embedWeights takes the weights that lie beside the model into it.
+// embedWeights reads the weights that the model keeps in other files of its folder, and puts them into the model.
 func (e *exportedModel) embedWeights() error {
 	root, err := os.OpenRoot(filepath.Dir(e.path))
 	if err != nil {
@@ -189,7 +189,8 @@ func (e *exportedModel) embedWeights() error {
 	return nil
 }
 
-// readWeight reads a weight out of a file in a folder.
+// readWeight reads the bytes that from names out of a file in folder; a Length below 0 means up to the file's end. It
+// fails if the file is shorter.
 func readWeight(folder *os.Root, from *onnx.File) ([]byte, error) {
 	opened, err := disk.OpenRegularIn(folder.FS(), from.Location)
 	if err != nil {

@@ -96,7 +96,7 @@ func openT5(ctx context.Context, dir string) (*t5Checkpoint, error) {
 	return c, nil
 }
 
-// fidNames returns the name that Fusion-in-Decoder's code gives to a tensor.
+// fidNames returns the name that a checkpoint of Fusion-in-Decoder has for the T5 tensor name.
 func fidNames(name string) string {
 	if rest, ok := strings.CutPrefix(name, "encoder."); ok {
 		return "encoder.encoder." + strings.Replace(rest, ".layer.", ".module.layer.", 1)
@@ -104,8 +104,8 @@ func fidNames(name string) string {
 	return name
 }
 
-// tensorName returns the name that the checkpoint gives to a tensor. The table of pieces goes by
-// several.
+// tensorName returns the checkpoint's name for the T5 tensor plain. For the table of pieces, which checkpoints name
+// differently, it is the first of the usual names that is there.
 func (c *t5Checkpoint) tensorName(plain string) string {
 	if c.fid {
 		plain = fidNames(plain)
@@ -211,8 +211,9 @@ type wantedTensor struct {
 	shape []int
 }
 
-// checkTensors finds every tensor that is missing, has another shape, or is not known,
-// before anything is written.
+// checkTensors returns an error that lists the tensors of set that are missing, have another shape than wanted or a
+// type that is not read, or are neither wanted nor isUnused; at most 8, with the number of the others. dir names the
+// checkpoint in the error. Imports call it before they write anything.
 func checkTensors(dir string, set *safetensors.File, wanted []wantedTensor, isUnused func(name string) bool) error {
 	var wrong []string
 	known := map[string]bool{}

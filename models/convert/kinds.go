@@ -72,7 +72,7 @@ var heads = []struct {
 	},
 }
 
-// forClass returns the kind of a model whose class is known.
+// forClass returns a copy of e that names class in the place of the BERT class that What names; class may be "".
 func (e KindError) forClass(class string) *KindError {
 	if at := strings.Index(e.What, "(Bert"); at >= 0 && class != "" {
 		if end := strings.IndexByte(e.What[at:], ')'); end >= 0 {

@@ -59,8 +59,8 @@ func headOf(m *models.Manifest, base *tower) bert.Head {
 	return bert.Head{Pooling: m.Vectors.Pooling, Normalise: m.Vectors.Normalise}
 }
 
-// headTensors returns the tensors that an expert of this kind has and its base lacks, over
-// rows of length width.
+// headTensors returns the names and shapes of the tensors that an expert of m's kind adds to its base, whose rows have
+// width values; nil if it adds none.
 func headTensors(m *models.Manifest, width int) []tensors.Named {
 	switch m.Kind {
 	case models.KindLate:
@@ -71,9 +71,8 @@ func headTensors(m *models.Manifest, width int) []tensors.Named {
 	return nil
 }
 
-// checkSuits compares the tensors that the base lacks with the kind of expert: a
-// late one brings its head's, all of them and for both sides, so does a reader,
-// and a dense one brings none.
+// checkSuits returns an error unless u brings just the new tensors that an expert of m's kind has: a late one and a
+// reader those of headTensors, for both sides, and a dense one none. That the shapes fit the base is for checkFit.
 func (u update) checkSuits(m *models.Manifest) error {
 	fresh := map[string][]int{}
 	for _, tower := range slices.Sorted(maps.Keys(u)) {

@@ -90,7 +90,7 @@ func (d *Delta) mergeHead(ctx context.Context, outDir string, o Options) (*model
 	return writeBundle(outDir, m, nil, o.Check, files)
 }
 
-// suitsBase returns an error where the delta is for another base.
+// suitsBase returns an error if the weights of base do not have the SHA-256 that the delta's manifest names.
 func (d *Delta) suitsBase(base *encoders) error {
 	sum, err := hashWeights(base.distinctTowers())
 	if want := d.Manifest.Base.WeightsSHA256; err == nil && sum != want {
@@ -105,7 +105,8 @@ func (d *Delta) suitsBase(base *encoders) error {
 	return err
 }
 
-// encoderGraphs returns the encoders to write: one for both sides or one for each.
+// encoderGraphs returns the graphs to write, each with its changes: one for both sides if the delta is Tied, else the
+// question's and the passage's. It fails if base is not the delta's, or a change does not fit it.
 func (d *Delta) encoderGraphs(base *encoders) ([]encoderGraph, error) {
 	if err := d.suitsBase(base); err != nil {
 		return nil, err
@@ -186,7 +187,8 @@ func (d *Delta) mergedManifest(base *encoders, o Options) (models.Manifest, erro
 	return m, nil
 }
 
-// mergedLineage returns the lineage of the merged bundle.
+// mergedLineage returns the delta's lineage with this package as the producer and the delta's SHA-256 as what was
+// merged; who trained the delta is kept as a note.
 func (d *Delta) mergedLineage() models.Lineage {
 	l := d.Manifest.Lineage
 	notes := map[string]string{}
@@ -215,9 +217,10 @@ type encoderGraph struct {
 	changes map[string]change
 }
 
-// Tensor gives the weights as they are to be written; see tensors.Weights.
+// Tensor returns the tensor name with the delta's change applied, or the delta's own if it brings it; see
+// tensors.Weights.
 func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
-	if c := g.changes[name]; c.fresh != nil { // fit has seen its shape
+	if c := g.changes[name]; c.fresh != nil { // checkFit has compared its shape
 		return c.fresh, nil
 	}
 	values, err := g.tower.Tensor(name, shape...)
@@ -230,8 +233,9 @@ func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
 	return values, nil
 }
 
-// checkFit compares the changes with the base's tensors, and new tensors with
-// the base's width and the length of the vectors, dimension.
+// checkFit returns an error for the first change, by name, that does not fit: of a tensor that the base lacks or has in
+// another shape, of an embedding table, or a new tensor whose shape is not the one for the base's width and vectors of
+// length dimension.
 func (g encoderGraph) checkFit(dimension int) error {
 	shapes, fresh := map[string][]int{}, map[string][]int{}
 	width := g.tower.config.Dimension
@@ -261,7 +265,7 @@ func (g encoderGraph) checkFit(dimension int) error {
 	return nil
 }
 
-// graphFiles returns the graphs of a bundle.
+// graphFiles returns the files of graphs, to be written in float32, or with weights of 8 bits if int8.
 func graphFiles(graphs []encoderGraph, head bert.Head, int8 bool) (files []bundleFile) {
 	for _, g := range graphs {
 		files = append(files, bundleFile{g.file, func(w io.Writer) error {

@@ -39,8 +39,7 @@ func (t *tower) isReranker() bool {
 	return ok && len(info.Shape) == 2 && info.Shape[0] == 1
 }
 
-// notVectors returns an error for each option that is about vectors; what says what the model
-// is.
+// notVectors returns an error if o has an option that concerns vectors; what names the model's kind in it.
 func (o *Options) notVectors(what string) error {
 	for option, given := range map[string]bool{
 		"pooling":         o.Pooling != "",

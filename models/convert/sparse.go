@@ -100,7 +100,9 @@ func (t *tower) importSparse(srcDir, outDir string, o Options) (*models.Bundle, 
 	return writeBundle(outDir, m, nil, o.Check, files)
 }
 
-// questionWeights reads a table from word piece to weight. Pieces that it does not name weigh nothing.
+// questionWeights reads the JSON object from word piece to weight at path, and returns the bundle's file of one weight
+// for each id, 0 for pieces that it lacks. Pieces outside the vocabulary are passed over. It fails if all are, or a
+// weight is negative.
 func (t *tower) questionWeights(path string) (f bundleFile, err error) {
 	var table map[string]float64
 	data, err := disk.ReadRegular(path, models.MaxSmallBytes)

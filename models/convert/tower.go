@@ -36,7 +36,9 @@ const (
 // readerHeads are the names that transformers gives to a reader's heads.
 var readerHeads = strings.NewReplacer("reader.span.", "qa_outputs.", "reader.select.", "qa_classifier.")
 
-// openTower opens the encoder in a folder.
+// openTower opens the checkpoint of an encoder in dir with its tokenizer, and finds the prefix of its tensors' names.
+// It does not compare the tensors with the configuration (check). The caller closes the tower. Tensor fails once ctx
+// has ended.
 func openTower(ctx context.Context, dir string) (*tower, error) {
 	c, err := readCheckpoint(dir)
 	if err != nil {
@@ -107,7 +109,8 @@ func (t *tower) name(plain string) string {
 	return full
 }
 
-// Tensor reads a weight; see tensors.Weights.
+// Tensor returns the values of a BertModel's tensor: without the rows of positions that no token has, and zeros for the
+// table of token types that some families lack; see tensors.Weights.
 func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err
@@ -141,7 +144,8 @@ func (t *tower) shape(plain string, shape []int) []int {
 	return shape
 }
 
-// check calls checkTensors with what the encoder needs.
+// check returns an error if the checkpoint's tensors are not those that its encoder needs with head behind it; see
+// checkTensors.
 func (t *tower) check(head bert.Head) error {
 	if err := t.prefixProblem(); err != nil {
 		return err

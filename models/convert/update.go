@@ -58,7 +58,9 @@ func readUpdate(data []byte, base string) (update, error) {
 	return u, u.check()
 }
 
-// take reads one tensor; with a tensor up it also reads down.
+// take reads the change that the tensor full of file holds (TOWER.NAME.SUFFIX) into u: with an up also its down, so
+// that a down alone is only checked for its up. It fails if the name or the shapes are wrong, or the tensor is changed
+// already.
 func (u update) take(file *safetensors.File, full string) error {
 	tower, rest, _ := strings.Cut(full, ".")
 	at := strings.LastIndexByte(rest, '.')
@@ -126,7 +128,7 @@ func (u update) take(file *safetensors.File, full string) error {
 	return nil
 }
 
-// halves reads a tensor, which must be F16, and widens it.
+// halves returns the values, as float32, and the shape of the tensor name. It fails if its type is not F16.
 func halves(file *safetensors.File, name string) ([]float32, []int, error) {
 	info, _ := file.Info(name)
 	if info.Type != "F16" {

@@ -40,8 +40,7 @@ func Verify(dir string) Verified {
 	}
 }
 
-// check compares the files of a bundle with its manifest; whether a delta fits its base is
-// for Merge to say.
+// check compares the files of b with its manifest, and opens a delta. It does not tell whether a delta fits its base.
 func check(b *models.Bundle) error {
 	err := b.Check()
 	if b.Manifest.Delta == "" {

@@ -80,7 +80,7 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	return t, nil
 }
 
-// file returns the tokenizer in a bundle.
+// file returns the tokenizer's file as a bundle holds it.
 func (t *tokenizer) file() []bundleFile {
 	return []bundleFile{{t.name, func(w io.Writer) error {
 		_, err := w.Write(t.data)
@@ -88,7 +88,7 @@ func (t *tokenizer) file() []bundleFile {
 	}}}
 }
 
-// same reports whether two encoders can share one tokenizer.
+// same returns an error unless other has the same file, and the same lower-casing, as t.
 func (t *tokenizer) same(other *tokenizer) error {
 	if t.name != other.name || t.lowerCase != other.lowerCase || !bytes.Equal(t.data, other.data) {
 		return fmt.Errorf(
@@ -141,7 +141,8 @@ type tokenizerJSON struct {
 	} `json:"model"`
 }
 
-// frame returns the tokens that begin and end a text, where the file says it.
+// frame returns the tokens before and after a text by the post-processor; ok is false if that is not one of those known
+// or puts nothing before a text.
 func (f *tokenizerJSON) frame() (frame [2]string, ok bool) {
 	around, err := framing.Parse(f.PostProcessor)
 	return [2]string{around.Start, around.End}, err == nil && around.Start != ""
@@ -195,7 +196,8 @@ func (t *tokenizer) parseJSON() (ids map[string]int, frame [2]string, err error)
 	return ids, frame, nil
 }
 
-// pieces returns the ids of a vocabulary of some kind.
+// pieces returns the ids of the model's pieces, which the file has as a list for a Unigram model and as an object for
+// other kinds.
 func (f *tokenizerJSON) pieces(kind string) (ids map[string]int, err error) {
 	ids = map[string]int{}
 	if kind != unigram {
@@ -216,7 +218,7 @@ func (f *tokenizerJSON) pieces(kind string) (ids map[string]int, err error) {
 	return ids, nil
 }
 
-// otherTokenizer describes what a tokenizer is that no encoder here has, and what is possible.
+// otherTokenizer returns a *KindError for a tokenizer of a kind that no encoder here has; it says what can be imported.
 func otherTokenizer(kind string) error {
 	what := fmt.Sprintf("a tokenizer of another kind (model.type %q)", kind)
 	switch kind {
@@ -262,7 +264,7 @@ func lowerCase(dir string, ids map[string]int) (bool, error) {
 	return lower, nil
 }
 
-// lineIDs gives each line of a vocab.txt its number.
+// lineIDs returns for each line of a vocab.txt its number, from 0; for a line that is there twice, the last.
 func lineIDs(data []byte) map[string]int {
 	ids := map[string]int{}
 	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {

@@ -30,7 +30,8 @@ type Health struct {
 	Recalibrated bool `json:"-"`
 }
 
-// MissingCopies says how many copies of shards no search can use yet, and why; "": there are none.
+// MissingCopies returns a phrase with the number of shard copies that cannot be searched yet and where they are, or ""
+// if all can.
 func (h Health) MissingCopies() string {
 	var kinds []string
 	add := func(n int, where string) {
@@ -58,9 +59,9 @@ func Replaced(err error) bool {
 	return isNotOurs(err) || errors.Is(err, errChanged)
 }
 
-// Look asks how the index is and keeps it for Health, and lets searches use a new calibration or new settings;
-// Recalibrated then says so. It fails if nobody answers, and if the index cannot be searched as it was opened
-// (Replaced).
+// Look asks the cluster how the index is, keeps the answer for Health and returns it. If the calibration or the
+// settings have changed, searches use the new ones from now on, and Recalibrated is set. It fails if no node answers,
+// or the index is no longer the one that was opened; Replaced tells which.
 func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	now := c.Store()
 	next, err := Open(ctx, now.client, now.index)

@@ -170,8 +170,9 @@ func identityQuantiser(d int) quantiser {
 	return q
 }
 
-// rowProduct appends x·W for x behind the activation, with one step a row:
-// its largest value, or what the lowest possible value needs.
+// rowProduct adds nodes for x·W of the values rows, which the activation has made, with one quantisation step for each
+// row: by its largest value, but never less than smallestStep. It returns the product's name. name begins the names of
+// the constants.
 func (b *builder) rowProduct(name string, l quantised, rows string) string {
 	largest := b.op("ReduceMax", []string{rows}, onnx.IntList("axes", 1))
 	steps := b.op("Max", []string{

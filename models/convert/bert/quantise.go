@@ -130,8 +130,8 @@ func rowQuantised(table []float32, width int) (values []int8, scales []float32) 
 	return values, scales
 }
 
-// product appends x·W for x in 8 bits, as float32: step is a scalar's name,
-// zero the name of the value that stands for 0. bias may be "".
+// product adds a node for x·W, W the weights l, and returns the name of the float32 product. x names values of 8 bits,
+// step the scalar by which they are scaled, zero the code that stands for 0, and bias what is added, "" for nothing.
 func (b *builder) product(name string, l quantised, x, step, zero, bias string) string {
 	in := len(l.weight) / len(l.scale)
 	out := len(l.scale)

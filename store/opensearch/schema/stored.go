@@ -109,8 +109,8 @@ func (s Source) RememberVectors(known map[[2]string]Vectors, experts []Expert) {
 	known[[2]string{title, text}] = vectors
 }
 
-// DocumentVersion returns the VersionOf the document that a first passage is of, by the metadata of the passage. It
-// fails if there are none.
+// DocumentVersion returns the VersionOf the document that the passage s with the given id is the first of, made from
+// the passage's metadata. It fails if these cannot be read.
 func (s Source) DocumentVersion(id string) (corpus.Document, error) {
 	p := corpus.Passage{ID: id}
 	var metadata string
