@@ -16,8 +16,9 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// decode returns a text as UTF-8, and adds a warning to the writer if its encoding is a guess or does not fit. The
-// encoding is chosen in this order:
+// decode returns a text as UTF-8, and adds a warning to the writer if its encoding is a guess or does not fit. Bytes
+// that are no text, or not in the writer's encoding, are an *UnreadableError. If the writer has no encoding that all
+// texts are read in, the encoding is chosen in this order:
 //
 //  1. a byte order mark, or UTF-16 recognised by its NUL bytes;
 //  2. UTF-8 if all of the text is valid, whatever is declared;

@@ -11,7 +11,8 @@ func writeFraction(above, below string) string {
 	return inParentheses(above) + "/" + inParentheses(below)
 }
 
-// writePower returns a base with its exponent on one line: "10^3", "x^(n + 1)"; only the base if the exponent is empty.
+// writePower returns a base with its exponent on one line: "10^3", "x^(n + 1)"; "x′" without a ^ for a prime, degree
+// sign or star; only the base if the exponent is empty.
 func writePower(base, exponent string) string {
 	exponent = strings.TrimSpace(exponent)
 	if exponent == "" {

@@ -31,7 +31,7 @@ type pdfAnswer struct {
 }
 
 // CompilePDFium compiles PDFium and stores the result in the folder cache, so that processes with this
-// ServeOptions.Cache start quickly.
+// ServeOptions.Cache start quickly. It is no error if the folder cannot be written: nothing is stored then.
 func CompilePDFium(ctx context.Context, cache string) error {
 	pool, err := openPDFium(ctx, cache)
 	if err != nil {

@@ -108,7 +108,8 @@ func (s *slideReader) placeholder(kind string) {
 	}
 }
 
-// raisedBy returns where letters stand by their shift from the line in thousandths of a percent, such as "30000".
+// raisedBy returns whether letters are raised or lowered, by their shift from the line in thousandths of a percent,
+// such as "30000"; onLine if that is 0 or no number.
 func raisedBy(shift string) vertical {
 	n, err := strconv.Atoi(strings.TrimSuffix(shift, "%"))
 	switch {
