@@ -88,7 +88,8 @@ func answerTokens(text string) []string {
 	return out
 }
 
-// wordRune and blankRune spare ASCII the search in Unicode's tables.
+// wordRune reports whether a character belongs to a word: a letter in lower case, a digit or a mark. Only characters
+// beyond ASCII are looked up in Unicode's tables.
 func wordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
@@ -137,8 +138,8 @@ func (m regexMatcher) In(text string) bool {
 	return false
 }
 
-// ExactMatch returns 1 where said is one of the answers after normalising, else 0, as SQuAD's
-// script defines it (Rajpurkar et al. 2016, section 6.1).
+// ExactMatch returns 1 if said equals one of the answers after normalising, else 0, as SQuAD's script defines it
+// (Rajpurkar et al. 2016, section 6.1).
 func ExactMatch(said string, answers []string) float64 {
 	for _, a := range answers {
 		if extract.NormaliseAnswer(said) == extract.NormaliseAnswer(a) {

@@ -65,8 +65,8 @@ func firstRelevant(ranking []string, j questions.Judgements) int {
 	return 1 + slices.IndexFunc(ranking, func(id string) bool { return j[id] > 0 })
 }
 
-// checkMetrics returns an error for measures that rankings are not deep enough for, and leaves out those that are
-// measured anyway.
+// checkMetrics removes metrics from o.Metrics that are measured anyway or there twice. It returns an error for one that
+// needs deeper rankings than o.Depth.
 func (o *MeasureOptions) checkMetrics() error {
 	have := map[string]bool{}
 	for _, m := range Metrics() {
@@ -85,7 +85,8 @@ func (o *MeasureOptions) checkMetrics() error {
 	return nil
 }
 
-// Columns returns the columns of the tables: what was asked for stands behind the measures of its kind.
+// Columns returns the columns of the tables. Each metric that was asked for stands after the usual ones of its kind,
+// such as nDCG.
 func (r *Report) Columns() []Metric {
 	all := Metrics()
 	kind := regexp.MustCompile(`^[a-z]+`)
@@ -101,7 +102,7 @@ func (r *Report) Columns() []Metric {
 	return all
 }
 
-// measureKeys returns those of the measures that were asked for.
+// measureKeys returns the keys of the metrics that were asked for.
 func (o *MeasureOptions) measureKeys() []string {
 	keys := []string{}
 	for _, m := range o.Metrics {

@@ -90,8 +90,8 @@ func (r *Report) countQuestions() (n int) {
 	return n
 }
 
-// Evaluate asks the questions of all domains, one pass for all methods, and
-// reports how the methods did.
+// Evaluate asks the engine the questions of all domains, each once for all methods, and returns the report. It fails if
+// the options do not fit together, or if a question fails.
 func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o MeasureOptions) (*Report, error) {
 	if o.Depth == 0 {
 		o.Depth = 100
@@ -181,7 +181,8 @@ func (o *MeasureOptions) isMeasuredAlone(expert string) bool {
 	)
 }
 
-// ownExpert returns a domain's own expert, or "".
+// ownExpert returns the expert of a domain: the one of its name if that is measured alone, otherwise o.Otherwise, which
+// may be "".
 func (o *MeasureOptions) ownExpert(domain string) string {
 	if o.isMeasuredAlone(domain) {
 		return domain
@@ -216,7 +217,8 @@ func methodNames(methods []Method) string {
 	return text
 }
 
-// measureDomain measures a domain, or takes it from the state.
+// measureDomain returns the outcomes of a domain's questions: those in the state if they were measured in the same way
+// and the run files are there, otherwise new ones, which it keeps in the state.
 func (o *MeasureOptions) measureDomain(ctx context.Context, engine Engine, d questions.Domain) (*Measured, error) {
 	stamp, err := stampOf(o.About, o.Methods, o.Depth, o.Candidates, o.Exact, o.Patterns, o.measureKeys(), d.Questions)
 	if err != nil {
@@ -261,7 +263,8 @@ func (o *MeasureOptions) reportProgress(stage string, done, total int) {
 	}
 }
 
-// measureTimes measures single requests with questions of all domains.
+// measureTimes returns how long single requests by each method take, from the state or by asking questions of all
+// domains. It returns nil if no questions are to be timed.
 func (o *MeasureOptions) measureTimes(
 	ctx context.Context, engine Engine, domains []questions.Domain,
 ) ([]Latency, error) {
@@ -297,7 +300,8 @@ func (o *MeasureOptions) measureTimes(
 	return times, o.State.keepPart(stateEntry{Part: timesPart, Stamp: stamp, Latency: times})
 }
 
-// newReport puts everything together.
+// newReport returns the report on the outcomes of the domains, which must not be empty, and on the times; nil: there
+// are none.
 func (o *MeasureOptions) newReport(domains []questions.Domain, measured []*Measured, times []Latency) *Report {
 	r := &Report{About: o.About, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact, Notes: slices.Clone(o.Notes)}
 	r.Methods = append(slices.Clone(o.Methods), oracleMethods(o.Methods)...)
@@ -352,8 +356,8 @@ func (o *MeasureOptions) newReport(domains []questions.Domain, measured []*Measu
 	return r
 }
 
-// ofDomain formats a note about the questions of a domain, with the domain's name before it
-// unless that is "", as in a file of questions that names no domain.
+// ofDomain returns a formatted note with the domain's name before it, or without it if the name is "", as of a file of
+// questions that names no domain.
 func ofDomain(name, format string, args ...any) string {
 	note := fmt.Sprintf(format, args...)
 	if name == "" {

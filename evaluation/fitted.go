@@ -10,9 +10,9 @@ import (
 	"example.org/conclave/internal/questions"
 )
 
-// Calibrated notes which calibration is in the collection's folder, and the domains that
-// it was fitted on: figures that are measured on them do not hold for new questions. A set
-// of questions that was changed since the calibration counts as another one.
+// Calibrated sets o.About.Calibration to the digest of a calibration's text, and adds a note if it was fitted on
+// questions of these domains: figures measured on them do not hold for new questions. An empty record changes nothing.
+// Questions that were changed since the calibration count as others.
 func (o *MeasureOptions) Calibrated(record []byte, domains []questions.Domain) error {
 	if len(record) == 0 {
 		return nil

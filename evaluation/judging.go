@@ -14,7 +14,7 @@ type RerankEngine interface {
 	Rerankers() []learned.RerankerInfo
 }
 
-// Reranking returns what each of the engine's rerankers is fitted with.
+// Reranking returns the options for fitting each of the engine's rerankers; nil if it has none.
 func Reranking(
 	engine RerankEngine,
 	passages PassageIDs,

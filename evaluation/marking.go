@@ -26,7 +26,8 @@ func Reading(engine AnswerEngine, passages PassageIDs, progress func(done, total
 	return nil
 }
 
-// newMarker lets a reader of the engine read passages.
+// newMarker returns a function that lets a reader of the engine mark words in the passages of some answers to a
+// question.
 func newMarker(engine AnswerEngine, reader string, passages PassageIDs) calibration.Marker {
 	return func(ctx context.Context, q *calibration.Question,
 		answers []calibration.Ranked) ([]func(float64) calibration.Mark, error) {

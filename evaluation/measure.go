@@ -106,7 +106,8 @@ func newMeasuring(domain string, asked []questions.Question, p pass) *measureRun
 	return m
 }
 
-// askOne asks one question and keeps how the methods did.
+// askOne asks the question with this index by all methods and keeps the outcomes. It fails if a method fails or a
+// source does not answer.
 func (m *measureRun) askOne(ctx context.Context, engine Engine, at int) error {
 	q := &m.questions[at]
 	j, err := newJudge(q, m.pass.Patterns)
@@ -154,7 +155,7 @@ func (m *measureRun) askOne(ctx context.Context, engine Engine, at int) error {
 	return m.keepAnswer(at, answered, responses)
 }
 
-// mayBeSure returns the methods whose answers may have a confidence.
+// mayBeSure returns the indexes of the methods that fuse sources: only their answers may have a confidence.
 func (m *measureRun) mayBeSure() (methods []int) {
 	for i, method := range m.pass.Methods {
 		if method.Kind != KindSource {
@@ -164,7 +165,7 @@ func (m *measureRun) mayBeSure() (methods []int) {
 	return methods
 }
 
-// requestsFor returns a request for each method.
+// requestsFor returns the request for a question by each method.
 func (m *measureRun) requestsFor(q *questions.Question) []search.Request {
 	fields := []string{}
 	if len(q.Answers) > 0 {
@@ -189,7 +190,9 @@ func (m *measureRun) requestsFor(q *questions.Question) []search.Request {
 	return requests
 }
 
-// keepAnswer adds what is summed, and hands answers out in their order.
+// keepAnswer adds the weights in the responses to one question to the sums, reports progress, and calls pass.answered
+// for all answers whose turn it is: answers are handed on in the order of the questions. It returns the error of that
+// function.
 func (m *measureRun) keepAnswer(at int, answered *Answered, responses []reply.Response) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -221,7 +224,8 @@ func (m *measureRun) keepAnswer(at int, answered *Answered, responses []reply.Re
 	return nil
 }
 
-// meansOf makes means of the sums.
+// meansOf returns what was measured, with the sums of weights divided by the number of questions. Call it once, after
+// the last question.
 func (m *measureRun) meansOf() *Measured {
 	n := float64(len(m.questions))
 	for i, method := range m.pass.Methods {
@@ -239,5 +243,5 @@ func (m *measureRun) meansOf() *Measured {
 	return m.out
 }
 
-// roundMean removes the digits that depend on which question was done first.
+// roundMean returns a mean rounded to nine decimals: later digits depend on the order in which questions were done.
 func roundMean(mean float64) float64 { return math.Round(mean*1e9) / 1e9 }

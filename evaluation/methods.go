@@ -42,10 +42,10 @@ type Method struct {
 // Lineup are the experts of a collection; there is always BM25 beside them.
 type Lineup []learned.ExpertInfo
 
-// Choose returns the methods to measure: each source alone where that is wanted, and the
-// fusions, "all" that make sense, "none", or their names with commas; and others that
-// were asked for. A fusion that the engine refuses is left out with a note, for instance
-// one that needs a calibration that is missing.
+// Choose returns the methods to measure: with alone each source by itself, the fusions ("all" that make sense with
+// these sources, "none", or names with commas between), and others. A fusion that the engine refuses is left out with a
+// note, for instance one that needs a calibration that is missing; if it refuses one of the others, Choose fails. The
+// engine is asked question to find out.
 func (l Lineup) Choose(
 	ctx context.Context,
 	engine Engine,
@@ -78,7 +78,7 @@ func (l Lineup) Choose(
 	return keepPossible(ctx, engine, all, question, timeout)
 }
 
-// CheckFusions refuses names of fusions that Choose does not know.
+// CheckFusions returns an error unless fusions is "all", "none" or a list of known methods, as Choose takes it.
 func CheckFusions(fusions string) error {
 	for _, name := range strings.Split(fusions, ",") {
 		if fusions != "none" && fusions != "all" && !slices.Contains(search.MethodNames(), name) {
@@ -88,7 +88,7 @@ func CheckFusions(fusions string) error {
 	return nil
 }
 
-// checkDistinct refuses methods with the same name, also with that of an oracle.
+// checkDistinct returns an error if two methods have one name, or one has that of an oracle.
 func checkDistinct(methods []Method) error {
 	for i, m := range methods {
 		taken := append(slices.Clone(methods[:i]), oracleMethods(methods)...)
@@ -101,7 +101,7 @@ func checkDistinct(methods []Method) error {
 	return nil
 }
 
-// calibratedNames names the experts that can say how sure they are.
+// calibratedNames returns the names of the experts with a calibrated confidence. It is never nil.
 func (l Lineup) calibratedNames() []string {
 	names := []string{}
 	for _, x := range l {
@@ -112,7 +112,7 @@ func (l Lineup) calibratedNames() []string {
 	return names
 }
 
-// Alone returns a method for each source.
+// Alone returns a method for each source that ranks by that source alone.
 func (l Lineup) Alone() []Method {
 	no, yes := false, true
 	var out []Method
@@ -141,9 +141,8 @@ func (l Lineup) Alone() []Method {
 		}})
 }
 
-// Fusions returns "auto" and every variant of every fusion method that makes sense with
-// these sources (fusion.Methods). Whether the engine accepts them is checked by
-// possible.
+// Fusions returns "auto" and every variant of every fusion method that makes sense with these experts (fusion.Methods);
+// nil without experts. The engine may refuse some of them (keepPossible).
 func (l Lineup) Fusions() []Method {
 	if len(l) == 0 {
 		return nil // one source: there is nothing to fuse
@@ -213,14 +212,14 @@ func keepPossible(
 	return kept, notes, nil
 }
 
-// ParseMethod reads a method of the user's own:
+// ParseMethod returns the method that a user describes as
 //
 //	NAME: FUSION [experts=a,b|none] [bm25=yes|no] [alpha=0.05] [weights=a:2,bm25:0.1]
 //	      [missing=exact|min] [normalisation=raw|minmax|zscore|centre-range] [sharpness=1]
 //	      [rerank=RERANKER]
 //
-// for instance "base and BM25: hybrid experts=base alpha=0.05". It checks the syntax; the
-// engine checks the values.
+// for instance "base and BM25: hybrid experts=base alpha=0.05". It fails if the text has another form; the engine
+// checks the values.
 func ParseMethod(text string) (Method, error) {
 	wrong := func(format string, args ...any) (Method, error) {
 		return Method{}, fmt.Errorf("the method %q: %w", text, fmt.Errorf(format, args...))

@@ -79,8 +79,7 @@ type Metric struct {
 	depth   int
 }
 
-// Metrics lists the columns in their order. Those without a function are of
-// confidences.
+// Metrics returns the usual metrics in the order of the columns. Those of confidences have no function of an outcome.
 func Metrics() []Metric {
 	var out []Metric
 	for _, k := range []int{1, 5, 20, 100} {

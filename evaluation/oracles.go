@@ -13,8 +13,9 @@ const (
 	OracleSource    = "oracle: best source" // BM25 counts, too: no choice of one source can do better
 )
 
-// withOracles adds the outcomes of the oracles to those of the methods. The
-// indicator's are nil where a domain has no expert of its own.
+// withOracles returns the outcomes of the methods and, if at least two experts are measured alone, after them those of
+// the oracles, in the order of oracleMethods. own is the domain's own expert, which must be measured alone; with "" the
+// outcomes of the indicator oracle are nil.
 func withOracles(m *Measured, methods []Method, own string) [][]Outcome {
 	experts, sources := []int{}, []int{}
 	byName := map[string]int{}
@@ -65,10 +66,10 @@ func oracleMethods(methods []Method) []Method {
 	return out
 }
 
-// bestSources takes for each question the source whose first relevant passage (where nothing is
-// judged: first passage with an answer) ranks highest; of several the one with the higher
-// average precision, then the one named first. So no choice of one source for each
-// question has a higher top-k accuracy, for any k.
+// bestSources returns for each question the outcome of the best of the methods at these indexes: the one whose first
+// relevant passage (or, if nothing is judged, first passage with an answer) ranks highest; of equal ones the one with
+// the higher average precision, then the one named first. So no choice of one source for each question has a higher
+// top-k accuracy, for any k.
 func (m *Measured) bestSources(among []int) []Outcome {
 	out := make([]Outcome, len(m.Questions))
 	for q, asked := range m.Questions {

@@ -65,7 +65,8 @@ type AnswerRow struct {
 	F1        float64 `json:"f1"`
 }
 
-// Answers measures a reader on questions with answers, over the passages of a collection.
+// Answers asks the engine the questions of the domains, lets a reader mark words in the passages found, and returns how
+// often these are right. It fails if the engine has no such reader, or a question fails.
 func Answers(
 	ctx context.Context,
 	engine AnswerEngine,
@@ -125,7 +126,7 @@ func Answers(
 	return report, nil
 }
 
-// addMeans adds the mean of the domains, each counting the same.
+// addMeans adds rows with the means over the domains, each of which counts the same. It adds none for a single domain.
 func (r *AnswerReport) addMeans() {
 	rows := r.Rows
 	for _, way := range AnswerWays() {
@@ -153,7 +154,8 @@ type answerRun struct {
 	took               time.Duration
 }
 
-// askOne returns what each way says to a question; nil where nobody knows its answers.
+// askOne returns the words that each way (AnswerWays) says to a question; nil if the question has no known answers. It
+// also counts whether the first passages are right (countFirst).
 func (m *answerRun) askOne(ctx context.Context, q *questions.Question) ([]string, error) {
 	request := search.Ask(q.Text, q.Before)
 	request.K = m.Passages
@@ -229,8 +231,8 @@ func (m *answerRun) askOne(ctx context.Context, q *questions.Question) ([]string
 	return said, nil
 }
 
-// countFirst counts whether the first passage answers, by the ranking and by other orders of its
-// passages, by name.
+// countFirst counts for each order of auto's passages, by its name, whether the first passage is relevant. An order
+// lists indexes of auto; that of auto itself is added. Without passages or relevant ones it counts nothing.
 func (m *answerRun) countFirst(auto []string, relevant questions.Judgements, orders map[string][]int) {
 	if len(auto) == 0 || relevant.Relevant() == 0 {
 		return
@@ -254,7 +256,7 @@ func idsOf(results []reply.Result) (ids []string) {
 	return ids
 }
 
-// WriteText prints the report for people: a line for each domain.
+// WriteText writes the report for people: a line for each domain with exact match and F1 by each way.
 func (r *AnswerReport) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintf(t, "EM / F1\tquestions\t%s\t\n", strings.Join(AnswerWays(), "\t"))

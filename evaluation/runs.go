@@ -22,7 +22,7 @@ const (
 	RunDPR  = "dpr"  // DPR's retrieval result, json, with MUF's "confidence"
 )
 
-// RunForms lists them.
+// RunForms returns the names of all forms of run files.
 func RunForms() []string { return []string{RunTREC, RunDPR} }
 
 // Runs is a folder of rankings: FOLDER/DOMAIN/METHOD.trec and .dpr.json.
@@ -46,7 +46,7 @@ type runFile struct {
 // runWriter writes the rankings of one domain.
 type runWriter struct{ files []*runFile }
 
-// runFiles returns the files that a domain has.
+// runFiles returns the run files of a domain, not opened: one for each method in each form.
 func (r *Runs) runFiles(domain string, methods []Method) []*runFile {
 	var out []*runFile
 	for i, m := range methods {
@@ -71,8 +71,7 @@ func (r *Runs) runFiles(domain string, methods []Method) []*runFile {
 	return out
 }
 
-// check refuses what cannot be written: an unknown form or method, and names
-// that become the same file.
+// check returns an error if a form or method is unknown, or if two runs would have the same file.
 func (r *Runs) check(domains []questions.Domain, methods []Method) error {
 	for _, form := range r.Forms {
 		if !slices.Contains(RunForms(), form) {
@@ -99,7 +98,7 @@ func (r *Runs) check(domains []questions.Domain, methods []Method) error {
 	return nil
 }
 
-// areComplete reports whether all runs of a domain are there.
+// areComplete reports whether the run files of a domain all exist.
 func (r *Runs) areComplete(domain string, methods []Method) bool {
 	for _, f := range r.runFiles(domain, methods) {
 		if _, err := os.Stat(f.path); err != nil {
@@ -109,7 +108,7 @@ func (r *Runs) areComplete(domain string, methods []Method) bool {
 	return true
 }
 
-// openRuns begins the runs of a domain.
+// openRuns creates the run files of a domain under temporary names; nameFiles gives them their own.
 func (r *Runs) openRuns(domain string, methods []Method) (w *runWriter, err error) {
 	w = &runWriter{files: r.runFiles(domain, methods)}
 	for _, f := range w.files {
@@ -126,7 +125,7 @@ func (r *Runs) openRuns(domain string, methods []Method) (w *runWriter, err erro
 	return w, nil
 }
 
-// add writes the rankings of one question.
+// add writes the rankings of one question to the files of all methods.
 func (w *runWriter) add(a *Answered) error {
 	for _, f := range w.files {
 		write := f.writeTREC
@@ -140,7 +139,7 @@ func (w *runWriter) add(a *Answered) error {
 	return nil
 }
 
-// nameFiles gives the files their names.
+// nameFiles ends the files and gives them their names. After an error, files without a name are removed.
 func (w *runWriter) nameFiles() error {
 	for _, f := range w.files {
 		if err := f.end(); err != nil {
@@ -166,7 +165,7 @@ func (f *runFile) end() error {
 	return f.file.Commit()
 }
 
-// removeFiles removes what is not whole.
+// removeFiles removes the files that do not have their names yet.
 func (w *runWriter) removeFiles() {
 	for _, f := range w.files {
 		if f.file != nil {
@@ -175,10 +174,9 @@ func (w *runWriter) removeFiles() {
 	}
 }
 
-// writeTREC writes lines of a TREC run. Readers of runs, trec_eval among them, put
-// passages in the order of their scores as float32 and break ties by id. So
-// that they see the order that was measured, a score that is not below the one
-// before it is written as the next float32 below.
+// writeTREC writes a ranking as lines of a TREC run. It fails for an id that is empty or has white space. Readers of
+// runs, trec_eval among them, sort passages by their scores as float32 and break ties by id; so that they see the order
+// that was measured, a score that is not below the one before it is written as the next float32 below.
 func (f *runFile) writeTREC(a *Answered, ranked *Ranked) error {
 	scores := fallingScores(ranked.Results)
 	for i, r := range ranked.Results {
@@ -221,7 +219,7 @@ type dprContext struct {
 	HasAnswer bool   `json:"has_answer"`
 }
 
-// writeDPR writes an element of DPR's result.
+// writeDPR writes a ranking as one element of DPR's JSON list of results.
 func (f *runFile) writeDPR(a *Answered, ranked *Ranked) error {
 	element := dprAnswer{
 		Question:   a.Question.Text,
@@ -252,7 +250,8 @@ func (f *runFile) writeDPR(a *Answered, ranked *Ranked) error {
 	return err
 }
 
-// fileName returns a name made of what every file system and every run file takes.
+// fileName returns a method's name with - for each run of characters other than letters, digits, _ and dots, so that
+// every file system takes it.
 func fileName(name string) string {
 	var out strings.Builder
 	for _, r := range name {

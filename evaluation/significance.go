@@ -63,7 +63,7 @@ func groupSizes(sizes []float64) []sizeGroup {
 	return groups
 }
 
-// countHeads tosses a coin for each of n questions and counts the heads.
+// countHeads returns how many of n tosses of a coin are heads.
 func countHeads(rng *rand.Rand, n int) int {
 	heads := 0
 	for ; n >= 64; n -= 64 {

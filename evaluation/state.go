@@ -37,7 +37,8 @@ const (
 
 func domainPart(domain string) string { return "domain " + domain }
 
-// OpenState reads a state file; one that is not there yet is empty.
+// OpenState returns the state in a file, or an empty one if the file does not exist. It fails if the file is damaged or
+// of another version.
 func OpenState(path string) (*State, error) {
 	s := &State{path: path, entries: map[string]stateEntry{}}
 	data, err := os.ReadFile(path)
@@ -61,7 +62,7 @@ func OpenState(path string) (*State, error) {
 	return s, nil
 }
 
-// findPart returns what is known of a part, if it was measured under the same stamp.
+// findPart returns a part of the state, and whether it is there with this stamp. It finds nothing on nil.
 func (s *State) findPart(part, stamp string) (stateEntry, bool) {
 	if s == nil {
 		return stateEntry{}, false
@@ -70,8 +71,7 @@ func (s *State) findPart(part, stamp string) (stateEntry, bool) {
 	return e, ok && e.Stamp == stamp
 }
 
-// keepPart adds a part and writes the file anew, under another name until it is
-// whole.
+// keepPart adds or replaces a part and replaces the whole file. It does nothing on nil.
 func (s *State) keepPart(e stateEntry) error {
 	if s == nil {
 		return nil
@@ -90,7 +90,8 @@ func (s *State) keepPart(e stateEntry) error {
 	})
 }
 
-// stampOf identifies what figures depend on.
+// stampOf returns a digest of the values that figures depend on, by their JSON: figures with another stamp were
+// measured otherwise.
 func stampOf(what ...any) (string, error) {
 	sum := sha256.New()
 	encoder := json.NewEncoder(sum)

@@ -69,8 +69,8 @@ type part struct {
 	outcomes [][]Outcome
 }
 
-// allTables returns the mix, the mean over domains, and each domain; where there is
-// one domain, that alone.
+// allTables returns the table of all questions, the one of the means over domains, and one for each domain; only one if
+// there is one domain.
 func (s *tableBuilder) allTables() []Table {
 	if len(s.parts) == 1 {
 		name := cmp.Or(s.parts[0].Domain, "all questions")
@@ -83,7 +83,8 @@ func (s *tableBuilder) allTables() []Table {
 	return out
 }
 
-// meanTable averages over the questions of some domains.
+// meanTable returns the table of the means over the questions of some domains. Methods without outcomes in one of them
+// are left out. With detailed, it has the rows' curves as well.
 func (s *tableBuilder) meanTable(name string, scope Scope, parts []part, detailed bool) Table {
 	t := Table{Name: name, Scope: scope}
 	for _, p := range parts {
@@ -121,7 +122,7 @@ func (s *tableBuilder) meanTable(name string, scope Scope, parts []part, detaile
 	return t
 }
 
-// macroTable averages over domains.
+// macroTable returns the table of the means over domains, each of which counts the same.
 func (s *tableBuilder) macroTable() Table {
 	t := Table{Name: "mean over domains", Scope: ScopeMacro}
 	each := make([]Table, len(s.parts))
@@ -156,8 +157,8 @@ func (s *tableBuilder) macroTable() Table {
 	return t
 }
 
-// testRow compares a row with the reference. weights multiply the scores, so that
-// their mean is the mean over domains; nil for all the same.
+// testRow sets the row's p-value of a metric against the reference, if the metric is one to test. weights multiply the
+// scores, so that their mean is the mean over domains; nil: all are 1.
 func (s *tableBuilder) testRow(row *Row, m Metric, parts []part, method int, weights []float64) {
 	if !m.Tested || s.reference < 0 || method == s.reference || !hasOutcomes(parts, s.reference) {
 		return
@@ -254,7 +255,8 @@ func (o *Outcome) firstRight(a Asked) bool {
 	return o.FirstAnswer == 1
 }
 
-// addSureness adds the measures of confidences.
+// addSureness adds to a row the metrics of its confidences, and the curve of the accuracy by coverage. Without outcomes
+// it does nothing.
 func addSureness(row *Row, outcomes []calibration.Outcome) {
 	if len(outcomes) == 0 {
 		return
@@ -269,7 +271,8 @@ func addSureness(row *Row, outcomes []calibration.Outcome) {
 	}
 }
 
-// addCalibration adds how far the confidences are right, and tell right from wrong.
+// addCalibration sets a row's ECE and AUROC, which say how far its confidences are right, and tell right answers from
+// wrong ones. AUROC is left out if all answers are right, or all wrong.
 func addCalibration(row *Row, outcomes []calibration.Outcome) {
 	row.Values["ece"] = calibration.ECE(outcomes)
 	delete(row.Values, "auroc")
@@ -280,7 +283,7 @@ func addCalibration(row *Row, outcomes []calibration.Outcome) {
 
 // mixtureConfidences returns a method's confidences for the mixture that confidences are fitted to
 // (calibration.MixtureOf): of questions with an answer, of the same with their passages taken out, and of those that
-// nothing answers. It returns nil where it is not known how sure the method is without the passages.
+// nothing answers. It returns nil if a confidence is missing, also for a question with its passages taken out.
 func mixtureConfidences(parts []part, method int) (all []calibration.Outcome) {
 	own, empty := 0, 0
 	for _, p := range parts {
@@ -349,8 +352,8 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// methodNamed returns the position of a method, or -1. Case matters where two names differ in it
-// alone.
+// methodNamed returns the index of a method, whatever the case of its name unless two names differ only in case; -1 if
+// there is none.
 func methodNamed(methods []Method, name string) int {
 	at := slices.IndexFunc(methods, func(m Method) bool { return m.Name == name })
 	if at < 0 {

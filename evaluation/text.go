@@ -38,7 +38,7 @@ func (r *Report) WriteText(out io.Writer) error {
 	return w.err
 }
 
-// countOf returns "1 domain", "2 domains".
+// countOf returns a number with a noun, such as "1 domain" or "2 domains".
 func countOf(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -70,8 +70,8 @@ func (w *textWriter) printf(format string, args ...any) {
 	}
 }
 
-// shownKeys returns the measures of the table: by judgements, or where no question
-// has some by answers, and how far confidences tell right from wrong.
+// shownKeys returns the keys of the metrics in the table for people: those by judgements or, if no question is judged,
+// by answers.
 func shownKeys(t *Table) []string {
 	judged := slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.Values["top1"]; return ok })
 	if judged {
@@ -143,7 +143,7 @@ func (w *textWriter) writeTable(r *Report, t *Table) {
 	w.err = table.Flush() // errors of the writer come out here
 }
 
-// formatMeasure returns a measure as the tables show it.
+// formatMeasure returns a row's value of a metric as the tables show it; "" if it has none.
 func formatMeasure(r *Row, m Metric) string {
 	v, ok := r.Values[m.Key]
 	switch {
@@ -155,7 +155,7 @@ func formatMeasure(r *Row, m Metric) string {
 	return fmt.Sprintf("%.1f", 100*v)
 }
 
-// formatPValue returns a p-value as the tables show it; "ref" for the reference itself.
+// formatPValue returns a p-value as the tables show it: "ref" for the reference itself, and "" if there is none.
 func formatPValue(r *Row, key, reference string) string {
 	if _, has := r.Values[key]; reference == "" || !has {
 		return ""

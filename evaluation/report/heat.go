@@ -31,11 +31,10 @@ type heatCell struct {
 	Own   bool    // an outline: the domain's own expert
 }
 
-// Dark reports whether the figures need the colour that is legible on the full Shade.
-// Above this shade, it has the better contrast.
+// Dark reports whether the cell's shade is so strong that its figures need the colour for dark backgrounds.
 func (c heatCell) Dark() bool { return c.Shade > 0.7 }
 
-// domainTable returns the table of a domain.
+// domainTable returns the table of a domain; nil if the report has none.
 func domainTable(r *evaluation.Report, d evaluation.DomainInfo) *evaluation.Table {
 	for i := range r.Tables {
 		if t := &r.Tables[i]; t.Scope == evaluation.ScopeDomain && (t.Name == d.Name || len(r.Domains) == 1) {

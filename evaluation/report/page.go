@@ -49,7 +49,7 @@ type meaning struct{ Name, Text string }
 
 type expertView struct{ Name, Kind, Passages, Recall, Confidence string }
 
-// Write writes the page.
+// Write writes a report as an HTML page. It fails if the report has no tables.
 func Write(w io.Writer, r *evaluation.Report) error {
 	if len(r.Tables) == 0 || len(r.Tables[0].Rows) == 0 {
 		return fmt.Errorf("the report has no tables")
@@ -190,8 +190,8 @@ func tiles(r *evaluation.Report) []tile {
 	return out
 }
 
-// orderMethods orders the methods for the plots: first those that a reader looks
-// for. shown says how many of them a plot shows at first.
+// orderMethods returns the order of the methods in the plots, with those first that people look for, and how many of
+// them a plot shows before others are switched on.
 func orderMethods(r *evaluation.Report) (out order) {
 	t := &r.Tables[0]
 	add := func(row *evaluation.Row) {
@@ -244,7 +244,7 @@ func experts(r *evaluation.Report) []expertView {
 	return out
 }
 
-// describeMethod says how a method is asked.
+// describeMethod returns a sentence on how a method ranks.
 func describeMethod(m evaluation.Method) string {
 	switch {
 	case m.Name == evaluation.OracleIndicator:
