@@ -59,7 +59,8 @@ func FitGate(ctx context.Context, questions []Question, o GateOptions) (fusion.G
 	return fitForms(ctx, forms, o)
 }
 
-// fitForms returns the gate fitted on questions in the forms in which they are asked.
+// fitForms returns the gate fitted on questions, each in the forms in which it is asked. It fails if no question has a
+// passage that answers among its candidates, if the prior gate is invalid, or if ctx ends.
 func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Gate, error) {
 	p := problemOf(forms)
 	if len(p.questions) == 0 {

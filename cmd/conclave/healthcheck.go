@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newHealthcheck returns the command that containers use: an image needs no curl to
-// know whether the server in it is ready.
+// newHealthcheck returns the command healthcheck, which asks a server's /readyz and fails if the server is not ready.
+// Containers use it, so that an image needs no curl.
 func newHealthcheck(term cli.Terminal) *cobra.Command {
 	var url string
 	var timeout time.Duration

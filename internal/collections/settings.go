@@ -39,6 +39,7 @@ type Error struct {
 func (e *Error) Error() string { return e.Detail }
 func (e *Error) Unwrap() error { return e.Cause }
 
+// newError returns an *Error with a code and a formatted detail.
 func newError(code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }

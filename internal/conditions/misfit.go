@@ -46,7 +46,8 @@ func (n *Node) Unsaid() Node {
 	return out
 }
 
-// Parts returns texts that differ between conditions with different meanings.
+// Parts returns the condition as a list of strings, for a cache's key: conditions with different meanings have
+// different lists.
 func (n *Node) Parts() []string { return n.appendParts(nil) }
 
 func (n *Node) appendParts(out []string) []string {

@@ -42,8 +42,8 @@ func OpenRegular(path string) (*os.File, error) {
 	return file, nil
 }
 
-// ReadRegular reads all of a regular file of at most so many bytes; a larger one is a
-// *TooLargeError.
+// ReadRegular returns the content of a regular file. It returns ErrNotRegular for a pipe, folder or device, and a
+// *TooLargeError for more than most bytes.
 func ReadRegular(path string, most int64) ([]byte, error) {
 	file, err := OpenRegular(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	return readBounded(path, file, most)
 }
 
-// ReadRegularIn works as ReadRegular does for a file in a file system.
+// ReadRegularIn returns the content of a regular file in files. It fails as ReadRegular does.
 func ReadRegularIn(files fs.FS, name string, most int64) ([]byte, error) {
 	file, err := OpenRegularIn(files, name)
 	if err != nil {
@@ -63,7 +63,7 @@ func ReadRegularIn(files fs.FS, name string, most int64) ([]byte, error) {
 	return readBounded(name, file, most)
 }
 
-// OpenRegularIn works as OpenRegular does for a file in a file system.
+// OpenRegularIn opens a regular file in files for reading. It returns ErrNotRegular for a pipe, folder or device.
 func OpenRegularIn(files fs.FS, name string) (fs.File, error) {
 	// Opening a pipe would wait: what it is, is asked first.
 	info, err := fs.Stat(files, name)

@@ -106,7 +106,7 @@ func (p *Progress) describe(total int64, took time.Duration) string {
 	return text
 }
 
-// Finish ends the current stage.
+// Finish ends the current stage and prints how much was done in what time. It does nothing if no stage has begun.
 func (p *Progress) Finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

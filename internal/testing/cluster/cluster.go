@@ -262,6 +262,7 @@ func (c *Cluster) Ready(ctx context.Context) error {
 	return nil
 }
 
+// getStatus sends a GET request to the address and returns the status code of the answer.
 func (c *Cluster) getStatus(ctx context.Context, address string) (status int, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
