@@ -14,12 +14,15 @@ import (
 
 // Manager is the server's collections as an adapter's caller may see and change them.
 type Manager interface {
-	// Collections describes those that the caller may use, by name: where the path names one, that alone.
+	// Collections describes the collections that the caller may use, in the order of their names; only the one in the
+	// request's path if that names one.
 	Collections() ([]collections.Info, error)
-	// Keeper returns one, whose documents can be asked for.
+	// Keeper opens a collection until the request ends and returns its engine. It returns a problem if there is none of
+	// this name that the caller may use.
 	Keeper(name string) (DocumentKeeper, error)
-	// CreateCollection makes one, and RemoveCollection removes one.
+	// CreateCollection creates an empty collection and returns its description.
 	CreateCollection(name, description string) (collections.Info, error)
+	// RemoveCollection removes a collection with all of its documents.
 	RemoveCollection(name string) error
 }
 

@@ -25,30 +25,31 @@ type Engine interface {
 	Methods() []search.MethodInfo
 	// Passage returns a passage and its version, fit for an ETag.
 	Passage(ctx context.Context, by search.Caller, id string) (passage corpus.Passage, version string, err error)
-	// Visible reports whether the requests of a context may see a passage (access.Restrict).
+	// Visible reports whether the requests of a context may see a passage (identity.Restrict).
 	Visible(ctx context.Context, passage *corpus.Passage) bool
-	// List returns passages after an id, and whether there are more.
+	// List returns up to limit passages with ids after an id, and the id to go on after; "" at the end.
 	List(
 		ctx context.Context,
 		by search.Caller,
 		after string,
 		limit int,
 	) (passages []corpus.Passage, next string, err error)
-	// Sample returns at most n passages from all over the collection.
+	// Sample returns up to n random passages that the caller may see.
 	Sample(ctx context.Context, by search.Caller, n int) ([]corpus.Passage, error)
-	// Documents returns documents, and the id after which there are more.
+	// Documents returns the first documents after the request's id, and the id to go on after; "" at the end.
 	Documents(
 		ctx context.Context,
 		by search.Caller,
 		r lookup.DocumentsRequest,
 	) (found []corpus.Document, next string, err error)
-	// DocumentText returns the text of a document from a passage on, of at most so many bytes.
+	// DocumentText returns the text of a document from the passage with the number from on, counted from 1: of as many
+	// passages as have at most most stored bytes together, and of one at least.
 	DocumentText(ctx context.Context, by search.Caller, id string, from, most int) (lookup.DocumentText, error)
-	// Count returns how many passages a filter lets through.
+	// Count returns how many passages that the caller may see match a filter.
 	Count(ctx context.Context, f storage.Filter) (int, error)
-	// Misfits returns the values of fields that do not have the declared types.
+	// Misfits returns the values of metadata fields that do not fit their declared types.
 	Misfits(ctx context.Context) ([]lookup.Misfits, error)
-	// Generation is the newest generation of the collection, and its passages.
+	// Generation returns the number of the newest generation, and how many passages it has.
 	Generation() (number uint64, passages int)
 	Limits() search.Limits
 	Defaults() search.Defaults

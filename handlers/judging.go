@@ -15,8 +15,10 @@ import (
 
 // Judgments store what people say about passages as answers to their questions.
 type Judgments interface {
-	// Put returns when the judgment would survive a power cut.
+	// Put stores a judgment, durably when it returns nil. It counts in the place of an earlier one on the same question
+	// and passage.
 	Put(judgments.Judgment) error
+	// All returns the judgments that count, the oldest first.
 	All() []judgments.Judgment
 }
 

@@ -15,18 +15,19 @@ import (
 
 // Collections manages the collections of a server that has several.
 type Collections interface {
-	// Use returns a collection as requests are answered from it, opened where it is not. It stays
-	// open until done is called. Errors are *collections.Error where the caller may know why.
+	// Use returns a collection, which it opens if it is not open. The collection stays open until done is called; call
+	// it if err is nil. An error whose reason callers may know is a *collections.Error.
 	Use(ctx context.Context, name string) (k *Collection, done func(), err error)
-	// Join returns several as one, for one search, until done is called.
+	// Join returns a collection that searches several as one, which stay open until done is called. Its errors are
+	// those of Use, or a *collections.Error if they cannot be searched as one.
 	Join(ctx context.Context, names []string) (k *Collection, done func(), err error)
-	// List describes all of them, in the order of their names.
+	// List returns descriptions of all collections, in the order of their names.
 	List(ctx context.Context) ([]collections.Info, error)
-	// Describe describes one.
+	// Describe opens a collection and returns its description. A damaged one is described as such.
 	Describe(ctx context.Context, name string) (collections.Info, error)
-	// Create makes an empty one; it is there whole, or not at all.
+	// Create makes an empty collection and returns its description. After an error there is no part of it.
 	Create(ctx context.Context, name string, s collections.Settings) (collections.Info, error)
-	// Remove removes one with all that it has.
+	// Remove closes a collection and removes its passages, documents and settings.
 	Remove(ctx context.Context, name string) error
 }
 

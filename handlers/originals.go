@@ -231,9 +231,11 @@ func noOriginal(id string) *schema.Problem {
 
 // OriginalReader opens the files that documents were read from (originals.Reader).
 type OriginalReader interface {
-	// Open returns originals.ErrGone where the file is not kept. room waits for memory of so many bytes.
+	// Open opens the file that a document was read from. It returns originals.ErrGone if the file is not kept. It calls
+	// room with the bytes of memory that it needs, and returns room's error.
 	Open(ctx context.Context, d *corpus.Document, room func(bytes int) error) (*originals.Original, error)
-	// Draw returns a page of a PDF, from 1, with the words of a text marked, and the errors of Open.
+	// Draw returns a page of a PDF, counted from 1, as a picture in which the words of the text mark are marked. It
+	// fails as Open does, or with a *documents.UnreadableError.
 	Draw(
 		ctx context.Context, d *corpus.Document, page int, mark string, room func(bytes int) error,
 	) (documents.DrawnPage, error)

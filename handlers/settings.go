@@ -10,10 +10,10 @@ import (
 
 // Settings reads and changes the settings of a collection while it is served.
 type Settings interface {
-	// Settings returns them.
+	// Settings returns the present settings.
 	Settings() (collections.Settings, error)
-	// Configure puts others in the place of Synonyms and Fields, for this server at once. Errors are
-	// *collections.Error where they cannot be.
+	// Configure replaces Synonyms and Fields by those of s; searches on this server have them when it returns. It
+	// returns a *collections.Error if they are not possible.
 	Configure(ctx context.Context, s collections.Settings) error
 }
 

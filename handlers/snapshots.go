@@ -17,8 +17,9 @@ type SnapshotList struct {
 
 // Snapshots are those in the server's folder of snapshots.
 type Snapshots interface {
+	// List returns the snapshots.
 	List() ([]SnapshotInfo, error)
-	// Remove removes a snapshot; what keeps it from that is a *jobs.Refusal.
+	// Remove removes a snapshot. It returns a *jobs.Refusal if there is none of this name.
 	Remove(name string) error
 }
 

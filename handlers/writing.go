@@ -19,8 +19,8 @@ import (
 
 // Writer changes the passages of a collection; a writable folder is one.
 type Writer interface {
-	// Apply makes changes, in their order, and returns when they would survive a
-	// power cut. It waits while the backlog is full.
+	// Apply makes changes in their order and returns a result for each, durable by then. It waits while the backlog is
+	// full. An error means that no result is known.
 	Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error)
 	// Passage reads a passage as it was acknowledged last. room waits until there is
 	// memory for one of so many bytes; its error ends the reading.
@@ -29,23 +29,30 @@ type Writer interface {
 		id string,
 		room func(bytes int) error,
 	) (p corpus.Passage, version string, ok bool, err error)
-	// Wait waits until searches see the change with the number seq; 0: everything that was
-	// acknowledged before.
+	// Wait waits until searches see the change with the number seq; 0 stands for all changes that were acknowledged
+	// before the call. It returns the context's error if that ends first.
 	Wait(ctx context.Context, seq uint64) error
+	// Backlog returns the stored changes that searches do not see yet, in numbers, and what keeps them from being
+	// indexed.
 	Backlog() store.Backlog
 }
 
 // BoundedWriter is a Writer that depends on other machines: requests wait for its Wait at most MostWait altogether; 0:
 // there is no limit.
 type BoundedWriter interface {
+	// MostWait returns how long a request may wait; 0: as long as it wants.
 	MostWait() time.Duration
 }
 
 // Jobs is the long work on the collection, such as a *jobs.Queue.
 type Jobs interface {
+	// Submit adds a job to the queue, or returns a *jobs.Refusal.
 	Submit(ctx context.Context, r jobs.Request) (jobs.Job, error)
+	// Job returns a job, and whether there is one with this id.
 	Job(ctx context.Context, id string) (jobs.Job, bool, error)
+	// Jobs returns the jobs that are remembered.
 	Jobs(ctx context.Context) ([]jobs.Job, error)
+	// Cancel asks for the end of a job and returns it, or a *jobs.Refusal if it cannot be cancelled.
 	Cancel(ctx context.Context, id string) (jobs.Job, error)
 }
 

@@ -248,9 +248,9 @@ type modelRequest struct {
 
 // answerBody is a body of one of OpenAI's interfaces that asks for an answer.
 type answerBody interface {
-	// check returns an error about a field that would change the answer and has no meaning here.
+	// check returns the problem of a field that would change the answer and is not supported; nil if there is none.
 	check() error
-	// modelRequest returns what is asked.
+	// modelRequest returns the request in the common form of OpenAI's interfaces.
 	modelRequest() modelRequest
 }
 

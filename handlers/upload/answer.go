@@ -14,15 +14,18 @@ import (
 
 // Answer receives the lines of an upload's answer.
 type Answer interface {
-	// Add takes lines; Size is how many bytes there are by now.
+	// Add appends values to the answer, each as a line of JSON.
 	Add(lines ...any) error
+	// Size returns how many bytes of the answer are kept so far; 0 if none are.
 	Size() int64
-	// Flush is called after each Add, when nobody waits for anything.
+	// Flush sends what can be sent already. It is called after a group of lines was added.
 	Flush() error
-	// Begun reports whether some of it has been sent.
+	// Begun reports whether part of the answer has been sent.
 	Begun() bool
-	// Finish sends what has not been sent.
+	// Finish sends the rest of the answer. If nothing has been sent, head sets the headers, and a kept answer has this
+	// status.
 	Finish(status int, head func(http.Header)) error
+	// Close frees what the answer holds. Call it in any case, after Finish.
 	Close()
 }
 
