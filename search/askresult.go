@@ -22,9 +22,8 @@ type askResult struct {
 	searched    time.Time          // when everything but a generator on another machine has to be done (divideTime)
 }
 
-// untilSearched returns a copy of ctx for all work but a remote generator's. It ends at o.searched if the request has
-// time reserved for a remote generator (WritingTime), and with ctx otherwise. Call the returned function when the work
-// is done.
+// untilSearched returns a copy of ctx for all work but a remote generator's. It also ends at o.searched if the request
+// has time reserved for a remote generator (WritingTime). Call the returned function when the work is done.
 func (o *askResult) untilSearched(ctx context.Context) (context.Context, context.CancelFunc) {
 	if o.found.Inquiry.WritingTime == 0 {
 		return context.WithCancel(ctx)

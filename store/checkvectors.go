@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// CheckVectors refuses what the encoder of an expert with so many numbers a vector cannot have
-// made of passages. A late one gives lists of vectors.
+// CheckVectors returns an error unless there is one vector, or with late one list of vectors, for each of the passages,
+// and CheckVector accepts each.
 func CheckVectors(vectors [][]float32, of []corpus.Passage, dimension int, late bool) error {
 	if len(vectors) != len(of) {
 		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(of))

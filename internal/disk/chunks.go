@@ -24,8 +24,8 @@ func NewChunks(data, sums []byte, shift uint) *Chunks {
 	return &Chunks{data: data, sums: sums, shift: shift, verified: make([]atomic.Uint32, (len(sums)/8+31)/32)}
 }
 
-// Verify compares the checksums of the chunks that data[from:to] lies in and
-// that were not compared before; from < to.
+// Verify returns an error if the checksum of a chunk that data[from:to] lies in is wrong. Chunks that were found right
+// before are not compared again. from must be less than to.
 func (c *Chunks) Verify(from, to uint64) error {
 	for chunk := from >> c.shift; chunk <= (to-1)>>c.shift; chunk++ {
 		if c.verified[chunk/32].Load()&(1<<(chunk%32)) == 0 {
@@ -48,7 +48,7 @@ func (c *Chunks) verifyChunk(chunk uint64) error {
 	return nil
 }
 
-// Verified returns how many chunks were compared so far.
+// Verified returns how many chunks were found right so far.
 func (c *Chunks) Verified() (n int) {
 	for i := range c.verified {
 		n += bits.OnesCount32(c.verified[i].Load())
@@ -64,10 +64,10 @@ type ChunkSums struct {
 	sums   []byte
 }
 
-// NewChunkSums returns sums for chunks of 1<<shift bytes.
+// NewChunkSums returns a writer that computes checksums of chunks of 1<<shift bytes, as NewChunks takes them.
 func NewChunkSums(shift uint) *ChunkSums { return &ChunkSums{size: 1 << shift} }
 
-// Write never fails.
+// Write adds bytes to the chunks. It never fails.
 func (s *ChunkSums) Write(b []byte) (int, error) {
 	n := len(b)
 	for len(b) > 0 {
@@ -82,13 +82,14 @@ func (s *ChunkSums) Write(b []byte) (int, error) {
 	return n, nil
 }
 
+// close appends the checksum of the chunk that is filled so far, and begins the next one.
 func (s *ChunkSums) close() {
 	s.sums = binary.LittleEndian.AppendUint64(s.sums, s.hasher.Sum64())
 	s.hasher.Reset()
 	s.filled = 0
 }
 
-// Sums returns the checksums of what was written, the last chunk's too.
+// Sums returns the checksums of all that was written; the last chunk may be short. Write nothing after it.
 func (s *ChunkSums) Sums() []byte {
 	if s.filled > 0 {
 		s.close()

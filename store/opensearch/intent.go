@@ -40,7 +40,7 @@ var undisturbed = lease.Gone(lease.Beat)
 // errFinished is the error of a writer whose change somebody else has finished.
 var errFinished = errors.New("another writer has finished this change")
 
-// intentOf returns the register for the intent of a document.
+// intentOf returns the register that holds the intent of a document, named after the digest of its id.
 func (w *Writer) intentOf(document string) *Register {
 	sum := sha256.Sum256([]byte(document))
 	r := w.store.Register("document-" + hex.EncodeToString(sum[:16]))
@@ -203,7 +203,8 @@ func (w *Writer) isForeign(data []byte) bool {
 	return json.Unmarshal(data, &i) == nil && i.Index != w.store.current().ID
 }
 
-// finishIntent makes the whole change of an intent that another writer left, and removes the intent.
+// finishIntent makes the whole change of an intent that another writer left, and removes the intent. After an error the
+// intent stays.
 func (w *Writer) finishIntent(ctx context.Context, r *Register, data []byte, version string) error {
 	var i intent
 	if err := json.Unmarshal(data, &i); err != nil {
@@ -229,8 +230,10 @@ func (w *Writer) finishIntent(ctx context.Context, r *Register, data []byte, ver
 	})
 }
 
-// carryOut makes the changes of an intent in the order of changeStages. Each is made on what was read while the intent
-// was there; begun is when it was made, by whoever made it, who need not look for a while.
+// carryOut makes the changes of an intent stage by stage (changeStages) and sets their results. It checks before
+// changes that the register still has the intent, unless less than half of the undisturbed interval has passed since
+// begun; with the zero time it always checks. If another writer has finished the intent meanwhile, the changes without
+// a result count as made by that writer, and the error is nil.
 func (w *Writer) carryOut(ctx context.Context, r *Register, i *intent, all []*attempt, begun time.Time) error {
 	still := func(ctx context.Context) error {
 		if time.Since(begun) < w.undisturbed/2 {
@@ -367,7 +370,7 @@ type sighting struct {
 	since   time.Time
 }
 
-// listPending returns the names of the registers that have intents, 1,000 at most.
+// listPending returns the names of at most 1,000 registers that have intents; nil if there are no registers yet.
 func (r *Register) listPending(ctx context.Context) ([]string, error) {
 	_, err := r.beside.sendRepeated(ctx, "POST", r.beside.path("/_refresh"), nil, cluster.CheckJSON)
 	if cluster.IsStatus(err, 404) {
