@@ -148,6 +148,9 @@ func TestOneProcessorAtATime(t *testing.T) {
 // TestTurnsAreOfKeys: what a key asks takes the turns of its own group, in every part of a request: while another key's
 // requests wait for the only processor, one of this key is next when it comes free, however many came before.
 func TestTurnsAreOfKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with the race detector a machine that is busy has no time for seventeen such searches")
+	}
 	now := time.Now()
 	control, err := overload.New(64, 1, func() time.Time { return now }) // so that all used as much
 	if err != nil {

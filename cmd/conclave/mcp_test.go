@@ -73,6 +73,12 @@ func TestMCP(t *testing.T) {
 			!refused.IsError {
 			t.Errorf("%v: %+v, %v", args, refused, err)
 		}
+		elsewhere, err := session.CallTool(t.Context(), &mcp.CallToolParams{
+			Name: "search", Arguments: map[string]any{"query": "rice", "collection": "elsewhere"},
+		})
+		if err == nil && !elsewhere.IsError {
+			t.Errorf("%v: a collection that is not here: %+v, %v", args, elsewhere, err)
+		}
 		if code := end(); code != cli.ExitOK {
 			t.Errorf("%v: exit code %d", args, code)
 		}

@@ -189,6 +189,9 @@ func TestTools(t *testing.T) {
 
 // TestToolsBounds: answers fit beside a conversation, whatever is stored.
 func TestToolsBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with the race detector a machine that is busy has no time for such long passages")
+	}
 	var lines strings.Builder
 	for i := range 12 {
 		line, err := json.Marshal(
