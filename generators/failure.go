@@ -19,7 +19,7 @@ type Error struct {
 	Err    error
 }
 
-// Error implements error.
+// Error returns the reason and, if there is one, the cause behind a colon.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Reason
@@ -27,7 +27,7 @@ func (e *Error) Error() string {
 	return e.Reason + ": " + e.Err.Error()
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause; nil if there is none.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Advice returns the reason alone, which a caller may be told.
@@ -36,7 +36,7 @@ func (e *Error) Advice() string { return e.Reason }
 // Overloaded reports whether the model's server refused the request since it is busy: it may be sent again later.
 func (e *Error) Overloaded() bool { return e.Busy }
 
-// mostRepeated is how many bytes of what a server said an error has.
+// mostRepeated is how many bytes of a server's text an error repeats at most.
 const mostRepeated = 500
 
 // explain returns an *Error with the reason of a failed request in words, without the key, which some servers repeat.

@@ -62,7 +62,9 @@ func readInto[In any](r *http.Request) (in In, err error) {
 	return in, nil
 }
 
-// bodyError returns the problem for an error of decoding a body, which names the field.
+// bodyError returns the problem that answers a request whose body cannot be decoded. err is the decoder's error, not
+// nil. The problem has the code of a *fault.Error in err, else not_json, unknown_field or wrong_type, and names the
+// field if err does.
 func bodyError(body []byte, err error) error {
 	var own *fault.Error
 	var at *json.SemanticError

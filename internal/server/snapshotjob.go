@@ -111,8 +111,8 @@ func snapshotID(file string, snapshots store.Snapshots) (id string, again bool, 
 	})
 }
 
-// awaitVisible waits until searches see all acknowledged writes, and reports how many changes are left. It returns an
-// error if these cannot be indexed at the moment.
+// awaitVisible waits until searches see all acknowledged writes. It calls report with the number of changes that are
+// left. It returns an error if these cannot be indexed at the moment, or ctx ends.
 func (s *collection) awaitVisible(ctx context.Context, report func(jobs.Progress)) error {
 	return s.writer.Visible(ctx, func(backlog store.Backlog) error {
 		if backlog.Trouble != nil {

@@ -24,7 +24,7 @@ type Verified struct {
 func Verify(dir string) Verified {
 	b, err := models.Load(dir)
 	if err == nil {
-		err = check(b)
+		err = checkFiles(b)
 	}
 	if err != nil {
 		return Verified{Folder: dir, Error: err.Error()}
@@ -40,8 +40,9 @@ func Verify(dir string) Verified {
 	}
 }
 
-// check compares the files of b with its manifest, and opens a delta. It does not tell whether a delta fits its base.
-func check(b *models.Bundle) error {
+// checkFiles returns an error if the contents of b's files are not as its manifest says, or if b is a delta that cannot
+// be read. Whether a delta fits its base is not checked.
+func checkFiles(b *models.Bundle) error {
 	err := b.Check()
 	if b.Manifest.Delta == "" {
 		return err
