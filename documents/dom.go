@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -106,6 +107,7 @@ func (d *dom) node(n *html.Node) {
 		d.line.WriteByte('\n')
 	case atom.Sup, atom.Sub, atom.Math:
 		writeArranged(&d.line, n)
+		d.doubtCents()
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		d.flush()
 		d.w.add(Heading, int(n.Data[1]-'0'), textBelow(n))
@@ -308,6 +310,19 @@ func writeArranged(line *strings.Builder, n *html.Node) {
 	}
 	line.WriteString(writeRaised(before, inside))
 }
+
+// doubtCents adds a warning if the line ends with a whole number, other than 2 and 10, with two raised digits: it is
+// read as a power, and may be a price.
+func (d *dom) doubtCents() {
+	end := d.line.String()
+	end = end[max(0, len(end)-16):] // a long line may have many
+	if m := raisedPair.FindStringSubmatch(end); m != nil && m[1] != "2" && m[1] != "10" {
+		d.w.warn("%s^%s is read as a power, and may be an amount, %s.%s, with raised cents", m[1], m[2], m[1], m[2])
+	}
+}
+
+// raisedPair finds a whole number with two raised digits at the end of a text.
+var raisedPair = regexp.MustCompile(`(?:^|[^\d.,^])(\d{1,4})\^(\d\d)$`)
 
 // insideArranged returns the text of the children of a superscript or subscript.
 func insideArranged(n *html.Node) string {

@@ -107,3 +107,23 @@ func TestUnreadElements(t *testing.T) {
 		t.Errorf("%q", d.Warnings)
 	}
 }
+
+// TestRaisedCents: two raised digits may be cents, which is said, but not of powers of two and ten and of other digits.
+func TestRaisedCents(t *testing.T) {
+	for page, want := range map[string]string{
+		"<p>Price 4<sup>99</sup> euro.":            "4.99",
+		"<p>The price is 1299<sup>00</sup>":        "1299.00",
+		"<p>2<sup>10</sup> units, 10<sup>23</sup>": "",
+		"<p>3<sup>4</sup>, x<sup>12</sup>":         "",
+		"<p>5<sub>12</sub>":                        "",
+	} {
+		d, _, err := NewExtractor(limits(), nil).Read(t.Context(), Input{Name: "a.html", Data: []byte("<body>" + page)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Join(d.Warnings, " ")
+		if want == "" && strings.Contains(all, "cents") || want != "" && !strings.Contains(all, want+", with raised cents") {
+			t.Errorf("%s: %q, warnings %q", page, d.Text, d.Warnings)
+		}
+	}
+}
