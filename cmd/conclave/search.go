@@ -140,7 +140,7 @@ func parseFilter(text string, into *storage.Filter) error {
 }
 
 // completeRequest sets the request's question and options from the typed question and the flags: phrases in quotes and
-// words after a minus become must and must_not, and --before makes it a conversation.
+// words after - or NOT become must and must_not, and --before makes it a conversation.
 func (x *askCommand) completeRequest(question string) {
 	question, must, mustNot := ask.Typed(question)
 	asked := search.Ask(question, x.before)

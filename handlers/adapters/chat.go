@@ -281,7 +281,7 @@ func readModelRequest(r *http.Request, e handlers.Admitted, in answerBody) (sear
 	}, err
 }
 
-// takeExclusions removes the words with a minus before them from the user's last message, as -Panama of "canal
+// takeExclusions removes the words with - or NOT before them from the user's last message, as -Panama of "canal
 // -Panama", and returns them; it also adds a note that says so. A message of several lines is left as it is, since it
 // may be a list.
 func (in *modelRequest) takeExclusions() []string {
@@ -297,7 +297,7 @@ func (in *modelRequest) takeExclusions() []string {
 		in.messages[i].Content = question
 		in.notes = append(
 			in.notes,
-			"passages with "+strings.Join(mustNot, ", ")+" are left out, which the message has with - before it",
+			"passages with "+strings.Join(mustNot, ", ")+" are left out, which the message has with - or NOT before it",
 		)
 		return mustNot
 	}

@@ -79,7 +79,7 @@ var allowed = map[string][]string{
 		"search/internal/sources", "search/reply", "search/storage",
 	},
 	"internal/identity": {"internal/conditions"},
-	"search/ask":        {"search/internal/content", "search/storage"},
+	"search/ask":        {"internal/languages", "search/internal/content", "search/storage"},
 	"search/extract":    {"internal/corpus", "search/ask", "search/internal/run", "search/learned", "search/reply"},
 	"search/learned":    {"internal/corpus", "search/reply"},
 	"search/reply":      {"internal/corpus", "search/internal/run", "search/storage"},

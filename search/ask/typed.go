@@ -1,9 +1,12 @@
 package ask
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.org/conclave/internal/languages"
 )
 
 // Typed reads a text as typed into a search box, and returns the question to ask and the words and phrases that
@@ -12,7 +15,10 @@ import (
 //  1. Words in double quotes become a phrase of must, and stay in the question without the quotes.
 //  2. A word or a quoted phrase with - before it becomes one of mustNot, and is removed from the question. The -
 //     counts only before a letter or quotes, so that -40 is a number.
-//  3. Quotes without an end stay as they are.
+//  3. NOT before a word or a quoted phrase is the same as -, in a text of search words, as "canal NOT Panama". In a
+//     sentence, as "I can NOT log in", it is a word: where a function word of English stands before it, or where the
+//     whole text is in capital letters.
+//  4. Quotes without an end stay as they are.
 //
 // It returns the text as it is, with nil lists, if it has none of these or if nothing would be left to ask.
 func Typed(text string) (question string, must, mustNot []string) {
@@ -27,22 +33,27 @@ func Typed(text string) (question string, must, mustNot []string) {
 				rest, begins = after, false
 				continue
 			}
-			if r == '-' {
-				if phrase, after, ok := quotedAt(rest[1:]); ok {
-					mustNot = append(mustNot, phrase)
-					rest, begins = after, false
-					continue
+			excluded := ""
+			switch {
+			case r == '-':
+				excluded = rest[1:]
+			case hasOperatorNot(out.String(), rest):
+				excluded = strings.TrimLeftFunc(rest[len("NOT"):], unicode.IsSpace)
+			}
+			if phrase, after, ok := quotedAt(excluded); ok {
+				mustNot = append(mustNot, phrase)
+				rest, begins = after, false
+				continue
+			}
+			if next, _ := utf8.DecodeRuneInString(excluded); unicode.IsLetter(next) {
+				end := strings.IndexFunc(excluded, unicode.IsSpace)
+				if end < 0 {
+					end = len(excluded)
 				}
-				if next, _ := utf8.DecodeRuneInString(rest[1:]); unicode.IsLetter(next) {
-					end := strings.IndexFunc(rest, unicode.IsSpace)
-					if end < 0 {
-						end = len(rest)
-					}
-					mustNot = append(mustNot, strings.TrimRight(rest[1:end], ".,;:!?"))
-					rest = rest[end:]
-					begins = false
-					continue
-				}
+				mustNot = append(mustNot, strings.TrimRight(excluded[:end], ".,;:!?"))
+				rest = excluded[end:]
+				begins = false
+				continue
 			}
 		}
 		out.WriteString(rest[:size])
@@ -57,6 +68,19 @@ func Typed(text string) (question string, must, mustNot []string) {
 		return text, nil, nil
 	}
 	return question, must, mustNot
+}
+
+// hasOperatorNot reports whether rest begins with the word NOT as an operator of a search. before is the part of the
+// question in front of it.
+func hasOperatorNot(before, rest string) bool {
+	after, ok := strings.CutPrefix(rest, "NOT")
+	next, _ := utf8.DecodeRuneInString(after)
+	if !ok || !unicode.IsSpace(next) || !strings.ContainsFunc(before+after, unicode.IsLower) {
+		return false
+	}
+	english := languages.FunctionWordsOf("en")
+	words := strings.Fields(before)
+	return len(words) > 0 && !slices.ContainsFunc(words, english.Has)
 }
 
 // quotedAt returns the phrase in the double quotes that a text begins with, and the text after them. ok is false if it

@@ -27,6 +27,14 @@ func TestTyped(t *testing.T) {
 		{"empty \"\" quotes", "empty \"\" quotes", nil, nil},
 		{"-nothing", "-nothing", nil, nil},
 		{"ends with -word.", "ends with", nil, []string{"word"}},
+		{"canal NOT Panama", "canal", nil, []string{"Panama"}},
+		{`jaguar speed NOT "operating system" NOT car`, "jaguar speed", nil, []string{"operating system", "car"}},
+		{"I can NOT log in", "I can NOT log in", nil, nil},
+		{"why does my printer NOT print?", "why does my printer NOT print?", nil, nil},
+		{"PRINTER NOT WORKING", "PRINTER NOT WORKING", nil, nil},
+		{"NOT found", "NOT found", nil, nil},
+		{"canal NOT", "canal NOT", nil, nil},
+		{"canal NOTE Panama", "canal NOTE Panama", nil, nil},
 	} {
 		question, must, mustNot := Typed(c.typed)
 		if question != c.question || !slices.Equal(must, c.must) || !slices.Equal(mustNot, c.mustNot) {
