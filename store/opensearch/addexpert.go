@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// ErrHasExpert is the error of an expert that an index has.
+// ErrHasExpert is what AddExpert returns for an expert whose vectors the index has already.
 var ErrHasExpert = errors.New("the index has vectors of this expert")
 
 // settling is how long AddExpert waits before it fills a new field: writers that are at
@@ -22,9 +22,9 @@ var ErrHasExpert = errors.New("the index has vectors of this expert")
 // expert, or nothing, afterwards.
 const settling = 2 * lookEvery
 
-// AddExpert encodes the passages of an index with one more expert, or goes on with that.
-// Its vectors are published when every passage has them. While another process fills the
-// index, or adds or removes an expert, that is a *lease.HeldError.
+// AddExpert encodes the passages of an index with one more expert and publishes the expert when every passage has its
+// vectors. An interrupted call can be repeated: it goes on. It fails with a *lease.HeldError if another process
+// indexes, or adds or removes an expert, and with ErrHasExpert or schema.ErrUnfinished.
 func AddExpert(
 	ctx context.Context,
 	client *cluster.Client,
@@ -42,7 +42,8 @@ func AddExpert(
 	return report, err
 }
 
-// addExpert does what AddExpert does, while nobody else changes the index.
+// addExpert encodes the passages of an index with one more expert and publishes the expert. The caller holds the lease
+// of the index. It fails with ErrHasExpert, and with schema.ErrUnfinished if indexing has not ended.
 func addExpert(
 	ctx context.Context,
 	client *cluster.Client,
@@ -95,8 +96,9 @@ func addExpert(
 	})
 }
 
-// RemoveExpert lets an index have an expert no more. Its vectors stay where they are, as
-// fields of a mapping do, until their passages are written again.
+// RemoveExpert takes an expert out of the manifest of an index, so that no search uses it. Its vectors stay in the
+// documents until these are written again. It fails with a *lease.HeldError if another process indexes, or adds or
+// removes an expert, and if the index has no such expert.
 func RemoveExpert(ctx context.Context, client *cluster.Client, index, name string) error {
 	return changeIndex(ctx, client, index, "the removal of expert "+name, func(ctx context.Context) error {
 		s, err := Open(ctx, client, index)
@@ -207,9 +209,9 @@ func (s *Store) fillBatch(
 	return nil
 }
 
-// readUnfilled reads what the index has under ids, to add a field to each document. If whole is true, it read all
-// fields of the documents, with codes, and the caller has to write them all: the cluster's own update of a field would
-// lose codes, which are doc values alone.
+// readUnfilled reads documents by their ids, so that the caller can add a field to each. whole reports whether all
+// their fields were read, with the codes of late interaction: then the caller has to write all of them, since the
+// cluster's own update of one field would lose codes, which are doc values alone.
 func (s *Store) readUnfilled(ctx context.Context, ids []string) (there []schema.Stored, whole bool, err error) {
 	var codes []schema.Expert
 	for field := range s.fields {
@@ -225,5 +227,5 @@ func (s *Store) readUnfilled(ctx context.Context, ids []string) (there []schema.
 	return there, true, err
 }
 
-// lookEvery is how old what a writer knows of its index may be.
+// lookEvery is for how long a Writer uses what it read of its index before it reads that again.
 const lookEvery = time.Second

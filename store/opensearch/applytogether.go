@@ -12,13 +12,12 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// ApplyTogether makes changes of different passages, all or none: those behind the first,
-// and then the first, which is the record of a document and says which
-// version of the others counts (Store.ofOneVersion). So until then searches see the version
-// before, by stand-ins (standInSuffix), and none sees two. What is to be done is written down before (intent): where
-// this process ends in between, the next writer of the document, or Mend, does the rest. With an
-// error in the first result nothing was changed; with one of ApplyTogether itself it is unknown
-// whether all of it was, or will be. The conditions of the others do not count.
+// ApplyTogether makes the changes of one document's passages, all or none. changes[0] is that of its first passage: the
+// record that says which version of the others counts (Store.ofOneVersion). It is written last, and until then searches
+// see the version before, by stand-ins (standInSuffix). All changes are written down first (intent): if this process
+// ends meanwhile, the next writer of the document, or Mend, finishes them. If the first result has an error, nothing
+// was changed. After an error of ApplyTogether itself, all of it may be changed, now or later. Only the condition of
+// changes[0] is checked.
 func (w *Writer) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	w.waiting.Add(int64(len(changes)))
 	defer w.waiting.Add(-int64(len(changes)))
@@ -49,7 +48,7 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []store.Change) ([]s
 	return results, nil
 }
 
-// conditionError says that the condition of the first change does not hold.
+// conditionError is the error of a first change whose condition does not hold.
 type conditionError struct{ error }
 
 // checkFirst returns a *conditionError if the condition of the first change does not hold for the passage as it is

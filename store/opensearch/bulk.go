@@ -52,8 +52,8 @@ type operation struct {
 	last        int64  // version, where nothing is there; 0: it is not known that there was one
 }
 
-// createsDocument reports that nothing is there under the id, so the operation's condition is a version in the place
-// of a sequence number.
+// createsDocument reports whether the operation makes a new document: there was none under its id. Then its condition
+// is a version in the place of a sequence number.
 func (o *operation) createsDocument() bool { return o.term == 0 }
 
 // appendLines appends the operation as the lines of a bulk request: action with condition, and the document unless it
@@ -110,7 +110,8 @@ func (s *Store) writeBulk(ctx context.Context, operations []operation) ([]operat
 	return s.writeBulkFor(ctx, bulkPatience, operations)
 }
 
-// writeBulkFor is writeBulk with another patience.
+// writeBulkFor sends operations and returns the result of each, in their order, as writeBulk does; it fails after
+// patience in which nothing got through.
 func (s *Store) writeBulkFor(
 	ctx context.Context,
 	patience time.Duration,
@@ -290,7 +291,8 @@ func (s *Store) getStored(ctx context.Context, ids []string, fields ...string) (
 	return s.getStoredFor(ctx, bulkPatience, ids, fields...)
 }
 
-// getStoredFor is getStored with another patience.
+// getStoredFor reads documents by their ids, with the named fields, as they were acknowledged last, as getStored does;
+// it tries for patience. The result has an entry for each id; Found is false if there is no document.
 func (s *Store) getStoredFor(
 	ctx context.Context,
 	patience time.Duration,
@@ -335,8 +337,8 @@ func (s *Store) getRequest(ids []string, fields ...string) (path string, body []
 	return of, body, err
 }
 
-// sendRepeated sends a request about the index that changes nothing, or may be carried out twice, as
-// cluster.Client.Repeat does, for bulkPatience.
+// sendRepeated sends a request about the index until an answer passes check, for bulkPatience, and returns that answer.
+// The request has to be one that changes nothing or may be carried out twice.
 func (s *Store) sendRepeated(
 	ctx context.Context,
 	method, path string,
@@ -346,7 +348,9 @@ func (s *Store) sendRepeated(
 	return s.sendRepeatedFor(ctx, bulkPatience, method, path, body, check)
 }
 
-// sendRepeatedFor is sendRepeated with another patience. A block of the index is a *BlockedError at once.
+// sendRepeatedFor sends a request about the index until an answer passes check, and returns that answer. It fails after
+// patience, and at once with a *BlockedError if the cluster has blocked the index. The request has to be one that
+// changes nothing or may be carried out twice.
 func (s *Store) sendRepeatedFor(
 	ctx context.Context,
 	patience time.Duration,

@@ -16,9 +16,9 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// Catalogue is the indexes of a cluster whose names begin with a prefix, each a collection by the rest of its
-// name. All are reached by one client. What is made, and what is removed, is so by one request each, which the
-// cluster carries out as a whole or not at all.
+// Catalogue is the indexes of a cluster whose names begin with a prefix; the rest of a name is that of the collection
+// in it. All are reached by one client. A collection is made, or removed, by one request, which the cluster carries out
+// as a whole or not at all.
 type Catalogue struct {
 	client *cluster.Client
 	prefix string
@@ -142,9 +142,9 @@ func (c *Catalogue) listEntries(ctx context.Context, indexes, more string) (out 
 	return out, nil
 }
 
-// Look returns how each collection is by its name: without Statistics, with the blocks of its own index. limits and
-// everywhere are those of all indexes of the cluster (Health.Limits and Health.Blocked). Whichever node is asked
-// answers by what it knows, so that a node that hangs delays nothing.
+// Look returns the Health of each collection by its name, without Statistics, and with the blocks of its own index
+// alone. limits and everywhere are the Health.Limits and Health.Blocked of the whole cluster. The node that is asked
+// answers by what it knows, so that another one that hangs delays nothing.
 func (c *Catalogue) Look(
 	ctx context.Context,
 ) (all map[string]Health, limits []string, everywhere string, err error) {
@@ -191,11 +191,11 @@ func (c *Catalogue) Look(
 	return all, limits, everywhere, nil
 }
 
-// ErrExists is the error of a collection that is made where there is an index of its name.
+// ErrExists is what Create returns if there is an index of the collection's name.
 var ErrExists = errors.New("there is an index of this name")
 
 // Create makes a collection without passages, with the text of its settings, by one request. It returns ErrExists if
-// there is an index of its name.
+// there is an index of its name, whoever made it, and an error if no collection can have the name.
 func (c *Catalogue) Create(ctx context.Context, name, settings string, shape schema.Shape, o store.BuildOptions) error {
 	if err := c.CheckName(name); err != nil {
 		return err
@@ -220,9 +220,9 @@ func (c *Catalogue) Create(ctx context.Context, name, settings string, shape sch
 	return err
 }
 
-// Remove deletes the index of a collection and what is kept beside it, and waits until they are gone. It does nothing
-// if there is none, and stops if another one is made under the name meanwhile. Who has the collection open gets
-// *GoneErrors.
+// Remove deletes the index of a collection and its register of jobs and inputs, and waits until they are gone. It does
+// nothing if there is none, and stops if another one is made under the name meanwhile. Processes that have the
+// collection open get *GoneErrors.
 func (c *Catalogue) Remove(ctx context.Context, name string) error {
 	index := c.Index(name)
 	s := &Store{client: c.client, index: index, concrete: index}

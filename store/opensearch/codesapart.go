@@ -128,8 +128,9 @@ func (s *Store) addCodes(
 	return complete, nil
 }
 
-// addFreshCodes is addCodes, and refreshes the index and tries once more if searches do not see the documents as they
-// are. Documents may lack codes afterwards: they are being changed.
+// addFreshCodes adds the codes of late interaction to documents that were read by their ids, as addCodes does. If
+// searches do not see the documents as they are, it refreshes the index and tries once more. Documents may lack codes
+// afterwards: they are being changed.
 func (s *Store) addFreshCodes(
 	ctx context.Context,
 	patience time.Duration,

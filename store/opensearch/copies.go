@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// exactlyCounted is up to how many different texts the cluster counts them one by one; beyond,
-// within some .2 % (HyperLogLog++).
+// exactlyCounted is the number of different texts up to which the cluster counts exactly; beyond, its count is within
+// some .2 % (HyperLogLog++).
 const exactlyCounted = 40_000
 
 // Copies returns how many passages have the title and the text of another one. Of an index with

@@ -87,8 +87,8 @@ const sizePatience = 2 * time.Second
 // Known returns the numbers that the last Count found.
 func (c *Corpus) Known() Statistics { return *c.counts.Load() }
 
-// Acquire returns a view for one question: the index as it is at each request, with its own memory of what was asked.
-// Nothing has to be released.
+// Acquire returns a view for one question. The view reads the index as it is at each request, and remembers what it
+// asked. Releasing it does nothing.
 func (c *Corpus) Acquire() storage.View {
 	k := c.shared.Load()
 	if k.table.isFull() {
@@ -193,13 +193,16 @@ type view struct {
 	*request
 }
 
-// Generation returns 0: what is published has no number.
+// Generation returns 0: an index of a cluster has no numbered generations.
 func (v *view) Generation() uint64         { return 0 }
 func (v *view) Passages() storage.Passages { return texts{v.request} }
-func (v *view) Release()                   {}
 
-// Index returns the kind of an expert's index, its numbers as they were counted last, and up to how many passages a
-// search may be exact; false if the index has no such expert. A late one searches nothing.
+// Release does nothing.
+func (v *view) Release() {}
+
+// Index returns the kind of an expert's index, the number of passages that was counted last, and up to how many
+// passages a search may be exact; false if the index has no such expert. One of late interaction only scores: its kind
+// is ann.Late, and it is never exact.
 func (v *view) Index(expert string) (storage.IndexInfo, bool) {
 	x, ok := v.store.Manifest().Expert(expert)
 	if !ok {
@@ -292,12 +295,13 @@ func passageIDsPattern(document string) string {
 	return literally(document) + "\\#[1-9][0-9]*"
 }
 
-// texts are the passages.
+// texts reads the passages of the index for one request (storage.Passages).
 type texts struct{ *request }
 
+// Len returns the number of passages that was counted last.
 func (p texts) Len() int { return int(p.corpus.counts.Load().Passages) }
 
-// Ordinals returns a number beyond all that will ever be given out.
+// Ordinals returns a number above every ordinal that will ever be given to a passage.
 func (p texts) Ordinals() int { return math.MaxInt32 }
 
 // Read returns passages by their ordinals, of the version of their document that counts. One that is deleted, or given
@@ -345,7 +349,7 @@ func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Pass
 	return out, nil
 }
 
-// isHit reports whether a passage has the score of a search. mu is held.
+// isHit reports whether a passage has a score of a search of this request. The caller holds mu.
 func (r *request) isHit(o rank.Ordinal) bool {
 	for _, scores := range r.scores {
 		if _, ok := scores[o]; ok {
@@ -358,14 +362,15 @@ func (r *request) isHit(o rank.Ordinal) bool {
 // mostRead is how many passages a question keeps that it has read.
 const mostRead = 100
 
+// Size returns the bytes of a passage that was found; 0 if they are not known. The error is always nil.
 func (p texts) Size(o rank.Ordinal) (int, error) {
 	p.table.mu.RLock()
 	defer p.table.mu.RUnlock()
 	return p.table.bytes[o], nil
 }
 
-// Fingerprints tell copies, of passages that were found: equal ones are of passages with the
-// same title and text.
+// Fingerprints returns the fingerprints of passages that were found: equal ones are of copies, passages with the same
+// title and text; 0 if it is not known. The error is always nil.
 func (p texts) Fingerprints(_ context.Context, ordinals []rank.Ordinal) ([]uint64, error) {
 	p.table.mu.RLock()
 	defer p.table.mu.RUnlock()
@@ -376,6 +381,7 @@ func (p texts) Fingerprints(_ context.Context, ordinals []rank.Ordinal) ([]uint6
 	return out, nil
 }
 
+// SortByID sorts ordinals by the ids of their passages. The error is always nil.
 func (p texts) SortByID(ordinals []rank.Ordinal) error {
 	p.table.mu.RLock()
 	defer p.table.mu.RUnlock()
@@ -388,12 +394,14 @@ func (p texts) After(ctx context.Context, id string, limit int) ([]rank.Ordinal,
 	return p.after(ctx, object{"match_all": object{}}, id, limit)
 }
 
-// DocumentsAfter is After for the first passages of documents.
+// DocumentsAfter returns the first passages of the documents that follow id, limit at most, in the order of ids. It
+// sees what searches see.
 func (p texts) DocumentsAfter(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.after(ctx, object{"term": object{schema.FieldExperts: schema.MarkFirst}}, id, limit)
 }
 
-// after is After for the passages that a query finds.
+// after returns the passages that a query finds and whose ids follow id, limit at most, in the order of ids; from the
+// first one on if id is "".
 func (p texts) after(ctx context.Context, query object, id string, limit int) ([]rank.Ordinal, error) {
 	find := object{
 		"size":            limit,
@@ -466,8 +474,7 @@ func (p texts) Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, erro
 	return p.table.ordinal(at[0], 0, 0), true, nil
 }
 
-// Sample returns the first n passages of the sample, nil if it could not be read: then questions are compared with
-// none.
+// Sample returns the first n passages of the random sample; nil if the sample was not read.
 func (p texts) Sample(n int) []rank.Ordinal {
 	if p.sample == nil {
 		return nil

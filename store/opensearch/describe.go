@@ -9,8 +9,9 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// describe reads what the cluster says of the index. An alias is followed where it
-// leads to one index.
+// describe reads the description and the _meta of the index from the cluster, and keeps the name of the index in
+// s.concrete, to which an alias leads. whom is the query of the request: which node answers. It fails with ErrNoIndex
+// if there is none, and if an alias leads to several.
 func (s *Store) describe(
 	ctx context.Context,
 	whom string,

@@ -16,7 +16,7 @@ import (
 // turnPatience is how long a turn is left to a writer that does not take it.
 const turnPatience = 3 * time.Second
 
-// documentTurn is the turn of one change of a document.
+// documentTurn is the place of one change in the queue of a document's changes.
 type documentTurn struct {
 	register *Register // says whose turn is next
 	name     string
@@ -25,7 +25,7 @@ type documentTurn struct {
 	version  string        // of the register, where the turn is this change's; "": it is not
 }
 
-// turnOf returns the turn in which the change of the document with this intent is made. Nothing is asked for that.
+// turnOf returns the documentTurn of the change that this intent describes. It makes no request.
 func (w *Writer) turnOf(intent *Register) *documentTurn {
 	r := w.store.Register("turn-" + intent.name)
 	r.made = &w.registers

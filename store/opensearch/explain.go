@@ -22,7 +22,8 @@ type explanation struct {
 	Details     []explanation `json:"details"`
 }
 
-// leaf is a term of a question, or a form of some of its terms that passages have, as its query looks for it.
+// leaf is one value that a query looks for in a field: a term of a question, or a form of some of its terms that
+// passages have.
 type leaf struct {
 	text         string // of the entry
 	field, value string
@@ -128,8 +129,8 @@ func (e *explanation) collectWeights(into map[string]*explanation) {
 	}
 }
 
-// explainPassage puts scores of leaves together to those of a passage. scoreOf returns nil of a leaf that the passage
-// does not have.
+// explainPassage returns the scores of a passage: of each term that it has, and of each variant its best form, less the
+// scores of the terms that the form stands for. scoreOf returns nil for a leaf that the passage does not have.
 func (q *wordQuery) explainPassage(
 	terms []leaf,
 	forms [][]leaf,
@@ -207,7 +208,8 @@ func (l *leaf) score(whys map[leaf]*explanation) (*storage.TermScore, error) {
 	return &score, nil
 }
 
-// partValue returns the value of the first part whose description begins with start. It fails if there is none.
+// partValue returns the value of the first part, searched depth first, whose description begins with start. It fails if
+// there is none.
 func (e *explanation) partValue(start string) (float64, error) {
 	if e == nil {
 		return 0, fmt.Errorf("%w: it explains nothing", cluster.ErrAnswer)

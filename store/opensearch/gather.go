@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/store/opensearch/cluster"
 )
 
-// gatherFor is how long a search waits for those of the question's other sources, to be sent with them. They are
-// wanted together, so waiting costs little, and an encoder that is slow keeps words no longer.
+// gatherFor is how long a search waits for those of the question's other sources, to be sent in one request with them.
+// Their answers are needed at the same time anyhow; a slow encoder delays the search by words no longer than this.
 const gatherFor = 100 * time.Millisecond
 
 // gathering joins the first searches of a question's sources, which are asked at the same time.
@@ -54,7 +54,7 @@ func (g *gathering) countEnded() {
 	}
 }
 
-// countArrived notes that one source fewer is awaited, and closes ready after the last. mu is held.
+// countArrived notes that one source fewer is awaited, and closes ready after the last. The caller holds mu.
 func (g *gathering) countArrived() {
 	g.awaited--
 	if g.awaited == 0 {

@@ -80,8 +80,9 @@ func (r *request) takeNamed(of asked, ordinals []rank.Ordinal, answers []said) {
 	r.held[of] = held
 }
 
-// Holds implements storage.Holder. What was not found with the scores of candidates, and whether a form of several
-// words weighs more than those of them that the passage has, is explained by the cluster.
+// Holds returns the terms and forms of a question that a passage has. They are known without a request, and have no
+// scores, if the scores of candidates were fetched with names (takeNamed). Otherwise, and where a form of several words
+// has to be compared with those words, the cluster explains the passage, as in Explain.
 func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	q := w.query(question)
 	w.mu.Lock()

@@ -56,7 +56,7 @@ func termsOf(field string, analysis forms.Analysis, question string) (out terms)
 // terms are those of a question.
 type terms []term
 
-// query returns the wordQuery of a question, which all steps of the request share.
+// query returns the wordQuery of a question, the same one for all steps of the request.
 func (w words) query(question string) *wordQuery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -342,7 +342,7 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 func graphHits(k int) int { return min(mostHits, max(120, 3*k)) }
 
 // rememberVector returns the key under which scores of a vector are kept: a new one, or that of an earlier call with
-// the same slice. mu is held.
+// the same slice. The caller holds mu.
 func (v vectors) rememberVector(query []float32) asked {
 	of := v.findRemembered(query)
 	if of.field == "" {
@@ -352,8 +352,8 @@ func (v vectors) rememberVector(query []float32) asked {
 	return of
 }
 
-// findRemembered returns the key that rememberVector gave for this slice; its field is "" if there is none. mu is
-// held.
+// findRemembered returns the key that rememberVector gave for this slice; its field is "" if there is none. The caller
+// holds mu.
 func (v vectors) findRemembered(query []float32) asked {
 	for of, other := range v.queries {
 		if of.field == v.expert.Field() && &other[0] == &query[0] {
@@ -363,11 +363,11 @@ func (v vectors) findRemembered(query []float32) asked {
 	return asked{}
 }
 
-// Scores implements storage.VectorIndex. For a vector that was searched with, the cluster
-// computes them. For others, such as those of an ensemble's members, the vectors of the
-// passages are fetched once, and scored to the last bit as those of a folder are: MUF divides
-// the members' scores by a temperature of 1e-4, which made a difference of 1e-7 one of 8e-5 in a
-// contribution.
+// Scores writes the inner product of a vector with each passage's vector, or its best window's, to out; NaN for a
+// passage that is gone. The cluster computes those of a vector that was searched with. For others, such as those of an
+// ensemble's members, the vectors of the passages are fetched once and scored here, to the last bit as those of a
+// folder are: MUF divides the members' scores by a temperature of 1e-4, which made a difference of 1e-7 one of 8e-5 in
+// a contribution. It fails if the vector has another dimension.
 func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	if len(query) != v.expert.Dimension {
 		return fmt.Errorf("the question has %d numbers, and expert %s has %d", len(query), v.expert.Name, v.expert.Dimension)

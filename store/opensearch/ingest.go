@@ -21,13 +21,13 @@ const batchPassages = 256
 // writing is the one stage of indexing: passages are encoded and written batch by batch.
 const writing store.Stage = "encoding and writing"
 
-// errNothing is the error of a source without passages.
+// errNothing is what Add returns for a source without passages.
 var errNothing = errors.New("there was no passage to index")
 
-// Build makes an index of the passages of source, or goes on with one that an
-// interrupted Build began: passages that are there with their vectors are not encoded
-// again. The manifest is written last; until then Open refuses the index. While another
-// process fills the index, or adds or removes an expert, that is a *lease.HeldError.
+// Build makes an index of the passages of source, or goes on with one that an interrupted Build began: passages that
+// have their vectors are not encoded again. The manifest is written last, with the text of the calibration; until then
+// Open refuses the index. It fails with a *lease.HeldError if another process fills the index, or adds or removes an
+// expert.
 func Build(
 	ctx context.Context,
 	client *cluster.Client,
@@ -49,7 +49,7 @@ func Build(
 	return report, err
 }
 
-// build does what Build does, while nobody else changes the index.
+// build makes an index of the passages of source, or goes on with one. The caller holds the lease of the index.
 func build(
 	ctx context.Context,
 	client *cluster.Client,
@@ -121,11 +121,9 @@ func changeExclusively(
 	return s.withLease(ctx, indexLock, doing, patience, work)
 }
 
-// Add writes the passages of source. One that is there with the same content and with
-// vectors of these experts is left as it is; with another content it is a clash, unless
-// Replace says that the new one counts.
-//
-// Searches see passages as they are written, and not all at once.
+// Add writes the passages of source. A passage that is there with the same content and the vectors of these experts
+// stays as it is. One with another content is a *store.ClashError, unless o.Replace is set: then it is replaced.
+// Searches see passages as they are written, not all at once.
 func (s *Store) Add(
 	ctx context.Context,
 	source store.Stream,

@@ -19,10 +19,9 @@ import (
 	"example.org/conclave/store/opensearch/cluster"
 )
 
-// Inputs keeps what jobs read, such as uploads, beside an index, so that any server can do a
-// job, and the death of the one that accepted it loses nothing. An input is some chunks and a
-// head, which is written last. A list names all inputs before their first chunk is there, and
-// until their last one is gone.
+// Inputs keeps what jobs read, such as uploads, in registers of an index, so that any server can do a job, and loses
+// nothing if the server that accepted it dies. An input is some chunks and a head, which is written last. A list names
+// all inputs from before their first chunk is there until their last one is gone.
 type Inputs struct {
 	store *Store
 	name  string // of the list
@@ -36,19 +35,22 @@ const (
 	inputPatience = time.Minute
 )
 
-// Inputs returns the inputs that the list with a name has. Nothing is asked for that.
+// Inputs returns the inputs that are in the list with a name. It makes no request.
 func (s *Store) Inputs(name string) *Inputs { return &Inputs{store: s, name: name, beat: lease.Beat} }
 
+// inputList is the content of the register that lists inputs.
 type inputList struct {
 	Names  []string `json:"names"`
 	Change string   `json:"change"` // random, so that no two writings are the same
 }
 
+// inputHead is the content of an input's own register, by which it is whole.
 type inputHead struct {
 	Bytes int64 `json:"bytes"`
 	Chunk int64 `json:"chunk"` // bytes of each chunk but the last one
 }
 
+// inputBytes is the content of a chunk's register.
 type inputBytes struct {
 	Bytes []byte `json:"bytes"`
 }
@@ -63,9 +65,9 @@ func (i *Inputs) arriving(name string) lease.Lease {
 	return lease.Lease{Register: i.store.Register(name + "-arriving"), Of: "the input " + name, Beat: i.beat}
 }
 
-// Keep stores what write writes, under a new name, and calls accept with that when the cluster has
-// all of it. Where one of the two fails nothing is kept, and its error returned. What a crash
-// leaves is removed by Sweep.
+// Keep stores what write writes under a new name that begins with prefix, and calls accept with the name when the
+// cluster has all of it. If one of the two fails, nothing is kept, and its error is returned. Sweep removes what a
+// crash leaves.
 func (i *Inputs) Keep(
 	ctx context.Context,
 	prefix string,
@@ -191,7 +193,7 @@ func (i *Inputs) read(ctx context.Context) (l inputList, version string, err err
 	return l, version, err
 }
 
-// Remove removes an input. It may be done again where it was interrupted: the chunks go from the
+// Remove removes an input, and its name from the list. After an interruption it may be called again: chunks go from the
 // last one to the first.
 func (i *Inputs) Remove(ctx context.Context, name string) error {
 	n := int64(0)
@@ -248,7 +250,8 @@ func (i *Inputs) Sweep(ctx context.Context, wanted func(ctx context.Context, nam
 	return errors.Join(errs...)
 }
 
-// Open opens an input. The error is fs.ErrNotExist where it is not there, or not whole.
+// Open opens an input and returns its length in bytes. closes does nothing. The error is fs.ErrNotExist if the input is
+// not there, or not whole.
 func (i *Inputs) Open(ctx context.Context, name string) (in io.ReaderAt, bytes int64, closes func() error, err error) {
 	data, version, err := i.store.Register(name).Read(ctx)
 	if err == nil && version == "" {
@@ -276,6 +279,7 @@ type inputReader struct {
 	have []byte
 }
 
+// ReadAt reads bytes of the input from an offset on, like io.ReaderAt. It fails if a chunk is gone or too short.
 func (r *inputReader) ReadAt(b []byte, from int64) (n int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -318,8 +322,8 @@ func (r *inputReader) fetch(n int64) error {
 	return nil
 }
 
-// remove removes a register that has a version, any with "". It does nothing if there is none, or it has another
-// version.
+// remove removes a register if it has this version; whatever its version if version is "". It does nothing if there is
+// none, or it has another version.
 func (r *Register) remove(ctx context.Context, version string) error {
 	path := "/" + url.PathEscape(r.target()) + "/_doc/" + url.PathEscape(r.name) + "?timeout=20s"
 	if version != "" {

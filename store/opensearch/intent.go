@@ -21,9 +21,9 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// intent is the change of a document that was begun. It is durable before the first passage is
-// touched, and is removed when the last one is written, so that whoever finds it can make the
-// whole change, as often as need be. While it is there no other change of the document begins.
+// intent is the description of a document's change that was begun. It is written before the first passage is touched
+// and removed after the last one, so that any process that finds it can make the whole change, as often as need be.
+// While it is there no other change of the document begins.
 type intent struct {
 	Token   string `json:"token"` // random
 	ID      string `json:"id"`    // of the document
@@ -33,11 +33,11 @@ type intent struct {
 	Index string `json:"index"`
 }
 
-// undisturbed is how long an intent is left to the writer that made it, which is taken for dead
-// afterwards. Should it live, both write the same.
+// undisturbed is for how long an unchanged intent is left to the writer that made it; afterwards that writer is taken
+// for dead. If it lives, both write the same.
 var undisturbed = lease.Gone(lease.Beat)
 
-// errFinished is the error of a writer whose change somebody else has finished.
+// errFinished is the error of a writer whose change another writer has finished.
 var errFinished = errors.New("another writer has finished this change")
 
 // intentOf returns the register that holds the intent of a document, named after the digest of its id.
@@ -55,7 +55,8 @@ type packedChange struct {
 	Delete string `json:"delete,omitempty"`
 }
 
-// newIntent returns the intent of changes, without their conditions: those hold by then.
+// newIntent returns the intent of a document's changes, and its encoding as data for a register. It leaves out their
+// conditions: those are checked by then.
 func newIntent(index, document string, all []*attempt) ([]byte, *intent, error) {
 	changes := make([]packedChange, len(all))
 	for i, a := range all {
@@ -329,8 +330,9 @@ func (w *Writer) changeStages(ctx context.Context, all []*attempt) ([]stage, err
 	return slices.Insert(stages, 0, stage{changes: made}), err
 }
 
-// Mend finishes the changes of documents whose writers are gone: it returns after one look at
-// what is under way, and does so with what an earlier look found unchanged for a while.
+// Mend finishes the changes of documents whose writers are gone. It looks once at all intents and returns: it finishes
+// those that were the same in an earlier call, longer ago than the undisturbed interval, and removes those of an
+// earlier index of this name.
 func (w *Writer) Mend(ctx context.Context) error {
 	w.mending.Lock()
 	defer w.mending.Unlock()

@@ -18,9 +18,8 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// Joined is several indexes of one cluster as one corpus: each request is one over all of them, with the
-// statistics of words of all. Inside, the id of a passage has the number of its index behind it, since an id may be
-// in several.
+// Joined is several indexes of one cluster as one corpus: each request is one over all of them, with the statistics of
+// words of all. Inside, the id of a passage ends with the number of its index, since an id may be in several.
 type Joined struct {
 	*Corpus
 	members []*Corpus
@@ -40,7 +39,7 @@ func memberStateOf(c *Corpus) memberState {
 	return memberState{c.Store(), c.Known(), c.shared.Load().sample}
 }
 
-// ofMember stands between the id of a passage and the number of its index. No id has it.
+// ofMember separates the id of a passage from the number of its index. No id contains it.
 const ofMember = "\x00"
 
 // Join returns several indexes of one cluster as one corpus, by the names of their collections. It has the experts
@@ -88,7 +87,7 @@ func Join(all []*Corpus, names []string) (*Joined, error) {
 	return j, nil
 }
 
-// add adds the numbers of another index.
+// add adds the numbers of another index to these.
 func (n *Statistics) add(more Statistics) {
 	n.Passages += more.Passages
 	n.Deleted += more.Deleted
@@ -99,8 +98,8 @@ func (n *Statistics) add(more Statistics) {
 	n.changes += more.changes
 }
 
-// joinSamples returns the sample of several indexes together: the lowest keys of all. It returns nil where one was
-// not read.
+// joinSamples returns the sample of several indexes together: the passages with the lowest keys of all. It returns nil
+// if the sample of one was not read.
 func joinSamples(all []*Corpus) *sample {
 	out := &sample{vectors: map[string]map[string][]float32{}, codes: map[string]map[string][]byte{}}
 	for i, c := range all {
@@ -171,7 +170,7 @@ func (j *Joined) Current() bool {
 	return true
 }
 
-// Close implements store.Joined: nothing is held.
+// Close does nothing: the members belong to the caller.
 func (j *Joined) Close() {}
 
 // joinedView is a view that knows which collection a passage is of.
@@ -185,8 +184,8 @@ func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
 	return v.names[memberOf(v.table.idsOf([]rank.Ordinal{ordinal})[0])]
 }
 
-// nobody is an id that no passage has. Of a query of which nothing is left in the shards of an index, such as one of
-// the ids of another one, the cluster takes no statistics of words there: this keeps something left.
+// nobody is an id that no passage has. The cluster takes no statistics of words from the shards of an index where
+// nothing is left of a query, such as one of the ids of another index: with this id something is left.
 const nobody = "\x00"
 
 // LookupIn looks up passages of one of the collections by their ids, as storage.MultiCollection says.
@@ -223,8 +222,8 @@ func (s *Store) idsQuery(ids []string) object {
 	return object{"bool": object{"should": ways}}
 }
 
-// tagHits adds the number of the member to the id of each hit, by the hit's index. It does nothing in an index that is
-// read alone.
+// tagHits adds the number of the member to the id of each hit, by the index that the hit is of. It does nothing if the
+// index is read alone, and fails for a hit of another index.
 func (s *Store) tagHits(answers []said) error {
 	if s.members == nil {
 		return nil
@@ -275,8 +274,9 @@ func (s *Store) findIDs(
 	return found, there, nil
 }
 
-// askMembers calls ask for all members at the same time, with a context for its goroutine, and add with each answer in
-// their order. If one fails it returns the errors, and add is not called.
+// askMembers calls ask for all members at the same time, and add with each answer, in the order of the members. If one
+// fails it returns the errors, and add is not called. ask has to use the context that it gets, which has no turn to
+// compute.
 func askMembers[T any](
 	ctx context.Context,
 	members []*Corpus,
@@ -305,7 +305,7 @@ func askMembers[T any](
 	return nil
 }
 
-// add adds the counts of another index.
+// add adds the counts of another index to these.
 func (t *termCounts) add(more *termCounts) {
 	for e, n := range more.of {
 		t.of[e] += n

@@ -66,17 +66,18 @@ for (int i = 0; i < params.scales.size(); i++) {
 }
 return score;`
 
-// scriptField is the name of what the script gives.
+// scriptField is the name under which a hit has the script's score.
 const scriptField = "late"
 
-// mostScripted is how many vectors a question has at most whose passages the cluster scores. The script takes time with
-// each of them, and fetching the codes takes the same time for any question: see docs/cluster.md.
+// mostScripted is the largest number of vectors of a question for which the cluster computes the scores. The script
+// takes time with each of them, and fetching the codes takes the same time for any question: see docs/cluster.md.
 const mostScripted = 24
 
-// unscriptedFor is how long codes are fetched after a cluster did not run the script.
+// unscriptedFor is for how long scores are computed here, of codes that are fetched, after a cluster did not run the
+// script.
 const unscriptedFor = time.Minute
 
-// expected is a question to an expert of late interaction, whose passages will be scored.
+// expected is a question to an expert of late interaction for which passages will be scored.
 type expected struct {
 	expert schema.Expert
 	query  []float32
@@ -111,7 +112,8 @@ func (t tokens) Expect(query []float32) {
 	t.expecting[of] = expected{t.expert, query, script}
 }
 
-// expectedOf returns the key of the question that Expect announced with this vector, the same slice.
+// expectedOf returns the key of the question that Expect announced with this vector, which has to be the same slice;
+// found is false if it announced none.
 func (r *request) expectedOf(x schema.Expert, query []float32) (of asked, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,8 +125,8 @@ func (r *request) expectedOf(x schema.Expert, query []float32) (of asked, found 
 	return asked{}, false
 }
 
-// inCluster returns the scores of passages that the cluster computes, for those whose codes are not at hand. It
-// returns nil if the question was not announced, or the cluster does not run the script.
+// inCluster returns the scores of passages that the cluster computes, of those whose codes are not at hand. It returns
+// nil without an error if the question was not announced, or the cluster does not run the script.
 func (t tokens) inCluster(
 	ctx context.Context,
 	query []float32,

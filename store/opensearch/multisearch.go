@@ -59,7 +59,7 @@ func (s *Store) sortOrder() []any {
 	return append(slices.Clone(byScore), object{"_index": "asc"})
 }
 
-// answering is kept of a deadline for the way of an answer and for what follows it.
+// answering is how much of a deadline is kept for sending the answer and for what follows it.
 const answering = 20 * time.Millisecond
 
 // multi asks several searches in one request and returns their answers in order. Scores of words are by the statistics
@@ -72,8 +72,9 @@ func (s *Store) multi(ctx context.Context, searches []object) ([]said, error) {
 	return answers, err
 }
 
-// multiPartly is multi, but does not fail if shards have no copy: said.lost then says so of the answer. The searches
-// have to end a little before ctx does.
+// multiPartly sends several searches in one request and returns their answers in order, as multi does. An answer that
+// lacks shards without a copy is no error: its lost says so. The searches end a little before the deadline of ctx.
+// Nothing is asked for no searches.
 func (s *Store) multiPartly(ctx context.Context, searches []object) ([]said, error) {
 	if len(searches) == 0 {
 		return nil, nil

@@ -11,13 +11,12 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// ErrReadOnly is the error of an index whose passages may be read and not changed: the key
-// or the user may not, or the index is locked against it.
+// ErrReadOnly is the error of an index whose passages may be read and not changed: the key or the user may not, or the
+// index is locked against changes.
 var ErrReadOnly = errors.New("the index may not be written to")
 
-// MayWrite returns an ErrReadOnly where the cluster refuses changes of passages. It
-// asks to delete a passage that is not there. Nothing else is looked at: a cluster
-// that cannot write now may be able to later.
+// MayWrite returns an ErrReadOnly if the cluster refuses changes of passages. It asks to delete a passage that is not
+// there. Any other failure is no error: a cluster that cannot write now may be able to later.
 func (s *Store) MayWrite(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cluster.Opening)
 	defer cancel()
@@ -33,8 +32,8 @@ func (s *Store) MayWrite(ctx context.Context) error {
 	return s.readOnly("of its passages", err)
 }
 
-// MayChange returns an ErrReadOnly where the cluster refuses changes of the mapping, which
-// says what the index is. It asks for a field that is there as it is.
+// MayChange returns an ErrReadOnly if the cluster refuses changes of the mapping, which has the description of the
+// index. It asks for a field that is there as it is. Any other failure is no error.
 func (s *Store) MayChange(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cluster.Opening)
 	defer cancel()

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// stateSuffix is behind the name of an index in the name of the one beside it that has its
-// registers: documents that are no passages count in no statistics.
+// stateSuffix is added to the name of an index and gives the name of the index of its registers. They are apart, since
+// documents that are no passages would count in the statistics of words.
 const stateSuffix = "-state"
 
-// Register is a lease.Register: a document beside an index. A change names the version
-// that it began with, so that none undoes what another did.
+// Register is a lease.Register in a cluster: a document in the index of registers of an index of passages. A change
+// names the version that it began with, so that none undoes another one.
 type Register struct {
 	beside   *Store
 	name     string
@@ -28,8 +28,8 @@ type Register struct {
 	made     *atomic.Bool  // whether the index of the registers is known to be there, with its fields; nil: it is not
 }
 
-// Register returns the register with a name. Nothing is asked for that; the index of registers is made by the first
-// Write, as long as the index that was opened is there.
+// Register returns the register with a name. It makes no request; the index of registers is made by the first Write, if
+// the index that was opened is still there.
 func (s *Store) Register(name string) *Register {
 	state := s.concrete + stateSuffix
 	r := &Register{beside: &Store{client: s.client, index: state, concrete: state}, name: name}
@@ -42,13 +42,13 @@ func (s *Store) Register(name string) *Register {
 // target returns the alias by which the registers are written, for the reason that Store.target gives.
 func (r *Register) target() string { return r.beside.index + "-W" }
 
-// registered is a register as the cluster has it. Data is JSON.
+// registered is the document of a register. Data is JSON.
 type registered struct {
 	Data    json.RawMessage `json:"data"`
 	Pending bool            `json:"pending,omitempty"`
 }
 
-// Read returns what was written last and its version. Both are empty if nothing was.
+// Read returns the data that was written last, JSON, and its version; nil and "" if there is no register.
 func (r *Register) Read(ctx context.Context) (data []byte, version string, err error) {
 	answer, err := r.ask(ctx, "GET", r.path("?_source=true"), nil)
 	if cluster.IsStatus(err, 404) { // the register, or the index
@@ -71,23 +71,25 @@ func (r *Register) Read(ctx context.Context) (data []byte, version string, err e
 	return got.Source.Data, condition(*got.SeqNo, *got.Term), nil
 }
 
-// ask sends a request that may be done twice.
+// ask sends a request about the register until it is answered, for the register's patience, and returns the answer. The
+// request has to be one that may be carried out twice.
 func (r *Register) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	return r.beside.sendRepeatedFor(ctx, cmp.Or(r.patience, bulkPatience), method, path, body, cluster.CheckJSON)
 }
 
+// path returns the path of the register's document, with a query behind it.
 func (r *Register) path(query string) string {
 	return r.beside.path("/_doc/" + url.PathEscape(r.name) + query)
 }
 
-// condition returns the version of a register: the parameters by which a request names the state that it changes.
+// condition returns the version of a register: the query parameters by which a request names the state that it changes.
 func condition(seqNo, term int64) string {
 	return fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", seqNo, term)
 }
 
-// Write writes JSON where the register still has a version, and reports whether it had.
-// What is written has to differ from what others write: a request that nobody answered is
-// known again by it.
+// Write writes JSON if the register still has the version; "" stands for no register. It returns the version that the
+// register has now, and done, whether this call wrote it. Each call has to write other data than any other: a request
+// that nobody answered is known again by its data.
 func (r *Register) Write(ctx context.Context, data []byte, version string) (now string, done bool, err error) {
 	if version == "" {
 		if r.made == nil || !r.made.Load() {
@@ -138,8 +140,8 @@ var registerFields = object{
 	"pending": object{"type": "boolean"},
 }
 
-// make makes the index of the registers, if it is not there. It returns a *GoneError if the index that was opened is
-// gone.
+// make makes the index of the registers, if there is none. It returns a *GoneError if the index of passages that was
+// opened is gone.
 func (r *Register) make(ctx context.Context) error {
 	if r.of != nil {
 		var gone *GoneError

@@ -14,8 +14,8 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// request is what one question asks of a store, and what came back. It implements
-// storage.Indexes, and is safe for concurrent use.
+// request is what one question asks of a store, and what was answered. It implements storage.Indexes, and is safe for
+// concurrent use.
 type request struct {
 	store  *Store
 	corpus *Corpus
@@ -25,7 +25,7 @@ type request struct {
 	*fetched
 }
 
-// fetched is what was asked and what came back.
+// fetched is what was asked and what was answered.
 type fetched struct {
 	mu          sync.Mutex
 	asked       []asked                               // in the order in which they were asked
@@ -77,7 +77,7 @@ func (r *request) termCounts(ctx context.Context, entries []entry) (*termCounts,
 	return out, nil
 }
 
-// lacks returns a *storage.PartialError where words of this question were counted inexactly, else nil.
+// lacks returns a *storage.PartialError if words of this question were counted inexactly, else nil.
 func (r *request) lacks() error {
 	r.guessed.mu.Lock()
 	defer r.guessed.mu.Unlock()
@@ -91,8 +91,8 @@ func (r *request) Separate() storage.Indexes {
 	return &out
 }
 
-// asked is a field and what was asked of it: the text of a question, or the place of a
-// vector among those asked.
+// asked is the key of scores: a field, and what was asked of it: the text of a question, or the number of a vector
+// among those asked.
 type asked struct{ field, question string }
 
 // Words returns the index of words.
@@ -106,8 +106,8 @@ func (r *request) Phrases() storage.WordIndex {
 	return words{r, schema.FieldPairs}
 }
 
-// Vectors returns the index of an expert's vectors, false if the store has no such expert. That of a late expert
-// scores, and searches nothing.
+// Vectors returns the index of an expert's vectors; false if the store has no such expert. The index of an expert of
+// late interaction only scores: its Search fails. For an expert without vectors of its own it is that of their owner.
 func (r *request) Vectors(expert string) (storage.VectorIndex, bool) {
 	x, ok := r.store.Manifest().Expert(expert)
 	if !ok {
@@ -125,8 +125,8 @@ func (r *request) Vectors(expert string) (storage.VectorIndex, bool) {
 	return vectors{r, x}, true
 }
 
-// MostCandidates is how many hits of a source a cluster gives at most (index.max_result_window), and
-// how many passages the graph of a shard keeps.
+// MostCandidates is how many hits of a source a cluster returns at most (index.max_result_window), and how many
+// passages the graph of a shard keeps.
 const MostCandidates = 10_000
 
 const mostHits = MostCandidates
@@ -193,10 +193,10 @@ func (r *request) withoutScore(of asked, ordinals []rank.Ordinal) (out []rank.Or
 	return out
 }
 
-// Prefetch implements storage.Indexes: one request for the scores of the passages by all
-// that was searched and by late interaction, or for the codes by which that scores them. Where that
-// fails, each index asks for its own, so that one that cannot answer fails alone. A passage
-// that all shards were asked for and none has is gone.
+// Prefetch fetches the scores of passages by all that this request searched and by late interaction, or the codes by
+// which these are computed, in one request for each mostHits passages. It returns the passages that are gone: all
+// shards were asked for them, and none has them. If the cluster fails it returns no error: each index then asks for its
+// own scores, so that one that cannot answer fails alone.
 func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
 	for some := range slices.Chunk(ordinals, mostHits) {
 		without, err := r.prefetch(ctx, some)
@@ -208,7 +208,8 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 	return gone, nil
 }
 
-// prefetch does what Prefetch does, for mostHits passages at most.
+// prefetch fetches the scores of at most mostHits passages in one request, and returns those that are gone. Its only
+// error is that of ctx.
 func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
 	r.mu.Lock()
 	all, late, expecting := slices.Clone(r.asked), slices.Clone(r.late), maps.Clone(r.expecting)
@@ -265,15 +266,16 @@ func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 	return gone, nil
 }
 
-// fetch is what is fetched of passages by so many searches, each of which finds all that are there.
+// fetch is the part of a request for the scores or codes of some passages: searches of them, each of which finds all
+// that are there.
 type fetch struct {
 	wanted   []rank.Ordinal
 	searches int
 	take     func([]said) error
 }
 
-// scoreSearches returns the searches that score passages for what was asked. The scores of a passage in their answers
-// add up.
+// scoreSearches returns the searches that score passages for a key of scores. The score of a passage is the sum of its
+// scores in their answers.
 func (r *request) scoreSearches(of asked, ordinals []rank.Ordinal) (searches []object) {
 	ids := r.table.idsOf(ordinals)
 	if of.field == schema.FieldWords || of.field == schema.FieldPairs {

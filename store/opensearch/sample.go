@@ -10,23 +10,22 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// sample holds the passages that a confidence compares each question with, those with the
-// lowest keys (corpus.SampleKey), with their vectors and codes: so no request is spent on that.
-// It does not change.
+// sample holds the passages that the confidence of an answer compares each question with, those with the lowest keys
+// (corpus.SampleKey), with their vectors and codes: so no request is spent on that. It does not change.
 type sample struct {
 	passages []chosen // in the order of their keys
 	vectors  map[string]map[string][]float32
 	codes    map[string]map[string][]byte // like vectors by expert and id
 }
 
-// chosen is a passage of a sample in the state that its vectors are of.
+// chosen is a passage of a sample, in the state that its vectors are of.
 type chosen struct {
 	id          string
 	bytes       int
 	seqNo, term int64
 }
 
-// sampled is how many there are: as many as the engine asks for.
+// sampled is how many passages a sample has at most: as many as the engine asks for.
 const sampled = 128
 
 // ReadSample draws the sample from the index as it is now, and reads the vectors of passages that are new in it or
@@ -85,9 +84,9 @@ func (c *Corpus) drawSample(ctx context.Context, old *sample) (*sample, error) {
 	return out, out.readVectors(ctx, store, old)
 }
 
-// lowestKeys returns the answer with the passages that have the lowest keys, where the index has n or more. Keys are
-// evenly spread, so it looks below a bound that four times as many passages have, and below higher ones while these
-// are too few.
+// lowestKeys returns the answer of a search that finds the sampled passages with the lowest keys, in an index of some n
+// passages. Keys are evenly spread, so it looks below a bound that four times as many passages have, and below higher
+// ones while these are too few.
 func (s *Store) lowestKeys(ctx context.Context, n int64) (said, error) {
 	const all = 1 << 32
 	for bound := int64(all); ; bound *= 16 {
@@ -201,14 +200,14 @@ func (s *sample) keep(x schema.Expert, id string, vector []float32, codes []byte
 	}
 }
 
-// placedSample is a sample by the ordinals of a table.
+// placedSample is a sample with the ordinals that a table gives its passages.
 type placedSample struct {
 	*sample
 	ordinals []rank.Ordinal
 	ids      map[rank.Ordinal]string
 }
 
-// byTable returns the sample by the ordinals of a table; nil of nil.
+// byTable returns the sample with the ordinals of a table, to which it adds the passages; nil of nil.
 func (s *sample) byTable(t *table) *placedSample {
 	if s == nil {
 		return nil

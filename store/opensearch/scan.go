@@ -20,8 +20,8 @@ import (
 // pageAlive is how long the cluster keeps the state that a Scan reads, from page to page.
 const pageAlive = "10m"
 
-// Scan gives the passages of an index in the order of their ids, as they were when it
-// began, or when a node was lost since. It is a store.Stream.
+// Scan reads the passages of an index in the order of their ids, as they were when it began, or when a node was lost
+// since. It is a store.Stream.
 type Scan struct {
 	ctx         context.Context // of a source, whose Next has none
 	store       *Store
@@ -38,8 +38,8 @@ func (s *Store) Scan(ctx context.Context) (*Scan, error) {
 	return s.scan(ctx, object{"match_all": object{}})
 }
 
-// ScanSelected is Store.Scan for the passages that a filter lets through by tags, documents and its condition. It
-// returns a *conditions.MisfitError if the condition's values do not fit their fields.
+// ScanSelected begins to read the passages that a filter lets through by tags, documents and its condition; the caller
+// has to Close the Scan. It returns a *conditions.MisfitError if the condition's values do not fit their fields.
 func (c *Corpus) ScanSelected(ctx context.Context, f storage.Filter) (*Scan, error) {
 	clauses := filterClauses(f)
 	if !f.Where.LetsAll() {
@@ -52,8 +52,8 @@ func (c *Corpus) ScanSelected(ctx context.Context, f storage.Filter) (*Scan, err
 	return c.Store().scan(ctx, object{"bool": object{"filter": clauses}})
 }
 
-// scan is Scan for the passages that a query finds. A user that may only read cannot refresh the index, and reads what
-// searches find: what was acknowledged a second ago.
+// scan begins to read the passages that a query finds; the caller has to Close the Scan. The index is refreshed first;
+// for a user that may only read it cannot be, and the Scan has what was acknowledged a second ago.
 func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 	if err := s.refresh(ctx); err != nil && !cluster.IsStatus(err, http.StatusForbidden) {
 		return nil, err
@@ -85,7 +85,7 @@ func (s *Scan) openPointInTime() error {
 	return nil
 }
 
-// Next returns the next passage, by id; io.EOF after the last. It reads a page of them at a time.
+// Next returns the next passage, by id; io.EOF after the last. It reads a page of passages at a time.
 func (s *Scan) Next() (p corpus.Passage, err error) {
 	if len(s.page) == 0 && !s.ended {
 		if err := s.readPage(); err != nil {
@@ -107,7 +107,7 @@ func (s *Scan) Place() corpus.Place { return corpus.Place{File: "index " + s.sto
 // Progress returns how many passages Next returned and how many there are; -1 before the first call of Next.
 func (s *Scan) Progress() (done, total int64) { return s.done, s.total }
 
-// Close lets the cluster forget the state that was read.
+// Close ends the point in time, so that the cluster can forget the state that was read.
 func (s *Scan) Close() error {
 	body, err := json.Marshal(object{"pit_id": []string{s.at}})
 	if err != nil {
@@ -119,8 +119,7 @@ func (s *Scan) Close() error {
 	return err
 }
 
-// pagePatience is how long a page is asked for before the state that it is of is taken for
-// lost.
+// pagePatience is how long a page is asked for before the state that it is of is taken for lost.
 const pagePatience = 10 * time.Second
 
 // readPage reads the next page. The state that is read lies in copies on some nodes: if one of them is gone, the pages
@@ -136,7 +135,7 @@ func (s *Scan) readPage() error {
 	return s.readWithin(bulkPatience)
 }
 
-// readWithin is readPage with a bound on how long one state is tried.
+// readWithin reads the next page of the present state, and fails if it does not get it within patience.
 func (s *Scan) readWithin(patience time.Duration) error {
 	query := object{
 		"size": batchPassages, "query": s.query, "sort": []any{object{schema.FieldID: "asc"}},
@@ -227,20 +226,23 @@ func (s *Store) Encoders() (out []store.PassageEncoder) {
 	return out
 }
 
+// storedEncoder is an expert of an index as an encoder that returns the vectors which the index has. It encodes
+// nothing.
 type storedEncoder struct {
 	expert schema.Expert
 	store  *Store
 }
 
-func (e storedEncoder) Name() string                         { return e.expert.Name }
-func (e storedEncoder) Dimension() int                       { return e.expert.Dimension }
-func (e storedEncoder) Fingerprint() string                  { return e.expert.Fingerprint }
-func (e storedEncoder) Late() bool                           { return e.expert.Late }
+func (e storedEncoder) Name() string        { return e.expert.Name }
+func (e storedEncoder) Dimension() int      { return e.expert.Dimension }
+func (e storedEncoder) Fingerprint() string { return e.expert.Fingerprint }
+func (e storedEncoder) Late() bool          { return e.expert.Late }
+
+// Parts returns nil: no index has vectors of parts of passages.
 func (e storedEncoder) Parts() func(text string) []rank.Span { return nil }
 func (e storedEncoder) Owner() string                        { return e.expert.Owner }
 
-// fetchPassages bounds the passages whose vectors one answer has: the codes of a long
-// passage are some 100 kB.
+// fetchPassages bounds the passages of one request for vectors: the codes of a long passage are some 100 kB.
 const fetchPassages = 64
 
 // EncodePassages returns the vectors that the index has of passages, in their order; for windows of a passage, given
@@ -281,7 +283,7 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 	return out, nil
 }
 
-// windowPlaces returns the fields with the places of windows in texts, of all experts.
+// windowPlaces returns the fields that have the places of windows in the texts, for all experts.
 func (s *Store) windowPlaces() (fields []string) {
 	m := s.current()
 	for _, x := range m.Keepers() {
@@ -292,7 +294,8 @@ func (s *Store) windowPlaces() (fields []string) {
 	return fields
 }
 
-// noteWindows keeps the places of windows in a page of passages, which Windows of the Encoders returns.
+// noteWindows reads the places of windows from the answer with a page of passages and keeps them for
+// storedEncoder.Windows.
 func (s *Store) noteWindows(answer []byte) error {
 	fields := map[string]bool{}
 	for _, x := range s.current().Keepers() {

@@ -15,13 +15,13 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// shareOf gives the passages of a source that fall to a share.
+// shareOf reads the passages of a source that belong to one share.
 type shareOf struct {
 	store.Stream
 	share store.Share
 }
 
-// Next returns the next passage of the share.
+// Next returns the next passage of the share; io.EOF after the last.
 func (s shareOf) Next() (corpus.Passage, error) {
 	for {
 		p, err := s.Stream.Next()
@@ -31,7 +31,7 @@ func (s shareOf) Next() (corpus.Passage, error) {
 	}
 }
 
-// shares is the register of the processes that fill an index.
+// shares is the content of the register that lists the shares that were filled.
 type shares struct {
 	Of   int   `json:"of"`
 	Done []int `json:"done"`
@@ -44,10 +44,10 @@ const (
 	beginningShare = 30 * time.Second
 )
 
-// BuildShare does what Build does for one share, while other processes do it for the others. While an
-// index is made in this way it has no copies and is not refreshed. Whichever process ends last gives it
-// both, waits for the copies, and writes the manifest; a share that was interrupted goes on when it is
-// started again, and until then the index is not finished.
+// BuildShare adds the passages of one share to an index, while other processes add those of the other shares; it makes
+// the index if there is none. Meanwhile the index has no copies and is not refreshed. The process that ends last
+// restores both, waits for the copies, and writes the manifest. A share that was interrupted goes on when it is started
+// again; until then the index is not finished.
 func BuildShare(
 	ctx context.Context,
 	client *cluster.Client,

@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// A lexicon is what a server knows of how the words of an index are written.
+// lexicon is what a server knows of the words of an index, for finding misspelt words of questions.
 type lexicon struct {
 	words *spelling.Lexicon
 	known map[uint64]struct{} // hashes of their terms, and of other forms
@@ -26,17 +26,17 @@ type lexicon struct {
 // hashSeed is the seed of the hashes in a lexicon.
 var hashSeed = maphash.MakeSeed()
 
-// has reports whether an entry, a term or another form, is among those that were read. A hash stands for each, so it
-// may err.
+// has reports whether an entry, a term or another form, is among those that were read. Entries are compared by hashes,
+// so it may rarely be wrong.
 func (x *lexicon) has(entry string) bool {
 	_, ok := x.known[maphash.String(hashSeed, entry)]
 	return ok
 }
 
-// indexState changes when the passages of an index do.
+// indexState is a set of numbers that changes when the passages of an index do.
 type indexState struct{ passages, deleted, changes int64 }
 
-// state returns what changes when the passages of the index do.
+// state returns the numbers by which a change of the index's passages is noticed.
 func (n Statistics) state() indexState {
 	return indexState{n.Passages, n.Deleted, n.changes}
 }
@@ -55,9 +55,9 @@ const (
 	renewShare = 20
 )
 
-// ReadWords reads the most frequent words of the index, at most spelling.MostWords, where
-// they are not known or passages were changed since. It is to be called from time to time
-// after Look or Count; until it was, questions are taken as they are typed.
+// ReadWords reads the most frequent words of the index, at most spelling.MostWords, if they are not known or passages
+// were changed since. It does nothing if they were read a moment ago. Call it from time to time after Look or Count;
+// until the first call no misspelt words are found.
 func (c *Corpus) ReadWords(ctx context.Context) error {
 	c.reading.Lock()
 	defer c.reading.Unlock()

@@ -25,11 +25,12 @@ import (
 // Searches of a shard see changes in their order, so at each moment a search finds every passage of the version that
 // counts, in its place or by its stand-in, and Store.readWhole leaves the others out.
 
-// standInSuffix is behind the id of a passage in that of its stand-in. No passage that is put has an id with it
-// (corpus.CheckID).
+// standInSuffix is added to the id of a passage and gives the id of its stand-in. No passage that is put has an id with
+// it (corpus.CheckID).
 const standInSuffix = "\u2060"
 
-// passageIDOf returns the id of the passage that an id of a table is of, or that a stand-in is for.
+// passageIDOf returns the id of the passage for an id in a table: without the number of a member, and for a stand-in
+// that of its passage.
 func passageIDOf(id string) string { return strings.TrimSuffix(plainID(id), standInSuffix) }
 
 // isStandIn reports whether an id is that of a stand-in.
@@ -51,9 +52,10 @@ func withoutStandIns(clauses ...any) object {
 	}}
 }
 
-// readWhole reads passages and stand-ins by their ids, of the version of their document that counts: what is of
-// another version is read from its counterpart. All of a document are read again where some are not there, since it may
-// change meanwhile. A passage that is not there in that version has its id alone.
+// readWhole reads passages and stand-ins by their ids, in the version of their document that counts. An id whose
+// document in the index is of another version gets its counterpart's. If passages of a document are not there, all of
+// it are read again, up to three times, since it may change meanwhile. A passage that is not there in that version has
+// its id alone.
 func (s *Store) readWhole(ctx context.Context, ids []string) ([]corpus.Passage, error) {
 	read, err := s.readPassages(ctx, ids)
 	if err == nil {
@@ -174,7 +176,8 @@ func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schem
 	return out, nil
 }
 
-// AppendStandIn appends the change that makes the stand-in of a passage, with the vectors of a document.
+// appendStandIn appends the change that makes the stand-in of a passage, with the vectors of the document from. It
+// appends none if the stand-in's id would be too long.
 func (w *Writer) appendStandIn(
 	all []*attempt,
 	m *schema.Manifest,
@@ -202,7 +205,7 @@ func (w *Writer) appendStandIn(
 		version: corpus.VersionOf(record), body: body}), err
 }
 
-// removeStandIns returns the changes that delete the stand-ins that are there of the passages in all.
+// removeStandIns returns the changes that delete those stand-ins of the passages in all that the index has.
 func (w *Writer) removeStandIns(ctx context.Context, all []*attempt) (out []*attempt, err error) {
 	waited := &waited{}
 	for some := range slices.Chunk(all, batchPassages) {
@@ -228,11 +231,11 @@ func (w *Writer) removeStandIns(ctx context.Context, all []*attempt) (out []*att
 	return out, nil
 }
 
-// showWithin is how long a document that is replaced waits until searches see its new passages, and inFlight how long
-// at most for questions that were asked before.
 const (
+	// showWithin is how long a document that is replaced waits until searches see its new passages.
 	showWithin = 5 * time.Second
-	inFlight   = time.Second
+	// inFlight is how long it then waits, at most, for questions that were asked before.
+	inFlight = time.Second
 )
 
 // awaitVisible makes searches see what was written, and returns when questions that were asked before will have read

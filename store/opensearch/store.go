@@ -55,8 +55,8 @@ func Open(ctx context.Context, client *cluster.Client, index string) (*Store, er
 	return s, nil
 }
 
-// open is Open for an index that need not be finished, as the cluster's manager describes it. patience is how long the
-// cluster has to answer.
+// open reads and checks an index that need not be finished, as the cluster's manager describes it. patience is how long
+// the cluster has to answer. It returns ErrNoIndex if there is none.
 func open(ctx context.Context, client *cluster.Client, index string, patience time.Duration) (*Store, error) {
 	return openFrom(ctx, client, index, manager, patience)
 }
@@ -94,11 +94,11 @@ func openFrom(ctx context.Context, client *cluster.Client, index, whom string, p
 	return s, nil
 }
 
-// Manifest says how the index was made; nil while its first indexing has not ended.
+// Manifest returns how the index was made; nil while its first indexing has not ended.
 func (s *Store) Manifest() *schema.Manifest { return s.about.Manifest }
 
-// Observe has a function called after each request to a node, by several at the same
-// time. It is to be set before the store is used by several.
+// Observe sets a function that is called after each request to a node, by several goroutines at the same time. It has
+// to be set before the store is used by several.
 func (s *Store) Observe(f func(cluster.Exchange)) {
 	s.client.Observe(f)
 }
@@ -107,7 +107,7 @@ func (s *Store) Observe(f func(cluster.Exchange)) {
 // with commas.
 func (s *Store) Index() string { return s.index }
 
-// ErrOther is the error of an index that is made in another way than is asked for.
+// ErrOther is the error of an index that was made with other words or experts than are asked for.
 var ErrOther = errors.New("the index is made otherwise")
 
 // Shards returns how many shards an index has; 0 if there is no index.
@@ -131,8 +131,8 @@ func Planned(ctx context.Context, client *cluster.Client, index string) (*schema
 	return s.current(), nil
 }
 
-// begin makes the index for passages with these words and experts, or opens the one
-// that is there and has these experts. Zero words are those that it has.
+// begin makes the index for passages with the words and experts of o, or opens the one that is there. It returns an
+// ErrOther if that one has other words, where o has some, and an error if it has other experts.
 func begin(
 	ctx context.Context,
 	client *cluster.Client,
@@ -256,7 +256,8 @@ func (s *Store) putMapping(ctx context.Context, about schema.Meta, fields object
 // refresh lets searches see what was acknowledged before.
 func (s *Store) refresh(ctx context.Context) error { return s.refreshFor(ctx, bulkPatience) }
 
-// refreshFor is refresh with another patience.
+// refreshFor lets searches see what was acknowledged before, like refresh; it fails if the cluster does not do so
+// within patience.
 func (s *Store) refreshFor(ctx context.Context, patience time.Duration) error {
 	_, err := s.sendRepeatedFor(ctx, patience, "POST", s.path("/_refresh"), nil, cluster.CheckWhole)
 	s.client.NoteChange() // what was written before is counted from now on
@@ -266,10 +267,9 @@ func (s *Store) refreshFor(ctx context.Context, patience time.Duration) error {
 // path returns the path of a request about the index: its name, then rest.
 func (s *Store) path(rest string) string { return "/" + url.PathEscape(s.index) + rest }
 
-// Statistics are how many passages an index has, and how many documents that were deleted
-// it still has until they are merged away: each passage that was replaced, which counts in
-// the statistics of words, and each that was deleted, twice, since the cluster keeps a note
-// of the deletion. Copies merge by themselves.
+// Statistics are the numbers of passages of an index, and of deleted documents that it still has until they are merged
+// away. A replaced passage leaves one such document, which counts in the statistics of words; a deleted one leaves two,
+// since the cluster keeps a note of the deletion. Copies merge by themselves.
 type Statistics struct {
 	Passages, Deleted int64
 	// Cut are the passages of which an encoder reads only the beginning, and Unread those
@@ -343,9 +343,8 @@ func (s *Store) readSizes(ctx context.Context, patience time.Duration, of *Stati
 	return nil
 }
 
-// settlePatience is how long Settle waits for what is deleted to go. The copies of a shard
-// tell each other every 30 seconds how far they are, and a copy keeps what another one may
-// still have to hear of.
+// settlePatience is how long Settle waits until deleted documents are gone. The copies of a shard tell each other every
+// 30 seconds how far they are, and a copy keeps what another one may still need.
 const settlePatience = 90 * time.Second
 
 // Settle merges deleted documents away, so that the statistics of words are of the passages that are there, and waits

@@ -13,18 +13,16 @@ import (
 	"example.org/conclave/store/opensearch/cluster"
 )
 
-// GoneError is the error of an index that was deleted, or made anew, since it was opened. What is
-// written to it is nowhere.
+// GoneError is the error of an index that was deleted, or made anew, since it was opened. Nothing can be written to it.
 type GoneError struct{ Index string }
 
 func (e *GoneError) Error() string {
 	return fmt.Sprintf("index %s was deleted or made anew since it was opened: start again when it is there", e.Index)
 }
 
-// target returns the alias by which the passages of an index are written. The cluster makes an
-// index that a write names and that is not there, with fields that it guesses. It has no index
-// whose name has a capital letter, and where an alias is required it makes none. The ID of
-// the manifest tells the index apart from one that is made anew.
+// target returns the alias by which the passages of an index are written. If a write names an index that is not there,
+// the cluster makes one, with fields that it guesses. It makes none where an alias is required, and no index has a
+// capital letter in its name. The ID of the manifest distinguishes the index from one that is made anew.
 func (s *Store) target() string { return s.concrete + "-W" + s.current().ID }
 
 // targetPath returns the path of a request about the index by its target: the alias, then rest.
@@ -33,8 +31,8 @@ func (s *Store) targetPath(rest string) string { return "/" + url.PathEscape(s.t
 // hidden keeps an alias out of names with wildcards.
 var hidden = object{"is_hidden": true}
 
-// ensureTarget makes sure that the index has its target, which copies lack that were restored without aliases. An
-// index that is not the one that was opened is a *GoneError.
+// ensureTarget makes sure that the index has its target, the alias that writes use; an index that was restored without
+// aliases lacks it. It returns a *GoneError if the index is not the one that was opened.
 func (s *Store) ensureTarget(ctx context.Context) error {
 	if s.aimed.Load() {
 		return nil
@@ -51,7 +49,8 @@ func (s *Store) ensureTarget(ctx context.Context) error {
 	return nil
 }
 
-// checkSame returns a *GoneError if the index is not the one that was opened, or the error of asking.
+// checkSame returns a *GoneError if the index is not there any more or not the one that was opened, and otherwise the
+// error of the request, which may take patience.
 func (s *Store) checkSame(ctx context.Context, patience time.Duration) error {
 	now := &Store{client: s.client, index: s.index}
 	_, about, err := now.describe(ctx, manager, patience)
@@ -108,7 +107,7 @@ func isMissing(status int, why string) bool {
 	return false
 }
 
-// isMissingError is isMissing for the error of a request.
+// isMissingError reports whether a request failed since the alias that it writes to leads to no index, or to several.
 func isMissingError(err error) bool {
 	var status *cluster.StatusError
 	return errors.As(err, &status) && isMissing(status.Status, status.Body)
@@ -117,8 +116,8 @@ func isMissingError(err error) bool {
 // Refusal returns the message for the caller who asked for a change.
 func (e *GoneError) Refusal() string { return e.Error() }
 
-// SilentError is the error of changes of which the cluster did not say in time what became: some
-// may have been made. Sending them again does no harm.
+// SilentError is the error of changes that the cluster did not acknowledge in time: some may have been made. Sending
+// them again does no harm.
 type SilentError struct {
 	Index string
 	After time.Duration
@@ -134,5 +133,5 @@ func (e *SilentError) Refusal() string {
 	return fmt.Sprintf("the cluster did not say within %v what became of the change, so it may have been made; sending it again does no harm", e.After)
 }
 
-// Unwrap gives the error of the last attempt.
+// Unwrap returns the error of the last attempt.
 func (e *SilentError) Unwrap() error { return e.Err }

@@ -21,8 +21,8 @@ import (
 // entry is a term of a field of words.
 type entry struct{ field, text string }
 
-// termCounts are how many documents have terms, deleted ones included until they are merged away,
-// as in the scores of the cluster.
+// termCounts has the numbers of documents that have terms, including deleted ones until they are merged away, as in the
+// scores of the cluster.
 type termCounts struct {
 	of      map[entry]uint64
 	all     map[string]uint64 // documents with terms at all, by field
@@ -62,7 +62,7 @@ func newTermCounts() *termCounts {
 	return &termCounts{of: map[entry]uint64{}, all: map[string]uint64{}}
 }
 
-// keptCounts are the termCounts of one state of an index, as questions asked for them.
+// keptCounts are the termCounts of one state of an index, of the terms that questions asked for.
 type keptCounts struct {
 	state countedState
 	mu    sync.Mutex
@@ -70,14 +70,14 @@ type keptCounts struct {
 	before *keptCounts // of the state before; nil: none were asked for
 }
 
-// countedState changes when the passages of an index do, as the last look at it said, or as writing
-// through this process did since.
+// countedState changes when the passages of an index do, as the last look at it found, or when this process has written
+// since.
 type countedState struct {
 	index indexState
 	ours  int64
 }
 
-// mostKeptCounts bounds the counts that are kept of one state, some 100 MB of them.
+// mostKeptCounts bounds the number of counts that are kept of one state; they take some 100 MB.
 const mostKeptCounts = 1 << 20
 
 // presentCounts returns the counts that are kept of the present state of the index. When the state has changed, they
@@ -353,8 +353,7 @@ func (s *Store) shardStatistics(ctx context.Context, route string, body []byte) 
 	return got.Vectors, nil
 }
 
-// shardRoutes are ids of passages by the numbers of the shards that they are in. Which shard an id belongs to never
-// changes.
+// shardRoutes has for each shard the id of a passage in it. The shard of an id never changes.
 type shardRoutes struct {
 	mu    sync.Mutex
 	ids   map[int]string

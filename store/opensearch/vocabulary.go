@@ -33,6 +33,7 @@ func (v *view) Vocabulary() storage.Vocabulary {
 	return all
 }
 
+// vocabulary is the words of one index, or of those that are searched together, for finding misspelt words.
 type vocabulary struct {
 	*view
 	lexicons

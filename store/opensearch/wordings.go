@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// wording is a word or a phrase that passages must have, or not.
+// wording is a word or a phrase that passages must have, or must not have.
 type wording struct {
 	words bm25.Wording
 	not   bool

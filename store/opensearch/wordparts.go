@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// mostClauses is how many terms one search has at most. A cluster takes 1,024 clauses in a query
+// mostClauses is the largest number of terms in one search. A cluster takes 1,024 clauses in a query
 // (indices.query.bool.max_clause_count), of which filters are some.
 const mostClauses = 900
 
@@ -78,8 +78,7 @@ func termsIn(query any) int {
 	return max(n, 1)
 }
 
-// greatestScore returns a bound of what a query adds to a score, without the lengths of passages; 0 if no passage has
-// its terms.
+// greatestScore returns an upper bound of what a query adds to the score of any passage; 0 if no passage has its terms.
 func (q *wordQuery) greatestScore(query any) float64 {
 	of, _ := query.(object)
 	term, ok := of["term"].(object)

@@ -9,9 +9,8 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// wordQuery is a question to the words of an index, or to its phrases, and how many
-// passages have what it looks for, as soon as that was asked. See forms.Variant for what
-// other forms of its terms add to a score.
+// wordQuery is what a question looks for among the words of an index, or among its phrases, with the numbers of
+// passages that have it, once these were counted. forms.Variant says what other forms of the terms add to a score.
 type wordQuery struct {
 	field    string
 	question string
@@ -42,7 +41,7 @@ func newWordQuery(field string, analysis forms.Analysis, question string) *wordQ
 	return q
 }
 
-// isEmptyQuery reports whether there is nothing to look for.
+// isEmptyQuery reports whether the question has no term and no variant to look for.
 func (q *wordQuery) isEmptyQuery() bool { return len(q.terms) == 0 && len(q.variants) == 0 }
 
 // lookedUp returns the entries of the index that are looked for: of each term, and of the forms of each variant.

@@ -16,9 +16,8 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// Writer changes the passages of an index while it is searched. It keeps no state: a
-// change is acknowledged when the cluster has it, with its vectors, so any number of
-// writers may be at work.
+// Writer changes the passages of an index while it is searched. It keeps nothing: a change is acknowledged when the
+// cluster has it, with its vectors, so any number of writers may be at work.
 type Writer struct {
 	store    *Store
 	encoders []store.PassageEncoder
@@ -46,10 +45,10 @@ type Writer struct {
 	visible    uint64        // changes up to this number are seen by searches
 }
 
-// encoding is how many Applies encode at once, and writePatience how long one waits for the
-// cluster while nothing gets through.
 const (
-	encoding      = 4
+	// encoding is how many calls of Apply encode at once.
+	encoding = 4
+	// writePatience is how long a call of Apply waits for the cluster while nothing gets through.
 	writePatience = 30 * time.Second
 	// visiblePatience is how long a request waits for searches to see what it wrote.
 	visiblePatience = 20 * time.Second
@@ -80,9 +79,9 @@ func (w *Writer) encodersOf(m *schema.Manifest) ([]store.PassageEncoder, error) 
 	return out, m.CheckAllEncoders(out)
 }
 
-// lookAtIndex returns the manifest by which passages are to be written, and the encoders of its experts, which may
-// have come and gone: what it was when looked at lookEvery ago at most. It returns a *GoneError if the index is not
-// the one that was opened.
+// lookAtIndex returns the manifest by which passages are to be written, and the encoders of its experts, which may have
+// been added or removed. It reads the manifest again if the last look was lookEvery ago. It returns a *GoneError if the
+// index is not the one that was opened.
 func (w *Writer) lookAtIndex(
 	ctx context.Context,
 	patience time.Duration,
@@ -104,11 +103,10 @@ func (w *Writer) lookAtIndex(
 	return w.manifest, encoders, err
 }
 
-// Apply makes changes, in their order, and returns when every in-sync copy of the cluster
-// has them on disk. There is a result for each: an error there, of its condition or its
-// passage, concerns that change alone. When Apply itself returns an error it is unknown
-// which of the changes were made: a *SilentError where the cluster did not say so for 30
-// seconds, a *BlockedError or a *GoneError where it refuses all.
+// Apply makes changes, in their order, and returns when every in-sync copy of the cluster has them on disk. There is a
+// result for each; the error in a result, of its condition or its passage, concerns that change alone. If Apply itself
+// returns an error it is unknown which of the changes were made: a *SilentError if the cluster did not answer for 30
+// seconds, a *BlockedError or a *GoneError if it refuses all.
 func (w *Writer) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	w.waiting.Add(int64(len(changes)))
 	defer w.waiting.Add(-int64(len(changes)))
@@ -160,7 +158,7 @@ func takeDistinct(all []*attempt) (some, left []*attempt) {
 	return some, all[len(some):]
 }
 
-// attempt is a change on its way.
+// attempt is one change on its way to the cluster.
 type attempt struct {
 	change  *store.Change
 	result  *store.ChangeResult
@@ -192,8 +190,9 @@ func (a *attempt) checkChange() bool {
 	return true
 }
 
-// apply makes changes of different passages and sets their results. A passage that another writer changes in between
-// is looked at again. still, if it is not nil, is called after each look at what is there, and its error ends it.
+// apply makes changes of different passages and sets their results. A passage that another writer changes in between is
+// read again. If still is not nil, it is called after the passages were read each time, before anything is changed; its
+// error ends apply.
 func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.Context) error) error {
 	waited := &waited{}
 	for len(left) > 0 {
@@ -277,11 +276,11 @@ func (a *attempt) compareWith(current *schema.Stored, settled bool) bool {
 	return true
 }
 
-// waited counts how long a change has waited for the cluster since something got through.
+// waited is how long a change has waited for the cluster since a request got through.
 type waited struct{ sum time.Duration }
 
-// wait calls ask with what is left of the writer's patience, and adds the time that it took to waited. Its error is
-// that of ask, as asSilentError returns it.
+// wait calls ask with what is left of the writer's patience, and adds the time that it took to waited. It returns the
+// error of ask, changed by asSilentError.
 func (w *Writer) wait(ctx context.Context, waited *waited, ask func(patience time.Duration) error) error {
 	began := time.Now()
 	err := w.asSilentError(ctx, ask(max(w.patience-waited.sum, 0)))
@@ -307,8 +306,8 @@ func (w *Writer) asSilentError(ctx context.Context, err error) error {
 	return &SilentError{w.store.index, w.patience, err}
 }
 
-// encode makes the documents of all passages to be put that have none yet. As many calls as the writer has turns
-// encode at the same time.
+// encode makes the documents of those passages to be put that have none yet, and sets their body. It waits for one of
+// the writer's turns, and adds the time that the cluster took to waited.
 func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waited) error {
 	var passages []corpus.Passage
 	var of []*attempt
@@ -368,8 +367,8 @@ func (w *Writer) Passage(
 	return p, stored[0].Version, true, nil
 }
 
-// Wait makes searches see the change with a sequence number, by a refresh, and returns when they do; 0 stands for
-// everything that was acknowledged before.
+// Wait refreshes the index, unless searches see the change with this sequence number already, and returns when they do;
+// 0 stands for all changes that were acknowledged before.
 func (w *Writer) Wait(ctx context.Context, seq uint64) error {
 	if seq == 0 {
 		seq = w.sequence.Load()
@@ -391,7 +390,7 @@ func (w *Writer) Wait(ctx context.Context, seq uint64) error {
 	return nil
 }
 
-// MostWait returns how long a request may wait for Visible.
+// MostWait returns how long at most a request may wait for its changes to be visible.
 func (w *Writer) MostWait() time.Duration { return visiblePatience }
 
 // Visible makes searches see everything that was acknowledged, and returns when they do.

@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// backend is an index that is open. It is closed with the process.
+// backend is an index that is open (store.Backend). It needs no closing.
 type backend struct {
 	*opensearch.Corpus
 	warn    func(message string, cause error)
@@ -27,19 +27,26 @@ func (b *backend) Contents() (store.Contents, func()) {
 	return contents{b.Store().Manifest(), readsOf(b.Known())}, func() {}
 }
 
-// contents are those of an index by its manifest. The cluster looks after its files, and the
-// recall of its indexes is not measured.
+// contents is what an index holds by its manifest. The cluster looks after its files, and the recall of its graphs is
+// not measured.
 type contents struct {
 	*schema.Manifest
 	reads store.Reads
 }
 
-func (c contents) Experts() []store.Expert              { return expertsOf(c.Manifest) }
-func (c contents) CheckRecall(map[string]float64) error { return nil }
-func (c contents) VerifyVectors(context.Context) error  { return nil }
-func (c contents) Reads() store.Reads                   { return c.reads }
+// Experts returns the experts of the index.
+func (c contents) Experts() []store.Expert { return expertsOf(c.Manifest) }
 
-// Count asks how many passages there are. The generation is 0: an index has none.
+// CheckRecall returns nil: the recall of an index is not measured.
+func (c contents) CheckRecall(map[string]float64) error { return nil }
+
+// VerifyVectors returns nil: the cluster looks after its files.
+func (c contents) VerifyVectors(context.Context) error { return nil }
+
+// Reads returns how many passages the experts read only in part, or hardly.
+func (c contents) Reads() store.Reads { return c.reads }
+
+// Count counts the passages and returns their number. The generation is 0: an index has none.
 func (b *backend) Count(ctx context.Context) (generation uint64, passages int, err error) {
 	n, err := b.Corpus.Count(ctx)
 	return 0, int(n.Passages), err
@@ -50,7 +57,7 @@ func (b *backend) Observe(f func(store.Exchange)) {
 	b.Store().Observe(func(e cluster.Exchange) { f(store.Exchange(e)) })
 }
 
-// Meters returns the numbers of the store for metrics, as the cluster told them last.
+// Meters returns the numbers of the store for metrics. They are those of the last look at the cluster.
 func (b *backend) Meters() []store.Meter {
 	return []store.Meter{
 		{
@@ -90,15 +97,14 @@ func (b *backend) Calibration() ([]byte, error) {
 	return nil, nil
 }
 
-// CalibrationAt returns the words by which people are told where the calibration is.
+// CalibrationAt returns the words that messages use for where the calibration is.
 func (b *backend) CalibrationAt() string { return "the calibration of store " + b.Store().Index() }
 
 // MayCalibrate returns an error if Calibrate would be refused now: the cluster does not let this user change the
 // index.
 func (b *backend) MayCalibrate(ctx context.Context) error { return b.Store().MayChange(ctx) }
 
-// Calibrate puts the text of a calibration in the place of the one before. Other servers take it when they look at the
-// index.
+// Calibrate replaces the text of the calibration. Other servers use it from their next look at the index on.
 func (b *backend) Calibrate(ctx context.Context, text []byte) error {
 	return b.Store().Calibrate(ctx, string(text))
 }
@@ -114,8 +120,8 @@ func settingsOf(m *schema.Manifest) []byte {
 	return []byte(m.Settings)
 }
 
-// Configure keeps the text of the settings with the index. This process has them at once, others when they look at the
-// index.
+// Configure replaces the text of the settings. This process uses it at once, other servers from their next look at the
+// index on.
 func (b *backend) Configure(ctx context.Context, text []byte) error {
 	if err := b.Store().Configure(ctx, string(text)); err != nil {
 		return err
@@ -127,7 +133,8 @@ func (b *backend) Configure(ctx context.Context, text []byte) error {
 // JobsFolder returns "": jobs are in JobRegisters, which all servers of the index share.
 func (b *backend) JobsFolder() string { return "" }
 
-// JobRegisters returns the registers of the jobs and of who works on them. An index that is made anew has others.
+// JobRegisters returns the register of the index's jobs, and that of the lease of the process that works on them. An
+// index that is made anew has others.
 func (b *backend) JobRegisters() (jobs, working lease.Register) {
 	name := "jobs-" + b.Store().Manifest().ID
 	return b.Store().Register(name), b.Store().Register(name + "-working")
@@ -143,8 +150,8 @@ func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f storage.Fi
 	return b.Corpus.ExportPassages(ctx, to, f)
 }
 
-// Everything returns all passages, as a stream that the caller has to close, with their vectors as encoders, the
-// words' constants, settings and calibration.
+// Everything returns what a copy of the index needs: all passages as a stream, which the caller has to close, encoders
+// that return their vectors, the words' constants, the settings and the calibration.
 func (b *backend) Everything(ctx context.Context) (*store.Everything, error) {
 	scan, err := b.Store().Scan(ctx)
 	if err != nil {
@@ -161,8 +168,8 @@ func (b *backend) Everything(ctx context.Context) (*store.Everything, error) {
 // Close does nothing and returns nil: the connections belong to the caller.
 func (b *backend) Close() error { return nil }
 
-// Describe asks how the index is and returns it in words. Noted is set for what an administrator should know, Failed
-// if a shard has no copy. It fails if the cluster does not answer.
+// Describe asks the cluster how the index is and returns that as a text. Noted is set for what an administrator should
+// know, Failed if a shard has no copy. It fails if the cluster does not answer.
 func (b *backend) Describe(ctx context.Context) (d store.Description, err error) {
 	d.Of = conditionOf
 	health, err := b.Look(ctx)

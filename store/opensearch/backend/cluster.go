@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// Cluster is the indexes of a cluster with a prefix, a collection each, behind one client.
+// Cluster is the collections of a cluster: the indexes whose names begin with a prefix, behind one client.
 type Cluster struct {
 	*opensearch.Catalogue
 	address string // with the prefix, for people
@@ -19,8 +19,8 @@ type Cluster struct {
 	shape   schema.Shape
 }
 
-// OpenCluster connects to a cluster and returns its collections. address is that of the nodes with the prefix of the
-// indexes in the place of an index; shape is for collections that are made. It fails if no node answers.
+// OpenCluster connects to a cluster and returns its collections. address is that of the nodes, with the prefix of the
+// indexes' names in the place of an index; shape is that of collections to be made. It fails if no node answers.
 func OpenCluster(
 	ctx context.Context,
 	address string,
@@ -41,7 +41,7 @@ func OpenCluster(
 	return &Cluster{opensearch.NewCatalogue(client, a.Index), address, a, client, shape}, nil
 }
 
-// At returns where a collection is kept, or will be.
+// At returns the location of a collection, which need not be there. It fails if no collection can have the name.
 func (c *Cluster) At(name string) (store.Location, error) {
 	if err := c.CheckName(name); err != nil {
 		return nil, err
@@ -51,12 +51,14 @@ func (c *Cluster) At(name string) (store.Location, error) {
 	return &location{address: c.address + name, cluster: of, shape: c.shape, client: c.client}, nil
 }
 
-// Create makes a collection without passages.
+// Create makes a collection without passages, with the text of its settings. It returns opensearch.ErrExists if there
+// is an index of its name.
 func (c *Cluster) Create(ctx context.Context, name, settings string, o store.BuildOptions) error {
 	return c.Catalogue.Create(ctx, name, settings, c.shape, o)
 }
 
-// Conditions returns how the cluster is, and each collection by its name as Backend.Watch tells it of one that is open.
+// Conditions asks the cluster for its condition, and for those of its collections, by their names: each as
+// Backend.Watch reports that of an open one. If the cluster does not answer, whole has Failed, and of is nil.
 func (c *Cluster) Conditions(ctx context.Context) (whole store.Condition, of map[string]store.Condition) {
 	all, limits, everywhere, err := c.Look(ctx)
 	whole = conditionIn(opensearch.Health{Status: "green", Limits: limits, Blocked: everywhere}, nil)
@@ -70,19 +72,21 @@ func (c *Cluster) Conditions(ctx context.Context) (whole store.Condition, of map
 	return whole, of
 }
 
-// Find returns one collection; nil where there is none.
+// Find returns the entry of one collection; nil if there is none. The error is a *store.UnavailableError if the cluster
+// does not answer.
 func (c *Cluster) Find(ctx context.Context, name string) (*opensearch.Entry, error) {
 	e, err := c.Catalogue.Find(ctx, name)
 	return e, cluster.Unavailable(err)
 }
 
-// List returns the collections, in the order of their names.
+// List returns the collections, in the order of their names. The error is a *store.UnavailableError if the cluster does
+// not answer.
 func (c *Cluster) List(ctx context.Context) ([]opensearch.Entry, error) {
 	all, err := c.Catalogue.List(ctx)
 	return all, cluster.Unavailable(err)
 }
 
-// Bytes returns how many the shards of a collection take, without their copies.
+// Bytes returns the bytes of a collection's shards, without their copies.
 func (c *Cluster) Bytes(ctx context.Context, name string) (int64, error) {
 	stored, err := opensearch.Open(ctx, c.client, c.Index(name))
 	if err != nil {
@@ -92,7 +96,7 @@ func (c *Cluster) Bytes(ctx context.Context, name string) (int64, error) {
 	return n.Bytes, err
 }
 
-// Observe has a function called after each request to a node.
+// Observe sets a function that is called after each request to a node, at the same time by several goroutines.
 func (c *Cluster) Observe(f func(store.Exchange)) {
 	c.client.Observe(func(e cluster.Exchange) { f(store.Exchange(e)) })
 }

@@ -7,7 +7,8 @@ import (
 	"example.org/conclave/store/opensearch"
 )
 
-// Join implements store.Backend.
+// Join returns several open indexes of one cluster as one corpus, by the names of their collections. It fails if one is
+// not of a cluster, or opensearch.Join does.
 func (*backend) Join(all []store.Backend, names []string) (store.Joined, error) {
 	var opened []*opensearch.Corpus
 	for _, b := range all {

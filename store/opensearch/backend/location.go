@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// location is an index of a cluster, which may not be there yet.
+// location is an index of a cluster, which may not be there yet (store.Location).
 type location struct {
 	address string // for people
 	cluster cluster.Address
@@ -23,8 +23,8 @@ type location struct {
 	client  *cluster.Client // that others use, too; nil: one is made
 }
 
-// At returns the location of an index: its address, as cluster.ParseAddress reads it, how the
-// cluster is accessed, and what a new index is made of.
+// At returns the location of an index. address is read by cluster.ParseAddress, access is how requests are authorised,
+// and shape is that of a new index. No request is made.
 func At(address string, access cluster.Access, shape schema.Shape) (store.Location, error) {
 	a, err := cluster.ParseAddress(address)
 	if err != nil {
@@ -33,7 +33,7 @@ func At(address string, access cluster.Access, shape schema.Shape) (store.Locati
 	return &location{address: address, cluster: a, access: access, shape: shape}, nil
 }
 
-// connect returns a client of the cluster, which answers.
+// connect returns a client of the cluster, after a node has answered.
 func (l *location) connect(ctx context.Context) (*cluster.Client, error) {
 	if l.client != nil {
 		return l.client, nil
@@ -48,7 +48,8 @@ func (l *location) connect(ctx context.Context) (*cluster.Client, error) {
 	return client, nil
 }
 
-// openStore opens the index.
+// openStore opens the index for searching. It fails if the cluster does not answer or the index is not there or not
+// finished.
 func (l *location) openStore(ctx context.Context) (*opensearch.Store, error) {
 	client, err := l.connect(ctx)
 	if err != nil {
@@ -57,7 +58,8 @@ func (l *location) openStore(ctx context.Context) (*opensearch.Store, error) {
 	return opensearch.Open(ctx, client, l.cluster.Index)
 }
 
-// planned returns what the index is or will be; nil where there is none.
+// planned returns the manifest that the index has, or will have when the indexing under way ends; nil if there is no
+// index.
 func (l *location) planned(ctx context.Context) (*schema.Manifest, error) {
 	client, err := l.connect(ctx)
 	if err != nil {
@@ -133,7 +135,7 @@ func (l *location) Index(
 	return report, stored.Configure(ctx, string(o.Settings))
 }
 
-// AddExpert encodes all passages of the index with one more expert.
+// AddExpert encodes all passages of the index with one more expert. It fails as opensearch.AddExpert does.
 func (l *location) AddExpert(
 	ctx context.Context,
 	e store.PassageEncoder,
@@ -179,8 +181,8 @@ func (l *location) Shards(ctx context.Context) (int, error) {
 	return has, err
 }
 
-// Settle merges away what was deleted from an index, and returns how much of it still counted
-// before and counts after.
+// Settle merges deleted documents of an index away, and returns the numbers of passages and deleted documents before
+// and after. It fails for a location that is not in a cluster.
 func Settle(ctx context.Context, at store.Location) (before, after opensearch.Statistics, err error) {
 	l, ok := at.(*location)
 	if !ok {
@@ -218,7 +220,7 @@ func (l *location) Open(ctx context.Context, o store.OpenOptions) (store.Backend
 	return b, nil
 }
 
-// open does what Open does, with the cluster's own errors.
+// open opens the index for searching, with the cluster's own errors, which Open translates.
 func (l *location) open(ctx context.Context, o store.OpenOptions) (*backend, error) {
 	if o.Candidates > opensearch.MostCandidates {
 		return nil, fmt.Errorf(

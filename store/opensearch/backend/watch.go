@@ -18,15 +18,15 @@ const (
 	readingWords = 2 * time.Minute
 )
 
-// mostDeleted is the share of deleted passages in the statistics of words that nobody is
-// warned of.
+// mostDeleted is the largest share of deleted passages in the statistics of words without a warning.
 const mostDeleted = .1
 
-// conditionOf is what the store is called beside others of a server's conditions.
+// conditionOf is the name of the store among the conditions of a server.
 const conditionOf = "store"
 
-// Watch implements store.Backend. What the words are is read beside the looking, and documents are
-// mended, since these take long.
+// Watch looks at the index every lookEvery until ctx ends, and reports its condition, its numbers and a new calibration
+// to w. Meanwhile it reads the words of the index again when passages were changed, and finishes changes of documents
+// that dead servers began.
 func (b *backend) Watch(ctx context.Context, w store.Watcher) {
 	var reading sync.WaitGroup
 	defer reading.Wait()
@@ -50,7 +50,7 @@ func (b *backend) Watch(ctx context.Context, w store.Watcher) {
 	}
 }
 
-// pause waits until it is time to look again, or nobody watches any more.
+// pause waits for lookEvery, or until ctx ends.
 func pause(ctx context.Context) {
 	select {
 	case <-time.After(lookEvery):
@@ -58,7 +58,7 @@ func pause(ctx context.Context) {
 	}
 }
 
-// watchWords reads the words of the index again where passages were changed.
+// watchWords reads the words of the index again after passages were changed, until ctx ends. Failures are warned of.
 func (b *backend) watchWords(ctx context.Context) {
 	for pause(ctx); ctx.Err() == nil; pause(ctx) {
 		reading, cancel := context.WithTimeout(ctx, readingWords)
@@ -69,8 +69,8 @@ func (b *backend) watchWords(ctx context.Context) {
 	}
 }
 
-// mendDocuments finishes the changes of documents that servers which died have begun, where this one
-// writes.
+// mendDocuments finishes the changes of documents that dead servers began, if this process writes, until ctx ends.
+// Failures are warned of, and tried again.
 func (b *backend) mendDocuments(ctx context.Context) {
 	for pause(ctx); ctx.Err() == nil; pause(ctx) {
 		w := b.writing.Load()
@@ -83,7 +83,7 @@ func (b *backend) mendDocuments(ctx context.Context) {
 	}
 }
 
-// conditionIn returns the condition that a look found.
+// conditionIn returns the condition of an index by what a look at it found, or by the error of the look.
 func conditionIn(h opensearch.Health, err error) store.Condition {
 	c := store.Condition{Of: conditionOf}
 	switch {
@@ -114,7 +114,7 @@ func conditionIn(h opensearch.Health, err error) store.Condition {
 	return c
 }
 
-// blocked says that an index takes no changes, and until when.
+// blocked returns the warning that an index takes no changes, with the reason and how that ends.
 func blocked(h opensearch.Health) string {
 	return "the index takes no changes, by " + h.Blocked + ": searches go on, and writes are refused until the block is taken away; after a full disk the cluster takes it away by itself when there is room"
 }

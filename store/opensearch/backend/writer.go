@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/store/opensearch"
 )
 
-// writer changes an index. A change is acknowledged when the cluster has it with its vectors, so
-// nothing is kept here.
+// writer changes the passages of an index (store.Writer). A change is acknowledged when the cluster has it with its
+// vectors, so nothing is kept here.
 type writer struct {
 	*opensearch.Writer
 	corpus *opensearch.Corpus
@@ -30,8 +30,8 @@ func (b *backend) Write(ctx context.Context, o store.WriteOptions) (store.Writer
 	return &writer{w, b.Corpus}, nil
 }
 
-// Wait implements handlers.Writer. Of a small index it lets the sample, which a confidence needs, have what searches
-// see.
+// Wait waits until searches see the change with a sequence number, 0 for all changes. In an index with few passages it
+// then draws the sample again, which the confidence of answers needs.
 func (w *writer) Wait(ctx context.Context, seq uint64) error {
 	if err := w.Writer.Wait(ctx, seq); err != nil {
 		return err
@@ -40,12 +40,14 @@ func (w *writer) Wait(ctx context.Context, seq uint64) error {
 	return nil
 }
 
-// Visible implements store.Writer. The cluster shows at once what it acknowledged.
+// Visible waits until searches see all changes that were acknowledged. The second parameter is not used: the cluster
+// has no backlog.
 func (w *writer) Visible(ctx context.Context, _ func(store.Backlog) error) error {
 	return w.Wait(ctx, 0)
 }
 
-// Selected returns the passages that searches see and that a filter lets through, as the index is now. Close it.
+// Selected returns the passages that searches see and that a filter lets through, as the index is now. The caller has
+// to close it.
 func (w *writer) Selected(ctx context.Context, f storage.Filter) (store.Selected, error) {
 	scan, err := w.corpus.ScanSelected(ctx, f)
 	if err != nil {
@@ -54,7 +56,7 @@ func (w *writer) Selected(ctx context.Context, f storage.Filter) (store.Selected
 	return selected{scan}, nil
 }
 
-// TogetherBytes returns 0: ApplyTogether takes the passages of one document alone.
+// TogetherBytes returns 0: ApplyTogether takes the passages of one document only.
 func (w *writer) TogetherBytes() int { return 0 }
 
 // selected is a scan of the passages that a filter lets through.
@@ -77,6 +79,7 @@ func (w *writer) Snapshots() (store.Snapshots, error) {
 	return nil, elsewhere("the cluster makes snapshots by its own means")
 }
 
+// elsewhere returns the *store.ElsewhereError of something that a store cannot do; how says how it is done instead.
 func elsewhere(how string) error {
 	return &store.ElsewhereError{Instead: "the passages are in a store: " + how}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Address is where an index is.
+// Address is the address of an index, or of the indexes with a prefix.
 type Address struct {
 	Nodes []*url.URL // with scheme and host alone
 	Index string
@@ -16,13 +16,14 @@ type Address struct {
 
 const addressScheme = "opensearch+"
 
-// indexName is what an index may be called: the cluster's own rules, a little narrower.
+// indexName matches the names that an index may have: the cluster's own rules, a little narrower.
 var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,199}$`)
 
-// IsIndexName reports whether an index may be called so.
+// IsIndexName reports whether an index may have the name.
 func IsIndexName(name string) bool { return indexName.MatchString(name) }
 
-// ParseAddress reads opensearch+https://HOST:PORT,HOST:PORT/INDEX, or with http.
+// ParseAddress parses opensearch+https://HOST:PORT,HOST:PORT/INDEX, or the same with http. It fails if there is a user
+// in it, or no index.
 func ParseAddress(text string) (a Address, err error) {
 	wrong := func(why string) (Address, error) {
 		if strings.Contains(text, "@") {

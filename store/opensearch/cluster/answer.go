@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ErrAnswer is the error of an answer that is not whole, or makes no sense: another one
-// to the same request may be better.
+// ErrAnswer is the error of an answer that is incomplete or makes no sense. Another answer to the same request may be
+// better.
 var ErrAnswer = errors.New("the cluster's answer is not whole")
 
 // CheckJSON returns an ErrAnswer if an answer is not JSON, such as one that was cut off.
@@ -19,8 +19,8 @@ func CheckJSON(answer []byte) error {
 	return nil
 }
 
-// CheckWhole returns an ErrAnswer if an answer in JSON says that copies failed (Coverage.CheckWhole): the cluster says
-// so with status 200.
+// CheckWhole returns an ErrAnswer if an answer in JSON says that copies failed (Coverage.CheckWhole), which the cluster
+// tells with status 200.
 func CheckWhole(answer []byte) error {
 	var of Coverage
 	if err := json.Unmarshal(answer, &of); err != nil {
@@ -29,7 +29,7 @@ func CheckWhole(answer []byte) error {
 	return of.CheckWhole()
 }
 
-// Coverage says which shards took part in an answer.
+// Coverage is the part of an answer that tells which shards took part.
 type Coverage struct {
 	TimedOut bool `json:"timed_out"`
 	Shards   *struct {

@@ -11,10 +11,9 @@ import (
 	"syscall"
 )
 
-// BlockedError is the error of changes that the cluster refuses, since the index or all of
-// the cluster has a block: nothing was changed, and nothing can be until the block is
-// taken away. Where a disk is as full as a node lets it be (flood stage), it is a
-// syscall.ENOSPC, too; the cluster then takes the block away by itself once there is room.
+// BlockedError is the error of changes that the cluster refuses, since the index or the whole cluster has a block:
+// nothing was changed, and nothing can be until the block is removed. If a disk is too full (flood stage), it is a
+// syscall.ENOSPC, too; the cluster then removes the block by itself once there is room.
 type BlockedError struct {
 	Index  string
 	Reason string // in the words of the cluster
@@ -28,10 +27,10 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("index %s takes no changes: %s", e.Index, e.Reason)
 }
 
-// Refusal says why for who asked for a change.
+// Refusal returns the message for the caller who asked for a change.
 func (e *BlockedError) Refusal() string { return e.Error() }
 
-// Unwrap gives the error of a full disk where that is the reason.
+// Unwrap returns syscall.ENOSPC if a full disk is the reason, else nil.
 func (e *BlockedError) Unwrap() error {
 	if strings.Contains(e.Reason, "flood-stage") {
 		return syscall.ENOSPC
@@ -44,9 +43,9 @@ func (e *BlockedError) Unwrap() error {
 const noNewIndexes = "the cluster makes no new index, by cluster.blocks.create_index: every disk was above the " +
 	"cluster's watermark high, or somebody set it; the cluster takes its own block away once there is room"
 
-// BlockedBy returns the *BlockedError of an index by a status and what the cluster says with it, nil if there is no
-// block. A cluster that has no manager or just starts has blocks as well, with status
-// 503, which go by themselves.
+// BlockedBy returns the *BlockedError of an index by the status and the message of an answer; nil if they tell of no
+// block. A block with status 503 is none: a cluster that has no manager or just starts has such ones, which end by
+// themselves.
 func BlockedBy(index string, status int, why string) error {
 	if status != http.StatusForbidden && status != http.StatusTooManyRequests ||
 		!strings.Contains(why, "cluster_block_exception") {
@@ -64,14 +63,14 @@ func BlockedIn(index string, err error) error {
 	return BlockedBy(index, status.Status, Reason([]byte(status.Body)))
 }
 
-// Blocks are those of the settings of an index or of a cluster, by their names.
+// Blocks are the block settings of an index or a cluster, by their names.
 type Blocks map[string]json.RawMessage
 
-// on reports whether there is a block.
+// on reports whether the block with a name is set.
 func (b Blocks) on(name string) bool { return strings.Trim(string(b[name]), `"`) == "true" }
 
-// inCluster returns the names of the blocks by which no index of a cluster takes changes, for people;
-// "": there are none.
+// inCluster returns the names of the set blocks by which no index of a cluster takes changes, for messages; "" if there
+// is none.
 func (b Blocks) inCluster() string {
 	var out []string
 	for _, name := range []string{"read_only", "read_only_allow_delete"} {

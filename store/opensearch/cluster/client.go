@@ -22,7 +22,7 @@ import (
 	"example.org/conclave/search/turn"
 )
 
-// Access says how a client makes itself known to a cluster, and the cluster to it.
+// Access is how a client authorises its requests, and which certificates it trusts.
 type Access struct {
 	CA       string // file of certificates to trust; "": those of the system
 	User     string
@@ -30,10 +30,10 @@ type Access struct {
 	APIKey   string // in the place of a user
 }
 
-// MaxAnswer bounds what is read of an answer.
+// MaxAnswer bounds the bytes of an answer that are read.
 const MaxAnswer = 512 << 20
 
-// Client sends requests to the nodes of a cluster, in turn. It is safe for concurrent use.
+// Client sends requests to the nodes of a cluster in turn. It is safe for concurrent use.
 type Client struct {
 	// FirstPause is how long a request waits before it is sent again for the first time. Set it before the client is
 	// used.
@@ -57,7 +57,8 @@ type Client struct {
 	looked  time.Time
 }
 
-// NewClient makes a client of the nodes. It connects to none yet.
+// NewClient returns a client of the nodes, without connecting to one. It fails without nodes, or if the certificates of
+// a cannot be read.
 func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 	if len(nodes) == 0 {
 		return nil, errors.New("a cluster has to have a node")
@@ -114,20 +115,20 @@ func (c *Client) NoteChange() { c.changed.Add(1) }
 // Changes returns how often NoteChange was called.
 func (c *Client) Changes() int64 { return c.changed.Load() }
 
-// SearchTime returns how long 95 of 100 searches took lately.
+// SearchTime returns the time within which 95 of 100 searches were answered lately.
 func (c *Client) SearchTime() time.Duration { return c.searched.hedge() }
 
-// CountsWithin returns how long the counts of all shards are waited for, where some are there: a second, or four
-// times what nearly all counts took lately. It is less where a request has less than twice the time left.
+// CountsWithin returns how long to wait for the counts of all shards once some have come: a second, or four times the
+// time within which 95 of 100 counts were answered lately.
 func (c *Client) CountsWithin() time.Duration {
 	return max(time.Second, 4*c.counted.hedge())
 }
 
-// Observe has a function called after each request to a node, by several at the same time. It is to be set before
-// the client is used by several.
+// Observe sets a function that is called after each request to a node, by several goroutines at the same time. It has
+// to be set before the client is used by several.
 func (c *Client) Observe(f func(Exchange)) { c.observe = f }
 
-// StatusError is an answer with a status that is no success.
+// StatusError is the error of an answer whose status is not 2xx.
 type StatusError struct {
 	Status int
 	Body   string // the beginning
@@ -144,10 +145,10 @@ func IsStatus(err error, status int) bool {
 	return errors.As(err, &s) && s.Status == status
 }
 
-// Do sends a request and gives the body of its answer. What changes nothing (_msearch,
-// _mget, _termvectors, GET) is hedged. For anything else, where no connection to a node can be made,
-// nothing was sent, and the next one is asked. Another status than 2xx is a *StatusError;
-// with any other error it is unknown what the cluster did.
+// Do sends a request and returns the body of the answer. A request that changes nothing (_msearch, _mget, _termvectors,
+// GET) may go to several nodes (hedged). Any other goes to the next node if no connection to one can be made, since
+// then nothing was sent. A status other than 2xx is a *StatusError; after any other error it is unknown what the
+// cluster did.
 func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
 	what := operationOf(path)
 	if what == "msearch" || what == "mget" || what == "termvectors" || method == http.MethodGet {
@@ -167,7 +168,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answ
 	return answer, err
 }
 
-// ask asks one node.
+// ask sends a request to one node and returns the body of the answer. A status other than 2xx is a *StatusError.
 func (c *Client) ask(ctx context.Context, n *node, method, path string, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, n.url.String()+path, bytes.NewReader(body))
 	if err != nil {

@@ -14,17 +14,16 @@ import (
 	"time"
 )
 
-// Opening is how long the cluster has to answer what is asked before anything else: what
-// its nodes are, and what an index is.
+// Opening is how long the cluster has to answer the first requests: what its nodes are, and what an index is.
 const Opening = 5 * time.Second
 
-// leastVersion is the oldest OpenSearch that this program is tested with, major and minor.
+// leastVersion is the oldest supported version of OpenSearch, major and minor.
 var leastVersion = [2]int{3, 5}
 
-// UnreachableError is the error of a cluster none of whose nodes answers.
+// UnreachableError is the error of a cluster of which no node answers.
 type UnreachableError struct{ Nodes []NodeError }
 
-// NodeError says why one node does not answer.
+// NodeError is the reason why one node does not answer.
 type NodeError struct {
 	Node string // its address
 	Err  error
@@ -38,7 +37,7 @@ func (e *UnreachableError) Error() string {
 	return "no node of the cluster answers: " + strings.Join(reasons, "; ")
 }
 
-// Unwrap gives the causes.
+// Unwrap returns the error of each node.
 func (e *UnreachableError) Unwrap() (out []error) {
 	for _, n := range e.Nodes {
 		out = append(out, n.Err)
@@ -46,7 +45,7 @@ func (e *UnreachableError) Unwrap() (out []error) {
 	return out
 }
 
-// why returns an error of a connection for people.
+// why returns the text of a connection's error for messages.
 func why(err error) string {
 	if of, ok := err.(*url.Error); ok {
 		err = of.Err
@@ -60,9 +59,9 @@ func why(err error) string {
 	return err.Error()
 }
 
-// Connect asks all nodes what they are. The first answer decides, and nobody waits longer
-// than some seconds: the error is an *UnreachableError, or says that the cluster does not
-// know who asks, or is of a version that this program cannot use.
+// Connect asks all nodes for their version, for the time Opening at most, and returns after the first answer. It
+// returns an *UnreachableError if none answers, and an error if the cluster refuses the user or key, its certificate is
+// not trusted, or its version is too old.
 func (c *Client) Connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, Opening)
 	defer cancel()
@@ -98,7 +97,8 @@ func (c *Client) Connect(ctx context.Context) error {
 	return failed
 }
 
-// untrusted says of a certificate whose it is, and what would have been trusted.
+// untrusted returns the error of a certificate that is not trusted, with its subject and what is trusted; any other
+// error as it is.
 func (c *Client) untrusted(err error) error {
 	var of *tls.CertificateVerificationError
 	if !errors.As(err, &of) || len(of.UnverifiedCertificates) == 0 {
@@ -114,7 +114,7 @@ func (c *Client) untrusted(err error) error {
 	)
 }
 
-// Who names the one who asks, without a secret.
+// Who returns words for the user or key that requests are made with, without a secret.
 func (c *Client) Who() string {
 	switch {
 	case c.user != nil:
@@ -125,7 +125,7 @@ func (c *Client) Who() string {
 	return "requests without a user or an API key"
 }
 
-// checkVersion reads what a node says of itself.
+// checkVersion returns an error if the answer of a node is not that of an OpenSearch of leastVersion or newer.
 func checkVersion(answer []byte) error {
 	var is struct {
 		Version struct {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Exchange is a request to one node, as metrics see it.
+// Exchange describes a request to one node, for metrics.
 type Exchange struct {
 	Node      string // host and port
 	Operation string // msearch, mget, termvectors, bulk, and so on
@@ -29,10 +29,9 @@ const (
 	mostHedges = 16 // that are in hand at a time: each takes two answers to earn
 )
 
-// durations holds how long the last answers to an operation took, and how many further nodes
-// may be asked (hedges). Each answer earns half a hedge: where all nodes are slow, since there
-// is too much to do, asking each question twice would make them slower, and where one node of
-// two is slow, half of the answers earn enough.
+// durations holds how long the last answers to an operation took, and how many hedges are left: requests that go to a
+// second node. Each answer earns half a hedge. If all nodes are overloaded, asking each question twice would make them
+// slower; if one of two is slow, half of the answers earn enough.
 type durations struct {
 	mu    sync.Mutex
 	last  [128]time.Duration
@@ -40,7 +39,7 @@ type durations struct {
 	spent int // half hedges
 }
 
-// add notes how long an answer took, which earns half a hedge.
+// add records how long an answer took, and earns half a hedge.
 func (d *durations) add(took time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,7 +48,7 @@ func (d *durations) add(took time.Duration) {
 	d.spent = max(d.spent-1, 0)
 }
 
-// spend takes a hedge, where one is in hand.
+// spend takes a hedge and reports whether there was one.
 func (d *durations) spend() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -60,14 +59,16 @@ func (d *durations) spend() bool {
 	return true
 }
 
-// hedge returns after how long another node is asked: later than 95 of 100 answers came.
+// hedge returns after how long without an answer a second node is asked: the time within which 95 of 100 answers came,
+// leastHedge at least.
 func (d *durations) hedge() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return max(leastHedge, d.most(firstHedge))
 }
 
-// most returns what 95 of 100 took at the most, or what is assumed while too few are known. mu is held.
+// most returns the time within which 95 of 100 answers came; assumed if fewer than enoughKept are known. The caller
+// holds mu.
 func (d *durations) most(assumed time.Duration) time.Duration {
 	if d.n < enoughKept {
 		return assumed
@@ -77,15 +78,15 @@ func (d *durations) most(assumed time.Duration) time.Duration {
 	return kept[len(kept)*95/100]
 }
 
-// soon returns after how long without an answer to a question without work a node is away.
-// Where all have too much to do, they take their time for that, too.
+// soon returns after how long without an answer to a look a node counts as away: from answersSoon to awayFor, longer if
+// all nodes are slow.
 func (d *durations) soon() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return min(awayFor, max(answersSoon, 2*d.most(0)))
 }
 
-// operationOf returns what a path asks for: _msearch is msearch, and an index by itself is index.
+// operationOf returns the operation in a path, for metrics: msearch for _msearch; "index" if it has none.
 func operationOf(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	for part := range strings.SplitSeq(path, "/") {
@@ -102,16 +103,17 @@ const (
 	EachShard  = "query_then_fetch"
 )
 
-// endOf returns how the header of a search of _msearch ends.
+// endOf returns the end of the header of a search in _msearch with a search type.
 func endOf(searchType string) string { return `"search_type":"` + searchType + `"}` }
 
-// EndOfShard returns how the header of a search of _msearch ends that is of one shard alone.
+// EndOfShard returns the end of the header of a search in _msearch that searches one shard only.
 func EndOfShard(shard int) string { return `"preference":"_shards:` + strconv.Itoa(shard) + `"}` }
 
 // ofOneShard matches EndOfShard at the end of a line.
 var ofOneShard = regexp.MustCompile(`("preference":"_shards:[0-9]+)"}\n`)
 
-// prefer returns a request with a preference for copies of some nodes, where it can have one.
+// prefer returns the path and body of a request with a preference for the copies of some nodes; unchanged if preference
+// is "" or the operation takes none.
 func prefer(what, path string, body []byte, preference string) (string, []byte) {
 	if preference == "" || what != "msearch" && what != "mget" && what != "termvectors" {
 		return path, body
@@ -132,25 +134,23 @@ func prefer(what, path string, body []byte, preference string) (string, []byte) 
 	return path + separator + "preference=" + url.QueryEscape(preference), body
 }
 
-// elsewhere reports that another node may do what one did not.
+// elsewhere reports whether another node may answer a request that failed with err.
 func elsewhere(err error) bool {
 	var status *StatusError
 	return !errors.As(err, &status) || status.Status >= 500 || status.Status == http.StatusTooManyRequests
 }
 
-// hedged sends a request that changes nothing to a node, and to further ones by these rules;
-// it returns the first answer.
+// hedged sends a request that changes nothing to a node, and to further ones by these rules; it returns the first
+// answer.
 //
 //  1. A node that fails is followed by another one at once.
-//  2. After firstHedge without an answer, or earlier where most answers come earlier
-//     (durations.hedge), every node is asked whether it is there, and reaches the others (lookAll), and again after
-//     each further firstHedge.
-//  3. Where a look finds nodes away that were there when the request was sent, another
-//     request goes to a node that is there, for copies of shards on such nodes. The first
-//     node may be asked again: a node that hangs keeps those waiting that ask it for its
-//     shards.
-//  4. Where a look comes after the time in which most answers come, another node is asked
-//     too, as often as durations.spend allows.
+//  2. After firstHedge without an answer, or earlier if most answers come earlier (durations.hedge), every node is
+//     asked whether it is there and reaches the others (lookAll), and again after each further firstHedge.
+//  3. If a look finds nodes away that were there when the request was sent, another request goes to a node that is
+//     there, for copies of shards on such nodes. The first node may be asked again: a node that hangs delays the
+//     others that ask it for its shards.
+//  4. If a look comes after the time in which most answers come, another node is asked, too, as often as
+//     durations.spend allows.
 //  5. No node is asked twice for the same copies.
 func (c *Client) hedged(ctx context.Context, what, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx) // of those who are overtaken
@@ -229,7 +229,7 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 	}
 }
 
-// rank returns 1 of a node that is away or apart, else 0.
+// rank returns 1 for a node that is away or apart, else 0.
 func (n *node) rank() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -239,7 +239,8 @@ func (n *node) rank() int {
 	return 0
 }
 
-// exchange asks one node, and tells who observes.
+// exchange sends a request to one node, marks the node as away if it does not answer, and reports the request to the
+// observer.
 func (c *Client) exchange(ctx context.Context, n *node, what, method, path string, body []byte) ([]byte, error) {
 	start := time.Now()
 	answer, err := c.ask(ctx, n, method, path, body)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// node is one that a client knows. While it is away or apart it is asked last, and searches prefer
-// copies of other nodes.
+// node is a node of the cluster, as the client knows it. While it is away (it does not answer) or apart (it reaches few
+// others) it is asked last, and searches prefer copies of other nodes.
 type node struct {
 	url *url.URL
 
@@ -34,7 +34,7 @@ const (
 	awayFor = time.Second
 )
 
-// leave notes that a node does not answer.
+// leave notes that a node does not answer: it is away until a look finds it, awayFor at least.
 func (n *node) leave() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -44,11 +44,10 @@ func (n *node) leave() {
 	n.left = now
 }
 
-// unsettled is how long a node that answers again may speak of the past: more than the
-// cluster takes to tell it.
+// unsettled is for how long a node that answers again may return old data: more than the cluster takes to update it.
 const unsettled = 30 * time.Second
 
-// Settled reports that every node has answered for a while.
+// Settled reports whether every node has answered for the time unsettled, and so none may return old data.
 func (c *Client) Settled() bool {
 	return !slices.ContainsFunc(c.nodes, func(n *node) bool {
 		n.mu.Lock()
@@ -60,12 +59,12 @@ func (c *Client) Settled() bool {
 // errHangs is the error of a node that keeps connections open and answers nothing.
 var errHangs = errors.New("the node does not answer any more")
 
-// hangsAfter is how many looks in a row a node does not answer, each for awayFor, before
-// nobody waits for it any more.
+// hangsAfter is the number of looks in a row, each of awayFor, that a node has to miss before a request to it is given
+// up.
 const hangsAfter = 3
 
-// attended does what exchange does, for what changes something. It is given up when the
-// node hangs: then it is unknown what was done.
+// attended sends a request that changes something to one node, and gives it up with errHangs if the node hangs: then it
+// is unknown what was done.
 func (c *Client) attended(ctx context.Context, n *node, what, method, path string, body []byte) ([]byte, error) {
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -87,8 +86,8 @@ func (c *Client) attended(ctx context.Context, n *node, what, method, path strin
 	return answer, err
 }
 
-// order returns the nodes in the order in which they are to be asked: in turn, and those last
-// that are away.
+// order returns the nodes in the order in which a request tries them: the next one in turn first, those away or apart
+// last. It starts looks at nodes whose time to be looked at has come.
 func (c *Client) order() []*node {
 	first := int(c.next.Add(1) % uint64(len(c.nodes)))
 	var out, last []*node
@@ -113,8 +112,8 @@ func (c *Client) order() []*node {
 	return append(out, last...)
 }
 
-// look asks a node something that it answers without work, and reports whether it did. It
-// is away when it has not done so soon, of which left is told, until it answers.
+// look sends a node a small request and reports whether it answered within awayFor. If it has not answered soon, it
+// counts as away and left is called; an answer ends that. It returns true if while ends meanwhile.
 func (c *Client) look(while context.Context, n *node, left func()) bool {
 	ctx, cancel := context.WithTimeout(while, awayFor)
 	defer cancel()
@@ -144,9 +143,9 @@ func (c *Client) look(while context.Context, n *node, left func()) bool {
 	return true
 }
 
-// reach asks a node how many nodes of the cluster it reaches soon, and notes whether it is apart. A network that is
-// split leaves connections open that nothing comes through, and until the cluster goes on without the smaller
-// part, some 30 seconds later, each part waits for the other one in every search.
+// reach asks a node how many nodes of the cluster answer it soon, and marks it as apart if fewer than half do. A
+// network that is split leaves connections open that nothing comes through, and until the cluster goes on without the
+// smaller part, some 30 seconds later, each part waits for the other one in every search.
 func (c *Client) reach(n *node) {
 	ctx, cancel := context.WithTimeout(context.Background(), awayFor)
 	defer cancel()
@@ -167,8 +166,8 @@ func (c *Client) reach(n *node) {
 	}
 }
 
-// lookAll looks for every node, and returns when all have answered or are away. Those who
-// come while it is done wait for its end.
+// lookAll looks at every node, and returns when all have answered or are away. Callers that come meanwhile wait for its
+// end; it does nothing if the last one ended a moment ago.
 func (c *Client) lookAll() {
 	c.looking.Lock()
 	defer c.looking.Unlock()
@@ -189,7 +188,7 @@ func (c *Client) lookAll() {
 	c.looked = time.Now()
 }
 
-// SomeAway reports that some nodes are away. Where all are, they may as well all be slow.
+// SomeAway reports whether some nodes are away or apart, but not all: then all may be slow.
 func (c *Client) SomeAway() bool {
 	away := 0
 	for _, n := range c.nodes {
@@ -198,8 +197,8 @@ func (c *Client) SomeAway() bool {
 	return away > 0 && away < len(c.nodes)
 }
 
-// preference names the nodes whose copies are to be searched: those that answer, where
-// one is away that does not. "": the cluster chooses.
+// preference returns the preference of searches for the copies of nodes that answer; "" if all answer, so that the
+// cluster chooses.
 func (c *Client) preference() string {
 	var ids []string
 	away := false

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// diskPatience is how long the nodes have to say how full their disks are.
+// diskPatience is how long the nodes have to answer how full their disks are.
 const diskPatience = 2 * time.Second
 
-// clusterSettings are those of a cluster that decide when it takes no changes.
+// clusterSettings are the settings of a cluster by which it refuses changes.
 type clusterSettings struct {
 	Cluster struct {
 		Blocks  Blocks `json:"blocks"`
@@ -37,10 +37,9 @@ var watermarks = []struct{ name, then string }{
 	{"low", "it gets no new shards"},
 }
 
-// Limits returns the blocks of all indexes of a cluster, and says what keeps it from growing, for people:
-// that it makes no new index, and of each node whose disk is above a watermark how full it is. A cluster
-// that does not say so in time, or whose user may not ask, has no error: what else is known of the index
-// counts.
+// Limits returns the blocks that all indexes of a cluster have, and the sentences of what keeps it from growing: that
+// it makes no new index, and how full each disk above a watermark is. It returns nothing if the cluster does not answer
+// in time or the user may not ask.
 func (c *Client) Limits(ctx context.Context) (blocked string, limits []string) {
 	ctx, cancel := context.WithTimeout(ctx, diskPatience)
 	defer cancel()
@@ -77,7 +76,7 @@ func (c *Client) Limits(ctx context.Context) (blocked string, limits []string) {
 	return blocked, limits
 }
 
-// blocksOf joins the blocks of settings.
+// blocksOf returns the blocks of several settings together; the last ones count.
 func blocksOf(all []clusterSettings) Blocks {
 	out := Blocks{}
 	for _, s := range all {
@@ -88,7 +87,8 @@ func blocksOf(all []clusterSettings) Blocks {
 	return out
 }
 
-// fullDisks says of each node that keeps shards on a disk above a watermark how full it is.
+// fullDisks returns a sentence for each node that keeps shards on a disk above a watermark: how full it is, and what
+// follows. marks are the watermarks by their names. It returns nil if the cluster does not answer.
 func (c *Client) fullDisks(ctx context.Context, marks map[string]string) (out []string) {
 	var said struct {
 		Nodes map[string]struct {
@@ -132,8 +132,8 @@ var byteUnits = []struct {
 	bytes float64
 }{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"tb", 1 << 40}, {"pb", 1 << 50}, {"b", 1}}
 
-// above reports whether a disk is fuller than a watermark, which is a share of it that is used, as in
-// 85% or 0.85, or the bytes that have to be left, as in 20gb. One that is not understood is not reached.
+// above reports whether a disk with all bytes, of which left are free, is fuller than a watermark: a share that is
+// used, as 85% or 0.85, or bytes that have to be free, as 20gb. It returns false for a watermark of another form.
 func above(mark string, all, left float64) bool {
 	mark = strings.ToLower(strings.TrimSpace(mark))
 	if share, ok := strings.CutSuffix(mark, "%"); ok {

@@ -20,8 +20,8 @@ import (
 // Vectors are the vectors of one passage by the name of the expert, of each expert of the manifest that has its own.
 type Vectors map[string]store.Encoded
 
-// AppendPassage appends the document of a passage, as JSON in one line, with the marks of
-// how encoders read it. It fails if vectors lacks an expert of the manifest that has its own.
+// AppendPassage appends the document of a passage, as JSON in one line, with the marks reads of how encoders read it
+// (ReadMarks). It fails if vectors lacks an expert of the manifest that has vectors of its own.
 func AppendPassage(b []byte, m *Manifest, p *corpus.Passage, vectors Vectors, reads ...string) ([]byte, error) {
 	b, err := appendSearched(b, m, p)
 	if err != nil {
@@ -44,7 +44,7 @@ func AppendStandIn(b []byte, m *Manifest, p *corpus.Passage, vectors Vectors) ([
 	return appendMarked(b, m, vectors, MarkStandIn)
 }
 
-// appendMarked appends vectors and marks, and the end of a document.
+// appendMarked appends the fields of vectors and marks, and the end of a document. It fails if vectors lacks an expert.
 func appendMarked(b []byte, m *Manifest, vectors Vectors, reads ...string) ([]byte, error) {
 	b, err := AppendVectors(b, m.Keepers(), vectors)
 	if err != nil {
@@ -115,7 +115,7 @@ func ReadMarks(encoders []store.PassageEncoder, p corpus.Passage) (marks []strin
 	return marks
 }
 
-// AppendVectors appends the fields of experts' vectors, each with a comma behind it. It fails if an expert has none in
+// AppendVectors appends the fields of experts' vectors, each followed by a comma. It fails if an expert has none in
 // vectors, or if their length does not fit.
 func AppendVectors(b []byte, experts []Expert, vectors Vectors) ([]byte, error) {
 	for _, x := range experts {
@@ -142,7 +142,7 @@ func AppendVectors(b []byte, experts []Expert, vectors Vectors) ([]byte, error) 
 	return b, nil
 }
 
-// appendWindows appends the field of windows, with a comma behind it; nothing for a passage that is read as a whole.
+// appendWindows appends the field of windows, followed by a comma; nothing for a passage that is read as a whole.
 func appendWindows(b []byte, x Expert, made store.Encoded) []byte {
 	if len(made.Windows) == 0 {
 		return b
@@ -168,8 +168,8 @@ func AppendField(b []byte, name string, value any) []byte {
 	return append(b, bytes.TrimSuffix(text.Bytes(), []byte{'\n'})...)
 }
 
-// appendVector appends numbers so that reading them gives the same bits. A zero below
-// zero needs its fraction, since "-0" is read as a whole number, which has one zero.
+// appendVector appends numbers so that reading them gives the same bits: -0 is written as -0.0, since "-0" would be
+// read as the integer 0.
 func appendVector(b []byte, vector []float32) []byte {
 	b = append(b, '[')
 	for i, x := range vector {
@@ -188,8 +188,8 @@ func appendVector(b []byte, vector []float32) []byte {
 // Source is the document of a passage as it is read, by the names of its fields.
 type Source map[string]json.RawMessage
 
-// Passage returns the passage of a document. It fails if its id is not id or its content is not that of its field
-// version: something else than conclave wrote it.
+// Passage returns the passage of a document. It fails if the document's id is not id, or its content does not have the
+// version in FieldVersion: then another program wrote it.
 func (s Source) Passage(id string) (p corpus.Passage, err error) {
 	var metadata, version string
 	for name, into := range map[string]any{FieldID: &p.ID, FieldTitle: &p.Title, FieldText: &p.Text, FieldTags: &p.Tags,
@@ -228,7 +228,8 @@ func (s Source) Passage(id string) (p corpus.Passage, err error) {
 	return p, nil
 }
 
-// Encoded returns the vectors of an expert, of a late one the vectors of its codes. It fails if the document has none.
+// Encoded returns the vectors of an expert, with its windows; for late interaction the vectors of its codes. It fails
+// if the document has none.
 func (s Source) Encoded(x Expert) (store.Encoded, error) {
 	if x.Late {
 		codes, err := s.Codes(x)
@@ -273,8 +274,8 @@ func (s Source) Encoded(x Expert) (store.Encoded, error) {
 	return out, nil
 }
 
-// Codes returns the codes of an expert of late interaction (ann.TokenCodes). It fails if the document has none, as a
-// document has that was read by its id: codes are doc values alone.
+// Codes returns the codes of an expert of late interaction (ann.TokenCodes). It fails if the document has none: one
+// that was read by its id has none, since codes are doc values alone.
 func (s Source) Codes(x Expert) ([]byte, error) {
 	var text string
 	if err := json.Unmarshal(s[x.Field()], &text); err != nil {

@@ -46,8 +46,8 @@ func (m *Manifest) CheckAllEncoders(encoders []store.PassageEncoder) error {
 	return nil
 }
 
-// SearchableBy reports whether what was opened by this manifest can be searched by the next:
-// experts may have been added.
+// SearchableBy reports whether an index that was opened with this manifest can be searched with the next one: it has
+// the same words, and the same experts, perhaps with further ones.
 func (m *Manifest) SearchableBy(next *Manifest) bool {
 	for _, x := range m.Experts {
 		if has, ok := next.Expert(x.Name); !ok || has != x {
@@ -57,7 +57,7 @@ func (m *Manifest) SearchableBy(next *Manifest) bool {
 	return m.Words == next.Words
 }
 
-// String returns a text for people.
+// String returns a text about words and experts, for messages.
 func (m *Manifest) String() string {
 	out := fmt.Sprintf("words with k1 %v and b %v", m.Words.K1, m.Words.B)
 	if m.Words.Phrases {

@@ -23,8 +23,8 @@ func (e *FormatError) Error() string {
 		"or index the passages again under another name", e.Found, e.Reads)
 }
 
-// Manifest says how an index was made, as the manifest of a collection does. It is kept
-// in the index's mapping, under _meta.
+// Manifest describes how an index was made, as the manifest of a collection does. It is kept in the index's mapping,
+// under _meta.
 type Manifest struct {
 	Format int `json:"format"`
 	// ID is random and tells apart two indexes that follow each other under one name.
@@ -37,7 +37,7 @@ type Manifest struct {
 	Settings string `json:"settings,omitempty"`
 }
 
-// Words is how BM25 was set up.
+// Words has the parameters of BM25 and of the analysis of an index.
 type Words struct {
 	K1      float64 `json:"k1"`
 	B       float64 `json:"b"`
@@ -47,7 +47,7 @@ type Words struct {
 	Analyser string `json:"analyser"` // the fingerprint of the analysis
 }
 
-// Params returns the constants of BM25.
+// Params returns the parameters of BM25. An analysis that this program does not know is the zero one; Check refuses it.
 func (w Words) Params() bm25.Params {
 	analysis, _ := w.analysis() // check refuses one that is not known
 	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
@@ -58,7 +58,7 @@ func (w Words) analysis() (forms.Analysis, error) {
 	return forms.ParseAnalysis(cmp.Or(w.Analysis, forms.Lucene.String()))
 }
 
-// WordsOf describes words that this program makes with the given parameters.
+// WordsOf returns the Words of an index that this program makes with the given parameters.
 func WordsOf(p bm25.Params) Words {
 	w := Words{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: store.Analyser(p.Analysis)}
 	if p.Analysis != forms.Lucene {
@@ -67,7 +67,7 @@ func WordsOf(p bm25.Params) Words {
 	return w
 }
 
-// Expert is an expert of which every passage has vectors.
+// Expert is an expert by which every passage of the index has vectors.
 type Expert struct {
 	Name        string `json:"name"`
 	Fingerprint string `json:"fingerprint"` // of the passage encoder
@@ -116,7 +116,8 @@ func NewManifest(words bm25.Params, encoders []store.PassageEncoder) (*Manifest,
 	return m, m.Check()
 }
 
-// Mark returns the text by which a stored passage says that it has vectors of this expert, made by this encoder.
+// Mark returns the mark of this expert, made by this encoder: a text in FieldExperts of each passage that has its
+// vectors.
 func (x Expert) Mark() string { return x.MarkName() + x.Fingerprint }
 
 // MarkName returns the beginning of the marks of experts with this name, whichever encoder made their vectors.
@@ -157,8 +158,10 @@ func (x Expert) Sources() []string {
 
 // VectorField and LateField are the beginnings of the names of fields of vectors, and of codes.
 const (
+	// VectorField is the beginning of the names of fields of vectors.
 	VectorField = "v_"
-	LateField   = "t_"
+	// LateField is the beginning of the names of fields of codes of late interaction.
+	LateField = "t_"
 )
 
 // Expert returns the expert with a name. ok is false if the store has none.
@@ -170,8 +173,8 @@ func (m *Manifest) Expert(name string) (x Expert, ok bool) {
 	return m.Experts[at], true
 }
 
-// CheckEncoders returns an error where an encoder is not the one that made the vectors
-// of its expert, or the expert has none. It names both.
+// CheckEncoders returns an error if an encoder is not the one that made the vectors of its expert, or the index has no
+// such expert.
 func (m *Manifest) CheckEncoders(encoders ...store.Encoder) error {
 	for _, e := range encoders {
 		has, ok := m.Expert(e.Name())
@@ -202,7 +205,7 @@ func (m *Manifest) Keepers() (out []Expert) {
 	return out
 }
 
-// Marks returns those of a passage that has all vectors.
+// Marks returns the marks that a passage has with the vectors of all experts.
 func (m *Manifest) Marks() []string {
 	out := []string{}
 	for _, x := range m.Keepers() {
@@ -211,7 +214,8 @@ func (m *Manifest) Marks() []string {
 	return out
 }
 
-// Check makes sure that a manifest can be followed by this program.
+// Check returns an error if this program cannot read an index with this manifest: another format, another analysis, or
+// experts that do not fit together.
 func (m *Manifest) Check() error {
 	if m.Format != Format {
 		return &FormatError{m.Format, Format}

@@ -32,12 +32,12 @@ const (
 	FieldValues   = "values"   // ValueTerms
 )
 
-// PassageFields returns the fields that Source.Passage reads, but FieldVersion.
+// PassageFields returns the fields that Source.Passage reads, without FieldVersion.
 func PassageFields() []string {
 	return []string{FieldID, FieldTitle, FieldText, FieldTags, FieldMetadata}
 }
 
-// similarity is the name of BM25 with our constants.
+// similarity is the name under which an index has BM25 with the parameters of its Words.
 const similarity = "conclave"
 
 // Shape is how an index is laid out over a cluster.
@@ -50,7 +50,7 @@ type Shape struct {
 
 type object = map[string]any
 
-// keepDeleted is how long the cluster knows the versions of deleted passages.
+// keepDeleted is for how long the cluster remembers the versions of deleted passages.
 const keepDeleted = "10m"
 
 // allCodes matches the fields of codes of late interaction (Expert.Field). An index leaves them out of its stored
@@ -58,8 +58,8 @@ const keepDeleted = "10m"
 // partial update or a _reindex of the cluster's own loses them, and whoever writes a document again has to send them.
 const allCodes = LateField + "*"
 
-// Settings returns the settings of a new index, as JSON. An index that several processes fill has no copies and is not
-// refreshed.
+// Settings returns the settings of a new index, as JSON. An index that several processes fill (Shape.Filling) has no
+// copies and is not refreshed.
 func Settings(w Words, s Shape) object {
 	index := object{
 		"number_of_shards": s.Shards, "number_of_replicas": s.Replicas,
@@ -125,7 +125,7 @@ const (
 	FieldVector = "vector"
 )
 
-// FieldsOf returns the properties of a mapping that an expert's vectors need; none of an expert with an owner.
+// FieldsOf returns the properties of a mapping that an expert's vectors need; none for an expert with an owner.
 func (m *Manifest) FieldsOf(x Expert) object {
 	out := object{}
 	all := Properties(m)
@@ -164,7 +164,7 @@ type Description struct {
 	} `json:"settings"`
 }
 
-// ErrForeign is the error of an index that something else made.
+// ErrForeign is the error of an index that another program made.
 var ErrForeign = errors.New("was not made by conclave")
 
 // ParseDescription reads the answer to GET /INDEX, which has to be of one index, and returns the index's name. The
@@ -228,9 +228,8 @@ func (d *Description) HasAlias(alias string) bool {
 	return ok
 }
 
-// contains returns an error where a field lacks a property, or has another value of
-// it. The cluster leaves out what is the default, and nothing that properties names is
-// one; it adds others.
+// contains returns an error if a field lacks a property of want, or has another value of it; it may have others. The
+// cluster leaves defaults out, and want has none of these.
 func contains(has, want object) error {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		inner, nested := want[name].(object)
@@ -249,7 +248,7 @@ func contains(has, want object) error {
 	return nil
 }
 
-// same compares what was decoded from JSON with what we would write.
+// same reports whether a value that was decoded from JSON equals one that we would write.
 func same(got, want any) bool {
 	if n, ok := want.(int); ok {
 		want = float64(n)

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Meta is what a mapping's _meta has of ours.
+// Meta is what conclave keeps under _meta of an index's mapping.
 type Meta struct {
 	// Manifest says what the index is; nil until all passages are there.
 	Manifest *Manifest `json:"manifest,omitempty"`
@@ -29,7 +29,8 @@ func (about *Meta) Current() *Manifest {
 	return about.Manifest
 }
 
-// Remove takes an expert out, also one whose adding was begun.
+// Remove takes an expert out of the manifest, or out of the plan if it is being added. index is for messages. It fails
+// if there is no such expert, or another one needs its vectors.
 func (about *Meta) Remove(index, name string) error {
 	if about.Plan != nil {
 		_, planned := about.Plan.Expert(name)
@@ -51,8 +52,8 @@ func (about *Meta) Remove(index, name string) error {
 	return nil
 }
 
-// ParseMeta reads what a mapping's _meta has of ours. It returns a *FormatError if a manifest or plan there has another
-// format, whatever else is in it, and an error if there is neither.
+// ParseMeta decodes what conclave keeps under _meta of a mapping. It returns a *FormatError if a manifest or plan there
+// has another format, whatever else is in it, and an error if there is neither.
 func ParseMeta(data []byte) (*Meta, error) {
 	var formats struct {
 		Manifest, Plan *struct{ Format int }
@@ -75,17 +76,17 @@ func ParseMeta(data []byte) (*Meta, error) {
 	return &about, nil
 }
 
-// Filling is what an index that several processes make has otherwise until all of them have ended: no
-// copies, and no refreshes.
+// Filling is what an index gets when all processes that fill it have ended; until then it has no copies and no
+// refreshes.
 type Filling struct {
 	Replicas int `json:"replicas"` // that it gets then
 }
 
-// ErrUnfinished is the error of an index whose manifest was not written, since what
-// fills it has not ended.
+// ErrUnfinished is the error of an index without a manifest: its first indexing has not ended.
 var ErrUnfinished = errors.New("its indexing has not ended: run it again, and it goes on where it was")
 
-// decodeStrictly reads one JSON value into a type whose fields are all it may have.
+// decodeStrictly decodes one JSON value. It fails for a name that the type does not have, and if something follows the
+// value.
 func decodeStrictly(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

@@ -11,8 +11,8 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// Stored is what an index has under an id. Its sequence number and primary term (SeqNo, Term) are a condition for
-// changing it.
+// Stored is the document that an index has under an id; Found is false if there is none. SeqNo and Term are a condition
+// for changing it.
 type Stored struct {
 	Found   bool
 	Version string
@@ -32,7 +32,8 @@ func (s *Stored) HasMarks(marks []string) bool {
 	return true
 }
 
-// VectorFor returns the vectors of a passage, or that of the window whose text p has.
+// VectorFor returns the vectors of the document's passage p; if p has the text of one of its windows, that window's
+// vector. It fails with errChanging if the document is not there or has another content.
 func (s *Stored) VectorFor(x Expert, p *corpus.Passage) ([]float32, error) {
 	if !s.Found {
 		return nil, errChanging
@@ -59,10 +60,11 @@ func (s *Stored) VectorFor(x Expert, p *corpus.Passage) ([]float32, error) {
 	return nil, errChanging
 }
 
-// errChanging is the error of a passage that is not as it was read.
+// errChanging is the error of a passage that was changed since it was read.
 var errChanging = errors.New("it was changed while it was read: start again while nobody writes to it")
 
-// ParseStored returns what is stored of an id by its document, which has FieldVersion and FieldExperts.
+// ParseStored returns the Stored of a document that was read with FieldVersion and FieldExperts. It fails without
+// FieldVersion: then another program wrote the document.
 func ParseStored(id string, source Source, seqNo, term int64) (Stored, error) {
 	s := Stored{Found: true, SeqNo: seqNo, Term: term, Source: source}
 	for name, into := range map[string]any{FieldVersion: &s.Version, FieldExperts: &s.Experts} {
@@ -78,7 +80,7 @@ func ParseStored(id string, source Source, seqNo, term int64) (Stored, error) {
 	return s, nil
 }
 
-// AppendFieldsBut appends all fields of a document but those that are named, each with a comma behind it.
+// AppendFieldsBut appends all fields of a document except those that are named, each followed by a comma.
 func (s Source) AppendFieldsBut(b []byte, but ...string) []byte {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		if !slices.Contains(but, name) {
@@ -88,8 +90,8 @@ func (s Source) AppendFieldsBut(b []byte, but ...string) []byte {
 	return b
 }
 
-// RememberVectors adds the document's vectors to known, under its title and text. It adds nothing if the document has
-// not the vectors of all experts, or cannot be read.
+// RememberVectors adds the document's vectors to known, under its title and text. It adds nothing if the document lacks
+// the vectors of an expert, or cannot be read.
 func (s Source) RememberVectors(known map[[2]string]Vectors, experts []Expert) {
 	var title, text string
 	if raw, ok := s[FieldTitle]; ok && json.Unmarshal(raw, &title) != nil {
@@ -109,8 +111,8 @@ func (s Source) RememberVectors(known map[[2]string]Vectors, experts []Expert) {
 	known[[2]string{title, text}] = vectors
 }
 
-// DocumentVersion returns the VersionOf the document that the passage s with the given id is the first of, made from
-// the passage's metadata. It fails if these cannot be read.
+// DocumentVersion returns the version (VersionOf) of the document whose first passage this is, from the passage's
+// metadata; id is the passage's. It fails if the metadata cannot be read.
 func (s Source) DocumentVersion(id string) (corpus.Document, error) {
 	p := corpus.Passage{ID: id}
 	var metadata string

@@ -49,17 +49,17 @@ func ValueTerms(p *corpus.Passage) []string {
 // KindTerm returns the term of passages that have a value of a kind in a field.
 func KindTerm(field string, kind byte) string { return field + "\x00" + markKind + string(rune(kind)) }
 
-// ValueTerm returns the beginning of the terms of a kind of values in a field. A word follows as it is.
+// ValueTerm returns the beginning of the terms of a kind of values in a field; for a word, the word follows.
 func ValueTerm(field string, kind conditions.Kind) string { return field + "\x00" + string(rune(kind)) }
 
-// KeyTerm returns the term of a value that is no word, by the key that orders values of its kind.
+// KeyTerm returns the term of a value other than a word, by the key that orders values of its kind.
 func KeyTerm(field string, kind conditions.Kind, key uint64) string {
 	return ValueTerm(field, kind) + fmt.Sprintf("%016x", key)
 }
 
-// SpelledWords returns the words of a passage by their letters, and the other forms that words of
-// questions may have, as forms.Analysis.Forms has them: each once, without those that have
-// digits or signs, which nobody takes for mistyped.
+// SpelledWords returns the words of a passage, and the other forms that words of questions may have
+// (forms.Analysis.Forms), each once: for finding misspelt words. Words with digits or signs are left out, since those
+// count as no misspelling.
 func SpelledWords(analysis forms.Analysis, p *corpus.Passage) []string {
 	out := append([]string{}, spelling.Distinct(p.Title, p.Text)...)
 	words := len(out)
