@@ -69,7 +69,7 @@ func TestEightBitsStayOnTheProcessor(t *testing.T) {
 		}
 		var away *CUDAError
 		fallback, err := try(Running{Provider: Auto})
-		if err != nil || !errors.As(fallback, &eight) && !(errors.As(fallback, &away) && r.CUDA() != nil) {
+		if err != nil || !errors.As(fallback, &eight) && !(errors.As(fallback, &away) && r.CUDA(0) != nil) {
 			t.Errorf("%s with auto: %v, %v", kind, fallback, err)
 		}
 	}
@@ -183,37 +183,6 @@ func TestLoadLibraries(t *testing.T) {
 	if err := LoadLibraries("libm.so.6"); err != nil {
 		t.Skip(err) // another system's
 	}
-}
-
-// TestFaster: of two sessions of a head's graph one is kept, and the other closed.
-func TestFaster(t *testing.T) {
-	r := library(t)
-	_, hb := goldenHead(t)
-	h, err := r.OpenHead(hb, Running{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = h.Close() }()
-	open := func() *smallSession {
-		s, err := openSmall(hb.Path(hb.Manifest.Head.File), models.HeadInput, []string{models.HeadVector, models.HeadGate},
-			h.dimension, target{provider: CPU, threads: 1}, func(*smallSession) error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	a, b := open(), open()
-	b.provider = CUDA
-	kept, err := keepFaster(a, b, func(s *smallSession) error {
-		if s == a {
-			time.Sleep(5 * time.Millisecond)
-		}
-		return nil
-	})
-	if err != nil || kept != b || !a.closed || b.closed {
-		t.Errorf("kept %v of %v and %v, %v", kept, a, b, err)
-	}
-	_ = b.close()
 }
 
 // TestKeptOnTheDevice: a generator whose passages are bound once gives the answers that transformers gives.

@@ -241,14 +241,14 @@ func TestProviders(t *testing.T) {
 		t.Errorf("threads -1: %v", err)
 	}
 	e := open(t, r, b, Running{Provider: Auto})
-	switch reason := r.CUDA(); {
+	switch reason := r.CUDA(0); {
 	case reason == nil:
-		if e.Provider() != CUDA || e.Fallback() != nil || r.CUDA() != nil {
-			t.Errorf("cuda works, but auto chose %s (%v) of %v", e.Provider(), e.Fallback(), r.CUDA())
+		if e.Provider() != CUDA || e.Fallback() != nil || r.CUDA(0) != nil {
+			t.Errorf("cuda works, but auto chose %s (%v) of %v", e.Provider(), e.Fallback(), r.CUDA(0))
 		}
 	default:
-		if e.Provider() != CPU || e.Fallback() == nil || r.CUDA() == nil {
-			t.Errorf("cuda does not work, but auto chose %s (%v) of %v", e.Provider(), e.Fallback(), r.CUDA())
+		if e.Provider() != CPU || e.Fallback() == nil || r.CUDA(0) == nil {
+			t.Errorf("cuda does not work, but auto chose %s (%v) of %v", e.Provider(), e.Fallback(), r.CUDA(0))
 		}
 		_, err := r.Open(b, Running{Provider: CUDA})
 		if err == nil || !strings.Contains(err.Error(), "cuda is not available") ||

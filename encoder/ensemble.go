@@ -12,12 +12,12 @@ import (
 	"example.org/conclave/models"
 )
 
-// smallSession is a graph of a few matrices that is applied to one vector. It runs at once,
-// on the caller's thread and beside whatever else runs, instead of going through the
-// queue. It is safe for concurrent use.
+// smallSession is a graph of a few matrices that is applied to one vector. It runs at once, on
+// the processor, on the caller's thread and beside whatever else runs, instead of going through
+// the queue: also where other graphs run on a GPU, since bringing one vector there and back takes
+// longer, and since every start has to give the same digits. It is safe for concurrent use.
 type smallSession struct {
 	file      string
-	provider  string // CPU or CUDA
 	inner     *ort.DynamicAdvancedSession
 	dimension int
 
@@ -25,49 +25,13 @@ type smallSession struct {
 	closed bool
 }
 
-// openSmall loads a graph that takes one vector, for the processor. With CUDA it also loads it for the GPU and keeps
-// the faster of both: bringing one vector there and back may take longer than a few products. try runs the graph once,
-// to test and to time it. The caller closes the session.
-func openSmall(
-	file, input string,
-	outputs []string,
-	dimension int,
-	t target,
-	try func(*smallSession) error,
-) (*smallSession, error) {
-	open := func(t target) (*smallSession, error) {
-		inner, err := loadSession(file, []string{input}, outputs, t)
-		if err != nil {
-			return nil, err
-		}
-		s := &smallSession{file: file, provider: t.provider, inner: inner, dimension: dimension}
-		if err := try(s); err != nil {
-			return nil, errors.Join(err, s.close())
-		}
-		return s, nil
-	}
-	own, err := open(target{provider: CPU, threads: 1})
-	if err != nil || t.provider != CUDA {
-		return own, err
-	}
-	there, err := open(t)
+// openSmall loads a graph that takes one vector of the given dimension. The caller closes the session.
+func openSmall(file, input string, outputs []string, dimension int) (*smallSession, error) {
+	inner, err := loadSession(file, []string{input}, outputs, target{provider: CPU, threads: 1})
 	if err != nil {
-		return nil, errors.Join(err, own.close())
+		return nil, err
 	}
-	return keepFaster(own, there, try)
-}
-
-// keepFaster times two sessions of a graph, closes the slower one and returns the other. If one fails, it closes both.
-func keepFaster(a, b *smallSession, try func(*smallSession) error) (*smallSession, error) {
-	timeA, errA := fastestRun(func() error { return try(a) })
-	timeB, errB := fastestRun(func() error { return try(b) })
-	if err := errors.Join(errA, errB); err != nil {
-		return nil, errors.Join(err, a.close(), b.close())
-	}
-	if timeB < timeA {
-		a, b = b, a
-	}
-	return a, b.close()
+	return &smallSession{file: file, inner: inner, dimension: dimension}, nil
 }
 
 // apply runs the graph on a vector and writes to outputs. It fails if the vector has another dimension, the graph gives
@@ -109,19 +73,18 @@ type Ensemble struct {
 
 // openEnsemble opens the ensemble of a bundle, which must have one, and runs it once. It fails if the graph cannot be
 // loaded or run.
-func openEnsemble(b *models.Bundle, t target) (*Ensemble, error) {
+func openEnsemble(b *models.Bundle) (*Ensemble, error) {
 	m := &b.Manifest
 	x := m.Vectors.Ensemble
-	outputs := []string{models.EnsembleOutput}
-	try := func(s *smallSession) error {
-		_, err := (&Ensemble{s, x.Members}).Members(context.Background(), make([]float32, m.Dimension()))
-		return err
-	}
-	graph, err := openSmall(b.Path(x.File), models.EnsembleInput, outputs, m.Dimension(), t, try)
+	graph, err := openSmall(b.Path(x.File), models.EnsembleInput, []string{models.EnsembleOutput}, m.Dimension())
 	if err != nil {
 		return nil, err
 	}
-	return &Ensemble{graph, x.Members}, nil
+	e := &Ensemble{graph, x.Members}
+	if _, err := e.Members(context.Background(), make([]float32, m.Dimension())); err != nil {
+		return nil, errors.Join(err, graph.close())
+	}
+	return e, nil
 }
 
 // EnsembleMembers returns the number of members.

@@ -2,6 +2,7 @@ package encoder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -18,50 +19,46 @@ type Head struct {
 	closeOnce sync.Once
 }
 
-// OpenHead loads the head of a DESIRE-ME expert's bundle and tests it. It runs on the processor, or with CUDA on
-// whichever is faster. It fails if the bundle has no head. The caller closes it.
-func (r *Runtime) OpenHead(b *models.Bundle, o Running) (*Head, error) {
+// OpenHead loads the head of a DESIRE-ME expert's bundle and tests it. It runs on the processor (see
+// smallSession). It fails if the bundle has no head. The caller closes it.
+func (r *Runtime) OpenHead(b *models.Bundle) (*Head, error) {
 	m := &b.Manifest
 	if m.Head == nil {
 		return nil, fmt.Errorf("the bundle of %s is of kind %s and has no head", m.Name, m.Kind)
-	}
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
 	}
 	if err := r.checkOpen(); err != nil {
 		return nil, err
 	}
 	h := &Head{runtime: r, sum: b.Fingerprint(models.Question), domains: m.Head.Domains}
-	if err := h.open(b, o); err != nil {
+	if err := h.open(b); err != nil {
 		r.encoderClosed()
 		return nil, fmt.Errorf("opening the expert %s: %w", m.Name, err)
 	}
 	return h, nil
 }
 
-// open loads the graph on the wanted provider, or with Auto on the one that works, and tests it.
-func (h *Head) open(b *models.Bundle, o Running) error {
+// open loads the graph and tests it.
+func (h *Head) open(b *models.Bundle) (err error) {
 	m := &b.Manifest
+	outputs := []string{models.HeadVector, models.HeadGate}
+	h.smallSession, err = openSmall(b.Path(m.Head.File), models.HeadInput, outputs, m.Dimension())
+	if err != nil {
+		return err
+	}
 	question := make([]float32, m.Dimension())
 	question[0] = 1
-	outputs := []string{models.HeadVector, models.HeadGate}
-	_, _, err := o.openWithFallback(m.Precision, m.Name, func(t target) (err error) {
-		try := func(s *smallSession) error {
-			vector, _, err := (&Head{smallSession: s, domains: h.domains}).Apply(context.Background(), question)
-			if err == nil && m.Head.Normalise {
-				err = tryLength(s.file, vector)
-			}
-			return err
-		}
-		h.smallSession, err = openSmall(b.Path(m.Head.File), models.HeadInput, outputs, m.Dimension(), t, try)
-		return err
-	})
-	return err
+	vector, _, err := h.Apply(context.Background(), question)
+	if err == nil && m.Head.Normalise {
+		err = tryLength(h.file, vector)
+	}
+	if err != nil {
+		return errors.Join(err, h.smallSession.close())
+	}
+	return nil
 }
 
-// Provider returns where the head runs: CPU or CUDA.
-func (h *Head) Provider() string { return h.provider }
+// Provider returns CPU, where every head runs.
+func (h *Head) Provider() string { return CPU }
 
 // Domains returns the names of the domains, in the order of the gate's probabilities.
 func (h *Head) Domains() []string { return h.domains }

@@ -46,7 +46,7 @@ func TestHeadGivesNumPysVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	h, err := r.OpenHead(hb, Running{})
+	h, err := r.OpenHead(hb)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestForeignQuestionsKeepTheirVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := r.OpenHead(b, Running{})
+	h, err := r.OpenHead(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,14 +170,14 @@ var (
 func TestWhatIsNoHead(t *testing.T) {
 	r := library(t)
 	b, head := goldenHead(t)
-	if _, err := r.OpenHead(b, Running{}); err == nil ||
+	if _, err := r.OpenHead(b); err == nil ||
 		!strings.Contains(err.Error(), "is of kind dense and has no head") {
 		t.Errorf("a dense expert: %v", err)
 	}
 	other := *head
 	other.Manifest = head.Manifest.Clone()
 	other.Manifest.Head.Domains = []string{"two", "names"}
-	if _, err := r.OpenHead(&other, Running{}); err == nil {
+	if _, err := r.OpenHead(&other); err == nil {
 		t.Error("a graph with another number of probabilities was opened")
 	}
 }

@@ -49,7 +49,7 @@ func (r *Runtime) Try(b *models.Bundle) error {
 	case m.Kind == models.KindReranker:
 		opened, err = r.OpenReranker(b, Running{})
 	case m.Head != nil:
-		opened, err = r.OpenHead(b, Running{})
+		opened, err = r.OpenHead(b)
 	default:
 		opened, err = r.Open(b, Running{})
 	}

@@ -93,7 +93,7 @@ func (r *Runtime) loadBundle(b *models.Bundle, o Running) (e *Encoder, err error
 		e.table, err = readQuestionWeights(b)
 	}
 	if err == nil && b.Manifest.Vectors.Ensemble != nil {
-		e.ensemble, err = openEnsemble(b, target{provider: e.model.provider, gpu: o.GPU, threads: 1})
+		e.ensemble, err = openEnsemble(b)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the expert %s: %w", b.Manifest.Name, err), e.closeLoaded())

@@ -71,10 +71,10 @@ func OpenRuntime(path string) (*Runtime, error) {
 // Version returns the library's version, such as 1.31.1.
 func (r *Runtime) Version() string { return r.version }
 
-// CUDA returns nil if the library and this machine can run graphs on an NVIDIA GPU, otherwise why they cannot. It loads
-// CUDA's libraries if they are there.
-func (r *Runtime) CUDA() error {
-	return GPU{}.checkAvailable()
+// CUDA returns nil if the library and this machine can run graphs on the NVIDIA GPU with a number, otherwise why they
+// cannot. It loads CUDA's libraries if they are there.
+func (r *Runtime) CUDA(device int) error {
+	return GPU{Device: device}.checkAvailable()
 }
 
 // Close unloads the library. It fails, and changes nothing, while an encoder is open. A second call returns nil.

@@ -31,7 +31,8 @@ func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runt
 }
 
 // examineCUDA says whether graphs can run on a GPU and, where the configuration asks for that, what is missing:
-// the driver, and each package of libraries that setup fetches. ort is nil where it cannot be loaded.
+// the driver, or the packages of libraries that setup fetches. Each cause is told once. ort is nil where it cannot be
+// loaded.
 func examineCUDA(config configs.Config, cache provision.Cache, ort *encoder.Runtime) (out []Finding) {
 	asked := experts.StrongestProvider(config)
 	add := func(what, detail string, err error) {
@@ -44,20 +45,24 @@ func examineCUDA(config configs.Config, cache provision.Cache, ort *encoder.Runt
 		}
 		out = append(out, f)
 	}
+	var noDriver error
 	if asked != encoder.CPU {
-		add("CUDA driver", "there", encoder.Driver())
+		noDriver = encoder.Driver()
+		add("CUDA driver", "there", noDriver)
 		paths, missing := cache.CUDALibraries()
-		for _, err := range missing {
-			add("CUDA libraries", "", err)
-		}
-		if len(missing) == 0 {
+		switch len(missing) {
+		case 0:
 			add("CUDA libraries", fmt.Sprintf("%d of CUDA %s in the cache", len(paths), provision.CUDAVersion), nil)
+		case 1:
+			add("CUDA libraries", "", missing[0])
+		default:
+			add("CUDA libraries", "", fmt.Errorf("%w; and %d other packages", missing[0], len(missing)-1))
 		}
 	}
-	if ort == nil {
+	if ort == nil || noDriver != nil {
 		return out
 	}
-	err := ort.CUDA()
+	err := ort.CUDA(config.Encoder.Device)
 	if err != nil {
 		err = fmt.Errorf("not here: %w", err)
 	}
@@ -138,7 +143,7 @@ func tryBundle(ort *encoder.Runtime, o encoder.Opening) (placed, error) {
 	switch {
 	case m.Head != nil:
 		says = "a head on the question vectors of " + m.Base.Name + "; "
-		opened, err = ort.OpenHead(o.Bundle, o.Running)
+		opened, err = ort.OpenHead(o.Bundle)
 	case m.Generator != nil:
 		opened, err = ort.OpenGenerator(o.Bundle, o.Running)
 	case m.Kind == models.KindReader:

@@ -29,7 +29,7 @@ func (x *Set) openGenerator(name string, opening encoder.Opening) (opened, error
 		return nil, err
 	}
 	if why := g.Fallback(); why != nil {
-		x.log.Warn("generator runs on the processor", "generator", name, "why", why)
+		x.logFallback("generator", name, why)
 	}
 	return &generator{g, name, opening.Bundle, memory}, nil
 }

@@ -49,7 +49,7 @@ func (x *Set) openHead(name string, found encoder.Opening, among []*Expert) (*Ex
 			owner.Dimension(),
 		)
 	}
-	head, err := x.runtime.OpenHead(b, found.Running)
+	head, err := x.runtime.OpenHead(b)
 	if err != nil {
 		return nil, err
 	}

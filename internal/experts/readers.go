@@ -93,7 +93,7 @@ func (x *Set) openReader(name string) (opened, error) {
 		return nil, err
 	}
 	if why := r.Fallback(); why != nil {
-		x.log.Warn("reader runs on the processor", "reader", name, "why", why)
+		x.logFallback("reader", name, why)
 	}
 	return &reader{r, name, found.Bundle}, nil
 }

@@ -77,7 +77,7 @@ func (x *Set) openReranker(name string) (scorer, error) {
 		return nil, err
 	}
 	if why := r.Fallback(); why != nil {
-		x.log.Warn("reranker runs on the processor", "reranker", name, "why", why)
+		x.logFallback("reranker", name, why)
 	}
 	return &reranker{r, name, found.Bundle}, nil
 }

@@ -81,7 +81,7 @@ func Find(
 	}
 	load := shipped.Load
 	if config.Encoder.Precision == models.PrecisionFP32 || found.Running.Provider == encoder.CUDA ||
-		found.Running.Provider == encoder.Auto && ort.CUDA() == nil {
+		found.Running.Provider == encoder.Auto && ort.CUDA(config.Encoder.Device) == nil {
 		load = shipped.LoadFull
 	}
 	found.Bundle, err = load(config, cache, name)

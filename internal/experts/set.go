@@ -26,7 +26,8 @@ type Set struct {
 	config    configs.Config
 	cache     provision.Cache
 	log       *slog.Logger
-	pool      *Pool // whose encoders these are; nil: the set has its own
+	told      string // why a model runs on the processor, as logged last; see logFallback
+	pool      *Pool  // whose encoders these are; nil: the set has its own
 	runtime   *encoder.Runtime
 	Searched  []*Expert // that are searched
 	Silent    []*Expert // of the collection, but not searched: they encode what is written
@@ -43,6 +44,17 @@ func (x *Set) Only(some func(*Expert) bool) *Set {
 	out.Searched = slices.DeleteFunc(slices.Clone(x.Searched), func(e *Expert) bool { return !some(e) })
 	out.Silent = nil
 	return &out
+}
+
+// logFallback logs that a model runs on the processor though a GPU was wanted, and why. A reason that was just logged
+// is not repeated, and the line has the level of information.
+func (x *Set) logFallback(kind, name string, why error) {
+	if why.Error() == x.told {
+		x.log.Info(kind+" runs on the processor", kind, name)
+		return
+	}
+	x.told = why.Error()
+	x.log.Warn(kind+" runs on the processor", kind, name, "why", why)
 }
 
 // All returns the experts that are searched, in their order.
@@ -186,7 +198,7 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 			continue
 		}
 		if reason := e.Encoder.Fallback(); reason != nil {
-			x.log.Warn("expert runs on the processor", "expert", e.name, "why", reason)
+			x.logFallback("expert", e.name, reason)
 		}
 		opened = append(opened, e)
 	}
