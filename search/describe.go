@@ -20,7 +20,8 @@ func (e *Engine) Experts() []learned.ExpertInfo {
 	return l.describeExperts()
 }
 
-// describeExperts returns what Experts does, for a line-up in use.
+// describeExperts returns descriptions of the line-up's experts, in its order, followed by late interaction, with their
+// indexes in the newest generation. The caller has to be a user of the line-up.
 func (l *lineUp) describeExperts() []learned.ExpertInfo {
 	view := l.pin()
 	defer view.Release()

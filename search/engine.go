@@ -60,10 +60,14 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 //
 //  1. Plan: check every field against the limits and fill in the defaults.
 //  2. Pin one generation of the corpus for the whole request, and select the passages that match the filter: no source
+//     finds others.
 //  3. Ask every source, in parallel, under one deadline: encode the question, search, and for the method muf ask the
+//     ensemble how sure the expert is.
 //  4. Complete: let late interaction score what was found, and compute the exact scores of what other sources found
+//     ("missing": "exact").
 //  5. Fuse, once for each method of the request.
 //  6. Wait for memory (Caller.TakeRoom), let a reranker score the first passages and a reader mark the words that
+//     answer, if asked for, read the texts and explain.
 //  7. Let a generator write an answer from them, if asked for.
 //
 // A source that fails or misses its deadline is left out and named in Degraded, and the others are fused without it.

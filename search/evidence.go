@@ -49,9 +49,9 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 	return e.gather(ctx, r, depth, nil)
 }
 
-// GatherAmong does what Gather does, but every source scores the same passages: those that choose returns when it gets
-// BM25's first hits, at least depth of them if there are so many. There are no scores of ensembles' members. It fails
-// if choose does.
+// GatherAmong asks every source of the request, as Gather does, but has them score the same passages: those that choose
+// returns when it gets BM25's first hits, at least depth of them if there are so many. There are no scores of
+// ensembles' members. It fails if one source or choose fails.
 func (e *Engine) GatherAmong(
 	ctx context.Context,
 	r Request,
@@ -61,7 +61,8 @@ func (e *Engine) GatherAmong(
 	return e.gather(ctx, r, depth, choose)
 }
 
-// gather is Gather if choose is nil, and GatherAmong otherwise.
+// gather returns what every source of the request found, as Gather does if choose is nil, and as GatherAmong does
+// otherwise.
 func (e *Engine) gather(
 	ctx context.Context,
 	r Request,

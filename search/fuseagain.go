@@ -155,7 +155,7 @@ func (e *fuseTable) chooseMethod(r *FuseRequest, wrong *fault.Problems) *fusion.
 	return &m
 }
 
-// Observe fills e.observed with the kind and confidence of each source, and returns what they offer to a method.
+// Observe sets e.observed to the kind and confidence of each source, and returns what they offer to a method.
 func (e *fuseTable) Observe(r *FuseRequest) fusion.Offer {
 	o := fusion.Offer{Gate: true, Temperature: len(r.Confidences) == 0 && r.Temperature > 0}
 	for column, name := range e.sources {

@@ -23,8 +23,8 @@ type fuseTable struct {
 	weights    map[int]float64     // by column: from the request, or else from the contributions if needed
 }
 
-// ofNoSource reports whether a contribution with an origin is not a source's: it is a reader's, a reranker's, a
-// boost's, or from the earlier messages.
+// ofNoSource reports whether a contribution with this origin comes from no source, but from a reader, a reranker, a
+// boost or the earlier messages.
 func ofNoSource(origin string) bool {
 	return origin == reply.OriginRead || origin == reply.OriginRerank || origin == reply.OriginEarlier ||
 		origin == reply.OriginBoost
@@ -117,7 +117,8 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 	return e
 }
 
-// inOrder adds a problem to wrong if the hits of a source, by rank, are not in descending order of their scores.
+// inOrder adds a problem to wrong if the hits of a source, in the order of their ranks, are not in descending order of
+// their scores.
 func (e *fuseTable) inOrder(wrong *fault.Problems) {
 	for column, name := range e.sources {
 		var hits []fusion.Said

@@ -26,11 +26,11 @@ type Observer interface {
 // NoObserver is an Observer that does nothing.
 type NoObserver struct{}
 
-// Stage implements Observer.
+// Stage does nothing.
 func (NoObserver) Stage(context.Context, string, string, time.Duration) {}
 
-// Source implements Observer.
+// Source does nothing.
 func (NoObserver) Source(context.Context, string, string, error) {}
 
-// Answer implements Observer.
+// Answer does nothing.
 func (NoObserver) Answer(context.Context, reply.Response) {}

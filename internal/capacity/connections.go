@@ -18,8 +18,8 @@ const (
 	LeastConnections = 8
 )
 
-// Places are the connections that a server may have: open ones, further ones that wait for
-// a place, and further ones for health checks.
+// Places are the numbers of connections that a server may have: open ones, further ones that wait until one closes, and
+// further ones for health checks.
 type Places struct{ Open, Waiting, Probes int }
 
 // The most places for waiting and for health checks.
@@ -28,8 +28,8 @@ const (
 	mostProbes  = 16
 )
 
-// PlacesOf returns what a server may have that is configured to have so many connections open;
-// 0: as many as the files allow that this process may open.
+// PlacesOf returns the Places of a server whose configuration allows this number of open connections; 0: as many as the
+// process's limit of open files allows. It fails if that is too few to serve with.
 func PlacesOf(configured int) (Places, error) {
 	files, err := OpenFiles()
 	if err != nil {
@@ -49,8 +49,8 @@ func PlacesOf(configured int) (Places, error) {
 	return p, nil
 }
 
-// placesWithin returns what a server takes of a process that may open so many files: a quarter
-// of what the store leaves for waiting and health checks.
+// placesWithin returns the Places of a process that may open this number of files: of those that the store leaves, a
+// quarter is for waiting connections and health checks.
 func placesWithin(files uint64) Places {
 	files = min(files, mostConnections+mostWaiting+mostProbes+StoreFiles)
 	left := int(files - min(StoreFiles, (files+1)/2))
@@ -59,12 +59,11 @@ func placesWithin(files uint64) Places {
 	return Places{left - reserved, reserved - probes, probes}
 }
 
-// MostConnections returns how many connections a server may have open of a process that may
-// open so many files.
+// MostConnections returns the largest number of open connections of a server whose process may open this number of
+// files.
 func MostConnections(files uint64) int { return placesWithin(files).Open }
 
-// OpenFiles returns how many files this process may open. Go has raised it to the most
-// that is allowed.
+// OpenFiles returns how many files this process may open. Go has raised the limit to the largest that is allowed.
 func OpenFiles() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

@@ -13,12 +13,11 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// requestShare is which part of the machine's memory the bodies and answers of
-// requests may take when nobody says.
+// requestShare divides the machine's memory: limits.memory is this part of it if the configuration sets none.
 const requestShare = 4
 
-// MachineMemory returns the memory that this process may use, in bytes: the machine's, or
-// what its control group has of it.
+// MachineMemory returns the memory in bytes that this process may use: the machine's, or the limit of its control
+// group.
 func MachineMemory() (int64, error) {
 	all, err := memlimit.FromSystem()
 	if err != nil {
@@ -30,8 +29,8 @@ func MachineMemory() (int64, error) {
 	return int64(all), nil
 }
 
-// RequestMemory returns what the bodies and answers of requests may take together, in bytes: limits.memory
-// without what the readers of files may take of it.
+// RequestMemory returns how many bytes the bodies and answers of requests may take together: limits.memory without the
+// memory of the processes that read files.
 func RequestMemory(cfg configs.Config) (int64, error) {
 	all, err := MemoryLimit(cfg.Limits)
 	if err != nil || cfg.ReadOnly {
@@ -41,17 +40,17 @@ func RequestMemory(cfg configs.Config) (int64, error) {
 	return max(all-readers.Total(), leastOf(cfg.Limits)), err
 }
 
-// ReaderProcesses are the processes that read files.
+// ReaderProcesses is the number and the memory of the processes that read files.
 type ReaderProcesses struct {
 	Workers int   // that read at the same time
 	Memory  int64 // bytes that one of them may take beyond three times its file
 }
 
-// Total returns the bytes that all of them may take together, beside what their files add.
+// Total returns the bytes that all of them may take together, without what their files add.
 func (r ReaderProcesses) Total() int64 { return int64(r.Workers) * r.Memory }
 
-// Readers returns how many processes read files by a configuration, and with how much memory each: together
-// at most half of limits.memory, unless that is less than a reader needs.
+// Readers returns the number and memory of the processes that read files, by the configuration: together at most half
+// of limits.memory, but each at least leastReader.
 func Readers(cfg configs.Config) (ReaderProcesses, error) {
 	all, err := MemoryLimit(cfg.Limits)
 	workers := cfg.Documents.Workers
@@ -62,15 +61,16 @@ func Readers(cfg configs.Config) (ReaderProcesses, error) {
 	return ReaderProcesses{workers, max(memory, leastReader)}, err
 }
 
-// leastReader is what PDFium needs for an ordinary file, with what Go makes of it.
+// leastReader is the memory in bytes that PDFium and Go need for an ordinary file.
 const leastReader = 256 << 20
 
-// leastOf returns the least limits.memory by which every request may be answered.
+// leastOf returns the least limits.memory with which every allowed request can be answered.
 func leastOf(l configs.Limits) int64 {
 	return leastMemory(l, overload.RoomFor(int64(Limits(l).RoomBytes())))
 }
 
-// MemoryLimit returns limits.memory, or what stands for 0: a share of the machine's.
+// MemoryLimit returns limits.memory in bytes; if it is 0, a share of the machine's memory. It fails if it is too small
+// for the largest allowed request.
 func MemoryLimit(l configs.Limits) (int64, error) {
 	least := leastOf(l)
 	if l.Memory == 0 {
@@ -90,8 +90,8 @@ func MemoryLimit(l configs.Limits) (int64, error) {
 	return int64(l.Memory), nil
 }
 
-// Memory is what a server has in memory at most under whatever load, in bytes, beside
-// the files of the collection that are mapped and the models.
+// Memory is the most memory in bytes that a server takes, whatever the load, in addition to mapped files of the
+// collection and the models.
 type Memory struct {
 	// Requests: the bodies that are being read and the answers that are made or sent,
 	// all together. The server keeps to it.
@@ -109,7 +109,7 @@ type Memory struct {
 	Encoders int64
 }
 
-// ExpertSize is what of an expert decides the memory that it takes.
+// ExpertSize is the size of an expert's encoder, by which the memory of its work is estimated.
 type ExpertSize struct {
 	Width     int // numbers of a token's vector inside of the encoder
 	MaxTokens int // of a passage
@@ -128,21 +128,22 @@ const (
 	bodyShare = 8
 )
 
-// Rooms returns what of the memory for requests their answers and their bodies may take,
-// such that with what waits to be collected it is no more.
+// Rooms returns how many bytes of the memory for requests may be in use by answers and by bodies, so that garbage that
+// is not collected yet fits, too.
 func Rooms(memory int64) (answers, body int64) {
 	body = memory / collected / bodyShare
 	return memory/collected - body, body
 }
 
-// leastMemory returns the least memory for requests whose room for answers is as large as is
-// said, and that has room for the largest body, whose buffer doubles as it fills.
+// leastMemory returns the least memory for requests that has the given room for answers, and room for the largest body,
+// whose buffer doubles as it grows.
 func leastMemory(l configs.Limits, answers int64) int64 {
 	body := 2 * int64(max(l.BodyBytes, l.LineBytes))
 	return collected * bodyShare * max(body, (answers+bodyShare-2)/(bodyShare-1))
 }
 
-// MostMemory adds up what the limits allow, with so much for requests and for some experts.
+// MostMemory returns the most memory of a server with a configuration: requests is that for requests, experts are those
+// that are loaded.
 func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory {
 	l := cfg.Limits
 	sources := int64(len(experts) + 2) // words and phrases
@@ -175,7 +176,7 @@ func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory
 	return m
 }
 
-// Total returns all of it.
+// Total returns the sum.
 func (m Memory) Total() int64 { return m.Requests + m.Readers + m.Work + m.Writing + m.Encoders }
 
 // Limits returns the limits of searches by a configuration.

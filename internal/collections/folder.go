@@ -15,8 +15,8 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// Folder is a data folder: a folder for each collection, and beside them, with names that no
-// collection has, what is being made or removed. One process makes and removes.
+// Folder is a data folder, with a folder for each collection. Collections that are being made or removed are beside
+// them, under names that no collection has. One process makes and removes.
 type Folder struct {
 	disk disk.Disk
 	path string
@@ -33,9 +33,8 @@ const (
 	snapshotsName = ".snapshots"
 )
 
-// OpenFolder opens a data folder, which is made where it is not there. Where the process may
-// write, it finishes what another one was interrupted in: making a collection, by removing what
-// there is of it, and removing one.
+// OpenFolder opens a data folder. With write it makes the folder if there is none, and removes collections whose making
+// or removal was interrupted.
 func OpenFolder(d disk.Disk, path string, write bool) (*Folder, error) {
 	f := &Folder{disk: d, path: path}
 	entries, err := d.ReadDir(path)
@@ -64,11 +63,11 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.path, name) }
 // Snapshots returns the folder of a collection's snapshots.
 func (f *Folder) Snapshots(name string) string { return filepath.Join(f.path, snapshotsName, name) }
 
-// Disk returns what the folder is on.
+// Disk returns the file system of the folder.
 func (f *Folder) Disk() disk.Disk { return f.disk }
 
-// Names returns the names of the collections, in their order. A folder with anything in it that a
-// collection has is one, if only a damaged one.
+// Names returns the names of the collections, sorted. A folder counts as one if it has any file that a collection has,
+// even if it is damaged.
 func (f *Folder) Names() (names []string, err error) {
 	entries, err := f.disk.ReadDir(f.path)
 	if err != nil {
@@ -87,7 +86,7 @@ func (f *Folder) Names() (names []string, err error) {
 	return names, nil
 }
 
-// Has reports whether there is a collection of a name.
+// Has reports whether there is a collection with a name; false for a name that none can have.
 func (f *Folder) Has(name string) (bool, error) {
 	if CheckName(name) != nil {
 		return false, nil
@@ -104,8 +103,8 @@ func (f *Folder) Has(name string) (bool, error) {
 	return false, nil
 }
 
-// Create makes a collection. make puts it, durably, into the folder that it is given, which is there
-// and empty. Others see it whole or not at all, whatever happens meanwhile.
+// Create makes a collection with its settings. make writes it, durably, into an empty folder. Others see the collection
+// as a whole or not at all, whatever happens meanwhile. The error is an *Error if the name is invalid or taken.
 func (f *Folder) Create(name string, s Settings, now time.Time, make func(dir string) error) (err error) {
 	if err := CheckName(name); err != nil {
 		return err
@@ -145,8 +144,8 @@ func (f *Folder) Create(name string, s Settings, now time.Time, make func(dir st
 	return nil
 }
 
-// Remove removes a collection, which nobody uses, and its snapshots. From the moment that it has no
-// name any more, another one may be made by that, and has nothing of it.
+// Remove removes a collection, which must not be open, and its snapshots. As soon as it has lost its name, another one
+// can be made under the name. The error is an *Error if there is none.
 func (f *Folder) Remove(name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,6 +159,8 @@ func (f *Folder) Remove(name string) error {
 	return f.removeFolder(name)
 }
 
+// removeFolder renames the folders of a collection and its snapshots, so that it has no name any more, and removes
+// them.
 func (f *Folder) removeFolder(name string) error {
 	var gone []string
 	for _, at := range []string{f.Snapshots(name), f.Path(name)} {
@@ -183,7 +184,7 @@ func (f *Folder) removeFolder(name string) error {
 	return nil
 }
 
-// tombstoneName returns a name for what is removed, which nothing has.
+// tombstoneName returns an unused path to which something can be renamed before it is removed.
 func (f *Folder) tombstoneName(name string) string {
 	for {
 		f.removals++

@@ -30,7 +30,7 @@ const (
 	InUse   = "collection_in_use"
 )
 
-// Error says why a collection is not used, made or removed, in words for who asked.
+// Error is an error about a collection that a caller may be told.
 type Error struct {
 	Code, Detail string
 	Cause        error // for the log; nil: the detail says all
@@ -44,7 +44,7 @@ func newError(code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// UnknownError returns the error of a name that no collection has.
+// UnknownError returns the *Error of a name that no collection has.
 func UnknownError(name string) *Error { return newError(Unknown, "there is no collection %q", name) }
 
 // The states of a collection.
@@ -71,49 +71,48 @@ type Info struct {
 	Settings   *Settings  `json:"settings,omitempty"`
 }
 
-// Settings are a collection's own.
+// Settings are the settings of one collection.
 type Settings struct {
 	Description string `json:"description,omitempty" yaml:"description,omitempty"`
-	// Experts, Index and Analysis are of a new collection; empty: what the server takes.
+	// Experts, Index and Analysis are those of a new collection; empty: the server's.
 	Experts  []string `json:"experts,omitempty" yaml:"experts,omitempty"`
 	Index    string   `json:"index,omitempty" yaml:"index,omitempty"`       // kind of its vector indexes
 	Analysis string   `json:"analysis,omitempty" yaml:"analysis,omitempty"` // of its words
 	Search   Defaults `json:"search,omitzero" yaml:"search,omitempty"`
 	Quotas   Quotas   `json:"quotas,omitzero" yaml:"quotas,omitempty"`
-	// Synonyms are searched for beside the words of a question. Fields are the types of fields of
-	// metadata: "keyword", "number", "date" or "bool".
+	// Synonyms are added to questions. Fields are the types of metadata fields: "keyword", "number", "date" or "bool".
 	Synonyms []Synonyms        `json:"synonyms,omitempty" yaml:"synonyms,omitempty"`
 	Fields   map[string]string `json:"fields,omitempty" yaml:"fields,omitempty"`
 }
 
-// Synonyms are words that stand for each other, or From for which To is searched, too.
+// Synonyms are words of which each is searched for the others, or words From for which To is searched, too.
 type Synonyms struct {
 	Words []string `json:"words,omitempty" yaml:"words,omitempty"`
 	From  []string `json:"from,omitempty" yaml:"from,omitempty"`
 	To    []string `json:"to,omitempty" yaml:"to,omitempty"`
 }
 
-// Defaults are of requests that do not say otherwise; zero values are the server's.
+// Defaults are the values for requests that set none; zero values stand for the server's.
 type Defaults struct {
 	Fusion     string `json:"fusion,omitempty" yaml:"fusion,omitempty"`
 	K          int    `json:"k,omitempty" yaml:"k,omitempty"`
 	Candidates int    `json:"candidates,omitempty" yaml:"candidates,omitempty"`
 }
 
-// Quotas bound what a collection, or a key, takes; 0: no bound.
+// Quotas are the limits of a collection, or of a key; 0: no limit.
 type Quotas struct {
 	Passages        int     `json:"passages,omitempty" yaml:"passages,omitempty"`
 	Bytes           int64   `json:"bytes,omitempty" yaml:"bytes,omitempty"` // of the collection's folder
 	RequestsASecond float64 `json:"requests_a_second,omitempty" yaml:"requests_a_second,omitempty"`
 }
 
-// SettingsFile is what the file of a collection's settings is called.
+// SettingsFile is the name of the file with a collection's settings.
 const SettingsFile = "collection.yaml"
 
-// settingsName is the file of a collection's settings, in its folder.
+// settingsName is the name of the file with a collection's settings, in its folder.
 const settingsName = SettingsFile
 
-// record is what the file holds.
+// record is the content of the settings file.
 type record struct {
 	Created  time.Time `yaml:"created,omitempty"`
 	Settings `yaml:",inline"`
@@ -132,7 +131,7 @@ func Read(d disk.Disk, dir string) (s Settings, created time.Time, err error) {
 	return s, created, err
 }
 
-// ReadText returns the text of the settings of a collection in a folder; nil: there are none.
+// ReadText returns the text of a collection's settings file; nil if there is none.
 func ReadText(d disk.Disk, dir string) ([]byte, error) {
 	text, err := d.ReadFile(filepath.Join(dir, settingsName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +140,8 @@ func ReadText(d disk.Disk, dir string) ([]byte, error) {
 	return text, err
 }
 
-// Parse reads the text of settings, and when their collection was made; of no text zero values.
+// Parse parses the text of settings, with the time when their collection was made. It returns zero values for an empty
+// text, and fails for unknown names.
 func Parse(text []byte) (s Settings, created time.Time, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return s, created, nil
@@ -156,7 +156,7 @@ func Parse(text []byte) (s Settings, created time.Time, err error) {
 	return r.Settings, r.Created, err
 }
 
-// WriteText puts a text in the place of the settings of a collection in a folder, durably.
+// WriteText replaces the settings file of a collection in a folder, durably.
 func WriteText(d disk.Disk, dir string, text []byte) error {
 	return disk.ReplaceFile(d, filepath.Join(dir, settingsName), func(file *disk.Replacement) error {
 		_, err := file.Write(text)
@@ -164,12 +164,12 @@ func WriteText(d disk.Disk, dir string, text []byte) error {
 	})
 }
 
-// Format returns the settings of a new collection as a file of it, or its manifest, holds them.
+// Format returns the text of the settings of a new collection, for its file or its manifest.
 func Format(s Settings, created time.Time) ([]byte, error) {
 	return yaml.Marshal(record{created.UTC().Truncate(time.Second), s})
 }
 
-// Write puts the settings of a new collection into its folder, durably.
+// Write writes the settings file of a new collection into its folder, durably. It must not exist.
 func Write(d disk.Disk, dir string, s Settings, created time.Time) error {
 	text, err := Format(s, created)
 	if err != nil {
@@ -179,10 +179,11 @@ func Write(d disk.Disk, dir string, s Settings, created time.Time) error {
 	return errors.Join(d.WriteFile(path, text), d.SyncFile(path), d.SyncDir(dir))
 }
 
-// longestName is how long a name may be: as long as others of the configuration.
+// longestName is the largest number of bytes of a collection's name.
 const longestName = 64
 
-// CheckName returns an error where a name cannot be a collection's.
+// CheckName returns an *Error if no collection can have the name: other characters than ASCII letters, digits, '.', '-'
+// and '_', none or more than 64, or a sign at the beginning.
 func CheckName(name string) error {
 	const allowed = "a name has 1 to 64 letters, digits, '.', '-' and '_' of ASCII and begins with a letter or digit"
 	for i, c := range name {

@@ -17,7 +17,7 @@ const (
 	MaxWordBytes  = 1024 // of a text that is compared; longer ones of passages are not
 )
 
-// A Problem is what is wrong with a part of a condition.
+// Problem is one fault of a condition.
 type Problem struct {
 	Code    string // "out_of_range", "wrong_type" or "empty_condition"
 	Pointer string // to the part, from the whole condition
@@ -25,14 +25,15 @@ type Problem struct {
 	Field   string // whose values others do not fit; "": it is about the condition alone
 }
 
-// Check returns what is wrong with the form of a condition, at most a few problems. Inner tags are
-// the caller's to check, by tags.
+// Check returns the faults in the form of a condition, at most mostProblems; nil if there are none. Tags inside And, Or
+// and Not are passed to tags, which may be nil.
 func (c *Condition) Check(tags func(pointer string, tags []string)) []Problem {
 	k := conditionChecker{tags: tags}
 	k.checkCondition(c, "", 0)
 	return k.problems
 }
 
+// conditionChecker collects the faults in the form of a condition.
 type conditionChecker struct {
 	problems           []Problem
 	conditions, values int
@@ -41,12 +42,14 @@ type conditionChecker struct {
 
 const mostProblems = 20
 
+// addProblem adds a problem, unless there are mostProblems already.
 func (k *conditionChecker) addProblem(code, pointer, format string, args ...any) {
 	if len(k.problems) < mostProblems {
 		k.problems = append(k.problems, Problem{Code: code, Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 	}
 }
 
+// checkCondition checks a condition and its parts. at is its JSON pointer, depth the number of conditions around it.
 func (k *conditionChecker) checkCondition(c *Condition, at string, depth int) {
 	k.conditions++
 	switch {
@@ -84,6 +87,7 @@ func (k *conditionChecker) checkCondition(c *Condition, at string, depth int) {
 	}
 }
 
+// checkField checks that a condition with comparisons has a field, and one with a field has comparisons.
 func (k *conditionChecker) checkField(c *Condition, at string) {
 	switch {
 	case c.Field == "" && c.comparesField():
@@ -98,6 +102,7 @@ func (k *conditionChecker) checkField(c *Condition, at string) {
 	}
 }
 
+// checkComparisons checks the values of a condition's comparisons, and that they do not contradict each other in form.
 func (k *conditionChecker) checkComparisons(c *Condition, at string) {
 	for _, bound := range c.boundsAndEq() {
 		k.checkValue(*bound.value, at+"/"+bound.name)
@@ -122,6 +127,7 @@ func (k *conditionChecker) checkComparisons(c *Condition, at string) {
 	}
 }
 
+// checkValue checks that a value is not null, not too long, and valid UTF-8.
 func (k *conditionChecker) checkValue(v Value, at string) {
 	switch of := v.of.(type) {
 	case nil:
@@ -138,13 +144,13 @@ func (k *conditionChecker) checkValue(v Value, at string) {
 	}
 }
 
-// bound is a value with the name of its comparison.
+// bound is the value of a comparison, with the comparison's name, such as "gt".
 type bound struct {
 	name  string
 	value *Value
 }
 
-// bounds returns those of gt, gte, lt and lte that are given.
+// bounds returns those of gt, gte, lt and lte that the condition has.
 func (c *Condition) bounds() []bound {
 	var out []bound
 	for _, b := range []bound{{"gt", c.Gt}, {"gte", c.Gte}, {"lt", c.Lt}, {"lte", c.Lte}} {
@@ -155,7 +161,7 @@ func (c *Condition) bounds() []bound {
 	return out
 }
 
-// boundsAndEq returns eq and the bounds, where they are given.
+// boundsAndEq returns those of eq, gt, gte, lt and lte that the condition has.
 func (c *Condition) boundsAndEq() []bound {
 	if c.Eq == nil {
 		return c.bounds()

@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// Type is what a field is declared to hold.
+// Type is the declared type of a field of metadata.
 type Type string
 
 // The types. Without one, what a condition names decides.
@@ -21,7 +21,7 @@ const (
 	Disputed Type = "disputed"
 )
 
-// A Node is a condition whose values are known for what they are: what stores evaluate.
+// Node is a compiled condition, which stores evaluate: the kinds of its values are known.
 type Node struct {
 	Op    Op
 	Nodes []Node   // of And, Or and Not
@@ -32,7 +32,7 @@ type Node struct {
 	Said  string   // the value as it was written, of Within
 }
 
-// Op tells nodes apart.
+// Op is the operation of a Node.
 type Op byte
 
 // And and Or of no nodes are met by all and by none.
@@ -45,35 +45,37 @@ const (
 	Within
 )
 
-// An Interval is values of one kind. Of words from From up to To, without it, where "" is no bound;
-// of the others the keys from Low to High, both included. An interval with Low beyond High is empty.
+// Interval is a set of values of one kind. For words it has those from From up to To, without To; To "" means no bound.
+// For other kinds it has the keys from Low to High, both included; it is empty if Low is above High.
 type Interval struct {
 	Kind      Kind
 	Low, High uint64
 	From, To  string
 }
 
-// One returns the only word of an interval, if there is one alone.
+// One returns the word of an interval that has a single word; ok is false for any other interval.
 func (i Interval) One() (word string, ok bool) {
 	return i.From, i.Kind == Words && i.To == successor(i.From)
 }
 
-// successor returns the word that comes next.
+// successor returns the word that follows directly in the order of bytes.
 func successor(word string) string { return word + "\x00" }
 
-// Compile returns what a condition of the right form means, by the declared types of fields. The
-// problems are values that do not fit a declared type, or each other.
+// Compile returns the compiled condition, by the declared types of fields; types may be nil. The problems are values
+// that do not fit the declared type, or each other. The form of the condition must have been checked.
 func (c *Condition) Compile(types Types) (Node, []Problem) {
 	k := compiler{types: types}
 	node := k.compileNode(c, "")
 	return node, k.problems
 }
 
+// compiler compiles one condition and collects its problems.
 type compiler struct {
 	types    Types
 	problems []Problem
 }
 
+// compileNode returns the node of a condition with all its parts. at is its JSON pointer.
 func (k *compiler) compileNode(c *Condition, at string) Node {
 	all := Node{Op: And}
 	for _, tag := range c.TagsAll {
@@ -106,7 +108,7 @@ func (k *compiler) compileNode(c *Condition, at string) Node {
 	return all
 }
 
-// compileComparisons returns what is said of the field.
+// compileComparisons returns the nodes of the condition's comparisons with its field; nil if there are none.
 func (k *compiler) compileComparisons(c *Condition, at string) (nodes []Node) {
 	if c.Exists != nil {
 		has := Node{Op: HasField, Field: c.Field}
@@ -131,6 +133,7 @@ func (k *compiler) compileComparisons(c *Condition, at string) (nodes []Node) {
 	return nodes
 }
 
+// compileEqual returns the node that a field equals a value; with a problem, a node that nothing meets.
 func (k *compiler) compileEqual(field string, v Value, at string) Node {
 	is, ok := k.equalValues(field, v, at)
 	if !ok {
@@ -139,7 +142,8 @@ func (k *compiler) compileEqual(field string, v Value, at string) Node {
 	return Node{Op: Within, Field: field, Test: is, At: at, Said: v.String()}
 }
 
-// compileBounds returns the node of the bounds: one interval that all of them leave.
+// compileBounds returns the node of gt, gte, lt and lte: the one interval that meets all of them; with a problem, a
+// node that nothing meets.
 func (k *compiler) compileBounds(c *Condition, at string) Node {
 	out := Node{Op: Within, Field: c.Field}
 	for _, b := range c.bounds() {
@@ -162,7 +166,8 @@ func (k *compiler) compileBounds(c *Condition, at string) Node {
 	return out
 }
 
-// narrowBy narrows an interval by one bound, which is the values that is names.
+// narrowBy returns the part of an interval that also meets the comparison by ("gt", "gte", "lt" or "lte") with the
+// values in is.
 func (i Interval) narrowBy(by string, is Interval) Interval {
 	empty := Interval{Kind: i.Kind, Low: 1}
 	switch {
@@ -195,7 +200,8 @@ func (i Interval) narrowBy(by string, is Interval) Interval {
 	return i
 }
 
-// equalValues returns the values that are equal to one of a condition, by the type of the field.
+// equalValues returns the interval of the values that equal a condition's value, by the declared type of the field. ok
+// is false after a problem was added.
 func (k *compiler) equalValues(field string, v Value, at string) (is Interval, ok bool) {
 	declared := k.types[field]
 	if declared == Disputed {
@@ -243,7 +249,7 @@ func (k *compiler) equalValues(field string, v Value, at string) (is Interval, o
 	return is, false
 }
 
-// howToWrite says how a value of a type is written.
+// howToWrite returns advice for users on how to write a value of a type.
 func howToWrite(t Type) string {
 	switch t {
 	case Numeric:

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A Condition is met by a passage that meets all of its parts: the tags, what is said of Field,
-// every condition of And, at least one of Or, and not that of Not. The zero value is met by all.
+// Condition is met by a passage that meets all of its parts: its tags, the comparisons with Field, every condition of
+// And, at least one of Or, and not that of Not. Every passage meets the zero value.
 type Condition struct {
 	TagsAll []string `json:"tags_all,omitempty"` // has each of these
 	TagsAny []string `json:"tags_any,omitempty"` // has at least one of these
@@ -30,7 +30,8 @@ type Condition struct {
 	Not *Condition  `json:"not,omitempty"`
 }
 
-// Parse reads a condition in JSON and checks its form.
+// Parse parses a condition in JSON. It fails for unknown names, and if the condition's form is invalid
+// (Condition.Check).
 func Parse(text string) (*Condition, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
@@ -53,27 +54,29 @@ func (c *Condition) Empty() bool {
 		!c.comparesField()
 }
 
-// comparesField reports whether the condition says something of its field.
+// comparesField reports whether the condition compares its field with something, or asks whether it exists.
 func (c *Condition) comparesField() bool {
 	return c.Eq != nil || c.In != nil || c.hasRange() || c.Exists != nil
 }
 
+// hasRange reports whether the condition has gt, gte, lt or lte.
 func (c *Condition) hasRange() bool {
 	return c.Gt != nil || c.Gte != nil || c.Lt != nil || c.Lte != nil
 }
 
-// Value is what a condition compares a field with: a text, a number or a boolean.
+// Value is the value of a comparison: a text, a number or a boolean. The zero value is null, which no comparison may
+// have.
 type Value struct {
 	of any // string, float64 or bool
 }
 
-// Text returns the value of a text.
+// Text returns the Value of a text.
 func Text(s string) Value { return Value{s} }
 
-// Number returns the value of a number.
+// Number returns the Value of a number.
 func Number(x float64) Value { return Value{x} }
 
-// Bool returns the value of a boolean.
+// Bool returns the Value of a boolean.
 func Bool(yes bool) Value { return Value{yes} }
 
 // ValueOf returns the value of parsed JSON; ok is false for null, lists and objects.
@@ -104,10 +107,10 @@ func (v Value) String() string {
 	return fmt.Sprint(v.of)
 }
 
-// MarshalJSON writes the text, the number or the boolean.
+// MarshalJSON writes the text, the number or the boolean. It implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.of) }
 
-// UnmarshalJSON reads a text, a number or a boolean.
+// UnmarshalJSON reads a text, a number or a boolean, and fails for anything else. It implements json.Unmarshaler.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -9,10 +9,11 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// Types are the types that fields are declared to have.
+// Types has the declared types of fields, by the fields' names.
 type Types map[string]Type
 
-// ParseTypes reads types as settings write them.
+// ParseTypes returns the types that settings declare; nil if there are none. It fails for a type that does not exist
+// and for a name that is empty or too long.
 func ParseTypes(written map[string]string) (Types, error) {
 	if len(written) == 0 {
 		return nil, nil
@@ -32,7 +33,7 @@ func ParseTypes(written map[string]string) (Types, error) {
 	return out, nil
 }
 
-// kindOf returns what values of a type are compared as.
+// kindOf returns the kind that values of a type are compared as.
 func (t Type) kindOf() Kind {
 	switch t {
 	case Numeric:
@@ -45,8 +46,8 @@ func (t Type) kindOf() Kind {
 	return Words
 }
 
-// Check returns the error of the first field, in the order of their names, with a value that its type does
-// not have: no condition could ever find the passage by it.
+// Check returns the error of the first field, by name, whose value does not have its declared type, so that no
+// condition could find the passage by it; nil if all fit. Fields without a declared type are not checked.
 func (t Types) Check(metadata map[string]any) *corpus.FieldError {
 	if len(t) == 0 || len(metadata) == 0 {
 		return nil
@@ -70,7 +71,7 @@ func (t Types) Check(metadata map[string]any) *corpus.FieldError {
 	return nil
 }
 
-// quoteValue returns a value as a message shows it.
+// quoteValue returns a value as messages show it: a text in quotes, and shortened if it is long.
 func quoteValue(value any) string {
 	if text, ok := value.(string); ok {
 		return wording.Quote(text)
@@ -78,7 +79,7 @@ func quoteValue(value any) string {
 	return wording.Shorten(fmt.Sprint(value))
 }
 
-// Unfitting returns the condition of the passages whose field has values, and none of its declared type.
+// Unfitting returns the condition of the passages that have values in a field, none of which is of type t.
 func (t Type) Unfitting(field string) Node {
 	within := Node{Op: Within, Field: field, Test: Interval{Kind: t.kindOf(), High: ^uint64(0)}}
 	if t.kindOf() == Words {

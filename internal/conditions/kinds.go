@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind tells apart what values are compared as.
+// Kind is the kind of values that are compared with each other.
 type Kind byte
 
 // The kinds. A Long is a text that is too long to be compared: its field exists, and that is all.
@@ -22,7 +22,7 @@ const (
 // Kinds returns all kinds, in the order of their bytes.
 func Kinds() []Kind { return []Kind{Bools, Dates, Long, Numbers, Words} }
 
-// String names what a field of this kind holds.
+// String returns the plural noun for values of this kind, for messages.
 func (k Kind) String() string {
 	switch k {
 	case Words:
@@ -37,7 +37,7 @@ func (k Kind) String() string {
 	return "long texts"
 }
 
-// NumberKey returns a number that is ordered as x is. NaN cannot be in JSON.
+// NumberKey returns an integer that is ordered as x is; -0 and 0 have the same. x must not be NaN.
 func NumberKey(x float64) uint64 {
 	if x == 0 {
 		x = 0 // -0 is 0
@@ -49,7 +49,7 @@ func NumberKey(x float64) uint64 {
 	return b | 1<<63
 }
 
-// KeyNumber undoes NumberKey.
+// KeyNumber returns the number whose NumberKey is key.
 func KeyNumber(key uint64) float64 {
 	if key>>63 != 0 {
 		return math.Float64frombits(key &^ (1 << 63))
@@ -57,13 +57,13 @@ func KeyNumber(key uint64) float64 {
 	return math.Float64frombits(^key)
 }
 
-// DateKey returns a number that is ordered as moments are, to a microsecond.
+// DateKey returns an integer that is ordered as moments are, to a microsecond.
 func DateKey(t time.Time) uint64 { return uint64(t.UnixMicro()) ^ 1<<63 }
 
-// KeyDate undoes DateKey.
+// KeyDate returns the moment whose DateKey is key, in UTC.
 func KeyDate(key uint64) time.Time { return time.UnixMicro(int64(key ^ 1<<63)).UTC() }
 
-// BoolKey returns 1 for true.
+// BoolKey returns 1 for true and 0 for false.
 func BoolKey(yes bool) uint64 {
 	if yes {
 		return 1
@@ -71,8 +71,8 @@ func BoolKey(yes bool) uint64 {
 	return 0
 }
 
-// ParseDate reads a day ("2024-05-01") or a moment of RFC 3339. from is the first moment of what is
-// named and to the first one behind it: a day's are a day apart, in UTC; a moment's a microsecond.
+// ParseDate parses a day ("2024-05-01") or a moment of RFC 3339. from is its first moment, in UTC, and to the first
+// moment after it: a day later for a day, a microsecond later for a moment. ok is false for other texts.
 func ParseDate(s string) (from, to time.Time, ok bool) {
 	if len(s) < len(time.DateOnly) || s[4] != '-' || s[7] != '-' {
 		return from, to, false
@@ -86,7 +86,7 @@ func ParseDate(s string) (from, to time.Time, ok bool) {
 	return t, t.Add(time.Microsecond), err == nil
 }
 
-// ParseNumber reads a text that is a number as JSON has them, and nothing else: "07" and "1." are words.
+// ParseNumber parses a number as JSON writes it; it returns false for other texts, such as "07" and "1.".
 func ParseNumber(s string) (float64, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || digits[0] < '0' || digits[0] > '9' || len(s) > 32 ||

@@ -2,7 +2,7 @@ package conditions
 
 import "slices"
 
-// Matches reports whether a passage with some tags and metadata meets a condition.
+// Matches reports whether a passage with these tags and metadata meets the condition.
 func (n *Node) Matches(tags []string, metadata map[string]any) bool {
 	return n.matches(tags, func(field string, has func(Datum) bool) bool {
 		found := false
@@ -11,6 +11,8 @@ func (n *Node) Matches(tags []string, metadata map[string]any) bool {
 	})
 }
 
+// matches reports whether a passage meets the condition. some reports whether one of the values of a field has a
+// property.
 func (n *Node) matches(tags []string, some func(field string, has func(Datum) bool) bool) bool {
 	switch n.Op {
 	case And:
@@ -27,7 +29,7 @@ func (n *Node) matches(tags []string, some func(field string, has func(Datum) bo
 	return some(n.Field, n.Test.Has)
 }
 
-// Has reports whether a value is in the interval.
+// Has reports whether the interval contains a value.
 func (i Interval) Has(d Datum) bool {
 	switch {
 	case d.Kind != i.Kind:
@@ -38,7 +40,7 @@ func (i Interval) Has(d Datum) bool {
 	return d.Key >= i.Low && d.Key <= i.High
 }
 
-// Leaves calls yield with each comparison of a node, inner ones too.
+// Leaves calls yield with each comparison (Within) of a condition, including nested ones.
 func (n *Node) Leaves(yield func(*Node)) {
 	for i := range n.Nodes {
 		n.Nodes[i].Leaves(yield)

@@ -9,13 +9,14 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// A MisfitError says which values of a condition do not fit the fields that they are compared with.
+// MisfitError is the error of a condition with values that do not fit the fields that they are compared with. It has at
+// least one problem.
 type MisfitError struct{ Problems []Problem }
 
 func (e *MisfitError) Error() string { return e.Problems[0].Detail }
 
-// Misfit returns the problem of a comparison with a field that has values, none of which is of its
-// kind.
+// Misfit returns the problem of a comparison if its field has values, of the kinds in has, and none is of the
+// comparison's kind; otherwise nil.
 func (n *Node) Misfit(has []Kind) []Problem {
 	if n.At == "" || len(has) == 0 || slices.Contains(has, n.Test.Kind) {
 		return nil
@@ -35,7 +36,8 @@ func (n *Node) Misfit(has []Kind) []Problem {
 // LetsAll reports whether every passage meets the condition, whatever it has.
 func (n *Node) LetsAll() bool { return n.Op == And && len(n.Nodes) == 0 }
 
-// Unsaid returns the condition as one that nobody said: its comparisons are no misfits.
+// Unsaid returns a copy of the condition that is never a misfit (Misfit): for a condition that the caller did not
+// write.
 func (n *Node) Unsaid() Node {
 	out := *n
 	out.At = ""
@@ -50,6 +52,7 @@ func (n *Node) Unsaid() Node {
 // different lists.
 func (n *Node) Parts() []string { return n.appendParts(nil) }
 
+// appendParts appends the strings of Parts.
 func (n *Node) appendParts(out []string) []string {
 	head := append([]byte{byte(n.Op), byte(n.Test.Kind)}, binary.LittleEndian.AppendUint64(nil, uint64(len(n.Nodes)))...)
 	head = binary.LittleEndian.AppendUint64(head, n.Test.Low)

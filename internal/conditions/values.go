@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// A Datum is one value of a field, as one kind: of a word Text, of the others Key, which is
-// ordered as the values are.
+// Datum is one value of a field as one kind: a word has Text, any other kind has Key, which is ordered as the values
+// are.
 type Datum struct {
 	Field string
 	Kind  Kind
@@ -16,16 +16,16 @@ type Datum struct {
 	Text  string
 }
 
-// kept are keys of documents' own metadata that say where a passage stands in its text, or are
-// fingerprints: nobody filters by them, and they would take as much room as all others.
+// kept are keys of documents' own metadata that conditions cannot compare: places in texts, and hashes. They would take
+// as much room in an index as all others.
 var kept = map[string]bool{
 	corpus.BeginKey: true, corpus.EndKey: true, corpus.BeginCodePointsKey: true, corpus.BeginUTF16Key: true,
 	corpus.TextBeforeKey: true, corpus.TextAfterKey: true, corpus.DocumentSHA256Key: true,
 	corpus.DocumentRevisionKey: true, corpus.DocumentRootKey: true, corpus.DocumentOriginalKey: true,
 }
 
-// Each calls yield with every value of metadata that conditions can compare, one that is of several
-// kinds once as each, in any order.
+// Each calls yield with every value of metadata that conditions can compare, in any order. A value that counts as
+// several kinds, such as a text that is a date, is passed once for each.
 func Each(metadata map[string]any, yield func(Datum)) {
 	_, document := metadata[corpus.DocumentKey]
 	for key, value := range metadata {
@@ -47,6 +47,7 @@ func Each(metadata map[string]any, yield func(Datum)) {
 	}
 }
 
+// eachText calls yield with a text as each kind that it counts as.
 func eachText(field, text string, yield func(Datum)) {
 	if len(text) > MaxWordBytes {
 		yield(Datum{Field: field, Kind: Long})
@@ -64,7 +65,7 @@ func eachText(field, text string, yield func(Datum)) {
 	}
 }
 
-// Decode reads metadata that is stored as JSON; empty is none.
+// Decode decodes stored metadata from JSON; nil for empty data.
 func Decode(stored []byte) (map[string]any, error) {
 	if len(stored) == 0 {
 		return nil, nil

@@ -6,18 +6,20 @@ import (
 	"fmt"
 )
 
-// Checked is a mapped file of a header, a body, and a checksum for each chunk of the body, which is compared when
-// the chunk is first read. It does not change and is safe for concurrent use, until it is closed.
+// Checked is a mapped file with a header, a body, and a checksum for each chunk of the body, which is verified when the
+// chunk is first read. It does not change, and is safe for concurrent use until it is closed.
 type Checked struct {
-	what, path string // for messages: "index of tags"
+	// noun for messages, such as "index of tags"
+	what, path string
 	mapping    *Mapping
 	data       []byte
 	from, to   uint64 // the body
 	chunks     *Chunks
 }
 
-// OpenChecked maps a file. bodyOf says where its body ends, by all its bytes, of which there are at least as many as a
-// header has; what is behind the body are the checksums of its chunks of 1<<shift bytes. Errors say what the file is.
+// OpenChecked maps a checked file. bodyOf returns where the body ends, by all bytes of the file, of which there are at
+// least header; the checksums of the body's chunks of 1<<shift bytes follow it. what names the kind of file in errors.
+// It fails if the file is too short for its checksums, and reads none of the chunks.
 func OpenChecked(
 	d Disk,
 	what, path string,
@@ -37,7 +39,7 @@ func OpenChecked(
 	return c, nil
 }
 
-// NewChecked returns bytes as OpenChecked returns those of a file.
+// NewChecked returns a Checked of bytes in memory, as OpenChecked does of a file's; path is for errors.
 func NewChecked(
 	what, path string,
 	data []byte,
@@ -58,7 +60,7 @@ func NewChecked(
 	}, nil
 }
 
-// Close unmaps the file. Nothing may use it afterwards.
+// Close unmaps the file. Nothing may use its bytes afterwards.
 func (c *Checked) Close() error {
 	c.data = nil
 	if c.mapping == nil {
@@ -67,7 +69,8 @@ func (c *Checked) Close() error {
 	return c.mapping.Close()
 }
 
-// Bytes returns a stretch of the body, by its place in the file, whose checksums are right.
+// Bytes returns the bytes from one offset of the file to another, within the body, after verifying their checksums. It
+// fails if the file is damaged there, or the offsets are outside of the body.
 func (c *Checked) Bytes(from, to uint64) ([]byte, error) {
 	if from > to || from < c.from || to > c.to {
 		return nil, c.Damaged("bytes %d to %d are wanted of %d", from, to, c.to)
@@ -80,7 +83,7 @@ func (c *Checked) Bytes(from, to uint64) ([]byte, error) {
 	return c.data[from:to:to], nil
 }
 
-// Damaged returns the error of a file whose bytes cannot be right.
+// Damaged returns the error of a damaged file, with a formatted reason and what to do.
 func (c *Checked) Damaged(format string, args ...any) error {
 	return fmt.Errorf("%s %s: %s: the file is damaged; restore it from a snapshot, or index again",
 		c.what, c.path, fmt.Sprintf(format, args...))

@@ -9,9 +9,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Chunks compares the checksums of data chunk by chunk, each when its chunk is
-// first read: opening a large file costs nothing, and a damaged byte is an error
-// and never a wrong answer. It is safe for concurrent use.
+// Chunks verifies the checksums of data chunk by chunk, each when its chunk is first read: opening a large file costs
+// nothing, and a damaged byte is an error and never a wrong answer. It is safe for concurrent use.
 type Chunks struct {
 	data, sums []byte
 	shift      uint
@@ -48,7 +47,7 @@ func (c *Chunks) verifyChunk(chunk uint64) error {
 	return nil
 }
 
-// Verified returns how many chunks were found right so far.
+// Verified returns the number of chunks that were verified so far.
 func (c *Chunks) Verified() (n int) {
 	for i := range c.verified {
 		n += bits.OnesCount32(c.verified[i].Load())
@@ -56,7 +55,7 @@ func (c *Chunks) Verified() (n int) {
 	return n
 }
 
-// ChunkSums works out the checksums of the chunks of what is written to it.
+// ChunkSums computes the checksums of the chunks of bytes that are written to it.
 type ChunkSums struct {
 	size   int
 	hasher xxh3.Hasher
@@ -82,7 +81,7 @@ func (s *ChunkSums) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// close appends the checksum of the chunk that is filled so far, and begins the next one.
+// close appends the checksum of the chunk so far, and begins the next one.
 func (s *ChunkSums) close() {
 	s.sums = binary.LittleEndian.AppendUint64(s.sums, s.hasher.Sum64())
 	s.hasher.Reset()

@@ -26,14 +26,14 @@ type Disk interface {
 	WriteFile(path string, data []byte) error
 	// Open opens a file for reading.
 	Open(path string) (File, error)
-	// CreateFile makes a file that is not there yet.
+	// CreateFile makes a file. It fails with fs.ErrExist if there is one.
 	CreateFile(path string) (File, error)
 	// CreateTemp makes a file in a folder; a random number stands for the last *
 	// of its name.
 	CreateTemp(folder, pattern string) (File, error)
-	// Create makes a new file that is only appended to.
+	// Create makes a file that is only appended to. It fails with fs.ErrExist if there is one.
 	Create(path string) (File, error)
-	// OpenAppend opens a file that is only appended to.
+	// OpenAppend opens an existing file that is only appended to.
 	OpenAppend(path string) (File, error)
 	// Map maps a regular file into memory for reading.
 	Map(path string) (*Mapping, error)
@@ -49,8 +49,8 @@ type Disk interface {
 	Remove(path string) error
 	// RemoveAll removes a file or a folder with all that is in it.
 	RemoveAll(path string) error
-	// Free is how many bytes may still be written to the file system of a path,
-	// where that is known.
+	// Free returns how many bytes may still be written to the file system of a path; known is false if the system does
+	// not say.
 	Free(path string) (bytes int64, known bool)
 }
 
@@ -71,15 +71,19 @@ type OS struct{}
 // Mkdir makes a folder that only its owner may use. Its parent must exist.
 func (OS) Mkdir(path string) error { return Mkdir(path, 0o700) }
 
+// ReadDir returns the entries of a folder, sorted by name.
 func (OS) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
 
+// Stat describes a file; it follows links.
 func (OS) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 
+// ReadFile returns the content of a file.
 func (OS) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
 
 // WriteFile replaces the content of a file, or makes it, for the owner alone. It does not sync.
 func (OS) WriteFile(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }
 
+// Open opens a file for reading.
 func (OS) Open(path string) (File, error) { return asFile(os.Open(path)) }
 
 // CreateFile makes a new file for reading and writing. It fails with fs.ErrExist if there is one.
@@ -102,7 +106,7 @@ func (OS) OpenAppend(path string) (File, error) {
 	return asFile(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600))
 }
 
-// asFile keeps a nil *os.File from becoming a File that is not nil.
+// asFile returns file and err, with a nil File in the place of a nil *os.File.
 func asFile(file *os.File, err error) (File, error) {
 	if err != nil {
 		return nil, err
@@ -116,16 +120,19 @@ func (OS) SyncFile(path string) error { return syncPath(path) }
 // SyncDir makes the names in a folder durable, as after Create or Rename.
 func (OS) SyncDir(path string) error { return syncPath(path) }
 
+// Rename renames a file or folder, replacing a file that has the name.
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 
+// Link gives a file another name.
 func (OS) Link(from, to string) error { return os.Link(from, to) }
 
+// Remove removes a file or an empty folder.
 func (OS) Remove(path string) error { return os.Remove(path) }
 
+// RemoveAll removes a file, or a folder with everything in it. It does nothing if there is none.
 func (OS) RemoveAll(path string) error { return os.RemoveAll(path) }
 
-// syncPath writes a file or folder through to the disk. Syncing through
-// another descriptor than the one that wrote is fine: what is synced is the
+// syncPath syncs a file or folder to the disk. Its descriptor need not be the one that wrote: what is synced is the
 // file.
 func syncPath(path string) error {
 	file, err := os.Open(path)

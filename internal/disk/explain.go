@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Explain adds to an error of the file system what a person can do about it. Other errors, and nil, are returned as
-// they are.
+// Explain returns an error of the file system with advice on what a person can do about it. It returns other errors,
+// and nil, as they are.
 func Explain(err error) error {
 	switch {
 	case err == nil:

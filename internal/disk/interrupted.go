@@ -17,8 +17,8 @@ const (
 	afterOne      = 10 * time.Millisecond // at most, before it is made again
 )
 
-// Uninterrupted makes a call again while it is interrupted, and returns its error: EINTR after so many
-// interruptions that it would never succeed.
+// Uninterrupted repeats a call while it is interrupted (EINTR), and returns its error: EINTR after so many
+// interruptions that the call would never succeed.
 func Uninterrupted(call func() error) (err error) {
 	for i := range interruptions {
 		err = call()
@@ -30,7 +30,7 @@ func Uninterrupted(call func() error) (err error) {
 	return err
 }
 
-// Mkdir calls os.Mkdir, and fails where the call is interrupted without end.
+// Mkdir makes a folder, as os.Mkdir does, but fails if the call is interrupted without end.
 func Mkdir(path string, mode fs.FileMode) error {
 	err := Uninterrupted(func() error { return unix.Mkdir(path, uint32(mode.Perm())) })
 	if err != nil {
@@ -39,7 +39,8 @@ func Mkdir(path string, mode fs.FileMode) error {
 	return nil
 }
 
-// MkdirAll does what os.MkdirAll does, by Mkdir.
+// MkdirAll makes a folder and those above it that are missing, as os.MkdirAll does, but fails if a call is interrupted
+// without end.
 func MkdirAll(path string, mode fs.FileMode) error {
 	path = filepath.Clean(path)
 	if info, err := os.Stat(path); err == nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Label puts a line before text that people can read: what it is, its format,
-// and the checksum of the text.
+// Label returns text with a line before it that people can read: kind, format, and the checksum of the text.
 func Label(kind string, format int, text []byte) []byte {
 	return append(fmt.Appendf(nil, "conclave %s %d xxh3 %s\n", kind, format, Sum(text)), text...)
 }
 
-// Unlabel returns the text behind a label, whose checksum is right.
+// Unlabel returns the text after the line that Label added. It fails if the kind or the checksum is another one, and
+// with a *FormatError for another format.
 func Unlabel(kind string, format int, data []byte) ([]byte, error) {
 	line, text, _ := bytes.Cut(data, []byte("\n"))
 	var found int
@@ -34,13 +34,13 @@ func Unlabel(kind string, format int, data []byte) ([]byte, error) {
 // FormatError is the error of a file in a format that this program does not read.
 type FormatError struct{ Found, Reads int }
 
-// Error implements error.
+// Error says which format was found, which is read, and what to do.
 func (e *FormatError) Error() string {
 	return fmt.Sprintf(
 		"it has format %d, this program reads format %d: use the program that wrote it, or make it again", e.Found, e.Reads)
 }
 
-// Sum returns a checksum for people and manifests: 128 bits of xxh3, hexadecimal.
+// Sum returns a checksum of data as 32 hexadecimal digits: 128 bits of xxh3.
 func Sum(data []byte) string {
 	sum := xxh3.Hash128(data)
 	return fmt.Sprintf("%016x%016x", sum.Hi, sum.Lo)

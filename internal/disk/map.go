@@ -9,15 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mapping is a file in memory, read-only. Pages come from the disk when they are
-// touched, so that opening a large file costs nothing, and the memory is the
-// system's to reclaim.
+// Mapping is a file mapped into memory, read-only. Pages are read from the disk when they are touched, so that opening
+// a large file costs nothing, and the system can take the memory back.
 type Mapping struct {
 	Data   []byte // may be narrowed to a part
 	mapped []byte
 }
 
-// Map maps a file. An empty file has no bytes to map, and is no error.
+// Map maps a file into memory. The Mapping of an empty file has no bytes.
 func (OS) Map(path string) (*Mapping, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -44,7 +43,7 @@ func (OS) Map(path string) (*Mapping, error) {
 	return &Mapping{Data: data, mapped: data}, nil
 }
 
-// Close unmaps the file. Nothing may be reading Data any more.
+// Close unmaps the file. Data must not be read afterwards.
 func (m *Mapping) Close() error {
 	if m.mapped == nil {
 		return nil
@@ -54,15 +53,14 @@ func (m *Mapping) Close() error {
 	return os.NewSyscallError("munmap", unix.Munmap(data))
 }
 
-// ErrFault is the error of reading a part of a mapped file that is no longer there.
+// ErrFault is the error of reading a part of a mapped file that is not there any more.
 var ErrFault = errors.New(
 	"a file that is mapped into memory cannot be read: it was cut, or its disk fails; restore it from a snapshot",
 )
 
-// Survive does a step that reads mapped files. Where one was cut since it was mapped,
-// the system sends SIGBUS, which would end the process; here it is the step's error.
-// It covers the calling goroutine alone: a step that starts others calls Survive in
-// each of them.
+// Survive calls step, which reads mapped files, and returns its error. If a file was cut since it was mapped, the
+// system sends SIGBUS, which would end the process; here it becomes ErrFault. It covers the calling goroutine only: a
+// step that starts others has to call Survive in each.
 func Survive(step func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

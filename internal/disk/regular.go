@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotRegular is the error of a path, or of what a link at it leads to, that is no regular
-// file: a pipe may wait for ever and a device may never end.
+// ErrNotRegular is the error of a path that is no regular file, or a link to something else: a pipe may block for ever,
+// and a device may never end.
 var ErrNotRegular = errors.New("not a regular file")
 
-// TooLargeError is the error of a file that is larger than anything it could be.
+// TooLargeError is the error of a file that is larger than the limit for its kind.
 type TooLargeError struct {
 	Path       string
 	Size, Most int64 // bytes
@@ -24,7 +24,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s has %d bytes; at most %d are read", e.Path, e.Size, e.Most)
 }
 
-// OpenRegular opens a regular file for reading; anything else is ErrNotRegular, at once.
+// OpenRegular opens a regular file for reading. It returns ErrNotRegular for a pipe, folder or device, without
+// blocking.
 func OpenRegular(path string) (*os.File, error) {
 	// Without O_NONBLOCK a pipe waits here until somebody writes to it.
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
@@ -76,6 +77,7 @@ func OpenRegularIn(files fs.FS, name string) (fs.File, error) {
 	return files.Open(name)
 }
 
+// readBounded returns the content of an open file, and closes it. It fails as ReadRegular does.
 func readBounded(path string, file fs.File, most int64) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -102,6 +104,7 @@ func readBounded(path string, file fs.File, most int64) ([]byte, error) {
 	}
 }
 
+// checkRegular returns ErrNotRegular, with the path, unless info is that of a regular file.
 func checkRegular(path string, info fs.FileInfo) error {
 	mode := info.Mode()
 	what := "something else"

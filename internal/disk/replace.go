@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Replacement is a file that gets its name when it is whole and durable, and not
-// before.
+// Replacement is a file that replaces another one when it is complete and durable (Commit), and not before.
 type Replacement struct {
 	File
 	disk Disk
@@ -15,17 +14,16 @@ type Replacement struct {
 	done bool
 }
 
-// unfinished is part of the name of a file that is not committed yet. The name begins
-// with a dot.
+// unfinished is a part of the name of a file that is not committed yet. The name also begins with a dot.
 const unfinished = ".tmp-"
 
-// Unfinished reports whether a file of this name was not committed when its writer
-// ended.
+// Unfinished reports whether a file with this name is one of a Replacement that was not committed.
 func Unfinished(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.Contains(name, unfinished)
 }
 
-// Replace begins a file at path. What has that name keeps it until Commit.
+// Replace begins a file that will replace the one at path, which stays until Commit. The caller has to call Commit or
+// Abort.
 func Replace(d Disk, path string) (*Replacement, error) {
 	file, err := d.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+unfinished+"*")
 	if err != nil {
@@ -34,8 +32,8 @@ func Replace(d Disk, path string) (*Replacement, error) {
 	return &Replacement{File: file, disk: d, path: path}, nil
 }
 
-// Commit syncs the file, gives it its name and syncs the folder: when it returns
-// nil the file survives a power cut under its name.
+// Commit syncs the file, renames it to its path and syncs the folder: when it returns nil, the file survives a power
+// cut under its name.
 func (r *Replacement) Commit() error {
 	err := r.Sync()
 	if closed := r.Close(); err == nil {
@@ -52,7 +50,7 @@ func (r *Replacement) Commit() error {
 	return r.disk.SyncDir(filepath.Dir(r.path))
 }
 
-// Abort removes what was written. After Commit it does nothing.
+// Abort closes and removes the file. After Commit it does nothing.
 func (r *Replacement) Abort() {
 	if r.done {
 		return
@@ -62,8 +60,8 @@ func (r *Replacement) Abort() {
 	_ = r.disk.Remove(r.Name()) // else it stays as a file that nobody reads
 }
 
-// ReplaceFile writes a file whole or not at all: a reader of path sees the old
-// content or the new, never a part.
+// ReplaceFile writes a file with write and commits it; if write fails, nothing is changed. A reader of path sees the
+// old content or the new one, never a part.
 func ReplaceFile(d Disk, path string, write func(file *Replacement) error) error {
 	file, err := Replace(d, path)
 	if err != nil {

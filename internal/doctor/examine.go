@@ -26,7 +26,7 @@ import (
 	"example.org/conclave/store"
 )
 
-// Status is how one thing that serving needs is found.
+// Status is the state of one thing that serving needs.
 type Status string
 
 // The states.
@@ -36,7 +36,7 @@ const (
 	StatusFails Status = "fails" // serving does not work
 )
 
-// Finding is what Examine says of one thing that serving needs.
+// Finding is the result of examining one thing that serving needs.
 type Finding struct {
 	What   string
 	Status Status
@@ -44,8 +44,8 @@ type Finding struct {
 	Err    error // the cause of StatusFails, where there is one
 }
 
-// Examine looks at everything that serving a configuration needs, one thing after the
-// other; what fails does not stop it.
+// Examine examines everything that serving a configuration needs, and returns a Finding for each thing, in a fixed
+// order. A failure does not stop it. It fetches nothing.
 func Examine(ctx context.Context, config configs.Config, cache provision.Cache) []Finding {
 	out := []Finding{
 		{
@@ -80,13 +80,15 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	return append(out, examineFiles(config), examineDisk(cache))
 }
 
-// failedFinding returns a finding of something without which serving does not work.
+// failedFinding returns the finding that what does not work, with the first line of err. Without it serving does not
+// work.
 func failedFinding(what string, err error) Finding {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return Finding{What: what, Status: StatusFails, Detail: line, Err: err}
 }
 
-// examineInstallation says how the program came here, and what of that is missing; it is then fetched.
+// examineInstallation returns how the program was installed, and which parts of the installation are missing and will
+// be fetched.
 func examineInstallation(cache provision.Cache) Finding {
 	f := Finding{What: "installation", Status: StatusOK}
 	switch cache.Installed.Kind {
@@ -104,6 +106,7 @@ func examineInstallation(cache provision.Cache) Finding {
 	return f
 }
 
+// examinePip returns whether Python with pip is there, which only fetching needs.
 func examinePip(ctx context.Context) Finding {
 	const what = "Python with pip"
 	if err := (provision.Pip{Python: "python3"}).Check(ctx); err != nil {
@@ -112,7 +115,8 @@ func examinePip(ctx context.Context) Finding {
 	return Finding{What: what, Status: StatusOK, Detail: "there, for fetching"}
 }
 
-// examineReads says how many passages the experts do not read as a whole, if there are any.
+// examineReads returns a finding for each kind of passages that the experts read only in part or hardly; none if there
+// are none.
 func examineReads(r store.Reads) (out []Finding) {
 	for _, warning := range r.Warnings() {
 		out = append(out, Finding{What: "passages", Status: StatusNote, Detail: warning})
@@ -120,8 +124,8 @@ func examineReads(r store.Reads) (out []Finding) {
 	return out
 }
 
-// examineCalibration opens the collection as a server would, and says whether its
-// calibration is used. Without one a server has what is shipped.
+// examineCalibration opens the collection as a server would, and returns whether its calibration is used. Without one a
+// server uses the shipped one.
 func examineCalibration(config configs.Config) Finding {
 	const what = "calibration"
 	a, err := assembly.Open(assembly.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
@@ -139,7 +143,7 @@ func examineCalibration(config configs.Config) Finding {
 	return f
 }
 
-// examineMemory says what serving may take at most, and of how much.
+// examineMemory returns how much memory a server may take at most with these experts, compared with the machine's.
 func examineMemory(config configs.Config, cache provision.Cache, experts []string) Finding {
 	f := Finding{What: "memory", Status: StatusOK}
 	machine, err := capacity.MachineMemory()
@@ -217,8 +221,8 @@ func examineGenerators(config configs.Config, cache provision.Cache) (out []Find
 	return out
 }
 
-// examineEndpoints says whether the models behind interfaces are there. One whose key cannot be read
-// keeps a server from starting; one that does not answer does not.
+// examineEndpoints returns a finding for each configured generator behind an interface: whether it has its model. If
+// its key cannot be read, no server starts; if it does not answer, a server starts all the same.
 func examineEndpoints(ctx context.Context, config configs.Config) (out []Finding) {
 	for _, check := range experts.CheckGenerators(ctx, config) {
 		f := Finding{What: "generator " + check.Name, Status: StatusOK, Detail: "its server has the model"}
@@ -234,6 +238,8 @@ func examineEndpoints(ctx context.Context, config configs.Config) (out []Finding
 	return out
 }
 
+// examineGenerator returns the finding of a generator: how much memory its answers take, of the bytes that are allowed
+// and that the machine has.
 func examineGenerator(name string, g *models.Generator, allowed, machine int64) Finding {
 	usual := g.AnswerBytes(learned.UsuallyFused*g.PassageTokens, learned.UsuallyGenerated)
 	most := g.AnswerBytes(search.MostRead*g.PassageTokens, learned.UsuallyGenerated)
@@ -257,9 +263,10 @@ func examineGenerator(name string, g *models.Generator, allowed, machine int64) 
 	return f
 }
 
+// mebibytes returns a number of bytes as a text in MiB.
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// examineFiles says how many connections a server would take.
+// examineFiles returns how many connections a server could have, by the number of files that this process may open.
 func examineFiles(config configs.Config) Finding {
 	f := Finding{What: "open files", Status: StatusOK}
 	files, err := capacity.OpenFiles()
@@ -297,6 +304,7 @@ func examineFiles(config configs.Config) Finding {
 	return f
 }
 
+// examineDisk returns how much space is free where the cache is.
 func examineDisk(cache provision.Cache) Finding {
 	free, known := disk.OS{}.Free(cache.Root)
 	f := Finding{
@@ -314,8 +322,7 @@ func examineDisk(cache provision.Cache) Finding {
 	return f
 }
 
-// wantedExperts returns the bundles of the experts that the configuration names and those of its
-// collection or store.
+// wantedExperts returns the names of the bundles of the configured experts and of those of the collection, each once.
 func wantedExperts(ctx context.Context, config configs.Config) (names []string) {
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
@@ -333,7 +340,7 @@ func wantedExperts(ctx context.Context, config configs.Config) (names []string) 
 	return names
 }
 
-// mergeNames returns the names of both lists, each once.
+// mergeNames returns the names of both lists, each once: those of a, then those that only b has. It may change a.
 func mergeNames(a, b []string) []string {
 	for _, name := range b {
 		if !slices.Contains(a, name) {

@@ -19,8 +19,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// examineStore opens the collection where the configuration keeps it, compares its vectors with
-// the bundles and its recall with the floors, and asks how it is.
+// examineStore opens the configured collection, compares its vectors with the bundles and its recall with the least
+// allowed, and asks for its condition. calibrated reports whether it has a calibration.
 func examineStore(
 	ctx context.Context,
 	config configs.Config,
@@ -73,7 +73,8 @@ func examineStore(
 	return found, len(text) > 0
 }
 
-// examineVectors compares the vectors of an expert with the bundle of its name.
+// examineVectors returns an error if the vectors of an expert were made by another encoder than its bundle has. It
+// returns nil if the bundle cannot be read, which is a finding of its own.
 func examineVectors(contents store.Contents, x store.Expert, config configs.Config, cache provision.Cache) error {
 	bundle, granularity, err := experts.SplitName(cmp.Or(x.Owner, x.Name))
 	if err != nil {
@@ -90,16 +91,20 @@ func examineVectors(contents store.Contents, x store.Expert, config configs.Conf
 	return contents.CheckEncoders(bundleEncoder{x.Name, b, granularity})
 }
 
-// bundleEncoder is what a bundle says of the encoder of an expert, which may have a
-// granularity.
+// bundleEncoder describes the passage encoder of an expert by its bundle and granularity, without opening it.
 type bundleEncoder struct {
 	name        string
 	bundle      *models.Bundle
 	granularity *granules.Granularity
 }
 
-func (b bundleEncoder) Name() string   { return b.name }
+// Name returns the name of the expert.
+func (b bundleEncoder) Name() string { return b.name }
+
+// Dimension returns the numbers of a vector.
 func (b bundleEncoder) Dimension() int { return b.bundle.Manifest.Dimension() }
+
+// Fingerprint returns the fingerprint that vectors of this encoder and granularity have in a collection.
 func (b bundleEncoder) Fingerprint() string {
 	return experts.GranularFingerprint(encoder.Normalised(b.bundle.Fingerprint(models.Passage)), b.granularity)
 }

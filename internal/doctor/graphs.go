@@ -15,7 +15,8 @@ import (
 	"example.org/conclave/shipped"
 )
 
-// examineRuntime opens the runtime, and says what the provider cuda lacks.
+// examineRuntime opens the runtime and returns it with the findings about it and about CUDA. The runtime is nil if it
+// cannot be opened.
 func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, []Finding) {
 	const what = "ONNX Runtime"
 	library, err := experts.RuntimeLibrary(config, cache)
@@ -30,8 +31,8 @@ func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runt
 	return ort, append([]Finding{found}, examineCUDA(config, cache, ort)...)
 }
 
-// examineCUDA says whether graphs can run on a GPU and, where the configuration asks for that, what is missing:
-// the driver, or the packages of libraries that setup fetches. Each cause is told once. ort is nil where it cannot be
+// examineCUDA returns whether models can run on a GPU and, if the configuration asks for that, what is missing: the
+// driver, or the packages of libraries that setup fetches. Each cause is told once. ort is nil if the runtime cannot be
 // loaded.
 func examineCUDA(config configs.Config, cache provision.Cache, ort *encoder.Runtime) (out []Finding) {
 	asked := experts.StrongestProvider(config)
@@ -70,7 +71,7 @@ func examineCUDA(config configs.Config, cache provision.Cache, ort *encoder.Runt
 	return out
 }
 
-// readersAndRerankers returns the bundles of the readers and rerankers that a server would load.
+// readersAndRerankers returns the names of the bundles of readers and rerankers that a server would load.
 func readersAndRerankers(config configs.Config, cache provision.Cache) []string {
 	names := slices.Concat(config.Readers, config.Rerankers)
 	if len(config.Readers) == 0 {
@@ -81,7 +82,7 @@ func readersAndRerankers(config configs.Config, cache provision.Cache) []string 
 	return names
 }
 
-// examineBundle opens a bundle as a server would, and says which of its graphs runs where.
+// examineBundle opens a bundle as a server would, and returns where its models run.
 func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Runtime, name string) Finding {
 	what := "bundle " + name
 	bundle, err := shipped.Load(config, cache, name)
@@ -125,13 +126,13 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 	return f
 }
 
-// placed is where a bundle runs.
+// placed is where the model of a bundle runs.
 type placed struct {
 	as       string // in words
 	fallback error  // why not with CUDA
 }
 
-// tryBundle opens a bundle of any kind and closes it again.
+// tryBundle opens a bundle of any kind, closes it again, and returns where it ran.
 func tryBundle(ort *encoder.Runtime, o encoder.Opening) (placed, error) {
 	m := &o.Bundle.Manifest
 	var opened interface {
@@ -166,7 +167,8 @@ func tryBundle(ort *encoder.Runtime, o encoder.Opening) (placed, error) {
 	return p, nil
 }
 
-// openEncoder opens an expert with its tokenizer tried, and its vectors where it stands in for another one.
+// openEncoder opens an expert and tests its tokenizer and, if it stands in for a bundle in 8 bits, its vectors. After
+// an error it is closed.
 func openEncoder(ort *encoder.Runtime, o encoder.Opening) (*encoder.Encoder, error) {
 	e, err := ort.Open(o.Bundle, o.Running)
 	if err != nil {

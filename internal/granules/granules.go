@@ -16,19 +16,20 @@ import (
 	"github.com/clipperhouse/uax29/v2/words"
 )
 
-// Granularity is how large granules are, and how they are encoded. The zero value is
-// the whole text behind its title; at most one of the numbers is above 0.
+// Granularity is the size of granules, the parts of a text that are encoded separately, and how they are encoded. The
+// zero value stands for the whole text with its title; at most one of the numbers is above 0.
 type Granularity struct {
-	Sentences int  // so many sentences each
-	Tokens    int  // as many words as have no more tokens than this, and at least one
-	Untitled  bool // the passage's title is not put before each granule
+	// number of sentences of a granule
+	Sentences int
+	// largest number of tokens of a granule, which has whole words, and at least one
+	Tokens   int
+	Untitled bool // the passage's title is not put before each granule
 }
 
-// Version changes when the way in which texts are split changes. Vectors that were made
-// with another version do not fit.
+// Version is increased when texts are split in another way. Vectors that were made with another version do not fit.
 const Version = 1
 
-// Passage is how the granularity of whole texts is written.
+// Passage is the text of the granularity of whole texts.
 const Passage = "passage"
 
 // most is the largest number of sentences or tokens.
@@ -40,8 +41,8 @@ const (
 	untitledEnd = "-untitled"
 )
 
-// Parse reads a granularity: "3" is three sentences, "125t" 125 tokens, "passage"
-// whole texts, and "3-untitled" three sentences without the title before them.
+// Parse parses a granularity: "3" is three sentences, "125t" 125 tokens, "passage" whole texts, and "3-untitled" three
+// sentences without the title before them. It fails for other texts, and numbers above most.
 func Parse(s string) (Granularity, error) {
 	size, untitled := strings.CutSuffix(s, untitledEnd)
 	if size == Passage {
@@ -65,7 +66,7 @@ func Parse(s string) (Granularity, error) {
 	return Granularity{Sentences: n, Untitled: untitled}, nil
 }
 
-// String returns what Parse reads.
+// String returns the text that Parse parses.
 func (g Granularity) String() string {
 	size := Passage
 	switch {
@@ -80,13 +81,12 @@ func (g Granularity) String() string {
 	return size
 }
 
-// span is a part of a text, in bytes.
+// span is the begin and end of a part of a text, in bytes.
 type span struct{ begin, end int }
 
-// Split gives the granules of a text, in their order and without the white space
-// between them. They do not overlap; the last may be shorter than the others. There
-// is always at least one, of a blank text the whole. tokens counts the tokens of a
-// word; only granularities of tokens need it.
+// Split returns the granules of a text, in their order and without the white space between them. They do not overlap;
+// the last may be shorter. There is always at least one: that of a blank text is the whole text. tokens returns the
+// number of tokens of a word; it may be nil unless g.Tokens is set.
 func (g Granularity) Split(text string, tokens func(word string) int) []rank.Span {
 	var parts []span
 	switch {
@@ -109,8 +109,8 @@ func (g Granularity) Split(text string, tokens func(word string) int) []rank.Spa
 	return out
 }
 
-// Packed gives parts of a text of whole sentences, as many as have n tokens together at most; a longer sentence is
-// split between words. The parts do not overlap. tokens counts the tokens of a word.
+// Packed returns parts of a text, in their order and without overlap: whole sentences, as many as have at most n tokens
+// together. A longer sentence is split between words. tokens returns the number of tokens of a word.
 func Packed(text string, n int, tokens func(word string) int) (out []rank.Span) {
 	have := 0 // tokens of the last part
 	for _, s := range sentencesOf(text) {
@@ -133,8 +133,8 @@ func Packed(text string, n int, tokens func(word string) int) (out []rank.Span) 
 	return out
 }
 
-// byTokens gives parts of words (Unicode Standard Annex 29, section 4) with at most n
-// tokens, and with the punctuation that follows them.
+// byTokens returns parts of whole words (Unicode Standard Annex 29, section 4) with at most n tokens, and with the
+// punctuation that follows them.
 func byTokens(text string, n int, tokens func(word string) int) (parts []span) {
 	have := 0
 	end := -1 // of the last part: its tokens, and where it ends

@@ -49,10 +49,9 @@ func trimSpan(text string, s span) span {
 	return s
 }
 
-// prepareText returns the text that the annex's rules are applied to, byte for byte as long. A
-// line break inside of a paragraph is a space there: a file may have lines of a fixed
-// length. Before the item of a list, and between the end of a sentence and a digit, a
-// space is replaced by a line break, since the annex takes what follows for the same
+// prepareText returns the text to which the annex's rules are applied; it is as long in bytes. A line break inside a
+// paragraph becomes a space, since a file may have lines of a fixed length. Before an item of a list, and between the
+// end of a sentence and a digit, a space becomes a line break, since the annex takes what follows for the same
 // sentence.
 func prepareText(text string) string {
 	out := []byte(text)
@@ -78,10 +77,10 @@ func prepareText(text string) string {
 	return string(out)
 }
 
-// longestNumber is how many bytes of a line say whether it is an item.
+// longestNumber is the number of bytes at the beginning of a line in which the number of an item is looked for.
 const longestNumber = 8
 
-// isItem reports whether a line is an item of a list.
+// isItem reports whether a line begins as an item of a list does, with a number or a bullet.
 func isItem(line string) bool {
 	word, _, spaced := strings.Cut(line[:min(len(line), longestNumber)], " ")
 	if !spaced {
@@ -106,7 +105,8 @@ func isItemNumber(word string) bool {
 	return false
 }
 
-// goesOn reports whether a sentence that seems to end goes on with what follows.
+// goesOn reports whether a sentence that seems to end continues in after, the text that follows it: it ends with an
+// abbreviation, an initial or the number of an item, or its quotation has ended.
 func goesOn(sentence, after string) bool {
 	rest := strings.TrimLeftFunc(after, unicode.IsSpace)
 	if rest == "" || strings.Count(after[:len(after)-len(rest)], "\n") > 1 {
@@ -140,7 +140,7 @@ func goesOn(sentence, after string) bool {
 	}
 }
 
-// lastWord cuts off the last word of a text without white space at its end.
+// lastWord returns the last word of a text and the text before it. The text has to end without white space.
 func lastWord(text string) (before, word string) {
 	at := strings.LastIndexFunc(text, unicode.IsSpace) + 1
 	if at > 0 {
@@ -150,7 +150,7 @@ func lastWord(text string) (before, word string) {
 	return strings.TrimRightFunc(text[:at], unicode.IsSpace), text[at:]
 }
 
-// isInitials reports whether a word is the first letters of a name: "J", or "U.S".
+// isInitials reports whether a word is an initial or several, such as "J" or "U.S".
 func isInitials(word string) bool {
 	letters := strings.Split(word, ".")
 	for _, l := range letters {
@@ -161,8 +161,7 @@ func isInitials(word string) bool {
 	return word != "I"
 }
 
-// beginsSentence reports whether a text begins with a word that sentences begin with, and that
-// is no name.
+// beginsSentence reports whether a text begins with a word that opens sentences more often than it is a part of a name.
 func beginsSentence(text string) bool {
 	word := strings.TrimLeftFunc(text, isOpening)
 	if end := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
@@ -171,28 +170,32 @@ func beginsSentence(text string) bool {
 	return starters[word]
 }
 
+// isQuote reports whether a rune is a quotation mark.
 func isQuote(r rune) bool {
 	return r == '"' || r == '\'' || r == '」' || r == '』' || unicode.In(r, unicode.Pf, unicode.Pi)
 }
 
+// isClosing reports whether a rune closes a quotation or brackets.
 func isClosing(r rune) bool { return isQuote(r) || unicode.Is(unicode.Pe, r) }
 
+// isBracket reports whether a rune is an opening bracket.
 func isBracket(r rune) bool { return unicode.Is(unicode.Ps, r) }
 
+// isOpening reports whether a rune opens a quotation or brackets.
 func isOpening(r rune) bool { return isQuote(r) || isBracket(r) }
 
-// titles are abbreviations that end no sentence.
+// titles are abbreviations that never end a sentence.
 var titles = wordSet(`dr mr mrs ms mme mlle prof rev hon pres gov sen rep gen col lt cmdr maj sgt capt adm
 	messrs st mt ft vs v e.g i.e eg ie cf viz approx ca fig figs eq eqs ref refs`)
 
-// beforeNumbers are abbreviations if a number follows.
+// beforeNumbers are abbreviations that end no sentence if a number follows.
 var beforeNumbers = wordSet(`no n° nos vol vols pp p ch sec`)
 
 // shortened are abbreviations that may end a sentence.
 var shortened = wordSet(`inc ltd co corp bros jr sr etc al dept univ assn ave blvd rd est a.m p.m ph.d m.d b.a m.a
 	jan feb mar apr jun jul aug sep sept oct nov dec ed eds sp spp subsp var`)
 
-// lettered are words whose letter is no initial.
+// lettered are words after which a single letter is no initial.
 var lettered = wordSet(`vitamin vitamins hepatitis influenza type types group class grade plan part phase stage
 	figure table section appendix team gate exhibit`)
 
@@ -203,6 +206,7 @@ var starters = wordSet(`The A An This That These Those There Then Thus Therefore
 	Other Others Another Both Each All Not No Yes One Two Such Only Also Even Later Today Finally First Second
 	Between Among Under Over Until Upon Did Do Does Is Are Was Were Have Has Had Can Could Will Would Should`)
 
+// wordSet returns the set of the words of a list that are separated by white space.
 func wordSet(list string) map[string]bool {
 	of := map[string]bool{}
 	for _, s := range strings.Fields(list) {

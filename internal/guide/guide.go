@@ -26,18 +26,18 @@ import (
 	"example.org/conclave/store/folder/view"
 )
 
-// Options say how the pages are read and searched.
+// Options are how the pages of the guide are read and searched.
 type Options struct {
 	Reading documents.Options
 	Limits  search.Limits
-	// Candidates is how many hits are taken of words, and K how many results there are where nobody says.
+	// Candidates is the number of hits of the search by words, and K the number of results if the caller gives none.
 	K, Candidates int
 	// Turns shares the processors with other searches; nil: every search computes at once.
 	Turns turn.Turns
 }
 
-// Guide is the collection. It is made in a temporary folder when it is first asked, which takes a
-// fraction of a second. It is safe for concurrent use.
+// Guide is the guide as a collection. It is made in a temporary folder by the first search, which takes a fraction of a
+// second. It is safe for concurrent use.
 type Guide struct {
 	options Options
 
@@ -48,10 +48,11 @@ type Guide struct {
 	dir    string
 }
 
-// New returns a Guide of which nothing is made. Close removes what will have been made.
+// New returns a Guide that makes its collection when it is first searched. Close removes the collection.
 func New(o Options) *Guide { return &Guide{options: o} }
 
-// SearchGuide returns the passages that answer a question best, at most k.
+// SearchGuide returns the passages of the guide that answer a question best, at most k; 0: Options.K. It fails if the
+// Guide is closed.
 func (g *Guide) SearchGuide(ctx context.Context, question string, k int) (found []web.Finding, err error) {
 	engine, err := g.openEngine(ctx)
 	if err != nil {
@@ -74,7 +75,7 @@ func (g *Guide) SearchGuide(ctx context.Context, question string, k int) (found 
 	return found, nil
 }
 
-// openEngine returns the engine over the pages, which is made when there is none.
+// openEngine returns the engine over the pages. The first call makes it. It fails if the Guide is closed.
 func (g *Guide) openEngine(ctx context.Context) (*search.Engine, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,7 +91,7 @@ func (g *Guide) openEngine(ctx context.Context) (*search.Engine, error) {
 	return g.engine, nil
 }
 
-// buildEngine makes the collection and the engine.
+// buildEngine makes the collection and the engine. The caller holds mu, and calls discardEngine after an error.
 func (g *Guide) buildEngine(ctx context.Context) (err error) {
 	g.dir, err = os.MkdirTemp("", "conclave-guide-")
 	if err != nil {
@@ -118,7 +119,7 @@ func (g *Guide) buildEngine(ctx context.Context) (err error) {
 	return err
 }
 
-// Close removes the collection. No search may be under way.
+// Close closes the engine and removes the collection. No search may be under way; later ones fail.
 func (g *Guide) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -126,7 +127,7 @@ func (g *Guide) Close() error {
 	return g.discardEngine(context.Background())
 }
 
-// discardEngine closes and removes what was made.
+// discardEngine closes the engine and removes the collection, as far as they were made.
 func (g *Guide) discardEngine(ctx context.Context) (err error) {
 	if g.engine != nil {
 		err = g.engine.Close(ctx)
@@ -141,13 +142,13 @@ func (g *Guide) discardEngine(ctx context.Context) (err error) {
 	return err
 }
 
-// stream gives the passages of all pages, one after the other.
+// stream is a store.Stream of the passages of all pages.
 type stream struct {
 	passages []corpus.Passage
 	at       int
 }
 
-// readPages returns the passages of all pages.
+// readPages reads all pages and returns the stream of their passages.
 func readPages(ctx context.Context, o documents.Options) (all stream, err error) {
 	extractor := documents.NewExtractor(o.Limits, nil)
 	err = fs.WalkDir(docs.Files, ".", func(name string, _ fs.DirEntry, err error) error {
@@ -168,7 +169,7 @@ func readPages(ctx context.Context, o documents.Options) (all stream, err error)
 	return all, err
 }
 
-// Next implements store.Stream.
+// Next returns the next passage; io.EOF after the last.
 func (s *stream) Next() (corpus.Passage, error) {
 	if s.at == len(s.passages) {
 		return corpus.Passage{}, io.EOF
@@ -177,10 +178,10 @@ func (s *stream) Next() (corpus.Passage, error) {
 	return s.passages[s.at-1], nil
 }
 
-// Place implements store.Stream.
+// Place returns the id of the passage that Next returned last.
 func (s *stream) Place() corpus.Place {
 	return corpus.Place{File: s.passages[max(s.at-1, 0)].ID}
 }
 
-// Progress implements store.Stream.
+// Progress returns -1 and -1: the progress is not known.
 func (s *stream) Progress() (done, total int64) { return -1, -1 }

@@ -6,7 +6,7 @@ import (
 	"example.org/conclave/store"
 )
 
-// Crowding is what is expected of an index that has too few shards for what is being indexed into it.
+// Crowding is a warning that an index has too few shards for the passages that are being indexed into it.
 type Crowding struct {
 	Passages int64 // of the inputs, about
 	Bytes    int64 // of one copy of the index, about
@@ -29,8 +29,8 @@ const (
 	crowdingSample = 256
 )
 
-// estimateCrowding returns what is expected of an index of so many shards, once, when enough was read to tell;
-// known says that. nil: the shards hold it.
+// estimateCrowding returns the warning that an index with this number of shards will be too crowded; nil if the shards
+// suffice. known is false if too little was read to tell.
 func (s *Sample) estimateCrowding(experts []store.PassageEncoder, shards int) (c *Crowding, known bool) {
 	done, total := s.Progress()
 	if s.passages < crowdingSample || done <= 0 || total < done {
@@ -55,8 +55,8 @@ func (s *Sample) estimateCrowding(experts []store.PassageEncoder, shards int) (c
 	return c, true
 }
 
-// watchCrowding returns what is to be called while a sample is indexed: it has Crowded told, once, of
-// an index that will be too large for its shards.
+// watchCrowding returns a function to be called while a sample is indexed. It calls o.Crowded, once, if the index will
+// be too large for its shards.
 func (o *Options) watchCrowding(ctx context.Context, at store.Location, sample *Sample) (func(), error) {
 	if o.Crowded == nil {
 		return func() {}, nil

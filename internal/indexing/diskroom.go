@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// RoomError says that a collection would not fit its disk.
+// RoomError is the error of a collection that would not fit its disk.
 type RoomError struct {
 	Folder     string // of the collection
 	Need, Free int64  // bytes; Need is estimated
@@ -22,7 +22,7 @@ func (e *RoomError) Error() string {
 	)
 }
 
-// formatBytes returns a number of bytes to three figures.
+// formatBytes returns a number of bytes with its unit, to three figures.
 func formatBytes(bytes int64) string {
 	value := float64(bytes)
 	unit := 0
@@ -34,8 +34,8 @@ func formatBytes(bytes int64) string {
 
 var sizeUnits = [...]string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 
-// checkRoom returns a *RoomError where the disk of a folder has less than need bytes
-// free. The folder need not be there yet.
+// checkRoom returns a *RoomError if the disk of a folder has less than need bytes free, by free; the folder need not
+// exist. It returns nil if the free space is not known.
 func checkRoom(free func(path string) (bytes int64, known bool), folder string, need int64) error {
 	path, err := filepath.Abs(folder)
 	if err != nil {
@@ -56,7 +56,7 @@ func checkRoom(free func(path string) (bytes int64, known bool), folder string, 
 	}
 }
 
-// freeOf returns how much a disk has free, as it is asked for.
+// freeOf returns the function that tells the free bytes of a disk: o.Free, or the system's.
 func (o *Options) freeOf() func(path string) (int64, bool) {
 	if o.Free != nil {
 		return o.Free

@@ -31,8 +31,7 @@ const (
 	vectorBytes = 5*384 + 200
 )
 
-// Sample is a source of passages that remembers some of them, spread evenly over what
-// was read.
+// Sample is a stream of passages that keeps some of them, spread evenly over what was read.
 type Sample struct {
 	store.Stream
 	passages, text int64 // and bytes of text
@@ -41,7 +40,7 @@ type Sample struct {
 	kept           []corpus.Passage
 }
 
-// Next implements store.Stream.
+// Next returns the next passage of the stream, and may keep it.
 func (s *Sample) Next() (corpus.Passage, error) {
 	p, err := s.Stream.Next()
 	if err != nil {
@@ -65,8 +64,8 @@ func (s *Sample) Next() (corpus.Passage, error) {
 	return p, nil
 }
 
-// SampleOf returns the sample of a collection's passages, with the text of all by its
-// average.
+// SampleOf returns a sample of the passages of the collection in a folder. The length of all texts is estimated by the
+// sample's.
 func SampleOf(dir string) (*Sample, error) {
 	c, err := folder.Open(dir)
 	if err != nil {
@@ -87,7 +86,7 @@ func SampleOf(dir string) (*Sample, error) {
 	return s, nil
 }
 
-// Choice is what encoding takes with experts that could be chosen.
+// Choice is the estimated cost of indexing with a choice of experts.
 type Choice struct {
 	Experts string // as the experts of a new collection are chosen
 	Chosen  bool
@@ -96,21 +95,21 @@ type Choice struct {
 	Bytes   int64         // on disk
 }
 
-// estimate is what indexing passages takes, by a sample of them that was encoded.
+// estimate is the estimated cost of indexing, by a sample of passages that was encoded.
 type estimate struct {
 	passages      int64
 	text          int64         // bytes
 	first, others time.Duration // of a passage, in the first pass and in each other; 0: not measured
 }
 
-// shape is how many experts of each kind take part, and in how many passes: late
-// interaction that carries its base's vectors stands for both.
+// shape is the number of experts of each kind, and of the passes that encode for them. One pass of late interaction
+// that also gives its base's vectors counts once.
 type shape struct {
 	passes, late int
 	dense        float64 // vectors of a passage
 }
 
-// shapeOf returns the shape of opened experts over such passages.
+// shapeOf returns the shape of experts, by the parts that they make of the sample's passages.
 func (s *Sample) shapeOf(all []*experts.Expert) shape {
 	out := shape{passes: len(passesOf(all))}
 	for _, e := range experts.WithVectors(all) {
@@ -142,8 +141,8 @@ func (s *Sample) splitParts(e *experts.Expert, passages []corpus.Passage) []corp
 	return out
 }
 
-// estimateExperts encodes some of the sample, in the first pass of the experts and in the
-// last.
+// estimateExperts encodes some of the sample's passages with the experts, and returns the estimate: the time of a
+// passage in the first pass, and in each other one by the last. Times are 0 without experts or passages.
 func (s *Sample) estimateExperts(ctx context.Context, all []*experts.Expert) (e estimate, err error) {
 	e = estimate{passages: s.passages, text: s.text}
 	passes := passesOf(all)
@@ -171,7 +170,7 @@ func (s *Sample) estimateExperts(ctx context.Context, all []*experts.Expert) (e 
 	return e, err
 }
 
-// choiceOf returns what experts of a shape take.
+// choiceOf returns the estimated cost with experts of a shape.
 func (e estimate) choiceOf(s shape) Choice {
 	c := Choice{
 		Passes: s.passes,
@@ -183,8 +182,8 @@ func (e estimate) choiceOf(s shape) Choice {
 	return c
 }
 
-// listChoices returns what none of the shipped experts, the default ones and all of them take,
-// and what the chosen ones take, unless they are one of these.
+// listChoices returns the cost of indexing with no experts, with the default ones and with all shipped ones, and of the
+// chosen ones unless they are one of these.
 func (e estimate) listChoices(chosen []*experts.Expert, of shape) (out []Choice) {
 	var names []string
 	for _, x := range chosen {
@@ -217,7 +216,7 @@ func (e estimate) listChoices(chosen []*experts.Expert, of shape) (out []Choice)
 	return out
 }
 
-// passesOf returns the experts whose runs make the vectors of all.
+// passesOf returns the experts whose encoders have to run to get the vectors of all.
 func passesOf(all []*experts.Expert) (out []*experts.Expert) {
 	all = experts.WithVectors(all)
 	for _, e := range all {

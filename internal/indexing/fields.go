@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/store"
 )
 
-// FieldFound is what the passages that were read have in a field of their metadata.
+// FieldFound describes a field of the metadata of the passages that were read.
 type FieldFound struct {
 	// Type is declared, or else what most of the values are.
 	Type     conditions.Type `json:"type"`
@@ -24,29 +24,31 @@ type FieldFound struct {
 	Passage string `json:"passage,omitempty"`
 }
 
-// mostFields is how many fields are told of.
+// mostFields is the largest number of fields that are described.
 const mostFields = 256
 
-// fieldTypes is a stream whose passages fit the declared types of their fields, and which says what fields they have.
+// fieldTypes is a stream that checks the passages' values against the declared types of their fields, and counts which
+// fields there are.
 type fieldTypes struct {
 	store.Stream
 	types conditions.Types
 	found map[string]*fieldValues
 }
 
-// fieldValues counts the passages with a field by what their values are.
+// fieldValues counts the passages with a field by the type of their values.
 type fieldValues struct {
 	passages int64
 	of       map[conditions.Type]*ofType
 }
 
-// ofType counts passages, and has the first that is not among them.
+// ofType counts the passages whose value is of a type, and has the first one whose value is not.
 type ofType struct {
 	passages         int64
 	example, passage string
 }
 
-// typedBy returns a stream with the types of a collection that is there, or that it is to get.
+// typedBy returns the stream source with the types that the collection declares: by o.Settings if set, else by the
+// settings of the existing collection. It fails if these cannot be read.
 func typedBy(ctx context.Context, at store.Location, source store.Stream, o store.BuildOptions) (*fieldTypes, error) {
 	text := o.Settings
 	if text == nil {
@@ -64,7 +66,8 @@ func typedBy(ctx context.Context, at store.Location, source store.Stream, o stor
 	return &fieldTypes{Stream: source, types: types, found: map[string]*fieldValues{}}, err
 }
 
-// Next implements store.Stream.
+// Next returns the next passage. The error is a recoverable *corpus.ReadError if a value does not fit the declared type
+// of its field.
 func (t *fieldTypes) Next() (corpus.Passage, error) {
 	p, err := t.Stream.Next()
 	if err != nil {
@@ -80,7 +83,7 @@ func (t *fieldTypes) Next() (corpus.Passage, error) {
 	return p, nil
 }
 
-// countValues counts the values of a passage.
+// countValues counts the fields of a passage and the types of their values.
 func (t *fieldTypes) countValues(p *corpus.Passage) {
 	for field, value := range p.Metadata {
 		f := t.found[field]
@@ -106,7 +109,8 @@ func (t *fieldTypes) countValues(p *corpus.Passage) {
 	}
 }
 
-// fieldsFound returns what was found. A text that is a number, a date or a boolean as well is taken for that.
+// fieldsFound returns the description of each field; nil if there are none. A field without a declared type gets the
+// type that more than half of its values have: numbers, dates and booleans before texts.
 func (t *fieldTypes) fieldsFound() map[string]FieldFound {
 	if len(t.found) == 0 {
 		return nil

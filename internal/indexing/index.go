@@ -21,7 +21,7 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// Options say what is indexed, and how.
+// Options are what is indexed, and how.
 type Options struct {
 	Config configs.Config
 	Log    *slog.Logger
@@ -39,21 +39,20 @@ type Options struct {
 	// Granularities is tried with it and without, on a sample, and the better one is made.
 	// Nil: parts have the title, unless their granularity says otherwise.
 	Questions []questions.Domain
-	// Tried hears what Questions told, before anything else is encoded. Nil: nobody.
+	// Tried is called with each trial of Questions, before anything else is encoded. May be nil.
 	Tried func(TitleTrial)
 	// Build is completed with the opened experts.
 	Build store.BuildOptions
-	// Estimated hears before anything is encoded what that takes, and for a new
-	// collection, what it takes with other experts. Nil: nobody.
+	// Estimated is called before anything is encoded, with what that takes and, for a new collection, what it takes
+	// with other experts. May be nil.
 	Estimated func(passages int64, choices []Choice, err error)
-	// Crowded hears once, soon after indexing into a store began, that its shards are too few. Nil: nobody.
+	// Crowded is called once, soon after indexing into a store began, if its shards are too few. May be nil.
 	Crowded func(Crowding)
-	// Free is how many bytes are free on the disk of a path; nil: as the system says.
+	// Free returns the free bytes on the disk of a path; nil: the system's answer.
 	Free func(path string) (bytes int64, known bool)
 }
 
-// Indexed is what Index made, and of how many passages each expert read only the
-// beginning, or hardly anything.
+// Indexed is the report of Index.
 type Indexed struct {
 	store.BuildReport
 	Titles    []TitleTrial     `json:"titles,omitempty"`
@@ -67,7 +66,9 @@ type Indexed struct {
 	Reads map[string]int                     `json:"-"` // tokens of a passage, by expert of Truncated
 }
 
-// Index reads passages, encodes and publishes them.
+// Index reads the inputs, encodes their passages and publishes them: in a new collection, or in the existing one.
+// Without inputs it encodes the passages of the collection with further experts. It returns what it did, also with some
+// errors; these are *ExpertChoiceError for experts that cannot be chosen, and *RoomError for a disk that is too small.
 func Index(ctx context.Context, o Options) (made Indexed, err error) {
 	at, err := stores.At(o.Config)
 	if err != nil {
@@ -216,8 +217,8 @@ func Index(ctx context.Context, o Options) (made Indexed, err error) {
 	return made, err
 }
 
-// indexThenTry works as Index does for new passages whose granularities are to be tried:
-// first without granularities, so that there are passages to try them on.
+// indexThenTry indexes new passages first without granularities, and then tries the granularities on them and adds the
+// better ones. Its report is of both.
 func indexThenTry(ctx context.Context, o Options) (made Indexed, err error) {
 	whole, parts := o, o
 	whole.Granularities, whole.Questions = nil, nil
@@ -236,8 +237,8 @@ func indexThenTry(ctx context.Context, o Options) (made Indexed, err error) {
 	return made, nil
 }
 
-// IndexOnce does what Index does into a new collection by the named experts. One that
-// is there with these experts stays as it is; one with others is refused.
+// IndexOnce indexes the inputs into a new collection with the named experts. A collection that exists with these
+// experts stays as it is; one with others is an error.
 func IndexOnce(ctx context.Context, o Options, experts []string) error {
 	stored, err := stores.Experts(ctx, o.Config)
 	if err != nil {
@@ -263,9 +264,9 @@ func IndexOnce(ctx context.Context, o Options, experts []string) error {
 	return err
 }
 
-// RebuildWords indexes the words of a collection anew, with the constants that it has, and
-// with an analysis by its name. It opens the manifest alone, so that it mends words that
-// another version analysed.
+// RebuildWords indexes the words of the collection in dir anew, with its own constants of BM25, with or without
+// phrases, and with the named analysis. It reads the manifest only, so that it mends words that another version
+// analysed.
 func RebuildWords(
 	ctx context.Context,
 	dir string,

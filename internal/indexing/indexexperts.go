@@ -19,8 +19,7 @@ const (
 	ChoiceOfGranularity = "granularity"
 )
 
-// ExpertChoiceError reports that a collection cannot be indexed with the experts that
-// Options ask for.
+// ExpertChoiceError is the error of experts or granularities with which a collection cannot be indexed.
 type ExpertChoiceError struct {
 	Of    string // ChoiceOfExperts or ChoiceOfGranularity
 	Cause error
@@ -28,19 +27,22 @@ type ExpertChoiceError struct {
 
 func (e *ExpertChoiceError) Error() string { return e.Cause.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *ExpertChoiceError) Unwrap() error { return e.Cause }
 
+// badExperts returns an *ExpertChoiceError about the experts, with a formatted cause.
 func badExperts(format string, args ...any) error {
 	return &ExpertChoiceError{ChoiceOfExperts, fmt.Errorf(format, args...)}
 }
 
+// badGranularity returns an *ExpertChoiceError about a granularity, with a formatted cause.
 func badGranularity(format string, args ...any) error {
 	return &ExpertChoiceError{ChoiceOfGranularity, fmt.Errorf(format, args...)}
 }
 
-// expertNames returns the names of the experts that encode: those of a new collection, those of
-// the collection that passages are added to, or those that a collection is to get.
+// expertNames returns the names of the experts that have to encode: those of a new collection; those of the collection,
+// if passages are added; or those that the collection is to get. stored are the collection's experts, nil if there is
+// no collection.
 func (o *Options) expertNames(stored []store.Expert) ([]string, error) {
 	var names []string
 	for _, e := range stored {
@@ -76,8 +78,8 @@ func (o *Options) expertNames(stored []store.Expert) ([]string, error) {
 	return names, nil
 }
 
-// granularNames returns the experts of the granularities: of a new collection beside all that were
-// asked for, and of one that is there without those that it has.
+// granularNames returns the names of the experts that o.Granularities add. In a new collection, asked are included; in
+// an existing one, those that it has are left out. It fails if passages are added to an existing collection.
 func (o *Options) granularNames(stored []store.Expert, asked []string) (names []string, err error) {
 	bundle := ""
 	if stored == nil {
@@ -117,8 +119,8 @@ func (o *Options) granularNames(stored []store.Expert, asked []string) (names []
 	return names, nil
 }
 
-// checkParts returns an error if one of the experts has a vector for each part of a passage and the store cannot hold
-// these.
+// checkParts returns an *ExpertChoiceError if one of the experts has a vector for each part of a passage and the store
+// cannot hold these.
 func checkParts(at store.Location, names []string) error {
 	for _, name := range names {
 		if !strings.Contains(name, experts.GranularMark) {

@@ -23,8 +23,8 @@ const (
 	triedAtOnce    = 32 // passages
 )
 
-// TitleTrial says how often parts of passages find the right passage of a sample with the
-// title before each part, and without.
+// TitleTrial is the result of a trial: how often parts of passages find the right passage of a sample, with the title
+// before each part and without.
 type TitleTrial struct {
 	Expert    string  `json:"expert"` // that does better, or as well with titles
 	Questions int     `json:"questions"`
@@ -33,7 +33,7 @@ type TitleTrial struct {
 	Untitled  float64 `json:"top1_untitled"`
 }
 
-// String says for people what was compared and chosen.
+// String returns a sentence with what was compared and which expert was chosen.
 func (t TitleTrial) String() string {
 	return fmt.Sprintf(
 		"of %d questions among %d passages, the right one is first for %.1f %% with the title before each part and for %.1f %% without: %s is indexed",
@@ -45,8 +45,8 @@ func (t TitleTrial) String() string {
 	)
 }
 
-// untitledName returns the name of an expert's granularity without titles; "": it has none, or has
-// no titles.
+// untitledName returns the name of the same granularity of an expert without titles; "" if the expert has no
+// granularity, or one without titles.
 func untitledName(name string) string {
 	bundle, g, err := experts.SplitName(name)
 	if err != nil || g == nil || g.Untitled {
@@ -56,8 +56,8 @@ func untitledName(name string) string {
 	return bundle + experts.GranularMark + g.String()
 }
 
-// withUntitled returns granularities, each with titles and without, unless a collection
-// has it without.
+// withUntitled returns names with, for each granularity, that without titles added unless the collection has it. It
+// fails if there is nothing to add.
 func withUntitled(names []string, stored []store.Expert) ([]string, error) {
 	out := slices.Clone(names)
 	for _, name := range names {
@@ -76,8 +76,8 @@ func withUntitled(names []string, stored []store.Expert) ([]string, error) {
 	return out, nil
 }
 
-// chooseTitles tries all granularities that are opened with titles and without, and keeps
-// the better of the two.
+// chooseTitles compares each opened granularity with titles to that without, on a sample, and removes the worse of the
+// two from x.Searched.
 func (o *Options) chooseTitles(ctx context.Context, x *experts.Set) (trials []TitleTrial, err error) {
 	sample, err := sampleTitles(o.Config.Collection, o.Questions)
 	if err != nil {
@@ -111,13 +111,15 @@ func (o *Options) chooseTitles(ctx context.Context, x *experts.Set) (trials []Ti
 	return trials, nil
 }
 
-// titleSample is what titles are tried on.
+// titleSample is the questions and passages of a trial of titles.
 type titleSample struct {
 	passages  []corpus.Passage
 	questions []string
 	right     []map[int]bool // places in passages, by question
 }
 
+// sampleTitles returns questions of the domains with the passages that answer them, and some other passages of the
+// collection in dir. It fails if no question has an answer there.
 func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err error) {
 	c, err := folder.Open(dir)
 	if err != nil {
@@ -175,8 +177,8 @@ func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err er
 	return s, nil
 }
 
-// measureTop1 returns the share of the questions whose nearest part, of all passages, is of a passage
-// that answers.
+// measureTop1 returns the share of the questions whose nearest part, among those of all passages, belongs to a passage
+// that answers. progress may be nil.
 func (s *titleSample) measureTop1(
 	ctx context.Context, e *experts.Expert, progress func(store.Progress),
 ) (float64, error) {

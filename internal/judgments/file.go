@@ -12,12 +12,11 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// FileName is what the file is called, in the folder of a collection.
+// FileName is the name of the file of judgments in a collection's folder.
 const FileName = "judgments.jsonl"
 
-// File keeps judgments in a file to which each is appended as a line: one that Put has taken is on
-// disk. A line that a crash cut short is dropped when the file is opened, as are lines that later ones
-// replaced. It is safe for concurrent use.
+// File keeps judgments in a file, one in each line: when Put returns, its judgment is on disk. Opening the file drops a
+// line that a crash cut, and lines that later ones replaced. It is safe for concurrent use.
 type File struct {
 	disk disk.Disk
 	path string
@@ -28,8 +27,8 @@ type File struct {
 	torn bool  // there may be something behind them
 }
 
-// Open reads a file, which is made when the first judgment comes. damaged lists the numbers of lines
-// that are no judgments; they are kept in the file and passed over.
+// Open opens the file of judgments at path; the first Put makes it. damaged has the numbers of lines that are no
+// judgments; they stay in the file and are ignored. It fails if the file cannot be read.
 func Open(d disk.Disk, path string) (f *File, damaged []int, err error) {
 	f = &File{disk: d, path: path}
 	text, err := d.ReadFile(path)
@@ -58,7 +57,8 @@ func Open(d disk.Disk, path string) (f *File, damaged []int, err error) {
 	return f, damaged, err
 }
 
-// keepLatest puts a judgment in the place of the one before about the same.
+// keepLatest adds a judgment in the place of the earlier one with the same subject; one without a grade only removes
+// that.
 func (f *File) keepLatest(j Judgment) {
 	f.all = slices.DeleteFunc(f.all, func(other Judgment) bool { return other.subject() == j.subject() })
 	if j.Grade != nil {
@@ -66,7 +66,7 @@ func (f *File) keepLatest(j Judgment) {
 	}
 }
 
-// rewrite writes the file with the judgments that count.
+// rewrite replaces the file by one with the judgments that count.
 func (f *File) rewrite() error {
 	var text bytes.Buffer
 	for i := range f.all {
@@ -85,6 +85,7 @@ func (f *File) rewrite() error {
 	return err
 }
 
+// appendLine appends a judgment as a line of JSON.
 func appendLine(to *bytes.Buffer, j *Judgment) error {
 	line, err := json.Marshal(j)
 	if err != nil {
@@ -94,8 +95,8 @@ func appendLine(to *bytes.Buffer, j *Judgment) error {
 	return to.WriteByte('\n')
 }
 
-// Put keeps a judgment, which survives a power cut when it returns nil. An error of the disk keeps
-// nothing of it.
+// Put stores a judgment, which then survives a power cut. It replaces an earlier one with the same subject. After an
+// error nothing is stored.
 func (f *File) Put(j Judgment) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -23,7 +23,7 @@ type Judgment struct {
 	Judged time.Time `json:"judged"`
 }
 
-// subject identifies what a judgment is about: a later one about the same replaces it.
+// subject identifies what a judgment is about. A later judgment with the same subject replaces it.
 type subject struct{ question, passage, answer string }
 
 // subject returns what the judgment is about.
@@ -41,9 +41,9 @@ type Question struct {
 	WrongAnswers []string `json:"wrong_answers,omitempty"`
 }
 
-// Questions puts judgments about the same question together, in the order of the first of each. Words that answer show
-// that their passage answers, unless that was judged by itself; words that do not answer say nothing about it. Ids are
-// hashes of the questions, so that a question keeps its own.
+// Questions returns the questions that judgments are about, in the order of the first judgment of each, with all their
+// judgments. Words that answer show that their passage answers, unless the passage was judged by itself; words that do
+// not answer show nothing about it. Ids are hashes of the questions, so that a question keeps its own.
 func Questions(all []Judgment) []Question {
 	var out []Question
 	at := map[string]int{}
@@ -76,7 +76,7 @@ func Questions(all []Judgment) []Question {
 	return out
 }
 
-// add adds a judgment of words to the question. Of a judgment of a passage it does nothing.
+// add adds a judgment of words to the question's answers or wrong answers. It ignores a judgment of a whole passage.
 func (q *Question) add(j *Judgment) {
 	switch {
 	case j.Answer == "":
@@ -88,7 +88,7 @@ func (q *Question) add(j *Judgment) {
 	}
 }
 
-// Answered counts the questions of which a passage is known that answers.
+// Answered returns the number of questions of which a passage that answers is known.
 func Answered(all []Question) (n int) {
 	for _, q := range all {
 		if len(q.PositiveIDs) > 0 {
@@ -98,7 +98,7 @@ func Answered(all []Question) (n int) {
 	return n
 }
 
-// WriteQuestions writes questions as JSON Lines.
+// WriteQuestions writes questions as JSON Lines, as questions.Read reads them.
 func WriteQuestions(to io.Writer, all []Question) error {
 	lines := json.NewEncoder(to)
 	lines.SetEscapeHTML(false)

@@ -40,11 +40,11 @@ import (
 	"github.com/blugelabs/bluge/analysis/lang/tr"
 )
 
-// FunctionWords are the words of a language that carry nothing of their own: who, does, the.
+// FunctionWords are the words of a language that carry no meaning of their own: who, does, the.
 type FunctionWords map[string]bool
 
-// FunctionWordsOf returns those of a language by its code, by the lists of Snowball and Lucene; nil of a language that
-// has none.
+// FunctionWordsOf returns the function words of a language by its code (ISO 639), from the lists of Snowball and
+// Lucene; nil for a language without a list.
 func FunctionWordsOf(code string) FunctionWords {
 	list, ok := lists[code]
 	if !ok {
@@ -53,7 +53,7 @@ func FunctionWordsOf(code string) FunctionWords {
 	return FunctionWords(list())
 }
 
-// AllFunctionWords returns those of all languages that have a list.
+// AllFunctionWords returns the function words of all languages that have a list.
 func AllFunctionWords() FunctionWords {
 	all := FunctionWords{}
 	for lang := range whatlanggo.Langs {
@@ -62,8 +62,8 @@ func AllFunctionWords() FunctionWords {
 	return all
 }
 
-// Has reports whether a word is one of them, as it stands between white space and punctuation. Of a word in parts, as
-// qu'il or there's, the longest part counts.
+// Has reports whether a word is a function word, in upper or lower case. Of a word with an apostrophe, as qu'il or
+// there's, the longest part is looked up.
 func (f FunctionWords) Has(word string) bool {
 	word = strings.ReplaceAll(strings.ToLower(word), "’", "'")
 	if word == "" {
@@ -83,14 +83,14 @@ func (f FunctionWords) Has(word string) bool {
 	return f[longest]
 }
 
-// Opens reports whether a word asks, in a language by its code, where a question begins with it, as warum, pourquoi and
-// сколько do: the lists of FunctionWords do not have all such words, and a longer list has words that carry something
-// inside a sentence.
+// Opens reports whether a word asks a question at whose beginning it stands, in the language with a code: as warum,
+// pourquoi and сколько do. FunctionWords lack some of these. It is false for a language without a list.
 func Opens(code, word string) bool {
 	return lists[code] != nil && word != "" && strings.TrimSpace(stopwords.CleanString(word, code, false)) == ""
 }
 
-// Among returns which of some languages, by their codes, a text is in; "" of none. A text need not be long.
+// Among returns the code of the language that a text is in, out of those with the given codes; "" if codes is empty.
+// The text may be short.
 func Among(text string, codes []string) (code string) {
 	switch len(codes) {
 	case 0:
@@ -107,10 +107,11 @@ func Among(text string, codes []string) (code string) {
 	return codeOf(whatlanggo.DetectWithOptions(text, whatlanggo.Options{Whitelist: allowed}).Lang)
 }
 
+// codeOf returns the ISO 639-1 code of a language, or 639-3 if it has none.
 func codeOf(lang whatlanggo.Lang) string { return cmp.Or(lang.Iso6391(), lang.Iso6393()) }
 
-// lists are Snowball's and Lucene's, by the code of a language. bluge, and bbalet/stopwords in Opens, are linked for
-// their lists alone: the data of others may not be committed here.
+// lists has the stop word lists of Snowball and Lucene, by the code of a language. bluge, and bbalet/stopwords in
+// Opens, are linked for their lists only: the data of others may not be committed here.
 var lists = map[string]func() analysis.TokenMap{
 	"ar":  ar.StopWords,
 	"bg":  bg.StopWords,

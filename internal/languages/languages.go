@@ -9,12 +9,12 @@ import (
 	"github.com/abadojack/whatlanggo"
 )
 
-// A language counts as one of a collection with this share of the texts that tell theirs. Less is as
-// likely a text that was taken for another language than it is in.
+// leastShare is the least share of the texts with a clear language that are in a language of a collection. Less is as
+// likely to be texts that were taken for the wrong language.
 const leastShare = .1
 
-// Of returns the languages of texts by their codes (ISO 639-1; 639-3 where it has none), the most
-// frequent first. Texts that are too short, or of which it is not clear, say nothing.
+// Of returns the codes of the languages of texts (ISO 639-1, or 639-3 for a language without one), the most frequent
+// first; nil if no text has a clear language. Texts that are too short, or unclear, do not count.
 func Of(texts []string) (codes []string) {
 	count := map[string]int{}
 	all := 0
@@ -30,7 +30,7 @@ func Of(texts []string) (codes []string) {
 	return slices.DeleteFunc(codes, func(code string) bool { return float64(count[code]) < leastShare*float64(all) })
 }
 
-// languageOf returns the language of a text; ok is false where that is not clear.
+// languageOf returns the code of the language of a text; ok is false if it is not clear.
 func languageOf(text string) (code string, ok bool) {
 	found := whatlanggo.Detect(text)
 	if !found.IsReliable() {

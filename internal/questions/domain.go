@@ -10,27 +10,30 @@ import (
 	"strings"
 )
 
-// ErrDomain is the error for files whose questions cannot be told apart.
+// ErrDomain is the error of files that have questions with the same id, which need domains to be told apart.
 var ErrDomain = errors.New("name the domain of each file")
 
-// Domain is a named set of questions.
+// Domain is a set of questions with a name.
 type Domain struct {
-	Name      string
-	Path      string // where they are from
+	Name string
+	// file or folder of the questions
+	Path      string
 	Questions []Question
-	LeftOut   int // questions of the file without a judgement
-	Of        int // questions before a limit
-	// SHA256 is that of the ids and texts of these questions, Whole of all before a
-	// limit.
+	// number of questions of the file that were left out, since nothing is relevant for them
+	LeftOut int
+	// number of questions before a limit
+	Of int
+	// SHA256 is the hash of the ids and texts of Questions, Whole that of all questions before a limit.
 	SHA256, Whole string
 }
 
-// NewDomain takes at most so many of the questions; 0: all.
+// NewDomain returns a domain with a sample of at most limit of the questions (Sample); 0 stands for all.
 func NewDomain(name string, questions []Question, limit int) Domain {
 	some := Sample(questions, limit)
 	return Domain{Name: name, Questions: some, Of: len(questions), SHA256: sumOf(some), Whole: sumOf(questions)}
 }
 
+// sumOf returns the SHA-256 of the ids and texts of questions, in hexadecimal.
 func sumOf(questions []Question) string {
 	sum := sha256.New()
 	for _, q := range questions {
@@ -39,8 +42,9 @@ func sumOf(questions []Question) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// ReadDomains reads sources and sorts their questions by domain: the one that the
-// source was given, or what the questions themselves say.
+// ReadDomains reads files of questions and sorts the questions into domains: the domain of their file, or the one that
+// a question names. Of each domain it takes at most limit questions; 0 stands for all. It fails with ErrDomain if a
+// domain would have one id twice.
 func ReadDomains(sources []File, limit int) ([]Domain, error) {
 	var domains []Domain
 	places := map[[2]string]string{} // by domain and id
@@ -76,7 +80,7 @@ func ReadDomains(sources []File, limit int) ([]Domain, error) {
 	return domains, nil
 }
 
-// InTurns returns texts of questions, one of each domain in turn, n at most.
+// InTurns returns the texts of at most n questions: the first of each domain, then the second of each, and so on.
 func InTurns(domains []Domain, n int) (texts []string) {
 	for i, more := 0, true; more; i++ {
 		more = false
@@ -90,8 +94,8 @@ func InTurns(domains []Domain, n int) (texts []string) {
 	return texts
 }
 
-// Foreign returns n questions of each domain but one, which nothing in that one's
-// collection answers.
+// Foreign returns at most n questions of each domain other than domains[but], as questions that nothing in the
+// collection of that one answers.
 func Foreign(domains []Domain, but, n int) Domain {
 	out := Domain{Name: "foreign"}
 	for i, d := range domains {
@@ -114,8 +118,8 @@ var nonsense string
 // NonsenseDomain is the name of Nonsense.
 const NonsenseDomain = "nonsense"
 
-// Nonsense returns texts that ask nothing: letters, numbers, strings of letters, function
-// words, and what people say to a chatbot. No passage answers them, whatever it is about.
+// Nonsense returns texts that ask nothing, as unanswerable questions: letters, numbers, strings of letters, function
+// words, and phrases that people write to a chatbot.
 func Nonsense() Domain {
 	var all []Question
 	for i, text := range strings.Split(strings.TrimSpace(nonsense), "\n") {
@@ -130,8 +134,8 @@ var subjects string
 // SubjectsDomain is the name of Subjects.
 const SubjectsDomain = "subjects"
 
-// Subjects returns questions about many subjects, which most collections are not about. Some may answer one
-// of them.
+// Subjects returns questions about many subjects, marked as unanswerable, which most collections are not about. A
+// collection may answer one of them all the same.
 func Subjects() Domain {
 	var all []Question
 	for i, text := range strings.Split(strings.TrimSpace(subjects), "\n") {

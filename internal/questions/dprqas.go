@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// readDPR reads DPR's question files: a question, a TAB, and the answers as
-// Python writes a list. Fields may be in double quotes, as in any csv file.
-// Questions have no ids there: each gets the number of its row.
+// readDPR reads a question file of DPR: rows with a question, a TAB, and the answers as a list of Python. Fields may be
+// in double quotes, as in any csv file. A question's id is the number of its row.
 func readDPR(path string) (out []Question, err error) {
 	in, err := openLines(path)
 	if err != nil {

@@ -16,13 +16,12 @@ var wordings string
 // GeneratedDomain is the name of Generate.
 const GeneratedDomain = "generated"
 
-// A Text is a passage that questions are made of.
+// Text is a passage from which Generate makes questions.
 type Text struct{ ID, Title, Text string }
 
-// Generate makes questions of exact things that texts have, as people type them into a
-// search box: words with digits (part numbers, dates, sums), names, and a few rare words.
-// Beside each is one that asks for what is in none of the texts: a word with another
-// digit, a name or words of two texts put together. The same texts give the same
+// Generate returns questions about exact things in texts, as people type them into a search box: words with digits
+// (part numbers, dates, sums), names, and a few rare words. With each comes an unanswerable one about what none of the
+// texts has: a word with another digit, or a name or words put together from two texts. The same texts give the same
 // questions.
 func Generate(texts []Text) Domain {
 	g := &generator{forms: map[string][]string{}, texts: map[string]int{}}
@@ -53,22 +52,28 @@ func Generate(texts []Text) Domain {
 	return NewDomain(GeneratedDomain, g.out, 0)
 }
 
+// generator makes the questions of Generate, one text after the other.
 type generator struct {
-	forms  map[string][]string
-	texts  map[string]int // that have a word
+	forms map[string][]string
+	// number of texts that have a word, in lower case
+	texts  map[string]int
 	random *rand.Rand
 	id     string
 	out    []Question
-	name   []string // of a text before
-	rare   []string // likewise
+	// two words of a name in an earlier text; nil: there was none
+	name []string
+	// rare words of an earlier text; nil: there were none
+	rare []string
 }
 
-// word is what stands between white space, without the punctuation around it.
+// word is a word of a text, as separated by white space, without the punctuation around it.
 type word struct {
 	text, lower string
-	begins      bool // a sentence
+	// it begins a sentence
+	begins bool
 }
 
+// wordsOf returns the words of a text in their order.
 func wordsOf(text string) (out []word) {
 	begins := true
 	for _, field := range strings.Fields(text) {
@@ -81,9 +86,10 @@ func wordsOf(text string) (out []word) {
 	return out
 }
 
-// few is in how many of the texts a word is at most that something exact is asked by.
+// few is the largest number of texts that may have a word by which something exact is asked.
 const few = 3
 
+// addQuestion adds a question of a kind about the drawn words; there is false if no text has them together.
 func (g *generator) addQuestion(kind string, there bool, drawn ...string) {
 	form := g.forms[kind][g.random.IntN(len(g.forms[kind]))]
 	text := strings.Join(drawn, " ")
@@ -101,7 +107,8 @@ func (g *generator) addQuestion(kind string, there bool, drawn ...string) {
 	)
 }
 
-// askForCodes asks for a word with a digit, and for one with another digit.
+// askForCodes adds a question about a word with a digit, and one about the same word with another digit. It adds none
+// if there is no rare one.
 func (g *generator) askForCodes(words []word) {
 	var at []int
 	for i, w := range words {
@@ -125,7 +132,7 @@ func (g *generator) askForCodes(words []word) {
 	}
 }
 
-// changeDigit returns a code with another digit.
+// changeDigit returns a code with one digit, drawn at random, changed; the code itself if it has no digit.
 func (g *generator) changeDigit(code string) string {
 	runes := []rune(code)
 	var at []int
@@ -142,8 +149,8 @@ func (g *generator) changeDigit(code string) string {
 	return string(runes)
 }
 
-// askForNames asks for two capitalised words that follow each other, and for the first of them
-// with the second of another name.
+// askForNames adds a question about two capitalised words that follow each other, and one about the first of them with
+// the second of an earlier name. It adds none if there is no rare name.
 func (g *generator) askForNames(words []word) {
 	var at []int
 	for i := 1; i < len(words); i++ {
@@ -164,6 +171,8 @@ func (g *generator) askForNames(words []word) {
 	g.name = name
 }
 
+// isCapitalised reports whether a word has more than two letters, of which only the first has to be a capital one;
+// hyphens and apostrophes may be among them.
 func isCapitalised(w word) bool {
 	lower := false
 	for i, r := range w.text {
@@ -175,11 +184,11 @@ func isCapitalised(w word) bool {
 	return lower && len(w.text) > 2
 }
 
-// together is among how many words of a text those of a question are.
+// together is the number of consecutive words of a text from which the words of a question are drawn.
 const together = 10
 
-// askForWords asks for the two to four rarest of some words that stand together, and for some of
-// them with some of another text.
+// askForWords adds a question about the two to four rarest words of a random stretch of a text, and one about some of
+// them together with words of an earlier text.
 func (g *generator) askForWords(words []word) {
 	from := g.random.IntN(max(1, len(words)-together))
 	words = words[from:min(len(words), from+together)]

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// questionLine is a line of JSON Lines. Other fields are passed over.
+// questionLine is a line of a JSON Lines file. Other fields are ignored.
 type questionLine struct {
 	ID          name               `json:"id"`
 	Text        string             `json:"question"`
@@ -21,14 +21,14 @@ type questionLine struct {
 	Domain      string             `json:"domain"`
 }
 
-// message is one of a conversation, as chat programs write them.
+// message is a message of a conversation, as chat programs write it.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// questionAndEarlier returns the question, which of messages is the last of the user, and what the user said
-// before it.
+// questionAndEarlier returns the question of a line, and the earlier messages of its user: of messages the last one of
+// the user is the question. It fails if there are both a question and messages, or no message of the user.
 func (w *questionLine) questionAndEarlier() (question string, before []string, err error) {
 	if len(w.Messages) == 0 {
 		return w.Text, nil, nil
@@ -48,10 +48,10 @@ func (w *questionLine) questionAndEarlier() (question string, before []string, e
 	return before[last], before[:last], nil
 }
 
-// name is an id: a text or, as ids of passages may be, a whole number as it is written.
+// name is an id in JSON: a text or, as ids of passages may be, a whole number.
 type name string
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON reads a text, or a whole number as it is written. It implements json.Unmarshaler.
 func (n *name) UnmarshalJSON(data []byte) error {
 	if c := data[0]; c == '-' || c >= '0' && c <= '9' {
 		if strings.ContainsAny(string(data), ".eE") {
@@ -68,7 +68,8 @@ func (n *name) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// kindOf says what a JSON value is, for an error.
+// kindOf returns the kind of a JSON value for an error message, such as "object"; the value itself if it is a number, a
+// text or null.
 func kindOf(data []byte) string {
 	switch data[0] {
 	case '{':
@@ -81,12 +82,10 @@ func kindOf(data []byte) string {
 	return string(data)
 }
 
-// readJSONL reads JSON Lines. A question without an id gets the number of its
-// line.
+// readJSONL reads a JSON Lines file. A question without an id gets the number of its line.
 //
-// Passages with a grade of 0 or less are judged not to be relevant, also where they are among
-// the positive_ids. Questions that have no other judgement, and no answers, are left out and
-// counted.
+// Passages with a grade of 0 or less are not relevant, even if positive_ids names them. Questions without any relevant
+// passage and without answers are left out and counted in leftOut.
 func readJSONL(path string) (out []Question, leftOut int, err error) {
 	seen := map[string]int{}
 	err = eachLine(path, func(line int, text []byte) error {
@@ -129,8 +128,8 @@ func readJSONL(path string) (out []Question, leftOut int, err error) {
 	return out, leftOut, err
 }
 
-// joinGrades makes positive_ids and grades say the same: a positive passage without a grade has
-// grade 1, and one that is graded 0 or less is none.
+// joinGrades makes PositiveIDs and Grades agree: a positive passage without a grade gets grade 1, and one with a grade
+// of 0 or less is removed from PositiveIDs. It does nothing without grades.
 func (q *Question) joinGrades() {
 	if len(q.Grades) == 0 {
 		return
@@ -143,7 +142,7 @@ func (q *Question) joinGrades() {
 	q.PositiveIDs = slices.DeleteFunc(q.PositiveIDs, func(id string) bool { return q.Grades[id] <= 0 })
 }
 
-// namesOf keeps an empty list apart from none.
+// namesOf returns ids as strings; nil for nil, and an empty list for an empty one.
 func namesOf(list []name) []string {
 	if list == nil {
 		return nil
@@ -155,7 +154,7 @@ func namesOf(list []name) []string {
 	return out
 }
 
-// check finds what a question of JSON Lines may not be, and in which field.
+// check returns the first error of a question that was read from JSON Lines, and the field that has it.
 func (q *Question) check() (field string, err error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return "question", errors.New("there is no text")
@@ -176,7 +175,8 @@ func (q *Question) check() (field string, err error) {
 	return "", nil
 }
 
-// decodeLine decodes one line of JSON and says what is wrong for people.
+// decodeLine decodes one line of JSON into into. Its error names the file, the line, the field and what is expected
+// there.
 func decodeLine(path string, line int, text []byte, into any) error {
 	err := json.Unmarshal(text, into)
 	var kind *json.UnmarshalTypeError
@@ -191,7 +191,7 @@ func decodeLine(path string, line int, text []byte, into any) error {
 	return nil
 }
 
-// typeInWords says a Go type in words.
+// typeInWords returns words for the type of a field of questionLine, for error messages.
 func typeInWords(kind string) string {
 	switch {
 	case kind == "[]questions.name":

@@ -15,19 +15,21 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// maxLine bounds a line of a question or judgement file.
+// maxLine is the largest number of bytes of a line of a question or judgement file.
 const maxLine = 4 << 20
 
-// lineFile is a file that may be gzip-compressed.
+// lineFile is an open text file, which may be compressed with gzip.
 type lineFile struct {
 	*bufio.Reader
 	file   *os.File
 	packed bool // with gzip
 }
 
+// Close closes the file.
 func (o *lineFile) Close() error { return o.file.Close() }
 
-// openLines opens a file and looks through gzip, past a byte order mark and through UTF-16.
+// openLines opens a text file: it decompresses gzip, skips a byte order mark and converts UTF-16. It fails if the file
+// is not a regular one.
 func openLines(path string) (*lineFile, error) {
 	file, err := disk.OpenRegular(path)
 	if err != nil {
@@ -60,8 +62,7 @@ func openLines(path string) (*lineFile, error) {
 	return &lineFile{Reader: in, file: file, packed: packed}, nil
 }
 
-// fileError returns what is wrong with a file: where, in which field (may be ""), and
-// what.
+// fileError returns an error that names the file, the line and, unless it is "", the field.
 func fileError(path string, line int, field, format string, args ...any) error {
 	place := fmt.Sprintf("%s line %d", path, line)
 	if field != "" {
@@ -70,9 +71,8 @@ func fileError(path string, line int, field, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", place, fmt.Errorf(format, args...))
 }
 
-// eachLine calls do with every line that is not blank, without its end. What do
-// returns ends the reading. line counts from 1, and text is only valid during
-// the call.
+// eachLine calls do with every line that is not blank, without its line break, until do returns an error, which it
+// returns. line counts from 1, and text is valid during the call only. It fails for a line above maxLine.
 func eachLine(path string, do func(line int, text []byte) error) (err error) {
 	in, err := openLines(path)
 	if err != nil {

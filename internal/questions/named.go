@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Named returns the sources of files that are named as NAME=FILE, or without a name as FILE.
-// Judgements and splits belong to the file of their name; those without a name belong to
-// all files, of which judgements allow one.
+// Named returns the files for arguments of the form NAME=FILE or FILE. Judgements and splits are joined to the file
+// with their name; those without a name are joined to all files, and there may be only one such file of judgements. It
+// fails if a name has no file, or is given twice.
 func Named(files, judgements, splits []string, format Format) ([]File, error) {
 	qrels, err := ByName("judgements", judgements)
 	if err != nil {
@@ -42,8 +42,8 @@ func Named(files, judgements, splits []string, format Format) ([]File, error) {
 	return out, nil
 }
 
-// ByName returns values that are named as NAME=VALUE, or without a name, by their names.
-// what they are is for the error where a name is given twice.
+// ByName returns the values of arguments of the form NAME=VALUE by their names; a plain VALUE has the name "". It fails
+// if a name is given twice; what is the plural of what is given, for that error.
 func ByName(what string, values []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, text := range values {
@@ -56,8 +56,8 @@ func ByName(what string, values []string) (map[string]string, error) {
 	return out, nil
 }
 
-// nameOf splits NAME=FILE. The path of a file that exists is not split, even if it has
-// a = in it.
+// nameOf returns the parts of NAME=FILE; name is "" for a plain FILE, and for the path of an existing file that has a =
+// in it.
 func nameOf(text string) (name, path string) {
 	name, path, found := strings.Cut(text, "=")
 	if !found || name == "" || strings.ContainsAny(name, `/\`) {

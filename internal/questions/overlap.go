@@ -8,10 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Disjoint refuses domains that share a question, by its id (empty ones aside) or by
-// its text: what is fitted on a question cannot be measured on it. Texts are the same
-// when their letters, marks and digits are, whatever the case, the punctuation and the
-// spaces.
+// Disjoint returns an error if a question of fitted is in measured, too, by its id (unless empty) or its text: what was
+// fitted on a question cannot be measured on it. Texts are the same if their letters, marks and digits are, whatever
+// the case, the punctuation and the spaces.
 func Disjoint(fitted, measured []Domain) error {
 	for _, f := range fitted {
 		for _, m := range measured {
@@ -23,6 +22,7 @@ func Disjoint(fitted, measured []Domain) error {
 	return nil
 }
 
+// checkDisjoint returns the error of Disjoint for two domains: how many questions they share, with an example.
 func checkDisjoint(fitted, measured Domain) error {
 	ids, texts := map[string]*Question{}, map[string]*Question{}
 	for i := range fitted.Questions {
@@ -56,8 +56,8 @@ func checkDisjoint(fitted, measured Domain) error {
 	)
 }
 
-// plainWords returns a text reduced to what makes it the same question: words of
-// letters, marks and digits in lower case. A text without any is kept.
+// plainWords returns a text in a form that is the same for texts that count as the same question: words of letters,
+// marks and digits in lower case. A text without any keeps its signs.
 func plainWords(text string) string {
 	text = strings.ToLower(norm.NFKC.String(text))
 	words := strings.FieldsFunc(text, func(r rune) bool {

@@ -6,12 +6,12 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Passages finds the passages of a collection. A folder.Generation is one.
+// Passages finds passages of a collection by their ids. A folder.Generation implements it.
 type Passages interface {
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }
 
-// Among returns the grades of a question's relevant passages that are among some.
+// Among returns the grades of the question's relevant passages that exist in passages; empty if none does.
 func (q *Question) Among(passages Passages) (map[rank.Ordinal]float64, error) {
 	relevant := map[rank.Ordinal]float64{}
 	for id, grade := range q.Judgements() {
@@ -27,8 +27,8 @@ func (q *Question) Among(passages Passages) (map[rank.Ordinal]float64, error) {
 	return relevant, nil
 }
 
-// About makes sure that a domain's questions are about these passages: that at least
-// one that is relevant is among them. Questions with answers alone are about any.
+// About returns an error if none of the passages that are relevant for the domain's questions exists in passages: they
+// are about another collection. Questions that have answers only fit any collection.
 func (d *Domain) About(passages Passages) error {
 	judged := false
 	for i := range d.Questions {

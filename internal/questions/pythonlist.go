@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// What Python's repr makes of a list of strings: each in single or in double
-// quotes, on one line. (The Python Language Reference, 2.5, "Literals".)
+// pythonText matches a string as Python's repr writes it in a list: in single or in double quotes, on one line. (The
+// Python Language Reference, 2.5, "Literals".)
 const pythonText = `'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"`
 
 var (
@@ -18,9 +18,8 @@ var (
 	pythonList  = regexp.MustCompile(`^\[\s*(?:(?:` + pythonText + `)\s*(?:,\s*(?:` + pythonText + `)\s*)*)?\]$`)
 )
 
-// parsePythonList parses a list of strings as Python prints one, such as
-// ['a', "it's"]. It evaluates nothing. What Python prints never has, such as
-// prefixes, triple quotes or strings side by side, is an error.
+// parsePythonList parses a list of strings as Python prints it, such as ['a', "it's"]. It evaluates nothing, and fails
+// for what Python never prints: prefixes, triple quotes, or strings side by side.
 func parsePythonList(text string) ([]string, error) {
 	if !pythonList.MatchString(text) {
 		return nil, fmt.Errorf(

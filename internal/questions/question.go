@@ -18,18 +18,17 @@ type Question struct {
 	Answers     []string           // answer strings, or patterns
 	PositiveIDs []string           // relevant passages
 	Grades      map[string]float64 // by passage; above 0 is relevant
-	// Unanswerable: nothing in the collection answers it, as its file says.
+	// The file says that nothing in the collection answers it.
 	Unanswerable bool
-	// Drawn are the words of a question of Generate that are from a text, or such as it
-	// could have: a passage that has all of them answers.
+	// Drawn are the words of a generated question that are from a text, or are made as if they were: a passage that has
+	// all of them answers. "": the question was not generated.
 	Drawn  string
 	Domain string
 	Place  string // file and line, for messages
 }
 
-// Judgements are the graded relevances of passages for one question, by
-// passage id. A passage that is absent or has a grade of 0 or less is not
-// relevant.
+// Judgements has the grades of passages for one question, by passage id. A passage that is missing or has a grade of 0
+// or less is not relevant.
 type Judgements map[string]float64
 
 // Answering returns the ids of the relevant passages, sorted; nil if there are none.
@@ -42,7 +41,7 @@ func (j Judgements) Answering() (ids []string) {
 	return ids
 }
 
-// Relevant counts the relevant passages.
+// Relevant returns the number of relevant passages.
 func (j Judgements) Relevant() int {
 	n := 0
 	for _, grade := range j {
@@ -53,8 +52,7 @@ func (j Judgements) Relevant() int {
 	return n
 }
 
-// Judgements returns the grades where there are any, else grade 1 for each
-// positive passage.
+// Judgements returns the question's grades, or, if it has none, grade 1 for each positive passage.
 func (q *Question) Judgements() Judgements {
 	if len(q.Grades) > 0 {
 		return q.Grades
@@ -66,9 +64,8 @@ func (q *Question) Judgements() Judgements {
 	return j
 }
 
-// Sample returns n of the questions, in their order: those whose ids have the
-// smallest hashes, so that a smaller sample is part of a larger one and nothing
-// depends on the order of a file. All of them where n is 0 or there are no more.
+// Sample returns n of the questions, in their order: those whose ids have the smallest hashes. So a smaller sample is a
+// part of a larger one, and the order of a file does not matter. It returns all of them if n is 0 or there are no more.
 func Sample(questions []Question, n int) []Question {
 	if n <= 0 || n >= len(questions) {
 		return questions

@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// Format is how questions and judgements are written down.
+// Format is a file format of questions and judgements.
 type Format string
 
 // The formats. All but a BEIR folder may be gzip-compressed, and so may its
@@ -24,31 +24,32 @@ const (
 	FormatTREC  Format = "trec"  // topics, id TAB text, with judgements in four columns
 )
 
-// Formats lists the names of the formats.
+// Formats returns the names of the formats.
 func Formats() []string {
 	return []string{string(FormatAuto), string(FormatJSONL), string(FormatDPR), string(FormatBEIR), string(FormatTREC)}
 }
 
-// File says where the questions of one set are.
+// File is a file or folder of questions, and how to read it.
 type File struct {
 	Path       string
 	Format     Format // "": FormatAuto
 	Judgements string // file of relevance judgements: for TREC, and for BEIR's queries alone
 	Split      string // of a BEIR folder: "test" for qrels/test.tsv; "": the only one
-	Domain     string // of all the questions; "": what the file says of each
+	// domain of all its questions; "": what the file says of each
+	Domain string
 }
 
-// Set is what was read from a source.
+// Set is the result of reading a File.
 type Set struct {
 	Questions []Question
 	Format    Format
-	// LeftOut counts the questions of which judgements say that no judged passage is
-	// relevant; no measure says anything about them.
+	// LeftOut is the number of questions that were left out, since the judgements say that no passage is relevant for
+	// them.
 	LeftOut int
 }
 
-// Read reads questions and their judgements. An error names the file, the line
-// and the field; no questions at all is an error.
+// Read reads questions and their judgements. Its error names the file, the line and the field. A file without a
+// question is an error.
 func Read(source File) (Set, error) {
 	format := source.Format
 	if format == "" || format == FormatAuto {
@@ -105,7 +106,7 @@ func Read(source File) (Set, error) {
 	return set, nil
 }
 
-// detectFormat tells the format from the content.
+// detectFormat returns the format of a file by its first line; a folder is one of BEIR. It fails if no format fits.
 func detectFormat(source File) (Format, error) {
 	info, err := os.Stat(source.Path)
 	if err != nil {
@@ -147,7 +148,8 @@ func detectFormat(source File) (Format, error) {
 	)
 }
 
-// firstLine returns the first line that is not blank, or its beginning.
+// firstLine returns the first line that is not blank, without white space around it, or the beginning of a long one;
+// empty at the end of the file.
 func firstLine(in *lineFile) ([]byte, error) {
 	for {
 		line, err := in.ReadSlice('\n')

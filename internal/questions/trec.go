@@ -14,8 +14,8 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// readTREC reads topics (id TAB text) and judgements in four columns
-// (question, anything, passage, grade).
+// readTREC reads topics (id TAB text) and their judgements, in four columns (question, anything, passage, grade). It
+// returns the questions and how many were left out.
 func readTREC(source File) ([]Question, int, error) {
 	if source.Judgements == "" {
 		return nil, 0, fmt.Errorf("%s: TREC topics need a file of judgements beside them", source.Path)
@@ -44,8 +44,8 @@ func readTREC(source File) ([]Question, int, error) {
 	return joinJudgements(topics, source.Path, source.Judgements)
 }
 
-// readBEIR reads a BEIR folder (queries.jsonl and qrels/SPLIT.tsv), or its
-// queries alone with a file of judgements.
+// readBEIR reads a BEIR folder (queries.jsonl and qrels/SPLIT.tsv), or queries alone with a file of judgements. It
+// returns the questions and how many were left out.
 func readBEIR(source File) ([]Question, int, error) {
 	queries, judgements := source.Path, source.Judgements
 	if info, err := os.Stat(source.Path); err != nil {
@@ -86,7 +86,7 @@ func readBEIR(source File) ([]Question, int, error) {
 	return joinJudgements(topics, queries, judgements)
 }
 
-// oneOf returns the file, or the file compressed.
+// oneOf returns path, or path with .gz if only that exists. It fails if neither exists.
 func oneOf(path string) (string, error) {
 	for _, name := range []string{path, path + ".gz"} {
 		if _, err := os.Stat(name); err == nil {
@@ -96,7 +96,8 @@ func oneOf(path string) (string, error) {
 	return "", fmt.Errorf("there is no %s, plain or with .gz", path)
 }
 
-// splitOf returns the file of judgements of a BEIR folder.
+// splitOf returns the file of judgements of a BEIR folder: that of source.Split, or the only one. It fails if there are
+// several and none is named.
 func splitOf(source File) (string, error) {
 	folder := filepath.Join(source.Path, "qrels")
 	if source.Split != "" {
@@ -121,15 +122,15 @@ func splitOf(source File) (string, error) {
 	return "", fmt.Errorf("%s has the splits %s: name one", folder, strings.Join(splits, ", "))
 }
 
-// judgement is one line of judgements; none where question is "".
+// judgement is one line of judgements; the zero value is a line without one.
 type judgement struct {
 	question, passage string
 	grade             float64
 }
 
-// parseJudgement reads a line of judgements: TREC's four columns (question, anything, passage,
-// grade), or BEIR's three with TABs between them (query-id, corpus-id, score), of which the first
-// line names them.
+// parseJudgement parses a line of judgements: TREC's four columns (question, anything, passage, grade), or BEIR's three
+// with TABs between them (query-id, corpus-id, score). It returns the zero value for BEIR's first line, which names the
+// columns.
 func parseJudgement(path string, line int, text []byte) (judgement, error) {
 	if columns := strings.Split(string(bytes.TrimRight(text, "\r")), "\t"); len(columns) == 3 {
 		if line == 1 && columns[0] == "query-id" {
@@ -150,7 +151,8 @@ func parseJudgement(path string, line int, text []byte) (judgement, error) {
 	return newJudgement(path, line, "grade", columns[0], columns[2], columns[3])
 }
 
-// newJudgement makes a judgement of the texts of a line. A grade may be written 2 or 2.0.
+// newJudgement returns the judgement with these texts. A grade may be written 2 or 2.0. It fails for an empty id or
+// another grade; field names the grade's column in the error.
 func newJudgement(path string, line int, field, question, passage, grade string) (judgement, error) {
 	question, passage = strings.TrimSpace(question), strings.TrimSpace(passage)
 	if question == "" || passage == "" {
@@ -163,9 +165,9 @@ func newJudgement(path string, line int, field, question, passage, grade string)
 	return judgement{question, passage, number}, nil
 }
 
-// joinJudgements gives questions their judgements. Questions that have no
-// relevant passage are left out and counted when the judgements name them;
-// those that the judgements do not name belong to another split.
+// joinJudgements reads judgements and gives them to the questions. It returns the questions with a relevant passage,
+// and the number of those that the judgements name without one. Questions that the judgements do not name belong to
+// another split and are not counted.
 func joinJudgements(topics []Question, path, judgements string) ([]Question, int, error) {
 	at := make(map[string]int, len(topics))
 	for i := range topics {

@@ -26,9 +26,9 @@ type Hit struct {
 	Score   float32
 }
 
-// Compare orders hits best first: the higher score, then the lower ordinal. It
-// is the only ordering of hits in conclave, so that equal scores never make
-// two runs differ. The result is negative when a comes before b.
+// Compare compares hits in the order best first: the higher score, then the lower ordinal. It is the only order of hits
+// in conclave, so that equal scores never make two runs differ. The result is negative if a comes before b, 0 if they
+// are equal.
 func Compare(a, b Hit) int {
 	switch {
 	case a.Score > b.Score:

@@ -16,14 +16,14 @@ type TopK struct {
 	heap []Hit
 }
 
-// NewTopK returns a collector of the best k hits.
+// NewTopK returns a TopK that keeps the best k hits.
 func NewTopK(k int) *TopK {
 	t := &TopK{}
 	t.Reset(k)
 	return t
 }
 
-// Reset empties the collector and sets its bound, keeping its memory.
+// Reset removes all hits and sets how many are kept, 0 if k is negative; it reuses memory.
 func (t *TopK) Reset(k int) {
 	t.k = max(k, 0)
 	t.heap = t.heap[:0]
@@ -39,7 +39,7 @@ func (t *TopK) Threshold() float32 {
 	return t.heap[0].Score
 }
 
-// Push offers a hit and reports whether it was kept.
+// Push offers a hit and reports whether it is kept now; a later one may replace it.
 func (t *TopK) Push(h Hit) bool {
 	if len(t.heap) < t.k {
 		t.heap = append(t.heap, h)
@@ -61,6 +61,7 @@ func (t *TopK) Sorted() []Hit {
 	return out
 }
 
+// siftUp moves the hit at index i up in the heap to its place.
 func (t *TopK) siftUp(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
@@ -72,6 +73,7 @@ func (t *TopK) siftUp(i int) {
 	}
 }
 
+// siftDown moves the hit at index i down in the heap to its place.
 func (t *TopK) siftDown(i int) {
 	for {
 		worst := i

@@ -6,23 +6,23 @@ import (
 	"example.org/conclave/internal/normalise"
 )
 
-// mostCounted is how many words a Builder counts at a time.
+// mostCounted is the largest number of words that a Builder counts at a time.
 const mostCounted = 4 * MostWords
 
-// A Builder counts in how many texts each word is, in bounded memory: where there are too
-// many words it forgets the rarest.
+// Builder counts in how many texts each word occurs, in bounded memory: when there are too many words it forgets the
+// rarest.
 type Builder struct {
 	counts map[string]*counted
 	texts  uint32
 }
 
-// counted is a word's count, and the last text that had it.
+// counted is the count of a word, and the number of the last text that has it.
 type counted struct{ count, last uint32 }
 
-// NewBuilder returns a Builder that has counted nothing.
+// NewBuilder returns an empty Builder.
 func NewBuilder() *Builder { return &Builder{counts: map[string]*counted{}} }
 
-// Add counts the words of a text that has several parts, each word once.
+// Add counts the words of one text, given in parts, each word once.
 func (b *Builder) Add(parts ...string) {
 	b.texts++
 	eachWord(parts, func(word string) {
@@ -45,14 +45,15 @@ func (b *Builder) Add(parts ...string) {
 	}
 }
 
+// eachWord calls yield with each word of the parts (Words), with repetitions.
 func eachWord(parts []string, yield func(word string)) {
 	for _, part := range parts {
 		Words(normalise.Words(part), yield)
 	}
 }
 
-// Distinct returns the words that a Builder counts of a text that has several parts, each once,
-// in the order in which they come.
+// Distinct returns the words of a text, given in parts, as a Builder counts them: each once, in the order in which they
+// occur.
 func Distinct(parts ...string) (words []string) {
 	seen := map[string]bool{}
 	eachWord(parts, func(word string) {
@@ -64,7 +65,7 @@ func Distinct(parts ...string) (words []string) {
 	return words
 }
 
-// Lexicon returns what was counted.
+// Lexicon returns a Lexicon of the words that were counted.
 func (b *Builder) Lexicon() *Lexicon {
 	counts := make(map[string]uint32, len(b.counts))
 	for word, c := range b.counts {

@@ -2,8 +2,8 @@ package spelling
 
 import "math"
 
-// A Language is what is known of the words of a language beside a collection: an encoder's
-// vocabulary, whose words are in the order of their frequency. It does not change.
+// Language is a language's words in the order of their frequency, from the vocabulary of an encoder. It does not
+// change.
 type Language struct {
 	*Lexicon         // with frequencies for counts
 	letters  letters // of the words
@@ -16,7 +16,7 @@ const (
 	headless    = 3
 )
 
-// NewLanguage makes a Language of words in lower case, the most frequent first.
+// NewLanguage returns a Language with these words, which are in lower case, the most frequent first.
 func NewLanguage(words []string) *Language {
 	counts := make(map[string]uint32, len(words))
 	for n, word := range words {
@@ -29,8 +29,8 @@ func NewLanguage(words []string) *Language {
 	return x
 }
 
-// letters are the logarithms of the probabilities that a letter follows two others; 0 is the
-// beginning and the end of a word.
+// letters has the logarithms of the probabilities that a letter follows two others; index 0 stands for the beginning
+// and the end of a word, 1 to 26 for a to z.
 type letters [27][27][27]float64
 
 // What the counts of three letters, of two, and of one are worth.
@@ -43,6 +43,7 @@ const (
 // foreign is the logarithm of the probability of a letter outside a to z.
 const foreign = -3.5
 
+// letterIndex returns the index of a letter in letters; 0 for a rune other than a to z.
 func letterIndex(r rune) int {
 	if 'a' <= r && r <= 'z' {
 		return int(r-'a') + 1
@@ -50,7 +51,7 @@ func letterIndex(r rune) int {
 	return 0
 }
 
-// countLetters counts the letters of words.
+// countLetters sets the probabilities by the letters of words.
 func (l *letters) countLetters(words []string) {
 	var three [27][27][27]float64
 	var two [27][27]float64
@@ -84,7 +85,7 @@ func (l *letters) countLetters(words []string) {
 	}
 }
 
-// logProbability returns the logarithm of the probability of a word by its letters.
+// logProbability returns the natural logarithm of the probability of a word, by its letters.
 func (l *letters) logProbability(word string) float64 {
 	sum, a, b := 0., 0, 0
 	for _, r := range word + " " {
@@ -108,15 +109,15 @@ const (
 	unheard  = .02 // the share of words that neither collection nor language has
 )
 
-// Unheard returns the logarithm of the probability that a word was meant as it is, though
-// neither the collection nor the language has it.
+// Unheard returns the natural logarithm of the probability that a word is right as it is typed, though neither the
+// collection nor the language has it.
 func (x *Language) Unheard(word string) float64 {
 	return math.Log(unheard) + x.letters.logProbability(word)
 }
 
-// Typed returns the logarithm of the probability that a word of so many letters is typed with
-// such edits: each letter is as likely as another to go missing, to be replaced by or
-// preceded by any of 25 others, or to change places with the next one.
+// Typed returns the natural logarithm of the probability that a word with this number of letters is typed with these
+// edits: each letter is equally likely to be left out, to be replaced or preceded by any of 25 others, or to change
+// places with the next one.
 func (e Edits) Typed(letters int) float64 {
 	n := float64(max(letters, 2))
 	missing, swapped := math.Log(4*n), math.Log(4*(n-1))

@@ -13,19 +13,18 @@ func MostEdits(letters int) int {
 	return 0
 }
 
-// Edits counts how a word was mistyped, by kind.
+// Edits is the number of edits between a word and how it was typed, by kind.
 type Edits struct{ Missing, Added, Replaced, Swapped uint8 }
 
-// Total returns how many edits there are.
+// Total returns the number of edits.
 func (e Edits) Total() int { return int(e.Missing) + int(e.Added) + int(e.Replaced) + int(e.Swapped) }
 
-// longest is the most letters of a word with which another one is compared: those of a
-// Lexicon and the edits.
+// longest is the largest number of letters of a typed word: those of a word in a Lexicon and the most edits.
 const longest = LongestWord + 2
 
-// Between returns the fewest edits that turn what was meant into what was typed, where each letter takes part in one
-// edit at most (the optimal string alignment distance). It returns false if they are more than most, or if a word is
-// too long for a Lexicon.
+// Between returns the fewest edits from the word that was meant to the word that was typed; each letter takes part in
+// at most one (the optimal string alignment distance). It returns false if there are more than most, or a word is too
+// long for a Lexicon.
 func Between(meant, typed []rune, most int) (Edits, bool) {
 	m, n := len(meant), len(typed)
 	if m > longest || n > longest || m-n > most || n-m > most {

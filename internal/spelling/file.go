@@ -12,13 +12,12 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// magic begins a file. What follows are, for each length from 1 letter on, the number of
-// words of that length, and of each word, in the order of Lexicon.Each, the number of its
-// bytes, these and its count; numbers are unsigned varints. The last eight bytes are the
-// XXH3 of all before them.
+// magic is the beginning of a Lexicon's file. It is followed, for each length from 1 letter on, by the number of words
+// of that length, and for each word, in the order of Lexicon.Each, by the number of its bytes, these, and its count;
+// numbers are unsigned varints. The last eight bytes are the XXH3 of everything before them.
 const magic = "conclave spelling 1\n"
 
-// AppendBinary appends the file of a Lexicon.
+// AppendBinary appends the content of a Lexicon's file.
 func (x *Lexicon) AppendBinary(b []byte) []byte {
 	from := len(b)
 	b = append(b, magic...)
@@ -35,10 +34,10 @@ func (x *Lexicon) AppendBinary(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, xxh3.Hash(b[from:]))
 }
 
-// Write writes a Lexicon to a file.
+// Write writes a Lexicon to a file, without syncing it.
 func Write(d disk.Disk, path string, x *Lexicon) error { return d.WriteFile(path, x.AppendBinary(nil)) }
 
-// Read reads the file of a Lexicon into memory.
+// Read reads a Lexicon from a file. It fails if the file is missing or damaged.
 func Read(d disk.Disk, path string) (*Lexicon, error) {
 	m, err := d.Map(path)
 	if err != nil {
@@ -57,7 +56,7 @@ func Read(d disk.Disk, path string) (*Lexicon, error) {
 
 var errCut = errors.New("it ends too early")
 
-// Parse reads the bytes that AppendBinary wrote, and keeps none of them.
+// Parse returns the Lexicon in bytes that AppendBinary wrote; it keeps none of them. It fails if they are damaged.
 func Parse(data []byte) (*Lexicon, error) {
 	if len(data) < len(magic)+8 || string(data[:len(magic)]) != magic {
 		return nil, errors.New("it does not begin as one")

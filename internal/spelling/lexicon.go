@@ -10,21 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// MostWords is how many words a Lexicon holds, the most frequent ones.
+// MostWords is the largest number of words of a Lexicon, which has the most frequent ones.
 const MostWords = 1 << 18
 
-// A Lexicon holds words with how many texts have them, so that words like another one are
-// found: those of each length one after the other, with a signature of the letters of each.
-// A search compares the signatures of the lengths that come into question, about a
-// nanosecond each, and the letters of the few words that are left. It takes about 25 bytes
-// for a word, does not change, and may be searched by many at once.
+// Lexicon holds words with the number of texts that have them, so that words like another one can be found. The words
+// of each length follow each other, with a signature of the letters of each. A search compares the signatures of the
+// lengths that are possible, about a nanosecond each, and the letters of the few words that remain. It takes about 25
+// bytes for a word, does not change, and is safe for concurrent use.
 type Lexicon struct {
 	lengths [LongestWord + 1]sameLength
 	words   int
 	total   int64
 }
 
-// sameLength are the words of one length, in order.
+// sameLength holds the words of one length, sorted.
 type sameLength struct {
 	text       string   // one after the other
 	ends       []uint32 // of the words in text
@@ -32,8 +31,8 @@ type sameLength struct {
 	counts     []uint32
 }
 
-// NewLexicon makes a Lexicon of words in lower case and their counts. Words that are too
-// long are left out, and of more than MostWords those with the lowest counts.
+// NewLexicon returns a Lexicon of words in lower case with their counts. Words of more than LongestWord letters are
+// left out, and of more than MostWords those with the lowest counts.
 func NewLexicon(counts map[string]uint32) *Lexicon {
 	words := slices.Collect(maps.Keys(counts))
 	slices.SortFunc(words, func(a, b string) int {
@@ -67,7 +66,7 @@ func (x *Lexicon) Len() int { return x.words }
 // Total returns the sum of the counts.
 func (x *Lexicon) Total() int64 { return x.total }
 
-// Count returns how often a word stands in the collection; 0 for one that does not.
+// Count returns the number of texts that have a word; 0 if it is not in the Lexicon.
 func (x *Lexicon) Count(word string) int {
 	n := utf8.RuneCountInString(word)
 	if n > LongestWord {
@@ -81,8 +80,8 @@ func (x *Lexicon) Count(word string) int {
 	return int(of.counts[at])
 }
 
-// Each yields the words with their counts, the shortest first, and those of one length in
-// the order of their bytes.
+// Each calls yield with each word and its count, the shortest words first, and those of one length in the order of
+// their bytes, until yield returns false.
 func (x *Lexicon) Each(yield func(word string, count uint32) bool) {
 	for n := range x.lengths {
 		of := &x.lengths[n]
@@ -94,15 +93,14 @@ func (x *Lexicon) Each(yield func(word string, count uint32) bool) {
 	}
 }
 
-// A Candidate is a word that another one may have been meant as.
+// Candidate is a word that may have been meant by a typed one.
 type Candidate struct {
 	Word  string
 	Count int
 	Edits Edits // from Word to what was typed
 }
 
-// Near appends to into the words that are at least one and at most so many edits from one
-// that was typed, in lower case.
+// Near appends to into the words that are from one to most edits away from the typed word, which is in lower case.
 func (x *Lexicon) Near(into []Candidate, typed string, most int) []Candidate {
 	letters := []rune(typed)
 	marks := letterSignature(typed)
@@ -125,6 +123,7 @@ func (x *Lexicon) Near(into []Candidate, typed string, most int) []Candidate {
 	return into
 }
 
+// appendRunes appends the runes of a word.
 func appendRunes(into []rune, word string) []rune {
 	for _, r := range word {
 		into = append(into, r)
@@ -132,7 +131,7 @@ func appendRunes(into []rune, word string) []rune {
 	return into
 }
 
-// wordAt returns the word at a place.
+// wordAt returns the word with an index.
 func (s *sameLength) wordAt(at int) string {
 	from := uint32(0)
 	if at > 0 {
@@ -141,7 +140,7 @@ func (s *sameLength) wordAt(at int) string {
 	return s.text[from:s.ends[at]]
 }
 
-// letterSignature has a mark for each letter from a to z that a word has, another one for each
+// letterSignature returns a bit set of a word's letters: a bit for each letter from a to z, another one for each letter
 // that it has twice or more, and one of a few for any other letter.
 func letterSignature(word string) (marks uint64) {
 	for _, r := range word {

@@ -9,12 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// LongestWord is the most letters of a word that a Lexicon holds.
+// LongestWord is the largest number of letters of a word in a Lexicon.
 const LongestWord = 32
 
-// Words yields the words of a text in lower case, in order and with repetitions: runs of
-// letters, of at most LongestWord. What touches a digit or an underscore is part of an
-// identifier, and no word.
+// Words calls yield with the words of a text in lower case, in order and with repetitions: runs of letters, of at most
+// LongestWord. A run next to a digit or an underscore belongs to an identifier and is left out.
 func Words(text string, yield func(word string)) {
 	for len(text) > 0 {
 		run, letters, wordy := wordSpan(text)
@@ -31,8 +30,8 @@ func Words(text string, yield func(word string)) {
 	}
 }
 
-// wordSpan measures the run of letters, digits and underscores that a text begins with, and
-// says whether there is one (wordy) and whether it has letters alone.
+// wordSpan returns the length in bytes of the run of letters, digits and underscores that a text begins with; letters
+// reports whether it has letters only, and wordy whether there is one.
 func wordSpan(text string) (length int, letters, wordy bool) {
 	letters = true
 	for i := 0; i < len(text); {

@@ -10,35 +10,37 @@ import (
 	"example.org/conclave/store"
 )
 
-// Catalogue is the collections of a server that has several: the folders of a data folder, or the indexes of a
-// cluster with a prefix. Errors are *collections.Error where whoever asked may know why. Its methods may be called
+// Catalogue is the collections of a server that has several: the folders of a data folder, or the indexes of a cluster
+// whose names begin with a prefix. An error that callers may be told is a *collections.Error. Its methods may be called
 // by several goroutines.
 type Catalogue interface {
-	// List describes all, in the order of their names, by what is cheap to read.
+	// List describes all collections, in the order of their names, by what is cheap to read.
 	List(ctx context.Context) ([]Listed, error)
-	// Find describes one; nil where there is none.
+	// Find describes one collection; nil if there is none.
 	Find(ctx context.Context, name string) (*Listed, error)
-	// Examine describes all as List does, and says of more why they cannot be opened.
+	// Examine describes all collections as List does, and sets Err of more that cannot be opened.
 	Examine(ctx context.Context) ([]Listed, error)
-	// Conditions returns how the store of all is, and each one by its name. Nil: nothing but their files can fail them.
+	// Conditions returns the condition of the store as a whole, and of each collection by its name. of is nil for a
+	// data folder: only its files can fail.
 	Conditions(ctx context.Context) (whole store.Condition, of map[string]store.Condition)
-	// At returns the configuration that one is served by, but for its settings, and where it is kept.
+	// At returns the configuration with which a collection is served, without the collection's own settings, and where
+	// it is kept.
 	At(name string) (configs.Config, store.Location, error)
-	// Bytes returns how many one takes.
+	// Bytes returns how many bytes a collection takes.
 	Bytes(ctx context.Context, name string) (int64, error)
 
-	// Create makes one without passages, of which the options say the experts and the words; it is there whole, or
-	// not at all, whatever happens.
+	// Create makes a collection without passages, with the experts and words of the options. After a crash it is there
+	// as a whole, or not at all.
 	Create(ctx context.Context, name string, s collections.Settings, o store.BuildOptions) error
-	// Remove removes one, which this process does not use any more, with all that is beside it.
+	// Remove removes a collection, which this process must not have open, with everything that belongs to it.
 	Remove(ctx context.Context, name string) error
 
-	// Observe has a function called after each request to another machine, by several at the same time. It is to
-	// be set before anything else.
+	// Observe sets a function that is called after each request to another machine, by several goroutines at the same
+	// time. Call it before any other method.
 	Observe(func(store.Exchange))
 }
 
-// Listed is a collection of a catalogue.
+// Listed is the description of a collection in a Catalogue.
 type Listed struct {
 	Name     string
 	Settings collections.Settings
@@ -46,7 +48,8 @@ type Listed struct {
 	Err      error     // why it cannot be used, as far as it is known; nil: nothing is known against it
 }
 
-// OpenCatalogue opens that of a configuration: what somebody was interrupted in is finished. A cluster has to answer.
+// OpenCatalogue opens the collections of a configuration: those of its data folder, or of its cluster, which has to
+// answer. In a data folder it finishes interrupted changes.
 func OpenCatalogue(ctx context.Context, config configs.Config) (Catalogue, error) {
 	if config.Data == "" {
 		return openCluster(ctx, config)
@@ -54,12 +57,12 @@ func OpenCatalogue(ctx context.Context, config configs.Config) (Catalogue, error
 	return openFolder(config)
 }
 
-// listedWith describes a collection by the text of its settings.
+// listedWith returns the description of a collection with the text of its settings; Err is set if they cannot be read.
 func listedWith(name string, settings []byte) Listed {
 	l := Listed{Name: name}
 	l.Settings, l.Created, l.Err = collections.Parse(settings)
 	return l
 }
 
-// prefixOf returns the address of a store without the star at its end.
+// prefixOf returns the address of a store without the * at its end.
 func prefixOf(store string) string { return strings.TrimSuffix(store, configs.AnyIndex) }

@@ -15,12 +15,13 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// indexes is the catalogue of a cluster.
+// indexes is the Catalogue of a cluster.
 type indexes struct {
 	config configs.Config
 	*inCluster.Cluster
 }
 
+// openCluster connects to the cluster of a configuration and returns its collections. It fails if no node answers.
 func openCluster(ctx context.Context, config configs.Config) (Catalogue, error) {
 	access, err := accessOf(config.Cluster)
 	if err != nil {
@@ -33,11 +34,12 @@ func openCluster(ctx context.Context, config configs.Config) (Catalogue, error) 
 	return &indexes{config, c}, nil
 }
 
+// shapeOf returns the shape of new indexes by a configuration.
 func shapeOf(config configs.Config) schema.Shape {
 	return schema.Shape{Shards: config.Cluster.Shards, Replicas: config.Cluster.Replicas}
 }
 
-// listedEntry describes a collection by what its index says.
+// listedEntry returns the description of a collection by its index.
 func listedEntry(e opensearch.Entry) Listed {
 	if e.Err != nil {
 		return Listed{Name: e.Name, Err: e.Err}
@@ -45,7 +47,7 @@ func listedEntry(e opensearch.Entry) Listed {
 	return listedWith(e.Name, []byte(e.Manifest.Settings))
 }
 
-// List implements Catalogue, by one request.
+// List describes the collections by one request.
 func (x *indexes) List(ctx context.Context) ([]Listed, error) {
 	all, err := x.Cluster.List(ctx)
 	var out []Listed
@@ -55,7 +57,7 @@ func (x *indexes) List(ctx context.Context) ([]Listed, error) {
 	return out, err
 }
 
-// Find implements Catalogue.
+// Find describes the collection with a name; nil if there is none.
 func (x *indexes) Find(ctx context.Context, name string) (*Listed, error) {
 	e, err := x.Cluster.Find(ctx, name)
 	if e == nil || err != nil {
@@ -65,11 +67,11 @@ func (x *indexes) Find(ctx context.Context, name string) (*Listed, error) {
 	return &l, nil
 }
 
-// Examine implements Catalogue: the descriptions of the indexes say it all. How their shards are is no matter of
-// theirs (Conditions).
+// Examine describes the collections as List does: the descriptions of the indexes tell what cannot be opened. The state
+// of their shards is a matter of Conditions.
 func (x *indexes) Examine(ctx context.Context) ([]Listed, error) { return x.List(ctx) }
 
-// At implements Catalogue.
+// At returns the configuration and the location of a collection. It fails if none can have the name.
 func (x *indexes) At(name string) (configs.Config, store.Location, error) {
 	config := x.config
 	config.Store = prefixOf(config.Store) + name
@@ -77,7 +79,8 @@ func (x *indexes) At(name string) (configs.Config, store.Location, error) {
 	return config, at, err
 }
 
-// Create implements Catalogue.
+// Create makes a collection without passages. The error is a *collections.Error if the name, the kind of index or an
+// expert is not possible in a cluster, or the name is taken.
 func (x *indexes) Create(ctx context.Context, name string, s collections.Settings, o store.BuildOptions) error {
 	if err := x.CheckName(name); err != nil {
 		return &collections.Error{Code: collections.Invalid, Detail: err.Error()}
@@ -100,7 +103,7 @@ func (x *indexes) Create(ctx context.Context, name string, s collections.Setting
 	return err
 }
 
-// Remove implements Catalogue.
+// Remove removes a collection. The error is a *collections.Error if there is none.
 func (x *indexes) Remove(ctx context.Context, name string) error {
 	e, err := x.Cluster.Find(ctx, name)
 	if err != nil {

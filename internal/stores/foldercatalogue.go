@@ -15,12 +15,14 @@ import (
 	inFolder "example.org/conclave/store/folder/backend"
 )
 
-// folders is the catalogue of a data folder.
+// folders is the Catalogue of a data folder.
 type folders struct {
 	config configs.Config
 	folder *collections.Folder
 }
 
+// openFolder opens the data folder of a configuration, making it if need be, and finishes interrupted changes unless
+// the configuration is read-only.
 func openFolder(config configs.Config) (Catalogue, error) {
 	folder, err := collections.OpenFolder(disk.OS{}, config.Data, !config.ReadOnly)
 	if err != nil {
@@ -29,7 +31,7 @@ func openFolder(config configs.Config) (Catalogue, error) {
 	return &folders{config, folder}, nil
 }
 
-// List implements Catalogue.
+// List describes the collections by their settings.
 func (f *folders) List(context.Context) ([]Listed, error) {
 	names, err := f.folder.Names()
 	if err != nil {
@@ -42,13 +44,14 @@ func (f *folders) List(context.Context) ([]Listed, error) {
 	return out, nil
 }
 
+// listedFolder returns the description of a collection; Err is set if its settings cannot be read.
 func (f *folders) listedFolder(name string) Listed {
 	l := Listed{Name: name}
 	l.Settings, l.Created, l.Err = collections.Read(f.folder.Disk(), f.folder.Path(name))
 	return l
 }
 
-// Find implements Catalogue.
+// Find describes the collection with a name; nil if there is none.
 func (f *folders) Find(_ context.Context, name string) (*Listed, error) {
 	has, err := f.folder.Has(name)
 	if !has || err != nil {
@@ -58,7 +61,7 @@ func (f *folders) Find(_ context.Context, name string) (*Listed, error) {
 	return &l, nil
 }
 
-// Examine implements Catalogue. Of each collection only that is read which tells.
+// Examine describes the collections, and sets Err of those that cannot be opened, by their manifests.
 func (f *folders) Examine(ctx context.Context) ([]Listed, error) {
 	all, err := f.List(ctx)
 	for i := range all {
@@ -69,7 +72,8 @@ func (f *folders) Examine(ctx context.Context) ([]Listed, error) {
 	return all, err
 }
 
-// checkOpenable returns an error where a collection certainly cannot be opened.
+// checkOpenable returns an error if a collection certainly cannot be opened: its manifest cannot be read, or it has
+// none.
 func (f *folders) checkOpenable(ctx context.Context, name string) error {
 	path := f.folder.Path(name)
 	stored, err := inFolder.At(path).Experts(ctx)
@@ -79,7 +83,7 @@ func (f *folders) checkOpenable(ctx context.Context, name string) error {
 	return err
 }
 
-// At implements Catalogue. Snapshots are in a folder for each collection.
+// At returns the configuration and the location of a collection. Its snapshots are in a folder of its own.
 func (f *folders) At(name string) (configs.Config, store.Location, error) {
 	config := f.config
 	config.Collection = f.folder.Path(name)
@@ -91,7 +95,7 @@ func (f *folders) At(name string) (configs.Config, store.Location, error) {
 	return config, inFolder.At(config.Collection), nil
 }
 
-// Create implements Catalogue.
+// Create makes a collection without passages. The error is a *collections.Error if the name is invalid or taken.
 func (f *folders) Create(ctx context.Context, name string, s collections.Settings, o store.BuildOptions) error {
 	return f.folder.Create(name, s, time.Now(), func(dir string) error {
 		_, err := inFolder.At(dir).Index(ctx, nil, o)
@@ -99,18 +103,18 @@ func (f *folders) Create(ctx context.Context, name string, s collections.Setting
 	})
 }
 
-// Remove implements Catalogue.
+// Remove removes a collection and its snapshots. The error is a *collections.Error if there is none.
 func (f *folders) Remove(_ context.Context, name string) error { return f.folder.Remove(name) }
 
-// Conditions implements Catalogue: the files are this machine's.
+// Conditions returns the zero Condition and nil: nothing but this machine's files can fail.
 func (f *folders) Conditions(context.Context) (store.Condition, map[string]store.Condition) {
 	return store.Condition{}, nil
 }
 
-// Observe implements Catalogue: no other machine is asked.
+// Observe does nothing: no other machine is asked.
 func (f *folders) Observe(func(store.Exchange)) {}
 
-// Bytes implements Catalogue: those of the files.
+// Bytes returns the bytes of the collection's files.
 func (f *folders) Bytes(_ context.Context, name string) (bytes int64, err error) {
 	err = filepath.WalkDir(f.folder.Path(name), func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -18,7 +18,8 @@ import (
 	"example.org/conclave/store/opensearch/cluster"
 )
 
-// At returns where a configuration keeps its passages.
+// At returns the location of a configuration's passages: a folder, or an index of a cluster. It opens neither. It fails
+// if the address or the files of the cluster's access are invalid.
 func At(config configs.Config) (store.Location, error) {
 	if config.Store == "" {
 		return inFolder.At(config.Collection), nil
@@ -35,7 +36,8 @@ func At(config configs.Config) (store.Location, error) {
 	return inCluster.At(config.Passages(), access, shapeOf(config))
 }
 
-// accessOf returns how a cluster is accessed. A password or key that is in a file is read.
+// accessOf returns the user, password, key and certificates for requests to a cluster. It reads those that are in
+// files, and fails if such a file is missing or empty.
 func accessOf(c configs.Cluster) (cluster.Access, error) {
 	access := cluster.Access{CA: c.CA, User: c.User, Password: string(c.Password), APIKey: string(c.APIKey)}
 	for file, into := range map[string]*string{c.PasswordFile: &access.Password, c.APIKeyFile: &access.APIKey} {
@@ -54,8 +56,8 @@ func accessOf(c configs.Cluster) (cluster.Access, error) {
 	return access, nil
 }
 
-// Experts returns the experts of the configured collection or store; nil where there is none. Of
-// a store whose indexing has not ended they are those that it will have.
+// Experts returns the experts of the configured collection; nil if there is none. In a store whose first indexing has
+// not ended they are those that it will have.
 func Experts(ctx context.Context, config configs.Config) ([]store.Expert, error) {
 	at, err := At(config)
 	if err != nil {
@@ -64,8 +66,8 @@ func Experts(ctx context.Context, config configs.Config) ([]store.Expert, error)
 	return at.Experts(ctx)
 }
 
-// Copy makes the collection of one store in another one, with its vectors, its calibration and its settings.
-// Nothing is encoded. Of the options, Index, Threads and Progress count.
+// Copy copies the collection of one store to another one that has none there, with its vectors, its calibration and its
+// settings. Nothing is encoded. Of the options, Index, Threads and Progress are used.
 func Copy(
 	ctx context.Context,
 	from, to store.Location,
@@ -87,8 +89,8 @@ func Copy(
 	return to.Index(ctx, all, o)
 }
 
-// Settle merges away what was deleted from the configured store, and returns how much of it still
-// counted before and counts after.
+// Settle merges deleted documents of the configured store away, and returns its numbers of passages and deleted
+// documents before and after. It fails for a folder.
 func Settle(ctx context.Context, config configs.Config) (before, after opensearch.Statistics, err error) {
 	at, err := At(config)
 	if err != nil {

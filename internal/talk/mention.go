@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Mention is one way to read a message that may name a document.
+// Mention is one way to read a message as one about a document.
 type Mention struct {
 	Kind Kind
 	Name string // what may be the document's name, as it is written
@@ -39,10 +39,10 @@ func Mentions(message string) (out []Mention) {
 	return out
 }
 
-// mostMention is how many bytes a message has at most that is read as one about a document.
+// mostMention is the largest number of bytes of a message that is read as one about a document.
 const mostMention = 1000
 
-// polite matches what is said before and behind a wish.
+// polite matches courtesies before and after a request.
 var polite = regexp.MustCompile(`(?i)^(?:(?:please|hello|hi|hey|can you|could you|would you),? +)+|,? +please$`)
 
 // template is a form of messages about a document.
@@ -52,8 +52,8 @@ type template struct {
 	pattern *regexp.Regexp // with the groups name and, if kind is Within, topic
 }
 
-// namedForm matches what can only be the name of a document: with quotation marks, a word such as file, or the ending
-// of a file.
+// namedForm matches a name that can only be a document's: in quotation marks, with a word such as file, or with the
+// ending of a file.
 const namedForm = `(?:.+? +)??["“„'‘].+?["”“'’]|(?:.+? +)??(?:file|document|pdf|page) +[^ ,]+|` +
 	`.+? +(?:file|document|pdf|page)|.+?\.[a-z][a-z0-9]{0,4}`
 

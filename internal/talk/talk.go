@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what a message asks for.
+// Kind is the kind of a message, by what it asks for.
 type Kind string
 
 // Kinds of messages. examples.txt has examples of each.
@@ -29,7 +29,7 @@ const (
 	Within   Kind = "within"   // what one document says about a topic
 )
 
-// courtesies are the kinds that may stand before or behind something else: "hello, how many documents are there?"
+// courtesies are the kinds that may stand before or after something else: "hello, how many documents are there?"
 var courtesies = map[Kind]bool{Greeting: true, Thanks: true, Aside: true, Goodbye: true}
 
 const (
@@ -101,7 +101,7 @@ func isCourtesy(part string) bool {
 	return len(words) > 0 && courtesies[learned().classify(words, false)]
 }
 
-// endsClause reports whether a rune ends a part of a message that is classified by itself.
+// endsClause reports whether a rune ends a part of a message that is classified separately.
 func endsClause(r rune) bool { return strings.ContainsRune(".!?,;:\n。！？、，", r) }
 
 // wordsOf returns the words of a text in lower case, without apostrophes, and each symbol such as 👍 as a word.
@@ -129,7 +129,7 @@ func wordsOf(text string) (words []string) {
 	return words
 }
 
-// class is what was learned of the examples of one kind.
+// class has the word counts of the examples of one kind.
 type class struct {
 	kind   Kind
 	first  bool // counts where no question stands before the message alone
@@ -149,8 +149,8 @@ func (c *class) countWords(words []string) {
 	}
 }
 
-// wordsAndPairs returns the words, and the pairs of neighbouring ones, of which "" is what is before the first and
-// behind the last.
+// wordsAndPairs returns the words, followed by the pairs of neighbouring words; "" stands before the first and after
+// the last.
 func wordsAndPairs(words []string) []string {
 	out := make([]string, 0, 2*len(words)+1)
 	before := ""
@@ -161,8 +161,8 @@ func wordsAndPairs(words []string) []string {
 	return append(out, before+" ")
 }
 
-// logLikelihood returns the natural logarithm of the chance of words among messages of the kind. distinct is how many
-// features all kinds have.
+// logLikelihood returns the natural logarithm of the probability of words among messages of the kind. distinct is the
+// number of different features of all kinds.
 func (c *class) logLikelihood(words []string, distinct int) float64 {
 	sum := 0.0
 	for _, f := range wordsAndPairs(words) {
@@ -171,7 +171,7 @@ func (c *class) logLikelihood(words []string, distinct int) float64 {
 	return sum
 }
 
-// model tells the kinds apart by the words of their examples (naive Bayes over words and pairs of words).
+// model classifies messages by the words of the kinds' examples (naive Bayes over words and pairs of words).
 type model struct {
 	classes   []*class // other than of questions
 	questions *class
@@ -185,8 +185,8 @@ var learned = sync.OnceValue(func() *model { return learnFrom(examples) })
 //go:embed examples.txt
 var examples string
 
-// learnFrom returns a model that has counted the words of examples. They have the form that the head of examples.txt
-// describes, with one kind "question".
+// learnFrom returns the model of examples, in the form that the head of examples.txt describes; one kind has to be
+// "question".
 func learnFrom(text string) *model {
 	m := &model{}
 	all := map[string]bool{}
@@ -227,7 +227,7 @@ func learnFrom(text string) *model {
 	return m
 }
 
-// classifyAround returns the kind of words, of which the first or the last few may be a courtesy.
+// classifyAround returns the kind of words whose first or last few may be a courtesy.
 func (m *model) classifyAround(words []string, follows bool) Kind {
 	if len(words) > mostWords {
 		return Question
@@ -242,7 +242,7 @@ func (m *model) classifyAround(words []string, follows bool) Kind {
 	return kind
 }
 
-// classifyApart returns the kind of the words of a message beside a courtesy; Question if that is none.
+// classifyApart returns the kind of the words next to a courtesy; Question if courtesy is none.
 func (m *model) classifyApart(courtesy, words []string, follows bool) Kind {
 	said := m.classify(courtesy, follows)
 	if !courtesies[said] {
@@ -255,7 +255,7 @@ func (m *model) classifyApart(courtesy, words []string, follows bool) Kind {
 	return kind
 }
 
-// classify returns the kind of words.
+// classify returns the kind of words, as Classify does of a message.
 func (m *model) classify(words []string, follows bool) Kind {
 	best := m.questions
 	question := m.questions.logLikelihood(words, m.distinct)
@@ -279,7 +279,7 @@ func (m *model) classify(words []string, follows bool) Kind {
 	return best.kind
 }
 
-// hasAll reports whether each of the words is in an example.
+// hasAll reports whether the examples of the kind have each of the words.
 func (c *class) hasAll(words []string) bool {
 	for _, w := range words {
 		if !c.words[w] {

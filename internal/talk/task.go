@@ -11,7 +11,7 @@ import (
 // and the conversation: lines with the names of who speaks, maybe between tags such as <chat_history>. What is wanted
 // is a JSON object that the instruction shows, or a title.
 
-// mostTitle is about how many bytes a title has at most.
+// mostTitle is the largest number of bytes of a title, about.
 const mostTitle = 60
 
 var (
@@ -57,7 +57,7 @@ func AnswerTask(message string) (answer string, ok bool) {
 	return title, aTitle.MatchString(instruction)
 }
 
-// shortTitle returns the beginning of a text as a title: whole words, on one line, without the mark at its end.
+// shortTitle returns the beginning of a text as a title: whole words on one line, without the punctuation at its end.
 func shortTitle(text string) string {
 	title := strings.Join(strings.Fields(text), " ")
 	if len(title) > mostTitle {

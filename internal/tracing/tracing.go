@@ -27,10 +27,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Open makes a tracer from the variables that variable looks up ("" for those that are not
-// set). It is nil where they name no collector: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
-// OTEL_EXPORTER_OTLP_ENDPOINT. The SDK reads others by itself, such as OTEL_SERVICE_NAME,
-// OTEL_RESOURCE_ATTRIBUTES and OTEL_TRACES_SAMPLER. shut sends what waits, and ends.
+// Open returns a tracer that sends spans to the collector named by OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
+// OTEL_EXPORTER_OTLP_ENDPOINT; nil if neither is set. variable returns the value of an environment variable, "" if it
+// is not set. The SDK reads others by itself, such as OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and
+// OTEL_TRACES_SAMPLER. shut sends what waits and ends the tracer.
 func Open(
 	ctx context.Context,
 	variable func(string) string,
@@ -108,7 +108,8 @@ func Open(
 	return provider.Tracer("conclave"), provider.Shutdown, nil
 }
 
-// client posts spans. Those that cannot be sent are lost: the server's work goes on.
+// client posts spans to a collector over HTTP. Spans that cannot be sent are lost, and logged once until sending works
+// again: the server's work goes on.
 type client struct {
 	address string
 	header  http.Header
@@ -117,14 +118,14 @@ type client struct {
 	failing atomic.Bool
 }
 
-// Start implements otlptrace.Client.
+// Start does nothing.
 func (c *client) Start(context.Context) error { return nil }
 
-// Stop implements otlptrace.Client.
+// Stop does nothing.
 func (c *client) Stop(context.Context) error { return nil }
 
-// UploadTraces implements otlptrace.Client. What it sends has the form of OTLP's
-// ExportTraceServiceRequest, whose one field is that of TracesData.
+// UploadTraces posts spans to the collector; it logs the first failure and when sending works again, and returns nil.
+// The body is OTLP's ExportTraceServiceRequest, whose one field is that of TracesData.
 func (c *client) UploadTraces(ctx context.Context, spans []*wire.ResourceSpans) error {
 	err := c.post(ctx, spans)
 	if failing := err != nil; c.failing.Swap(failing) != failing {
@@ -137,6 +138,7 @@ func (c *client) UploadTraces(ctx context.Context, spans []*wire.ResourceSpans) 
 	return nil
 }
 
+// post sends spans in one request. It fails for a status that tells of no success.
 func (c *client) post(ctx context.Context, spans []*wire.ResourceSpans) error {
 	body, err := proto.Marshal(&wire.TracesData{ResourceSpans: spans})
 	if err != nil {

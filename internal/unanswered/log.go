@@ -125,7 +125,7 @@ func (l *Log) Answered(question string) {
 	}
 }
 
-// dropOld drops the questions that nobody asked for the log's age.
+// dropOld removes the questions that nobody asked for the log's age. The caller holds mu.
 func (l *Log) dropOld() {
 	oldest := l.now().Add(-l.age)
 	before := len(l.questions)
@@ -133,7 +133,7 @@ func (l *Log) dropOld() {
 	l.changed = l.changed || len(l.questions) < before
 }
 
-// dropLeast drops the question that compares last, other than the one with the key except.
+// dropLeast removes the question that compares last, other than the one with the key except.
 func (l *Log) dropLeast(except string) {
 	least := ""
 	for key, q := range l.questions {
@@ -218,7 +218,7 @@ func (l *Log) Write() error {
 	return l.write()
 }
 
-// write is Write for who holds writing.
+// write writes the file if questions have changed since it was written. The caller holds writing.
 func (l *Log) write() error {
 	l.mu.Lock()
 	l.dropOld()

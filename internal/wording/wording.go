@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// NameLetters are the letters of which ids and names are made that have to stand in addresses, logs and file names.
+// NameLetters are the characters of ids and names that have to be usable in addresses, logs and file names.
 const NameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 const (
@@ -31,7 +31,7 @@ func Quote(s string) string {
 	return strconv.Quote(head) + rest
 }
 
-// beginning returns what is shown of a text, and the sign that it goes on.
+// beginning returns the part of a text that messages show, and "…" if there is more, else "".
 func beginning(s string) (head, rest string) {
 	if len(s) <= longest {
 		return s, ""
@@ -39,7 +39,7 @@ func beginning(s string) (head, rest string) {
 	return strings.ToValidUTF8(s[:shown], ""), "…"
 }
 
-// List joins names: a, b, c. Of many it names the first, and how many more there are.
+// List joins names with commas: a, b, c. Of many it lists the first and says how many more there are.
 func List[T ~string](all []T) string {
 	more := ""
 	if len(all) > names {
