@@ -15,6 +15,7 @@ type pdfBox struct {
 	Left, Bottom, Right, Top float64
 }
 
+// height returns the height of the box in points.
 func (b pdfBox) height() float64 { return b.Top - b.Bottom }
 
 // lineBoxes asks PDFium where the lines of a page and their words are. Each question is a call into WebAssembly, so it

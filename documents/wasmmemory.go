@@ -20,7 +20,7 @@ func (m *wasmMemory) in(ctx context.Context) context.Context {
 	return experimental.WithMemoryAllocator(ctx, m)
 }
 
-// Allocate implements experimental.MemoryAllocator.
+// Allocate returns an empty memory for a new module. It implements experimental.MemoryAllocator.
 func (m *wasmMemory) Allocate(_, _ uint64) experimental.LinearMemory {
 	m.none.Store(false)
 	return &mapping{of: m}
@@ -35,7 +35,8 @@ type mapping struct {
 	b  []byte
 }
 
-// Reallocate implements experimental.LinearMemory.
+// Reallocate changes the size of the memory and returns it; nil if the system has no more. It implements
+// experimental.LinearMemory.
 func (m *mapping) Reallocate(size uint64) []byte {
 	if uint64(len(m.b)) == size && m.b != nil {
 		return m.b
@@ -49,7 +50,7 @@ func (m *mapping) Reallocate(size uint64) []byte {
 	return now
 }
 
-// Free implements experimental.LinearMemory.
+// Free gives the memory back to the system. It implements experimental.LinearMemory.
 func (m *mapping) Free() { m.b = resizeMapping(m.b, 0) }
 
 // runtimeBytes returns how many bytes of memory Go's runtime holds from the system.

@@ -184,7 +184,7 @@ type firstBytes struct {
 	most int
 }
 
-// Write implements io.Writer. It returns len(b) and no error, also if bytes are dropped.
+// Write keeps the bytes that still fit. It always returns len(b) and no error.
 func (f *firstBytes) Write(b []byte) (int, error) {
 	f.b = append(f.b, b[:min(len(b), f.most-len(f.b))]...)
 	return len(b), nil

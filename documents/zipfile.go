@@ -31,7 +31,8 @@ type boundedReader struct {
 	open bool
 }
 
-// ReadAt implements io.ReaderAt.
+// ReadAt reads bytes from an offset on, like io.ReaderAt, and fails when more than left bytes would be read while it is
+// not open.
 func (b *boundedReader) ReadAt(to []byte, at int64) (int, error) {
 	if !b.open {
 		b.left -= len(to)

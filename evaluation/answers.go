@@ -13,15 +13,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Matcher decides whether a passage's text holds one of a question's answers,
-// by DPR's rules (its has_answer): the text only, never the title.
+// Matcher reports whether a passage's text has one of a question's answers, by DPR's rules (its has_answer): the text
+// only, never the title.
 type Matcher interface{ In(text string) bool }
 
-// stringAnswers matches answers as sequences of tokens: text and answer are
-// brought to NFD, cut into runs of letters, digits and marks and into single
-// other characters, lower-cased, and the answer has to be a contiguous run of
-// the text's tokens. An answer without any token is an error, since it would
-// match everything.
+// stringAnswers returns a Matcher of texts that have one of the answers as consecutive tokens. Text and answer are
+// brought to NFD, cut into runs of letters, digits and marks and into single other characters, and lower-cased. It
+// fails for an answer without a token, which would match everything.
 func stringAnswers(answers []string) (Matcher, error) {
 	m := stringMatcher{}
 	for _, answer := range answers {
@@ -34,6 +32,7 @@ func stringAnswers(answers []string) (Matcher, error) {
 	return m, nil
 }
 
+// stringMatcher has the tokens of each answer.
 type stringMatcher [][]string
 
 // In reports whether the tokens of one of the answers stand in a text, one after another.
@@ -105,13 +104,10 @@ func blankRune(r rune) bool {
 	return unicode.In(r, unicode.Z, unicode.C)
 }
 
-// regexAnswers matches answers as regular expressions (TREC's patterns),
-// case-insensitive, multi-line, on NFD text, as DPR does with Python's regex
-// module. The expressions are Go's: \s, \d, \w and \b know ASCII alone.
-//
-// A pattern that does not compile never matches, as in DPR; it is returned in
-// bad, so that the caller can say so. Look-around and back references do not
-// compile here, although they would there.
+// regexAnswers returns a Matcher of texts that match one of the regular expressions (TREC's patterns), case-insensitive
+// and multi-line, on NFD text, as DPR does with Python's regex module. The expressions are Go's: \\s, \\d, \\w and \\b
+// know ASCII only. A pattern that does not compile never matches, as in DPR, and is returned in bad. Look-around and
+// back references do not compile here, although they would there.
 func regexAnswers(patterns []string) (m Matcher, bad []string) {
 	var out regexMatcher
 	for _, pattern := range patterns {
@@ -125,6 +121,7 @@ func regexAnswers(patterns []string) (m Matcher, bad []string) {
 	return out, bad
 }
 
+// regexMatcher has the compiled expressions.
 type regexMatcher []*regexp.Regexp
 
 // In reports whether one of the expressions matches a text in Unicode's decomposed form (NFD).
@@ -138,7 +135,7 @@ func (m regexMatcher) In(text string) bool {
 	return false
 }
 
-// ExactMatch returns 1 if said equals one of the answers after normalising, else 0, as SQuAD's script defines it
+// ExactMatch returns 1 if the answer said equals one of answers after normalising, else 0, as SQuAD's script defines it
 // (Rajpurkar et al. 2016, section 6.1).
 func ExactMatch(said string, answers []string) float64 {
 	for _, a := range answers {
@@ -149,12 +146,12 @@ func ExactMatch(said string, answers []string) float64 {
 	return 0
 }
 
-// mostOther is how many words an acceptable answer has beside one of the answers, at most.
+// mostOther is the largest number of further words in an acceptable answer.
 const mostOther = 8
 
-// Acceptable reports whether a person would take said for one of answers, which may be in other words at its ends: it
-// has all words of an answer in their order and few others, or its TokenF1 is at least a half and it has the same
-// numbers as that answer. Words are compared after normalising, as ExactMatch does. Without answers it is false.
+// Acceptable reports whether a person would take the answer said for one of answers, although it is worded differently:
+// it has all words of one in their order and at most mostOther others, or its TokenF1 is at least a half and it has the
+// same numbers. Words are compared after normalising, as ExactMatch does. It is false without answers.
 func Acceptable(said string, answers []string) bool {
 	words := strings.Fields(extract.NormaliseAnswer(said))
 	for _, a := range answers {
@@ -193,8 +190,8 @@ func numbersOf(words []string) (numbers []string) {
 	return numbers
 }
 
-// TokenF1 returns the largest harmonic mean of precision and recall over the words that an
-// answer shares with one of answers, as SQuAD's script defines it.
+// TokenF1 returns the largest F1 of the words of the answer said with those of one of answers, from 0 to 1, as SQuAD's
+// script defines it; 0 without answers.
 func TokenF1(said string, answers []string) (best float64) {
 	words := strings.Fields(extract.NormaliseAnswer(said))
 	for _, a := range answers {

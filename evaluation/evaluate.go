@@ -41,8 +41,7 @@ type MeasureOptions struct {
 	Progress func(stage string, done, total int)
 }
 
-// About says what was measured; it goes into the report, and figures of another
-// About are not taken from a State.
+// About is what was measured. It is a part of the report, and a State has figures for the same About only.
 type About struct {
 	Collection string               `json:"collection"`
 	Generation uint64               `json:"generation"`
@@ -55,7 +54,7 @@ type About struct {
 	Calibration string `json:"calibration,omitempty"`
 }
 
-// DomainInfo is a domain in a report.
+// DomainInfo describes a domain in a report.
 type DomainInfo struct {
 	Name      string `json:"name"`
 	Path      string `json:"path,omitempty"`
@@ -67,7 +66,7 @@ type DomainInfo struct {
 	Weights map[string]map[string]float64 `json:"weights,omitempty"`
 }
 
-// Report is everything that an evaluation found.
+// Report is the result of an evaluation.
 type Report struct {
 	About
 	Depth      int          `json:"depth"`

@@ -11,8 +11,8 @@ import (
 	"example.org/conclave/search"
 )
 
-// Latency is how long single requests took, one at a time, in milliseconds: in
-// the process, without HTTP.
+// Latency has percentiles of how long single requests took, one at a time, in milliseconds: in the process, without
+// HTTP.
 type Latency struct {
 	P50       float64 `json:"p50"`
 	P95       float64 `json:"p95"`
@@ -20,12 +20,12 @@ type Latency struct {
 	Questions int     `json:"questions"`
 }
 
-// warmUp is how many questions go before those that are timed.
+// warmUp is the number of questions that are asked before those that are timed.
 const warmUp = 3
 
-// timeRequests asks each question by each method as a user would, with the engine's
-// defaults for everything that the method does not say. The methods take turns, so that a
-// machine that slows down affects all alike.
+// timeRequests asks each question by each method as a user would, with the engine's defaults for everything that the
+// method does not set, and returns the latency of each method. The methods take turns, so that a machine that slows
+// down affects all alike. It fails if a request does.
 func timeRequests(
 	ctx context.Context,
 	engine Engine,

@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/search/ask"
 )
 
-// PassageIDs says the ids of passages, in their order.
+// PassageIDs returns the ids of passages.
 type PassageIDs interface {
 	IDs(context.Context, []rank.Ordinal) ([]string, error)
 }

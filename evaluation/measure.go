@@ -25,17 +25,18 @@ type Engine interface {
 	Compare(ctx context.Context, requests []search.Request) ([]reply.Response, error)
 }
 
-// pass is one pass over the questions of a domain.
+// pass is how the questions of a domain are asked once.
 type pass struct {
 	*MeasureOptions
-	titles   bool // answered wants titles and texts of all passages
+	// answered needs titles and texts of all passages
+	titles   bool
 	progress func(done, total int)
-	// answered is given every question with its rankings, by method, in the
-	// order of the questions and one at a time. Nil: nobody wants them.
+	// answered is called with each question and its rankings, by method, in the order of the questions and one at a
+	// time. May be nil.
 	answered func(a *Answered) error
 }
 
-// Answered is a question with the ranking of each method.
+// Answered is a question with the ranking of each method, in the order of the methods.
 type Answered struct {
 	Question *questions.Question
 	Rankings []Ranked
@@ -48,9 +49,8 @@ type Ranked struct {
 	Confidence *float64
 }
 
-// measureQuestions asks every question once and measures the rankings of all methods. One question
-// that fails, or that a source did not answer, makes the whole measurement fail, since an
-// average over the others says nothing.
+// measureQuestions asks every question once and measures the rankings of all methods. It fails if one question fails or
+// a source did not answer it, since an average over the others would say nothing.
 func measureQuestions(
 	ctx context.Context, engine Engine, domain string, asked []questions.Question, p pass,
 ) (*Measured, error) {
@@ -80,19 +80,22 @@ func measureQuestions(
 	return m.meansOf(), nil
 }
 
-// measureRun is a measurement under way.
+// measureRun is the state of a measurement.
 type measureRun struct {
 	pass      pass
 	questions []questions.Question
 	out       *Measured
 
-	mu      sync.Mutex // guards what follows
-	done    int
-	weights []map[string]float64 // sums
+	mu   sync.Mutex // guards what follows
+	done int
+	// sums of the weights that each method gave each source
+	weights []map[string]float64
 	meant   map[string]string
 	bad     []string
-	waiting map[int]*Answered // that came before their turn
-	turn    int
+	// answers that came before their turn, by index
+	waiting map[int]*Answered
+	// index of the next answer for pass.answered
+	turn int
 }
 
 // newMeasuring returns the measurement of a domain's questions before any was asked.

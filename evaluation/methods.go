@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// MethodKind says what a method is.
+// MethodKind is the kind of a method: a source, a fusion or an oracle.
 type MethodKind string
 
 // The kinds of methods.
@@ -28,18 +28,18 @@ const (
 	KindOracle     MethodKind = "oracle"     // knows what no method can know
 )
 
-// Method is one way to rank, by a name that stands in the tables.
+// Method is one way to rank, under the name that the tables have.
 type Method struct {
 	Name string     `json:"name"`
 	Kind MethodKind `json:"kind"`
 	// Source is the source of a KindSource.
 	Source string `json:"source,omitempty"`
-	// Request is how it is asked; the question, the depth and what concerns the
-	// sources are filled in. Empty for an oracle.
+	// Request is the request by which it ranks, without the question, the depth and what depends on the sources; empty
+	// for an oracle.
 	Request search.Request `json:"request,omitzero"`
 }
 
-// Lineup are the experts of a collection; there is always BM25 beside them.
+// Lineup are the experts of a collection; BM25 is always there, too.
 type Lineup []learned.ExpertInfo
 
 // Choose returns the methods to measure: with alone each source by itself, the fusions ("all" that make sense with

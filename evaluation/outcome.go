@@ -7,8 +7,7 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Outcome is how one method did on one question; see Measured for which
-// questions have which.
+// Outcome is the result of one method for one question. Measured says which fields a question has.
 type Outcome struct {
 	First       int      `json:"f,omitempty"` // rank of the first relevant passage, from 1; 0: none
 	FirstAnswer int      `json:"a,omitempty"` // rank of the first passage that holds an answer; 0: none
@@ -16,8 +15,8 @@ type Outcome struct {
 	AP          float64  `json:"p,omitempty"`
 	Recall100   float64  `json:"r,omitempty"`
 	Confidence  *float64 `json:"c,omitempty"` // nil: the method has none
-	// TakenOut is the confidence where the passages that answer were taken out; nil: there are none, or it is
-	// no probability that anything was fitted to.
+	// TakenOut is the confidence after the passages that answer were removed; nil: there are none, or the confidence is
+	// no fitted probability.
 	TakenOut *float64 `json:"t,omitempty"`
 	// Asked are the measures that were asked for, by their keys.
 	Asked map[string]float64 `json:"m,omitempty"`
@@ -39,7 +38,7 @@ func isWithin(first, k int) float64 {
 	return 0
 }
 
-// Asked is what is known of a question that was asked.
+// Asked is what is known about a question that was asked.
 type Asked struct {
 	ID         string `json:"id"`
 	Judged     bool   `json:"judged,omitempty"`     // it has relevant passages
@@ -48,7 +47,7 @@ type Asked struct {
 	Unanswerable bool `json:"unanswerable,omitempty"`
 }
 
-// Measured is how all methods did on the questions of one domain.
+// Measured is the results of all methods for the questions of one domain.
 type Measured struct {
 	Domain    string      `json:"domain"`
 	Questions []Asked     `json:"questions"`
@@ -84,8 +83,8 @@ type answerJudge struct {
 	seen       map[string]bool // by passage: holds an answer
 }
 
-// newJudge returns what judges the results for a question. With patterns, its answers are regular expressions; those
-// that do not compile are left out. It fails if an answer has no tokens.
+// newJudge returns a judge of the results for a question. With patterns, the question's answers are regular
+// expressions, and those that do not compile are left out. It fails if an answer has no tokens.
 func newJudge(q *questions.Question, patterns bool) (*answerJudge, error) {
 	j := &answerJudge{question: q, judgements: q.Judgements(), seen: map[string]bool{}}
 	j.judged = j.judgements.Relevant() > 0
@@ -116,7 +115,7 @@ func (j *answerJudge) holdsAnswer(r *reply.Result) bool {
 	return held
 }
 
-// judgedOf returns the id of a result, or of its copy where that was judged better.
+// judgedOf returns the id of a result, or that of its copy with the best grade if that is better.
 func (j *answerJudge) judgedOf(r *reply.Result) string {
 	best := r.ID
 	for _, id := range r.Copies {

@@ -17,14 +17,14 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// AnswerEngine is what answers are measured with; *search.Engine is one.
+// AnswerEngine is the part of an engine by which answers are measured; *search.Engine implements it.
 type AnswerEngine interface {
 	Compare(ctx context.Context, requests []search.Request) ([]reply.Response, error)
 	Readings(ctx context.Context, reader, question string, ids []string) (extract.Read, error)
 	Readers() []learned.ReaderInfo
 }
 
-// AnswerOptions say how answers are measured.
+// AnswerOptions are how answers are measured.
 type AnswerOptions struct {
 	Reader   string // "": the first
 	Passages int    // of a ranking that are read
@@ -32,18 +32,16 @@ type AnswerOptions struct {
 	Progress func(done, total int)
 }
 
-// AnswerWays returns the ways to an answer that are measured, in their order: the best words
-// of auto's passages, ranked by auto and the reader, or by the reader alone where it has no
-// part in the order (extract.Read.Ranking); the same with the scores of equal words added;
-// the best words by the reader alone (Karpukhin et al. 2020, DPR, section 6.1), of auto's
-// passages and of BM25's. The last two know the answer, so that no reader can do better:
-// the best words of a passage that answers, and those of any of auto's passages whose best
-// words are right.
+// AnswerWays returns the names of the ways to an answer that are measured, in their order: the best words of auto's
+// passages, ranked by auto and the reader, or by the reader alone if it has no part in the order
+// (extract.Read.Ranking); the same with the scores of equal words added; the best words by the reader alone (Karpukhin
+// et al. 2020, DPR, section 6.1), of auto's passages and of BM25's. The last two know the answer, so that no reader can
+// do better: the best words of a passage that answers, and those of any of auto's passages whose best words are right.
 func AnswerWays() []string {
 	return []string{"auto", "auto, sum", "auto, reader alone", "bm25, reader alone", "gold passage", "any of auto's"}
 }
 
-// AnswerReport is how well a reader answers.
+// AnswerReport is the result of measuring a reader.
 type AnswerReport struct {
 	Reader   string      `json:"reader"`
 	Passages int         `json:"passages"`
@@ -56,7 +54,7 @@ type AnswerReport struct {
 	ReadMS float64 `json:"read_ms"`
 }
 
-// AnswerRow is a way in a domain: exact match and F1 in percent.
+// AnswerRow is the result of one way to answers in one domain; EM and F1 are in percent.
 type AnswerRow struct {
 	Domain    string  `json:"domain"`
 	Way       string  `json:"way"`
@@ -144,7 +142,7 @@ func (r *AnswerReport) addMeans() {
 	}
 }
 
-// answerRun is a measurement under way.
+// answerRun is the state of a measurement of answers.
 type answerRun struct {
 	AnswerOptions
 	engine             AnswerEngine

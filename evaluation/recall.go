@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/search/learned"
 )
 
-// recallQuestions is how many questions a recall is measured with.
+// recallQuestions is the number of questions by which a recall is measured.
 const recallQuestions = 50
 
 // measureRecall sets Recall of the experts that have none, as those of a store: the share of an exact search's passages

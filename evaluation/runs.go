@@ -25,14 +25,14 @@ const (
 // RunForms returns the names of all forms of run files.
 func RunForms() []string { return []string{RunTREC, RunDPR} }
 
-// Runs is a folder of rankings: FOLDER/DOMAIN/METHOD.trec and .dpr.json.
+// Runs is a folder of run files: FOLDER/DOMAIN/METHOD.trec and .dpr.json.
 type Runs struct {
 	Folder string
 	Forms  []string // of RunForms
 	Of     []string // names of methods; nil: of all
 }
 
-// runFile is one file being written, under another name until it is whole.
+// runFile is a run file that is being written, under a temporary name until it is complete.
 type runFile struct {
 	method int
 	form   string

@@ -7,12 +7,10 @@ import (
 	"slices"
 )
 
-// PairedRandomisation returns the two-sided p-value of the hypothesis that two
-// methods are equally good, given their scores on the same questions: the
-// share of rounds in which randomly swapping the two scores of each question
-// gives a difference of means at least as large as the observed one, with the
-// observed one counted (Smucker, Allan and Carterette 2007, §3.3). It panics
-// when the lengths differ. The same seed gives the same value.
+// PairedRandomisation returns the two-sided p-value of the hypothesis that two methods are equally good, by their
+// scores a and b for the same questions: the share of rounds in which randomly swapping the two scores of each question
+// gives a difference of means at least as large as the observed one, with the observed one counted (Smucker, Allan and
+// Carterette 2007, §3.3). It panics if the lengths differ. The same seed gives the same value.
 func PairedRandomisation(a, b []float64, rounds int, seed uint64) float64 {
 	if len(a) != len(b) {
 		panic("evaluation: paired scores of different length")
@@ -42,15 +40,14 @@ func PairedRandomisation(a, b []float64, rounds int, seed uint64) float64 {
 	return float64(asLarge) / float64(rounds+1)
 }
 
-// sizeGroup is how many questions have a difference of one size. Scores take
-// few values (a hit or none, the reciprocal of a rank), so there are few
-// groups, and only how many of a group are swapped matters.
+// sizeGroup is the number of questions whose scores differ by the same size. Scores take few values (a hit or none, the
+// reciprocal of a rank), so there are few groups, and it only matters how many of a group are swapped.
 type sizeGroup struct {
 	size      float64
 	questions int
 }
 
-// groupSizes returns the distinct sizes, ascending, each with how often it comes. It sorts sizes in place.
+// groupSizes returns the distinct sizes in ascending order, each with its number. It sorts sizes in place.
 func groupSizes(sizes []float64) []sizeGroup {
 	slices.Sort(sizes)
 	var groups []sizeGroup

@@ -14,9 +14,8 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// State is a file of what has been measured, so that an evaluation that was
-// interrupted goes on with the domain where it stopped. What it holds counts
-// only for the same questions, asked in the same way of the same collection.
+// State is a file of figures that were measured, so that an interrupted evaluation continues with the domain where it
+// stopped. Figures are used only for the same questions, asked in the same way of the same collection.
 type State struct {
 	path    string
 	entries map[string]stateEntry // by domain, and one for the times
@@ -35,6 +34,7 @@ const (
 	timesPart    = "times"
 )
 
+// domainPart returns the name of the part with a domain's figures.
 func domainPart(domain string) string { return "domain " + domain }
 
 // OpenState returns the state in a file, or an empty one if the file does not exist. It fails if the file is damaged or

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/calibration"
 )
 
-// Scope says over what a table averages.
+// Scope is what a table averages over: all questions, the domains, or the questions of one domain.
 type Scope string
 
 // The scopes.
@@ -26,7 +26,7 @@ type Table struct {
 	Rows      []Row  `json:"rows"`
 }
 
-// Row is how one method did.
+// Row is the result of one method.
 type Row struct {
 	Method string     `json:"method"`
 	Kind   MethodKind `json:"kind"`
@@ -227,8 +227,8 @@ func domainWeights(parts []part, m Metric) []float64 {
 	return weights
 }
 
-// confidencesOf returns a method's confidences for some of the questions, with whether
-// its first passage was right; nil when one has none.
+// confidencesOf returns a method's confidences for the questions that wanted selects, each with whether the first
+// passage was right; nil if one has none.
 func confidencesOf(parts []part, method int, wanted func(*Asked) bool) []calibration.Outcome {
 	var out []calibration.Outcome
 	for _, p := range parts {
@@ -246,8 +246,7 @@ func confidencesOf(parts []part, method int, wanted func(*Asked) bool) []calibra
 	return out
 }
 
-// firstRight reports whether the first passage is a right one: by judgement
-// where there is any, else by answer.
+// firstRight reports whether the first passage is right: by judgements if the question has any, else by its answers.
 func (o *Outcome) firstRight(a Asked) bool {
 	if a.Judged {
 		return o.First == 1

@@ -59,11 +59,13 @@ func (w *textWriter) writeParagraph(text string) {
 	w.printf("%s\n", line)
 }
 
+// textWriter writes text until the first error, which it keeps.
 type textWriter struct {
 	out io.Writer
 	err error
 }
 
+// printf writes formatted text, unless an error occurred before.
 func (w *textWriter) printf(format string, args ...any) {
 	if w.err == nil {
 		_, w.err = fmt.Fprintf(w.out, format, args...)
@@ -80,11 +82,10 @@ func shownKeys(t *Table) []string {
 	return []string{"answer1", "answer5", "answer20", "answer100", "auroc"}
 }
 
-// longestName is what of a method's name fits beside the columns.
+// longestName is the number of characters of a method's name that fit next to the columns.
 const longestName = 38
 
-// writeTable writes the columns that say the most of a table; one that is empty in all rows
-// is left out.
+// writeTable writes the most telling columns of a table; columns that are empty in all rows are left out.
 func (w *textWriter) writeTable(r *Report, t *Table) {
 	var headings []string
 	cells := make([][]string, len(t.Rows))

@@ -13,20 +13,22 @@ import (
 	"example.org/conclave/internal/languages"
 )
 
-// Sentence is a sentence that a model wrote, and what the passages say to it.
+// Sentence is a sentence that a model wrote, with the result of comparing it with the passages.
 type Sentence struct {
-	Text     string   // without its citations at the end
-	Passages []int    // that it cites, by their places, from 0; where it is Attributed, that support it
-	Unknown  []string // numbers that it cites and no passage has
-	// Support is the share of its words that stand in Passages, 0 to 1.
+	Text string // without its citations at the end
+	// indexes of the passages that it cites, from 0; if Attributed, of those that support it
+	Passages []int
+	// cited numbers that no passage has
+	Unknown []string
+	// Support is the share of its words that Passages have, from 0 to 1.
 	Support float64
-	// Supported: Passages say it, as far as words, numbers and names tell.
+	// Supported says that Passages state it, as far as words, numbers and names tell.
 	Supported bool
-	// Attributed: it cites none or other passages than the one that supports it.
+	// Attributed says that it cites no passage, or others than the one that supports it.
 	Attributed bool
-	// Unchecked says why it is not compared with the passages; "": it is.
+	// Unchecked says why it was not compared with the passages; "": it was.
 	Unchecked Unchecked
-	// Unfounded are its numbers and names that stand in none of the passages.
+	// Unfounded are its numbers and names that none of the passages has.
 	Unfounded []string
 }
 
@@ -41,8 +43,8 @@ const (
 	NoAnswer      Unchecked = "no_answer"      // it says that there is no answer
 )
 
-// LeastSupport is the share of a sentence's words that have to stand in the passages that it cites
-// (docs/generated.md has what others would tell). Its numbers and names have to stand there all.
+// LeastSupport is the least share of a sentence's words that the passages which it cites have to have
+// (docs/generated.md has what other shares would do). They have to have all of its numbers and names.
 const LeastSupport = .6
 
 // comparison compares the sentences of an answer with the passages that it was written from.
@@ -89,7 +91,8 @@ func (c *comparison) containWord(passages []int, word string) bool {
 	return slices.ContainsFunc(passages, func(i int) bool { return c.own[i][word] })
 }
 
-// Check compares what a model wrote to a question with the passages that it read.
+// Check compares what a model wrote to a question with the passages that it read, and returns the sentences in their
+// order.
 func Check(question, text string, passages []Passage) (out []Sentence) {
 	against := newComparison(question, passages)
 	for _, s := range sentencesOf(text) {
@@ -137,7 +140,8 @@ func (c *comparison) compareSentence(text string, at span, cut bool) Sentence {
 	return s
 }
 
-// readCitations puts what a sentence cites into Passages and Unknown, and returns the sentence without citations.
+// readCitations sets the Passages and Unknown of s by the citations in a sentence, and returns the sentence without
+// citations.
 func (c *comparison) readCitations(s *Sentence, sentence string) (plain string) {
 	return cited.ReplaceAllStringFunc(sentence, func(marks string) string {
 		for _, digits := range number.FindAllString(marks, -1) {
@@ -162,7 +166,7 @@ func (c *comparison) allPassages() []int {
 	return all
 }
 
-// supportShare returns the share of words that stand in one of some passages; 0 of no words.
+// supportShare returns the share of the words that one of the passages with these numbers has; 0 without words.
 func (c *comparison) supportShare(words []string, passages []int) float64 {
 	if len(words) == 0 {
 		return 0
@@ -209,7 +213,7 @@ func (c *comparison) isForeign(text string) bool {
 	return languages.Among(text, append(slices.Clone(c.languages), found[0])) == found[0]
 }
 
-// inQuestion reports whether every one of these words stands in the question, in whatever inflection.
+// inQuestion reports whether the question has each of these words, in any inflection.
 func (c *comparison) inQuestion(words []string) bool {
 	return !slices.ContainsFunc(forms.Analyse(strings.Join(words, " ")), func(w string) bool { return !c.asked[w] })
 }

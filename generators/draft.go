@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// draft is an answer while it is written. What is told of it never changes: the first sentence is told when it is
-// whole, and so are the citations of each other one. A sentence is compared with the passages when the next one has
-// begun, and is not looked at again. If another passage supports it than it cites, its citations are put right.
+// draft is an answer that is being written. Text that was passed to the watcher never changes: the first sentence is
+// passed when it is complete, and so are the citations of each other one. A sentence is compared with the passages when
+// the next one has begun, and is final then. If another passage supports it than it cites, its citations are corrected.
 type draft struct {
 	watching  Watching
 	reasoning reasoningFilter
@@ -45,8 +45,8 @@ func newDraft(a Asking, drop, held bool, w Watching) *draft {
 	}
 }
 
-// addPiece appends the next piece of the model's text, and takes each sentence that is complete with it. Nothing is
-// taken while the text may still become a refusal.
+// addPiece appends the next piece of the model's text, and handles each sentence that is now complete. It handles none
+// while the text may still become a refusal.
 func (d *draft) addPiece(piece string) {
 	if d.form {
 		d.all += d.reasoning.filterPiece(piece, false)
@@ -104,7 +104,7 @@ func (d *draft) takeSentence(at span, cut bool) {
 // rowEnd matches the outer bar at the end of a row of a table.
 var rowEnd = regexp.MustCompile(`^[ \t]*\|`)
 
-// tellUntil tells the watcher the text up to a byte; nothing if that was told already.
+// tellUntil passes the text up to a byte to the watcher; nothing if it was passed already.
 func (d *draft) tellUntil(until int) {
 	if until <= d.told {
 		return
@@ -127,8 +127,8 @@ func (d *draft) writePiece(piece string) {
 	d.watching.Text(d.kept.String())
 }
 
-// endDraft takes the sentences that are left and sets w to the answer, or to a refusal. complete reports that the model
-// ended the answer by itself.
+// endDraft handles the sentences that are left and sets w to the answer, or to a refusal. complete reports whether the
+// model ended the answer by itself.
 func (d *draft) endDraft(w *Written, complete bool) {
 	if d.form {
 		d.all += d.reasoning.filterPiece("", true)
@@ -174,7 +174,7 @@ func withoutFences(text string) string {
 	return text
 }
 
-// endsSentence reports whether a text ends where a sentence or a row of a table does.
+// endsSentence reports whether a text ends with the end of a sentence or of a row of a table.
 func endsSentence(text string) bool {
 	text = strings.TrimRightFunc(text, unicode.IsSpace)
 	last, _ := utf8.DecodeLastRuneInString(text)
@@ -199,7 +199,7 @@ func isRefusal(text string) bool {
 	return strings.EqualFold(text, refusal) || begins && !isWordRune([]rune(rest)[0])
 }
 
-// mayRefuse reports whether the beginning of a text refuses, or may do so when more of it has come.
+// mayRefuse reports whether a text is a refusal, or may become one when more of it has come.
 func mayRefuse(text string) bool {
 	text = bareText(text)
 	return isRefusal(text) || len(text) <= len(refusal) && strings.EqualFold(text, refusal[:len(text)])

@@ -15,14 +15,16 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// Endpoint says where a model is, and how it is used.
+// Endpoint is where a model is, and how it is used.
 type Endpoint struct {
-	Address     string // of its interface: http://127.0.0.1:11434/v1
-	Model       string // its name there
-	Key         string // "": none is sent
-	Timeout     time.Duration
-	PromptBytes int  // of the passages together
-	Drop        bool // sentences that the passages which they cite do not support
+	Address string // of its interface: http://127.0.0.1:11434/v1
+	Model   string // its name there
+	Key     string // "": none is sent
+	Timeout time.Duration
+	// largest number of bytes of all passages in a prompt
+	PromptBytes int
+	// leaves out sentences that the passages which they cite do not support
+	Drop bool
 }
 
 // Model writes answers by a model behind an Endpoint. Its methods are safe for concurrent use.
@@ -68,7 +70,7 @@ func NewModel(e Endpoint) (*Model, error) {
 	}, nil
 }
 
-// mostNamed is how many models an error names.
+// mostNamed is the largest number of models that an error names.
 const mostNamed = 10
 
 // Check returns an error unless the endpoint answers and lists the model. The error says what to do.

@@ -36,11 +36,11 @@ func (e *Error) Advice() string { return e.Reason }
 // Overloaded reports whether the model's server refused the request since it is busy: it may be sent again later.
 func (e *Error) Overloaded() bool { return e.Busy }
 
-// mostRepeated is how many bytes of a server's text an error repeats at most.
+// mostRepeated is the largest number of bytes of a server's text in an error.
 const mostRepeated = 500
 
 // explain returns an *Error with the reason of a failed request in words, without the key, which some servers repeat.
-// It returns the error of ctx if that has ended.
+// It returns the error of ctx if ctx has ended.
 func (m *Model) explain(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // whoever asked says how much time there was

@@ -29,8 +29,8 @@ type citationReader struct {
 	held     string // the end of the text so far, which may become a citation or a mark
 }
 
-// rewritePiece takes the next piece of a text and returns what follows of the rewritten one. ends says that the piece
-// is the last one.
+// rewritePiece takes the next piece of a text and returns the next part of the rewritten text, "" if it is not certain
+// yet. ends reports that the piece is the last one.
 func (c *citationReader) rewritePiece(piece string, ends bool) string {
 	text := guardForm.ReplaceAllString(c.held+piece, "")
 	text = bracketForm.ReplaceAllStringFunc(text, func(form string) string {
@@ -58,7 +58,7 @@ func (c *citationReader) rewritePiece(piece string, ends bool) string {
 	return text[:end]
 }
 
-// areNumbers reports whether all numbers in a text are of passages.
+// areNumbers reports whether all numbers in a text are those of passages.
 func (c *citationReader) areNumbers(numbers string) bool {
 	return !slices.ContainsFunc(number.FindAllString(numbers, -1), func(digits string) bool {
 		n, err := strconv.Atoi(digits)

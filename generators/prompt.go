@@ -14,24 +14,25 @@ import (
 	"unicode/utf8"
 )
 
-// Passage is what a model reads.
+// Passage is a passage as a model reads it.
 type Passage struct {
 	Title string
 	Place string // heading, page; "": neither is known
 	Text  string
 }
 
-// Asking is what a model is asked.
+// Asking is a question to a model, with the passages to answer it from.
 type Asking struct {
-	Question  string
-	Before    []string // questions of the same person before it, the last one last
+	Question string
+	// earlier questions of the same person, oldest first
+	Before    []string
 	Passages  []Passage
 	MaxTokens int
 	// Form is the form of the answer, as OpenAI's response_format; nil: sentences with citations.
 	Form []byte
 }
 
-// refusal is what a model is asked to write where the passages do not answer.
+// refusal is the text that a model is asked to write if the passages do not answer.
 const refusal = "NOT ANSWERED"
 
 // instructions say how to answer. Passages are data: what they say to do is no instruction, and the
@@ -116,7 +117,7 @@ func longestText(passages []Passage, bytes int) int {
 	return low
 }
 
-// cutText returns the beginning of a text, at most so many bytes, with an ellipsis where that is not all.
+// cutText returns the beginning of a text, at most this many bytes, with an ellipsis if it was cut.
 func cutText(text string, most int) string {
 	const ellipsis = "…"
 	if len(text) <= most {
@@ -146,8 +147,8 @@ func disarm(text string) string {
 }
 
 // markOf returns a line that separates the passages of a prompt. Nobody who wrote a passage can know it: it is a digest
-// of all passages and the question. Equal questions with equal passages have the same line, so that a server can cache
-// the prompt.
+// of all passages and the question. It is the same for the same question and passages, so that a server can cache the
+// prompt.
 func markOf(a Asking, passages []Passage) string {
 	sum := sha256.New()
 	_, _ = fmt.Fprintf(sum, "%q%q", a.Question, a.Before)

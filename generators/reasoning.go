@@ -20,7 +20,7 @@ const (
 	bareFinal    = "assistantfinal"
 )
 
-// longestMark is more bytes than one of these marks has.
+// longestMark is larger than the number of bytes of each of these marks.
 const longestMark = 64
 
 // reasoningFilter cuts the reasoning out of what a model writes, piece by piece. The zero value begins a new answer.
@@ -33,8 +33,8 @@ type reasoningFilter struct {
 	shown int // bytes of the answer that were returned
 }
 
-// filterPiece takes the next piece of what a model wrote and returns what follows of the answer. ends says that the
-// piece is the last one.
+// filterPiece takes the next piece of what a model wrote and returns the next part of the answer, "" if it is not
+// certain yet. ends reports that the piece is the last one.
 func (f *reasoningFilter) filterPiece(piece string, ends bool) string {
 	f.all += piece
 	cut := cutReasoning(f.all, ends)
@@ -50,7 +50,7 @@ func (f *reasoningFilter) filterPiece(piece string, ends bool) string {
 	return more
 }
 
-// withoutReasoning is a text that cutReasoning cut.
+// withoutReasoning is a text from which cutReasoning removed the reasoning.
 type withoutReasoning struct {
 	answer string
 	ended  bool // reasoning ended in the text

@@ -16,11 +16,12 @@ import (
 const rewriting = `You are given what one person asked, message by message. Write the last message as one question that is understood without the others: put names in the place of pronouns, and add what it leaves out. Change nothing else, answer nothing, and keep its language.
 If the last message can be understood by itself, repeat it. Write only the question, on one line.`
 
-// mostRewritten is how many tokens a question may have that a model writes.
+// mostRewritten is the largest number of tokens of a rewritten question.
 const mostRewritten = 128
 
-// Rewrite returns the last question of a conversation as the model words it so that it stands alone, by the
-// questions before it, the last one last: the first line that it writes. The error is an *Error, or the context's.
+// Rewrite returns the last question of a conversation, reworded by the model so that it can be understood alone. before
+// are the earlier questions, oldest first. The error is an *Error if the model fails or writes something else, or the
+// context's.
 func (m *Model) Rewrite(ctx context.Context, before []string, question string) (string, error) {
 	var b strings.Builder
 	for _, text := range append(before[:len(before):len(before)], question) {
@@ -62,9 +63,8 @@ const (
 	leastKept = .5
 )
 
-// checkRewritten returns an *Error unless a line is the question in other words: most of its words stand in the
-// conversation, and most words of the question stand in it. An answer fails the first, an earlier message again the
-// second.
+// checkRewritten returns an *Error unless a line is the question in other words: the conversation has most of its
+// words, and it has most words of the question. An answer fails the first test, an earlier message the second.
 func checkRewritten(line string, before []string, question string) error {
 	wrong := func(why string) error {
 		return &Error{
@@ -82,7 +82,7 @@ func checkRewritten(line string, before []string, question string) error {
 	return nil
 }
 
-// shareIn returns the share of some words that are among others; 1 of none.
+// shareIn returns the share of words that are in others; 1 without words.
 func shareIn(words, others []string) float64 {
 	if len(words) == 0 {
 		return 1

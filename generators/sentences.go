@@ -14,16 +14,15 @@ var cited = regexp.MustCompile(`\[\s*\d+(?:\s*[,;]\s*\d+)*\s*\]`)
 // number matches one of them.
 var number = regexp.MustCompile(`\d+`)
 
-// span is where a sentence lies in a text: from begin to end, and with its full stop and the citations behind it to
-// until. Marks that are put behind a sentence stand at until.
+// span is the place of a sentence in a text: from begin to end, and with its full stop and the citations after it to
+// until. Citations that are added to a sentence are put at until.
 type span struct {
 	begin, end, until int
 	opens             bool // it ends with a colon: it leads to what follows and states nothing
 }
 
-// sentencesOf returns where the sentences of a text in Markdown lie. An item of a list begins a sentence, and each row
-// of a table is one. Headings, the header of a table, code, and what has no letter and no digit beside citations are
-// none.
+// sentencesOf returns the places of the sentences of a text in Markdown, in order. Items of a list and rows of a table
+// are sentences of their own. Headings, the header of a table, code, and text without letter and digit are none.
 func sentencesOf(text string) (spans []span) {
 	for _, b := range blocksOf(text) {
 		if b.row {
@@ -64,7 +63,7 @@ var (
 	stopThenMarks = regexp.MustCompile(`[.!?…。！？]["”’)]*\s*(?:\[[\d\s,;]+\]\s*)+`)
 )
 
-// citationEnd returns where the first sentence of a text ends by its citations: all of the text if none do.
+// citationEnd returns the end of the first sentence of a text if citations end it; else the length of the text.
 func citationEnd(text string) int {
 	end := len(text)
 	if m := marksThenStop.FindStringIndex(text); m != nil {
@@ -99,7 +98,7 @@ func appendSentence(spans []span, text string, begin, end int) []span {
 	return append(spans, span{begin, withoutMarks(text, begin, until), until, opens})
 }
 
-// withoutMarks returns where the text from a byte to end ends without the citations at its end.
+// withoutMarks returns the end of text[from:end] without the citations at its end.
 func withoutMarks(text string, from, end int) int {
 	for {
 		rest := strings.TrimRightFunc(text[from:end], func(r rune) bool { return unicode.IsSpace(r) || r == '.' })

@@ -10,14 +10,14 @@ import (
 	"strconv"
 )
 
-// mostAnswered is how many bytes an answer of a model's server may have, with all that is around its words.
+// mostAnswered is the largest number of bytes of an answer of a model's server, with everything around its words.
 const mostAnswered = 16 << 20
 
-// tolerantTransport bounds answers, and brings those of servers that keep to OpenAI's interface in part into its form:
-// a whole answer where a stream was asked for, and errors that are a string.
+// tolerantTransport limits the size of answers, and corrects those of servers that follow OpenAI's interface only in
+// part: a whole answer in the place of a stream, and an error that is a string.
 type tolerantTransport struct{ http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip sends a request and returns the corrected answer. It implements http.RoundTripper.
 func (t tolerantTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.RoundTripper.RoundTrip(r)
 	if err != nil {

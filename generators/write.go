@@ -11,7 +11,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/respjson"
 )
 
-// Written is what a model wrote.
+// Written is an answer that a model wrote.
 type Written struct {
 	Text     string
 	Complete bool // it ended by itself, not at the most tokens
@@ -22,21 +22,20 @@ type Written struct {
 	Refused bool
 }
 
-// Watching is told of an answer as it is written; both may be nil.
+// Watching has functions that are called while an answer is written; both may be nil.
 type Watching struct {
-	// Text is told the text so far, whenever it is longer.
+	// Text is called with the text so far, each time it has grown.
 	Text func(text string)
-	// Sentence is told each sentence once it is whole, before Text is told of more than it. Its
-	// places are nothing to go by.
+	// Sentence is called with each sentence when it is complete, before Text is called with more.
 	Sentence func(s Sentence)
 }
 
-// mostBytes is how long a token's text may be on average: a model that does not keep to the most tokens
-// is cut there.
+// mostBytes is the largest number of bytes of a token, on average: the answer of a model that ignores its limit of
+// tokens is cut there.
 const mostBytes = 16
 
-// Write asks the model for an answer and compares it with the passages, sentence by sentence. What was
-// written before an error is returned with it. The error is an *Error, or the context's.
+// Write asks the model for an answer and compares it with the passages, sentence by sentence. With an error it returns
+// what was written before. The error is an *Error, or the context's.
 func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.endpoint.Timeout)
 	defer cancel()

@@ -17,18 +17,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Wanted is a bundle that setup sees to.
+// Wanted is a bundle that setup makes, or keeps if it is there.
 type Wanted struct {
 	Name, Folder string
-	// accept says why a bundle, whose files are whole, has to be made again.
+	// accept returns why a bundle, whose files are complete, has to be made again; nil if it need not be.
 	accept func(*models.Bundle) error
 	// make imports it, from the checkpoint of the base encoder.
 	make func(ctx context.Context, checkpoint string) error
 }
 
-// ReadDeltas opens the deltas in the folders of files, in the order of their
-// folders' names. Folders without a bundle, or with one that is no delta, are
-// passed over.
+// ReadDeltas opens the deltas in the folders of files, in the order of the folders' names. It ignores folders without a
+// bundle, or with one that is no delta, and fails for a damaged one.
 func ReadDeltas(files fs.FS) ([]*convert.Delta, error) {
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
@@ -60,13 +59,13 @@ func ReadDeltas(files fs.FS) ([]*convert.Delta, error) {
 	return all, nil
 }
 
-// WantedExperts returns the merged bundles of deltas: NAME in 8 bits, a quarter of the
-// disk and memory, faster, and within a cosine of 0.997 (nine experts in float32 are
-// 800 MB on disk and more in memory). A bundle that was imported from this very
-// delta in another precision is kept. With full there is NAME-fp32 too.
+// WantedExperts returns the merged bundles of deltas that setup makes: NAME in 8 bits, which is a quarter of the size
+// in memory and on disk, faster, and within a cosine of 0.997 (nine experts in float32 are 800 MB on disk and more in
+// memory). A bundle that was imported from the same delta in another precision is kept. With full, NAME-fp32 is made,
+// too.
 //
-// Late interaction comes in both precisions, as the base encoder does: beside the
-// base in the same precision it takes no encoder pass.
+// Late interaction comes in both precisions, as the base encoder does: next to the base in the same precision it takes
+// no encoder pass.
 func WantedExperts(cache provision.Cache, deltas []*convert.Delta, full bool) []Wanted {
 	var all []Wanted
 	for _, d := range deltas {
@@ -97,8 +96,8 @@ func WantedExperts(cache provision.Cache, deltas []*convert.Delta, full bool) []
 	return all
 }
 
-// isMerged reports why a bundle is not what this version would make of d, in
-// the given precision or, with "", in any.
+// isMerged returns why a bundle is not the one that this version would make of d, in the given precision or, with "",
+// in any; nil if it is.
 func isMerged(b *models.Bundle, d *convert.Delta, precision string) error {
 	m := b.Manifest
 	switch {
@@ -112,12 +111,11 @@ func isMerged(b *models.Bundle, d *convert.Delta, precision string) error {
 	return nil
 }
 
-// importers bounds how many bundles are imported at once: each takes about
-// 150 MB of memory.
+// importers is the largest number of bundles that are imported at the same time: each takes about 150 MB of memory.
 const importers = 4
 
-// Make makes bundles, several at a time, from the base's checkpoint. progress is
-// told how many are done.
+// Make makes bundles, several at a time, from the base's checkpoint. progress is called with the number of finished
+// ones. It returns the first error.
 func Make(ctx context.Context, missing []Wanted, checkpoint string, progress func(done, total int)) error {
 	if len(missing) > 0 {
 		progress(0, len(missing))
@@ -141,7 +139,7 @@ func Make(ctx context.Context, missing []Wanted, checkpoint string, progress fun
 	return group.Wait()
 }
 
-// wantedBase returns the base encoder in both precisions.
+// wantedBase returns the bundles of the base encoder in both precisions.
 func wantedBase(cache provision.Cache) []Wanted {
 	var all []Wanted
 	for _, precision := range []string{models.PrecisionInt8, models.PrecisionFP32} {
@@ -170,8 +168,7 @@ func wantedBase(cache provision.Cache) []Wanted {
 	return all
 }
 
-// isBase reports why a bundle is not what this version would import: another
-// version may have made it.
+// isBase returns why a bundle of the base encoder is not the one that this version would import; nil if it is.
 func isBase(b *models.Bundle, precision string) error {
 	m := b.Manifest
 	v := m.Vectors
@@ -193,8 +190,8 @@ func isBase(b *models.Bundle, precision string) error {
 	return nil
 }
 
-// Missing returns what is missing, damaged, or made otherwise. It says of the last two
-// why they are imported again.
+// Missing returns those of wanted that are missing, damaged, or made by another version, and writes to out why the last
+// two are imported again.
 func Missing(wanted []Wanted, out io.Writer) (missing []Wanted) {
 	for _, w := range wanted {
 		b, err := models.Load(w.Folder)

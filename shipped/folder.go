@@ -14,10 +14,9 @@ import (
 	"example.org/conclave/models/convert"
 )
 
-// Folder finds an expert's bundle by name: where the configuration says,
-// in the folder of bundles, or among those that setup and imports made in the
-// cache. Where the first two hold a delta, what was merged from it is in the
-// cache.
+// Folder returns the folder of an expert's bundle: where the configuration names one, in the configured folder of
+// bundles, or in the cache, where setup and imports make bundles. If one of the first two has a delta, it is the folder
+// of the merged bundle in the cache. It returns a *BundleError if there is none.
 func Folder(config configs.Config, cache provision.Cache, name string) (string, error) {
 	merged := cache.Bundle(name)
 	for _, expert := range config.Experts {
@@ -37,7 +36,7 @@ func Folder(config configs.Config, cache provision.Cache, name string) (string, 
 	}
 }
 
-// Load loads an expert's bundle, which Folder finds.
+// Load loads an expert's bundle (Folder). It returns a *BundleError if there is none or it is damaged.
 func Load(config configs.Config, cache provision.Cache, name string) (*models.Bundle, error) {
 	folder, err := Folder(config, cache, name)
 	if err != nil {
@@ -54,9 +53,8 @@ func Load(config configs.Config, cache provision.Cache, name string) (*models.Bu
 	return b, nil
 }
 
-// LoadFull loads an expert's bundle as Load does, and in the place of one in 8 bits that of the same weights in full
-// precision, from the folder beside it that InFull names: it stands in for the other. Where there is none, the one in
-// 8 bits is returned.
+// LoadFull loads an expert's bundle as Load does; for a bundle in 8 bits it returns that of the same weights in full
+// precision, if there is one in the folder InFull beside it.
 func LoadFull(config configs.Config, cache provision.Cache, name string) (*models.Bundle, error) {
 	b, err := Load(config, cache, name)
 	if err != nil || b.Manifest.Precision != models.PrecisionInt8 {
@@ -75,10 +73,10 @@ func LoadFull(config configs.Config, cache provision.Cache, name string) (*model
 	return full, nil
 }
 
-// isMade reports whether setup makes the bundle of a name.
+// isMade reports whether setup makes a bundle with this name.
 func isMade(name string) bool { return slices.Contains(All(), name) || name == Reader }
 
-// BundleError is the error of an expert without a bundle that can be loaded.
+// BundleError is the error of an expert whose bundle is missing or cannot be loaded.
 type BundleError struct {
 	Delta  string // the folder of a delta that is not merged with its base
 	Folder string // of a bundle that is damaged
@@ -87,10 +85,12 @@ type BundleError struct {
 }
 
 func (e *BundleError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
 func (e *BundleError) Unwrap() error { return e.Err }
 
-// usableFolder returns the folder itself or, where it holds a delta, merged, if that was
-// made from this very delta.
+// usableFolder returns folder or, if it holds a delta, the folder merged if its bundle was made from that very delta.
+// It fails if there is no bundle to use.
 func usableFolder(folder, merged string) (string, error) {
 	d, err := convert.OpenDelta(os.DirFS(folder))
 	switch {

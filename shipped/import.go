@@ -12,13 +12,13 @@ import (
 	"example.org/conclave/models/convert"
 )
 
-// ErrNoFolder is the error of an import that names neither its bundle nor a folder for it; a
-// delta has a name of its own.
+// ErrNoFolder is the error of an import that names neither its bundle nor a folder for it; only a delta has a name of
+// its own.
 var ErrNoFolder = errors.New("neither a name for the bundle nor its folder is given")
 
-// Import makes the bundle out of a checkpoint, of an exported ONNX, or of a delta, in the
-// folder from. A delta is merged with the base that setup fetched, unless o names another;
-// where out is "", the bundle goes into the cache under its name, where it is found.
+// Import makes a bundle from a checkpoint, an exported ONNX model, or a delta in the folder from. A delta is merged
+// with the base that setup fetched, unless o names another one. The bundle goes to out; if out is "", it goes to the
+// cache under its name, where it is found.
 func Import(
 	ctx context.Context,
 	cache provision.Cache,
@@ -46,7 +46,8 @@ func Import(
 	return b, provision.ExplainFull(err, out)
 }
 
-// ofDelta fills in the base, and returns the folder of the bundle.
+// ofDelta sets the base in o, unless it names one, and returns the folder for the bundle: out, or if that is "" one in
+// the cache. It fails if the base is missing, or the name is one that setup uses.
 func ofDelta(d *convert.Delta, cache provision.Cache, out string, o *convert.Options) (string, error) {
 	if o.Base == "" {
 		base, err := cache.VerifyBase()

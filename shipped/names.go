@@ -18,7 +18,7 @@ const (
 	Reader   = "reader"
 )
 
-// InFull returns the name of an expert's bundle in full precision; NAME itself is in 8 bits.
+// InFull returns the name of an expert's bundle in full precision; the bundle NAME is in 8 bits.
 func InFull(name string) string { return name + "-" + models.PrecisionFP32 }
 
 // What Chosen takes beside names.
@@ -28,14 +28,14 @@ const (
 	ChooseNone    = "none"
 )
 
-// Default returns the experts of a collection for which nobody names any: what one
-// pass over the passages buys.
+// Default returns the names of the experts of a collection for which none are named: those of one pass over the
+// passages.
 func Default() []string { return []string{Base, Late} }
 
-// All returns the base encoder and all experts that are shipped.
+// All returns the names of the base encoder and all shipped experts.
 func All() []string { return append([]string{Base}, expertNames()...) }
 
-// Specialists returns the shipped experts that have a domain.
+// Specialists returns the names of the shipped experts that were trained on a domain.
 func Specialists() []string {
 	return slices.DeleteFunc(expertNames(), func(name string) bool { return name == Late || name == DesireMe })
 }
@@ -45,7 +45,9 @@ func Same(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// Chosen returns the experts that a list names, in its order.
+// Chosen returns the names of the experts in a list with commas, in its order and each once; "default" and "all" in it
+// stand for those experts. It returns nil for "none", and the default experts for "". It fails for an empty name, and
+// for "none" among others.
 func Chosen(list string) ([]string, error) {
 	if list == "" {
 		list = ChooseDefault

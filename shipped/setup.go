@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/models/convert"
 )
 
-// Setup says which experts are to be made available, and where progress is reported.
+// Setup is which experts are made available, and where progress is reported.
 type Setup struct {
 	Provider string // of ONNX Runtime: cpu or cuda
 	Python   string // interpreter with pip
@@ -24,13 +24,13 @@ type Setup struct {
 	Folder string
 	// Full makes the experts in full precision too, as the provider cuda does, which has no kernels for 8 bits.
 	Full bool
-	// Usual: of the shipped experts, those that a collection has by default.
+	// Usual makes only those shipped experts that a collection has by default.
 	Usual    bool
 	Out      io.Writer             // what was done, for people
 	Progress func(done, total int) // bundles imported
 }
 
-// deltasToImport returns the experts to import.
+// deltasToImport returns the deltas to merge, from s.Folder or the program.
 func (s *Setup) deltasToImport() ([]*convert.Delta, error) {
 	switch s.Folder {
 	case "":
@@ -52,9 +52,8 @@ func (s *Setup) deltasToImport() ([]*convert.Delta, error) {
 	return all, nil
 }
 
-// Run makes everything available that serving the base encoder and the shipped
-// experts needs, and names these experts. What is there is verified and not made
-// again.
+// Run makes everything available that serving the base encoder and the shipped experts needs, and returns the names of
+// these experts. Files that are there are verified and not made again.
 func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string, err error) {
 	defer func() { err = provision.ExplainFull(err, cache.Root) }()
 	deltas, err := s.deltasToImport()
@@ -110,7 +109,7 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 	return names, nil
 }
 
-// announceDownloads says what will be fetched, and how large it is.
+// announceDownloads writes what will be fetched and how large it is.
 func (s *Setup) announceDownloads(cache provision.Cache) error {
 	fetches, err := cache.ToFetch(s.Provider)
 	if err != nil || len(fetches) == 0 {
@@ -132,8 +131,10 @@ func (s *Setup) announceDownloads(cache provision.Cache) error {
 	return err
 }
 
+// roundToMegabytes returns bytes in whole megabytes (10⁶).
 func roundToMegabytes(bytes int64) int64 { return (bytes + 500_000) / 1_000_000 }
 
+// reportStep writes what a step of setup did.
 func (s *Setup) reportStep(step provision.Step) {
 	did := "verified"
 	if step.Fetched {
@@ -142,7 +143,8 @@ func (s *Setup) reportStep(step provision.Step) {
 	_, _ = fmt.Fprintf(s.Out, "%s: %s, %s\n", step.What, did, step.Path)
 }
 
-// makeMissing makes what is not as it should be, from the base's checkpoint, once no other process does.
+// makeMissing makes those of wanted that are missing or out of date, from the base's checkpoint, while it has the lock
+// of the cache.
 func (s *Setup) makeMissing(ctx context.Context, cache provision.Cache, checkpoint string, wanted []Wanted) error {
 	unlock, err := cache.Lock(ctx)
 	if err != nil {
@@ -152,7 +154,7 @@ func (s *Setup) makeMissing(ctx context.Context, cache provision.Cache, checkpoi
 	return Make(ctx, Missing(wanted, io.Discard), checkpoint, s.Progress)
 }
 
-// ErrNameTaken is the error for a name that setup needs.
+// ErrNameTaken is the error of a name that setup uses.
 var ErrNameTaken = errors.New("choose another name, or a folder outside the cache")
 
 // CheckName returns an error that wraps ErrNameTaken if an imported bundle of this name would be replaced by setup: if
@@ -178,8 +180,7 @@ func CheckName(name string, d *convert.Delta) error {
 	return nil
 }
 
-// checkForeignName returns an error where a bundle of somebody else's weights would take the place
-// of one that setup makes.
+// checkForeignName returns an error that wraps ErrNameTaken if setup makes a bundle with this name.
 func checkForeignName(name string) error {
 	if isBaseName(name) || slices.Contains(expertNames(), name) || name == Reader {
 		return fmt.Errorf("the name %q is that of a bundle which conclave makes itself: %w", name, ErrNameTaken)
@@ -187,4 +188,5 @@ func checkForeignName(name string) error {
 	return nil
 }
 
+// isBaseName reports whether a name is that of the base encoder, in either precision.
 func isBaseName(name string) bool { return name == Base || name == InFull(Base) }

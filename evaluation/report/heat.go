@@ -19,11 +19,13 @@ type heat struct {
 	Rows    []heatRow
 }
 
+// heatRow is a row of a heat map: a domain.
 type heatRow struct {
 	Domain string
 	Cells  []heatCell
 }
 
+// heatCell is a cell of a heat map.
 type heatCell struct {
 	Shade float64 // 0 to 1
 	Text  string  // "" for nothing known
@@ -52,8 +54,7 @@ func domainName(d evaluation.DomainInfo) string {
 	return d.Name
 }
 
-// sourcesByDomain returns how well each source does in each domain, shaded within
-// the domain, so that the eye finds who is best where.
+// sourcesByDomain returns the heat map of how well each source does in each domain, shaded within the domain.
 func sourcesByDomain(r *evaluation.Report) (h heat) {
 	for _, m := range r.Methods {
 		if m.Kind == evaluation.KindSource {
@@ -95,11 +96,9 @@ func sourcesByDomain(r *evaluation.Report) (h heat) {
 	return h
 }
 
-// weightsByDomain returns the mean weights of the fusions that weigh the sources
-// anew for each question; one map for all that give the same weights. The
-// experts are shaded by their share of the experts' weight; the weights of BM25,
-// phrases and late interaction belong to other scales of scores and are not
-// shaded.
+// weightsByDomain returns a heat map of the mean weights for each fusion that weighs the sources anew for each
+// question; one map for all that give the same weights. The experts are shaded by their share of the experts' weight;
+// the weights of BM25, phrases and late interaction belong to other scales of scores and are not shaded.
 func weightsByDomain(r *evaluation.Report) (maps []heat) {
 	for _, m := range r.Methods {
 		h := heat{Caption: m.Name, Columns: weighedSources(r, m.Name)}
@@ -147,8 +146,8 @@ func isExpert(r *evaluation.Report, source string) bool {
 	return slices.ContainsFunc(r.Experts, func(x learned.ExpertInfo) bool { return x.Name == source })
 }
 
-// weighedSources returns the sources that a method weighs, in the report's order; none
-// when it gives the same weights everywhere.
+// weighedSources returns the sources that a method weighs, in the report's order; none if it gives the same weights to
+// all questions.
 func weighedSources(r *evaluation.Report, method string) []string {
 	var columns []string
 	differ := false

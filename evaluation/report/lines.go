@@ -21,6 +21,7 @@ type chartView struct {
 	Keys []legendKey
 }
 
+// legendKey is an entry of a plot's legend.
 type legendKey struct {
 	ID, Method, Value string
 	Sample            template.HTML // a piece of the line
@@ -35,8 +36,7 @@ type line struct {
 	value  string // for the legend
 }
 
-// axes are what a plot of lines stands in. Both axes are 0 to 1 after their
-// scale; y is a share and shown in percent.
+// axes are the axes of a plot of lines. x and y are from 0 to 1 after scaling; y is a share, shown in percent.
 type axes struct {
 	id, title, across, up string
 	ticks                 []tick // of x, at their place from 0 to 1
@@ -44,6 +44,7 @@ type axes struct {
 	diagonal              bool // the axes are the same shares, from 0 to 1, and their diagonal is drawn
 }
 
+// tick is a mark on an axis; at is its place from 0 to 1.
 type tick struct {
 	at    float64
 	label string
@@ -55,7 +56,7 @@ const (
 	plotLeft, plotRight, plotTop, plotBottom = 52.0, 12.0, 12.0, 44.0
 )
 
-// accuracyCurves returns the accuracy at k of every method.
+// accuracyCurves returns the plot of the accuracy at k of every method.
 func accuracyCurves(r *evaluation.Report, o order) chartView {
 	t := &r.Tables[0]
 	a := axes{
@@ -82,7 +83,7 @@ func accuracyCurves(r *evaluation.Report, o order) chartView {
 	}), o.shown)
 }
 
-// methodLines returns the lines of the methods, but for those without a point.
+// methodLines returns the line of each method of a table, in the order; methods without a point have none.
 func (o order) methodLines(t *evaluation.Table, of func(row *evaluation.Row) line) (out []line) {
 	for _, name := range o.methods {
 		row := rowOf(t, name)
@@ -95,8 +96,8 @@ func (o order) methodLines(t *evaluation.Table, of func(row *evaluation.Row) lin
 	return out
 }
 
-// coverageCurves returns the accuracy among the questions that are answered, against
-// their share, for every method with a confidence.
+// coverageCurves returns the plot of the accuracy among the questions that are answered, against their share, for every
+// method with a confidence.
 func coverageCurves(r *evaluation.Report, o order) chartView {
 	t := &r.Tables[0]
 	a := axes{
@@ -119,8 +120,7 @@ func coverageCurves(r *evaluation.Report, o order) chartView {
 	}), lineColours)
 }
 
-// drawLines draws the lines; those after the first shown are there and hidden, for
-// the legend to bring in.
+// drawLines returns a plot of the lines. Only the first shown ones are visible; the legend can show the others.
 func (a axes) drawLines(lines []line, shown int) chartView {
 	if len(lines) == 0 {
 		return chartView{}
@@ -217,8 +217,8 @@ func (a axes) drawLines(lines []line, shown int) chartView {
 	return view
 }
 
-// niceStep returns 1, 2 or 5 times a power of ten and cuts the range into four to
-// ten parts.
+// niceStep returns the distance of the ticks of an axis of this width: 1, 2 or 5 times a power of ten, so that there
+// are four to ten.
 func niceStep(width float64) float64 {
 	if width <= 0 {
 		return 0.1
@@ -232,8 +232,7 @@ func niceStep(width float64) float64 {
 	return power
 }
 
-// reliabilityCurves returns the accuracy at each level of confidence, of every method that
-// has one.
+// reliabilityCurves returns the plot of the accuracy at each level of confidence, for every method that has one.
 func reliabilityCurves(r *evaluation.Report, o order) chartView {
 	a := axes{
 		id:       "rel",
@@ -261,4 +260,5 @@ func tenthTicks() (ticks []tick) {
 	return ticks
 }
 
+// sortedKeys returns the keys of a map in ascending order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -23,7 +23,7 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-// reportPage is what the template shows.
+// reportPage is what the template of the page is filled with.
 type reportPage struct {
 	Report   *evaluation.Report
 	CSS      template.CSS
@@ -45,8 +45,10 @@ type reportPage struct {
 // tile is one figure at the head of the page.
 type tile struct{ Label, Method, Value, Note string }
 
+// meaning is a name with its explanation.
 type meaning struct{ Name, Text string }
 
+// expertView describes an expert on the page.
 type expertView struct{ Name, Kind, Passages, Recall, Confidence string }
 
 // Write writes a report as an HTML page. It fails if the report has no tables.
@@ -129,8 +131,8 @@ func accuracyKey(t *evaluation.Table, k int) string {
 // hasValue reports whether a row has a value of a metric.
 func hasValue(r *evaluation.Row, key string) bool { _, ok := r.Values[key]; return ok }
 
-// bestRow returns the row of some kinds with the highest accuracy at 1, and of equal
-// ones at 20; nil where there is none.
+// bestRow returns the row with the highest accuracy at 1 among rows of some kinds, and of equal ones the one with the
+// highest at 20; nil if there is none.
 func bestRow(t *evaluation.Table, kinds ...evaluation.MethodKind) *evaluation.Row {
 	var out *evaluation.Row
 	first, twenty := accuracyKey(t, 1), accuracyKey(t, 20)
@@ -213,6 +215,7 @@ func orderMethods(r *evaluation.Report) (out order) {
 	return out
 }
 
+// order is the order of the methods in the plots, and how many of them are visible at first.
 type order struct {
 	methods []string
 	shown   int

@@ -17,14 +17,17 @@ type tableView struct {
 	Rows      []rowView
 }
 
+// heading is the heading of a column with its explanation.
 type heading struct{ Text, Meaning string }
 
+// rowView is a row of a table as the page shows it.
 type rowView struct {
 	Method, Kind string
 	Reference    bool
 	Cells        []cellView
 }
 
+// cellView is a cell of a table as the page shows it.
 type cellView struct {
 	Text, Chance string
 	Class        string // "best", and "up" or "down" for a significant difference
@@ -128,7 +131,7 @@ func newCell(t *evaluation.Table, r, base *evaluation.Row, m evaluation.Metric) 
 	return c
 }
 
-// measureRange returns the range of a measure in a table, the oracles aside.
+// measureRange returns the lowest and the highest value of a measure in a table, without the oracles.
 func measureRange(t *evaluation.Table, key string) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i := range t.Rows {

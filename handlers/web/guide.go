@@ -20,8 +20,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// guideRoot is where the guide is served; its first page is docs/README.md, which
-// lists the others.
+// guideRoot is the path of the guide; its first page is docs/README.md, which lists the others.
 const guideRoot, guideIndex = "/guide/", "README.md"
 
 // Document is a file of the guide as it is served.
@@ -58,7 +57,7 @@ type book struct {
 	pages    []*guidePage
 }
 
-// theBook is that of the process.
+// theBook returns the guide of the process, which it reads at the first call.
 var theBook = sync.OnceValues(func() (b book, err error) {
 	b.shell, err = template.ParseFS(embedded, "files/guide.html")
 	if err != nil {
@@ -90,8 +89,8 @@ func (b *book) fillFrame(shown map[string]any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Guide are the pages of docs and their pictures. A process has one, so that each page
-// is rendered once.
+// Guide returns the pages of docs and their pictures. It is made once for a process, so that each page is rendered
+// once.
 var Guide = sync.OnceValues(guideFiles)
 
 // guideFiles returns all files of the guide. It fails if a page is missing or malformed.
@@ -171,7 +170,7 @@ func guidePath(name string) string {
 	return guideRoot + strings.TrimSuffix(name, ".md")
 }
 
-// render sets the page's HTML, title and headings from its Markdown.
+// render sets the page's HTML, title and headings from its Markdown. It fails if the page is malformed.
 func (p *guidePage) render() error {
 	source, err := docs.Files.ReadFile(p.Name)
 	if err != nil {

@@ -58,8 +58,8 @@ func (l linkResolver) Transform(tree *ast.Document, reader text.Reader, _ parser
 	}
 }
 
-// guideLink returns the address on a server of a link's target, relative to a page in a folder below docs. ok is false
-// if the server does not have the target.
+// guideLink returns the address that a link's target has on the server, relative to a page in a folder below docs. ok
+// is false if the server does not have the target.
 func guideLink(folder, to string) (string, bool) {
 	name, fragment, anchored := strings.Cut(to, "#")
 	if anchored {
@@ -83,11 +83,11 @@ func guideLink(folder, to string) (string, bool) {
 	return "", false
 }
 
-// accessibleRenderer renders some nodes otherwise than goldmark does: wide code and tables scroll by themselves, also
-// with the keyboard; a heading links to itself; an empty header cell of a table is no header.
+// accessibleRenderer renders some nodes in another way than goldmark does: wide code and tables scroll by themselves,
+// also with the keyboard; a heading links to itself; an empty header cell of a table is no header.
 type accessibleRenderer struct{}
 
-// RegisterFuncs implements renderer.NodeRenderer.
+// RegisterFuncs registers the functions that render headings, code and tables. It implements renderer.NodeRenderer.
 func (a accessibleRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindHeading, a.renderHeading)
 	r.Register(ast.KindCodeBlock, a.renderCode)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// guideSearch is where the guide is searched.
+// guideSearch is the path of the guide's search.
 const guideSearch = guideRoot + "search"
 
 // Finding is a passage of the guide that was found for a question.
@@ -18,7 +18,7 @@ type Finding struct {
 // shownFinding is a Finding as the page shows it.
 type shownFinding struct{ Path, Page, Heading, Text string }
 
-// textShown is how many bytes of a passage are shown at the most.
+// textShown is the largest number of bytes of a passage that are shown.
 const textShown = 400
 
 // GuideResults returns the guide's search page with findings for a question; "" shows only the search box.
@@ -41,7 +41,7 @@ func GuideResults(question string, found []Finding) ([]byte, error) {
 	})
 }
 
-// shownFinding returns a passage with the address of its section. It fails if the guide has no such page.
+// shownFinding returns a finding with the address of its section. It fails if the guide has no such page.
 func (b *book) shownFinding(f Finding) (x shownFinding, err error) {
 	for _, p := range b.pages {
 		if p.Name != f.Page {

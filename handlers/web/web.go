@@ -11,8 +11,8 @@ import (
 //go:embed files
 var embedded embed.FS
 
-// Files returns the embedded web pages: index.html with app/ for people who ask, docs.html, docs.css, docs.js and
-// icon.svg for programmers, and the frame of the guide.
+// Files returns the embedded files: index.html with app/ for the page where people ask, docs.html, docs.css, docs.js
+// and icon.svg for the API reference, and the frame of the guide.
 func Files() fs.FS {
 	files, err := fs.Sub(embedded, "files")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/models"
 )
 
-// writeCard states what an import knows. Training writes richer cards.
+// writeCard writes the card of a bundle, as far as its manifest tells. Training writes richer cards.
 func writeCard(w io.Writer, m *models.Manifest) error {
 	var b strings.Builder
 	what := whatItIs(m)
@@ -76,7 +76,7 @@ func writeCard(w io.Writer, m *models.Manifest) error {
 	return err
 }
 
-// whatItIs returns the sentence of a card that says what a bundle is for.
+// whatItIs returns the sentence of a card on what a bundle is for.
 func whatItIs(m *models.Manifest) string {
 	what := "texts become vectors"
 	switch m.Kind {

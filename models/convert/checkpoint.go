@@ -15,13 +15,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// checkpoint is what the small files of a published checkpoint say.
+// checkpoint is the content of the small files of a published checkpoint.
 type checkpoint struct {
-	dir           string
-	modelType     string
-	family        *family // nil of an exported model
-	config        bert.Config
-	firstPosition int // row of the table of positions that the first token has
+	dir       string
+	modelType string
+	// nil for an exported model
+	family *family
+	config bert.Config
+	// row of the first token in the table of positions
+	firstPosition int
 	labels        int // of a classifier; 0: config.json does not say
 	dpr           bool
 	licence       string
@@ -31,12 +33,13 @@ type checkpoint struct {
 	normalise *bool
 	maxTokens int
 	prompts   prompts
-	modules   bool // modules.json says what the encoder is
-	masked    bool // it says that it is a masked language model
+	// modules.json describes the encoder
+	modules bool
+	// config.json says that it is a masked language model
+	masked bool
 }
 
-// hfConfig is the part of config.json that decides about vectors. Other keys
-// are about training or generation.
+// hfConfig is the part of config.json by which vectors are computed. Other keys are about training or generation.
 type hfConfig struct {
 	ModelType    string   `json:"model_type"`
 	Vocabulary   int      `json:"vocab_size"`
@@ -115,7 +118,7 @@ func readCheckpoint(dir string) (*checkpoint, error) {
 	return c, c.readSentenceTransformers()
 }
 
-// describeArchitecture returns what the encoder is, in words.
+// describeArchitecture returns a description of the encoder, for messages.
 func (c *checkpoint) describeArchitecture() string {
 	words := c.config.String()
 	if c.modelType == "dpr" || c.modelType == "" {
@@ -154,7 +157,7 @@ func valueOr[T any](given *T, otherwise T) T {
 	return *given
 }
 
-// mostTokenizer bounds a vocabulary, in bytes.
+// mostTokenizer is the largest number of bytes of a vocabulary.
 const mostTokenizer = 256 << 20
 
 // readSmall reads one of the small files of a checkpoint.

@@ -14,10 +14,9 @@ import (
 	"example.org/conclave/models"
 )
 
-// Delta is an expert as it is distributed: what fine-tuning changed in a base
-// checkpoint, in one or two megabytes, with its ensemble, representatives,
-// calibration and card. training/README.md says what its files hold. Merge
-// makes the bundle that is used.
+// Delta is an expert as it is distributed: the changes of fine-tuning to a base checkpoint, in one or two megabytes,
+// with its ensemble, representatives, calibration and card. training/README.md describes its files. Merge makes the
+// bundle that is used.
 type Delta struct {
 	Manifest models.Manifest
 	// Calibration is nil where there is none. Its Encoder is the SHA-256 of
@@ -74,10 +73,10 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 	return d, nil
 }
 
-// ErrNotDelta says that a bundle holds graphs and no delta.
+// ErrNotDelta is the error of a bundle that has graphs and is no delta.
 var ErrNotDelta = errors.New("it is no delta: the bundle can be used as it is")
 
-// Tied reports whether the delta changes one encoder that serves questions and passages, and not one for each.
+// Tied reports whether the delta changes one encoder for both questions and passages, rather than two.
 func (d *Delta) Tied() bool { return d.changes[sharedTower] != nil }
 
 // carriedFiles returns, sorted, the names of the files that a merged bundle copies: all but the one with the changed

@@ -14,8 +14,7 @@ import (
 	"example.org/conclave/models/convert/bert"
 )
 
-// encoders are the two encoders that an import is from. They are one and the
-// same where one serves both sides.
+// encoders are the two encoders of an import; the same one if it serves both sides.
 type encoders struct{ question, passage *tower }
 
 // openEncoders opens the encoder in dir for both sides, or, if passageDir is not "", that in passageDir for passages.
@@ -70,7 +69,8 @@ func (e *encoders) distinctTowers() []*tower {
 	return []*tower{e.question, e.passage}
 }
 
-// checkTensors compares the tensors of both encoders with their configurations.
+// checkTensors returns an error if the tensors of one of the encoders are not those of its configuration with head
+// behind it.
 func (e *encoders) checkTensors(head bert.Head) error {
 	var all []error
 	for _, t := range e.distinctTowers() {
@@ -79,7 +79,8 @@ func (e *encoders) checkTensors(head bert.Head) error {
 	return errors.Join(all...)
 }
 
-// newManifest returns how the encoders are to be used.
+// newManifest returns the manifest of a bundle of the encoders. It fails if the checkpoints or the options leave
+// something open or contradict each other.
 func (e *encoders) newManifest(srcDir, outDir string, o Options) (models.Manifest, error) {
 	q, p := e.question, e.passage
 	if o.Pooling == models.PoolingTokens {
@@ -122,14 +123,15 @@ func (e *encoders) newManifest(srcDir, outDir string, o Options) (models.Manifes
 	return m, err
 }
 
-// importedSide is what a manifest needs to know about the encoder of one side.
+// importedSide is the encoder of one side, as far as a manifest needs to know it.
 type importedSide struct {
 	*checkpoint
 	words     *tokenizer
 	dimension int
 }
 
-// newManifest returns the part of a manifest that imports of all kinds have in common.
+// newManifest returns the part of a manifest that all kinds of imports have, for the encoders of questions and
+// passages; dpr chooses DPR's template and limits. It fails if the options are impossible for them.
 func newManifest(srcDir, outDir string, o Options, sides [2]importedSide, dpr bool) (m models.Manifest, err error) {
 	q, p := sides[models.Question], sides[models.Passage]
 	if q.dimension != p.dimension {
@@ -193,8 +195,8 @@ func (c *checkpoint) inputLimit(side string, asked, otherwise int) (int, error) 
 	return limit, nil
 }
 
-// hashWeights returns the SHA-256, in hex, of the weights of one encoder, or of the lines that sha256sum would print
-// for those of several, without file names.
+// hashWeights returns the SHA-256, in hexadecimal, of the weights of one encoder; for several, that of the lines that
+// sha256sum would print for them, without file names.
 func hashWeights(all []*tower) (string, error) {
 	hash := sha256.New()
 	for _, t := range all {

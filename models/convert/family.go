@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/models/convert/bert"
 )
 
-// family says in what the checkpoints of a model_type differ from BERT's: the same layers under
-// other names, and positions that begin elsewhere.
+// family is how the checkpoints of a model_type differ from BERT's: the same layers under other names, and another
+// first position.
 type family struct {
 	prefix string // of the encoder's tensors inside a model with a task head
 	class  string // what its classes of transformers begin with
@@ -31,13 +31,14 @@ type family struct {
 	masked *strings.Replacer
 }
 
-// robertas are RoBERTa and its like: BERT's layers, whose positions begin behind that of padding.
+// robertas is the family of RoBERTa and models like it: BERT's layers, with positions that begin after that of the
+// padding.
 var robertas = &family{
 	prefix: "roberta.", class: "Roberta", padded: true,
 	dense: "classifier.dense", score: "classifier.out_proj", activation: bert.RerankTanh,
 }
 
-// families are the model types whose weights are imported.
+// families has the families whose weights are imported, by model type.
 var families = map[string]*family{
 	"bert": {
 		prefix: taskPrefix, class: "Bert",
@@ -84,14 +85,15 @@ var families = map[string]*family{
 	"camembert":   robertas,
 }
 
-// familyNames returns the model types that are imported, for messages.
+// familyNames returns the model types that are imported, as a list for messages.
 func familyNames() string {
 	names := slices.Sorted(maps.Keys(families))
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// checkFamily returns the family of a model type, or an error that names those there are.
+// checkFamily returns the family of a model type. It fails for other types, and names those that there are; path is for
+// the error.
 func checkFamily(path, modelType string) (*family, error) {
 	if f, ok := families[modelType]; ok {
 		return f, nil

@@ -63,7 +63,7 @@ func (f *Folder) Create(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// bundleFile is a file to write into a bundle.
+// bundleFile is a file of a bundle that is being written.
 type bundleFile struct {
 	name  string
 	write func(io.Writer) error
@@ -146,7 +146,7 @@ func (f *Folder) Abandon() {
 	}
 }
 
-// checkReplaceable returns an error if dir can be no bundle's folder: it is neither missing, nor empty, nor a bundle.
+// checkReplaceable returns an error unless dir is missing, an empty folder, or the folder of a bundle.
 func checkReplaceable(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {

@@ -30,7 +30,7 @@ type exportedModel struct {
 	normalise bool
 }
 
-// exportedFiles are where exporters put an encoder.
+// exportedFiles are the paths where exporters write an encoder.
 var exportedFiles = [...]string{"model.onnx", "onnx/model.onnx"}
 
 // findExported returns the path of the first of exportedFiles that is a regular file in dir, or "".
@@ -55,7 +55,8 @@ func hasWeights(dir string) bool {
 	return false
 }
 
-// importExported makes a bundle of model.onnx, or of two of them.
+// importExported makes a bundle of an exported ONNX model, or of two of them, in outDir. It fails, and leaves no
+// bundle, if they cannot be used.
 func importExported(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	switch {
 	case o.Base != "":
@@ -159,13 +160,14 @@ func exportedManifest(q, p *exportedModel, srcDir, outDir string, o Options) (mo
 	return m, err
 }
 
-// quantisedOperators work on 8 or fewer bits.
+// quantisedOperators are operators on numbers of 8 or fewer bits.
 var quantisedOperators = []string{
 	"MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulIntegerToFloat", "QGemm", "QAttention",
 	"MatMulNBits",
 }
 
-// embedWeights reads the weights that the model keeps in other files of its folder, and puts them into the model.
+// embedWeights reads the weights that the model keeps in other files of its folder, and puts them into the model. It
+// fails if a file is missing or too short.
 func (e *exportedModel) embedWeights() error {
 	root, err := os.OpenRoot(filepath.Dir(e.path))
 	if err != nil {

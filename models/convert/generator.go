@@ -25,7 +25,7 @@ const (
 	generatorBeams  = 1
 )
 
-// t5Config is the part of a T5's config.json that decides what it computes.
+// t5Config is the part of a T5's config.json by which it computes.
 type t5Config struct {
 	ModelType     string   `json:"model_type"`
 	Vocabulary    int      `json:"vocab_size"`
@@ -47,16 +47,18 @@ type t5Config struct {
 	PassageTokens int `json:"passage_tokens"`
 }
 
-// t5Checkpoint is a T5 as published: transformers' names, or those of Fusion-in-Decoder's
-// code, which wraps the encoder and its blocks.
+// t5Checkpoint is a published T5, with the tensor names of transformers or of Fusion-in-Decoder's code, which wraps the
+// encoder and its blocks.
 type t5Checkpoint struct {
 	ctx    context.Context
 	dir    string
 	set    *safetensors.File
 	config t5.Config
+	// id of the token that an answer begins with
 	start  int
 	tokens int // that question and passage have together, at most
-	fid    bool
+	// tensors have Fusion-in-Decoder's names
+	fid bool
 }
 
 // isT5 reports whether a folder has the config.json of a T5.
@@ -121,7 +123,7 @@ func (c *t5Checkpoint) tensorName(plain string) string {
 	return plain
 }
 
-// Tensor reads a weight; see tensors.Weights.
+// Tensor returns the values of a tensor. It implements tensors.Weights.
 func (c *t5Checkpoint) Tensor(name string, shape ...int) ([]float32, error) {
 	if err := c.ctx.Err(); err != nil {
 		return nil, err
@@ -149,7 +151,8 @@ func (c *t5Checkpoint) isUnused(name string) bool {
 		strings.HasSuffix(name, "EncDecAttention.relative_attention_bias.weight")
 }
 
-// importGenerator makes a bundle of a T5.
+// importGenerator makes a bundle of the T5 checkpoint in srcDir. It fails, and leaves no bundle, if the checkpoint
+// cannot be imported.
 func importGenerator(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	for option, given := range map[string]bool{
 		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "", "output": o.Output != "",

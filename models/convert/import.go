@@ -14,8 +14,7 @@ import (
 	"example.org/conclave/models"
 )
 
-// Options says how a checkpoint becomes a bundle. The zero value takes
-// everything from the checkpoint.
+// Options are how a checkpoint becomes a bundle. The zero value takes everything from the checkpoint.
 type Options struct {
 	// Name of the expert; the name of the bundle's folder by default.
 	Name string
@@ -54,10 +53,10 @@ type Options struct {
 	// Base is the folder of a delta's base checkpoint; PassageDir is then that of
 	// the base's passage encoder. Other imports take no base.
 	Base string
-	// Tell, if set, is told what the import assumes.
+	// Tell is called with each assumption of the import. May be nil.
 	Tell func(Assumed)
-	// Check, if set, is asked of the bundle before it takes its place. Its error ends the
-	// import, and leaves what was in that place.
+	// Check is called with the bundle before it takes its place. Its error ends the import, and what was in that place
+	// stays. May be nil.
 	Check func(*models.Bundle) error
 }
 
@@ -94,7 +93,7 @@ func Import(ctx context.Context, srcDir, outDir string, o Options) (*models.Bund
 	return b, nil
 }
 
-// importDelta merges a delta.
+// importDelta makes the bundle outDir of the delta in srcDir merged with its base (Delta.Merge).
 func importDelta(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	d, err := OpenDelta(os.DirFS(srcDir))
 	if err != nil {
@@ -143,7 +142,6 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o Options) (*m
 	return writeBundle(outDir, m, nil, o.Check, append(e.question.tokenizer.file(), graphFiles(graphs, head, o.Int8)...))
 }
 
-// Producer is what a manifest's lineage says about who wrote the bundle. The
-// number grows when the same checkpoint would become other files, so that
-// `conclave setup` knows a bundle that has to be made again.
+// Producer is the name and version in the lineage of bundles that this package writes. The number is increased when the
+// same checkpoint would become other files, so that `conclave setup` recognises a bundle that has to be made again.
 const Producer = "conclave models import 3"

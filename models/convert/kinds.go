@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// heads are what models of transformers have behind their encoder, by the end of their class's
-// name (architectures in config.json) and by the tensors of the head, and what that makes of
-// them. A BertModel has none.
+// heads has the kinds of models by what they have behind their encoder: by the end of their class's name (architectures
+// in config.json) and by the tensors of the head. A BertModel has none.
 var heads = []struct {
 	class, tensors string
 	kind           KindError
@@ -82,8 +81,8 @@ func (e KindError) forClass(class string) *KindError {
 	return &e
 }
 
-// checkKind returns a *KindError for a model that is no dense encoder, by its classes and the
-// names of its tensors. What modules.json describes is one.
+// checkKind returns a *KindError if the model is no dense encoder, by its classes and the names of its tensors. A model
+// with modules.json is one.
 func (c *checkpoint) checkKind(tensors []string) error {
 	if c.modules {
 		return nil
@@ -114,8 +113,8 @@ func (c *checkpoint) checkKind(tensors []string) error {
 	return nil
 }
 
-// prefixProblem returns a reason where the tensors of a BertModel lie under a prefix that no import
-// knows, or where there are none; nil where they are found.
+// prefixProblem returns the reason why the tensors of a BertModel were not found: they have an unknown prefix, or there
+// are none; nil if they were found.
 func (t *tower) prefixProblem() error {
 	const first = "embeddings.word_embeddings.weight" // in all families
 	if _, ok := t.set.Info(t.name(first)); ok {

@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// DefaultGraph returns the graph that Import writes, in the given file.
+// DefaultGraph returns the description of the graph that Import writes into a file.
 func DefaultGraph(file string) models.Graph {
 	return models.Graph{
 		File:          file,
@@ -22,9 +22,8 @@ func DefaultGraph(file string) models.Graph {
 	}
 }
 
-// LateGraph returns the names of the inputs and outputs of the ONNX file that a merge writes for a late expert. file is
-// the file's name in the bundle. base is the dimension of the base's pooled vectors, which the graph also gives, beside
-// the token vectors.
+// LateGraph returns the description of the graph that a merge writes into a file for a late expert. base is the
+// dimension of the base's pooled vectors, which the graph also gives, next to the token vectors.
 func LateGraph(file string, base int) models.Graph {
 	g := DefaultGraph(file)
 	g.Pooled = bert.Embedding
@@ -33,7 +32,8 @@ func LateGraph(file string, base int) models.Graph {
 	return g
 }
 
-// graphOf returns the graph of this kind of expert on a base, as this package writes it.
+// graphOf returns the description of the graph that this package writes into a file for an expert of m's kind on a
+// base.
 func graphOf(m *models.Manifest, file string, base *tower) models.Graph {
 	if m.Kind == models.KindLate {
 		return LateGraph(file, base.config.Output())
@@ -41,8 +41,8 @@ func graphOf(m *models.Manifest, file string, base *tower) models.Graph {
 	return DefaultGraph(file)
 }
 
-// headOf returns what follows the last layer of the encoders that m describes. The
-// encoders of a late expert pool as its base does.
+// headOf returns the head behind the last layer of the encoders that m describes. The encoders of a late expert pool as
+// its base does.
 func headOf(m *models.Manifest, base *tower) bert.Head {
 	switch m.Kind {
 	case models.KindLate:
@@ -71,8 +71,8 @@ func headTensors(m *models.Manifest, width int) []tensors.Named {
 	return nil
 }
 
-// checkSuits returns an error unless u brings just the new tensors that an expert of m's kind has: a late one and a
-// reader those of headTensors, for both sides, and a dense one none. That the shapes fit the base is for checkFit.
+// checkSuits returns an error unless u has exactly the new tensors that an expert of m's kind has: a late expert and a
+// reader those of headTensors, for both sides, and a dense one none. checkFit checks that their shapes fit the base.
 func (u update) checkSuits(m *models.Manifest) error {
 	fresh := map[string][]int{}
 	for _, tower := range slices.Sorted(maps.Keys(u)) {

@@ -13,16 +13,14 @@ import (
 	"example.org/conclave/models/convert/bert"
 )
 
-// Merge makes the bundle outDir: the graphs that Import would write for a
-// checkpoint with the merged weights, the base's tokenizer, and the delta's
-// ensemble, representatives, card and calibration. The calibration is then the
-// merged encoder's. Everything that decides about vectors (pooling, length limits,
-// template) is the delta's, and choosing it is an error: of the options, Base, PassageDir, Name and Int8 count.
+// Merge makes the bundle outDir: the graphs that Import would write for a checkpoint with the merged weights, the
+// base's tokenizer, and the delta's ensemble, representatives, card and calibration. The calibration is then the merged
+// encoder's. Pooling, length limits and template are the delta's; an option that sets one of these is an error. Of the
+// options, Base, PassageDir, Name and Int8 are used.
 //
-// A base that is not the one in the manifest is an error. So is a change to a tensor
-// that the base does not have or that has another shape there. A late expert brings its head's tensors
-// (bert.LateNames), and so does a reader. What Import says about replacing, interruption and equal bytes
-// holds here too.
+// It fails if the base is not the one in the manifest, and for a change to a tensor that the base lacks or has in
+// another shape. A late expert brings the tensors of its head (bert.LateNames), and so does a reader. As with Import,
+// an interruption leaves nothing behind, and the same input gives the same bytes.
 func (d *Delta) Merge(ctx context.Context, outDir string, o Options) (*models.Bundle, error) {
 	for option, given := range map[string]bool{
 		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "",
@@ -66,7 +64,7 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o Options) (*models.Bu
 	return writeBundle(outDir, m, d.Calibration, o.Check, append(files, graphFiles(graphs, head, o.Int8)...))
 }
 
-// mergeHead merges a DESIRE-ME expert, whose graph is taken over as it is.
+// mergeHead makes the bundle outDir of a DESIRE-ME expert, whose graph is copied as it is.
 func (d *Delta) mergeHead(ctx context.Context, outDir string, o Options) (*models.Bundle, error) {
 	base, err := openEncoders(ctx, o.Base, o.PassageDir)
 	if err != nil {
@@ -133,7 +131,7 @@ func (d *Delta) encoderGraphs(base *encoders) ([]encoderGraph, error) {
 	return all, nil
 }
 
-// mergedManifest returns the manifest of the bundle to make.
+// mergedManifest returns the manifest of the merged bundle.
 func (d *Delta) mergedManifest(base *encoders, o Options) (models.Manifest, error) {
 	m := d.Manifest.Clone()
 	c := base.question.config
@@ -209,9 +207,10 @@ const (
 	passageFile  = "passage.onnx"
 )
 
-// encoderGraph is an encoder to be written: a checkpoint's, changed or not.
+// encoderGraph is an encoder to be written: that of a checkpoint, with the changes of a delta.
 type encoderGraph struct {
-	name    string // in the delta
+	// name of the tower in the delta
+	name    string
 	file    string
 	tower   *tower
 	changes map[string]change

@@ -9,15 +9,15 @@ import (
 	"example.org/conclave/models/convert/onnx"
 )
 
-// batchScaled are operators that fit one scale to a whole batch, so that a
-// text's vector depends on the texts beside it.
+// batchScaled are operators that use one scale for a whole batch, so that the vector of a text depends on the other
+// texts.
 var batchScaled = []string{"DynamicQuantizeLinear", "DynamicQuantizeMatMul"}
 
-// oldestOpset has every operator that a pooling tail needs.
+// oldestOpset is the oldest operator set that has every operator of a pooling tail.
 const oldestOpset = 9
 
-// planExport detects what the model takes and gives, checks it, and chooses the
-// output and what is to be put behind it.
+// planExport finds out the inputs and outputs of the model, chooses the output to use, and what has to be added behind
+// it. It fails if the model cannot be used or the choice is open.
 func (e *exportedModel) planExport(o Options) error {
 	if err := e.planInputs(); err != nil {
 		return err
@@ -89,9 +89,8 @@ func (e *exportedModel) planInputs() error {
 	return nil
 }
 
-// planOutput chooses an output. A pooled one, [batch, dimension], is taken as
-// it is; behind one vector a token, [batch, sequence, dimension], comes a
-// pooling.
+// planOutput chooses the output: a pooled one, [batch, dimension], is used as it is; to one with a vector for each
+// token, [batch, sequence, dimension], a pooling is added. It fails if no output fits, or several do.
 func (e *exportedModel) planOutput(o Options) error {
 	var pooled, tokens []*onnx.Value
 	var other error // what an output makes of the model
@@ -170,8 +169,8 @@ func (e *exportedModel) planOutput(o Options) error {
 	)
 }
 
-// scoreProblem returns what a model is whose output has a score for each word piece or each class, in
-// the place of vectors; nil where v may be vectors.
+// scoreProblem returns the error of a model whose output has a score for each word piece or each class instead of
+// vectors; nil if v may be vectors.
 func (e *exportedModel) scoreProblem(v *onnx.Value) error {
 	dims := v.Shape()
 	if len(dims) == 0 {
@@ -199,12 +198,11 @@ func (e *exportedModel) scoreProblem(v *onnx.Value) error {
 	return nil
 }
 
-// fewestPieces is how many word pieces a vocabulary has at least whose size is no dimension of
-// vectors by chance.
+// fewestPieces is the least size of a vocabulary that is taken for one: dimensions of vectors are smaller.
 const fewestPieces = 5000
 
-// extendGraph changes the model so that its inputs are 64-bit integers and its output
-// is float32 [batch, dimension].
+// extendGraph changes the model so that its inputs are 64-bit integers and its output is float32 [batch, dimension],
+// pooled and normalised as planned.
 func (e *exportedModel) extendGraph() {
 	g := e.model.Graph
 	e.model.IRVersion = max(e.model.IRVersion, 4) // for constants that are no inputs
@@ -229,8 +227,8 @@ func (e *exportedModel) extendGraph() {
 	g.Outputs = []*onnx.Value{onnx.NewValue(current, onnx.Float, onnx.Varying("batch"), onnx.Fixed(e.config.Dimension))}
 }
 
-// widenInputs puts casts before a model that takes 32-bit integers: callers
-// give 64-bit ones.
+// widenInputs adds casts before the inputs of a model that takes 32-bit integers, since callers give 64-bit ones.
+// prefix begins the names of new values.
 func (e *exportedModel) widenInputs(prefix string) {
 	g := e.model.Graph
 	inputs := e.model.Given()

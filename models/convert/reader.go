@@ -23,7 +23,8 @@ const (
 	readerFile = "reader.onnx"
 )
 
-// DefaultReader returns the graph that Import writes; selects says that it has a selection.
+// DefaultReader returns the description of the graph that Import writes for a reader; selects reports whether it has a
+// selection.
 func DefaultReader(selects bool) *models.ReaderGraph {
 	g := &models.ReaderGraph{
 		File:          readerFile,
@@ -39,8 +40,7 @@ func DefaultReader(selects bool) *models.ReaderGraph {
 	return g
 }
 
-// isReader reports whether the checkpoint has a head that marks answers, and selects
-// whether it has one that tells whether a passage answers.
+// isReader reports whether the checkpoint has a head that marks answers.
 func (t *tower) isReader() bool {
 	if t.tokenizer.kind != wordPiece { // whose words can be located
 		return false
@@ -49,14 +49,13 @@ func (t *tower) isReader() bool {
 	return ok
 }
 
-// hasSelection reports whether the checkpoint has the layer that selects passages.
+// hasSelection reports whether the checkpoint has the layer that tells whether a passage answers.
 func (t *tower) hasSelection() bool {
 	_, ok := t.set.Info(t.name(bert.ReaderSelect))
 	return ok
 }
 
-// importReader makes a bundle of a published reader: transformers' DPRReader or
-// BertForQuestionAnswering.
+// importReader makes the bundle outDir of a published reader: transformers' DPRReader or BertForQuestionAnswering.
 func (t *tower) importReader(srcDir, outDir string, o Options) (*models.Bundle, error) {
 	if err := o.notVectors("a reader"); err != nil {
 		return nil, err

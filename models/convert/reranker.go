@@ -10,12 +10,12 @@ import (
 	"example.org/conclave/models/convert/bert"
 )
 
-// rerankerTokens is the longest input of an imported reranker, as its makers use it.
+// rerankerTokens is the largest number of tokens of an imported reranker's input, as its makers use it.
 const rerankerTokens = 512
 
 const rerankerFile = "reranker.onnx"
 
-// DefaultReranker returns the graph that Import writes.
+// DefaultReranker returns the description of the graph that Import writes for a reranker.
 func DefaultReranker() *models.RerankerGraph {
 	return &models.RerankerGraph{
 		File:          rerankerFile,
@@ -26,8 +26,7 @@ func DefaultReranker() *models.RerankerGraph {
 	}
 }
 
-// isReranker reports whether the checkpoint classifies sequences and has one label: a
-// cross-encoder.
+// isReranker reports whether the checkpoint is a cross-encoder: it classifies sequences and has one label.
 func (t *tower) isReranker() bool {
 	if len(t.architectures) > 0 && !strings.HasSuffix(t.architectures[0], "ForSequenceClassification") {
 		return false
@@ -55,7 +54,7 @@ func (o *Options) notVectors(what string) error {
 	return nil
 }
 
-// importReranker makes a bundle of a published cross-encoder.
+// importReranker makes the bundle outDir of a published cross-encoder.
 func (t *tower) importReranker(srcDir, outDir string, o Options) (*models.Bundle, error) {
 	if err := o.notVectors("a reranker"); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/models"
 )
 
-// prompts are what sentence-transformers puts before texts: its config_sentence_transformers.json.
+// prompts are the texts that sentence-transformers puts before inputs, from config_sentence_transformers.json.
 type prompts struct {
 	Default *string           `json:"default_prompt_name"`
 	Texts   map[string]string `json:"prompts"`
@@ -25,7 +25,7 @@ var (
 	passagePrompts  = []string{"document", "passage", "corpus"}
 )
 
-// choosePrompt returns the prompt of one side: that of its names, else the default, else none.
+// choosePrompt returns the prompt with the first of the names that exists, else the default one, else "".
 func (p *prompts) choosePrompt(names []string) string {
 	for _, name := range names {
 		if text, ok := p.Texts[name]; ok {
@@ -35,8 +35,8 @@ func (p *prompts) choosePrompt(names []string) string {
 	return p.Texts[valueOr(p.Default, "")]
 }
 
-// check returns an error where prompts are there, and none of them is for a side or for all
-// texts: somebody has to choose.
+// check returns an error if there are prompts, and none of them is for one of the sides or for all texts: the user has
+// to choose. path is for the error.
 func (p *prompts) check(path string) error {
 	if p.Default != nil {
 		if _, ok := p.Texts[*p.Default]; !ok {
@@ -71,8 +71,8 @@ func (p *prompts) check(path string) error {
 	}
 }
 
-// readSentenceTransformers reads how sentence-transformers would use the
-// encoder, where the checkpoint is of that kind.
+// readSentenceTransformers sets pooling, normalisation, limits and prompts by the files of sentence-transformers, if
+// the checkpoint has them. It fails for modules that cannot be imported.
 func (c *checkpoint) readSentenceTransformers() error {
 	var modules []struct {
 		Type string `json:"type"`
@@ -134,8 +134,8 @@ func (c *checkpoint) readSentenceTransformers() error {
 	return c.readPrompts()
 }
 
-// readPrompts reads what comes before texts, and how vectors are compared: by their cosine is
-// by the inner product of vectors of unit length.
+// readPrompts sets the prompts and how vectors are compared. A comparison by cosine means that vectors are scaled to
+// unit length.
 func (c *checkpoint) readPrompts() error {
 	var config struct {
 		prompts
@@ -164,8 +164,7 @@ func (c *checkpoint) readPrompts() error {
 	return nil
 }
 
-// choosePrefixes returns what comes before questions and passages: as asked for, else as the
-// checkpoint says.
+// choosePrefixes returns the texts that go before questions and passages: those of o, else the checkpoint's.
 func (c *checkpoint) choosePrefixes(o Options) (models.Prefix, error) {
 	if o.QuestionPrefix == nil && o.PassagePrefix == nil {
 		if err := c.prompts.check(filepath.Join(c.dir, "config_sentence_transformers.json")); err != nil {
@@ -178,7 +177,8 @@ func (c *checkpoint) choosePrefixes(o Options) (models.Prefix, error) {
 	}, nil
 }
 
-// readPooling reads a sentence-transformers Pooling module.
+// readPooling sets the pooling by a Pooling module of sentence-transformers; name is its folder. It fails for a pooling
+// that cannot be imported.
 func (c *checkpoint) readPooling(name string) error {
 	path := filepath.Join(c.dir, name)
 	var modes map[string]any

@@ -17,13 +17,13 @@ import (
 	"example.org/conclave/models"
 )
 
-// sparseEncoder begins messages about what such a checkpoint has.
+// sparseEncoder is the beginning of messages about sparse checkpoints.
 const sparseEncoder = "a sparse encoder (SPLADE, a masked language model)"
 
-// questionWeightsFile is the name of a sparse expert's weights of questions' word pieces in its bundle.
+// questionWeightsFile is the file of a sparse expert's weights of questions' word pieces in its bundle.
 const questionWeightsFile = "question.weights"
 
-// isSparse reports whether the checkpoint is a masked language model of a family whose are imported.
+// isSparse reports whether the checkpoint is a masked language model of a family whose sparse encoders are imported.
 func (t *tower) isSparse() bool {
 	if t.family.masked == nil {
 		return false
@@ -33,7 +33,7 @@ func (t *tower) isSparse() bool {
 	})
 }
 
-// checkSplade returns an error for a pooling of sentence-transformers that is not SPLADE's.
+// checkSplade returns an error if the pooling of sentence-transformers is not SPLADE's. path is for the error.
 func (c *checkpoint) checkSplade(path string) error {
 	config := struct {
 		Strategy   string `json:"pooling_strategy"`
@@ -57,7 +57,7 @@ func (c *checkpoint) checkSplade(path string) error {
 	return nil
 }
 
-// importSparse makes a bundle of a published sparse encoder.
+// importSparse makes the bundle outDir of a published sparse encoder.
 func (t *tower) importSparse(srcDir, outDir string, o Options) (*models.Bundle, error) {
 	switch {
 	case o.Int8:
@@ -100,9 +100,9 @@ func (t *tower) importSparse(srcDir, outDir string, o Options) (*models.Bundle, 
 	return writeBundle(outDir, m, nil, o.Check, files)
 }
 
-// questionWeights reads the JSON object from word piece to weight at path, and returns the bundle's file of one weight
-// for each id, 0 for pieces that it lacks. Pieces outside the vocabulary are passed over. It fails if all are, or a
-// weight is negative.
+// questionWeights reads the JSON object from word piece to weight at path, and returns the bundle's file with one
+// weight for each id, 0 for pieces that it lacks. Pieces outside of the vocabulary are ignored. It fails if all are, or
+// a weight is negative.
 func (t *tower) questionWeights(path string) (f bundleFile, err error) {
 	var table map[string]float64
 	data, err := disk.ReadRegular(path, models.MaxSmallBytes)

@@ -74,7 +74,7 @@ func openTower(ctx context.Context, dir string) (*tower, error) {
 // close closes the files of the checkpoint.
 func (t *tower) close() { _ = t.set.Close() }
 
-// isDPR says whether passages are title and text as a pair.
+// isDPR reports whether the encoder is one of DPR's, whose passages are title and text as a pair.
 func (t *tower) isDPR() bool { return t.dpr || t.head != "" }
 
 // name returns the name that the checkpoint gives to a BertModel's tensor. Old

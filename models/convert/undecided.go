@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/models"
 )
 
-// UndecidedError says that nothing in a checkpoint tells a setting that decides about every
-// vector. It is not guessed: a wrong one gives vectors that find much less.
+// UndecidedError is the error of a checkpoint that leaves open a setting on which every vector depends. It is not
+// guessed: with a wrong one, vectors find much less.
 type UndecidedError struct {
 	Setting string // one of the constants above
 	Reason  string
@@ -20,15 +20,14 @@ func (e *UndecidedError) Error() string {
 	return fmt.Sprintf("the %s is not known: %s", e.Setting, e.Reason)
 }
 
-// Assumed is what an import takes for given where the checkpoint leaves it open, and what else
-// is possible.
+// Assumed is an assumption of an import about a setting that the checkpoint leaves open, with the alternatives.
 type Assumed struct {
 	Setting string // as UndecidedError.Setting
 	Text    string
 }
 
-// KindError says that a model is of a kind which cannot be imported as an expert, and what can
-// be done instead.
+// KindError is the error of a model of a kind that cannot be imported as an expert; Possible says what can be done
+// instead.
 type KindError struct{ What, Possible string }
 
 // Error says what the folder holds instead, and what is possible.
@@ -36,7 +35,7 @@ func (e *KindError) Error() string { return fmt.Sprintf("this is %s. %s", e.What
 
 const sparsePossible = "Sparse encoders are imported from their weights: a BertForMaskedLM or DistilBertForMaskedLM with max pooling of log(1 + relu), as naver's SPLADE models are"
 
-// poolingOf returns the pooling: as asked for, else as the checkpoint says.
+// poolingOf returns the pooling: that of o, else the checkpoint's. It returns an *UndecidedError if neither has one.
 func (c *checkpoint) poolingOf(o Options) (string, error) {
 	switch {
 	case o.Pooling != "":
@@ -50,8 +49,8 @@ func (c *checkpoint) poolingOf(o Options) (string, error) {
 	}
 }
 
-// unitLength reports whether vectors are scaled to unit length: as asked for, else as the
-// checkpoint says, else yes, which compares by the cosine, as nearly all models were trained.
+// unitLength reports whether vectors are scaled to unit length: by o, else by the checkpoint, else true: inner products
+// are then cosines, for which nearly all models were trained.
 func (c *checkpoint) unitLength(o Options) bool {
 	known := c.normalise
 	if o.Normalise != nil {

@@ -10,8 +10,7 @@ import (
 	"example.org/conclave/models/convert/safetensors"
 )
 
-// deltaFormat is the form of delta.safetensors that this package reads.
-// training/README.md writes it down.
+// deltaFormat is the format of delta.safetensors that this package reads. training/README.md describes it.
 const deltaFormat = "conclave-delta-1"
 
 // The towers of a delta: one for both sides, or one for each.
@@ -21,9 +20,8 @@ const (
 	passageTower  = "passage"
 )
 
-// change is what a delta does to one tensor: W + up·down (Hu et al. 2021,
-// "LoRA", equation 3, with the factor α/r inside up), or v + diff; or it is
-// the whole of a tensor that the base does not have.
+// change is the change of one tensor by a delta: W + up·down (Hu et al. 2021, "LoRA", equation 3, with the factor α/r
+// inside up), or v + diff; or the whole of a tensor that the base does not have.
 type change struct {
 	shape    []int // of the tensor
 	up, down []float32
@@ -32,12 +30,11 @@ type change struct {
 	fresh    []float32
 }
 
-// update is the content of a delta.safetensors: what changes, by tower and by
-// the tensor's name in a plain BertModel.
+// update is the content of a delta.safetensors: the changes by tower, and by the tensor's name in a plain BertModel.
 type update map[string]map[string]change
 
-// readUpdate reads a delta that belongs to the base with the given SHA-256.
-// It checks everything that can be checked without the base.
+// readUpdate parses the content of a delta.safetensors for the base with this SHA-256. It fails for another base, and
+// for everything that can be seen to be wrong without the base.
 func readUpdate(data []byte, base string) (update, error) {
 	file, err := safetensors.New(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -152,8 +149,8 @@ func (u update) check() error {
 	return nil
 }
 
-// apply adds the change to a tensor's values. All arithmetic is in float32,
-// each step rounded by itself, so that every machine computes the same.
+// apply adds the change to a tensor's values, in place. All arithmetic is in float32, each step rounded by itself, so
+// that every machine computes the same.
 func (c change) apply(values []float32) {
 	if c.diff != nil {
 		for i, v := range c.diff {

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/models"
 )
 
-// Verified is what Verify found of one bundle.
+// Verified is the result of Verify for one bundle.
 type Verified struct {
 	Folder      string `json:"folder"`
 	Fine        bool   `json:"fine"`
@@ -19,8 +19,8 @@ type Verified struct {
 	Error       string `json:"error,omitempty"`
 }
 
-// Verify compares every file of the bundle in dir with its checksum (Load), and with what
-// the manifest says of its contents (models.Bundle.Check). A delta is read.
+// Verify compares every file of the bundle or delta in dir with its checksum (Load), and with the manifest's
+// description of its content (models.Bundle.Check). Errors are in the result.
 func Verify(dir string) Verified {
 	b, err := models.Load(dir)
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// tokenizer is a checkpoint's tokenizer file, as it will be copied.
+// tokenizer is a checkpoint's tokenizer file, which an import copies.
 type tokenizer struct {
 	name      string // tokenizer.json or vocab.txt
 	data      []byte
@@ -26,9 +26,8 @@ type tokenizer struct {
 	ids       map[string]int
 }
 
-// readTokenizer takes tokenizer.json, which says more, or else vocab.txt, and
-// checks that its ids fit the model's table of rows word pieces; rows is 0 where
-// the number is unknown. How it splits words is not checked here.
+// readTokenizer reads tokenizer.json, which is more detailed, or else vocab.txt, and checks that its ids fit a table of
+// rows word pieces; rows is 0 if the number is unknown. Whether its words are split in a known way is not checked.
 func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	t := &tokenizer{name: "tokenizer.json", kind: wordPiece}
 	frame := [2]string{"[CLS]", "[SEP]"}
@@ -80,7 +79,7 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	return t, nil
 }
 
-// file returns the tokenizer's file as a bundle holds it.
+// file returns the tokenizer's file for a bundle.
 func (t *tokenizer) file() []bundleFile {
 	return []bundleFile{{t.name, func(w io.Writer) error {
 		_, err := w.Write(t.data)
@@ -109,8 +108,8 @@ const (
 	unigram   = "Unigram"   // XLM-RoBERTa
 )
 
-// noTokenizer returns the error of a folder that lacks the tokenizer's file, and says what the
-// file that it has instead is.
+// noTokenizer returns the error of a folder without a tokenizer's file, which names the file that it has instead, if
+// any.
 func noTokenizer(dir string) error {
 	for _, other := range []string{"sentencepiece.bpe.model", "spiece.model", "merges.txt"} {
 		if exists(filepath.Join(dir, other)) {
@@ -124,7 +123,7 @@ func noTokenizer(dir string) error {
 	return fmt.Errorf("%s has neither tokenizer.json nor vocab.txt", dir)
 }
 
-// tokenizerJSON is the part of a tokenizer.json that an import looks at.
+// tokenizerJSON is the part of a tokenizer.json that an import reads.
 type tokenizerJSON struct {
 	AddedTokens []struct {
 		ID      int    `json:"id"`
@@ -148,8 +147,8 @@ func (f *tokenizerJSON) frame() (frame [2]string, ok bool) {
 	return [2]string{around.Start, around.End}, err == nil && around.Start != ""
 }
 
-// parseJSON reads the ids of a tokenizer.json's pieces and the tokens around a text. How it splits
-// words is checked by whoever opens the bundle.
+// parseJSON returns the ids of a tokenizer.json's pieces, and the tokens around a text. It fails for kinds of
+// tokenizers that are not imported.
 func (t *tokenizer) parseJSON() (ids map[string]int, frame [2]string, err error) {
 	var file tokenizerJSON
 	if err := json.Unmarshal(t.data, &file); err != nil {
@@ -218,7 +217,7 @@ func (f *tokenizerJSON) pieces(kind string) (ids map[string]int, err error) {
 	return ids, nil
 }
 
-// otherTokenizer returns a *KindError for a tokenizer of a kind that no encoder here has; it says what can be imported.
+// otherTokenizer returns the *KindError of a tokenizer of a kind that cannot be used; it says what can be imported.
 func otherTokenizer(kind string) error {
 	what := fmt.Sprintf("a tokenizer of another kind (model.type %q)", kind)
 	switch kind {
@@ -235,8 +234,8 @@ func otherTokenizer(kind string) error {
 	}
 }
 
-// lowerCase reports what tokenizer_config.json says, or else whether the vocabulary
-// can do without upper-case letters.
+// lowerCase reports whether texts are lower-cased: by tokenizer_config.json, or else if the vocabulary has no
+// upper-case letters.
 func lowerCase(dir string, ids map[string]int) (bool, error) {
 	var settings struct {
 		LowerCase *bool `json:"do_lower_case"`
@@ -264,7 +263,7 @@ func lowerCase(dir string, ids map[string]int) (bool, error) {
 	return lower, nil
 }
 
-// lineIDs returns for each line of a vocab.txt its number, from 0; for a line that is there twice, the last.
+// lineIDs returns the number, from 0, of each line of a vocab.txt; for a line that occurs twice, the last one.
 func lineIDs(data []byte) map[string]int {
 	ids := map[string]int{}
 	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// workFolder makes the hidden folder beside target in which a bundle is written,
-// locked as long as the returned file is open. What a killed import of the same
-// target left there is cleared away; one that is under way is an error.
+// workFolder makes the hidden folder next to target in which a bundle is written; it is locked as long as the returned
+// file is open. What a killed import of the same target left there is removed. It fails if another import of the target
+// is under way.
 func workFolder(target string) (string, *os.File, error) {
 	work := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".tmp")
 	if err := disk.MkdirAll(work, 0o755); err != nil {

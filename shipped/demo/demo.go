@@ -16,7 +16,7 @@ import "embed"
 //go:embed passages/*.jsonl questions/*.jsonl documents
 var FS embed.FS
 
-// Domains returns the domains, each the name of a file in passages.
+// Domains returns the names of the demo's domains, each that of a file in passages.
 func Domains() []string {
 	return []string{"encyclopedia", "reviews", "tales", "health", "policy"}
 }

@@ -18,11 +18,10 @@ import (
 	"example.org/conclave/store"
 )
 
-// demoFolder returns where the demo's collections lie.
+// demoFolder returns the folder of the demo's collections in the cache.
 func demoFolder(cache provision.Cache) string { return filepath.Join(cache.Root, "demo") }
 
-// Experts returns the base encoder and the experts of these names, as setup made them: in
-// 8 bits.
+// Experts returns the configuration of the base encoder and the named experts, as setup makes them, in 8 bits.
 func Experts(cache provision.Cache, names []string) []configs.Expert {
 	var all []configs.Expert
 	for _, name := range append([]string{shipped.Base}, names...) {
@@ -31,9 +30,8 @@ func Experts(cache provision.Cache, names []string) []configs.Expert {
 	return all
 }
 
-// Folder returns where the demo's collection for these experts lies, beside the
-// base encoder's: under a name that changes with the corpus, with every
-// encoder and with how words are indexed, so that an old one is never taken for the new.
+// Folder returns the folder of the demo's collection with these experts, whether or not it is there. Its name changes
+// with the corpus, with every encoder and with how words are indexed, so that an old one is never taken for a new one.
 func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 	sum := sha256.New()
 	for _, x := range experts {
@@ -48,7 +46,7 @@ func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 	return filepath.Join(demoFolder(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 
-// sumOfDocuments returns a name that changes with the documents.
+// sumOfDocuments returns a name that changes with the content of the documents.
 func sumOfDocuments() (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(FS, documentsName, func(path string, entry fs.DirEntry, err error) error {
@@ -62,11 +60,10 @@ func sumOfDocuments() (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:sumBytes]), err
 }
 
-// documentsName is the name of the folder of documents, and begins those in the cache.
+// documentsName is the name of the folder of documents, and the beginning of their folder's name in the cache.
 const documentsName = "documents"
 
-// Documents returns the folder of the demo's documents in the cache, which it writes where
-// it is not there.
+// Documents returns the folder of the demo's documents in the cache, and writes them if they are not there.
 func Documents(cache provision.Cache) (string, error) {
 	sum, err := sumOfDocuments()
 	if err != nil {
@@ -112,12 +109,11 @@ func Found(cache provision.Cache) string {
 	return at
 }
 
-// sumBytes is how many bytes of the sum are in a folder's name.
+// sumBytes is the number of bytes of a hash in a folder's name.
 const sumBytes = 8
 
-// MakeRoom makes the folder that a collection of Folder lies in, and removes the demo's
-// collections and documents of other versions, except collections to which a process writes.
-// A folder that cannot be removed does no harm.
+// MakeRoom makes the folder of the demo's collections, and removes from it the collections and documents of other
+// versions, but not current, and no collection to which a process writes. A folder that cannot be removed is no error.
 func MakeRoom(cache provision.Cache, current string) error {
 	documents, _ := sumOfDocuments()
 	entries, _ := os.ReadDir(demoFolder(cache))

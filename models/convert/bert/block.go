@@ -7,7 +7,8 @@ type block struct {
 	query, key, value, output linear
 	wide, narrow              linear
 	attentionNorm, outputNorm norm
-	relative                  []float32 // what the layers add to scores; see readRelative
+	// what relative positions add to scores (readRelative); nil: nothing
+	relative []float32
 }
 
 // linear is y = weight·x + bias; weight is [out, in], row by row.
@@ -36,8 +37,8 @@ func (b *builder) block(i int) block {
 	}
 }
 
-// tables are what a token's id, position and type stand for, each
-// [·, dimension], and the normalisation of their sum.
+// tables are the tables of embeddings, each [·, dimension], by a token's id, position and type, and the normalisation
+// of their sum.
 type tables struct {
 	words, positions, types []float32
 	norm                    norm

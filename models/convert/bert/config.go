@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// Config is the shape of an encoder, as config.json states it.
+// Config is the shape of an encoder, from config.json.
 type Config struct {
 	Vocabulary   int // rows of the word-piece table
 	Dimension    int // length of a token's vector
@@ -79,7 +79,7 @@ func (c *Config) Validate() error {
 	return errors.Join(all...)
 }
 
-// Output returns the length of the vectors that come out.
+// Output returns the length of the encoder's vectors.
 func (c *Config) Output() int {
 	if c.Projection > 0 {
 		return c.Projection
@@ -87,8 +87,8 @@ func (c *Config) Output() int {
 	return c.Dimension
 }
 
-// Names lists every tensor of an encoder and its shape, in the order of
-// computation; with pooler, those of the pooler too.
+// Names returns the name and shape of every tensor of an encoder, in the order of computation; with pooler, those of
+// the pooler, too.
 func (c *Config) Names(pooler bool) []tensors.Named {
 	b := &builder{c: *c}
 	b.tables()
@@ -105,7 +105,7 @@ func (c *Config) Names(pooler bool) []tensors.Named {
 	return b.Wanted
 }
 
-// String returns the shape in words.
+// String returns the shape in words, for messages.
 func (c Config) String() string {
 	s := fmt.Sprintf("bert, %d layers of %d, %d heads", c.Layers, c.Dimension, c.Heads)
 	if c.Projection > 0 {

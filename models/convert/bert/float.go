@@ -6,8 +6,8 @@ import (
 	"example.org/conclave/models/convert/onnx"
 )
 
-// floatEmbeddings sums the rows of the three tables and normalises the sum:
-// [batch·sequence, dimension].
+// floatEmbeddings adds nodes that sum the rows of the three tables and normalise the sum, and returns the name of the
+// result, [batch·sequence, dimension].
 func (b *builder) floatEmbeddings(t tables) string {
 	d := b.c.Dimension
 	table := func(name string, values []float32) string {
@@ -28,11 +28,11 @@ func (b *builder) floatEmbeddings(t tables) string {
 	return b.op("Reshape", []string{"embeddings", rowShape})
 }
 
-// floatLayer returns one block: attention and feed-forward, each added to its
-// input and normalised. With firstOnly its result is the first tokens' rows.
+// floatLayer adds the nodes of one layer, attention and feed-forward, each added to its input and normalised, and
+// returns the name of the result. rows names the input. With firstOnly the result has the first tokens' rows only.
 //
-// LayerNormalization after Add is faster on CPUs than SkipLayerNormalization,
-// and Gelu after Gemm than BiasGelu after MatMul.
+// LayerNormalization after Add is faster on CPUs than SkipLayerNormalization, and Gelu after Gemm than BiasGelu after
+// MatMul.
 func (b *builder) floatLayer(i int, l block, rows string, firstOnly bool) string {
 	name := fmt.Sprintf("layer.%d.", i)
 	queries := rows

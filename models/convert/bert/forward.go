@@ -8,11 +8,10 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// Hidden computes the last layer's rows of one text, [tokens, dimension], in plain
-// Go, from the definition of BERT and with none of the graph's rearrangements. It
-// is slow, about a millisecond a token for a small model. The import to int8 runs
-// its layers to find the ranges of their inputs, and tests compare the graphs with
-// it. types may be nil.
+// Hidden returns the last layer's rows of one text, [tokens, dimension], computed in plain Go from the definition of
+// BERT, with none of the graph's rearrangements. It is slow, about a millisecond a token for a small model. The import
+// to int8 runs its layers to find the ranges of their inputs, and tests compare the graphs with it. types may be nil,
+// for zeros.
 func Hidden(ctx context.Context, c Config, weights tensors.Weights, ids, types []int) ([]float32, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -32,7 +31,7 @@ func Hidden(ctx context.Context, c Config, weights tensors.Weights, ids, types [
 	return rows, b.Err
 }
 
-// forward gives rows [tokens, dimension].
+// forward returns the embeddings of tokens, [tokens, dimension]. It fails for an id outside of the tables.
 func (t tables) forward(c *Config, ids, types []int) ([]float32, error) {
 	if len(ids) == 0 || len(ids) > c.Positions {
 		return nil, fmt.Errorf("%d tokens; the model takes 1 to %d", len(ids), c.Positions)
@@ -55,10 +54,10 @@ func (t tables) forward(c *Config, ids, types []int) ([]float32, error) {
 	return rows, nil
 }
 
-// layerOutput is what a layer computes on its way.
+// layerOutput has the intermediate results and the result of a layer.
 type layerOutput struct{ context, attended, output []float32 }
 
-// forward applies a layer to rows [tokens, dimension].
+// forward returns the results of a layer for rows [tokens, dimension].
 func (c *Config) forward(l block, rows []float32) layerOutput {
 	d := c.Dimension
 	var p layerOutput
@@ -129,7 +128,7 @@ func (c *Config) forwardActivation(v float32) float32 {
 	return max(v, 0)
 }
 
-// forward applies the layer to rows [·, in].
+// forward returns the layer's result for rows [·, in]: [·, out].
 func (l linear) forward(rows []float32) []float32 {
 	n := len(rows) / l.in
 	out := make([]float32, n*l.out)
@@ -142,7 +141,8 @@ func (l linear) forward(rows []float32) []float32 {
 	return out
 }
 
-// dot keeps four sums, which is three times as fast as one.
+// dot returns the inner product of two vectors of equal length. It keeps four sums, which is three times as fast as
+// one.
 func dot(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	b = b[:len(a)]

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// Head is what follows the last layer.
+// Head is the part of an encoder behind its last layer.
 type Head struct {
 	// Pooling is "cls", "mean" or "pooler". With Late it may be "": then there
 	// is no vector for the text.
@@ -28,7 +28,7 @@ type Head struct {
 	Sparse bool
 }
 
-// firstTokenOnly says that only the first token's vector is used.
+// firstTokenOnly reports whether only the first token's row of the last layer is used.
 func (h Head) firstTokenOnly() bool {
 	return h.Pooling != "mean" && h.Late == 0 && !h.Reader && !h.Sparse
 }
@@ -45,13 +45,12 @@ const (
 	Tokens        = "tokens"
 )
 
-// Write writes the encoder as an ONNX model in float32.
+// Write writes the encoder as an ONNX model in float32. It fails if c is invalid or a tensor is missing.
 //
-// A text gets the same vector, to rounding, whatever else is in its batch and
-// however long the padding behind it is; see input.go for how padding is kept
-// out. Texts begin at the first position, and padding follows them. Weights have their
-// names in a plain BertModel ("encoder.layer.0.attention.self.query.weight"; the
-// projection is "encode_proj.weight").
+// A text gets the same vector, to rounding, whatever else is in its batch and however long the padding behind it is;
+// see input.go for how padding is kept out. Texts have to begin at the first position, with padding behind them.
+// Weights have their names in a plain BertModel ("encoder.layer.0.attention.self.query.weight"; the projection is
+// "encode_proj.weight").
 func Write(w io.Writer, c Config, weights tensors.Weights, head Head) error {
 	return write(w, c, weights, head, func(b *builder) string {
 		hidden := b.floatEmbeddings(b.tables())
@@ -88,8 +87,8 @@ func write(w io.Writer, c Config, weights tensors.Weights, head Head, body func(
 	return m.Write(w)
 }
 
-// builder collects the graph. Its first error, in reading a weight, is kept
-// and makes what follows meaningless.
+// builder collects the nodes of a graph. It keeps the first error of reading a weight in Err; what follows is
+// meaningless then.
 type builder struct {
 	tensors.Loader
 	c     Config

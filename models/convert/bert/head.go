@@ -2,7 +2,7 @@ package bert
 
 import "example.org/conclave/models/convert/onnx"
 
-// outputs appends what the head asks for and returns what comes out.
+// outputs adds the nodes of the head to the last layer's rows, and returns the graph's outputs.
 func (b *builder) outputs(rows string, h Head) (all []*onnx.Value) {
 	if h.Reader {
 		return b.reader(rows, h.Selects)
@@ -23,9 +23,8 @@ func (b *builder) outputs(rows string, h Head) (all []*onnx.Value) {
 	return all
 }
 
-// head pools the last layer's rows, projects and normalises. The rows are
-// [batch·sequence, dimension], or [batch, dimension] where only the first
-// tokens' are there.
+// head adds nodes that pool the last layer's rows, project and normalise, with the output Embedding. The rows are
+// [batch·sequence, dimension], or [batch, dimension] if they are the first tokens' only.
 func (b *builder) head(rows string, h Head) {
 	d := b.c.Dimension
 	tail := onnx.Tail{Graph: &b.graph, Prefix: "pool."}
@@ -50,7 +49,7 @@ func (b *builder) head(rows string, h Head) {
 	tail.Name(pooled, Embedding)
 }
 
-// gemm returns a linear layer in float32.
+// gemm adds a linear layer in float32 and returns the name of its output.
 func (b *builder) gemm(name string, l linear, rows string) string {
 	return b.op("Gemm", []string{rows, b.weight(name, l), b.floats(name+".bias", l.bias, l.out)})
 }

@@ -29,13 +29,13 @@ const (
 	rowShape   = "shape.rows"  // [-1, dimension]
 )
 
-// headSize returns the length of one head's query or key.
+// headSize returns the length of a query or key of one head.
 func (c *Config) headSize() int { return c.Dimension / c.Heads }
 
-// widenedSize returns the length of all heads' queries, one more component each.
+// widenedSize returns the length of the queries of all heads, with one more component for each.
 func (c *Config) widenedSize() int { return c.Dimension + c.Heads }
 
-// inputs appends what all layers share.
+// inputs adds the graph's inputs, and the values that all layers share.
 func (b *builder) inputs() {
 	shape := b.op("Shape", []string{inputIDs})
 	axis := onnx.Int("axis", 0)
@@ -56,8 +56,8 @@ func (b *builder) inputs() {
 	b.graph.Add("MatMul", keyMask, []string{padded, b.floats("mask.components", components, 1, len(components))})
 }
 
-// tokens returns ids, token types and positions, int32 [batch, sequence], in
-// which padding is a copy of the first token.
+// tokens adds nodes that replace padding by copies of the first token, and returns the names of ids, token types and
+// positions, int32 [batch, sequence].
 func (b *builder) tokens() (ids, types, positions string) {
 	zero, one := b.ints("zero", 0), b.ints("one", 1)
 	int32s := onnx.Int("to", int64(onnx.Int32))
@@ -73,9 +73,8 @@ func (b *builder) tokens() (ids, types, positions string) {
 	return fill(inputIDs), fill(tokenTypeIDs), positions
 }
 
-// attend appends multi-head attention over rows of widened queries and keys
-// and of values; its result is rows [·, dimension]. With firstOnly, the
-// queries are the first tokens' alone.
+// attend adds multi-head attention over widened queries and keys and over values, and returns the name of its result,
+// rows [·, dimension]. With firstOnly, the queries are those of the first tokens.
 func (b *builder) attend(query, key, value string, firstOnly bool) string {
 	shape := queryShape
 	if firstOnly {
@@ -94,7 +93,7 @@ func (b *builder) attend(query, key, value string, firstOnly bool) string {
 	return b.op("Reshape", []string{context, rowShape})
 }
 
-// firstRows takes the first tokens' rows, [batch, dimension].
+// firstRows adds the selection of the first tokens' rows, and returns the name of the result, [batch, dimension].
 func (b *builder) firstRows(rows string) string {
 	tail := onnx.Tail{Graph: &b.graph, Prefix: "first."}
 	return tail.First(b.op("Reshape", []string{rows, valueShape}))

@@ -8,17 +8,14 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// WriteInt8 writes the encoder as an ONNX model whose tables and linear
-// layers are in 8 bits: about a quarter of the size, and vectors with a
-// cosine of 0.99 and more to the float32 ones. cls and sep are the ids of the
-// tokens that begin and end a text.
+// WriteInt8 writes the encoder as an ONNX model whose tables and linear layers are in 8 bits: about a quarter of the
+// size, and vectors with a cosine of 0.99 and more to the float32 ones. cls and sep are the ids of the tokens that
+// begin and end a text. It fails if c is invalid or a tensor is missing.
 //
-// Like Write's, a text's vector does not depend on its batch: the usual
-// dynamic quantisation has one scale for a whole batch. Here the inputs of
-// three of a layer's four products have steps fixed at import, which is also
-// faster than finding them anew, and those of the fourth, behind the
-// activation, where rare values are ten times the usual, have one step a row.
-// Attention, sums and normalisation stay in float32.
+// Like Write's, a text's vector does not depend on its batch: the usual dynamic quantisation has one scale for a whole
+// batch. Here the inputs of three of a layer's four products have steps that are fixed at import, which is also faster
+// than finding them each time, and those of the fourth, behind the activation, where rare values are ten times the
+// usual, have one step for each row. Attention, sums and normalisation stay in float32.
 func WriteInt8(w io.Writer, c Config, weights tensors.Weights, head Head, cls, sep int) error {
 	return write(w, c, weights, head, func(b *builder) string {
 		b.graph.Constant(&onnx.Tensor{Name: symmetric, Type: onnx.Uint8, Raw: []byte{128}})
@@ -54,13 +51,13 @@ const (
 	unitStep  = "step.one"
 )
 
-// input returns the quantiser of what queries, keys and values are made from.
+// input returns the quantiser of the input of queries, keys and values, by its ranges.
 func (l block) input(r ranges) quantiser {
 	return newQuantiser(r, r.middleOf(), l.query, l.key, l.value)
 }
 
-// lowestCode returns the code of 0 behind the activation: GELU's values are never
-// below -0.1701, ReLU's never below 0.
+// lowestCode returns the code that stands for 0 behind the activation: GELU's values are never below -0.1701, ReLU's
+// never below 0.
 func (c *Config) lowestCode() byte {
 	if activations[c.Activation] == relu {
 		return 0
@@ -68,7 +65,8 @@ func (c *Config) lowestCode() byte {
 	return 16
 }
 
-// smallestStep keeps the lowest value within the codes.
+// smallestStep returns the least quantisation step behind the activation with which its lowest value is within the
+// codes.
 func (c *Config) smallestStep() float32 {
 	if activations[c.Activation] == relu {
 		return 1e-6
@@ -76,7 +74,8 @@ func (c *Config) smallestStep() float32 {
 	return 0.1701 / 16
 }
 
-// int8Embeddings works as floatEmbeddings does with tables of 8 bits, one scale a row.
+// int8Embeddings adds the embeddings as floatEmbeddings does, with tables of 8 bits, one scale for each row, and with
+// the normalisation n. It returns the name of the result.
 func (b *builder) int8Embeddings(t tables, n norm) string {
 	d := b.c.Dimension
 	ids, types, positions := b.tokens()
@@ -96,8 +95,8 @@ func (b *builder) int8Embeddings(t tables, n norm) string {
 	return b.normalise("embeddings", n, sum)
 }
 
-// int8Layer works as floatLayer does in 8 bits. rows are stored for the quantiser
-// into; the result is normalised by after.
+// int8Layer adds a layer as floatLayer does, in 8 bits, and returns the name of the result. rows names the input, which
+// is stored for the quantiser into; context and attended are ranges within the layer, and after normalises the result.
 func (b *builder) int8Layer(
 	i int,
 	l block,
@@ -161,7 +160,7 @@ func (b *builder) int8Layer(
 	return b.normalise(name+"normalised", after, b.op("Add", []string{product, restored(stored, mid, "attended")}))
 }
 
-// identityQuantiser returns the quantiser of inputs that are stored as they are.
+// identityQuantiser returns the quantiser that stores inputs of d components as they are.
 func identityQuantiser(d int) quantiser {
 	q := quantiser{shift: make([]float32, d), scale: make([]float32, d)}
 	for j := range q.scale {

@@ -25,8 +25,8 @@ const (
 	lateImportanceBias   = "late.importance.bias"
 )
 
-// LateNames lists those weights and their shapes, for tokens' vectors of
-// length late over rows of length dimension.
+// LateNames returns the names and shapes of the weights that a late expert has in addition to BERT's, for tokens'
+// vectors of length late over rows of length dimension.
 func LateNames(late, dimension int) []tensors.Named {
 	return []tensors.Named{
 		{Name: LateProjection, Shape: []int{late, dimension}},
@@ -35,8 +35,8 @@ func LateNames(late, dimension int) []tensors.Named {
 	}
 }
 
-// late appends the head of a late expert to rows [batch·sequence, dimension]
-// and returns what comes out, [batch, sequence, late+1].
+// late adds the head of a late expert to rows [batch·sequence, dimension], and returns the output, [batch, sequence,
+// late+1].
 func (b *builder) late(rows string, late int) *onnx.Value {
 	d := b.c.Dimension
 	if b.c.Projection > 0 && b.Err == nil {

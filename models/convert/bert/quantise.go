@@ -6,20 +6,17 @@ import (
 	"example.org/conclave/models/convert/onnx"
 )
 
-// Weights have 7 bits and a sign bit is not among them: with them a product
-// of an unsigned 8-bit input and a weight, plus another, stays within 16 bits,
-// which processors with AVX2 and without VNNI add in. (On those, 8-bit weights
+// weightLevels is the largest absolute code of a weight: 7 bits. With them the sum of two products of an unsigned 8-bit
+// input and a weight stays within 16 bits, in which processors with AVX2 and without VNNI add. (On those, 8-bit weights
 // saturate and give other vectors than elsewhere.)
 const weightLevels = 63
 
-// quantiser says how a layer's input x becomes 8 bits: x is stored as
-// y = (x - shift) / scale, component by component, which costs nothing since
-// the layer normalisation before it does that; then y is rounded to multiples
-// of step, the same for all texts.
+// quantiser is how a layer's input x becomes 8 bits: x is stored as y = (x - shift) / scale, component by component,
+// which costs nothing since the layer normalisation before it does that; then y is rounded to multiples of step, the
+// same for all texts.
 //
-// Without shift and scale, the few large components of a BERT would leave the
-// others only a handful of steps. Dividing inputs and multiplying weights is
-// SmoothQuant (Xiao et al. 2023, equation 4).
+// Without shift and scale, the few large components of a BERT would leave the others only a few steps. Dividing inputs
+// and multiplying weights is SmoothQuant (Xiao et al. 2023, equation 4).
 type quantiser struct {
 	shift, scale []float32
 	step         float32
@@ -33,8 +30,7 @@ const (
 	margin = 1.3
 )
 
-// newQuantiser fits a quantiser to the ranges of a layer's input and to the
-// layers that take it.
+// newQuantiser returns the quantiser for the ranges of a layer's input and the layers that use it.
 func newQuantiser(r ranges, shift []float32, layers ...linear) quantiser {
 	q := quantiser{shift: shift, scale: make([]float32, len(shift))}
 	reach := r.distanceFrom(shift)
@@ -54,7 +50,7 @@ func newQuantiser(r ranges, shift []float32, layers ...linear) quantiser {
 	return q
 }
 
-// plainQuantiser has neither shift nor scale.
+// plainQuantiser returns a quantiser for the ranges of a layer's input without shift and scale.
 func plainQuantiser(r ranges) quantiser {
 	d := len(r.low)
 	q := quantiser{shift: make([]float32, d), scale: make([]float32, d)}
@@ -67,7 +63,7 @@ func plainQuantiser(r ranges) quantiser {
 	return q
 }
 
-// storeFor makes a layer normalisation store its result for q.
+// storeFor returns the layer normalisation whose result is stored for q.
 func (n norm) storeFor(q quantiser) norm {
 	out := norm{gamma: make([]float32, len(n.gamma)), beta: make([]float32, len(n.beta))}
 	for j := range n.gamma {
@@ -77,14 +73,14 @@ func (n norm) storeFor(q quantiser) norm {
 	return out
 }
 
-// quantised is a linear layer for inputs that a quantiser stored.
+// quantised is a linear layer in 8 bits for inputs that a quantiser stored.
 type quantised struct {
 	weight      []int8    // [in, out]
 	scale, bias []float32 // [out]
 }
 
-// quantise rounds the weights to 7 bits with one scale per output. The bias
-// takes up what the input's shift leaves out.
+// quantise returns the layer with weights of 7 bits, one scale for each output. The bias makes up for the input's
+// shift.
 func (l linear) quantise(q quantiser) quantised {
 	out := quantised{weight: make([]int8, len(l.weight)), scale: make([]float32, l.out), bias: make([]float32, l.out)}
 	row := make([]float64, l.in)
@@ -109,8 +105,7 @@ func (l linear) quantise(q quantiser) quantised {
 	return out
 }
 
-// rowQuantised rounds each row of a table [rows, width] to 8 bits with a scale
-// of its own.
+// rowQuantised returns a table [rows, width] in 8 bits, and the scale of each row.
 func rowQuantised(table []float32, width int) (values []int8, scales []float32) {
 	values, scales = make([]int8, len(table)), make([]float32, len(table)/width)
 	for r := range scales {

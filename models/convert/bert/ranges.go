@@ -22,7 +22,7 @@ type sample struct{ texts [][]float32 }
 
 // sample returns the embeddings of one random text for each of sampleLengths: each begins with the token cls, ends with
 // sep, and is at most as long as the model reads. The texts are the same in every run. If computing them fails, it sets
-// b.Err, unless it is set.
+// b.Err, unless that is set.
 func (b *builder) sample(t tables, cls, sep int) *sample {
 	source := rand.NewPCG(1, 2)
 	s := &sample{}
@@ -42,8 +42,7 @@ func (b *builder) sample(t tables, cls, sep int) *sample {
 	return s
 }
 
-// advanceLayer takes the sample through a layer and returns the ranges of what
-// occurs on the way.
+// advanceLayer replaces the sample's states by those behind a layer, and returns the ranges of the values in between.
 func (s *sample) advanceLayer(c *Config, l block) (context, attended ranges) {
 	all := make([]layerOutput, len(s.texts))
 	var group errgroup.Group
@@ -72,7 +71,7 @@ func (s *sample) currentRanges(dimension int) ranges {
 	return r
 }
 
-// ranges are the smallest and largest value of each component.
+// ranges are the smallest and the largest value of each component.
 type ranges struct{ low, high []float32 }
 
 // includeRows widens the ranges to the values in rows, [n, dimension].
@@ -89,7 +88,7 @@ func (r *ranges) includeRows(rows []float32, dimension int) {
 	}
 }
 
-// middleOf returns the middle of each component's range.
+// middleOf returns the middle of the range of each component.
 func (r ranges) middleOf() []float32 {
 	m := make([]float32, len(r.low))
 	for j := range m {

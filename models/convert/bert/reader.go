@@ -33,8 +33,8 @@ const (
 	Select = "select"
 )
 
-// ReaderNames lists those weights and their shapes, over rows of length
-// dimension. Without selects they are those of a reader that has no selection.
+// ReaderNames returns the names and shapes of the weights that a reader has in addition to BERT's, over rows of length
+// dimension; without selects, those of a reader without a selection.
 func ReaderNames(dimension int, selects bool) []tensors.Named {
 	all := []tensors.Named{{Name: ReaderSpan, Shape: []int{2, dimension}}, {Name: readerSpanBias, Shape: []int{2}}}
 	if selects {
@@ -47,8 +47,7 @@ func ReaderNames(dimension int, selects bool) []tensors.Named {
 	return all
 }
 
-// reader appends the head of a reader to rows [batch·sequence, dimension] and
-// returns what comes out.
+// reader adds the head of a reader to rows [batch·sequence, dimension], and returns the outputs.
 func (b *builder) reader(rows string, selects bool) []*onnx.Value {
 	d := b.c.Dimension
 	if b.c.Projection > 0 && b.Err == nil {

@@ -18,7 +18,7 @@ const RelativeBias = "encoder.relative_attention_bias.weight"
 // relativeBias is the name of the graph's bias, float32 [1, heads, sequence, sequence].
 const relativeBias = "relative.bias"
 
-// biasBucket returns the bucket of a key's place less its query's.
+// biasBucket returns the bucket of the distance of a key from its query, positive for a key behind it.
 func (c *Config) biasBucket(distance int) int {
 	half := c.Relative / 2
 	first := 0
@@ -35,8 +35,8 @@ func (c *Config) biasBucket(distance int) int {
 	return first + min(exact+int(grown*float32(half-exact)), half-1)
 }
 
-// readRelative reads the buckets' numbers and makes b.relative: for each distance from
-// -(Positions-1) on the number of each head, [2·Positions-1, heads]; nil without relative positions.
+// readRelative reads the numbers of the buckets and sets b.relative: for each distance from -(Positions-1) on, the
+// number of each head, [2·Positions-1, heads]; nil without relative positions.
 func (b *builder) readRelative() {
 	c := &b.c
 	if c.Relative == 0 {
@@ -52,7 +52,7 @@ func (b *builder) readRelative() {
 	}
 }
 
-// relativeSpread returns how far the largest of these numbers is above the least.
+// relativeSpread returns the difference of the largest and the least of the numbers of relative positions.
 func (b *builder) relativeSpread() float32 {
 	if len(b.relative) == 0 {
 		return 0
@@ -64,7 +64,8 @@ func (b *builder) relativeSpread() float32 {
 	return high - low
 }
 
-// relativeInput appends what all layers add to their scores.
+// relativeInput adds the bias of relative positions, which all layers add to their scores; nothing without relative
+// positions.
 func (b *builder) relativeInput() {
 	if len(b.relative) == 0 {
 		return
@@ -85,8 +86,8 @@ func (b *builder) relativeInput() {
 	b.graph.Add("Unsqueeze", relativeBias, []string{byHead, b.ints("relative.batch", 0)})
 }
 
-// relativeTo returns the bias of the queries: of all tokens, or of the first alone; "" without
-// relative positions.
+// relativeTo returns the name of the bias for the queries of all tokens, or of the first ones; "" without relative
+// positions.
 func (b *builder) relativeTo(firstOnly bool) string {
 	if len(b.relative) == 0 {
 		return ""

@@ -29,7 +29,8 @@ const (
 	RerankReLU = "relu"
 )
 
-// RerankerNames lists those weights and their shapes, over rows of length dimension.
+// RerankerNames returns the names and shapes of the weights that a cross-encoder has in addition to BERT's, over rows
+// of length dimension.
 func RerankerNames(dimension int) []tensors.Named {
 	b := &builder{c: Config{Dimension: dimension}}
 	b.rerankerLayers()
@@ -42,8 +43,7 @@ func (b *builder) rerankerLayers() (dense, score linear) {
 	return b.linear(RerankerDense, d, d), b.linear(RerankerScore, 1, d)
 }
 
-// reranker appends the head of a cross-encoder to the first tokens' rows, [batch, dimension],
-// and returns what comes out.
+// reranker adds the head of a cross-encoder to the first tokens' rows, [batch, dimension], and returns the output.
 func (b *builder) reranker(rows, activation string) []*onnx.Value {
 	if b.c.Projection > 0 && b.Err == nil {
 		b.Err = fmt.Errorf("the encoder ends with a projection to %d; a cross-encoder has none", b.c.Projection)

@@ -13,8 +13,8 @@ import (
 // with BERT's activation f and the table of words. The text's weight for j is the largest over its tokens of
 // log(1 + max(logit, 0)). Since that grows with the logit, the largest is taken first.
 
-// SparseNames lists the weights that the head of a masked language model has beside BERT's, over rows of length
-// dimension.
+// SparseNames returns the names and shapes of the weights that the head of a masked language model has in addition to
+// BERT's.
 func SparseNames(c Config) []tensors.Named {
 	b := &builder{c: Config{Dimension: c.Dimension, Vocabulary: c.Vocabulary}}
 	b.sparseLayers()
@@ -34,11 +34,11 @@ func (b *builder) sparseLayers() (dense linear, n norm, words linear) {
 	return b.linear(SparseDense, d, d), b.norm(sparseNorm), b.linear(SparseWords, b.c.Vocabulary, d)
 }
 
-// lowest is less than any logit: of what is padded.
+// lowest is less than any logit, and that of padding.
 const lowest = -1e30
 
-// sparse appends the head to the rows of all tokens, [batch·sequence, dimension], and returns what comes out: the
-// weights of the word pieces, [batch, vocabulary].
+// sparse adds the head to the rows of all tokens, [batch·sequence, dimension], and returns the output: the weights of
+// the word pieces, [batch, vocabulary].
 func (b *builder) sparse(rows string) []*onnx.Value {
 	dense, n, words := b.sparseLayers()
 	hidden := b.normalise(sparseNorm, n, b.activate(b.gemm(SparseDense, dense, rows)))

@@ -13,16 +13,14 @@ import (
 	"google.golang.org/protobuf/protoadapt"
 )
 
-// irVersion is that of ONNX 1.14 (2023), which every runtime that conclave
-// works with reads.
+// irVersion is the file format's version of ONNX 1.14 (2023), which every supported runtime reads.
 const irVersion = 9
 
-// maxModel is the largest protobuf message there can be. A larger model keeps
-// its weights in a file of their own, which conclave does not write.
+// maxModel is the largest number of bytes of a protobuf message. A larger model keeps its weights in a file of their
+// own, which conclave does not write.
 const maxModel = math.MaxInt32
 
-// message is embedded by what is read or written by itself. The protobuf library
-// takes the fields from the struct's tags.
+// message makes the types that embed it protobuf messages. The protobuf library takes the fields from their tags.
 type message struct{}
 
 // Reset implements a protobuf message; it does nothing.
@@ -34,7 +32,7 @@ func (*message) String() string { return "a message of onnx.proto" }
 // ProtoMessage implements a protobuf message.
 func (*message) ProtoMessage() {}
 
-// Read parses a model, whose bytes may come from strangers.
+// Read parses a model. The bytes need not be trusted.
 func Read(data []byte) (*Model, error) {
 	m := &Model{}
 	if err := proto.Unmarshal(data, protoadapt.MessageV2Of(m)); err != nil {
@@ -49,8 +47,8 @@ func Read(data []byte) (*Model, error) {
 	return m, nil
 }
 
-// Write writes the model. The same model gives the same bytes. Weights go
-// from their tensors to w without another copy in memory.
+// Write writes the model. The same model gives the same bytes. Weights are written from their tensors, without another
+// copy in memory.
 func (m *Model) Write(w io.Writer) error {
 	model, graph := *m, *m.Graph
 	model.Graph, graph.Initialisers = nil, nil
@@ -84,8 +82,7 @@ func (m *Model) Write(w io.Writer) error {
 	return nil
 }
 
-// headBytes returns everything of the tensor's field in the graph that stands before its
-// raw elements.
+// headBytes returns the encoding of the tensor's field in the graph up to its raw elements.
 func (t *Tensor) headBytes() ([]byte, error) {
 	tensor := *t
 	tensor.Raw = nil
@@ -97,21 +94,20 @@ func (t *Tensor) headBytes() ([]byte, error) {
 	return append(protowire.AppendVarint(field, uint64(len(b)+len(t.Raw))), b...), err
 }
 
-// Given returns the inputs that a caller gives: constants that old exporters list
-// among them are left out.
+// Given returns the inputs that a caller has to give, without the constants that old exporters list among them.
 func (m *Model) Given() []*Value {
 	return slices.DeleteFunc(slices.Clone(m.Graph.Inputs), func(v *Value) bool {
 		return slices.ContainsFunc(m.Graph.Initialisers, func(t *Tensor) bool { return t.Name == v.Name })
 	})
 }
 
-// Uses reports whether one of the operators is in the graph, of whichever set.
-// Those inside control flow are not looked at.
+// Uses reports whether the graph has one of the operators, of any operator set. Graphs inside control flow are not
+// searched.
 func (m *Model) Uses(operators ...string) bool {
 	return slices.ContainsFunc(m.Graph.Nodes, func(n *Node) bool { return slices.Contains(operators, n.Op) })
 }
 
-// FreePrefix returns a prefix that no value of the model begins with.
+// FreePrefix returns a prefix that no value's name in the model has.
 func (m *Model) FreePrefix() string {
 	var names []string
 	for _, n := range m.Graph.Nodes {
@@ -130,7 +126,7 @@ func (m *Model) FreePrefix() string {
 	return prefix
 }
 
-// File says where a tensor's elements lie when they are not in the model's file.
+// File is the place of a tensor's elements in another file than the model's.
 type File struct {
 	// Location is a path from the model's folder.
 	Location string
@@ -138,7 +134,8 @@ type File struct {
 	Offset, Length int64
 }
 
-// File returns where a tensor's elements lie; nil where they are in the model itself.
+// File returns where the tensor's elements are in another file; nil if they are in the model. It fails for an entry
+// that makes no sense.
 func (t *Tensor) File() (*File, error) {
 	if t.Location != 1 {
 		return nil, nil
@@ -163,5 +160,5 @@ func (t *Tensor) File() (*File, error) {
 	return f, nil
 }
 
-// Embed takes elements from another file into the model.
+// Embed sets the tensor's elements, so that they are in the model and no longer in another file.
 func (t *Tensor) Embed(raw []byte) { t.Raw, t.External, t.Location = raw, nil, 0 }

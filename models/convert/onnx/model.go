@@ -109,14 +109,14 @@ type Tensor struct {
 	XXX_unrecognized []byte
 }
 
-// Setting says one thing about where a tensor's elements lie.
+// Setting is one part of a tensor's place in another file.
 type Setting struct {
 	Key              string `protobuf:"bytes,1,opt,name=key,proto3"`
 	Value            string `protobuf:"bytes,2,opt,name=value,proto3"`
 	XXX_unrecognized []byte
 }
 
-// Value is what a graph takes or gives; NewValue makes one.
+// Value is an input or output of a graph; NewValue makes one.
 type Value struct {
 	Name             string `protobuf:"bytes,1,opt,name=name,proto3"`
 	Type             *Type  `protobuf:"bytes,2,opt,name=type"`
@@ -149,7 +149,7 @@ type Dim struct {
 	XXX_unrecognized []byte
 }
 
-// New returns a model of a graph, with ONNX's own operators of a version.
+// New returns a model of a graph, with the given version of ONNX's own operators.
 func New(producer string, version int64, g *Graph) *Model {
 	return &Model{IRVersion: irVersion, Producer: producer, Opsets: []*Opset{{Version: version}}, Graph: g}
 }
@@ -196,7 +196,7 @@ func NewValue(name string, elem DataType, shape ...Dim) *Value {
 	return &Value{Name: name, Type: &Type{Tensor: t}}
 }
 
-// Elem returns the type of a value's elements, 0 of a value that is no tensor.
+// Elem returns the type of a value's elements; 0 for a value that is no tensor.
 func (v *Value) Elem() DataType {
 	if v.Type == nil || v.Type.Tensor == nil {
 		return 0
@@ -204,7 +204,7 @@ func (v *Value) Elem() DataType {
 	return v.Type.Tensor.Elem
 }
 
-// Shape returns the lengths of a value's axes, or nil where the model does not say.
+// Shape returns the lengths of a value's axes; nil if the model does not give them.
 func (v *Value) Shape() []*Dim {
 	if v.Elem() == 0 || v.Type.Tensor.Shape == nil {
 		return nil
@@ -215,7 +215,7 @@ func (v *Value) Shape() []*Dim {
 // Fixed returns an axis of n elements.
 func Fixed(n int) Dim { return Dim{Size: int64(n)} }
 
-// Varying returns an axis whose length each call chooses.
+// Varying returns an axis whose length may differ from call to call.
 func Varying(name string) Dim { return Dim{Name: name} }
 
 // Floats returns a float32 tensor.
@@ -253,7 +253,7 @@ func int64s(values []int) (out []int64) {
 	return out
 }
 
-// Describe lists values for a message, each with its type and shape.
+// Describe returns a list of values for a message, each with its type and shape.
 func Describe(values ...*Value) string {
 	var all []string
 	for _, v := range values {

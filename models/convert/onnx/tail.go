@@ -1,26 +1,23 @@
 package onnx
 
-// Tail appends nodes to a graph that pool one vector per token into one per
-// text, and nodes that scale vectors. It is put behind graphs that others exported,
-// so it uses only operators that mean the same in every operator set from 9 on
-// and that every execution provider of ONNX Runtime has.
+// Tail adds nodes to a graph that pool a vector per token into one per text, and that scale vectors. It extends graphs
+// that other programs exported, so it uses only operators that mean the same in every operator set from 9 on and that
+// every execution provider of ONNX Runtime has.
 type Tail struct {
 	Graph *Graph
-	// Prefix begins the names of all new values; nothing else in the graph
-	// may.
+	// Prefix begins the names of all new values; no other value of the graph may have it.
 	Prefix string
 }
 
-// First takes the first token's vector of hidden, [batch, sequence,
-// dimension], and returns the name of the result, [batch, dimension].
+// First adds the selection of the first token's vector of hidden, [batch, sequence, dimension], and returns the name of
+// the result, [batch, dimension].
 func (t Tail) First(hidden string) string {
 	index := t.constant(Ints("first", []int64{0}))
 	return t.op("Gather", "cls", []string{hidden, index}, Int("axis", 1))
 }
 
-// Mean takes the mean of hidden, [batch, sequence, dimension], over the tokens
-// whose entry in mask, int64 [batch, sequence], is 1, and returns the name of
-// the result, [batch, dimension]. Sum and count are products with the mask,
+// Mean adds the mean of hidden, [batch, sequence, dimension], over the tokens whose entry in mask, int64 [batch,
+// sequence], is 1, and returns the name of the result, [batch, dimension]. Sum and count are products with the mask,
 // several times faster than multiplying and reducing.
 func (t Tail) Mean(hidden, mask string) string {
 	values := t.op("Cast", "mask", []string{mask}, Int("to", int64(Float)))
@@ -33,15 +30,14 @@ func (t Tail) Mean(hidden, mask string) string {
 	return t.op("Reshape", "mean", []string{means, t.constant(Ints("flat", []int64{0, -1}, 2))})
 }
 
-// UnitLength divides each vector of input, [batch, dimension], by its
-// Euclidean length, or by 1e-12 where that is more, and returns the name of
-// the result.
+// UnitLength adds the division of each vector of input, [batch, dimension], by its Euclidean length, or by 1e-12 if
+// that is more, and returns the name of the result.
 func (t Tail) UnitLength(input string, dimension int) string {
 	return t.op("Div", "unit", []string{input, t.Length(input, dimension)})
 }
 
-// Length returns the Euclidean length of each vector of input, [batch, dimension],
-// or 1e-12 where that is more; it returns the name of the result, [batch, 1].
+// Length adds the Euclidean length of each vector of input, [batch, dimension], or 1e-12 if that is more, and returns
+// the name of the result, [batch, 1].
 func (t Tail) Length(input string, dimension int) string {
 	ones := make([]float32, dimension)
 	for i := range ones {
@@ -56,12 +52,12 @@ func (t Tail) Length(input string, dimension int) string {
 	)
 }
 
-// Float32 converts value to float32.
+// Float32 adds the conversion of a value to float32 and returns the name of the result.
 func (t Tail) Float32(value string) string {
 	return t.op("Cast", "float32", []string{value}, Int("to", int64(Float)))
 }
 
-// Name gives value the name of an output.
+// Name adds a node that gives a value the name of an output.
 func (t Tail) Name(value, output string) {
 	t.Graph.Nodes = append(
 		t.Graph.Nodes,

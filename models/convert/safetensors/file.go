@@ -23,10 +23,10 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// maxHeader is the reference implementation's bound.
+// maxHeader is the largest number of bytes of a header, as in the reference implementation.
 const maxHeader = 100_000_000
 
-// metadataKey stands in the header beside the tensors' names.
+// metadataKey is the key of the metadata in the header, among the tensors' names.
 const metadataKey = "__metadata__"
 
 // Info describes a tensor.
@@ -51,8 +51,7 @@ type File struct {
 	names   []string
 }
 
-// OpenCheckpoint opens the weights of a published checkpoint, the file
-// model.safetensors in dir.
+// OpenCheckpoint opens the weights of a published checkpoint, the file model.safetensors in dir. The caller closes it.
 func OpenCheckpoint(dir string) (*File, error) {
 	f, err := Open(filepath.Join(dir, "model.safetensors"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -68,7 +67,7 @@ func OpenCheckpoint(dir string) (*File, error) {
 	return f, err
 }
 
-// Open opens the file at path and reads its header.
+// Open opens the file at path and reads its header. The caller closes it. It fails if the header is damaged.
 func Open(path string) (*File, error) {
 	f, err := disk.OpenRegular(path)
 	if err != nil {
@@ -123,10 +122,10 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Names lists the tensors in the order of their places in the file.
+// Names returns the names of the tensors in the order of their places in the file.
 func (f *File) Names() []string { return f.names }
 
-// Info finds a tensor by name.
+// Info returns the description of a tensor; false if there is none with the name.
 func (f *File) Info(name string) (Info, bool) {
 	info, ok := f.tensors[name]
 	return info, ok
@@ -196,21 +195,20 @@ func placeTensor(name string, value json.RawMessage, start, size int64) (Info, e
 	return Info{Name: name, Type: e.Type, Shape: e.Shape, Begin: start + begin, End: start + end}, nil
 }
 
-// entry is what a header says of a tensor.
+// entry is a tensor's entry in the header.
 type entry struct {
 	Type    string  `json:"dtype"`
 	Shape   []int   `json:"shape"`
 	Offsets []int64 `json:"data_offsets"`
 }
 
-// widths are the bytes an element; types that are not listed are passed over,
-// and refused when they are read.
+// widths has the bytes of an element, by type. Tensors of other types are skipped, and are an error when they are read.
 var widths = map[string]int64{
 	"BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1, "I16": 2, "U16": 2, "F16": 2, "BF16": 2,
 	"I32": 4, "U32": 4, "F32": 4, "I64": 8, "U64": 8, "F64": 8,
 }
 
-// bytesOf returns how many bytes a tensor takes, -1 where there is no such number.
+// bytesOf returns the number of bytes of a tensor; -1 if its type is unknown or the number is too large.
 func bytesOf(kind string, shape []int) int64 {
 	total := widths[kind]
 	for _, d := range shape {

@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// Config is the shape of a model, as config.json states it.
+// Config is the shape of a T5, from config.json.
 type Config struct {
 	Vocabulary    int // rows of the table of pieces
 	Dimension     int // of a token's state
@@ -73,8 +73,7 @@ func (c *Config) Validate() error {
 	return errors.Join(all...)
 }
 
-// activations maps what a checkpoint calls an activation to the operator that
-// computes it.
+// activations has the operator of each activation, by its name in checkpoints.
 var activations = map[string]string{"relu": "Relu", "gelu": "Gelu", "gelu_new": "FastGelu", "silu": silu}
 
 const silu = "Sigmoid" // to be multiplied with its input
@@ -94,7 +93,7 @@ func (c *Config) activationName() string {
 // innerSize returns the length of all heads' queries, keys or values together.
 func (c *Config) innerSize() int { return c.Heads * c.HeadSize }
 
-// String returns the shape in words.
+// String returns the shape in words, for messages.
 func (c Config) String() string {
 	return fmt.Sprintf(
 		"t5, %d and %d layers of %d, %d heads of %d, %s",
@@ -107,10 +106,9 @@ func (c Config) String() string {
 	)
 }
 
-// biasRow returns the row of the bias for a key that is distance positions behind its
-// query, negative for one before it. A decoder has no keys behind. It is computed in
-// float32 as transformers does, so that distances at a bucket's edge fall on the same
-// side.
+// biasRow returns the row of the bias for a key that is distance positions behind its query, negative for one before
+// it. The keys of a decoder are never behind. It is computed in float32 as transformers does, so that distances at a
+// bucket's edge fall on the same side.
 func (c *Config) biasRow(distance int, decoder bool) int {
 	buckets := c.Buckets
 	from := 0

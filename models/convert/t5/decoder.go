@@ -9,17 +9,18 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// PastKey and PastValue are what a layer of the decoder keeps of the tokens before;
-// PresentKey and PresentValue are the same with the new tokens.
+// PastKey returns the name of the decoder's input with a layer's keys of the tokens so far.
 func PastKey(layer int) string { return fmt.Sprintf("past.%d.key", layer) }
 
-// PastValue returns the counterpart of PastKey for values.
+// PastValue returns the name of the decoder's input with a layer's values of the tokens so far.
 func PastValue(layer int) string { return fmt.Sprintf("past.%d.value", layer) }
 
-// PresentKey becomes the PastKey of the next step.
+// PresentKey returns the name of the decoder's output with a layer's keys, those of the new tokens included: the
+// PastKey of the next step.
 func PresentKey(layer int) string { return fmt.Sprintf("present.%d.key", layer) }
 
-// PresentValue becomes the PastValue of the next step.
+// PresentValue returns the name of the decoder's output with a layer's values, those of the new tokens included: the
+// PastValue of the next step.
 func PresentValue(layer int) string { return fmt.Sprintf("present.%d.value", layer) }
 
 // WriteDecoder writes the graph of one step of the decoder. Its inputs are the new
@@ -58,8 +59,7 @@ func WriteDecoder(w io.Writer, c Config, weights tensors.Weights) error {
 	return b.write(w)
 }
 
-// decoder adds one step of the decoder to the graph, with its inputs and outputs for keys and values of the tokens
-// before.
+// decoder adds the nodes of one step of the decoder, with the inputs and outputs for keys and values.
 func (b *builder) decoder() {
 	c := &b.c
 	table := b.floats(tableName, b.Read(tableName, c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension)
@@ -88,7 +88,7 @@ func (b *builder) decoder() {
 	b.head(table, b.normalise("decoder.final_", rows))
 }
 
-// head gives each piece of the vocabulary its logit.
+// head adds the output Logits: the logit of each piece of the vocabulary, by the table of pieces or the head's own.
 func (b *builder) head(table, rows string) {
 	c := &b.c
 	scale := float32(1)
@@ -104,8 +104,8 @@ func (b *builder) head(table, rows string) {
 	b.graph.Add("Reshape", Logits, []string{logits, shape})
 }
 
-// decoderPositions returns the biases of the decoder's attention to itself. The first row
-// of their table is for keys behind their query, which no query may see.
+// decoderPositions adds the biases of the decoder's attention to itself and returns their name. The first row of their
+// table is for keys behind their query, which no query may see.
 func (b *builder) decoderPositions(name, queries, keys string) string {
 	c := &b.c
 	table := b.Read(name+"relative_attention_bias.weight", c.Buckets, c.Heads)
@@ -118,7 +118,8 @@ func (b *builder) decoderPositions(name, queries, keys string) string {
 	return b.positions(b.floats("decoder.positions", table, c.MaxDistance+2, c.Heads), queries, keys, -c.MaxDistance, 1)
 }
 
-// attendBefore lets each token attend to those before it and itself.
+// attendBefore adds the attention of each token to itself and those before it, in layer i, and returns the name of the
+// result.
 func (b *builder) attendBefore(i int, name, rows, joined, bias string) string {
 	c := &b.c
 	normal := b.normalise(name, rows)
@@ -143,9 +144,8 @@ func (b *builder) attendBefore(i int, name, rows, joined, bias string) string {
 	return b.op("Add", []string{rows, b.linear(name+"o", context, c.Dimension, c.innerSize())})
 }
 
-// attendPassages lets each token attend to the tokens of all passages; share is the mean
-// of the heads' attention, [B·S, P]. All rows attend to the same keys, so that
-// each head is one product of matrices.
+// attendPassages adds the attention of each token to the tokens of all passages, in layer i; share names the mean of
+// the heads' attention, [B·S, P]. All rows attend to the same keys, so that each head is one product of matrices.
 func (b *builder) attendPassages(i int, name, rows, joined string) (out, share string) {
 	c := &b.c
 	normal := b.normalise(name, rows)

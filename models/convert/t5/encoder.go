@@ -18,14 +18,13 @@ const (
 	Attention     = "attention"
 )
 
-// CrossKey and CrossValue are what the encoder gives for a layer of the decoder, and the
-// decoder takes.
+// CrossKey returns the name of the keys that the encoder gives to a layer of the decoder.
 func CrossKey(layer int) string { return fmt.Sprintf("cross.%d.key", layer) }
 
-// CrossValue returns the counterpart of CrossKey for values.
+// CrossValue returns the name of the values that the encoder gives to a layer of the decoder.
 func CrossValue(layer int) string { return fmt.Sprintf("cross.%d.value", layer) }
 
-// tableName is the table of pieces, which encoder, decoder and often the head share.
+// tableName is the name of the table of pieces, which encoder, decoder and often the head share.
 const tableName = "shared.weight"
 
 // WriteEncoder writes the graph that reads the passages. Its inputs are InputIDs and
@@ -49,7 +48,7 @@ func WriteEncoder(w io.Writer, c Config, weights tensors.Weights) error {
 	return b.write(w)
 }
 
-// encoder returns the states of all tokens that are no padding, [P, Dimension].
+// encoder adds the encoder and returns the name of the states of all tokens without padding, [P, Dimension].
 func (b *builder) encoder() string {
 	c := &b.c
 	rows := b.op(
@@ -91,10 +90,10 @@ func (b *builder) encoder() string {
 	return b.op("Gather", []string{flat, b.op("Reshape", []string{real, b.ints(-1)})})
 }
 
-// masked is added to the scores of keys that take no part.
+// masked is added to the scores of keys that are masked.
 const masked = -1e30
 
-// addCrossAttention appends the outputs that the decoder attends to.
+// addCrossAttention adds the outputs CrossKey and CrossValue of each layer, from the encoder's states.
 func (b *builder) addCrossAttention(states string) {
 	c := &b.c
 	for i := range c.DecoderLayers {

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// Names lists every tensor of a model and its shape.
+// Names returns the name and shape of every tensor of a model.
 func (c *Config) Names() []tensors.Named {
 	b := &builder{c: *c}
 	b.encoder()
@@ -24,8 +24,8 @@ func (c *Config) Names() []tensors.Named {
 	return encoder
 }
 
-// builder collects a graph. Its first error, in reading a weight, is kept and makes
-// what follows meaningless.
+// builder collects the nodes of a graph. It keeps the first error of reading a weight in Err; what follows is
+// meaningless then.
 type builder struct {
 	tensors.Loader
 	c     Config
@@ -76,7 +76,7 @@ func (b *builder) floats(name string, values []float32, dims ...int) string {
 	return b.graph.Constant(onnx.Floats(name, values, dims...))
 }
 
-// ints returns a constant list; each is written once for each use, being small.
+// ints adds a constant list of int64 and returns its name.
 func (b *builder) ints(values ...int64) string {
 	b.next++
 	return b.graph.Constant(onnx.Ints(fmt.Sprintf("ints_%d", b.next), values, len(values)))
@@ -88,7 +88,7 @@ func (b *builder) scalar(value int64) string {
 	return b.graph.Constant(onnx.Ints(fmt.Sprintf("scalar_%d", b.next), []int64{value}))
 }
 
-// linear multiplies rows [·, in] with a weight [out, in].
+// linear adds the product of rows [·, in] with a weight [out, in] and returns the name of the result.
 func (b *builder) linear(name string, rows string, out, in int) string {
 	name += ".weight"
 	weight := b.Read(name, out, in)
@@ -104,15 +104,15 @@ func (b *builder) linear(name string, rows string, out, in int) string {
 	return b.op("MatMul", []string{rows, b.floats(name, transposed, in, out)})
 }
 
-// normalise divides rows by their root mean square and scales them (Zhang & Sennrich
-// 2019).
+// normalise adds the division of rows by their root mean square and their scaling (Zhang & Sennrich 2019), and returns
+// the name of the result.
 func (b *builder) normalise(name, rows string) string {
 	name += "layer_norm.weight"
 	return b.op("SimplifiedLayerNormalization", []string{rows, b.floats(name, b.Read(name, b.c.Dimension), b.c.Dimension)},
 		onnx.Int("axis", -1), onnx.Real("epsilon", b.c.NormEps))
 }
 
-// feedForward returns the last part of a block, added to its input.
+// feedForward adds the feed-forward part of a block, with its input added, and returns the name of the result.
 func (b *builder) feedForward(name, rows string) string {
 	d, f := b.c.Dimension, b.c.Intermediate
 	normal := b.normalise(name, rows)
@@ -136,9 +136,8 @@ func (b *builder) activate(rows string) string {
 	return out
 }
 
-// positionTable returns the bias of each distance from first to last, keys behind their
-// query being positive; table is the checkpoint's, one row for each bucket. The result
-// is [last-first+1, heads].
+// positionTable returns the bias of each distance from first to last, where keys behind their query have positive ones;
+// table is the checkpoint's, with a row for each bucket. The result is [last-first+1, heads].
 func (b *builder) positionTable(table []float32, first, last int, decoder bool) []float32 {
 	var out []float32
 	for d := first; d <= last; d++ {
@@ -148,8 +147,8 @@ func (b *builder) positionTable(table []float32, first, last int, decoder bool) 
 	return out
 }
 
-// positions returns the biases [1, heads, queries, keys] of a table whose rows are the
-// distances from first to last; distances beyond take the row at the end.
+// positions adds the lookup of the biases [1, heads, queries, keys] in a table whose rows are the distances from first
+// to last, and returns its name; larger distances take the row at the end.
 func (b *builder) positions(table, queries, keys string, first, last int) string {
 	distance := b.op(
 		"Sub",
@@ -163,7 +162,7 @@ func (b *builder) positions(table, queries, keys string, first, last int) string
 	return b.op("Unsqueeze", []string{bias, b.ints(0)})
 }
 
-// axis returns the length of a value's axis, a scalar.
+// axis adds the length of axis i of a value, a scalar, and returns its name.
 func (b *builder) axis(value string, i int64) string {
 	return b.op("Gather", []string{b.op("Shape", []string{value}), b.scalar(i)})
 }

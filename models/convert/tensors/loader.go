@@ -3,31 +3,31 @@ package tensors
 
 import "fmt"
 
-// Weights gives the tensors of a checkpoint as float32, row by row, by their names. A
-// tensor that is not there, or has another shape, is an error that names it.
+// Weights returns the tensors of a checkpoint as float32, row by row, by their names.
 type Weights interface {
+	// Tensor returns a tensor's values. It fails, and names the tensor, if it is missing or has another shape.
 	Tensor(name string, shape ...int) ([]float32, error)
 }
 
-// Named is a tensor's name and shape.
+// Named is the name and the shape of a tensor.
 type Named struct {
 	Name  string
 	Shape []int
 }
 
-// Loader reads tensors, or without Weights only notes which would be read.
+// Loader reads tensors; without Weights it only records which would be read.
 type Loader struct {
 	Weights Weights
 	Wanted  []Named // that were noted
-	// Err is the first error. What was read since is zeros, so that only the place that
-	// writes a graph has to look at it.
+	// Err is the first error. Tensors that are read after it are zeros, so that only the code that writes a graph has
+	// to look at it.
 	Err error
 }
 
-// Naming reports whether tensors are noted and not read.
+// Naming reports whether tensors are recorded and not read.
 func (r *Loader) Naming() bool { return r.Weights == nil }
 
-// Read reads a tensor.
+// Read returns the values of a tensor, row by row: zeros after an error, and nil if tensors are only recorded.
 func (r *Loader) Read(name string, shape ...int) []float32 {
 	if r.Naming() {
 		r.Wanted = append(r.Wanted, Named{name, shape})

@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/models/convert/bert"
 )
 
-// Expert says which bundle to write. The zero value is a plain expert named "tiny".
+// Expert describes a bundle with random weights. The zero value is a plain expert named "tiny".
 type Expert struct {
 	Name string // default "tiny"
 	// Seed decides every weight; bundles of different seeds are different
@@ -148,7 +148,7 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 	return models.Load(dir)
 }
 
-// reader returns a reader's manifest.
+// reader returns m as the manifest of a reader.
 func (o Expert) reader(m models.Manifest) models.Manifest {
 	m = models.Manifest{
 		Name:      m.Name,
@@ -170,7 +170,7 @@ func (o Expert) reader(m models.Manifest) models.Manifest {
 	return m
 }
 
-// reranker returns a reranker's manifest.
+// reranker returns m as the manifest of a reranker.
 func (o Expert) reranker(m models.Manifest) models.Manifest {
 	return models.Manifest{
 		Name:      m.Name,
@@ -186,7 +186,7 @@ func (o Expert) reranker(m models.Manifest) models.Manifest {
 	}
 }
 
-// withDefaults returns the options with the defaults in the place of zero values.
+// withDefaults returns the options with zero values replaced by the defaults.
 func (o Expert) withDefaults() Expert {
 	o.Name = cmp.Or(o.Name, "tiny")
 	o.Layers = cmp.Or(o.Layers, 2)

@@ -2,9 +2,8 @@ package tiny
 
 import "strings"
 
-// Vocabulary returns the default word pieces: the special tokens, each printable
-// ASCII character but the upper-case letters alone and as a continuation, and
-// some common words. Whatever ASCII a test feeds has pieces; other characters
+// Vocabulary returns the default word pieces: the special tokens, each printable ASCII character except upper-case
+// letters, alone and as a continuation, and some common words. All ASCII texts consist of pieces; other characters
 // become [UNK].
 func Vocabulary() []string {
 	pieces := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}

@@ -13,8 +13,7 @@ import (
 	"example.org/conclave/models/convert/tensors"
 )
 
-// Weights gives the seeded weights of one side; without TwoTowers both sides
-// have the question's.
+// Weights returns the random weights of one side; without TwoTowers both sides have the question's.
 func (o Expert) Weights(side models.Side) tensors.Weights {
 	seed := o.Seed
 	if o.TwoTowers && side == models.Passage {
@@ -23,13 +22,12 @@ func (o Expert) Weights(side models.Side) tensors.Weights {
 	return seeded(seed)
 }
 
-// seeded is a source of weights. A tensor depends only on the seed and its name.
+// seeded is a source of random weights. A tensor depends only on the seed and its name.
 type seeded uint64
 
-// Tensor draws a tensor: layer norms near the identity, small biases, linear
-// layers at half the scale that keeps a vector's length, and tables of rows
-// of unit variance for words (so that texts differ by their words), less for
-// positions. The importance of a late expert's tokens varies by a few times.
+// Tensor returns a random tensor: layer norms near the identity, small biases, linear layers at half the scale that
+// keeps a vector's length, tables with rows of unit variance for words (so that texts differ by their words), and less
+// for positions. The importance of a late expert's tokens varies by a few times.
 func (s seeded) Tensor(name string, shape ...int) ([]float32, error) {
 	n := 1
 	for _, d := range shape {
@@ -59,7 +57,7 @@ func (s seeded) Tensor(name string, shape ...int) ([]float32, error) {
 	return values, nil
 }
 
-// uniform draws from [-1, 1) in steps of 2⁻²³, the same on every machine.
+// uniform returns a function that draws from [-1, 1) in steps of 2⁻²³, the same on every machine.
 func uniform(seed uint64, name string) func() float32 {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(name))
@@ -67,8 +65,7 @@ func uniform(seed uint64, name string) func() float32 {
 	return func() float32 { return float32(int64(source.Uint64()>>40)-1<<23) / (1 << 23) }
 }
 
-// Members returns the ensemble's heads, each a matrix [D, D], row by row: the identity,
-// disturbed.
+// Members returns the matrices of the ensemble's members, each [D, D], row by row: the identity, disturbed.
 func (o Expert) Members() [][]float32 {
 	o = o.withDefaults()
 	c := o.Config()
