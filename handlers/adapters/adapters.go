@@ -103,7 +103,8 @@ func fieldError(code, pointer, format string, args ...any) error {
 	return e
 }
 
-// collectionInPath implements handlers.Adapter.Choose: it returns the collection that the path names, which is needed.
+// collectionInPath returns the collection in the path of a request; needed is true, also for a path without one, such
+// as /v1/files, which is of the default collection. It implements handlers.Adapter.Choose.
 func collectionInPath(r *http.Request, _ []byte) (collections []string, needed bool) {
 	if name := r.PathValue("collection"); name != "" {
 		return []string{name}, true
@@ -123,7 +124,7 @@ func collectionOf(e handlers.Engine) string {
 // texts is a JSON value that may be one string or a list of strings.
 type texts []string
 
-// UnmarshalJSON takes a string or an array of strings.
+// UnmarshalJSON reads a string or an array of strings.
 func (t *texts) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {

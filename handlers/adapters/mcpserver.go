@@ -106,8 +106,8 @@ func notAMessage(format string, args ...any) error {
 	return fieldError("invalid_message", "", format, args...)
 }
 
-// bySDK returns the SDK's answer to a request. What the SDK says in plain text becomes a problem. Errors of the
-// protocol stay as they are, and so do those of a tool, which a model reads.
+// bySDK returns the SDK's answer to a request as a route's answer. A text of the SDK in plain text becomes a problem;
+// errors of the protocol and of tools, which a model reads, stay as they are.
 func bySDK(r *http.Request, s *mcp.Server) (handlers.Answer, error) {
 	r.Header = r.Header.Clone()
 	r.Header.Set(
@@ -142,13 +142,13 @@ type sdkResponse struct {
 	body   bytes.Buffer
 }
 
-// Header implements http.ResponseWriter.
+// Header returns the header to be sent. It implements http.ResponseWriter.
 func (w *sdkResponse) Header() http.Header { return w.header }
 
-// WriteHeader implements http.ResponseWriter; the first status counts.
+// WriteHeader keeps the status, unless one was set before. It implements http.ResponseWriter.
 func (w *sdkResponse) WriteHeader(status int) { w.status = cmp.Or(w.status, status) }
 
-// Write implements http.ResponseWriter.
+// Write keeps the text. It implements http.ResponseWriter.
 func (w *sdkResponse) Write(text []byte) (int, error) { return w.body.Write(text) }
 
 // ServeTools serves a collection's tools by MCP over a pair of streams, such as standard input and output. It returns
@@ -162,7 +162,7 @@ func ServeTools(ctx context.Context, e handlers.Engine, collection string, in io
 // unsharedEngine is an engine for one program only, so that nothing has to be admitted.
 type unsharedEngine struct{ handlers.Engine }
 
-// Costs does nothing.
+// Costs returns nil: there are no other programs to wait for.
 func (unsharedEngine) Costs(front.Cost) error { return nil }
 
 // Encode returns an answer as JSON.
@@ -187,7 +187,7 @@ type uncloseable struct{ io.Writer }
 // Close does nothing and returns nil.
 func (uncloseable) Close() error { return nil }
 
-// serverOf returns an MCP server with these tools.
+// serverOf returns an MCP server with these tools, which t runs.
 func serverOf(all []mcpTool, t *toolCaller) *mcp.Server {
 	s := mcp.NewServer(
 		&mcp.Implementation{Name: "conclave", Title: "conclave: " + t.collection, Version: "1"},
@@ -264,7 +264,7 @@ func RelayTools(ctx context.Context, base, key string, in io.Reader, out io.Writ
 // bearerTransport is an http.RoundTripper that sends a key with each request.
 type bearerTransport string
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip sends a request with the key. It implements http.RoundTripper.
 func (key bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if key != "" {
 		r = r.Clone(r.Context())

@@ -6,8 +6,7 @@ import (
 	"example.org/conclave/search"
 )
 
-// appendQuery sets r's question to a query. With earlier messages it sets r.Messages instead, with the query as the
-// last one.
+// appendQuery sets r's question to a query; with earlier messages it sets r.Messages to these and the query instead.
 func appendQuery(r *search.Request, query string, before []search.Message) {
 	if len(before) == 0 || strings.TrimSpace(query) == "" { // which is refused, whatever was said before
 		r.Question = query

@@ -216,7 +216,7 @@ type rerankDocument struct {
 	Text string `json:"text"`
 }
 
-// UnmarshalJSON takes a string or {"text": …}.
+// UnmarshalJSON reads a string or {"text": …}.
 func (d *rerankDocument) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &d.Text) == nil {
 		return nil

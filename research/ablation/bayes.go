@@ -8,19 +8,19 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// searchSteps is how many weights the Bayesian oracle tries for a question (Li et al., 2021, section 6.2).
+// searchSteps is the number of weights that the Bayesian oracle tries for a question (Li et al., 2021, section 6.2).
 const searchSteps = 50
 
-// drawn is how many points of the cube are drawn for each step, of which the most promising is tried.
+// drawn is the number of points of the cube that are drawn for each step; the most promising one is tried.
 const drawn = 100
 
-// noise is what is added to the variance of each point, so that equal points have a solution.
+// noise is added to the variance of each point, so that equal points have a solution.
 const noise = 1e-6
 
-// bayesianMinimum returns the point of the unit cube with the least value among the given ones and those that Bayesian
-// optimisation tries after them, so many in all (Frazier, 2018): a Gaussian process with a Matérn kernel of 5/2, whose
+// bayesianMinimum returns the point of the unit cube with the least value among those of begin and those that Bayesian
+// optimisation tries after them, steps in all (Frazier, 2018): a Gaussian process with a Matérn kernel of 5/2, whose
 // length is the likeliest of a few, is fitted to the values so far, and the point with the greatest expected
-// improvement is tried next. Of equal values the earliest counts.
+// improvement is tried next. Of equal values the earliest counts. It fails if value does.
 func bayesianMinimum(
 	begin [][]float64,
 	steps int,
@@ -66,7 +66,7 @@ func bayesianMinimum(
 	return points[best], nil
 }
 
-// process holds a Gaussian process that was fitted to values at points.
+// process is a Gaussian process that was fitted to values at points.
 type process struct {
 	points      [][]float64
 	length      float64
@@ -75,8 +75,7 @@ type process struct {
 	weights     mat.VecDense
 }
 
-// likeliestProcess fits a process of each of some lengths, and returns the one under which the values are the
-// likeliest.
+// likeliestProcess returns the process, out of those with some lengths, under which the values are the likeliest.
 func likeliestProcess(points [][]float64, values []float64) *process {
 	var best *process
 	most := math.Inf(-1)
@@ -89,7 +88,8 @@ func likeliestProcess(points [][]float64, values []float64) *process {
 	return best
 }
 
-// newProcess returns the process and the logarithm of the values' likelihood; nil where the kernel is singular.
+// newProcess returns the process with a length that is fitted to the values, and the logarithm of the values'
+// likelihood; nil if the kernel is singular.
 func newProcess(points [][]float64, values []float64, length float64) (*process, float64) {
 	n := len(points)
 	p := &process{points: points, length: length}
@@ -125,7 +125,7 @@ func maternCovariance(a, b []float64, length float64) float64 {
 	return (1 + r + r*r/3) * math.Exp(-r)
 }
 
-// predict returns mean and standard deviation of the value at a point.
+// predict returns the mean and the standard deviation of the value at a point.
 func (p *process) predict(x []float64) (mean, deviation float64) {
 	n := len(p.points)
 	k := mat.NewVecDense(n, nil)
@@ -140,7 +140,7 @@ func (p *process) predict(x []float64) (mean, deviation float64) {
 	return p.mean + p.scale*mat.Dot(k, &p.weights), p.scale * math.Sqrt(variance)
 }
 
-// improvement returns by how much the value at a point is expected to be less than the least so far.
+// improvement returns the expected difference by which the value at a point is below the least one so far.
 func (p *process) improvement(x []float64, least float64) float64 {
 	mean, deviation := p.predict(x)
 	if deviation == 0 {

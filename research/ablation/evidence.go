@@ -20,28 +20,27 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// evidence is what the sources found for the questions of several domains, and what
-// gates are fitted with on them.
+// evidence is what the sources found for the questions of several domains, with the options for fitting gates to it.
 type evidence struct {
 	calibration.Evidence
 	gate calibration.GateOptions
 }
 
-// choice says of a source by its name whether it takes part.
+// choice reports whether the source with a name takes part.
 type choice func(name string) bool
 
-// allBut chooses all sources but the named ones.
+// allBut returns the choice of all sources except the named ones.
 func allBut(names ...string) choice {
 	return func(name string) bool { return !slices.Contains(names, name) }
 }
 
-// onlyThese chooses the named sources.
+// onlyThese returns the choice of the named sources.
 func onlyThese(names ...string) choice {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// restrictTo returns the evidence of the chosen sources for questions of the chosen
-// domains (nil: of all): what would have been found without the others.
+// restrictTo returns the evidence of the chosen sources for the questions of the chosen domains (nil: of all), as if
+// the other sources were not there.
 func (e *evidence) restrictTo(choose choice, domains func(string) bool) (*evidence, error) {
 	out := &evidence{gate: e.gate}
 	for _, name := range e.Sources {
@@ -79,7 +78,7 @@ func (e *evidence) restrictTo(choose choice, domains func(string) bool) (*eviden
 	return out, nil
 }
 
-// eachQuestion calls do for the place of every question, several at a time.
+// eachQuestion calls do with the index of every question, several at a time, and returns the first error.
 func (e *evidence) eachQuestion(do func(i int) error) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -89,17 +88,17 @@ func (e *evidence) eachQuestion(do func(i int) error) error {
 	return group.Wait()
 }
 
-// gates fits gates on the questions, one for each fold, on the other folds.
+// gates returns a gate for each fold, fitted on the questions of the other folds.
 func (e *evidence) gates(ctx context.Context) ([]fusion.Gate, error) {
 	return calibration.FoldGates(ctx, e.Questions, e.gate)
 }
 
-// answerByGates answers each question by the gate that has not seen its fold.
+// answerByGates returns the answers to the questions, each by the gate that was not fitted on its fold.
 func (e *evidence) answerByGates(gates []fusion.Gate) ([]calibration.Answered, error) {
 	return calibration.AnswerByFold(gates, e.Questions, e.gate.Specialists)
 }
 
-// crossFitted answers each question by a gate fitted on those of other folds.
+// crossFitted returns the answers to the questions, each by a gate fitted on those of the other folds.
 func (e *evidence) crossFitted(ctx context.Context) ([]calibration.Answered, error) {
 	gates, err := e.gates(ctx)
 	if err != nil {

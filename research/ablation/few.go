@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// Few is what calibrating on few questions gives: gates fitted on random parts of the
-// questions, beside the gate that they begin with, on the questions left out.
+// Few is the result of calibrating on few questions: gates fitted on random parts of the questions, next to the gate
+// that they begin with, measured on the remaining questions.
 type Few struct {
 	Questions int `json:"questions"` // that were fitted on
 	Draws     int `json:"draws"`
@@ -27,7 +27,7 @@ type Few struct {
 	Fitted  *Reliable `json:"fitted,omitempty"`
 }
 
-// Reliable is how good confidences are: means over the draws.
+// Reliable has measures of confidences, means over the draws.
 type Reliable struct {
 	ECE   float64 `json:"ece"`
 	AUROC float64 `json:"auroc"`
@@ -39,10 +39,10 @@ const (
 	fewSeed  = 13
 )
 
-// fewSizes returns the sizes of the parts.
+// fewSizes returns the numbers of questions that are fitted on.
 func fewSizes() []int { return []int{10, 30, 100, 300, 1000} }
 
-// fewTrials returns a trial for each size that leaves at least as many questions out.
+// fewTrials returns a trial for each size that leaves at least as many questions for measuring.
 func (t *trialRun) fewTrials() (all []trial) {
 	if t.e.gate.Towards == nil {
 		return nil
@@ -55,6 +55,7 @@ func (t *trialRun) fewTrials() (all []trial) {
 	return all
 }
 
+// fitFew measures gates that are fitted on n questions, and adds the result to r.Few.
 func (t *trialRun) fitFew(ctx context.Context, r *Findings, n int) error {
 	e := t.e
 	begin := e.startGate()
@@ -117,11 +118,10 @@ func (e *evidence) startGate() *fusion.Gate {
 	return e.gate.Towards
 }
 
-// rankedAnswers are the answers to questions, and behind them those to the same without the
-// passages that answer.
+// rankedAnswers are the answers to questions, followed by those to the same questions without the passages that answer.
 type rankedAnswers []calibration.RankedQuestion
 
-// rankedBy answers every question by one gate.
+// rankedBy returns the answers to every question by one gate.
 func (e *evidence) rankedBy(gate *fusion.Gate) (rankedAnswers, error) {
 	gates := slices.Repeat([]fusion.Gate{*gate}, calibration.Folds)
 	answers, err := e.answerByGates(gates)
@@ -131,7 +131,7 @@ func (e *evidence) rankedBy(gate *fusion.Gate) (rankedAnswers, error) {
 	return calibration.RankAnswers(e.Questions, calibration.BesideQuestions{}, answers, gates, e.gate.Specialists)
 }
 
-// pickAnswers returns the answers to some of the questions.
+// pickAnswers returns the answers to the questions with these indexes.
 func (r rankedAnswers) pickAnswers(places []int) []calibration.Answered {
 	some := make([]calibration.Answered, len(places))
 	for i, at := range places {
@@ -140,8 +140,8 @@ func (r rankedAnswers) pickAnswers(places []int) []calibration.Answered {
 	return some
 }
 
-// confidence fits that of the first passage as calibrating does: to the answers of
-// gates of other folds.
+// confidence returns the confidence of the first passage, fitted as calibrating does: to the answers of gates of other
+// folds. prior may be nil.
 func (e *evidence) confidence(
 	ctx context.Context,
 	part []calibration.Question,
@@ -163,8 +163,8 @@ func (e *evidence) confidence(
 	return &fit.Confidence, err
 }
 
-// add adds what confidences are worth for some of the questions, with their answers and
-// without, as a share of the draws.
+// add adds the measures of confidences for some of the questions, with their answers and without, divided by the number
+// of draws.
 func (x *Reliable) add(r rankedAnswers, places []int, chance *calibration.Confidence) error {
 	outcomes := make([]calibration.Outcome, 0, 2*len(places))
 	for _, first := range []int{0, len(r) / 2} {
@@ -185,6 +185,7 @@ func (x *Reliable) add(r rankedAnswers, places []int, chance *calibration.Confid
 	return nil
 }
 
+// addShare adds b divided by of.
 func (a *Accuracies) addShare(b Accuracies, of float64) {
 	a.Top1 += b.Top1 / of
 	a.Top5 += b.Top5 / of

@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// fixedWeights returns the weights that fixed tries for BM25 beside the mean of the
-// experts' scores: 0, and from 0.005 to 0.5 in steps of a fifth.
+// fixedWeights returns the weights of BM25 that fixed tries next to the mean of the experts' scores: 0, and from 0.005
+// to 0.5 in steps of a fifth.
 func fixedWeights() []float64 {
 	all := []float64{0}
 	for w := .005; w < .5; w *= 1.2 {
@@ -18,9 +18,8 @@ func fixedWeights() []float64 {
 	return all
 }
 
-// answerFixed answers by the mean of the experts' scores plus BM25's with the weight
-// that is best for these very questions, by the sum of top-1 and top-20; and
-// returns that weight. Without BM25 it is 0. Phrases, where they are among the
+// answerFixed returns the answers by the mean of the experts' scores plus BM25's with the weight that is best for these
+// very questions, by the sum of top-1 and top-20; and that weight, 0 without BM25. Phrases, if they are among the
 // sources, have calibration.UsualPhrases of that weight.
 func (e *evidence) answerFixed(ctx context.Context) (weight float64, answers []calibration.Answered, err error) {
 	weights := fixedWeights()
@@ -50,8 +49,8 @@ func (e *evidence) answerFixed(ctx context.Context) (weight float64, answers []c
 	return weight, answers, nil
 }
 
-// fixedSources returns the experts, which share a weight of 1, and words with another one.
-// Late interaction, which nobody has beside a fixed weight, is none of them.
+// fixedSources returns the experts, which share a weight of 1, and words with the given weight. Late interaction is
+// left out, since nobody uses it with a fixed weight.
 func fixedSources(sources []fusion.Observed, words float64) (out []fusion.Source) {
 	dense := 0.0
 	for _, s := range sources {
@@ -73,7 +72,7 @@ func fixedSources(sources []fusion.Observed, words float64) (out []fusion.Source
 	return out
 }
 
-// answerByRRF answers by reciprocal ranks.
+// answerByRRF returns the answers by reciprocal ranks.
 func (e *evidence) answerByRRF() ([]calibration.Answered, error) {
 	return calibration.By(e.Questions, func(q *calibration.Question) (fusion.Ranking, error) {
 		var all []fusion.Source

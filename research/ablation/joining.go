@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// foreignTrials adds out-of-domain experts. The joint expert and late interaction, which
-// know those domains, take no part.
+// foreignTrials returns the trial that adds out-of-domain experts; none if there are none. The joint expert and late
+// interaction, which know those domains, take no part.
 func (t *trialRun) foreignTrials() []trial {
 	if len(t.o.Foreign) == 0 {
 		return nil
@@ -17,6 +17,7 @@ func (t *trialRun) foreignTrials() []trial {
 	return []trial{t.addForeign}
 }
 
+// addForeign measures the gate and its alternatives without and with the out-of-domain experts, and sets r.Foreign.
 func (t *trialRun) addForeign(ctx context.Context, r *Findings) error {
 	asked := func(domain string) bool { return !slices.Contains(t.o.Foreign, domain) }
 	f := &Foreign{Experts: t.o.Foreign}
@@ -76,7 +77,7 @@ func (t *trialRun) addForeign(ctx context.Context, r *Findings) error {
 	return nil
 }
 
-// heldOut adds experts, one at a time.
+// heldOut returns the trials that add one expert each.
 func (t *trialRun) heldOut() (all []trial) {
 	for _, name := range t.o.HeldOut {
 		all = append(all, func(ctx context.Context, r *Findings) error { return t.joinExpert(ctx, r, name) })
@@ -84,8 +85,8 @@ func (t *trialRun) heldOut() (all []trial) {
 	return all
 }
 
-// joinExpert adds one expert. The gate was fitted on the questions of the other domains,
-// without the expert; the joint expert and late interaction, which know its domain,
+// joinExpert measures the gate without and with one expert, and adds the result to r.HeldOut. The gate was fitted on
+// the questions of the other domains, without the expert; the joint expert and late interaction, which know its domain,
 // take no part.
 func (t *trialRun) joinExpert(ctx context.Context, r *Findings, name string) error {
 	own := func(domain string) bool { return domain == name }

@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// oracleTrials returns what no method can reach, since it knows what answers: the two oracles of the paper of MUF over
-// the experts (Li et al., 2021, section 6.2, table 3).
+// oracleTrials returns the trials of oracles, which know the answers, so that no method can reach them: the two oracles
+// of the paper of MUF over the experts (Li et al., 2021, section 6.2, table 3).
 func (t *trialRun) oracleTrials() []trial {
 	var experts []string
 	for _, s := range t.e.Questions[0].Sources {
@@ -43,7 +43,8 @@ func (t *trialRun) oracleTrials() []trial {
 	}
 }
 
-// indicatorWeights returns a weight of 1 for the expert of the question's domain; equal weights where there is none.
+// indicatorWeights returns the weights of the named experts: 1 for that of the question's domain and 0 for the others;
+// equal weights if there is none.
 func indicatorWeights(q *calibration.Question, names []string) []float64 {
 	weights := make([]float64, len(names))
 	own := false
@@ -60,12 +61,12 @@ func indicatorWeights(q *calibration.Question, names []string) []float64 {
 	return weights
 }
 
-// rankByDomain ranks by the expert of the question's domain.
+// rankByDomain returns the ranking by the expert of the question's domain.
 func rankByDomain(q *calibration.Question, names []string) (fusion.Ranking, error) {
 	return rankByWeights(q, indicatorWeights(q, names))
 }
 
-// rankByWeights ranks by the weighted sum of the experts' scores.
+// rankByWeights returns the ranking by the weighted sum of the experts' scores.
 func rankByWeights(q *calibration.Question, weights []float64) (fusion.Ranking, error) {
 	var sources []fusion.Source
 	for _, s := range q.Sources {
@@ -76,8 +77,8 @@ func rankByWeights(q *calibration.Question, weights []float64) (fusion.Ranking, 
 	return fusion.Sum(q.Table, sources, fusion.LinearOptions{Normalisation: fusion.Raw}, calibration.AnsweredDepth)
 }
 
-// rankByBestWeights ranks by the weights, of those that are tried for this very question, under which the first passage
-// that answers ranks highest. It begins with the indicator, as in the paper.
+// rankByBestWeights returns the ranking by those weights, out of the ones that are tried for this very question, under
+// which the first passage that answers ranks highest. It begins with the indicator's, as in the paper.
 func rankByBestWeights(q *calibration.Question, names []string) (fusion.Ranking, error) {
 	seed := fnv.New64a()
 	_, _ = seed.Write([]byte(q.ID))

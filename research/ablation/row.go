@@ -8,15 +8,14 @@ import (
 	"example.org/conclave/evaluation"
 )
 
-// Accuracies are shares of questions with a passage that answers among the
-// first 1, 5 and 20, 0 to 1.
+// Accuracies are the shares, from 0 to 1, of the questions with a passage that answers among the first 1, 5 and 20.
 type Accuracies struct {
 	Top1  float64 `json:"top1"`
 	Top5  float64 `json:"top5"`
 	Top20 float64 `json:"top20"`
 }
 
-// Row is how one way to answer did.
+// Row is the result of one way to answer.
 type Row struct {
 	Name string `json:"name"`
 	// Weight is BM25's beside the mean of the experts' scores, where it is a
@@ -33,13 +32,13 @@ type Row struct {
 	answers []calibration.Answered
 }
 
-// Significance are p-values.
+// Significance has p-values.
 type Significance struct {
 	Top1  float64 `json:"top1"`
 	Top20 float64 `json:"top20"`
 }
 
-// row sums up answers to the questions of e.
+// row returns the row for answers to the questions of e.
 func (e *evidence) row(name string, answers []calibration.Answered) Row {
 	r := Row{Name: name, All: accuracies(answers), Domains: map[string]Accuracies{}, answers: answers}
 	own := map[string][]calibration.Answered{}
@@ -53,6 +52,7 @@ func (e *evidence) row(name string, answers []calibration.Answered) Row {
 	return r
 }
 
+// accuracies returns the accuracies of some answers.
 func accuracies(answers []calibration.Answered) Accuracies {
 	return Accuracies{
 		calibration.Accuracy(answers, 1),
@@ -67,7 +67,7 @@ const (
 	testSeed   = 13
 )
 
-// compareTo fills in the p-values of a row's differences to another.
+// compareTo sets the row's p-values of the differences from another row.
 func (r *Row) compareTo(other *Row) {
 	right := func(answers []calibration.Answered, k int) []float64 {
 		out := make([]float64, len(answers))

@@ -8,8 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText writes the trials as tables: top-1 / top-20 in percent, and what
-// changes against each table's first row.
+// WriteText writes the results as tables: top-1 / top-20 in percent, and the differences from each table's first row.
 func (r *Findings) WriteText(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(
@@ -84,6 +83,7 @@ func (r *Findings) WriteText(to io.Writer) error {
 	return out.Flush()
 }
 
+// printTable writes a table with aligned columns under a heading; rows writes its rows, with tabs between the cells.
 func printTable(out io.Writer, heading string, rows func(t io.Writer)) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, heading)
@@ -92,6 +92,7 @@ func printTable(out io.Writer, heading string, rows func(t io.Writer)) {
 	_, _ = fmt.Fprintln(out)
 }
 
+// printRows writes the table of some rows, with the differences from first.
 func printRows(out io.Writer, title string, first *Row, rows []Row) {
 	printTable(out, title+"\tall\tmean over domains\tdifference\tp", func(t io.Writer) {
 		for _, row := range rows {
@@ -107,13 +108,16 @@ func printRows(out io.Writer, title string, first *Row, rows []Row) {
 	})
 }
 
+// printPair writes the row of a result without and with something.
 func printPair(out io.Writer, name string, pair *[2]Row) {
 	_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%.4f / %.4f\n", name, pairOf(pair[0].All), pairOf(pair[1].All),
 		differenceOf(pair[1].All, pair[0].All), pair[1].P.Top1, pair[1].P.Top20)
 }
 
+// pairOf returns top-1 and top-20 in percent.
 func pairOf(a Accuracies) string { return fmt.Sprintf("%.1f / %.1f", 100*a.Top1, 100*a.Top20) }
 
+// differenceOf returns the differences of top-1 and top-20 in percentage points.
 func differenceOf(a, b Accuracies) string {
 	return fmt.Sprintf("%+.1f / %+.1f", 100*(a.Top1-b.Top1), 100*(a.Top20-b.Top20))
 }

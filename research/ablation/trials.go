@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// TrialOptions say which sources play a part of their own, and what to try.
+// TrialOptions are the sources with a part of their own, and the trials to make.
 type TrialOptions struct {
 	// Gate is what gates are fitted with.
 	Gate calibration.GateOptions
@@ -34,7 +34,7 @@ type TrialOptions struct {
 	Progress func(done, total int)
 }
 
-// Findings is what was found.
+// Findings are the results of all trials.
 type Findings struct {
 	Questions int `json:"questions"`
 	// Yardsticks begins with the gate over all sources but the joint expert.
@@ -54,8 +54,8 @@ type Findings struct {
 	Oracles []Row `json:"oracles,omitempty"`
 }
 
-// Foreign is what out-of-domain experts cost: each pair is without them and with them.
-// The gate was fitted without them in both.
+// Foreign is the cost of out-of-domain experts: each pair is without them and with them. The gate was fitted without
+// them in both.
 type Foreign struct {
 	Experts   []string `json:"experts"`
 	Questions int      `json:"questions"`
@@ -66,19 +66,19 @@ type Foreign struct {
 	Mean [2]Row `json:"mean"`
 }
 
-// HeldOut is what an expert that is added contributes: without it, and with it.
+// HeldOut is the contribution of an expert that is added: each pair is without it and with it.
 type HeldOut struct {
 	Expert string `json:"expert"`
 	Own    [2]Row `json:"own"`    // the questions of its domain
 	Others [2]Row `json:"others"` // all others
 }
 
-// Trials returns the names of what can be tried.
+// Trials returns the names of all trials.
 func Trials() []string {
 	return []string{"yardsticks", "without", "familiar", "foreign", "held-out", "few", "oracles"}
 }
 
-// Check refuses trials that there are not, and experts that are not among those of a
+// Check returns an error for a trial that does not exist, and for an expert that is not among experts, those of the
 // collection.
 func (o *TrialOptions) Check(experts []string) error {
 	for _, name := range o.Only {
@@ -94,18 +94,17 @@ func (o *TrialOptions) Check(experts []string) error {
 	return nil
 }
 
-// trial adds one thing to the report.
+// trial makes one trial and adds its result to r.
 type trial func(ctx context.Context, r *Findings) error
 
-// trialRun is Findings in the making.
+// trialRun is the state of the trials.
 type trialRun struct {
 	whole *evidence
 	e     *evidence // without the joint expert
 	o     TrialOptions
 }
 
-// Run makes the trials. It takes a cross-fitted gate for most of them, minutes
-// in all.
+// Run makes the trials and returns their results. Most need a cross-fitted gate, which takes minutes in all.
 func Run(ctx context.Context, found *calibration.Evidence, o TrialOptions) (*Findings, error) {
 	if len(found.Questions) == 0 {
 		return nil, errors.New("there are no questions")
@@ -156,9 +155,10 @@ func (t *trialRun) namesOf(kind fusion.SourceKind) []string {
 	return out
 }
 
+// has reports whether there is a source with a name; false for "".
 func (t *trialRun) has(name string) bool { return name != "" && slices.Contains(t.whole.Sources, name) }
 
-// measureGate measures what everything else is compared with.
+// measureGate measures the gate that everything else is compared with: the first of r.Yardsticks.
 func (t *trialRun) measureGate(ctx context.Context, r *Findings) error {
 	answers, err := t.e.crossFitted(ctx)
 	if err != nil {
@@ -168,7 +168,7 @@ func (t *trialRun) measureGate(ctx context.Context, r *Findings) error {
 	return nil
 }
 
-// gateAmong tries the gate over some of the sources.
+// gateAmong returns the trial of the gate over the chosen sources, whose row is added to the list that into returns.
 func gateAmong(e *evidence, name string, choose choice, into func(*Findings) *[]Row) trial {
 	return func(ctx context.Context, r *Findings) error {
 		some, err := e.restrictTo(choose, nil)
@@ -184,7 +184,7 @@ func gateAmong(e *evidence, name string, choose choice, into func(*Findings) *[]
 	}
 }
 
-// add adds a row with its p-values against the gate.
+// add adds a row with its p-values against the gate's.
 func (r *Findings) add(to *[]Row, row Row) {
 	row.compareTo(&r.Yardsticks[0])
 	*to = append(*to, row)
@@ -194,7 +194,7 @@ func (r *Findings) yardsticks() *[]Row { return &r.Yardsticks }
 func (r *Findings) without() *[]Row    { return &r.Without }
 func (r *Findings) familiar() *[]Row   { return &r.Familiar }
 
-// trialsWithoutOne returns the gate without one source at a time.
+// trialsWithoutOne returns the trials of the gate without one source at a time.
 func (t *trialRun) trialsWithoutOne() (all []trial) {
 	for _, name := range t.e.Sources {
 		all = append(all, gateAmong(t.e, "without "+name, allBut(name), (*Findings).without))
@@ -202,7 +202,7 @@ func (t *trialRun) trialsWithoutOne() (all []trial) {
 	return all
 }
 
-// familiarTrials returns the gate over no, few and all specialists.
+// familiarTrials returns the trials of the gate over no, few and all specialists.
 func (t *trialRun) familiarTrials() (all []trial) {
 	specialists := t.specialistNames()
 	all = append(all, gateAmong(t.e, "no specialist", allBut(specialists...), (*Findings).familiar))

@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// yardstickTrials returns common alternatives to the gate, and the gate with the joint
-// expert among its sources.
+// yardstickTrials returns the trials of common alternatives to the gate, and of the gate with the joint expert among
+// its sources.
 func (t *trialRun) yardstickTrials() (all []trial) {
 	if t.has(t.o.Joint) {
 		all = append(
@@ -59,6 +59,7 @@ func (t *trialRun) yardstickTrials() (all []trial) {
 	return all
 }
 
+// rrf returns the trial of reciprocal ranks over the chosen sources.
 func (t *trialRun) rrf(name string, choose choice) trial {
 	return func(_ context.Context, r *Findings) error {
 		some, err := t.whole.restrictTo(choose, nil)
@@ -74,6 +75,7 @@ func (t *trialRun) rrf(name string, choose choice) trial {
 	}
 }
 
+// fixed returns the trial of the mean of the chosen experts with the best fixed weight of BM25.
 func (t *trialRun) fixed(name string, choose choice) trial {
 	return func(ctx context.Context, r *Findings) error {
 		some, err := t.whole.restrictTo(choose, nil)

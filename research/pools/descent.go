@@ -8,8 +8,7 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// Descent is the result of a gradient descent on the squared ECE: the temperatures, and the
-// squared ECE at each.
+// Descent is the course of a gradient descent on the squared ECE: the temperatures, and the squared ECE at each.
 type Descent struct {
 	Temperatures []float64 `json:"temperatures"`
 	SquaredECE   []float64 `json:"squared_ece"`
@@ -26,7 +25,7 @@ const (
 	leastGain          = 1e-6
 )
 
-// bins is how many the confidences are divided into.
+// bins is the number of bins of the confidences.
 const bins = 10
 
 // granular is what some granularities found for one question.
@@ -49,8 +48,8 @@ func granularOf(e *calibration.Evidence, names []string) []granular {
 	return out
 }
 
-// surest returns the granularity that answers at a temperature, how sure it is, and the
-// slope of that by the temperature.
+// surest returns the confidence of the granularity that answers at a temperature and whether it is right, and the slope
+// of the confidence by the temperature.
 func (g *granular) surest(temperature float64) (o calibration.Outcome, slope float64) {
 	best := -1.
 	for i, scores := range g.scores {
@@ -63,7 +62,7 @@ func (g *granular) surest(temperature float64) (o calibration.Outcome, slope flo
 	return o, slope
 }
 
-// rightValue returns 1 of a right answer and 0 of a wrong one.
+// rightValue returns 1 for a right answer and 0 for a wrong one.
 func rightValue(o calibration.Outcome) float64 {
 	if o.Correct {
 		return 1

@@ -34,9 +34,8 @@ type Gatherer interface {
 	) (search.Evidence, error)
 }
 
-// Gather gathers like calibration.Gather, where each question is asked about thirty passages:
-// one that answers, the first of them; the first nine of BM25 that do not; and twenty
-// others at random, by the question's id.
+// Gather returns evidence like calibration.Gather, but each question is asked about thirty passages only: the first one
+// that answers; the first nine of BM25 that do not; and twenty others at random, by the question's id.
 func Gather(ctx context.Context, engine Gatherer, passages Passages, domains []questions.Domain,
 	timeout time.Duration, progress func(done, total int)) (*calibration.Evidence, error) {
 	ask := func(ctx context.Context, q *calibration.Question) (search.Evidence, error) {
@@ -59,14 +58,15 @@ func Gather(ctx context.Context, engine Gatherer, passages Passages, domains []q
 	return calibration.GatherBy(ctx, passages, domains, progress, ask)
 }
 
-// Passages are those of a collection; *folder.Generation has them.
+// Passages are the passages of a collection; *folder.Generation implements it.
 type Passages interface {
 	questions.Passages
 	Ordinals() int // what every ordinal is below
 	Deleted(rank.Ordinal) bool
 }
 
-// poolOf returns the pool of a question, the passage that answers first.
+// poolOf returns the passages of a question's pool, the one that answers first. It fails if none of relevant can be in
+// it.
 func poolOf(
 	id string,
 	relevant map[rank.Ordinal]float64,

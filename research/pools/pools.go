@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// Report is how methods rank thirty passages of each question, one of which answers (Gather).
+// Report is the result of ranking thirty passages of each question, one of which answers (Gather).
 type Report struct {
 	Domains []evaluation.DomainInfo `json:"domains"`
 	Rows    []Row                   `json:"rows"`
@@ -26,9 +26,9 @@ type Report struct {
 	Sets []Set  `json:"sets,omitempty"`
 }
 
-// Set is CCE among some granularities, or other experts. P is the two-sided p-value of a paired
-// randomisation test against the best granularity alone, and Regret how far CCE is behind
-// each domain's own best granularity, of all that there are, on average.
+// Set is CCE among some granularities, or other experts. P is the two-sided p-value of a paired randomisation test
+// against the best granularity alone, and Regret how far CCE is behind each domain's own best granularity, of all that
+// there are, on average.
 type Set struct {
 	Among  []string               `json:"among"`
 	CCE    *calibration.CCEReport `json:"cce"`
@@ -43,7 +43,7 @@ type Set struct {
 // testRounds is how often the pairs are swapped at random.
 const testRounds = 10_000
 
-// Row is how often a method ranks the passage that answers first, 0 to 1.
+// Row is the share of questions, from 0 to 1, for which a method ranks the passage that answers first.
 type Row struct {
 	Method  string    `json:"method"`
 	All     float64   `json:"all"`
@@ -53,9 +53,8 @@ type Row struct {
 	hits []float64 // of each question
 }
 
-// Measure measures each source alone, and of each set of granularities, or other experts,
-// their sum and CCE by what was fitted on other questions. No sets: of all granularities
-// the three best.
+// Measure measures each source alone, and for each set of granularities, or other experts, their sum and CCE with what
+// was fitted on other questions. Without sets it measures the three best granularities as a set.
 func Measure(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*Report, error) {
 	r := &Report{}
 	for _, q := range e.Questions {
@@ -119,7 +118,7 @@ func Measure(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*R
 	return r, nil
 }
 
-// add measures a method, whose fuse ranks question i.
+// add measures a method, and adds its row; fuse ranks the passages of question i.
 func (r *Report) add(
 	e *calibration.Evidence,
 	name string,
@@ -144,7 +143,7 @@ func (r *Report) add(
 	return nil
 }
 
-// addSet measures what can be made of some granularities, CCE with its fit last.
+// addSet measures the ways to join some granularities, and returns the report on CCE's fit.
 func (r *Report) addSet(
 	ctx context.Context,
 	e *calibration.Evidence,
@@ -239,9 +238,10 @@ func (r *Report) WriteText(to io.Writer) error {
 	return out.Flush()
 }
 
-// shownSteps is how many steps of a descent are shown.
+// shownSteps is the number of steps of a descent that are shown.
 const shownSteps = 6
 
+// writeDescent writes a line with the course of a descent.
 func writeDescent(out io.Writer, name string, d Descent) {
 	_, _ = fmt.Fprintf(out, "%s:", name)
 	for i, t := range d.Temperatures {
@@ -256,6 +256,7 @@ func writeDescent(out io.Writer, name string, d Descent) {
 	_, _ = fmt.Fprintf(out, " (%d steps, squared ECE %.4f)\n", last, d.SquaredECE[last])
 }
 
+// mean returns the mean of values.
 func mean(values []float64) float64 {
 	sum := 0.0
 	for _, x := range values {

@@ -70,7 +70,7 @@ func main() {
 	}
 }
 
-// read reads the questions that are asked, each once.
+// read sets the texts to encode to those of questions, each once.
 func (m *measurement) read(questions []string) (err error) {
 	m.texts, err = words.ReadQuestions(questions)
 	if err != nil {
@@ -86,7 +86,7 @@ func (m *measurement) read(questions []string) (err error) {
 	return nil
 }
 
-// load loads a bundle of the cache, or of a folder.
+// load loads a bundle by its name in the cache, or by its folder.
 func load(cache provision.Cache, name string) (*models.Bundle, error) {
 	if strings.ContainsRune(name, os.PathSeparator) {
 		return models.Load(name)
@@ -94,6 +94,7 @@ func load(cache provision.Cache, name string) (*models.Bundle, error) {
 	return models.Load(cache.Bundle(name))
 }
 
+// measureAll measures the bundles one after the other, on the processor.
 func (m *measurement) measureAll(bundles []string) (results []result, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {
@@ -126,8 +127,8 @@ func (m *measurement) measureAll(bundles []string) (results []result, err error)
 	return results, nil
 }
 
-// measureBundle measures one model. The encoder's cache is off and every question is
-// another one, so that each is computed.
+// measureBundle measures one model against its peer. The encoder's cache is off and every question is another one, so
+// that each is computed.
 func (m *measurement) measureBundle(
 	ctx context.Context, library *encoder.Runtime, b *models.Bundle,
 ) (r result, err error) {

@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/research/bench/words"
 )
 
+// measurement is what is measured, and how.
 type measurement struct {
 	texts   []string
 	python  string
@@ -24,9 +25,8 @@ type measurement struct {
 	limit   int
 }
 
-// result is what was found of one model. Rates are questions a second and
-// medians of rounds; ratios are ours over the peer's, medians of the rounds'
-// ratios.
+// result is the measurement of one model. Rates are questions a second and medians of rounds; ratios are ours divided
+// by the peer's, medians of the rounds' ratios.
 type result struct {
 	Model     string `json:"model"`
 	Precision string `json:"precision"`
@@ -56,7 +56,7 @@ type result struct {
 	best, peerBest, peerSortedBest float64 // rates of the fastest round
 }
 
-// compareSides lets the two sides take turns.
+// compareSides returns the figures of both sides, which take turns.
 func (m *measurement) compareSides(
 	ctx context.Context,
 	e *encoder.Encoder,
@@ -120,7 +120,7 @@ func (m *measurement) compareSides(
 	return r, nil
 }
 
-// print writes the figures for people.
+// print writes the figures as a table.
 func (r result) print() {
 	fmt.Printf("%s in %s on %s\n", r.Model, r.Precision, r.Provider)
 	fmt.Printf("  %d callers          %7.0f questions/s, at best %.0f\n", r.Callers, r.Rate, r.best)
@@ -152,9 +152,10 @@ func (r result) print() {
 	fmt.Printf("  %.1f rows a run, %.1f %% of the tokens padding\n", r.RowsPerRun, 100*r.Padding)
 }
 
-// batches sums up the runs of the concurrent callers.
+// batches are sums over the encoder's runs for the concurrent callers.
 type batches struct{ rows, runs, real, padded float64 }
 
+// add adds what the encoder did between two of its counters.
 func (b *batches) add(before, after batcher.Stats) {
 	b.rows += float64(after.QuestionRows - before.QuestionRows)
 	b.runs += float64(after.QuestionRuns - before.QuestionRuns)
@@ -202,17 +203,20 @@ func oneByOne(ctx context.Context, e *encoder.Encoder, texts []string) ([]float6
 	return out, nil
 }
 
-// best is the least seconds seen for each question.
+// best has the least seconds that were seen for each question.
 type best []float64
 
+// newBest returns the best of n questions before any was seen.
 func newBest(n int) best { return slices.Repeat(best{1e9}, n) }
 
+// keep replaces the seconds of questions that were faster this time.
 func (b best) keep(seconds []float64) {
 	for i, s := range seconds {
 		b[i] = min(b[i], s)
 	}
 }
 
+// mean returns the mean over the questions.
 func (b best) mean() float64 {
 	sum := 0.0
 	for _, s := range b {

@@ -14,8 +14,8 @@ import (
 //go:embed peer.py
 var program string
 
-// startPeer starts Python with a model and the questions' token ids. version is that of
-// its ONNX Runtime.
+// startPeer starts Python with a model and the questions' token ids, and returns it with the version of its ONNX
+// Runtime.
 func startPeer(python, model string, threads int, rows [][]int32) (p *peer.Process, version string, err error) {
 	p, err = peer.Start(exec.Command(python, "-c", program, model, strconv.Itoa(threads)))
 	if err != nil {

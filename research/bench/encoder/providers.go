@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/research/bench/words"
 )
 
-// rate is what a bundle does on one provider.
+// rate is the speed of a bundle on one provider.
 type rate struct {
 	Model     string  `json:"model"`
 	Precision string  `json:"precision"`
@@ -60,7 +60,7 @@ func (m *measurement) measureProviders(ctx context.Context, bundles, providers [
 	return all, nil
 }
 
-// measureOn measures one bundle on one provider.
+// measureOn returns the speed of one bundle on one provider. If it does not run there, Why has the reason.
 func (m *measurement) measureOn(ctx context.Context, r *encoder.Runtime, b *models.Bundle, provider string) rate {
 	x := rate{Model: b.Manifest.Name, Precision: b.Manifest.Precision, Provider: provider}
 	e, err := r.Open(b, encoder.Running{Provider: provider, Threads: m.threads, Queue: 2 * m.callers})

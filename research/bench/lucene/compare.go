@@ -17,8 +17,8 @@ import (
 	"example.org/conclave/research/bench/words"
 )
 
-// result is what one comparison found: rates are medians of turns, ratios
-// medians of the ratios of turns that followed each other.
+// result is the result of one comparison: rates are medians of turns, ratios medians of the ratios of consecutive
+// turns.
 type result struct {
 	Passages  int `json:"passages"`
 	Questions int `json:"questions"`
@@ -48,9 +48,8 @@ type result struct {
 	Hits       int     `json:"places"`
 }
 
-// compare lets the two sides take turns. Rates are by the time that the one
-// thread of either side ran, so that a busy machine does not spoil them;
-// the microseconds of single questions are by the clock.
+// compare returns the figures of both sides, which take turns. Rates are by the processor time of the one thread of
+// either side, so that a busy machine does not spoil them; the microseconds of single questions are by the clock.
 func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -150,7 +149,7 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	return r, err
 }
 
-// compareHits compares every place of every ranking.
+// compareHits compares the passages and scores of all rankings with the peer's, and sets the differences in r.
 func (m *measurement) compareHits(p *peer.Process, hits [][]rank.Hit, r *result) error {
 	all, err := peer.Ask[[][]float64](p, "hits")
 	if err != nil {
@@ -172,6 +171,7 @@ func (m *measurement) compareHits(p *peer.Process, hits [][]rank.Hit, r *result)
 	return nil
 }
 
+// writeLines writes passages and questions to files in a folder, for the peer.
 func (m *measurement) writeLines(folder string) error {
 	file, err := os.Create(filepath.Join(folder, "passages"))
 	if err != nil {

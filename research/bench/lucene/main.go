@@ -55,6 +55,7 @@ func main() {
 	}
 }
 
+// measurement is what is compared, and how.
 type measurement struct {
 	passages          []corpus.Passage
 	questions         []string
@@ -62,8 +63,8 @@ type measurement struct {
 	cache             string
 }
 
-// load reads or makes passages and questions. Line breaks become spaces, since
-// the peer reads a text a line; that separates the same words.
+// load reads or generates passages and questions. Line breaks become spaces, since the peer reads one text from each
+// line; that separates the same words.
 func (m *measurement) load(inputs, questions string, generate int, seed uint64, vocabulary, asked int) (err error) {
 	if generate > 0 {
 		m.passages, m.questions = words.NewGenerator(seed, vocabulary).Collection(generate, asked)

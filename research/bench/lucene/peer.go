@@ -18,8 +18,8 @@ var (
 	pom []byte
 )
 
-// startPeer fetches Lucene where it is not there yet, compiles the peer and
-// starts it in a folder with the files of passages and questions.
+// startPeer downloads Lucene if it is not there, compiles the peer, and starts it in a folder with the files of
+// passages and questions.
 func startPeer(cache, folder string, k int) (*peer.Process, error) {
 	jars, err := fetch(cache)
 	if err != nil {
@@ -49,7 +49,7 @@ func startPeer(cache, folder string, k int) (*peer.Process, error) {
 	))
 }
 
-// fetch returns the folder with Lucene's jars.
+// fetch returns the folder with Lucene's jars, which it downloads if they are not there.
 func fetch(cache string) (string, error) {
 	if cache == "" {
 		base, err := os.UserCacheDir()

@@ -12,14 +12,14 @@ import (
 	"os/exec"
 )
 
-// Process is a peer that runs.
+// Process is a running peer, which answers requests by lines of JSON.
 type Process struct {
 	Requests io.WriteCloser
 	command  *exec.Cmd
 	answers  *bufio.Reader
 }
 
-// Start starts a command. Its messages go to standard error.
+// Start starts a command as a peer. Its messages go to standard error.
 func Start(command *exec.Cmd) (*Process, error) {
 	command.Stderr = os.Stderr
 	requests, err := command.StdinPipe()
@@ -44,7 +44,7 @@ func Ask[T any](p *Process, request string) (answer T, err error) {
 	return Read[T](p)
 }
 
-// Read reads the next answer.
+// Read returns the next answer of a peer. It fails if the peer has ended.
 func Read[T any](p *Process) (answer T, err error) {
 	line, err := p.answers.ReadBytes('\n')
 	if err == nil {
@@ -59,7 +59,7 @@ func Read[T any](p *Process) (answer T, err error) {
 // End closes the peer's input, at which it ends, and waits for it.
 func (p *Process) End() error { return errors.Join(p.Requests.Close(), p.command.Wait()) }
 
-// WriteJSON writes the figures of a benchmark to a file; none where there is no path.
+// WriteJSON writes the figures of a benchmark to a file as JSON; it does nothing if path is "".
 func WriteJSON(path string, figures any) error {
 	if path == "" {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"example.org/conclave/search"
 )
 
-// Workload says what is measured.
+// Workload is what is measured.
 type Workload struct {
 	Fusion string // method of fusion
 	// Familiar lets each question ask the experts that are the most familiar with
@@ -34,7 +34,7 @@ type Workload struct {
 // to allow.
 const Timeout = 30 * time.Second
 
-// Cost is what a search costs beside its experts' encoder passes alone.
+// Cost is the cost of a search, compared with that of its experts' encoder passes alone.
 type Cost struct {
 	Experts int `json:"experts"`
 	// P50MS is the median time of a search by one client, EncodersMS that of the
@@ -51,7 +51,7 @@ type Cost struct {
 	EncodersQPS float64 `json:"encoders_qps"`
 }
 
-// able returns the experts of which some are asked, and those that always are.
+// able returns the experts of which some are asked, and those that are always asked.
 func (o *Workload) able(l *assembly.Assembly) (able, always []*experts.Expert) {
 	for _, e := range l.Experts.Dense() {
 		vectors := e.Bundle.Manifest.Vectors
@@ -72,8 +72,8 @@ func (e CountError) Error() string {
 	return fmt.Sprintf("%d; this collection has %d such experts", e.Count, e.Able)
 }
 
-// Measure asks the texts of a collection whose encoders cache nothing. progress is told how
-// many of Counts are done.
+// Measure measures the searches for texts in a collection whose encoders cache nothing, for each of Counts. progress is
+// called with the number of Counts that are done.
 func (o *Workload) Measure(
 	ctx context.Context,
 	l *assembly.Assembly,
@@ -100,7 +100,7 @@ func (o *Workload) Measure(
 	return costs, nil
 }
 
-// Print writes a table for people.
+// Print writes a table of costs.
 func Print(out io.Writer, costs []Cost) error {
 	_, err := fmt.Fprintf(
 		out,
@@ -138,8 +138,8 @@ func Print(out io.Writer, costs []Cost) error {
 	return err
 }
 
-// measure lets searches and encoders take turns. With Familiar a search
-// chooses so many specialists itself, and the encoders are as many.
+// measure measures searches and encoder passes, which take turns. With Familiar, a search chooses this number of
+// specialists itself, and as many encoders run.
 func (o *Workload) measure(
 	ctx context.Context,
 	l *assembly.Assembly,
@@ -224,7 +224,7 @@ func (o *Workload) measure(
 	return c, nil
 }
 
-// encodeAll encodes a question by all experts at once, as a search does.
+// encodeAll encodes a text by all experts at the same time, as a search does, and returns the first error.
 func encodeAll(ctx context.Context, experts []*experts.Expert, text string) error {
 	errs := make([]error, len(experts))
 	var group sync.WaitGroup
@@ -235,8 +235,8 @@ func encodeAll(ctx context.Context, experts []*experts.Expert, text string) erro
 	return errors.Join(errs...)
 }
 
-// byClients does something for every text, by so many clients at once, and
-// returns the times in ascending order and how long all took.
+// byClients calls do for every text, by this number of clients at the same time. It returns the times in ascending
+// order, and how long all took.
 func byClients(
 	clients int,
 	texts []string,

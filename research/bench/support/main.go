@@ -26,6 +26,7 @@ import (
 	"example.org/conclave/generators"
 )
 
+// passage is a line of the file of passages.
 type passage struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -33,6 +34,7 @@ type passage struct {
 	terms []string
 }
 
+// question is a line of the file of questions.
 type question struct {
 	Question    string   `json:"question"`
 	Answers     []string `json:"answers"`
@@ -49,7 +51,7 @@ func main() {
 	}
 }
 
-// run prints, for each threshold, the share of sentences that are called supported.
+// run writes, for each threshold, the share of sentences that count as supported.
 func run(out io.Writer, pattern, asked string) error {
 	files, err := filepath.Glob(pattern)
 	if err != nil {
@@ -103,13 +105,14 @@ func run(out io.Writer, pattern, asked string) error {
 	return nil
 }
 
-// citeSentence returns what is found of a sentence that cites a passage.
+// citeSentence returns the result of checking a sentence that cites a passage.
 func citeSentence(question, sentence string, p passage) generators.Sentence {
 	found := generators.Check(question, sentence+" [1].", []generators.Passage{{Title: p.Title, Text: p.Text}})
 	return found[len(found)-1]
 }
 
-// supportedShare returns the share of sentences whose citation supports them where this share of words is enough.
+// supportedShare returns the share of sentences that their citation supports if at least this share of their words has
+// to be in it.
 func supportedShare(sentences []generators.Sentence, least float64) float64 {
 	n := 0
 	for _, s := range sentences {
@@ -120,8 +123,8 @@ func supportedShare(sentences []generators.Sentence, least float64) float64 {
 	return float64(n) / float64(max(1, len(sentences)))
 }
 
-// rivalOf returns the place of the passage whose terms share most with a question (sum of the logarithms of their
-// rarity) of those that are not marked and hold no answer; -1: there is none.
+// rivalOf returns the index of the passage whose terms share most with a question (sum of the logarithms of their
+// rarity) among those that are not marked and have no answer; -1 if there is none.
 func rivalOf(q question, answers []string, corpus []passage, holding map[string][]int) int {
 	scores := map[int]float64{}
 	for _, t := range forms.Analyse(q.Question) {
@@ -143,7 +146,7 @@ func rivalOf(q question, answers []string, corpus []passage, holding map[string]
 	return best
 }
 
-// readLines appends the values of a file of JSON lines, which may be packed by gzip.
+// readLines appends the values of a file of JSON lines, which may be compressed with gzip.
 func readLines[T any](path string, out []T) ([]T, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"example.org/conclave/store/folder/fields"
 )
 
-// Asked is a filtered search that another program asks for, a line of JSON each: query Query among the vectors
-// whose number in column Column is at least Low and below High, or among all.
+// Asked is a filtered search that another program asks for, in a line of JSON: query Query among the vectors whose
+// number in column Column is at least Low and below High, or among all.
 type Asked struct {
 	Query  int  `json:"query"`
 	Column int  `json:"column"`
@@ -29,16 +29,17 @@ type Asked struct {
 	All    bool `json:"all,omitempty"` // without a condition
 }
 
-// Found is its answer: the rows, and how long marking what the condition lets through took, and searching.
+// Found is the answer to an Asked: the rows, and the seconds of marking the vectors that meet the condition, and of
+// all.
 type Found struct {
 	Rows    []rank.Ordinal `json:"rows"`
 	Mark    float64        `json:"mark_s"`
 	Seconds float64        `json:"seconds"` // of both
 }
 
-// AnswerFiltered answers searches until in ends, with the first of o.Ef. columns is a file of int32,
-// little-endian: for each column a number of each vector. They are fields of passages, and marked as a
-// collection marks them.
+// AnswerFiltered reads searches from in and writes their answers to out until in ends, with the first of o.Ef. columns
+// is a file of int32, little-endian: for each column a number of each vector. They are treated as fields of passages
+// are in a collection.
 func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, out io.Writer) (err error) {
 	x, queries, end, err := o.begin(ctx, &Figures{})
 	if err != nil {
@@ -86,7 +87,7 @@ func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, 
 	return errors.Join(lines.Err(), ctx.Err())
 }
 
-// markPassing returns the vectors that a condition lets through.
+// markPassing returns a filter of the vectors that meet the condition of a search.
 func markPassing(values *fields.Index, ask Asked, rows int) (*ann.Filter, error) {
 	marked := make([]uint64, (rows+63)/64)
 	within := conditions.Interval{
@@ -99,7 +100,7 @@ func markPassing(values *fields.Index, ask Asked, rows int) (*ann.Filter, error)
 	return ann.FilterOf(marked), nil
 }
 
-// readColumns makes an index of the columns of a file.
+// readColumns returns an index of the columns in a file.
 func readColumns(path string, rows int) (*fields.Index, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/ann"
 )
 
-// Exact is how near exact search comes to what memory gives.
+// Exact compares exact search with the speed of memory.
 type Exact struct {
 	QPS             float64 `json:"qps"`                     // one query at a time
 	BytesPerSecond  float64 `json:"bytes_per_second"`        // of vectors read for them
@@ -17,8 +17,8 @@ type Exact struct {
 	MemoryPerSecond float64 `json:"memory_bytes_per_second"` // of the same memory read by plain additions
 }
 
-// measureExact measures exact search and the memory beside it, in turns; of
-// each the best pass counts, since anything else on the machine only slows.
+// measureExact measures exact search and reading memory, in turns; of each the best pass counts, since anything else on
+// the machine only slows.
 func measureExact(ctx context.Context, x ann.Index, queries [][]float32, passes int) (Exact, error) {
 	var e Exact
 	queries = queries[:min(len(queries), 64)]
@@ -52,8 +52,8 @@ func measureExact(ctx context.Context, x ann.Index, queries [][]float32, passes 
 	return e, nil
 }
 
-// sumNumbers adds numbers up in eight sums, so that additions wait for memory and not
-// for each other.
+// sumNumbers returns the sum of numbers, computed in eight sums, so that additions wait for memory and not for each
+// other.
 func sumNumbers(numbers []uint64) uint64 {
 	var a, b, c, d, e, f, g, h uint64
 	for len(numbers) >= 8 {

@@ -18,8 +18,8 @@ func DefaultSelectivities() []float64 {
 	return []float64{0.999, 0.99, 0.9, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005}
 }
 
-// FilterPoint is what searching costs and finds when a filter allows a share of
-// the vectors. Speeds are queries per second of one thread.
+// FilterPoint is the cost and the result of searching when a filter allows a share of the vectors. Speeds are queries
+// per second of one thread.
 type FilterPoint struct {
 	// Which vectors the filter allows: "none" is no filter; "random" ones; those "near" the query,
 	// as when it asks for what its tag is about; those "far" from it, as when
@@ -41,9 +41,8 @@ type FilterPoint struct {
 	Exact     float64 `json:"exact"` // share of searches that compared all
 }
 
-// filterTurns is how often each query is asked in each way, in a row, so that
-// the processor's caches are each way's own. The fastest time counts: anything
-// else on the machine only slows.
+// filterTurns is the number of times that each query is asked in each way, in a row, so that the processor's caches are
+// each way's own. The fastest time counts: anything else on the machine only slows.
 const filterTurns = 4
 
 // maxFilterQueries bounds the queries of a point: each has filters of its own,
@@ -97,6 +96,7 @@ type tagging struct {
 	own    [][]uint32 // or one for each
 }
 
+// newTagging returns the order of rows for tags of a kind (FilterPoint.Tags).
 func newTagging(ctx context.Context, x ann.Index, queries [][]float32, tags string, rng *rand.Rand) (tagging, error) {
 	n := x.Len()
 	if tags == "random" {
@@ -124,6 +124,7 @@ func newTagging(ctx context.Context, x ann.Index, queries [][]float32, tags stri
 	return t, nil
 }
 
+// byNearness returns the rows in the order of their nearness to a query.
 func byNearness(ctx context.Context, x ann.Index, query []float32) ([]uint32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -137,6 +138,7 @@ func byNearness(ctx context.Context, x ann.Index, query []float32) ([]uint32, er
 	return order, nil
 }
 
+// filter returns the filter for the query with an index that allows count of the rows.
 func (t tagging) filter(query, rows, count int) *ann.Filter {
 	order := t.shared
 	if order == nil && t.own == nil {
@@ -152,6 +154,7 @@ func (t tagging) filter(query, rows, count int) *ann.Filter {
 	return f
 }
 
+// filterPoint measures one point: filters that allow a number of the rows.
 func filterPoint(
 	ctx context.Context,
 	x ann.Index,
@@ -213,7 +216,7 @@ func filterPoint(
 	return p, nil
 }
 
-// atLeast counts the first k hits that are as good as the k-th one wanted.
+// atLeast returns how many of the first k hits are as good as the k-th one of want.
 func atLeast(hits, want []rank.Hit, k int) int {
 	want = want[:min(k, len(want))]
 	n := 0

@@ -71,6 +71,7 @@ func Generate(path string, n, dim int, seed uint64, first int) (err error) {
 	return nil
 }
 
+// normals returns n numbers with a normal distribution around 0.
 func normals(rng *rand.Rand, n int, sigma float64) []float32 {
 	out := make([]float32, n)
 	for i := range out {
@@ -79,7 +80,7 @@ func normals(rng *rand.Rand, n int, sigma float64) []float32 {
 	return out
 }
 
-// appendVector draws a vector around a centre.
+// appendVector appends a random vector near a centre, as half-precision numbers.
 func appendVector(out []byte, rng *rand.Rand, axes, centre []float32, spread float64, dim int) []byte {
 	vector := normals(rng, dim, 0.6) // the noise
 	for i, c := range centre {

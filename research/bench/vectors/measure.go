@@ -22,7 +22,7 @@ import (
 // K is the number of hits that every measured search asks for.
 const K = 100
 
-// Trial say what to measure.
+// Trial is what is measured.
 type Trial struct {
 	Vectors string // a file of rows, see readVectors
 	Queries string // a file of rows
@@ -39,7 +39,7 @@ type Trial struct {
 	Folder string
 }
 
-// Check returns an error where there is no such kind of index of single vectors.
+// Check returns an error if there is no kind of index for single vectors with the name o.Kind.
 func (o Trial) Check() error {
 	kind, err := ann.KindNamed(o.Kind)
 	if err == nil && (kind.Tokens || kind.Pairs) {
@@ -48,10 +48,10 @@ func (o Trial) Check() error {
 	return err
 }
 
-// DefaultEf returns the values of ef that are measured where none are named.
+// DefaultEf returns the values of ef that are measured by default.
 func DefaultEf() []int { return []int{100, 150, 200, 300, 400, 600} }
 
-// Figures is what was measured.
+// Figures are the results of measuring an index.
 type Figures struct {
 	Kind           string  `json:"index"`
 	Rows           int     `json:"rows"`
@@ -76,6 +76,7 @@ type Point struct {
 	Scored    float64 `json:"scored"` // vectors compared per query
 }
 
+// complete replaces zero values by the defaults.
 func (o *Trial) complete() {
 	if o.Ef == nil {
 		o.Ef = DefaultEf()
@@ -109,7 +110,7 @@ func (o *Trial) begin(ctx context.Context, r *Figures) (x ann.Index, asked [][]f
 	return x, slices.Collect(slices.Chunk(queries, o.Dim)), func() error { return errors.Join(x.Close(), remove()) }, nil
 }
 
-// Run measures an index.
+// Run measures an index, which it builds unless it is there.
 func Run(ctx context.Context, o Trial) (r Figures, err error) {
 	x, asked, end, err := o.begin(ctx, &r)
 	if err != nil {
@@ -142,7 +143,7 @@ func Run(ctx context.Context, o Trial) (r Figures, err error) {
 	return r, nil
 }
 
-// openIndex opens the index in the folder, having built what is not there.
+// openIndex opens the index in the folder, and builds it if it is not there.
 func openIndex(ctx context.Context, o Trial, r *Figures) (ann.Index, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -175,7 +176,7 @@ func openIndex(ctx context.Context, o Trial, r *Figures) (ann.Index, error) {
 	return x, nil
 }
 
-// convertRows writes a file of plain rows as a file of vectors.
+// convertRows writes the rows of a plain file as a file of vectors.
 func convertRows(from, to string, dim int) error {
 	rows, err := openRows(from, dim)
 	if err != nil {
@@ -198,7 +199,7 @@ func convertRows(from, to string, dim int) error {
 	return w.Close()
 }
 
-// exactNearest returns the K nearest rows of each query, from a file or by comparing all.
+// exactNearest returns the K nearest rows of each query, from a file, or by comparing all if path is "".
 func exactNearest(ctx context.Context, path string, x ann.Index, queries [][]float32) ([][]rank.Ordinal, error) {
 	out := make([][]rank.Ordinal, len(queries))
 	if path == "" {
@@ -235,7 +236,7 @@ func exactNearest(ctx context.Context, path string, x ann.Index, queries [][]flo
 	return out, nil
 }
 
-// measurePoint measures one efSearch.
+// measurePoint measures the searches with one efSearch.
 func measurePoint(
 	ctx context.Context,
 	x ann.Index,
@@ -275,6 +276,7 @@ func measurePoint(
 	return p, nil
 }
 
+// countCommon returns how many of the hits are in want.
 func countCommon(hits []rank.Hit, want []rank.Ordinal) int {
 	n := 0
 	for _, h := range hits {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Print writes the report for people.
+// Print writes the figures as a table.
 func (r *Figures) Print(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	printf := func(format string, values ...any) { _, _ = fmt.Fprintf(out, format, values...) }
@@ -36,7 +36,7 @@ func (r *Figures) Print(to io.Writer) error {
 	return out.Flush()
 }
 
-// PrintFilters writes what filters cost, the graph beside exact search.
+// PrintFilters writes the costs of filters as a table, those of the graph next to those of exact search.
 func PrintFilters(to io.Writer, points []FilterPoint) error {
 	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// peakResident returns the most memory that this process has had resident, in
-// bytes; 0 where the system does not say. getrusage would say what the process
-// that started this one had, if that was more: its peak is inherited.
+// peakResident returns the most resident memory of this process so far, in bytes; 0 if the system does not tell.
+// getrusage would include that of the process that started this one: its peak is inherited.
 func peakResident() int64 {
 	file, err := os.Open("/proc/self/status")
 	if err != nil {

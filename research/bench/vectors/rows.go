@@ -13,8 +13,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// Rows is an open file of vectors as many programs exchange them:
-// little-endian numbers, row by row, without a header.
+// Rows is an open file of vectors in a form that many programs use: little-endian numbers, row by row, without a
+// header.
 type Rows struct {
 	file *os.File
 	dim  int
@@ -55,8 +55,8 @@ func openRows(path string, dim int) (*Rows, error) {
 // Close closes the file.
 func (r *Rows) Close() error { return r.file.Close() }
 
-// All yields each row once, from where the file stands; a row is only valid
-// until the next.
+// All yields each row once, from the current position on; a row is valid until the next one only. It ends after an
+// error.
 func (r *Rows) All() iter.Seq2[[]float32, error] {
 	return func(yield func([]float32, error) bool) {
 		in := bufio.NewReaderSize(r.file, 1<<20)
@@ -82,7 +82,7 @@ func (r *Rows) All() iter.Seq2[[]float32, error] {
 	}
 }
 
-// readVectors reads a whole file of rows: see openRows.
+// readVectors returns all numbers of a file of rows (openRows).
 func readVectors(path string, dim int) ([]float32, error) {
 	rows, err := openRows(path, dim)
 	if err != nil {

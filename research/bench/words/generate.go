@@ -42,8 +42,7 @@ var functionWords = strings.Fields(`the of and to a in is was that for it with a
 	men work long get here between both life being under never day same another know while last might us great
 	old year off come since against go came right used take three`)
 
-// NewGenerator returns a generator with a vocabulary of the given size, of
-// which a corpus of a million passages uses most.
+// NewGenerator returns a generator with a vocabulary of the given size; a corpus of a million passages uses most of it.
 func NewGenerator(seed uint64, vocabulary int) *Generator {
 	g := &Generator{rng: rand.New(rand.NewPCG(seed, 0x77_6f_72_64))}
 	for r := range vocabulary {
@@ -63,7 +62,7 @@ func NewGenerator(seed uint64, vocabulary int) *Generator {
 	return g
 }
 
-// pseudoWord writes a rank in syllables; no two ranks get the same word.
+// pseudoWord returns the word of a rank, made of syllables; no two ranks have the same word.
 func pseudoWord(r int) string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
 	var out []byte
@@ -73,7 +72,7 @@ func pseudoWord(r int) string {
 	return string(append(out, consonants[r%7]))
 }
 
-// cumulative sums frequencies by rank.
+// cumulative returns the cumulative sums of the frequencies of n ranks.
 func cumulative(n int, frequency func(rank float64) float64) []float64 {
 	out := make([]float64, n)
 	sum := 0.0
@@ -84,10 +83,10 @@ func cumulative(n int, frequency func(rank float64) float64) []float64 {
 	return out
 }
 
-// draw returns a rank with its frequency.
+// draw returns a random rank, by cumulative frequencies.
 func (g *Generator) draw(frequencies []float64) int { return place(frequencies, g.rng.Float64(), 0) }
 
-// place returns the rank, from a first one on, at a part of all frequencies.
+// place returns the rank, first or above, at which the cumulative frequencies reach a part, from 0 to 1, of their sum.
 func place(frequencies []float64, part float64, first int) int {
 	low := 0.0
 	high := frequencies[len(frequencies)-1]
@@ -98,8 +97,8 @@ func place(frequencies []float64, part float64, first int) int {
 	return min(max(at, first), len(frequencies)-1)
 }
 
-// topicWord returns a word of a topic. Which word has which place in a topic is
-// fixed by mixing bits, so that topics need no memory.
+// topicWord returns a random word of a topic. Which word has which rank in a topic is fixed by mixing bits, so that
+// topics need no memory.
 func (g *Generator) topicWord(topic int) int {
 	mixed := uint64(topic)<<32 | uint64(g.draw(g.topic))
 	mixed = (mixed ^ mixed>>29) * 0xbf58476d1ce4e5b9
@@ -107,7 +106,7 @@ func (g *Generator) topicWord(topic int) int {
 	return place(g.common, float64(mixed>>11)/(1<<53), min(len(functionWords), len(g.words)-1))
 }
 
-// Passage makes passage i.
+// Passage returns passage i, at random. Passages have to be made in order.
 func (g *Generator) Passage(i int) corpus.Passage {
 	topic := g.rng.IntN(topics)
 	length := int(math.Exp(math.Log(90) + 0.45*g.rng.NormFloat64()))
@@ -124,8 +123,7 @@ func (g *Generator) Passage(i int) corpus.Passage {
 	return corpus.Passage{ID: fmt.Sprintf("generated-%07d", i), Title: title, Text: text.String()}
 }
 
-// Question asks for a passage with three to five of its rarer words, between
-// function words.
+// Question returns a question with three to five of the passage's rarer words, between function words.
 func (g *Generator) Question(p corpus.Passage) string {
 	words := strings.Fields(p.Text)
 	g.rng.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
@@ -141,7 +139,7 @@ func (g *Generator) Question(p corpus.Passage) string {
 	return strings.Join(words, " ") + "?"
 }
 
-// Collection makes n passages and a number of questions about some of them.
+// Collection returns n passages and some questions about them.
 func (g *Generator) Collection(n, questions int) ([]corpus.Passage, []string) {
 	passages := make([]corpus.Passage, n)
 	for i := range passages {

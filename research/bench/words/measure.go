@@ -20,15 +20,15 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Trial says what is measured.
+// Trial is what is measured.
 type Trial struct {
 	K      int    // hits per question
 	Rounds int    // how often all questions are asked after a first round that is not counted
 	Folder string // where the index is written and removed again; "" is the system's folder for temporary files
 }
 
-// Figures are what was measured. Times of searching are of one thread that asks
-// one question after the other, analysis included.
+// Figures are the results of a measurement. Times of searching are of one thread that asks one question after the
+// other, analysis included.
 type Figures struct {
 	Passages     int     `json:"passages"`
 	Terms        int     `json:"terms"`      // in all passages
@@ -81,7 +81,7 @@ func Measure(ctx context.Context, passages []corpus.Passage, questions []string,
 	return r, nil
 }
 
-// Build indexes passages into a file, which is unlinked as soon as it is open.
+// Build indexes passages into a file, which is unlinked as soon as it is open. The caller closes the index.
 func Build(ctx context.Context, passages []corpus.Passage, o Trial) (x *bm25.Index, r Figures, err error) {
 	folder, err := os.MkdirTemp(o.Folder, "conclave-bench-*")
 	if err != nil {
@@ -117,8 +117,7 @@ func Build(ctx context.Context, passages []corpus.Passage, o Trial) (x *bm25.Ind
 	return x, r, nil
 }
 
-// Ask asks every question once, and returns their hits and the seconds that
-// each took.
+// Ask asks every question once, and returns their hits and the seconds of each.
 func Ask(
 	ctx context.Context,
 	x *bm25.Index,
@@ -151,7 +150,7 @@ indexed in %.2f s: %.0f passages/s, %.0f bytes a passage
 	return err
 }
 
-// Median returns the middle one of some values, not a number where there are none.
+// Median returns the median of values; NaN if there are none.
 func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if len(sorted) == 0 {

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/internal/questions"
 )
 
-// ReadPassages reads all passages of some inputs into memory.
+// ReadPassages returns all passages of the inputs.
 func ReadPassages(inputs []corpus.Input) (passages []corpus.Passage, err error) {
 	series, err := corpus.OpenSeries(inputs)
 	if err != nil {
@@ -27,7 +27,7 @@ func ReadPassages(inputs []corpus.Input) (passages []corpus.Passage, err error) 
 	}
 }
 
-// ReadQuestions reads the texts of questions.
+// ReadQuestions returns the texts of the questions in files.
 func ReadQuestions(paths []string) (texts []string, err error) {
 	for _, path := range paths {
 		set, err := questions.Read(questions.File{Path: path})
