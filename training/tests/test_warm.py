@@ -12,7 +12,7 @@ from conclave_train.data.records import Domain, Passage
 from conclave_train.end_to_end import train_end_to_end
 from conclave_train.errors import Interrupted, TrainingError
 from conclave_train.feedback.salient import MASK, inverse_cloze, masked_spans, sentences, spans
-from conclave_train.feedback.warm import warm_up_retriever
+from conclave_train.feedback.warm import clozes, warm_up_retriever
 from conclave_train.fit.encode import Device
 from conclave_train.fit.state import RunFolder
 from conclave_train.job import prepare
@@ -95,15 +95,16 @@ def test_the_retriever_warms_up(tmp_path: Path, what: str, both: bool) -> None:
     plain = job(tmp_path, domains=(named(),), reader=None)
     s = replace(QUICK, both_sides=both, warm_up_epochs=2, way="feedback", passage_tokens=48).of_way()
     prepared = prepare(replace(plain, settings=s).expert())
+    made = clozes(prepared, s, what)
     ended = []
     for name, stop in (("whole", lambda: False), ("parts", After(5))):
         model = prepared.checkpoint.model().untied()
         folder = RunFolder(tmp_path / name, {})
         try:
-            warm_up_retriever(model, what, prepared, s, Device(), folder, stop, True)
+            warm_up_retriever(model, what, made, prepared, s, Device(), folder, stop, True)
         except Interrupted:
             model = prepared.checkpoint.model().untied()
-            warm_up_retriever(model, what, prepared, s, Device(), folder, lambda: False, True)
+            warm_up_retriever(model, what, made, prepared, s, Device(), folder, lambda: False, True)
         ended.append(model)
     base = prepared.checkpoint.model().untied()
     for side in ("question", "passage"):
@@ -136,5 +137,12 @@ def test_refuses(tmp_path: Path) -> None:
     plain = job(tmp_path, domains=(replace(DOMAIN, passages=[replace(p, text="the") for p in DOMAIN.passages]),))
     with pytest.raises(TrainingError, match="--warm-up mss: 0 of 48 passages have a sentence for it"):
         train_end_to_end(replace(plain, settings=replace(QUICK, warm_up="mss")))
+    never = After(0)  # a step of the first warm-up would end with Interrupted; the folder of the run is free for others
+    sentences = replace(
+        DOMAIN, passages=[replace(p, text="the one of many words. and so on it goes.") for p in DOMAIN.passages]
+    )
+    plain = job(tmp_path, domains=(sentences,), stop=never)
+    with pytest.raises(TrainingError, match="--warm-up mss: 0 of 48 passages have a sentence for it"):
+        train_end_to_end(replace(plain, settings=replace(QUICK, warm_up="ict,mss")))
     with pytest.raises(TrainingError, match="--warm-up: it is for --way feedback"):
         train_labelled(replace(plain, reader=None, settings=replace(QUICK, warm_up="ict")))

@@ -28,7 +28,7 @@ from tokenizers import Tokenizer
 from conclave_train.data.records import Domain, Question
 from conclave_train.feedback.evidence import Evidence
 from conclave_train.feedback.joint import Joint, Pair
-from conclave_train.feedback.warm import warm_up_retriever
+from conclave_train.feedback.warm import clozes, warm_up_retriever
 from conclave_train.fid import FidJob, FidLoop, Reading, measure
 from conclave_train.fit.encode import Device, encode_all
 from conclave_train.fit.fused import states
@@ -110,7 +110,7 @@ def learn_by_cloze(f):
     own = ExpertSettings(towers="two", temperature=0.05, hold_out=0.0)
     prepared = prepare(Job("facts", (f.whole,), o.work / "base", o.work / "x", o.work / "r-ict", settings=own))
     model = prepared.checkpoint.model()  # one encoder for both sides while it is warmed up
-    warm_up_retriever(model, "ict", prepared, s, f.device, RunFolder(o.work / "r-warm", {}), lambda: False, True)
+    warm_up_retriever(model, "ict", clozes(prepared, s, "ict"), prepared, s, f.device, RunFolder(o.work / "r-warm", {}), lambda: False, True)
     return model.untied(), prepared.checkpoint.tokens
 
 

@@ -14,8 +14,9 @@ from conclave_train.errors import TrainingError
 from conclave_train.feedback.gain import advise, check_gain
 from conclave_train.feedback.holders import Holders
 from conclave_train.feedback.rounds import Rounds, Score
+from conclave_train.feedback.salient import Cloze
 from conclave_train.feedback.teacher import Given, ReaderTeacher, Teacher, alike, open_reader
-from conclave_train.feedback.warm import warm_up_retriever
+from conclave_train.feedback.warm import clozes_of_all, warm_up_retriever
 from conclave_train.fit.encode import encode_all
 from conclave_train.fit.loop import Texts
 from conclave_train.fit.state import Progressed, RunFolder
@@ -93,6 +94,7 @@ def train_by_feedback(job: EndToEndJob) -> Path:
         prepared.checkpoint, prepared.domain, job.settings, kind="end-to-end", template=prepared.template,
         reader=str(job.reader) if job.reader else "",
     )  # fmt: skip
+    warm_ups = clozes_of_all(prepared, job.settings)
     folder = RunFolder(job.run, identity, job.fresh)
     if not job.quiet:
         say(
@@ -108,7 +110,7 @@ def train_by_feedback(job: EndToEndJob) -> Path:
         teach = ReaderTeacher(
             reader.reader, pairs, answers, holders, job.device, job.settings, folder, job.stop, job.quiet
         )
-    model, state = _train(job, prepared, folder, teach, held)
+    model, state = _train(job, prepared, folder, teach, held, warm_ups)
     towers = model.towers() if job.settings.both_sides else {"question": model.question}
     delta = extract(prepared.checkpoint, {n: t.cpu().plain_state() for n, t in towers.items()}, job.settings.rank)
     rounded = load_merged(prepared.checkpoint, delta).eval()
@@ -159,7 +161,12 @@ def _answered(job: EndToEndJob, prepared: Prepared) -> tuple[list[tuple[Question
 
 
 def _train(
-    job: EndToEndJob, prepared: Prepared, folder: RunFolder, teach: Teacher, held: _Held
+    job: EndToEndJob,
+    prepared: Prepared,
+    folder: RunFolder,
+    teach: Teacher,
+    held: _Held,
+    warm_ups: dict[str, list[Cloze]],
 ) -> tuple[BiEncoder, Progressed]:
     """The bi-encoder after its rounds."""
     s, tokens = job.settings, prepared.checkpoint.tokens
@@ -167,8 +174,8 @@ def _train(
     model = model.untied() if model.tied else model
     for tower in model.towers().values():
         freeze_embeddings(tower)
-    for what in s.warm_ups():
-        warm_up_retriever(model, what, prepared, s, job.device, folder, job.stop, job.quiet)
+    for what, made in warm_ups.items():
+        warm_up_retriever(model, what, made, prepared, s, job.device, folder, job.stop, job.quiet)
     texts = Texts(
         tokens.questions([q.text for q in prepared.train], s.question_tokens),
         tokens.passages(prepared.domain.passages, prepared.template, s.passage_tokens) if s.both_sides else [],

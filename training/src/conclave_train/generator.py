@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,8 @@ from conclave_train.feedback.evidence import Evidence
 from conclave_train.feedback.gain import advise, check_gain
 from conclave_train.feedback.holders import Holders
 from conclave_train.feedback.joint import Joint, Pair, Score
-from conclave_train.feedback.salient import masked_spans
-from conclave_train.feedback.warm import clozes, warm_up_retriever
+from conclave_train.feedback.salient import Cloze
+from conclave_train.feedback.warm import clozes_of_all, warm_up_retriever
 from conclave_train.fid import FILES, FidJob, Reading, write_generator
 from conclave_train.fit.encode import encode_all
 from conclave_train.fit.fused import states
@@ -62,6 +62,7 @@ class Ready:
     prepared: Prepared
     words: Tokenizer
     folder: RunFolder
+    warm_ups: dict[str, list[Cloze]]  # the questions of each
 
     def reading(self, questions: list[Question]) -> Reading:
         """Questions for the reader."""
@@ -104,13 +105,14 @@ def train_with_generator(job: EndToEndJob) -> Path:
     identity = job.identity(
         prepared.checkpoint, prepared.domain, s, kind="joint", template=prepared.template, reader=sha256
     )
+    warm_ups = clozes_of_all(prepared, s)
     folder = RunFolder(job.run, identity, job.fresh)
     if not job.quiet:
         say(
             f"{job.name}: {len(train):,} training questions with answers, {len(held):,} kept back, "
             f"{len(prepared.domain.passages):,} passages"
         )
-    ready = Ready(job, s, prepared, Tokenizer.from_file(str(job.reader / "tokenizer.json")), folder)
+    ready = Ready(job, s, prepared, Tokenizer.from_file(str(job.reader / "tokenizer.json")), folder, warm_ups)
     pair = new_pair(prepared, job.reader, s)
     state = fit(ready, pair)
     towers = pair.retriever.towers() if s.both_sides else {"question": pair.retriever.question}
@@ -136,11 +138,11 @@ def fit(ready: Ready, pair: Pair) -> Progressed:
     """Train ``pair`` in place: warm it up as the settings say, then train it on the questions."""
     job, s, prepared = ready.job, ready.s, ready.prepared
     pair.to(job.device.name)
-    for what in s.warm_ups():
+    for what, made in ready.warm_ups.items():
         if what == "ict":
-            warm_up_retriever(pair.retriever, what, prepared, s, job.device, ready.folder, job.stop, job.quiet)
+            warm_up_retriever(pair.retriever, what, made, prepared, s, job.device, ready.folder, job.stop, job.quiet)
         else:
-            _read_masked(ready, pair)
+            _read_masked(ready, pair, made)
     joint = _joint(ready, pair, prepared.train, ready.folder, scorer(ready, pair) if prepared.held else None)
     joint.fit()
     pair.eval()
@@ -168,14 +170,13 @@ def _joint(
     )  # fmt: skip
 
 
-def _read_masked(ready: Ready, pair: Pair) -> None:
-    """Train both on sentences with a span masked, as on questions with that answer.
+def _read_masked(ready: Ready, pair: Pair, made: Sequence[Cloze]) -> None:
+    """Train both on sentences ``made`` with a span masked, as on questions with that answer.
 
     The sentence's own passage is not among those found where another holds the span too: else nothing but equal words
     would be learned.
     """
     passages = ready.prepared.domain.passages
-    made = clozes(masked_spans, ready.prepared, ready.s, "mss")
     holders = Holders(passages, 1.0)
     hidden = [c.place if len(holders(c.question.answers)) > 1 else -1 for c in made]
     if not ready.job.quiet:

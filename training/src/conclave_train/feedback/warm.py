@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from conclave_train.data.records import Domain, Passage
+from conclave_train.data.records import Domain
 from conclave_train.errors import TrainingError
 from conclave_train.feedback.salient import Cloze, inverse_cloze, masked_spans
 from conclave_train.fit.batches import Batches
@@ -20,11 +20,9 @@ from conclave_train.progress import say
 from conclave_train.settings import EndToEndSettings
 
 
-def clozes(
-    make: Callable[[Sequence[Passage], int], list[Cloze]], prepared: Prepared, s: EndToEndSettings, what: str
-) -> list[Cloze]:
-    """The questions of a warm-up; an error where the passages give none."""
-    made = make(prepared.domain.passages, s.seed)
+def clozes(prepared: Prepared, s: EndToEndSettings, what: str) -> list[Cloze]:
+    """The questions of a warm-up, ``ict`` or ``mss``; an error where the passages give fewer than two."""
+    made = (inverse_cloze if what == "ict" else masked_spans)(prepared.domain.passages, s.seed)
     if len(made) < 2:
         raise TrainingError(
             f"--warm-up {what}: {len(made)} of {len(prepared.domain.passages):,} passages have a sentence for it: "
@@ -33,15 +31,22 @@ def clozes(
     return made
 
 
+def clozes_of_all(prepared: Prepared, s: EndToEndSettings) -> dict[str, list[Cloze]]:
+    """The questions of every warm-up that the settings name, in their order.
+
+    Made before a run begins, so that one whose passages give none is refused before hours are spent on the others.
+    """
+    return {what: clozes(prepared, s, what) for what in s.warm_ups()}
+
+
 def warm_up_retriever(
-    model: BiEncoder, what: str, prepared: Prepared, s: EndToEndSettings, device: Device, folder: RunFolder,
-    stop: Callable[[], bool], quiet: bool,
+    model: BiEncoder, what: str, made: Sequence[Cloze], prepared: Prepared, s: EndToEndSettings, device: Device,
+    folder: RunFolder, stop: Callable[[], bool], quiet: bool,
 ) -> None:  # fmt: skip
-    """Train ``model`` in place to find the passage that a sentence is from, among those of the batch.
+    """Train ``model`` in place to find the passages that the sentences of ``made`` are from, among those of the batch.
 
     ``what`` is ``ict``, sentences taken out of their passages, or ``mss``, sentences with a span masked.
     """
-    made = clozes(inverse_cloze if what == "ict" else masked_spans, prepared, s, what)
     if not quiet:
         say(f"warming up: {what}, {len(made):,} sentences")
     tokens = prepared.checkpoint.tokens
