@@ -215,7 +215,7 @@ func keepPossible(
 // ParseMethod returns the method that a user describes as
 //
 //	NAME: FUSION [experts=a,b|none] [bm25=yes|no] [alpha=0.05] [weights=a:2,bm25:0.1]
-//	      [missing=exact|min] [normalisation=raw|minmax|zscore|centre-range] [sharpness=1]
+//	      [missing=exact|min] [normalisation=raw|minmax|zscore|centre-range] [sharpness=1] [weighting=familiar]
 //	      [rerank=RERANKER]
 //
 // for instance "base and BM25: hybrid experts=base alpha=0.05". It fails if the text has another form; the engine
@@ -284,9 +284,11 @@ func ParseMethod(text string) (Method, error) {
 			r.Normalisation = value
 		case "sharpness":
 			r.Sharpness, err = strconv.ParseFloat(value, 64)
+		case "weighting":
+			r.Weighting = value
 		default:
 			return wrong(
-				"there is no %q: experts, bm25, alpha, weights, missing, normalisation, sharpness and rerank are known",
+				"there is no %q: experts, bm25, alpha, weights, missing, normalisation, sharpness, weighting and rerank are known",
 				key,
 			)
 		}

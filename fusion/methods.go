@@ -17,6 +17,7 @@ type Method struct {
 	completes  bool // it uses scores that a source did not return: takes Settings.Missing
 	normalises bool // it scales scores: takes Settings.Normalisation
 	sharpens   bool // it weighs by a power of confidences: takes Settings.Sharpness
+	familiar   bool // it can weigh by familiarity, too: takes Settings.Weighting
 	weighs     weighs
 	// confidence: an expert is weighted by its confidence. onlyAmong: that matters only among
 	// several experts.
@@ -64,6 +65,7 @@ type Settings struct {
 	Weights       map[int]float64 // by column; 1 where there is none
 	Alpha         float64         // BM25's weight beside the experts' score, without one among Weights
 	Sharpness     float64         // 0: DefaultSharpness
+	Weighting     Weighting       // "": ByCertainty
 
 	CCE CCEOptions
 

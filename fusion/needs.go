@@ -168,6 +168,7 @@ const (
 	OptionExpertWeights Option = "weights of experts"
 	OptionNormalisation Option = "normalisation"
 	OptionSharpness     Option = "sharpness"
+	OptionWeighting     Option = "weighting"
 	OptionTemperature   Option = "temperature" // by which scores become confidences
 	OptionLate          Option = "late"
 )
@@ -185,6 +186,8 @@ func (m Method) Takes(o Option) bool {
 		return m.normalises
 	case OptionSharpness:
 		return m.sharpens
+	case OptionWeighting:
+		return m.familiar
 	case OptionTemperature:
 		return m.granular || m.onlyAmong
 	case OptionLate:

@@ -252,6 +252,47 @@ func TestMUFSharpness(t *testing.T) {
 	wantRanking(t, hybrid, err, "ba", (9*80+4*75)/13.+20, (9*82+4*70)/13.+20) // the lowest of BM25 is its only score
 }
 
+// TestMUFFamiliar compares with what was worked out by hand: where the familiarities differ by the temperature times
+// ln 2, the more familiar expert counts twice, and one without a domain as much as the mean of both familiarities.
+func TestMUFFamiliar(t *testing.T) {
+	muf, _ := MethodNamed(MethodMUF)
+	of := func(familiarities ...float64) Input {
+		in := Input{Table: table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70))}
+		for i, confidence := range []float64{.9, .6} {
+			o := Observed{Column: i, Confidence: confidence, Kind: Generalist}
+			if i < len(familiarities) {
+				o.Kind = Specialist
+				o.Familiarity = familiarities[i]
+			}
+			in.Sources = append(in.Sources, o)
+		}
+		return in
+	}
+	twice := familiarityTemperature * math.Ln2
+	familiar := Settings{Missing: Min, Sharpness: 1, Weighting: ByFamiliarity}
+	for _, c := range []struct {
+		in         Input
+		a, b       float64 // weights, in parts of their sum
+		confidence float64
+	}{
+		{of(.5, .5-twice), 2 * .9, .6, .75},
+		{of(.5, .5+twice), .9, 2 * .6, .75},
+		{of(.5), .9, .6, .75}, // the other is as familiar as the mean, which is that of the first
+		{of(), .9, .6, .75},   // nothing is known
+	} {
+		r, err := muf.Fuse(c.in, familiar, 10)
+		sum := c.a + c.b
+		if err != nil || math.Abs(r.Weights[0]-c.a/sum) > 1e-12 || math.Abs(r.Weights[1]-c.b/sum) > 1e-12 ||
+			math.Abs(*r.Confidence-c.confidence) > 1e-12 {
+			t.Errorf("%+v: weights %v, confidence %v, %v", c.in.Sources, r.Weights, r.Confidence, err)
+		}
+		plain, err := muf.Fuse(c.in, Settings{Missing: Min, Sharpness: 1}, 10)
+		if err != nil || math.Abs(plain.Weights[0]-.6) > 1e-12 {
+			t.Errorf("by certainty: weights %v, %v", plain.Weights, err)
+		}
+	}
+}
+
 func TestMUFSparse(t *testing.T) {
 	c := table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70))
 	r, err := MUFSparse(c, []Source{{0, .6}, {1, .9}}, 10)

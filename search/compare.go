@@ -19,10 +19,10 @@ import (
 // of a search of its own, so that evaluations compare methods and single sources on the same findings.
 //
 // The requests may differ in what happens after the sources have answered, and in which sources take part: K, Fusion,
-// Experts, BM25, Late, Missing, Weights, Explain, Fields, Normalisation, Sharpness, MinConfidence, Offsets, Answer,
-// Rerank, Without. If anything else differs, Compare returns a *fault.Error of kind Invalid. It also fails if Search
-// would refuse one of the requests or all its sources failed; a source that failed next to others is under Degraded of
-// the responses that it would have been in.
+// Experts, BM25, Late, Missing, Weights, Explain, Fields, Normalisation, Sharpness, Weighting, MinConfidence, Offsets,
+// Answer, Rerank, Without. If anything else differs, Compare returns a *fault.Error of kind Invalid. It also fails if
+// Search would refuse one of the requests or all its sources failed; a source that failed next to others is under
+// Degraded of the responses that it would have been in.
 //
 // Four things differ from separate searches:
 //
@@ -134,6 +134,7 @@ func checkComparable(requests []Request) error {
 		r.Fields = nil
 		r.Normalisation = ""
 		r.Sharpness = 0
+		r.Weighting = ""
 		r.MinConfidence = 0
 		r.Offsets = ""
 		r.Answer = ask.AnswerOptions{}

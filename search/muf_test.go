@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/reply"
 )
 
 // muf computes MUF written out, without the fusion package: float64 sums over maps.
@@ -253,6 +254,44 @@ func TestMUFOfOneExpert(t *testing.T) {
 		if got := r.Results[i]; got.ID != s.library.shelf.passages[h.Ordinal].ID ||
 			math.Abs(got.Score-float64(h.Score)) > 1e-8 {
 			t.Errorf("result %d: %s %v, want passage %d with %v", i, got.ID, got.Score, h.Ordinal, h.Score)
+		}
+	}
+}
+
+// TestMUFWeighting: by familiarity the weights are those by certainty times a softmax of the familiarities that the
+// answer shows, and a request for it without a specialist, or of another method, is refused.
+func TestMUFWeighting(t *testing.T) {
+	s := newStage("ABC", 60)
+	specialists := &[]string{"B", "C"}
+	ask := func(weighting string) reply.Response {
+		return s.ask(t, Request{Question: askedOften, Fusion: methodsOf("muf"), Weighting: weighting, Experts: specialists})
+	}
+	plain, familiar := ask(""), ask("familiar")
+	sum := 0.0
+	want := make([]float64, len(plain.Sources))
+	for i, source := range plain.Sources {
+		if source.Weight == nil {
+			continue
+		}
+		want[i] = *source.Weight * math.Exp(*familiar.Sources[i].Familiarity/.05)
+		sum += want[i]
+	}
+	for i, source := range familiar.Sources {
+		if source.Weight != nil && math.Abs(*source.Weight-want[i]/sum) > 1e-6 {
+			t.Errorf("%s: weight %v, written out %v", source.Name, *source.Weight, want[i]/sum)
+		}
+	}
+	if *plain.Sources[0].Weight == *familiar.Sources[0].Weight {
+		t.Error("familiarity changes no weight")
+	}
+	e := s.engine(t)
+	for pointer, r := range map[string]Request{
+		"needs an expert that was trained": {Fusion: methodsOf("muf"), Experts: &[]string{"A"}},
+		"it is for muf":                    {Fusion: methodsOf("gate")},
+	} {
+		r.Question, r.Weighting = askedOften, "familiar"
+		if _, err := e.Search(t.Context(), Caller{}, r); err == nil || !strings.Contains(err.Error(), pointer) {
+			t.Errorf("%+v: %v", r, err)
 		}
 	}
 }

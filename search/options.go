@@ -73,6 +73,9 @@ func (l *lineUp) checkOptions(r *Request, methods []plan.Method, wrong *fault.Pr
 	if r.Sharpness != 0 {
 		refuse("/sharpness", "a sharpness", fusion.OptionSharpness)
 	}
+	if r.Weighting != "" {
+		refuse("/weighting", "a weighting", fusion.OptionWeighting)
+	}
 	if r.Missing != "" {
 		refuse("/missing", `"missing"`, fusion.OptionMissing)
 	}

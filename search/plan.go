@@ -65,6 +65,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 			float64(fusion.MaxSharpness),
 		)
 	}
+	p.Weighting = fault.OneOf(&wrong, "/weighting", r.Weighting, "", fusion.Weightings())
 	p.Fields = readFields(&wrong, r.Fields)
 	p.Around = r.Around
 	if p.Around < 0 || p.Around > presenting.MostAround {
@@ -95,6 +96,14 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 		l.checkNeeds(m, i, p, &wrong)
 		p.Inquiry.Confidence = p.Inquiry.Confidence || m.ReadsConfidence(len(p.Experts))
 	}
+	if p.Weighting == fusion.ByFamiliarity && len(wrong) == 0 && !l.knowsFamiliarity(p.Experts) {
+		wrong.Add(
+			"needs_experts",
+			"/weighting",
+			"weighting %q needs an expert that was trained on a domain, and none is searched: leave it out",
+			p.Weighting,
+		)
+	}
 	l.planSources(r, p)
 	if p.MinConfidence > 0 && r.Late != nil && !*r.Late && l.panel.Late != nil && d.GateWithoutLate != nil &&
 		p.WeighsByQuestion() {
@@ -105,6 +114,13 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 		)
 	}
 	return p, wrong.Err()
+}
+
+// knowsFamiliarity reports whether it can be told how familiar a question is to one of the experts.
+func (l *lineUp) knowsFamiliarity(experts []int) bool {
+	return l.panel.Reference != nil && slices.ContainsFunc(experts, func(at int) bool {
+		return len(l.panel.Experts[at].Model.Representatives) > 0
+	})
 }
 
 // planSources sets which sources the plan asks: its experts, and the others that one of its methods needs. Experts that

@@ -41,7 +41,10 @@ type Request struct {
 	Normalisation string   `json:"normalisation,omitempty"`
 	// Sharpness is the power to which the experts' confidences are raised, by which they are weighted. 0: for "muf" and
 	// "hybrid" the calibrated one; for "cce" only the surest expert counts.
-	Sharpness float64        `json:"sharpness,omitempty"`
+	Sharpness float64 `json:"sharpness,omitempty"`
+	// Weighting is what "muf" weighs experts by: "certainty", or "familiar", that times how familiar the question is to
+	// each specialist; "": "certainty".
+	Weighting string         `json:"weighting,omitempty"`
 	Filter    storage.Filter `json:"filter,omitzero"`
 	// Collections are the names of several collections to search as one. An Engine refuses them, since it is for one
 	// corpus: a front end with several collections chooses the engine by them and removes them.

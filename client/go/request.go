@@ -34,7 +34,10 @@ type SearchRequest struct {
 	// Sharpness is the power of the experts' confidences by which they are weighed; 0: as
 	// calibrated.
 	Sharpness float64 `json:"sharpness,omitempty"`
-	Filter    Filter  `json:"filter,omitzero"`
+	// Weighting is what muf weighs experts by: "certainty", or "familiar", that times how familiar the
+	// question is to each specialist; "": certainty.
+	Weighting string `json:"weighting,omitempty"`
+	Filter    Filter `json:"filter,omitzero"`
 	// Collections are the names of those that are searched as one, on a server of several.
 	Collections []string `json:"collections,omitempty"`
 	// Must are words and phrases that a passage has to have, MustNot such as it must not have.

@@ -140,7 +140,7 @@ var APIDocument = sync.OnceValue(func() *Document {
 // readDocument returns the document from the text of openapi.yaml, completed. It fails if the text is malformed or uses
 // what is not enforced.
 func readDocument(source []byte) (*Document, error) {
-	for _, option := range []string{"missing", "weights", "normalisation", "sharpness"} {
+	for _, option := range []string{"missing", "weights", "normalisation", "sharpness", "weighting"} {
 		source = bytes.ReplaceAll(
 			source,
 			[]byte("{methods with "+option+"}"),

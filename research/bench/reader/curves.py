@@ -4,10 +4,10 @@ import html
 
 WAYS = {
     "emdr2": "the T5's feedback (emdr2)", "frozen": "retriever as it was", "random": "feedback at random",
-    "marked": "marked passages", "kl": "the T5's feedback (kl)", "alt-1": "no feedback (alt-1)",
+    "marked": "marked passages", "alike": "passages that hold the answer", "kl": "the T5's feedback (kl)", "alt-1": "no feedback (alt-1)",
 }  # fmt: skip
 COLOURS = {
-    "emdr2": "#0b6e4f", "kl": "#7fb069", "marked": "#3b5ba9", "frozen": "#888888", "alt-1": "#b8860b",
+    "emdr2": "#0b6e4f", "kl": "#7fb069", "marked": "#3b5ba9", "alike": "#7a4fa3", "frozen": "#888888", "alt-1": "#b8860b",
     "random": "#c2571a",
 }  # fmt: skip
 

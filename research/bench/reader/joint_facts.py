@@ -6,7 +6,7 @@ A small BERT and a small T5 begin with random weights and a vocabulary of the fa
 retriever is warmed up by the inverse cloze task on the corpus. The T5 learns to read from facts about people who are
 not in the corpus, drawn anew for every batch: from one passage, then from several. Then one loop
 (conclave_train.feedback.joint) goes on from these weights, on questions and answers of people of the corpus, in several
-ways: with the T5's feedback, with marked passages, with the retriever left as it is, without feedback, and with
+ways: with the T5's feedback, with marked passages, with all that hold the answer alike, with the retriever left as it is, without feedback, and with
 feedback that was dealt to the passages at random. Exact match and top-k of people never asked about in training are
 measured by step, and drawn. Stopped, the same command goes on. It needs the package of training/.
 """
@@ -56,9 +56,15 @@ class Way(Joint):
                 np.tile(np.arange(places.shape[1]), (len(rows), 1)), axis=1
             )
             teacher = teacher.gather(1, torch.from_numpy(order)[..., None].expand_as(teacher))
-        if self.way == "marked":
+        if self.way in ("marked", "alike"):
             domain = self.reading.domain
-            own = [[domain.passages[int(p)].id in self.reading.questions[i].positives for p in row]
+
+            def good(question, passage):
+                if self.way == "marked":
+                    return passage.id in question.positives
+                return any(a in passage.text for a in question.answers)
+
+            own = [[good(self.reading.questions[i], domain.passages[int(p)]) for p in row]
                    for i, row in zip(rows, places, strict=True)]  # fmt: skip
             # As far below the others as makes no difference; where it was not found, all alike.
             teacher = torch.tensor(own).float()[..., None] * 30.0 - 30.0
@@ -110,7 +116,10 @@ def learn_by_cloze(f):
     own = ExpertSettings(towers="two", temperature=0.05, hold_out=0.0)
     prepared = prepare(Job("facts", (f.whole,), o.work / "base", o.work / "x", o.work / "r-ict", settings=own))
     model = prepared.checkpoint.model()  # one encoder for both sides while it is warmed up
-    warm_up_retriever(model, "ict", clozes(prepared, s, "ict"), prepared, s, f.device, RunFolder(o.work / "r-warm", {}), lambda: False, True)
+    warm_up_retriever(
+        model, "ict", clozes(prepared, s, "ict"), prepared, s, f.device, RunFolder(o.work / "r-warm", {}), lambda: False,
+        True,
+    )  # fmt: skip
     return model.untied(), prepared.checkpoint.tokens
 
 
@@ -185,6 +194,7 @@ def main():
     parser.add_argument("--tested", type=int, default=40, help="people of whom is asked to measure")
     parser.add_argument("--names", type=int, default=40, help="first names, and as many last ones")
     parser.add_argument("--values", type=int, default=32, help="first words of a kind's values, and as many last ones")
+    parser.add_argument("--holders", type=int, default=1, help="people who share a value, so that their passages hold it")
     parser.add_argument("--width", type=int, default=128, help="of the T5")
     parser.add_argument("--layers", type=int, default=3, help="of its encoder; the decoder has two")
     parser.add_argument("--reading", default="1x48x400,4x24x600", help="passages x questions x steps")
@@ -196,7 +206,7 @@ def main():
     o = parser.parse_args()
     torch.set_num_threads(o.threads)
     world = World(o.people, o.names, o.values, 7)
-    whole, kinds = world.corpus(), len(KINDS)
+    whole, kinds = world.corpus(o.holders), len(KINDS)
     asked, tested = whole.questions[: o.asked * kinds], whole.questions[-o.tested * kinds :]
     f = Facts(o, world, whole, asked, tested, Device(), time.monotonic())
     words = sorted({*world.words(), "question", "title", "context", ":"})

@@ -1,7 +1,8 @@
 """Facts about made-up people, worded in many ways: a corpus of them, and an endless supply beside it.
 
 A person's name is two words, and so is the value of a fact; each word stands in many passages, and the value of a
-fact in one. Passages of people who share a name, and of the same kind of fact, are near neighbours.
+fact in one, or in as many as are wanted, of which the others are distractors: they hold the answer and do not answer.
+Passages of people who share a name, and of the same kind of fact, are near neighbours.
 """
 
 from dataclasses import dataclass
@@ -64,13 +65,13 @@ class World:
         texts += [v for values in self.values.values() for v in values]
         return sorted({w for t in texts for w in t.split()} - {"{n}", "{v}"})
 
-    def corpus(self) -> Domain:
-        """A passage for each person and kind of fact, whose value stands in it alone; and a question to each."""
+    def corpus(self, holders: int = 1) -> Domain:
+        """A passage for each person and kind of fact, and a question to each. A value is that of ``holders`` people."""
         values = {kind: self.random.permutation(own) for kind, own in self.values.items()}
         passages, questions = [], []
         for i, name in enumerate(self.people):
             for kind in KINDS:
-                fact = Fact(name, kind, str(values[kind][i]))
+                fact = Fact(name, kind, str(values[kind][i // holders]))
                 id = f"{i}-{kind}"
                 passages.append(Passage(id, "", passage(self.random, fact)))
                 questions.append(Question(id, question(self.random, fact), (id,), (fact.value,)))

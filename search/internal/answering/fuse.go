@@ -29,7 +29,11 @@ func (r *Ranking) fuse(ctx context.Context) error {
 				in.Wording.Keys = r.Keys(ctx)
 			}
 		} else {
-			observed := r.ObserveWith(ctx, new(sources.Familiarities), false)
+			known := new(sources.Familiarities)
+			if r.Plan.Weighting == fusion.ByFamiliarity {
+				known = r.Found.Panel.Familiarities(r.Known)
+			}
+			observed := r.ObserveWith(ctx, known, false)
 			in.Sources = slices.DeleteFunc(observed, func(o fusion.Observed) bool {
 				return r.Found.Panel.ExclusionReason(r.Plan.Offer, m.Method, r.Findings[o.Column].At) != ""
 			})
@@ -78,8 +82,8 @@ func (c *Candidates) settings() fusion.Settings {
 	d := c.Rules
 	s := fusion.Settings{
 		Missing: c.Plan.Missing, Normalisation: c.Plan.Normalise, Alpha: d.Alpha,
-		Sharpness: cmp.Or(c.Plan.Sharpness, d.Sharpness),
-		CCE:       d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: c.Plan.Inquiry.MostSpecialists,
+		Sharpness: cmp.Or(c.Plan.Sharpness, d.Sharpness), Weighting: c.Plan.Weighting,
+		CCE: d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: c.Plan.Inquiry.MostSpecialists,
 		Chances: d.Chances, CloseOnly: d.ChancesBasis == reply.BasisShipped,
 	}
 	s.CCE.Sharpness = c.Plan.Sharpness
@@ -133,12 +137,13 @@ func (c *Candidates) ObserveWith(ctx context.Context, q *sources.Familiarities, 
 	return all
 }
 
-// EncodeReference sets c.Known to the reference's vector of the question, if a method weighs sources by familiarity; it
-// runs the encoder if no source has. If that fails, every expert counts as a generalist, and a note under Degraded says
-// so.
+// EncodeReference sets c.Known to the reference's vector of the question, if a method or the plan weighs sources by
+// familiarity; it runs the encoder if no source has. If that fails, every expert counts as a generalist, and a note
+// under Degraded says so.
 func (c *Candidates) EncodeReference(ctx context.Context) {
 	c.Known = c.Found.Encoded()
-	if c.Known != nil || c.Found.Panel.Reference == nil || !c.Plan.WeighsByQuestion() {
+	needed := c.Plan.WeighsByQuestion() || c.Plan.Weighting == fusion.ByFamiliarity
+	if c.Known != nil || c.Found.Panel.Reference == nil || !needed {
 		return
 	}
 	if err := c.Found.EncodeNow(ctx, c.Found.Panel.Reference); err != nil {

@@ -26,6 +26,7 @@ type Plan struct {
 	Missing       fusion.Missing
 	Normalise     fusion.Normalisation // "": the method's own
 	Sharpness     float64              // 0: the method's own
+	Weighting     fusion.Weighting     // "": fusion.ByCertainty
 	Weights       map[string]float64   // by name of a source, as the request gives them
 	Explain       bool                 // results have the terms of their scores
 	Fields        Fields

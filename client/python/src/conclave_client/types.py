@@ -93,6 +93,7 @@ class SearchOptions(TypedDict, total=False):
     fields: list[str]
     normalisation: str
     sharpness: float
+    weighting: Literal["certainty", "familiar"]
     filter: Filter
     min_confidence: float
     offsets: Literal["bytes", "codepoints", "utf16"]
