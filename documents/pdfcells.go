@@ -36,8 +36,10 @@ func (c *pdfCell) part(from, to int) pdfCell {
 	return p
 }
 
+// middle returns the height of the cell's middle on the page.
 func (c *pdfCell) middle() float64 { return (c.Bottom + c.Top) / 2 }
 
+// width returns the cell's width, in the page's units.
 func (c *pdfCell) width() float64 { return c.Right - c.Left }
 
 // wideSpace is the least width of white space between two cells, as a share of the height of the letters.

@@ -40,6 +40,8 @@ type PassageEncoder interface {
 	EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error)
 }
 
+// checkEncoder returns an error for an encoder whose name no expert can have, whose dimension is out of bounds or that
+// has no fingerprint.
 func checkEncoder(x Encoder) error {
 	name := x.Name()
 	if err := CheckExpertName(name); err != nil {

@@ -22,6 +22,7 @@ type ablateCommand struct {
 	asJSON    string
 }
 
+// newAblate returns the command `conclave-lab ablate`, which measures what each expert contributes.
 func newAblate(term cli.Terminal) *cobra.Command {
 	var x ablateCommand
 	command := &cobra.Command{
@@ -92,6 +93,7 @@ The collection is not changed.`,
 	return command
 }
 
+// run reads the questions and measures on the configured collection, which it opens for measuring.
 func (x *ablateCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.trials.Gate.Specialists < 0 {
 		return cli.Usagef("--specialists is 0 or more")
@@ -108,6 +110,8 @@ func (x *ablateCommand) run(cmd *cobra.Command, config configs.Config, term cli.
 	)
 }
 
+// ablate collects the answers of all sources to the questions, fits gates without one source at a time and writes the
+// findings. Wrong names of sources are a fault of usage.
 func (x *ablateCommand) ablate(
 	ctx context.Context,
 	l *assembly.Assembly,

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newBench returns the command `conclave-lab bench`, which has only subcommands.
 func newBench(term cli.Terminal) *cobra.Command {
 	return cli.Group(
 		"bench",
@@ -20,6 +21,7 @@ func newBench(term cli.Terminal) *cobra.Command {
 	)
 }
 
+// newBenchWords returns the command `conclave-lab bench bm25`, which measures the time of word search.
 func newBenchWords(term cli.Terminal) *cobra.Command {
 	var in cli.Inputs
 	var asked cli.QuestionFiles

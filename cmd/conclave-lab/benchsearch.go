@@ -21,6 +21,8 @@ type benchSearchCommand struct {
 	asJSON    bool
 }
 
+// newBenchSearch returns the command `conclave-lab bench search`, which measures searches beside the encoders of their
+// experts alone.
 func newBenchSearch(term cli.Terminal) *cobra.Command {
 	var x benchSearchCommand
 	command := &cobra.Command{

@@ -12,6 +12,7 @@ import (
 // generatedQueries is how many queries are made for generated vectors.
 const generatedQueries = 1000
 
+// newBenchVectors returns the command `conclave-lab bench ann`, which measures a vector index.
 func newBenchVectors(term cli.Terminal) *cobra.Command {
 	var o vectors.Trial
 	var generate int

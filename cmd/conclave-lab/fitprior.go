@@ -22,6 +22,7 @@ type fitPriorCommand struct {
 	out         string
 }
 
+// newFitPrior returns the command `conclave-lab calibrate prior`, which fits the shipped confidence.
 func newFitPrior(term cli.Terminal) *cobra.Command {
 	var x fitPriorCommand
 	command := &cobra.Command{
@@ -61,6 +62,8 @@ func (x *fitPriorCommand) bind(command *cobra.Command, questions, foreign int) {
 	_ = command.MarkFlagRequired("collections")
 }
 
+// run asks every domain's questions of its collection, fits the confidence to all answers and prints the figures. It
+// writes the result to the file of --out, if one is named, and fails where the result is too poor to be shipped.
 func (x *fitPriorCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, generated, folders, err := x.readQuestions(cmd.Context(), config, term)
 	if err != nil {

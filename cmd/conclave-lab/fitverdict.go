@@ -25,6 +25,7 @@ type fitVerdictCommand struct {
 	reader string // the fingerprint of the one that read
 }
 
+// newFitVerdict returns the command `conclave-lab calibrate verdict`, which fits the shipped verdict.
 func newFitVerdict(term cli.Terminal) *cobra.Command {
 	var x fitVerdictCommand
 	command := &cobra.Command{
@@ -53,6 +54,8 @@ thresholds of their own.`,
 	return command
 }
 
+// run asks every domain's questions of its collection, fits the verdict to all answers and prints the figures. It
+// writes the result to the file of --out, if one is named.
 func (x *fitVerdictCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, generated, folders, err := x.readQuestions(cmd.Context(), config, term)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 func main() { cli.Main(newRoot) }
 
+// newRoot returns the command `conclave-lab` with all its subcommands; term is where they read and write.
 func newRoot(term cli.Terminal) *cobra.Command {
 	return cli.NewRoot(term, &cobra.Command{
 		Use:   "conclave-lab",

@@ -21,6 +21,7 @@ type poolsCommand struct {
 	asJSON    string
 }
 
+// newPools returns the command `conclave-lab pools`, which ranks one passage that answers among few others.
 func newPools(term cli.Terminal) *cobra.Command {
 	var x poolsCommand
 	command := &cobra.Command{
@@ -53,6 +54,8 @@ the temperature of cce by golden section with the gradient descent of Yang et al
 	return command
 }
 
+// run reads the questions and measures on the configured collection, which has to be a folder: passages cannot be drawn
+// at random from a store.
 func (x *poolsCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, err := x.questions.Read()
 	if err != nil {
@@ -77,6 +80,8 @@ func (x *poolsCommand) run(cmd *cobra.Command, config configs.Config, term cli.T
 	)
 }
 
+// measurePools collects scores for all questions and their passages, ranks each pool with every method and writes the
+// table, or JSON. passages are those that the pools are drawn from.
 func (x *poolsCommand) measurePools(
 	ctx context.Context,
 	l *assembly.Assembly,

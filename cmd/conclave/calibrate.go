@@ -27,6 +27,8 @@ type calibrateCommand struct {
 	dry         bool
 }
 
+// newCalibrate returns the command `conclave calibrate`, which fits a collection's gate to questions with known
+// passages.
 func newCalibrate(term cli.Terminal) *cobra.Command {
 	var x calibrateCommand
 	command := &cobra.Command{

@@ -20,6 +20,8 @@ type fitReaderCommand struct {
 	out       string
 }
 
+// newCalibrateReader returns the command `conclave calibrate reader`, which fits the shipped chances of a reader's
+// output.
 func newCalibrateReader(term cli.Terminal) *cobra.Command {
 	var x fitReaderCommand
 	command := &cobra.Command{
@@ -45,6 +47,7 @@ figures are of questions whose domain was not fitted on. The result
 	return command
 }
 
+// run reads the questions and fits on the configured collection, which it opens for measuring.
 func (x *fitReaderCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	domains, err := x.questions.Read()
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newDemo returns the command `conclave demo`, which fetches what is missing, indexes the demo corpus and serves it.
 func newDemo(term cli.Terminal) *cobra.Command {
 	var o shipped.Setup
 	command := &cobra.Command{

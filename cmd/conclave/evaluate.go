@@ -32,6 +32,7 @@ type evaluateCommand struct {
 	runs                  evaluation.Runs
 }
 
+// newEvaluate returns the command `conclave evaluate`, which measures the accuracy of every method of ranking.
 func newEvaluate(term cli.Terminal) *cobra.Command {
 	var x evaluateCommand
 	command := &cobra.Command{

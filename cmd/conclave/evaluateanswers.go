@@ -19,6 +19,7 @@ type evaluateAnswersCommand struct {
 	asJSON    string
 }
 
+// newEvaluateAnswers returns the command `conclave evaluate answers`, which measures the words that a reader marks.
 func newEvaluateAnswers(term cli.Terminal) *cobra.Command {
 	var x evaluateAnswersCommand
 	command := &cobra.Command{
@@ -44,6 +45,8 @@ bounds, a passage that answers and the best of auto's passages.`,
 	return command
 }
 
+// run reads the questions, has the collection's reader answer them and writes the report. It fails before that for a
+// number of passages that no request may have.
 func (x *evaluateAnswersCommand) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.measured.Passages < 1 || x.measured.Passages > search.MostRead {
 		return cli.Usagef("--passages is from 1 to %d", search.MostRead)

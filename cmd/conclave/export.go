@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newExport returns the command `conclave export`, which writes all passages as JSON Lines, and their vectors.
 func newExport(term cli.Terminal) *cobra.Command {
 	var out, vectors, to, filter string
 	var server serverFlags

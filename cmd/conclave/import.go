@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newImport returns the command `conclave import`, which makes a collection of a store, with the vectors that it has.
 func newImport(term cli.Terminal) *cobra.Command {
 	var from string
 	command := &cobra.Command{

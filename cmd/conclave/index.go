@@ -52,6 +52,7 @@ type indexCommand struct {
 	roots                    []string // files and folders of documents among the inputs
 }
 
+// newIndex returns the command `conclave index`, which builds a collection or adds passages to it.
 func newIndex(term cli.Terminal) *cobra.Command {
 	var x indexCommand
 	command := &cobra.Command{

@@ -17,6 +17,7 @@ var version = "0.1.0"
 
 func main() { cli.Main(newRoot) }
 
+// newRoot returns the command `conclave` with all its subcommands; term is where they read and write.
 func newRoot(term cli.Terminal) *cobra.Command {
 	return cli.NewRoot(term, &cobra.Command{
 		Use:     "conclave",

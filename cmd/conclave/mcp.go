@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newMCP returns the command `conclave mcp`, which serves the Model Context Protocol on standard input and output.
 func newMCP(terminal cli.Terminal) *cobra.Command {
 	var server serverFlags
 	command := &cobra.Command{

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newModels returns the command `conclave models`, which has only subcommands.
 func newModels(term cli.Terminal) *cobra.Command {
 	return cli.Group(
 		"models",
@@ -24,6 +25,8 @@ func newModels(term cli.Terminal) *cobra.Command {
 	)
 }
 
+// newModelsList returns the command `conclave models list`, which lists the bundles of the named folders, or without
+// names those of the folder of bundles and of the cache.
 func newModelsList(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{

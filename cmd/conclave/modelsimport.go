@@ -25,6 +25,8 @@ type importCommand struct {
 	options   convert.Options
 }
 
+// newModelsImport returns the command `conclave models import`, which turns a checkpoint, an ONNX file or a delta into
+// a bundle.
 func newModelsImport(term cli.Terminal) *cobra.Command {
 	var x importCommand
 	command := &cobra.Command{

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newModelsVerify returns the command `conclave models verify`, which compares every file of bundles with their
+// manifests.
 func newModelsVerify(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{

@@ -33,6 +33,7 @@ type askCommand struct {
 	before    []string
 }
 
+// newSearch returns the command `conclave search`, which searches a collection, or asks a server.
 func newSearch(terminal cli.Terminal) *cobra.Command {
 	var x askCommand
 	command := &cobra.Command{

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newServe returns the command `conclave serve`, which serves one or several collections over HTTP.
 func newServe(term cli.Terminal) *cobra.Command {
 	var printConfig bool
 	var watch []string

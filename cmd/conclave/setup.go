@@ -27,6 +27,8 @@ func setup(ctx context.Context, s shipped.Setup, cache provision.Cache, term cli
 	return s.Run(ctx, cache)
 }
 
+// newSetup returns the command `conclave setup`, which fetches and verifies the ONNX Runtime and the base encoder, and
+// imports the experts.
 func newSetup(term cli.Terminal) *cobra.Command {
 	var o shipped.Setup
 	command := &cobra.Command{

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newSnapshot returns the command `conclave snapshot`, which copies a collection by hard links.
 func newSnapshot(term cli.Terminal) *cobra.Command {
 	var out string
 	var from serverFlags

@@ -24,6 +24,8 @@ type verification struct {
 	Error         string `json:"error,omitempty"`
 }
 
+// newVerify returns the command `conclave verify`, which verifies every checksum of a collection and the invariants of
+// its indexes.
 func newVerify(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{

@@ -63,6 +63,7 @@ func diskFormats() map[string][]int {
 	}
 }
 
+// newVersion returns the command `conclave version`, which prints the version and what it was built of.
 func newVersion(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{

@@ -125,8 +125,13 @@ func writeModule(m module.Version, source, folder string) error {
 // file holds a file of a module by its path in it.
 type file struct{ name, path string }
 
-func (f file) Path() string                 { return f.name }
-func (f file) Lstat() (os.FileInfo, error)  { return os.Lstat(f.path) }
+// Path returns the path in the module.
+func (f file) Path() string { return f.name }
+
+// Lstat returns the information of the file on the disk.
+func (f file) Lstat() (os.FileInfo, error) { return os.Lstat(f.path) }
+
+// Open opens the file on the disk.
 func (f file) Open() (io.ReadCloser, error) { return os.Open(f.path) }
 
 // filesOf returns the files of a module that git knows; a folder with a go.mod of its own is another module.

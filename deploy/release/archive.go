@@ -43,6 +43,7 @@ func (f File) open() (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
+// mode returns the permissions: 0755 for a program, else 0644.
 func (f File) mode() int64 {
 	if f.Program {
 		return 0o755
@@ -89,6 +90,7 @@ func WriteArchive(out io.Writer, folder string, content Content, at time.Time, l
 	return errors.Join(archive.Close(), packed.Close())
 }
 
+// addToArchive adds a file under a name, with the time at as its time of change.
 func addToArchive(archive *tar.Writer, name string, file File, at time.Time) error {
 	in, size, err := file.open()
 	if err != nil {
@@ -184,6 +186,7 @@ func writeSums(folder string) (string, error) {
 	return sums.String(), os.WriteFile(filepath.Join(folder, name), []byte(sums.String()), 0o644)
 }
 
+// sumFile returns the SHA-256 of a file.
 func sumFile(path string) ([]byte, error) {
 	in, err := os.Open(path)
 	if err != nil {

@@ -49,6 +49,7 @@ var platforms = []struct{ OS, Arch, Tag string }{
 	{"darwin", "arm64", "macosx_14_0_arm64"},
 }
 
+// run makes a release as the command line says, and writes to out what it made.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	r := Release{Level: flate.BestCompression}
@@ -120,6 +121,7 @@ func (r *Release) Make(ctx context.Context, cache provision.Cache, out io.Writer
 	return err
 }
 
+// name returns the name of a platform's archive, without an extension.
 func (r *Release) name(platform string) string { return "conclave-" + r.Version + "-" + platform }
 
 // writeNotes writes what the changelog says of this version.

@@ -108,6 +108,7 @@ type distribution struct {
 	Metadata, Scripts  string
 }
 
+// fileName returns the name of the wheel, as PEP 427 has it.
 func (d distribution) fileName() string { return d.Name + "-" + d.Version + "-" + d.Tag + ".whl" }
 
 // write writes a wheel with the content (PEP 427). The bytes depend on content, metadata, time and the level of
@@ -137,6 +138,8 @@ func (d distribution) write(out io.Writer, content Content, at time.Time, level 
 	return errors.Join(err, archive.Close())
 }
 
+// addToWheel adds a file under a name, with the time at as its time of change, and returns its SHA-256 and its size in
+// bytes.
 func addToWheel(archive *zip.Writer, name string, file File, at time.Time) (sum []byte, size int64, err error) {
 	in, size, err := file.open()
 	if err != nil {

@@ -63,7 +63,10 @@ func newHeader(count, records uint64) storeHeader {
 	return h
 }
 
-func (h *storeHeader) table() uint64  { return h.offsets + h.pages*pageBytes }
+// table returns the byte where the table of pages begins, after the offsets.
+func (h *storeHeader) table() uint64 { return h.offsets + h.pages*pageBytes }
+
+// fences returns the byte where the fences begin, after the table: the first key of every page.
 func (h *storeHeader) fences() uint64 { return h.table() + h.pages*pageBytes }
 
 // encode returns the header's bytes, with a checksum at the end.

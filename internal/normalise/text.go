@@ -30,6 +30,7 @@ func Text(text string) string {
 	return norm.NFKC.String(dropInvisible(text))
 }
 
+// isASCII tells whether all bytes are below 128.
 func isASCII(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] >= utf8.RuneSelf {

@@ -45,6 +45,8 @@ func (r *utf16Reader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// readCharacter returns the next character, of one unit or of a pair of surrogates. It returns io.EOF at the end, and
+// fails for half a pair.
 func (r *utf16Reader) readCharacter() (rune, error) {
 	first, err := r.readUnit()
 	if err != nil || !utf16.IsSurrogate(first) {
@@ -61,6 +63,8 @@ func (r *utf16Reader) readCharacter() (rune, error) {
 	return c, nil
 }
 
+// readUnit returns the next 16 bits, in the text's byte order. It returns io.EOF at the end, and fails if one byte is
+// left over.
 func (r *utf16Reader) readUnit() (rune, error) {
 	var b [2]byte
 	n, err := io.ReadFull(r.in, b[:])

@@ -28,6 +28,7 @@ func main() {
 	}
 }
 
+// run writes the parts of the program args[0], of version args[1], as CycloneDX JSON.
 func run(args []string, out io.Writer) error {
 	if len(args) != 2 {
 		return fmt.Errorf("name the program whose parts to list, and its version: there are %d arguments", len(args))
@@ -94,6 +95,7 @@ func newBOM(info *debug.BuildInfo, version string, fetched []provision.Wheel) (*
 	return bom, nil
 }
 
+// goComponent returns the entry of a Go module.
 func goComponent(path, version string) cdx.Component {
 	purl := "pkg:golang/" + path + "@" + version
 	return cdx.Component{

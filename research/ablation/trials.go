@@ -190,9 +190,14 @@ func (r *Findings) add(to *[]Row, row Row) {
 	*to = append(*to, row)
 }
 
+// yardsticks returns the list of the yardsticks, for rows to be added.
 func (r *Findings) yardsticks() *[]Row { return &r.Yardsticks }
-func (r *Findings) without() *[]Row    { return &r.Without }
-func (r *Findings) familiar() *[]Row   { return &r.Familiar }
+
+// without returns the list of the gates without one source, for rows to be added.
+func (r *Findings) without() *[]Row { return &r.Without }
+
+// familiar returns the list of the gates for familiar questions, for rows to be added.
+func (r *Findings) familiar() *[]Row { return &r.Familiar }
 
 // trialsWithoutOne returns the trials of the gate without one source at a time.
 func (t *trialRun) trialsWithoutOne() (all []trial) {

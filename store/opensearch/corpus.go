@@ -194,7 +194,9 @@ type view struct {
 }
 
 // Generation returns 0: an index of a cluster has no numbered generations.
-func (v *view) Generation() uint64         { return 0 }
+func (v *view) Generation() uint64 { return 0 }
+
+// Passages returns the texts of the passages, which are fetched from the index by the view's request.
 func (v *view) Passages() storage.Passages { return texts{v.request} }
 
 // Release does nothing.

@@ -236,11 +236,15 @@ type storedEncoder struct {
 func (e storedEncoder) Name() string        { return e.expert.Name }
 func (e storedEncoder) Dimension() int      { return e.expert.Dimension }
 func (e storedEncoder) Fingerprint() string { return e.expert.Fingerprint }
-func (e storedEncoder) Late() bool          { return e.expert.Late }
+
+// Late tells whether the vectors are codes of late interaction.
+func (e storedEncoder) Late() bool { return e.expert.Late }
 
 // Parts returns nil: no index has vectors of parts of passages.
 func (e storedEncoder) Parts() func(text string) []rank.Span { return nil }
-func (e storedEncoder) Owner() string                        { return e.expert.Owner }
+
+// Owner returns the expert whose vectors these are too; "": no other has them.
+func (e storedEncoder) Owner() string { return e.expert.Owner }
 
 // fetchPassages bounds the passages of one request for vectors: the codes of a long passage are some 100 kB.
 const fetchPassages = 64

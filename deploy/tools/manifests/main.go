@@ -35,6 +35,8 @@ type Rendered struct {
 	Objects []map[string]any `json:"objects"`
 }
 
+// run writes the objects of every folder as JSON. It fails without a folder, and for an object of an unknown kind or
+// with an unknown field.
 func run(folders []string, out io.Writer) error {
 	if len(folders) == 0 {
 		return errors.New("no folder is named")

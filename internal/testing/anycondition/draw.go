@@ -50,6 +50,7 @@ func Metadata(rng *rand.Rand) map[string]any {
 	return m
 }
 
+// drawPrice returns a number: often a small one, at times 0, a negative or an extreme one.
 func drawPrice(rng *rand.Rand) float64 {
 	some := []float64{
 		0,
@@ -64,15 +65,19 @@ func drawPrice(rng *rand.Rand) float64 {
 	return some[rng.IntN(len(some))]
 }
 
+// drawWord returns one of some words, among which are "", upper case and characters that queries treat specially.
 func drawWord(rng *rand.Rand) string {
 	some := []string{"red", "green", "blue", "Red", "red ", "grün", "", "a\"b", "z", "re", "*", "日本", "a\\b|c"}
 	return some[rng.IntN(len(some))]
 }
 
+// drawDay returns the midnight (UTC) of one of 40 days from January 1st, 2024.
 func drawDay(rng *rand.Rand) time.Time {
 	return time.Date(2024, time.January, 1+rng.IntN(40), 0, 0, 0, 0, time.UTC)
 }
 
+// drawMoment returns a moment on one of these days, in RFC 3339 with one of five offsets; every third is a midnight in
+// UTC.
 func drawMoment(rng *rand.Rand) string {
 	t := drawDay(rng).Add(time.Duration(rng.IntN(86_400_000)) * time.Millisecond)
 	if rng.IntN(3) == 0 {
@@ -84,6 +89,7 @@ func drawMoment(rng *rand.Rand) string {
 // Condition draws a condition of the right form.
 func Condition(rng *rand.Rand) conditions.Condition { return drawCondition(rng, 3) }
 
+// drawCondition draws a condition that nests at most depth levels deep; depth 0 gives a comparison or tags.
 func drawCondition(rng *rand.Rand, depth int) (c conditions.Condition) {
 	inner := func(n int) (out []conditions.Condition) {
 		for range 1 + rng.IntN(n) {

@@ -56,6 +56,7 @@ func Meets(c conditions.Condition, tags []string, metadata map[string]any) bool 
 
 var aDay = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
 
+// kindOf returns the kind of a condition's value: "number", "bool", "date" (a day or a moment) or "word".
 func kindOf(o conditions.Value) string {
 	switch v := o.Any().(type) {
 	case float64:
@@ -70,7 +71,8 @@ func kindOf(o conditions.Value) string {
 	return "word"
 }
 
-// periodOf returns the moments that a text names: a day, .
+// periodOf returns the first and the last moment that a text names: those of a day for a date, one moment for a time
+// with a zone. ok is false for other texts.
 func periodOf(s string) (first, last time.Time, ok bool) {
 	if aDay.MatchString(s) {
 		t, err := time.ParseInLocation("2006-01-02", s, time.UTC)
@@ -135,11 +137,14 @@ func compareValues(v any, o conditions.Value) (n int, ok bool) {
 	return 0, false
 }
 
+// isEqual tells whether a passage's value equals a condition's; false if they do not compare.
 func isEqual(v any, o conditions.Value) bool {
 	n, ok := compareValues(v, o)
 	return ok && n == 0
 }
 
+// isWithin tells whether the order of a passage's value to a condition's (-1, 0, 1) meets is; false if they do not
+// compare.
 func isWithin(v any, o conditions.Value, is func(order int) bool) bool {
 	n, ok := compareValues(v, o)
 	return ok && is(n)

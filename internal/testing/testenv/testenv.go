@@ -32,6 +32,7 @@ func Base(tb testing.TB, precision string) string {
 	return require(tb, cache(tb).Bundle(name))
 }
 
+// cache returns the cache of fetched files; it ends the test where there is no home folder.
 func cache(tb testing.TB) provision.Cache {
 	tb.Helper()
 	c, err := provision.DefaultCache()
@@ -41,6 +42,7 @@ func cache(tb testing.TB) provision.Cache {
 	return c
 }
 
+// require returns path; it skips the test if there is no such file.
 func require(tb testing.TB, path string) string {
 	tb.Helper()
 	if _, err := os.Stat(path); err != nil {

@@ -28,6 +28,8 @@ func main() {
 	}
 }
 
+// start starts a cluster, writes the address of index to to, and stops the cluster when ctx ends. only: it just
+// installs OpenSearch.
 func start(ctx context.Context, only bool, nodes int, index string, to io.Writer) error {
 	if only {
 		return cluster.Install(ctx)

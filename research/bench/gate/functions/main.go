@@ -44,6 +44,8 @@ func main() {
 	}
 }
 
+// run writes passages and questions made of the functions in folders: args is the file of passages, the file of
+// questions and the folders.
 func run(args []string) error {
 	if len(args) < 3 {
 		return fmt.Errorf("usage: functions PASSAGES QUESTIONS FOLDER [FOLDER …]")
