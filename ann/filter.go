@@ -97,9 +97,9 @@ func (f *Filter) rowsOf(p *parts) *Filter {
 	return f.rows[p]
 }
 
-// check returns a *QueryError if the filter has an ordinal of n, rounded up to a multiple of 64, or more. A nil filter
-// has none.
-func (f *Filter) check(n int) error {
+// checkOrdinals returns a *QueryError if the filter has an ordinal of n, rounded up to a multiple of 64, or more. A nil
+// filter has none.
+func (f *Filter) checkOrdinals(n int) error {
 	if f == nil || len(f.words) <= (n+63)/64 {
 		return nil
 	}

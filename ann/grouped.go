@@ -10,17 +10,17 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Grouped is an Index of vectors of parts of passages, of which a passage has one or
+// GroupedIndex is an Index of vectors of parts of passages, of which a passage has one or
 // more. Its ordinals are those of passages, and the score of a passage is the greatest
 // inner product of a query with one of its vectors.
-type Grouped struct {
+type GroupedIndex struct {
 	rows  Index // of the vectors
 	parts *parts
 }
 
 // OpenGrouped opens an index, built by Build, in which a passage has one or more vectors. partsPath is the file that a
 // PartsWriter wrote. It fails if the files do not belong together.
-func OpenGrouped(d disk.Disk, kind, vectorsPath, graphPath, partsPath string) (*Grouped, error) {
+func OpenGrouped(d disk.Disk, kind, vectorsPath, graphPath, partsPath string) (*GroupedIndex, error) {
 	p, err := openParts(d, partsPath)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func OpenGrouped(d disk.Disk, kind, vectorsPath, graphPath, partsPath string) (*
 	if err != nil {
 		return nil, errors.Join(err, p.file.Close())
 	}
-	g := &Grouped{rows, p}
+	g := &GroupedIndex{rows, p}
 	if rows.Len() != p.rows {
 		return nil, errors.Join(
 			fmt.Errorf("%s is of %d vectors, and %s has %d: rebuild them", partsPath, p.rows, vectorsPath, rows.Len()),
@@ -40,23 +40,23 @@ func OpenGrouped(d disk.Disk, kind, vectorsPath, graphPath, partsPath string) (*
 }
 
 // Len returns the number of passages.
-func (g *Grouped) Len() int { return g.parts.count }
+func (g *GroupedIndex) Len() int { return g.parts.count }
 
 // Rows returns the number of vectors.
-func (g *Grouped) Rows() int { return g.parts.rows }
+func (g *GroupedIndex) Rows() int { return g.parts.rows }
 
 // Dimension returns the number of elements of a vector.
-func (g *Grouped) Dimension() int { return g.rows.Dimension() }
+func (g *GroupedIndex) Dimension() int { return g.rows.Dimension() }
 
 // BytesPerVector implements Index: the memory of all vectors of an average passage.
-func (g *Grouped) BytesPerVector() float64 {
+func (g *GroupedIndex) BytesPerVector() float64 {
 	return 4 + g.rows.BytesPerVector()*float64(g.parts.rows)/float64(max(g.parts.count, 1))
 }
 
 // Search implements Index: it searches the vectors for more candidates than o.K and returns the best passages among
 // them. If these are too few, it searches again for twice as many.
-func (g *Grouped) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
-	if err := errors.Join(o.check(g.Len()), g.parts.Verify(ctx)); err != nil {
+func (g *GroupedIndex) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
+	if err := errors.Join(o.checkBounds(g.Len()), g.parts.Verify(ctx)); err != nil {
 		return nil, SearchStats{}, err
 	}
 	wanted := min(o.K, g.Len())
@@ -88,7 +88,7 @@ func (g *Grouped) Search(ctx context.Context, query []float32, o SearchOptions) 
 
 // keptVectors returns how many vectors a search keeps as candidates: o.Ef or its default, and at least o.K if there are
 // as many passages.
-func (g *Grouped) keptVectors(o SearchOptions) int {
+func (g *GroupedIndex) keptVectors(o SearchOptions) int {
 	ef := o.Ef
 	if ef <= 0 {
 		ef = defaultEf(min(o.K, g.Len()))
@@ -97,7 +97,7 @@ func (g *Grouped) keptVectors(o SearchOptions) int {
 }
 
 // passagesOf returns the passages of sorted vectors, each once, with the score of its first vector.
-func (g *Grouped) passagesOf(rows []rank.Hit) []rank.Hit {
+func (g *GroupedIndex) passagesOf(rows []rank.Hit) []rank.Hit {
 	out, seen := make([]rank.Hit, 0, len(rows)), make(map[rank.Ordinal]bool, len(rows))
 	for _, h := range rows {
 		if o := g.parts.passage(h.Ordinal); !seen[o] {
@@ -110,7 +110,7 @@ func (g *Grouped) passagesOf(rows []rank.Hit) []rank.Hit {
 
 // rescorePassages returns the k best passages by the scores of all their vectors, since a graph may have missed the
 // nearest one. It returns a *DamageError if a score is not a number.
-func (g *Grouped) rescorePassages(query []float32, passages []rank.Hit, k int) ([]rank.Hit, error) {
+func (g *GroupedIndex) rescorePassages(query []float32, passages []rank.Hit, k int) ([]rank.Hit, error) {
 	ordinals, scores := make([]rank.Ordinal, len(passages)), make([]float32, len(passages))
 	for i, h := range passages {
 		ordinals[i] = h.Ordinal
@@ -132,8 +132,8 @@ func (g *Grouped) rescorePassages(query []float32, passages []rank.Hit, k int) (
 // SearchExact returns, for each query, the k passages with the greatest inner products, the best first, by comparing
 // every vector. There are fewer hits if there are fewer passages. It fails if k is less than 1, a query has the wrong
 // dimension or is not finite, the file is damaged or ctx has ended.
-func (g *Grouped) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
-	if err := errors.Join(SearchOptions{K: k}.check(g.Len()), g.parts.Verify(ctx)); err != nil {
+func (g *GroupedIndex) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
+	if err := errors.Join(SearchOptions{K: k}.checkBounds(g.Len()), g.parts.Verify(ctx)); err != nil {
 		return nil, err
 	}
 	wanted := min(k, g.Len())
@@ -165,7 +165,7 @@ func (g *Grouped) SearchExact(ctx context.Context, queries [][]float32, k int) (
 }
 
 // Scores implements Index: a passage's score is the greatest of its vectors'.
-func (g *Grouped) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
+func (g *GroupedIndex) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	whole := g.parts.Verify(context.Background()) == nil
 	rows := make([]rank.Ordinal, 0, 2*len(ordinals))
 	for _, o := range ordinals {
@@ -198,7 +198,7 @@ func greatestScore(scores []float32) (best float32, at int) {
 
 // Best returns the part of a passage whose vector has the greatest inner product with a query, the first of equal ones,
 // and that product. It fails if the query has another dimension, there is no such passage, or a file is damaged.
-func (g *Grouped) Best(query []float32, o rank.Ordinal) (rank.Span, float32, error) {
+func (g *GroupedIndex) Best(query []float32, o rank.Ordinal) (rank.Span, float32, error) {
 	if len(query) != g.Dimension() {
 		return rank.Span{}, 0, &QueryError{
 			fmt.Sprintf("it has %d elements; the index holds vectors of %d", len(query), g.Dimension()),
@@ -221,7 +221,7 @@ func (g *Grouped) Best(query []float32, o rank.Ordinal) (rank.Span, float32, err
 }
 
 // Vector returns a copy of the vectors of a passage, one after the other; empty if there is no such passage.
-func (g *Grouped) Vector(o rank.Ordinal) []float32 {
+func (g *GroupedIndex) Vector(o rank.Ordinal) []float32 {
 	first, end := g.parts.rowsOf(o)
 	out := make([]float32, 0, int(end-first)*g.Dimension())
 	for ; first < end; first++ {
@@ -232,7 +232,7 @@ func (g *Grouped) Vector(o rank.Ordinal) []float32 {
 
 // Spans returns the parts of a passage, in the order of its vectors; nil if there is no such passage. It does not
 // verify the file: a caller that has not searched calls Verify first.
-func (g *Grouped) Spans(o rank.Ordinal) (out []rank.Span) {
+func (g *GroupedIndex) Spans(o rank.Ordinal) (out []rank.Span) {
 	first, end := g.parts.rowsOf(o)
 	for ; first < end; first++ {
 		out = append(out, g.parts.span(first))
@@ -241,7 +241,7 @@ func (g *Grouped) Spans(o rank.Ordinal) (out []rank.Span) {
 }
 
 // Verify compares the checksums of all files, unless that was done.
-func (g *Grouped) Verify(ctx context.Context) error {
+func (g *GroupedIndex) Verify(ctx context.Context) error {
 	if err := g.parts.Verify(ctx); err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (g *Grouped) Verify(ctx context.Context) error {
 }
 
 // Check reads all files and returns an error if one is damaged.
-func (g *Grouped) Check() error { return errors.Join(g.rows.Check(), g.parts.Check()) }
+func (g *GroupedIndex) Check() error { return errors.Join(g.rows.Check(), g.parts.Check()) }
 
 // Close implements Index.
-func (g *Grouped) Close() error { return errors.Join(g.rows.Close(), g.parts.file.Close()) }
+func (g *GroupedIndex) Close() error { return errors.Join(g.rows.Close(), g.parts.file.Close()) }

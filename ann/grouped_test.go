@@ -54,7 +54,7 @@ func writeParts(tb testing.TB, passages [][]rank.Span) string {
 }
 
 // openGrouped builds and opens an index of the vectors of passages' parts.
-func openGrouped(tb testing.TB, kind string, dim int, rows []float32, passages [][]rank.Span) *Grouped {
+func openGrouped(tb testing.TB, kind string, dim int, rows []float32, passages [][]rank.Span) *GroupedIndex {
 	tb.Helper()
 	vectors := writeVectors(tb, dim, rows)
 	graph := filepath.Join(filepath.Dir(vectors), "graph")

@@ -237,7 +237,7 @@ func (x selfish) Search(ctx context.Context, query []float32, o SearchOptions) (
 func TestRecallLeavesTheAskingVectorOut(t *testing.T) {
 	x := openIndex(t, Flat, 8, clustered(27, 300, 8, 0), BuildOptions{})
 	m, err := RecallOfStored(context.Background(), x, 200, 1)
-	if err != nil || m != (Measured{Queries: 200, At10: 1, At100: 1}) {
+	if err != nil || m != (MeasuredRecall{Queries: 200, At10: 1, At100: 1}) {
 		t.Errorf("exact search measures %+v: %v", m, err)
 	}
 	m, err = RecallOfStored(context.Background(), selfish{x}, 200, 1)

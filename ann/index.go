@@ -97,15 +97,15 @@ func (v *Vectors) checkQuery(query []float32, o SearchOptions) error {
 	if err := checkElements(query); err != nil {
 		return &QueryError{err.Error()}
 	}
-	return o.check(v.count)
+	return o.checkBounds(v.count)
 }
 
-// check returns a *QueryError if K is below 1 or the filter has an ordinal that an index of n vectors lacks.
-func (o SearchOptions) check(n int) error {
+// checkBounds returns a *QueryError if K is below 1 or the filter has an ordinal that an index of n vectors lacks.
+func (o SearchOptions) checkBounds(n int) error {
 	if o.K < 1 {
 		return &QueryError{fmt.Sprintf("%d hits asked for; ask for at least 1", o.K)}
 	}
-	return o.Filter.check(n)
+	return o.Filter.checkOrdinals(n)
 }
 
 // maxSquare keeps the inner product of any two accepted vectors finite, its

@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// late compares a query with stored lists of token vectors: for each token of
+// lateIndex compares a query with stored lists of token vectors: for each token of
 // the query the greatest inner product with a token of the list, and of these
 // the sum (Khattab and Zaharia 2020, "ColBERT: Efficient and Effective Passage
 // Search via Contextualized Late Interaction over BERT", section 3.2). There is
@@ -21,19 +21,19 @@ import (
 //
 // The scores are those of the stored codes with the query's (kernel.Question),
 // the same to the last bit on every processor.
-type late struct {
+type lateIndex struct {
 	*tokens
 	kernels   *kernel.Set
 	questions sync.Pool // of *kernel.Question
 }
 
 // openLate opens a file of lists of token vectors as an index.
-func openLate(d disk.Disk, path string) (*late, error) {
+func openLate(d disk.Disk, path string) (*lateIndex, error) {
 	t, err := openTokens(d, path)
 	if err != nil {
 		return nil, err
 	}
-	return &late{
+	return &lateIndex{
 		tokens:    t,
 		kernels:   kernel.Best(),
 		questions: sync.Pool{New: func() any { return new(kernel.Question) }},
@@ -42,7 +42,7 @@ func openLate(d disk.Disk, path string) (*late, error) {
 
 // Scores implements Index. All scores are NaN if the query has more than maxQuestionTokens tokens or the file is
 // damaged.
-func (x *late) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
+func (x *lateIndex) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	q := x.questions.Get().(*kernel.Question)
 	defer x.questions.Put(q)
 	usable := len(query) <= maxQuestionTokens*x.dim && q.Set(query, x.dim) && x.Verify(context.Background()) == nil
@@ -75,7 +75,7 @@ func Similarity(query, list []float32, dim int) (float32, error) {
 }
 
 // score returns the score of a list; NaN if the ordinal does not exist.
-func (x *late) score(q *kernel.Question, o rank.Ordinal) float32 {
+func (x *lateIndex) score(q *kernel.Question, o rank.Ordinal) float32 {
 	blocks := x.blocksOf(o)
 	if blocks == nil {
 		return float32(math.NaN())
@@ -84,8 +84,8 @@ func (x *late) score(q *kernel.Question, o rank.Ordinal) float32 {
 }
 
 // Search implements Index: it always compares all lists that the filter lets through. o.Ef and o.Exact change nothing.
-func (x *late) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
-	if err := x.check(query, o); err != nil {
+func (x *lateIndex) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
+	if err := x.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err
 	}
 	if err := x.Verify(ctx); err != nil {
@@ -101,12 +101,12 @@ func (x *late) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 	return x.scanLists(ctx, q, o.K, len(ids), func(i int) rank.Ordinal { return rank.Ordinal(ids[i]) })
 }
 
-// check returns a *QueryError for a query that is no list of token vectors, and for impossible options.
-func (x *late) check(query []float32, o SearchOptions) error {
+// checkQuery returns a *QueryError for a query that is no list of token vectors, and for impossible options.
+func (x *lateIndex) checkQuery(query []float32, o SearchOptions) error {
 	if err := checkTokens(query, x.dim, maxQuestionTokens); err != nil {
 		return &QueryError{err.Error()}
 	}
-	return o.check(x.count)
+	return o.checkBounds(x.count)
 }
 
 // scanLists is how many lists are compared between two looks at the context:
@@ -114,7 +114,7 @@ func (x *late) check(query []float32, o SearchOptions) error {
 const scanLists = 16
 
 // scanLists returns the k best of n lists, of which at gives the ordinals. It fails if ctx ends.
-func (x *late) scanLists(
+func (x *lateIndex) scanLists(
 	ctx context.Context,
 	q *kernel.Question,
 	k, n int,
@@ -135,7 +135,7 @@ func (x *late) scanLists(
 
 // SearchExact implements Index: it calls Search for one query after the other, since arithmetic takes longer than
 // reading and a shared pass would save nothing.
-func (x *late) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
+func (x *lateIndex) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	out := make([][]rank.Hit, len(queries))
 	for i, q := range queries {
 		var err error

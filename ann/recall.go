@@ -9,10 +9,10 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Measured is how many of the nearest vectors an index finds, compared with
+// MeasuredRecall is how many of the nearest vectors an index finds, compared with
 // exact search over the same vectors. It is what a collection stores, a server
 // compares with Kind.Floor10, and people are shown.
-type Measured struct {
+type MeasuredRecall struct {
 	Queries int     `json:"queries" yaml:"queries"`
 	At10    float64 `json:"at10" yaml:"at10"`   // of the 10 nearest, the share found among 10
 	At100   float64 `json:"at100" yaml:"at100"` // of the 100 nearest, among 100
@@ -20,7 +20,7 @@ type Measured struct {
 
 // RecallOfStored measures the recall of an index with n of its own vectors as queries, drawn at random with the seed.
 // The query's own vector does not count, since finding it is no achievement.
-func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (Measured, error) {
+func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (MeasuredRecall, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	drawn := rng.Perm(x.Len())
 	drawn = drawn[:min(n, len(drawn))]
@@ -39,8 +39,8 @@ func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (Measured,
 // and 100. A hit counts if its score reaches the k-th best exact score, so that any of equally near vectors will do.
 // Without queries or vectors the recall is 1. selves has a vector for each query that does not count; nil: none. All
 // exact searches share passes over the vectors, which for large files are most of the work.
-func recallOf(ctx context.Context, x Index, queries [][]float32, selves []rank.Ordinal) (Measured, error) {
-	out := Measured{Queries: len(queries)}
+func recallOf(ctx context.Context, x Index, queries [][]float32, selves []rank.Ordinal) (MeasuredRecall, error) {
+	out := MeasuredRecall{Queries: len(queries)}
 	more := 0
 	if selves != nil {
 		more = 1

@@ -104,7 +104,7 @@ func (x *sparse) Search(ctx context.Context, query []float32, o SearchOptions) (
 	stats := SearchStats{Exact: true}
 	terms, err := weightedTerms(query)
 	if err == nil {
-		err = o.check(x.count)
+		err = o.checkBounds(x.count)
 	}
 	if err == nil {
 		err = x.Verify(ctx)

@@ -18,7 +18,7 @@ type arena struct {
 }
 
 // A list is one list's place in an arena.
-type list struct {
+type arenaList struct {
 	head, at, end uint32 // first byte, next byte to write, end of the current chunk
 	chunk         uint32 // size of the current chunk
 }
@@ -53,7 +53,7 @@ func (a *arena) allocate(n uint32) uint32 {
 }
 
 // put appends a byte to a list. The zero list is an empty one.
-func (a *arena) put(l *list, c byte) {
+func (a *arena) put(l *arenaList, c byte) {
 	if l.at == l.end {
 		size := min(max(firstChunk, 2*l.chunk), lastChunk)
 		next := a.allocate(size)
@@ -71,7 +71,7 @@ func (a *arena) put(l *list, c byte) {
 }
 
 // putVarint appends a number to a list, encoded as by binary.PutUvarint.
-func (a *arena) putVarint(l *list, v uint64) {
+func (a *arena) putVarint(l *arenaList, v uint64) {
 	for v >= 0x80 {
 		a.put(l, byte(v)|0x80)
 		v >>= 7
@@ -80,7 +80,7 @@ func (a *arena) putVarint(l *list, v uint64) {
 }
 
 // appendTo appends the bytes of a list to out and returns the result.
-func (a *arena) appendTo(out []byte, l list) []byte {
+func (a *arena) appendTo(out []byte, l arenaList) []byte {
 	if l.chunk == 0 {
 		return out
 	}

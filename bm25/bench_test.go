@@ -90,9 +90,9 @@ func BenchmarkMergeOrdered(b *testing.B) {
 	g := loadGolden(b, "union")
 	const parts = 8
 	var dealt [parts][]goldenPassage
-	var order []Place
+	var order []SegmentPassage
 	for i, p := range g.passages {
-		order = append(order, Place{Segment: i % parts, Passage: uint32(len(dealt[i%parts]))})
+		order = append(order, SegmentPassage{Segment: i % parts, Passage: uint32(len(dealt[i%parts]))})
 		dealt[i%parts] = append(dealt[i%parts], p)
 	}
 	for _, params := range []Params{

@@ -78,12 +78,12 @@ func deleteSome(rng *rand.Rand, segments []Segment, passages []goldenPassage) (k
 
 // merge merges segments in their order, without the passages deleted from them.
 func merge(ctx context.Context, path string, segments ...Segment) error {
-	var order []Place
+	var order []SegmentPassage
 	for i, g := range segments {
 		dead := segment{Segment: g}
 		for passage := range g.Index.passages {
 			if !dead.isDeleted(passage) {
-				order = append(order, Place{Segment: i, Passage: passage})
+				order = append(order, SegmentPassage{Segment: i, Passage: passage})
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func TestMergeOrdered(t *testing.T) {
 		passages := randomPassages(rng, 3000, 500)
 		const parts = 5
 		dealt := make([][]goldenPassage, parts)
-		var order []Place
+		var order []SegmentPassage
 		var kept []goldenPassage
 		to := 0
 		for _, p := range passages {
@@ -153,7 +153,7 @@ func TestMergeOrdered(t *testing.T) {
 				to = rng.IntN(parts - 1) // the last stays empty
 			}
 			if rng.IntN(5) > 0 {
-				order = append(order, Place{Segment: to, Passage: uint32(len(dealt[to]))})
+				order = append(order, SegmentPassage{Segment: to, Passage: uint32(len(dealt[to]))})
 				kept = append(kept, p)
 			}
 			dealt[to] = append(dealt[to], p)
@@ -175,7 +175,7 @@ func TestMergeOrdered(t *testing.T) {
 		}
 	}
 	x := build(t, DefaultParams(), []goldenPassage{{Text: "windmill"}, {Text: "dog"}})
-	for name, order := range map[string][]Place{
+	for name, order := range map[string][]SegmentPassage{
 		"twice":             {{0, 1}, {0, 1}},
 		"out of order":      {{0, 1}, {0, 0}},
 		"no such passage":   {{0, 2}},
@@ -223,7 +223,7 @@ func TestRepeatedTerms(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				oracle.check(t, question, k, hits)
+				oracle.checkHits(t, question, k, hits)
 			}
 		}
 	}
@@ -305,7 +305,7 @@ func TestArena(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 0))
 	var a arena
 	for range 2 { // the second time with pages from before a reset
-		lists := make([]list, 50)
+		lists := make([]arenaList, 50)
 		want := make([][]byte, len(lists))
 		for range 400_000 {
 			i := min(rng.IntN(len(lists)), rng.IntN(len(lists)))
@@ -318,7 +318,7 @@ func TestArena(t *testing.T) {
 				t.Fatalf("list %d of %d bytes differs", i, len(want[i]))
 			}
 		}
-		if got := a.appendTo([]byte("x"), list{}); string(got) != "x" {
+		if got := a.appendTo([]byte("x"), arenaList{}); string(got) != "x" {
 			t.Fatalf("an empty list gives %q", got)
 		}
 		a.reset()

@@ -62,7 +62,7 @@ type Builder struct {
 
 type builderTerm struct {
 	text     string
-	postings list
+	postings arenaList
 	last     uint32 // the last passage with it, plus one
 	tf       uint32 // in the passage being added
 }

@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// A Place is a passage of one of several segments.
-type Place struct {
+// SegmentPassage is a passage of one of several segments.
+type SegmentPassage struct {
 	Segment int    // which of the segments, from 0
 	Passage uint32 // its number there
 }
@@ -20,7 +20,7 @@ type Place struct {
 // passages in this order would give, without needing their texts. Passages that order does not name are left out,
 // deleted or not. Bases and Deleted of segments do not matter. It fails, and leaves no file, if segments were built
 // with different parameters, passages of one segment are not in ascending order, or ctx ends.
-func MergeOrdered(ctx context.Context, d disk.Disk, path string, order []Place, segments ...Segment) error {
+func MergeOrdered(ctx context.Context, d disk.Disk, path string, order []SegmentPassage, segments ...Segment) error {
 	content, err := mergedContent(ctx, segments, slices.Values(order))
 	if err != nil {
 		return err
@@ -32,11 +32,11 @@ func MergeOrdered(ctx context.Context, d disk.Disk, path string, order []Place, 
 }
 
 // oneAfterOther returns all passages of the segments: those of the first, then those of the second, and so on.
-func oneAfterOther(segments []Segment) iter.Seq[Place] {
-	return func(yield func(Place) bool) {
+func oneAfterOther(segments []Segment) iter.Seq[SegmentPassage] {
+	return func(yield func(SegmentPassage) bool) {
 		for i, g := range segments {
 			for passage := range g.Index.passages {
-				if !yield(Place{i, passage}) {
+				if !yield(SegmentPassage{i, passage}) {
 					return
 				}
 			}
@@ -47,7 +47,9 @@ func oneAfterOther(segments []Segment) iter.Seq[Place] {
 // mergedContent returns the content of a segment that has the passages that order names, in that order. It fails if the
 // segments were built with different parameters, or order names a passage that does not exist or is out of its
 // segment's order.
-func mergedContent(ctx context.Context, segments []Segment, order iter.Seq[Place]) (content segmentContent, err error) {
+func mergedContent(
+	ctx context.Context, segments []Segment, order iter.Seq[SegmentPassage],
+) (content segmentContent, err error) {
 	if len(segments) == 0 {
 		return content, errors.New("merging no segments")
 	}

@@ -74,9 +74,9 @@ func (n *naive) scores(question string) []float64 {
 	return out
 }
 
-// check compares hits with the oracle: as many as there should be, in order,
+// checkHits compares hits with the oracle: as many as there should be, in order,
 // with the right scores, and none missing that is better.
-func (n *naive) check(t *testing.T, question string, k int, hits []rank.Hit) {
+func (n *naive) checkHits(t *testing.T, question string, k int, hits []rank.Hit) {
 	t.Helper()
 	scores := n.scores(question)
 	matched := 0

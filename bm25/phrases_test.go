@@ -100,14 +100,14 @@ func TestPhrasesAgainstFormula(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			oracle.check(t, question, 50, hits)
+			oracle.checkHits(t, question, 50, hits)
 			some += len(hits)
 			checkReadings(t, words.Phrases(), question, hits)
 			hits, err = merged.Phrases().Search(t.Context(), question, 50, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			afterMerge.check(t, question, 50, hits)
+			afterMerge.checkHits(t, question, 50, hits)
 		}
 		if some == 0 {
 			t.Fatal("no question had a phrase that a passage has")

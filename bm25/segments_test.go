@@ -197,7 +197,7 @@ func TestDeletedPassages(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					oracle.check(t, question, 50, hits)
+					oracle.checkHits(t, question, 50, hits)
 				}
 			}
 			for at, p := range oracle.passages {

@@ -19,9 +19,9 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// check adds a mistake for each value that the tags of its key do not allow: a wrong form, a number out of bounds, an
-// unknown word, or a name that is there twice.
-func (r *resolver) check() {
+// checkValues adds a mistake for each value that the tags of its key do not allow: a wrong form, a number out of
+// bounds, an unknown word, or a name that is there twice.
+func (r *resolver) checkValues() {
 	leaves := rootKey(&r.config).allLeaves()
 	values := map[string]reflect.Value{}
 	firsts := map[string]string{}

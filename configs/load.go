@@ -40,7 +40,7 @@ func Load(flags *pflag.FlagSet, environ []string) (Config, error) {
 	}
 	r.readOver(r.readEnvironment(environ), flags)
 	if len(r.mistakes) == 0 {
-		r.check()
+		r.checkValues()
 		r.checkTogether()
 	}
 	if err := errors.Join(r.mistakes...); err != nil {

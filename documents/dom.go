@@ -38,11 +38,11 @@ type dom struct {
 	line  strings.Builder // of the paragraph or item that is being read
 	kind  Kind
 	level int
-	lists []list // around the place that is being read, the outermost first
+	lists []htmlList // around the place that is being read, the outermost first
 }
 
-// list is an HTML list that is being read.
-type list struct {
+// htmlList is an HTML list that is being read.
+type htmlList struct {
 	ordered bool
 	next    int
 	step    int    // to the number of the next item: -1 if they are counted down
@@ -218,8 +218,8 @@ func (d *dom) childrenOfItem(n *html.Node, mark int) {
 }
 
 // listOf returns the list that an element begins, with the number of its first item.
-func listOf(n *html.Node) list {
-	l := list{ordered: n.DataAtom == atom.Ol, next: first(n), step: 1}
+func listOf(n *html.Node) htmlList {
+	l := htmlList{ordered: n.DataAtom == atom.Ol, next: first(n), step: 1}
 	l.format = map[string]string{
 		"a": "lowerColumn", "A": "upperColumn", "i": "lowerRoman", "I": "upperRoman",
 	}[attribute(n, "type")]

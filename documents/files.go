@@ -20,8 +20,8 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// File is a file that was found in a folder, or that is itself a root.
-type File struct {
+// FoundFile is a file that was found in a folder, or that is itself a root.
+type FoundFile struct {
 	Path    string // the id of its document; from walk: its path below the root with slashes, or its name
 	Below   string // its path below the root with slashes; "." if it is the root itself
 	At      string // where it is on disk
@@ -59,7 +59,7 @@ type Walking struct {
 // walk calls visit for each regular file at root: root itself, or the files in that folder and its folders in the order
 // of their names. The Path of a file is its path below root. Files and folders that are left out or cannot be read go
 // to Skipped. The error is that of visit, which ends the walk, of ctx, or of a root that cannot be read.
-func (w Walking) walk(ctx context.Context, root string, visit func(File) error) error {
+func (w Walking) walk(ctx context.Context, root string, visit func(FoundFile) error) error {
 	info, err := os.Stat(root)
 	if err != nil {
 		return err
@@ -163,16 +163,16 @@ func reasonToIgnore(entry fs.DirEntry) string {
 
 // Original returns the value of corpus.DocumentOriginalKey for the documents of the file: a reference to it. "" if the
 // path is not UTF-8, which metadata has to be.
-func (f *File) Original() string {
+func (f *FoundFile) Original() string {
 	if !utf8.ValidString(f.Below) {
 		return ""
 	}
 	return corpus.OriginalFile + f.Below
 }
 
-// fileAt returns the File on disk at `at`, with the Path `below`. Its Data reads at most Limits.FileBytes.
-func fileAt(at, below string, info fs.FileInfo, limits Limits) File {
-	f := File{Path: below, Below: below, At: at, Size: info.Size(), ModTime: info.ModTime()}
+// fileAt returns the FoundFile on disk at `at`, with the Path `below`. Its Data reads at most Limits.FileBytes.
+func fileAt(at, below string, info fs.FileInfo, limits Limits) FoundFile {
+	f := FoundFile{Path: below, Below: below, At: at, Size: info.Size(), ModTime: info.ModTime()}
 	f.Data = func() ([]byte, error) {
 		if info.Size() > limits.FileBytes {
 			return nil, tooLargeFile(info.Size(), limits)

@@ -29,7 +29,7 @@ func TestWalk(t *testing.T) {
 	for _, root := range []string{"wiki", "link"} {
 		var found, skipped []string
 		walking := Walking{Limits: limits(), Skipped: func(_ string, s Skip) { skipped = append(skipped, s.Path) }}
-		err := walking.Files(t.Context(), []string{filepath.Join(dir, root)}, func(_ string, f File) error {
+		err := walking.Files(t.Context(), []string{filepath.Join(dir, root)}, func(_ string, f FoundFile) error {
 			found = append(found, f.Path)
 			return nil
 		})
@@ -61,7 +61,7 @@ func TestFilesOfSeveralRoots(t *testing.T) {
 		for _, root := range roots {
 			all = append(all, filepath.Join(dir, root))
 		}
-		err := Walking{Limits: limits()}.Files(t.Context(), all, func(_ string, f File) error {
+		err := Walking{Limits: limits()}.Files(t.Context(), all, func(_ string, f FoundFile) error {
 			data, err := f.Data()
 			found[f.Path] = string(data)
 			return err

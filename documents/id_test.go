@@ -76,7 +76,7 @@ func TestOwnedIDs(t *testing.T) {
 		return owner == m, owner != "" && owner != m
 	}}
 	var got []string
-	err = walking.Files(t.Context(), []string{dir}, func(_ string, f File) error {
+	err = walking.Files(t.Context(), []string{dir}, func(_ string, f FoundFile) error {
 		if f.Renamed == "" {
 			t.Errorf("nothing says why %s has another id", f.Path)
 		}
@@ -132,7 +132,7 @@ func TestGitIgnore(t *testing.T) {
 			t.Errorf("%s could not be read: %s", s.Path, s.Why)
 		}
 	}}
-	err := walking.Files(t.Context(), []string{dir}, func(_ string, f File) error {
+	err := walking.Files(t.Context(), []string{dir}, func(_ string, f FoundFile) error {
 		got = append(got, f.Path)
 		return nil
 	})

@@ -26,7 +26,7 @@ func TestRealFiles(t *testing.T) {
 	}
 	for _, entry := range entries { // which may be links to folders
 		below := root + "/" + entry.Name() + "/."
-		if err := (Walking{Limits: limits()}).Files(t.Context(), []string{below}, func(_ string, f File) error {
+		if err := (Walking{Limits: limits()}).Files(t.Context(), []string{below}, func(_ string, f FoundFile) error {
 			kind := strings.ToLower(path.Ext(f.Path))
 			if formatOfEnding(kind).Name == "" {
 				return nil

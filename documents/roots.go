@@ -13,7 +13,7 @@ import (
 type Owner func(mark, id string) (own, other bool)
 
 // Files calls visit for each regular file at the roots, which are files, archives and folders, in the order of the
-// roots and of the names in each. File.Path is the id of its document, and no two files have the same. It is
+// roots and of the names in each. FoundFile.Path is the id of its document, and no two files have the same. It is
 //
 //  1. the id with which the collection has the file already (Owner),
 //  2. else its path below the root (DocumentID), unless another file or a document from elsewhere has that id,
@@ -21,7 +21,7 @@ type Owner func(mark, id string) (own, other bool)
 //
 // It is an error if a file is found twice since one root lies in another, or if a root cannot be read. An error of
 // visit ends the walk and is returned.
-func (w Walking) Files(ctx context.Context, roots []string, visit func(root string, f File) error) error {
+func (w Walking) Files(ctx context.Context, roots []string, visit func(root string, f FoundFile) error) error {
 	taken := map[string]string{} // where a file is, by its id
 	seen := map[string]bool{}    // files, by where they are
 	for _, root := range roots {
@@ -29,7 +29,7 @@ func (w Walking) Files(ctx context.Context, roots []string, visit func(root stri
 		if err != nil {
 			return err
 		}
-		err = w.walk(ctx, root, func(f File) error {
+		err = w.walk(ctx, root, func(f FoundFile) error {
 			at, err := filepath.Abs(f.At)
 			if err != nil {
 				return err

@@ -50,7 +50,7 @@ type Stream struct {
 	stop    context.CancelFunc
 	options Options
 	reader  *Extractor
-	files   []File
+	files   []FoundFile
 	at      int // index of the next file; the passages of those before are in queue or were returned
 	queue   []corpus.Passage
 	place   corpus.Place
@@ -70,7 +70,7 @@ func Open(ctx context.Context, roots []string, o Options) (*Stream, error) {
 	walking := Walking{Limits: o.Limits, GitIgnore: o.GitIgnore, Owner: o.Owner, Skipped: func(_ string, skip Skip) {
 		s.failed(skip.Path, &SkippedError{skip.Why})
 	}}
-	err := walking.Files(ctx, roots, func(_ string, f File) error {
+	err := walking.Files(ctx, roots, func(_ string, f FoundFile) error {
 		s.files = append(s.files, f)
 		s.total += f.Size
 		return nil
@@ -185,7 +185,7 @@ func readGroup(group []*fileReading) {
 // Next makes when it comes to the file.
 type fileReading struct {
 	*Stream
-	file     File
+	file     FoundFile
 	data     []byte
 	done     chan *fileReading // receives this fileReading when it is complete
 	passages []corpus.Passage

@@ -49,8 +49,8 @@ type Asking struct {
 	Each func(text string)
 }
 
-// Generated is a generator's answer.
-type Generated struct {
+// GeneratedText is a generator's answer.
+type GeneratedText struct {
 	Text   string
 	Tokens int // without the one that ends it
 	// Complete says that the model ended the answer, and not MaxTokens.
@@ -172,28 +172,28 @@ func (g *Generator) Close() (err error) {
 // Answer writes an answer to a question from passages. Answers are written one after another, each on all of the
 // generator's threads, so that there is memory for one. The error is ctx's if that ends first, a *MemoryError,
 // *QuestionError or *ScriptError, batcher.ErrClosed after Close, or ONNX Runtime's.
-func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
+func (g *Generator) Answer(ctx context.Context, a Asking) (GeneratedText, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	if g.closed {
-		return Generated{}, batcher.ErrClosed
+		return GeneratedText{}, batcher.ErrClosed
 	}
 	rows, cut, err := g.tokenRows(a)
 	if err != nil {
-		return Generated{}, err
+		return GeneratedText{}, err
 	}
 	if err := g.checkMemory(a, rows); err != nil {
-		return Generated{}, err
+		return GeneratedText{}, err
 	}
 	select {
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
 	case <-ctx.Done():
-		return Generated{}, ctx.Err()
+		return GeneratedText{}, ctx.Err()
 	}
 	states, err := g.encodePassages(ctx, rows)
 	if err != nil {
-		return Generated{}, fmt.Errorf("reading %d passages with %s: %w", len(rows), g.name, err)
+		return GeneratedText{}, fmt.Errorf("reading %d passages with %s: %w", len(rows), g.name, err)
 	}
 	options := generation.Options{
 		Start:     int32(g.shape.Start),
@@ -212,14 +212,14 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
 	}
 	decoding, err := g.newDecoding(states)
 	if err != nil {
-		return Generated{}, err
+		return GeneratedText{}, err
 	}
 	defer decoding.close()
 	found, err := generation.Generate(ctx, decoding, options)
 	if err != nil {
-		return Generated{}, fmt.Errorf("writing an answer with %s: %w", g.name, err)
+		return GeneratedText{}, fmt.Errorf("writing an answer with %s: %w", g.name, err)
 	}
-	return Generated{
+	return GeneratedText{
 		Text: g.tokenizer.Decode(found.Tokens), Tokens: len(found.Tokens), Complete: found.Complete,
 		LogProbability: found.LogProbability, Shares: found.Shares, Cut: cut,
 	}, nil

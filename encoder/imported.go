@@ -52,7 +52,7 @@ func (r *Runtime) CheckImported(
 	if err != nil {
 		return err
 	}
-	found := func(p Paraphrased) string {
+	found := func(p ParaphraseResult) string {
 		return fmt.Sprintf(
 			"%d of %d paraphrases in %s are nearer than unrelated texts (separation %.1f)",
 			p.First,
@@ -126,12 +126,12 @@ func (r *Runtime) CheckImported(
 }
 
 // isBetter reports whether an encoder with the results a is clearly better than one with the results b.
-func isBetter(a, b Paraphrased) bool {
+func isBetter(a, b ParaphraseResult) bool {
 	return a.Share() >= leastParaphrases && a.Separation > clearlyBetter*b.Separation && a.First >= b.First
 }
 
 // measureBundle opens a bundle on the CPU, returns the result of TryParaphrases and closes it.
-func (r *Runtime) measureBundle(ctx context.Context, b *models.Bundle) (p Paraphrased, err error) {
+func (r *Runtime) measureBundle(ctx context.Context, b *models.Bundle) (p ParaphraseResult, err error) {
 	e, err := r.Open(b, Running{Provider: CPU})
 	if err != nil {
 		return p, err

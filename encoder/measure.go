@@ -20,18 +20,18 @@ const (
 	measuredQuestion = 16
 )
 
-// speed is how long a run of so many tokens takes.
-type speed struct {
+// runTime is how long a run of so many tokens takes.
+type runTime struct {
 	tokens int
 	took   time.Duration
 }
 
 // rate returns tokens per second.
-func (s speed) rate() float64 { return float64(s.tokens) / s.took.Seconds() }
+func (s runTime) rate() float64 { return float64(s.tokens) / s.took.Seconds() }
 
 // measureSpeeds measures runs of leastMeasured tokens, twice as many, and so on up to limit. It ends where a run fails,
 // for want of memory for example, or speed falls. It returns an error only if the first run fails.
-func measureSpeeds(limit int, try func(tokens int) (time.Duration, error)) (all []speed, err error) {
+func measureSpeeds(limit int, try func(tokens int) (time.Duration, error)) (all []runTime, err error) {
 	best := 0.0
 	for tokens := min(leastMeasured, limit); tokens <= limit; tokens *= 2 {
 		took, err := try(tokens)
@@ -41,7 +41,7 @@ func measureSpeeds(limit int, try func(tokens int) (time.Duration, error)) (all 
 			}
 			return all, nil
 		}
-		s := speed{tokens, max(took, time.Nanosecond)}
+		s := runTime{tokens, max(took, time.Nanosecond)}
 		all = append(all, s)
 		if s.rate() < nearlyBest*best {
 			break
@@ -53,7 +53,7 @@ func measureSpeeds(limit int, try func(tokens int) (time.Duration, error)) (all 
 
 // smallestFast returns the smallest run that is nearly as fast, in tokens per second, as the fastest; the zero value
 // without runs.
-func smallestFast(all []speed) speed {
+func smallestFast(all []runTime) runTime {
 	best := 0.0
 	for _, s := range all {
 		best = max(best, s.rate())
@@ -63,12 +63,12 @@ func smallestFast(all []speed) speed {
 			return s
 		}
 	}
-	return speed{}
+	return runTime{}
 }
 
 // largestWithin returns the tokens of the largest run that takes at most longest; those of the smallest run if none
 // does.
-func largestWithin(all []speed, longest time.Duration) int {
+func largestWithin(all []runTime, longest time.Duration) int {
 	tokens := all[0].tokens
 	for _, s := range all {
 		if s.took <= longest {
@@ -79,7 +79,7 @@ func largestWithin(all []speed, longest time.Duration) int {
 }
 
 // startOf returns what a run costs beyond its tokens, expressed in tokens at the fastest speed, at least 1.
-func startOf(all []speed) int {
+func startOf(all []runTime) int {
 	first := all[0]
 	return max(1, int(first.took.Seconds()*smallestFast(all).rate())-first.tokens)
 }
@@ -88,7 +88,7 @@ func startOf(all []speed) int {
 // tokens. That also loads the kernels, so that the first question need not wait for it. If the graph cannot be run, the
 // sizes stay as they are, and the first request gets the error.
 func measureRuns(c *batcher.Config, question, passage int, infer batcher.Infer) {
-	measure := func(lane batcher.Lane, length, limit int) []speed {
+	measure := func(lane batcher.Lane, length, limit int) []runTime {
 		all, err := measureSpeeds(limit, func(tokens int) (time.Duration, error) {
 			rows := make([][]int32, max(1, tokens/length))
 			for i := range rows {

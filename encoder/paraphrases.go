@@ -16,8 +16,8 @@ import (
 //go:embed paraphrases.json
 var paraphrasesFile []byte
 
-// Paraphrased is how well an encoder tells the paraphrases of one language from unrelated texts.
-type Paraphrased struct {
+// ParaphraseResult is how well an encoder tells the paraphrases of one language from unrelated texts.
+type ParaphraseResult struct {
 	Language string
 	// First is for how many of the Pairs the paraphrase is nearer than the passages of all others.
 	Pairs, First int
@@ -29,12 +29,12 @@ type Paraphrased struct {
 }
 
 // Share returns the share of the paraphrases that are the nearest passage, 0 to 1.
-func (p Paraphrased) Share() float64 { return float64(p.First) / float64(p.Pairs) }
+func (p ParaphraseResult) Share() float64 { return float64(p.First) / float64(p.Pairs) }
 
 // TryParaphrases encodes the paraphrases that ship with this package and returns how well they are told from unrelated
 // texts, in the language in which that is best. An encoder that is used as it was trained finds nearly all in a
 // language that it knows.
-func (e *Encoder) TryParaphrases(ctx context.Context) (best Paraphrased, err error) {
+func (e *Encoder) TryParaphrases(ctx context.Context) (best ParaphraseResult, err error) {
 	var file struct {
 		Languages []struct {
 			Language string
@@ -44,7 +44,7 @@ func (e *Encoder) TryParaphrases(ctx context.Context) (best Paraphrased, err err
 	if err := json.Unmarshal(paraphrasesFile, &file); err != nil {
 		return best, fmt.Errorf("reading the paraphrases: %w", err)
 	}
-	var all []Paraphrased
+	var all []ParaphraseResult
 	for _, l := range file.Languages {
 		p, err := e.measureParaphrases(ctx, l.Pairs)
 		if err != nil {
@@ -53,13 +53,13 @@ func (e *Encoder) TryParaphrases(ctx context.Context) (best Paraphrased, err err
 		p.Language = l.Language
 		all = append(all, p)
 	}
-	return slices.MaxFunc(all, func(a, b Paraphrased) int { return cmp.Compare(a.Share(), b.Share()) }), nil
+	return slices.MaxFunc(all, func(a, b ParaphraseResult) int { return cmp.Compare(a.Share(), b.Share()) }), nil
 }
 
 // measureParaphrases encodes the first text of each pair as a question and the second as a passage, and returns how
 // well the inner products tell a question's own passage from the passages of the other pairs. It leaves p.Language
 // empty; p.Separation is 0 if all other passages are equally near.
-func (e *Encoder) measureParaphrases(ctx context.Context, pairs [][2]string) (p Paraphrased, err error) {
+func (e *Encoder) measureParaphrases(ctx context.Context, pairs [][2]string) (p ParaphraseResult, err error) {
 	p.Pairs = len(pairs)
 	var texts []Text
 	words, unknown := 0, 0

@@ -6,16 +6,16 @@ import (
 	"example.org/conclave/models"
 )
 
-// Place is where a passage has a word: bytes of its title or of its text.
-type Place struct {
+// WordPlace is where a passage has a word: bytes of its title or of its text.
+type WordPlace struct {
 	InTitle    bool
 	Begin, End int
 }
 
-// Places returns a Place for each vector that EncodePassages of a Late encoder gives for a passage, in the same order:
-// the word, between spaces, that contains the token. It returns nil for a template that puts more than spaces between
-// words, since the places are then unknown.
-func (e *Encoder) Places(t Text) ([]Place, error) {
+// Places returns a WordPlace for each vector that EncodePassages of a Late encoder gives for a passage, in the same
+// order: the word, between spaces, that contains the token. It returns nil for a template that puts more than spaces
+// between words, since the places are then unknown.
+func (e *Encoder) Places(t Text) ([]WordPlace, error) {
 	whole := t.Text
 	text := 0 // where the text begins
 	switch template := e.bundle.Manifest.Vectors.Template; {
@@ -27,7 +27,7 @@ func (e *Encoder) Places(t Text) ([]Place, error) {
 	// A space does not affect how its neighbours are split, so the tokens of the whole
 	// are the tokens of its words.
 	most := e.bundle.Manifest.Vectors.MaxTokens.Passage - 2
-	var places []Place
+	var places []WordPlace
 	for at := 0; at < len(whole) && len(places) < most; {
 		end := at + strings.IndexAny(whole[at:], " \n\t")
 		if end < at {
@@ -37,7 +37,7 @@ func (e *Encoder) Places(t Text) ([]Place, error) {
 		if err != nil {
 			return nil, err
 		}
-		place := Place{InTitle: at < text, Begin: at - text, End: end - text}
+		place := WordPlace{InTitle: at < text, Begin: at - text, End: end - text}
 		if place.InTitle {
 			place.Begin = at
 			place.End = min(end, len(t.Title))

@@ -83,13 +83,13 @@ func TestPlaces(t *testing.T) {
 }
 
 // grouped puts the places of one word together.
-func grouped(places []Place) (out [][]Place) {
+func grouped(places []WordPlace) (out [][]WordPlace) {
 	for i, p := range places {
 		if i > 0 && p == places[i-1] {
 			out[len(out)-1] = append(out[len(out)-1], p)
 			continue
 		}
-		out = append(out, []Place{p})
+		out = append(out, []WordPlace{p})
 	}
 	return out
 }

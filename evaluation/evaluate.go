@@ -98,13 +98,13 @@ func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o 
 	if o.Reference == "" {
 		o.Reference = referenceOf(o.Methods)
 	}
-	if err := errors.Join(o.check(domains), o.checkMetrics()); err != nil {
+	if err := errors.Join(o.checkQuestions(domains), o.checkMetrics()); err != nil {
 		return nil, err
 	}
 	for _, m := range o.Out {
 		o.Notes = append(o.Notes, fmt.Sprintf("%s is left out: %s", m.Source, m.Reason))
 	}
-	var parts []*Measured
+	var parts []*DomainResults
 	for _, d := range domains {
 		m, err := o.measureDomain(ctx, engine, d)
 		if err != nil {
@@ -132,9 +132,9 @@ func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o 
 	return o.newReport(domains, parts, times), nil
 }
 
-// check returns an error if the options do not fit together or the questions of a domain have a faulty answer, so that
-// this is known before anything is asked.
-func (o *MeasureOptions) check(domains []questions.Domain) error {
+// checkQuestions returns an error if the options do not fit together or the questions of a domain have a faulty answer,
+// so that this is known before anything is asked.
+func (o *MeasureOptions) checkQuestions(domains []questions.Domain) error {
 	if len(domains) == 0 {
 		return errors.New("there are no questions to evaluate with")
 	}
@@ -162,7 +162,7 @@ func (o *MeasureOptions) check(domains []questions.Domain) error {
 		return fmt.Errorf("the reference %q is not measured: %s", o.Reference, methodNames(all))
 	}
 	if o.Runs != nil {
-		if err := o.Runs.check(domains, o.Methods); err != nil {
+		if err := o.Runs.checkRuns(domains, o.Methods); err != nil {
 			return err
 		}
 	}
@@ -218,7 +218,7 @@ func methodNames(methods []Method) string {
 
 // measureDomain returns the outcomes of a domain's questions: those in the state if they were measured in the same way
 // and the run files are there, otherwise new ones, which it keeps in the state.
-func (o *MeasureOptions) measureDomain(ctx context.Context, engine Engine, d questions.Domain) (*Measured, error) {
+func (o *MeasureOptions) measureDomain(ctx context.Context, engine Engine, d questions.Domain) (*DomainResults, error) {
 	stamp, err := stampOf(o.About, o.Methods, o.Depth, o.Candidates, o.Exact, o.Patterns, o.measureKeys(), d.Questions)
 	if err != nil {
 		return nil, err
@@ -301,7 +301,7 @@ func (o *MeasureOptions) measureTimes(
 
 // newReport returns the report on the outcomes of the domains, which must not be empty, and on the times; nil: there
 // are none.
-func (o *MeasureOptions) newReport(domains []questions.Domain, measured []*Measured, times []Latency) *Report {
+func (o *MeasureOptions) newReport(domains []questions.Domain, measured []*DomainResults, times []Latency) *Report {
 	r := &Report{About: o.About, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact, Notes: slices.Clone(o.Notes)}
 	r.Methods = append(slices.Clone(o.Methods), oracleMethods(o.Methods)...)
 	r.Asked = o.Metrics

@@ -33,18 +33,18 @@ type pass struct {
 	progress func(done, total int)
 	// answered is called with each question and its rankings, by method, in the order of the questions and one at a
 	// time. May be nil.
-	answered func(a *Answered) error
+	answered func(a *AnsweredQuestion) error
 }
 
-// Answered is a question with the ranking of each method, in the order of the methods.
-type Answered struct {
+// AnsweredQuestion is a question with the ranking of each method, in the order of the methods.
+type AnsweredQuestion struct {
 	Question *questions.Question
-	Rankings []Ranked
+	Rankings []MethodRanking
 	judge    *answerJudge
 }
 
-// Ranked is one method's ranking, best first.
-type Ranked struct {
+// MethodRanking is one method's ranking, best first.
+type MethodRanking struct {
 	Results    []reply.Result
 	Confidence *float64
 }
@@ -53,7 +53,7 @@ type Ranked struct {
 // a source did not answer it, since an average over the others would say nothing.
 func measureQuestions(
 	ctx context.Context, engine Engine, domain string, asked []questions.Question, p pass,
-) (*Measured, error) {
+) (*DomainResults, error) {
 	if len(asked) == 0 {
 		return nil, errors.New("there are no questions to evaluate with")
 	}
@@ -84,7 +84,7 @@ func measureQuestions(
 type measureRun struct {
 	pass      pass
 	questions []questions.Question
-	out       *Measured
+	out       *DomainResults
 
 	mu   sync.Mutex // guards what follows
 	done int
@@ -93,15 +93,15 @@ type measureRun struct {
 	meant   map[string]string
 	bad     []string
 	// answers that came before their turn, by index
-	waiting map[int]*Answered
+	waiting map[int]*AnsweredQuestion
 	// index of the next answer for pass.answered
 	turn int
 }
 
 // newMeasuring returns the measurement of a domain's questions before any was asked.
 func newMeasuring(domain string, asked []questions.Question, p pass) *measureRun {
-	m := &measureRun{pass: p, questions: asked, meant: map[string]string{}, waiting: map[int]*Answered{},
-		out: &Measured{Domain: domain, Questions: make([]Asked, len(asked))}}
+	m := &measureRun{pass: p, questions: asked, meant: map[string]string{}, waiting: map[int]*AnsweredQuestion{},
+		out: &DomainResults{Domain: domain, Questions: make([]AskedQuestion, len(asked))}}
 	for range p.Methods {
 		m.out.Outcomes = append(m.out.Outcomes, make([]Outcome, len(asked)))
 		m.weights = append(m.weights, map[string]float64{})
@@ -138,7 +138,7 @@ func (m *measureRun) askOne(ctx context.Context, engine Engine, at int) error {
 	}
 	withheld := responses[len(m.pass.Methods):]
 	responses = responses[:len(m.pass.Methods)]
-	answered := &Answered{Question: q, judge: j}
+	answered := &AnsweredQuestion{Question: q, judge: j}
 	for i := range responses {
 		r := &responses[i]
 		for _, missing := range r.Degraded {
@@ -147,14 +147,16 @@ func (m *measureRun) askOne(ctx context.Context, engine Engine, at int) error {
 			}
 		}
 		m.out.Outcomes[i][at] = j.outcomeOf(r.Results, r.Confidence, m.pass.Metrics)
-		answered.Rankings = append(answered.Rankings, Ranked{Results: r.Results, Confidence: r.Confidence})
+		answered.Rankings = append(answered.Rankings, MethodRanking{Results: r.Results, Confidence: r.Confidence})
 	}
 	for n, i := range of {
 		if basis := responses[i].Basis; basis == reply.BasisCalibrated || basis == reply.BasisShipped {
 			m.out.Outcomes[i][at].TakenOut = withheld[n].Confidence
 		}
 	}
-	m.out.Questions[at] = Asked{ID: q.ID, Judged: j.judged, Answerable: j.answers != nil, Unanswerable: q.Unanswerable}
+	m.out.Questions[at] = AskedQuestion{
+		ID: q.ID, Judged: j.judged, Answerable: j.answers != nil, Unanswerable: q.Unanswerable,
+	}
 	return m.keepAnswer(at, answered, responses)
 }
 
@@ -196,7 +198,7 @@ func (m *measureRun) requestsFor(q *questions.Question) []search.Request {
 // keepAnswer adds the weights in the responses to one question to the sums, reports progress, and calls pass.answered
 // for all answers whose turn it is: answers are handed on in the order of the questions. It returns the error of that
 // function.
-func (m *measureRun) keepAnswer(at int, answered *Answered, responses []reply.Response) error {
+func (m *measureRun) keepAnswer(at int, answered *AnsweredQuestion, responses []reply.Response) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, r := range responses {
@@ -229,7 +231,7 @@ func (m *measureRun) keepAnswer(at int, answered *Answered, responses []reply.Re
 
 // meansOf returns what was measured, with the sums of weights divided by the number of questions. Call it once, after
 // the last question.
-func (m *measureRun) meansOf() *Measured {
+func (m *measureRun) meansOf() *DomainResults {
 	n := float64(len(m.questions))
 	for i, method := range m.pass.Methods {
 		if method.Kind == KindSource {

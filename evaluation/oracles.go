@@ -16,7 +16,7 @@ const (
 // withOracles returns the outcomes of the methods and, if at least two experts are measured alone, after them those of
 // the oracles, in the order of oracleMethods. own is the domain's own expert, which must be measured alone; with "" the
 // outcomes of the indicator oracle are nil.
-func withOracles(m *Measured, methods []Method, own string) [][]Outcome {
+func withOracles(m *DomainResults, methods []Method, own string) [][]Outcome {
 	experts, sources := []int{}, []int{}
 	byName := map[string]int{}
 	for i, method := range methods {
@@ -70,7 +70,7 @@ func oracleMethods(methods []Method) []Method {
 // relevant passage (or, if nothing is judged, first passage with an answer) ranks highest; of equal ones the one with
 // the higher average precision, then the one named first. So no choice of one source for each question has a higher
 // top-k accuracy, for any k.
-func (m *Measured) bestSources(among []int) []Outcome {
+func (m *DomainResults) bestSources(among []int) []Outcome {
 	out := make([]Outcome, len(m.Questions))
 	for q, asked := range m.Questions {
 		for n, i := range among {

@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Outcome is the result of one method for one question. Measured says which fields a question has.
+// Outcome is the result of one method for one question. DomainResults says which fields a question has.
 type Outcome struct {
 	First       int      `json:"f,omitempty"` // rank of the first relevant passage, from 1; 0: none
 	FirstAnswer int      `json:"a,omitempty"` // rank of the first passage that holds an answer; 0: none
@@ -38,8 +38,8 @@ func isWithin(first, k int) float64 {
 	return 0
 }
 
-// Asked is what is known about a question that was asked.
-type Asked struct {
+// AskedQuestion is what is known about a question that was asked.
+type AskedQuestion struct {
 	ID         string `json:"id"`
 	Judged     bool   `json:"judged,omitempty"`     // it has relevant passages
 	Answerable bool   `json:"answerable,omitempty"` // it has answers to look for
@@ -47,11 +47,11 @@ type Asked struct {
 	Unanswerable bool `json:"unanswerable,omitempty"`
 }
 
-// Measured is the results of all methods for the questions of one domain.
-type Measured struct {
-	Domain    string      `json:"domain"`
-	Questions []Asked     `json:"questions"`
-	Outcomes  [][]Outcome `json:"outcomes"` // by method, then by question
+// DomainResults is the results of all methods for the questions of one domain.
+type DomainResults struct {
+	Domain    string          `json:"domain"`
+	Questions []AskedQuestion `json:"questions"`
+	Outcomes  [][]Outcome     `json:"outcomes"` // by method, then by question
 	// Weights are the mean weights that each method gave the sources, by
 	// method; nil for a method that is a source.
 	Weights []map[string]float64 `json:"weights"`
@@ -63,7 +63,7 @@ type Measured struct {
 }
 
 // countUnanswerable returns the number of questions that nothing answers.
-func (m *Measured) countUnanswerable() (n int) {
+func (m *DomainResults) countUnanswerable() (n int) {
 	for _, q := range m.Questions {
 		if q.Unanswerable {
 			n++

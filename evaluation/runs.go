@@ -71,8 +71,8 @@ func (r *Runs) runFiles(domain string, methods []Method) []*runFile {
 	return out
 }
 
-// check returns an error if a form or method is unknown, or if two runs would have the same file.
-func (r *Runs) check(domains []questions.Domain, methods []Method) error {
+// checkRuns returns an error if a form or method is unknown, or if two runs would have the same file.
+func (r *Runs) checkRuns(domains []questions.Domain, methods []Method) error {
 	for _, form := range r.Forms {
 		if !slices.Contains(RunForms(), form) {
 			return fmt.Errorf("there is no form %q of a run: %s are known", form, strings.Join(RunForms(), ", "))
@@ -126,7 +126,7 @@ func (r *Runs) openRuns(domain string, methods []Method) (w *runWriter, err erro
 }
 
 // add writes the rankings of one question to the files of all methods.
-func (w *runWriter) add(a *Answered) error {
+func (w *runWriter) add(a *AnsweredQuestion) error {
 	for _, f := range w.files {
 		write := f.writeTREC
 		if f.form == RunDPR {
@@ -177,7 +177,7 @@ func (w *runWriter) removeFiles() {
 // writeTREC writes a ranking as lines of a TREC run. It fails for an id that is empty or has white space. Readers of
 // runs, trec_eval among them, sort passages by their scores as float32 and break ties by id; so that they see the order
 // that was measured, a score that is not below the one before it is written as the next float32 below.
-func (f *runFile) writeTREC(a *Answered, ranked *Ranked) error {
+func (f *runFile) writeTREC(a *AnsweredQuestion, ranked *MethodRanking) error {
 	scores := fallingScores(ranked.Results)
 	for i, r := range ranked.Results {
 		if strings.ContainsAny(r.ID, " \t\r\n") || r.ID == "" {
@@ -220,7 +220,7 @@ type dprContext struct {
 }
 
 // writeDPR writes a ranking as one element of DPR's JSON list of results.
-func (f *runFile) writeDPR(a *Answered, ranked *Ranked) error {
+func (f *runFile) writeDPR(a *AnsweredQuestion, ranked *MethodRanking) error {
 	element := dprAnswer{
 		Question:   a.Question.Text,
 		Answers:    a.Question.Answers,

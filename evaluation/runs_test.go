@@ -116,8 +116,8 @@ func TestRunsKeepTheOrder(t *testing.T) {
 		}
 		var out bytes.Buffer
 		f := &runFile{out: bufio.NewWriter(&out), name: "run"}
-		answered := &Answered{Question: &questions.Question{ID: "q"}}
-		if err := f.writeTREC(answered, &Ranked{Results: results}); err != nil {
+		answered := &AnsweredQuestion{Question: &questions.Question{ID: "q"}}
+		if err := f.writeTREC(answered, &MethodRanking{Results: results}); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.out.Flush(); err != nil {
@@ -143,8 +143,8 @@ func TestRunsKeepTheOrder(t *testing.T) {
 		}
 	}
 	f := &runFile{out: bufio.NewWriter(&bytes.Buffer{})}
-	if err := f.writeTREC(&Answered{Question: &questions.Question{ID: "q"}},
-		&Ranked{Results: []reply.Result{{ID: "a b"}}}); err == nil {
+	if err := f.writeTREC(&AnsweredQuestion{Question: &questions.Question{ID: "q"}},
+		&MethodRanking{Results: []reply.Result{{ID: "a b"}}}); err == nil {
 		t.Error("an id with a space in it was written into a TREC run")
 	}
 }
@@ -156,7 +156,7 @@ func TestFileNames(t *testing.T) {
 		}
 	}
 	o := MeasureOptions{Methods: []Method{{Name: "a b"}, {Name: "a-b"}}, Runs: &Runs{Forms: RunForms()}}
-	if err := o.check([]questions.Domain{{}}); err == nil || !strings.Contains(err.Error(), "two runs") {
+	if err := o.checkQuestions([]questions.Domain{{}}); err == nil || !strings.Contains(err.Error(), "two runs") {
 		t.Errorf("two methods of one file name: %v", err)
 	}
 }

@@ -23,10 +23,10 @@ type State struct {
 
 // stateEntry is a line of the file.
 type stateEntry struct {
-	Part     string    `json:"part"`
-	Stamp    string    `json:"stamp"` // of all that the figures depend on
-	Measured *Measured `json:"measured,omitempty"`
-	Latency  []Latency `json:"latency,omitempty"`
+	Part     string         `json:"part"`
+	Stamp    string         `json:"stamp"` // of all that the figures depend on
+	Measured *DomainResults `json:"measured,omitempty"`
+	Latency  []Latency      `json:"latency,omitempty"`
 }
 
 const (

@@ -65,7 +65,7 @@ type tableBuilder struct {
 // part is a domain with the outcomes of all methods, nil where one is not
 // defined.
 type part struct {
-	*Measured
+	*DomainResults
 	outcomes [][]Outcome
 }
 
@@ -104,13 +104,13 @@ func (s *tableBuilder) meanTable(name string, scope Scope, parts []part, detaile
 				s.testRow(&row, m, parts, i, nil)
 			}
 		}
-		outcomes := confidencesOf(parts, i, func(*Asked) bool { return true })
+		outcomes := confidencesOf(parts, i, func(*AskedQuestion) bool { return true })
 		addSureness(&row, outcomes)
 		if mixture := mixtureConfidences(parts, i); mixture != nil {
 			addCalibration(&row, mixture)
 			outcomes = mixture
 		}
-		if empty := confidencesOf(parts, i, func(a *Asked) bool { return a.Unanswerable }); len(empty) > 0 {
+		if empty := confidencesOf(parts, i, func(a *AskedQuestion) bool { return a.Unanswerable }); len(empty) > 0 {
 			row.Values["silent"] = 1 - calibration.AtLeast(empty, .5, false)
 		}
 		if detailed {
@@ -194,7 +194,7 @@ func scoresOf(parts []part, method int, m Metric) []float64 {
 }
 
 // has reports whether a question counts for a metric: it has answers, or judged passages, as the metric needs.
-func (a *Asked) has(m Metric) bool {
+func (a *AskedQuestion) has(m Metric) bool {
 	if m.answers {
 		return a.Answerable
 	}
@@ -229,7 +229,7 @@ func domainWeights(parts []part, m Metric) []float64 {
 
 // confidencesOf returns a method's confidences for the questions that wanted selects, each with whether the first
 // passage was right; nil if one has none.
-func confidencesOf(parts []part, method int, wanted func(*Asked) bool) []calibration.Outcome {
+func confidencesOf(parts []part, method int, wanted func(*AskedQuestion) bool) []calibration.Outcome {
 	var out []calibration.Outcome
 	for _, p := range parts {
 		for q, asked := range p.Questions {
@@ -247,7 +247,7 @@ func confidencesOf(parts []part, method int, wanted func(*Asked) bool) []calibra
 }
 
 // firstRight reports whether the first passage is right: by judgements if the question has any, else by its answers.
-func (o *Outcome) firstRight(a Asked) bool {
+func (o *Outcome) firstRight(a AskedQuestion) bool {
 	if a.Judged {
 		return o.First == 1
 	}

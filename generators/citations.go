@@ -27,20 +27,20 @@ type Sentence struct {
 	// Attributed says that it cites no passage, or others than the one that supports it.
 	Attributed bool
 	// Unchecked says why it was not compared with the passages; "": it was.
-	Unchecked Unchecked
+	Unchecked UncheckedReason
 	// Unfounded are its numbers and names that none of the passages has.
 	Unfounded []string
 }
 
-// Unchecked is a reason why a sentence is not compared with passages.
-type Unchecked string
+// UncheckedReason is a reason why a sentence is not compared with passages.
+type UncheckedReason string
 
 // The reasons.
 const (
-	Unfinished    Unchecked = "unfinished"     // the answer was cut in it
-	OtherLanguage Unchecked = "other_language" // the passages are in another one, and their words tell nothing
-	Introduction  Unchecked = "introduction"   // it leads to a list or a table, and states nothing
-	NoAnswer      Unchecked = "no_answer"      // it says that there is no answer
+	Unfinished    UncheckedReason = "unfinished"     // the answer was cut in it
+	OtherLanguage UncheckedReason = "other_language" // the passages are in another one, and their words tell nothing
+	Introduction  UncheckedReason = "introduction"   // it leads to a list or a table, and states nothing
+	NoAnswer      UncheckedReason = "no_answer"      // it says that there is no answer
 )
 
 // LeastSupport is the least share of a sentence's words that the passages which it cites have to have

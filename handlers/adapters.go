@@ -32,7 +32,7 @@ type Adapter struct {
 	Manage func(r *http.Request, m Manager) (Answer, error)
 	// Serve answers a request, of which the body has been read whole. It ends with the
 	// request's context.
-	Serve func(r *http.Request, e Admitted) (Answer, error)
+	Serve func(r *http.Request, e AdmittedEngine) (Answer, error)
 	// Refusal is an error as this interface has it: the status, and what is written as
 	// JSON. Nil: the problem.
 	Refusal func(p *schema.Problem) (status int, body any)

@@ -21,7 +21,7 @@ import (
 // own shape, with status 418.
 func echoing(scope schema.Scope) Adapter {
 	return Adapter{Method: http.MethodPost, Path: "/others/{name}/search", Scope: scope, Cost: front.Searching(0),
-		Serve: func(r *http.Request, e Admitted) (answer Answer, err error) {
+		Serve: func(r *http.Request, e AdmittedEngine) (answer Answer, err error) {
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
 				return answer, err
@@ -138,30 +138,30 @@ func TestAdmitting(t *testing.T) {
 		t.Fatal(err)
 	}
 	api := newAPI(t, Options{Engine: testEngine(t, engineOptions{}), Admission: control, AnswerMemory: 8 << 20})
-	asks := map[string]func(e Admitted) error{
-		"search": func(e Admitted) error {
+	asks := map[string]func(e AdmittedEngine) error{
+		"search": func(e AdmittedEngine) error {
 			_, err := e.Search(t.Context(), search.Caller{}, search.Request{Question: "bees"})
 			return err
 		},
-		"embed": func(e Admitted) error {
+		"embed": func(e AdmittedEngine) error {
 			_, err := e.Embed(t.Context(), search.Caller{}, lookup.EmbedRequest{Expert: "wiki", Input: []string{"bees"}})
 			return err
 		},
-		"rerank": func(e Admitted) error {
+		"rerank": func(e AdmittedEngine) error {
 			_, err := e.Rerank(t.Context(), search.Caller{}, lookup.RerankRequest{Question: "bees", Texts: []string{"bees"}})
 			return err
 		},
-		"passage": func(e Admitted) error {
+		"passage": func(e AdmittedEngine) error {
 			_, _, err := e.Passage(t.Context(), search.Caller{}, "bees")
 			return err
 		},
-		"list": func(e Admitted) error {
+		"list": func(e AdmittedEngine) error {
 			_, _, err := e.List(t.Context(), search.Caller{}, "", 3)
 			return err
 		},
 	}
 	// ask asks in a call, and says how much room the answer took.
-	ask := func(what func(e Admitted) error) (room int64, err error) {
+	ask := func(what func(e AdmittedEngine) error) (room int64, err error) {
 		r := requestTo("/", "")
 		c := &call{
 			api:       api,

@@ -33,8 +33,8 @@ func (e *admittedEngine) KeepDocument(
 	if name, _, _ := mime.ParseMediaType(contentType); name == "application/octet-stream" {
 		contentType = ""
 	}
-	file := keeping.File{About: documents.About{ID: id}, Type: contentType, Data: data}
-	result, err := e.call.api.changeDocument(e.call, func(ctx context.Context) (keeping.Result, error) {
+	file := keeping.DocumentFile{About: documents.About{ID: id}, Type: contentType, Data: data}
+	result, err := e.call.api.changeDocument(e.call, func(ctx context.Context) (keeping.ChangeResult, error) {
 		return keeper.Put(ctx, file, keeping.Condition{})
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ func (e *admittedEngine) AmendDocument(
 		return d, err
 	}
 	there := false
-	result, err := e.call.api.changeDocument(e.call, func(ctx context.Context) (r keeping.Result, err error) {
+	result, err := e.call.api.changeDocument(e.call, func(ctx context.Context) (r keeping.ChangeResult, err error) {
 		r, there, err = keeper.Amend(ctx, id, tags, metadata)
 		return r, err
 	})
@@ -73,7 +73,7 @@ func (e *admittedEngine) AmendDocument(
 // awaitDocument returns the document of a change that was stored with result r, once searches see the change. While it
 // waits, other calls have its processor. It fails if the caller leaves, or the change is not visible in time.
 func (e *admittedEngine) awaitDocument(
-	ctx context.Context, writer *collectionWriter, r keeping.Result,
+	ctx context.Context, writer *collectionWriter, r keeping.ChangeResult,
 ) (KeptDocument, error) {
 	if r.Seq > 0 {
 		e.call.api.admission.ReleaseWork(e.call.r.Context())
@@ -118,7 +118,7 @@ func (e *admittedEngine) DropDocument(ctx context.Context, id string) (there boo
 	if err != nil {
 		return false, err
 	}
-	result, err := e.call.api.changeDocument(e.call, func(ctx context.Context) (keeping.Result, error) {
+	result, err := e.call.api.changeDocument(e.call, func(ctx context.Context) (keeping.ChangeResult, error) {
 		return keeper.Delete(ctx, id, keeping.Condition{})
 	})
 	if err != nil || result.Outcome == store.Absent {

@@ -19,9 +19,9 @@ import (
 	"example.org/conclave/search/turn"
 )
 
-// Admitted is the engine of one admitted request. What its methods use of processors, memory and time is counted for
-// that request.
-type Admitted interface {
+// AdmittedEngine is the engine of one admitted request. What its methods use of processors, memory and time is counted
+// for that request.
+type AdmittedEngine interface {
 	Engine
 	// Costs states what the request will use, if only its body tells. It fails if c is not valid.
 	Costs(c front.Cost) error
@@ -30,9 +30,9 @@ type Admitted interface {
 	Encode(answer any, copies int) ([]byte, error)
 }
 
-// DocumentKeeper is an Admitted that can also change documents. The server gives it to adapters.
+// DocumentKeeper is an AdmittedEngine that can also change documents. The server gives it to adapters.
 type DocumentKeeper interface {
-	Admitted
+	AdmittedEngine
 	// KeepDocument adds or replaces a document by a file, AmendDocument replaces its tags and metadata, and
 	// DropDocument deletes it; there is false if there was none. They return when searches see the change.
 	KeepDocument(ctx context.Context, id, contentType string, data []byte) (KeptDocument, error)
@@ -51,7 +51,7 @@ type admittedEngine struct {
 	call   *call
 }
 
-var _ Admitted = (*admittedEngine)(nil)
+var _ AdmittedEngine = (*admittedEngine)(nil)
 
 // Collection implements DocumentKeeper.
 func (e *admittedEngine) Collection() string { return e.call.api.name }

@@ -163,7 +163,7 @@ func New(o Options) (*API, error) {
 		)
 	}
 	o.Write.Grace = cmp.Or(o.Write.Grace, 10*time.Second)
-	if err := o.Write.check(); err != nil {
+	if err := o.Write.checkBounds(); err != nil {
 		return nil, err
 	}
 	var err error

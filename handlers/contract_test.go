@@ -114,8 +114,8 @@ func (c *contract) schemaAt(pointer string) (*jsonschema.Schema, error) {
 	return s, err
 }
 
-// check returns nil when the document allows the answer.
-func (c *contract) check(method, path string, r received) error {
+// checkReply returns nil when the document allows the answer.
+func (c *contract) checkReply(method, path string, r received) error {
 	template, op := c.operation(method, path)
 	if op == nil {
 		return nil // a path that is not there, or a page
@@ -193,7 +193,7 @@ func keepsContract(t testing.TB, method, path string, r received) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.check(method, path, r); err != nil {
+	if err := c.checkReply(method, path, r); err != nil {
 		t.Error(err)
 	}
 }
@@ -227,11 +227,11 @@ func TestContractNotices(t *testing.T) {
 		"field":   {&http.Response{StatusCode: 200, Header: header}, []byte(`{"status":"ok","x":1}`)},
 		"missing": {&http.Response{StatusCode: 200, Header: header}, []byte(`{}`)},
 	} {
-		if c.check(http.MethodGet, "/livez", r) == nil {
+		if c.checkReply(http.MethodGet, "/livez", r) == nil {
 			t.Errorf("a wrong %s is not noticed", name)
 		}
 	}
-	if err := c.check(http.MethodGet, "/livez", received{&http.Response{StatusCode: 200, Header: header},
+	if err := c.checkReply(http.MethodGet, "/livez", received{&http.Response{StatusCode: 200, Header: header},
 		[]byte(good)}); err != nil {
 		t.Error(err)
 	}

@@ -37,7 +37,7 @@ func (s *server) asked(status int, into any, method, path, body string, header .
 // TestDocuments puts, reads, lists, replaces and deletes documents as a person would.
 func TestDocuments(t *testing.T) {
 	s := startWriting(t, writingOptions{})
-	var put keeping.Result
+	var put keeping.ChangeResult
 	query := "?refresh=wait&tags=service,public&source=https://example.org/h&modified=2026-01-31T12:00:00Z&metadata=" +
 		url.QueryEscape(`{"year":2026}`)
 	r := s.asked(201, &put, "PUT", "/v1/documents/guide/hand%20book.md"+query, handbook, "Content-Type", "text/markdown")

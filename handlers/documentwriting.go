@@ -49,7 +49,7 @@ func (a *API) putDocument(c *call) error {
 	if p != nil {
 		return p
 	}
-	file := keeping.File{About: documents.About{ID: c.name}}
+	file := keeping.DocumentFile{About: documents.About{ID: c.name}}
 	if p := describeByQuery(&file, c); p != nil {
 		return p
 	}
@@ -69,7 +69,7 @@ func (a *API) putDocument(c *call) error {
 	if p := checkEncoding(file.Encoding); p != nil {
 		return p
 	}
-	result, err := a.changeDocument(c, func(ctx context.Context) (keeping.Result, error) {
+	result, err := a.changeDocument(c, func(ctx context.Context) (keeping.ChangeResult, error) {
 		return keeper.Put(ctx, file, condition)
 	})
 	if err != nil {
@@ -88,7 +88,7 @@ func (a *API) deleteDocument(c *call) error {
 	if p != nil {
 		return p
 	}
-	result, err := a.changeDocument(c, func(ctx context.Context) (keeping.Result, error) {
+	result, err := a.changeDocument(c, func(ctx context.Context) (keeping.ChangeResult, error) {
 		return keeper.Delete(ctx, c.name, condition)
 	})
 	if err != nil {
@@ -110,7 +110,9 @@ func documentCondition(r *http.Request) (keeping.Condition, *schema.Problem) {
 
 // changeDocument runs do, which changes documents, and counts the change. It extends the connection's write deadline
 // until do returns, since reading a large file and a full backlog take time. Errors become problems.
-func (a *API) changeDocument(c *call, do func(context.Context) (keeping.Result, error)) (keeping.Result, error) {
+func (a *API) changeDocument(
+	c *call, do func(context.Context) (keeping.ChangeResult, error),
+) (keeping.ChangeResult, error) {
 	control := http.NewResponseController(c.w)
 	stop := a.keepExtending(func() { a.extendWriting(control) })
 	result, err := do(c.r.Context())
@@ -152,7 +154,7 @@ func documentProblem(err error) error {
 
 // sendResult sends the result of a change of a document: 201 with Location if the document is new, else 200. With
 // refresh=wait in the query it first waits until searches see the change.
-func (a *API) sendResult(c *call, writer *collectionWriter, result keeping.Result) error {
+func (a *API) sendResult(c *call, writer *collectionWriter, result keeping.ChangeResult) error {
 	if c.query["refresh"] == "wait" { // where nothing changed, for what was put before
 		a.admission.ReleaseWork(c.r.Context())
 		if err := a.awaitVisible(c.r, writer, result.Seq, http.NewResponseController(c.w)); err != nil {
@@ -175,7 +177,7 @@ func (a *API) sendResult(c *call, writer *collectionWriter, result keeping.Resul
 
 // describeByQuery sets the fields of a document that the query string describes. It returns a problem if a value is
 // invalid.
-func describeByQuery(f *keeping.File, c *call) *schema.Problem {
+func describeByQuery(f *keeping.DocumentFile, c *call) *schema.Problem {
 	text := func(name string) string { s, _ := c.query[name].(string); return s }
 	f.Title, f.Source = text("title"), text("source")
 	f.Tags = stringsOf(c.query["tags"])
@@ -201,7 +203,7 @@ func checkEncoding(name string) *schema.Problem {
 
 // setDescription sets f.Modified and f.Metadata from the texts with these names in said, if given. It returns a problem
 // if the time is not in RFC 3339 or the metadata are not a JSON object.
-func setDescription(f *keeping.File, said map[string]string) *schema.Problem {
+func setDescription(f *keeping.DocumentFile, said map[string]string) *schema.Problem {
 	wrong := func(name, detail string) *schema.Problem {
 		return schema.NewProblem("invalid_document", fmt.Sprintf("%s %s.", name, detail),
 			schema.ProblemField{Pointer: "/" + name, Parameter: name, Detail: detail})
@@ -231,7 +233,7 @@ func setDescription(f *keeping.File, said map[string]string) *schema.Problem {
 
 // readForm sets f from a multipart form: the content from the part file, and the description from the other parts. It
 // returns a problem if the form is malformed or has no part file, or more than one.
-func readForm(f *keeping.File, body []byte, boundary string) *schema.Problem {
+func readForm(f *keeping.DocumentFile, body []byte, boundary string) *schema.Problem {
 	broken := func(detail string) *schema.Problem {
 		return schema.NewProblem("invalid_document", "The form cannot be read: "+detail)
 	}

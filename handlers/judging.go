@@ -30,8 +30,8 @@ type judgmentBody struct {
 	Answer   string `json:"answer,omitempty"`
 }
 
-// check returns a problem if the question is empty, or question or answer have more than most bytes; else nil.
-func (b *judgmentBody) check(most int) *schema.Problem {
+// checkTexts returns a problem if the question is empty, or question or answer have more than most bytes; else nil.
+func (b *judgmentBody) checkTexts(most int) *schema.Problem {
 	for _, text := range []struct {
 		name, of string
 		least    int
@@ -103,7 +103,7 @@ func (a *API) postJudgment(c *call, body judgmentBody) (out JudgmentCounts, err 
 	if err != nil {
 		return out, err
 	}
-	if p := body.check(engine.Limits().QuestionBytes); p != nil {
+	if p := body.checkTexts(engine.Limits().QuestionBytes); p != nil {
 		return out, p
 	}
 	get, err := a.passageGetter(c, false) // of which nothing is answered

@@ -15,7 +15,7 @@ import (
 )
 
 // noFile returns a place for judgments that has none yet.
-func noFile(t testing.TB) *judgments.File {
+func noFile(t testing.TB) *judgments.JudgmentFile {
 	t.Helper()
 	f, _, err := judgments.Open(disk.OS{}, filepath.Join(t.TempDir(), judgments.FileName))
 	if err != nil {

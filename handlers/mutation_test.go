@@ -99,7 +99,7 @@ func (s *server) try(m mutation) (int, error) {
 	if response.StatusCode >= 400 && response.Header.Get("Content-Type") != schema.TypeProblem {
 		return response.StatusCode, fmt.Errorf("no problem but %q", body)
 	}
-	return response.StatusCode, c.check(m.method, path, r)
+	return response.StatusCode, c.checkReply(m.method, path, r)
 }
 
 // mutate makes one request out of a valid one.

@@ -129,7 +129,7 @@ func TestReferredOriginals(t *testing.T) {
 	put := func(id, below, text string) {
 		t.Helper()
 		about := documents.About{ID: id, Root: mark, Original: corpus.OriginalFile + below}
-		file := keeping.File{About: about, Data: []byte(text)}
+		file := keeping.DocumentFile{About: about, Data: []byte(text)}
 		if _, err := keeper.Put(context.Background(), file, keeping.Condition{}); err != nil {
 			t.Fatal(err)
 		}

@@ -71,8 +71,8 @@ type WriteLimits struct {
 	Grace         time.Duration // 0: 10 seconds
 }
 
-// check returns an error if a limit is below 1; Tags and MetadataBytes may be 0.
-func (l WriteLimits) check() error {
+// checkBounds returns an error if a limit is below 1; Tags and MetadataBytes may be 0.
+func (l WriteLimits) checkBounds() error {
 	if l.BytesASecond < 1 || l.UploadBytes < 1 ||
 		l.DocumentBytes < 1 || l.Uploads < 1 || l.LineBytes < 1 || l.PassageBytes < 1 || l.Tags < 0 ||
 		l.MetadataBytes < 0 ||

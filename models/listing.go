@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// Listed is the bundle in a folder as its manifest describes it, or the reason why the
+// ListedBundle is the bundle in a folder as its manifest describes it, or the reason why the
 // folder is not a bundle.
-type Listed struct {
+type ListedBundle struct {
 	Name        string `json:"name"` // of its folder: what to type
 	Folder      string `json:"folder"`
 	Dimension   int    `json:"dimension,omitempty"`
@@ -23,18 +23,18 @@ type Listed struct {
 
 // List returns the bundles in the direct subfolders of dir, by name, without verifying their files. A subfolder without
 // a manifest is left out; one with a bad manifest is listed with its error. It fails if dir cannot be read.
-func List(dir string) ([]Listed, error) {
+func List(dir string) ([]ListedBundle, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("listing bundles: %w", err)
 	}
-	var all []Listed
+	var all []ListedBundle
 	for _, entry := range entries {
 		sub := filepath.Join(dir, entry.Name())
 		if _, err := os.Stat(filepath.Join(sub, ManifestFile)); err != nil {
 			continue
 		}
-		l := Listed{Name: entry.Name(), Folder: sub}
+		l := ListedBundle{Name: entry.Name(), Folder: sub}
 		if b, err := Peek(sub); err != nil {
 			l.Error = err.Error()
 		} else {
@@ -46,7 +46,7 @@ func List(dir string) ([]Listed, error) {
 }
 
 // describe sets the fields that a bundle's manifest decides.
-func (l *Listed) describe(b *Bundle) {
+func (l *ListedBundle) describe(b *Bundle) {
 	m := &b.Manifest
 	l.Dimension = m.Dimension()
 	l.Precision = m.Precision

@@ -24,7 +24,7 @@ type EngineConfig struct {
 	Corpus   storage.Corpus
 	Limits   Limits
 	Observer Observer   // nil: NoObserver
-	Turns    turn.Turns // nil: turn.Unlimited
+	Turns    turn.Turns // nil: turn.UnlimitedTurns
 }
 
 // Limits are the greatest values that one request may ask for. All have to be at least 1.
@@ -94,13 +94,13 @@ func (c *EngineConfig) complete() error {
 		c.Observer = NoObserver{}
 	}
 	if c.Turns == nil {
-		c.Turns = turn.Unlimited{}
+		c.Turns = turn.UnlimitedTurns{}
 	}
-	return c.Limits.check()
+	return c.Limits.checkBounds()
 }
 
-// check returns an error if a limit, other than Timeout, is below 1.
-func (l Limits) check() error {
+// checkBounds returns an error if a limit, other than Timeout, is below 1.
+func (l Limits) checkBounds() error {
 	if min(l.K, l.Candidates, l.QuestionBytes, l.Batch, l.BatchParallel, l.EmbedInputs, l.EmbedBytes, l.AnswerBytes) < 1 {
 		return fmt.Errorf("search: limits have to be at least 1: %+v", l)
 	}

@@ -58,7 +58,7 @@ type lineUp struct {
 // Check returns an error if an engine with these limits would refuse the line-up: it is invalid, or could not answer by
 // the method of Defaults.Auto. It opens nothing.
 func (c LineUp) Check(limits Limits) error {
-	if err := limits.check(); err != nil {
+	if err := limits.checkBounds(); err != nil {
 		return err
 	}
 	_, err := (&Engine{limits: limits}).newLineUp(c)

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Wanted is a bundle that setup makes, or keeps if it is there.
-type Wanted struct {
+// WantedBundle is a bundle that setup makes, or keeps if it is there.
+type WantedBundle struct {
 	Name, Folder string
 	// accept returns why a bundle, whose files are complete, has to be made again; nil if it need not be.
 	accept func(*models.Bundle) error
@@ -66,12 +66,12 @@ func ReadDeltas(files fs.FS) ([]*convert.Delta, error) {
 //
 // Late interaction comes in both precisions, as the base encoder does: next to the base in the same precision it takes
 // no encoder pass.
-func WantedExperts(cache provision.Cache, deltas []*convert.Delta, full bool) []Wanted {
-	var all []Wanted
+func WantedExperts(cache provision.Cache, deltas []*convert.Delta, full bool) []WantedBundle {
+	var all []WantedBundle
 	for _, d := range deltas {
 		want := func(name, precision, accepted string) {
 			folder := cache.Bundle(name)
-			all = append(all, Wanted{
+			all = append(all, WantedBundle{
 				Name: name, Folder: folder,
 				accept: func(b *models.Bundle) error { return isMerged(b, d, accepted) },
 				make: func(ctx context.Context, checkpoint string) error {
@@ -116,7 +116,7 @@ const importers = 4
 
 // Make makes bundles, several at a time, from the base's checkpoint. progress is called with the number of finished
 // ones. It returns the first error.
-func Make(ctx context.Context, missing []Wanted, checkpoint string, progress func(done, total int)) error {
+func Make(ctx context.Context, missing []WantedBundle, checkpoint string, progress func(done, total int)) error {
 	if len(missing) > 0 {
 		progress(0, len(missing))
 	}
@@ -140,15 +140,15 @@ func Make(ctx context.Context, missing []Wanted, checkpoint string, progress fun
 }
 
 // wantedBase returns the bundles of the base encoder in both precisions.
-func wantedBase(cache provision.Cache) []Wanted {
-	var all []Wanted
+func wantedBase(cache provision.Cache) []WantedBundle {
+	var all []WantedBundle
 	for _, precision := range []string{models.PrecisionInt8, models.PrecisionFP32} {
 		name := Base
 		if precision == models.PrecisionFP32 {
 			name = InFull(Base)
 		}
 		folder := cache.Bundle(name)
-		all = append(all, Wanted{
+		all = append(all, WantedBundle{
 			Name: name, Folder: folder,
 			accept: func(b *models.Bundle) error { return isBase(b, precision) },
 			make: func(ctx context.Context, checkpoint string) error {
@@ -192,7 +192,7 @@ func isBase(b *models.Bundle, precision string) error {
 
 // Missing returns those of wanted that are missing, damaged, or made by another version, and writes to out why the last
 // two are imported again.
-func Missing(wanted []Wanted, out io.Writer) (missing []Wanted) {
+func Missing(wanted []WantedBundle, out io.Writer) (missing []WantedBundle) {
 	for _, w := range wanted {
 		b, err := models.Load(w.Folder)
 		if err == nil {

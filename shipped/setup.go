@@ -81,7 +81,7 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 	}
 	wanted := append(wantedBase(cache), WantedExperts(cache, deltas, s.Full || gpu)...)
 	if s.Usual && !gpu { // only a GPU runs them faster, and they are half of the time of setup
-		wanted = slices.DeleteFunc(wanted, func(w Wanted) bool { return strings.HasSuffix(w.Name, InFull("")) })
+		wanted = slices.DeleteFunc(wanted, func(w WantedBundle) bool { return strings.HasSuffix(w.Name, InFull("")) })
 	}
 	if len(Missing(wanted, s.Out)) > 0 {
 		step, err = cache.EnsureBase(ctx, pip)
@@ -145,7 +145,9 @@ func (s *Setup) reportStep(step provision.Step) {
 
 // makeMissing makes those of wanted that are missing or out of date, from the base's checkpoint, while it has the lock
 // of the cache.
-func (s *Setup) makeMissing(ctx context.Context, cache provision.Cache, checkpoint string, wanted []Wanted) error {
+func (s *Setup) makeMissing(
+	ctx context.Context, cache provision.Cache, checkpoint string, wanted []WantedBundle,
+) error {
 	unlock, err := cache.Lock(ctx)
 	if err != nil {
 		return err

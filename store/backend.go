@@ -59,7 +59,7 @@ type Backend interface {
 
 	// Join shows collections of one store, of which this is one, as one corpus, by their names: statistics of words are
 	// of all of them. They have to stay open for as long as it is in use.
-	Join(all []Backend, names []string) (Joined, error)
+	Join(all []Backend, names []string) (JoinedCorpus, error)
 
 	// ExportPassages writes the passages that searches see, of those that a filter lets through by its tags, documents
 	// and Where, as JSON Lines. A *conditions.MisfitError says what does not fit the fields.
@@ -71,12 +71,12 @@ type Backend interface {
 	Close() error
 }
 
-// Joined is several collections as one corpus. Its views are storage.MultiCollection.
-type Joined interface {
+// JoinedCorpus is several collections as one corpus. Its views are storage.MultiCollection.
+type JoinedCorpus interface {
 	storage.Corpus
 	// Experts returns the names of the experts that all of them have.
 	Experts() []string
-	// Current reports whether searches of the members would see what searches of Joined see: no passage was written
+	// Current reports whether searches of the members would see what searches of JoinedCorpus see: no passage was written
 	// or deleted since Join, and no expert came or went.
 	Current() bool
 	// Close ends it, when nothing searches it any more.

@@ -25,7 +25,7 @@ type BuildReport struct {
 // Recall is the share of the hits of exact search that an index finds. It is measured
 // with vectors of the index itself, drawn with the seed.
 type Recall struct {
-	Stored ann.Measured `json:"stored"`
+	Stored ann.MeasuredRecall `json:"stored"`
 }
 
 // ClashError says that two passages have one id.

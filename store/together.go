@@ -17,8 +17,8 @@ func EncodeTogether(
 	encoders []PassageEncoder,
 	shared []SharedPass,
 	passages []corpus.Passage,
-) (map[string][]Encoded, error) {
-	out := map[string][]Encoded{}
+) (map[string][]EncodedPassage, error) {
+	out := map[string][]EncodedPassage{}
 	if len(passages) == 0 {
 		return out, nil
 	}

@@ -25,8 +25,8 @@ func WindowsOf(e PassageEncoder, p corpus.Passage) []rank.Span {
 	return windows
 }
 
-// Encoded is what an expert has of one passage.
-type Encoded struct {
+// EncodedPassage is what an expert has of one passage.
+type EncodedPassage struct {
 	// Vectors are its vector; of a passage that is read in windows their vectors one after the other, and of a late
 	// expert the list of its tokens' vectors.
 	Vectors []float32
@@ -59,8 +59,8 @@ func splitIntoWindows(e PassageEncoder, passages []corpus.Passage) inWindows {
 }
 
 // join returns what the vectors of the texts are for the passages.
-func (w *inWindows) join(vectors [][]float32, late bool) []Encoded {
-	out := make([]Encoded, len(w.spans))
+func (w *inWindows) join(vectors [][]float32, late bool) []EncodedPassage {
+	out := make([]EncodedPassage, len(w.spans))
 	from := 0
 	for i, spans := range w.spans {
 		to := from + max(1, len(spans))

@@ -46,7 +46,7 @@ type Writer interface {
 	Backlog() Backlog
 	// Selected returns the passages that searches see and that a filter lets through, by its tags, its documents and
 	// what Where says. The error is a *conditions.MisfitError where values do not fit.
-	Selected(ctx context.Context, f storage.Filter) (Selected, error)
+	Selected(ctx context.Context, f storage.Filter) (SelectedPassages, error)
 	// TogetherBytes is how much ApplyTogether takes of any passages; 0: it takes those of one document alone.
 	TogetherBytes() int
 
@@ -56,8 +56,8 @@ type Writer interface {
 	Snapshots() (Snapshots, error)
 }
 
-// Selected is passages that a filter lets through, one after the other.
-type Selected interface {
+// SelectedPassages is passages that a filter lets through, one after the other.
+type SelectedPassages interface {
 	// Next returns the next one; io.EOF behind the last.
 	Next() (corpus.Passage, error)
 	// Total returns how many there are, once Next was called.

@@ -20,15 +20,15 @@ func (f *File) Check(rows []float32) error {
 	if err := f.file.Check(); err != nil {
 		return err
 	}
-	if err := f.check(rows); err != nil {
+	if err := f.checkNodes(rows); err != nil {
 		return fmt.Errorf("checking %s: %w", f.file.Path(), err)
 	}
 	return nil
 }
 
-// check returns an error if the graph is not one of these rows, a list of neighbours is invalid (checkList), or a node
-// cannot be reached from the entry.
-func (g *Graph) check(rows []float32) error {
+// checkNodes returns an error if the graph is not one of these rows, a list of neighbours is invalid (checkList), or a
+// node cannot be reached from the entry.
+func (g *Graph) checkNodes(rows []float32) error {
 	if len(rows) != g.Rows()*g.dim {
 		return fmt.Errorf("the graph has %d vectors, there are %d", g.Rows(), len(rows)/g.dim)
 	}

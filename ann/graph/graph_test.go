@@ -25,7 +25,7 @@ func build(t *testing.T, rows []float32, dim, m int) *Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.check(rows); err != nil {
+	if err := g.checkNodes(rows); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -176,13 +176,13 @@ func TestCheckSeesBrokenInvariants(t *testing.T) {
 		before := clone(g)
 		all := rows
 		breaks()
-		if err := g.check(rows); err == nil || !strings.Contains(err.Error(), want) {
+		if err := g.checkNodes(rows); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
 		*g = *before
 		rows = all
 	}
-	if err := g.check(rows); err != nil {
+	if err := g.checkNodes(rows); err != nil {
 		t.Error(err)
 	}
 }

@@ -61,7 +61,7 @@ var (
 	containsAll = clitest.ContainsAll
 )
 
-type judged = clitest.Judged
+type judged = clitest.JudgedQuestion
 
 const talesAsked, healthAsked = clitest.TalesAsked, clitest.HealthAsked
 

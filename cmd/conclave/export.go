@@ -78,7 +78,7 @@ same command continues. 'conclave import' does the reverse.`,
 					return err
 				}
 				return cli.Show(term.Out, false, nil, func(w *cli.ErrWriter) {
-					printIndexed(w, indexing.Indexed{BuildReport: report}, config.Store)
+					printIndexed(w, indexing.IndexReport{BuildReport: report}, config.Store)
 				})
 			}
 			if err := server.checkFlags(flags); err != nil {

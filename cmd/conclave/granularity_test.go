@@ -26,7 +26,7 @@ func TestGranularities(t *testing.T) {
 		return out
 	}
 	report := must("index", "--collection", "c", "--granularity", "3t,5t,passage", "--json")
-	var made indexing.Indexed
+	var made indexing.IndexReport
 	if err := json.Unmarshal([]byte(report), &made); err != nil || len(made.Recall) != 2 {
 		t.Errorf("of two granularities the report has the recall of %d (%v): %s", len(made.Recall), err, report)
 	}

@@ -44,7 +44,7 @@ Checkpoints become bundles with 'conclave models import'.`,
 				term.Out,
 				false,
 				nil,
-				func(w *cli.ErrWriter) { printIndexed(w, indexing.Indexed{BuildReport: report}, config.Collection) },
+				func(w *cli.ErrWriter) { printIndexed(w, indexing.IndexReport{BuildReport: report}, config.Collection) },
 			)
 		}),
 	}

@@ -372,7 +372,7 @@ func (x *indexCommand) buildCollection(
 	config configs.Config,
 	term cli.Terminal,
 	bar *cli.Progress,
-) (report indexing.Indexed, err error) {
+) (report indexing.IndexReport, err error) {
 	if x.rebuildWords {
 		report.BuildReport, err = indexing.RebuildWords(
 			ctx,
@@ -473,7 +473,7 @@ func (x *indexCommand) recordRoots(config configs.Config) error {
 
 // printIndexed writes one line on a build: the generation, which a store does not have, and how many passages were
 // written, replaced, already there or left out.
-func printIndexed(w *cli.ErrWriter, r indexing.Indexed, where string) {
+func printIndexed(w *cli.ErrWriter, r indexing.IndexReport, where string) {
 	passages := cli.Plural(int64(r.Passages), "passage")
 	switch {
 	case r.Generation == 0:

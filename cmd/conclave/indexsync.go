@@ -12,9 +12,9 @@ import (
 	"example.org/conclave/internal/server"
 )
 
-// followed is what --sync did.
-type followed struct {
-	keeping.Synced
+// syncReport is what --sync did.
+type syncReport struct {
+	keeping.SyncReport
 	unreadFiles
 }
 
@@ -36,7 +36,7 @@ func (x *indexCommand) syncCollection(
 	for _, in := range x.inputs.Files {
 		o.Roots = append(o.Roots, in.Path)
 	}
-	var synced keeping.Synced
+	var synced keeping.SyncReport
 	where := config.Passages()
 	if x.server.url == "" {
 		synced, err = server.Sync(ctx, server.SyncRequest{
@@ -54,7 +54,7 @@ func (x *indexCommand) syncCollection(
 		return err
 	}
 	unread.printAll(!x.asJSON, func(format string, args ...any) { bar.Say(format, args...) })
-	err = cli.Show(term.Out, x.asJSON, followed{synced, *unread}, func(w *cli.ErrWriter) {
+	err = cli.Show(term.Out, x.asJSON, syncReport{synced, *unread}, func(w *cli.ErrWriter) {
 		w.Printf("%s: %s\n", where, describeSynced(synced))
 	})
 	if err == nil && len(synced.Held) > 0 {
@@ -76,16 +76,16 @@ func (x *indexCommand) syncServed(
 	term cli.Terminal,
 	reader *documents.Extractor,
 	o keeping.SyncOptions,
-) (keeping.Synced, error) {
+) (keeping.SyncReport, error) {
 	to, err := x.server.newClient(term.Environ)
 	if err != nil {
-		return keeping.Synced{}, err
+		return keeping.SyncReport{}, err
 	}
 	return syncServed(ctx, to, reader, o)
 }
 
 // describeSynced returns the numbers of documents that were added, replaced, removed, left and not read, in words.
-func describeSynced(s keeping.Synced) string {
+func describeSynced(s keeping.SyncReport) string {
 	return fmt.Sprintf("%s added, %d replaced, %d removed, %d unchanged, %d failed",
 		cli.Plural(int64(s.Added), "document"), s.Replaced, s.Removed, s.Unchanged, s.Failed)
 }

@@ -52,7 +52,7 @@ func newModelsList(term cli.Terminal) *cobra.Command {
 // listBundles writes the bundles in some folders as a table or as JSON. With optional, a folder that does not exist
 // counts as empty; without, it is an error.
 func listBundles(term cli.Terminal, folders []string, optional, asJSON bool) error {
-	lines := []models.Listed{}
+	lines := []models.ListedBundle{}
 	for _, folder := range folders {
 		all, err := models.List(folder)
 		if err != nil && !(optional && errors.Is(err, fs.ErrNotExist)) {
@@ -74,7 +74,7 @@ func listBundles(term cli.Terminal, folders []string, optional, asJSON bool) err
 
 // printBundles writes a table of bundles for each folder, and below it those that cannot be used. If several bundles
 // have one name, only the first is listed and the others are named as hidden. A delta is listed by its folder.
-func printBundles(w *cli.ErrWriter, lines []models.Listed) {
+func printBundles(w *cli.ErrWriter, lines []models.ListedBundle) {
 	table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 	seen := map[string]bool{}
 	folder := ""

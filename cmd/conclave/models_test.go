@@ -42,7 +42,7 @@ func TestDeltaByCommands(t *testing.T) {
 	if code != cli.ExitOK || !strings.Contains(out, "bundles/golden-tied: golden-tied, 32 dimensions") {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)
 	}
-	var list []models.Listed
+	var list []models.ListedBundle
 	if code, out, complaints := conclave(t, "models", "list", "--json"); code != cli.ExitOK ||
 		json.Unmarshal([]byte(out), &list) != nil ||
 		len(list) != 2 {
@@ -53,7 +53,7 @@ func TestDeltaByCommands(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
-	var found []convert.Verified
+	var found []convert.VerifiedBundle
 	code, out, complaints = conclave(t, "models", "verify", "--json", list[0].Folder, list[1].Folder, "nowhere")
 	if err := json.Unmarshal([]byte(out), &found); err != nil || code != cli.ExitFailed || len(found) != 3 ||
 		complaints != "" {

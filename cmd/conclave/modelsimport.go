@@ -157,7 +157,7 @@ func (x *importCommand) run(
 			from,
 		)
 	}
-	x.options.Tell = func(a convert.Assumed) {
+	x.options.Tell = func(a convert.Assumption) {
 		_, _ = fmt.Fprintf(term.Err, "note: %s (%s)\n", a.Text, cli.ImportFlags(a.Setting))
 	}
 	if !x.unchecked {

@@ -46,7 +46,7 @@ it is imported.`,
 			if runtime != nil {
 				defer func() { err = errors.Join(err, runtime.Close()) }()
 			}
-			all := make([]convert.Verified, len(folders))
+			all := make([]convert.VerifiedBundle, len(folders))
 			var failed error
 			for i, folder := range folders {
 				all[i] = convert.Verify(folder)
@@ -83,7 +83,7 @@ func installedRuntime(config configs.Config, cache provision.Cache, term cli.Ter
 
 // tryBundle opens a bundle whose files are whole as a server would, and returns v, or the error in its place. Without a
 // runtime it opens only the tokenizer.
-func tryBundle(v convert.Verified, runtime *encoder.Runtime) convert.Verified {
+func tryBundle(v convert.VerifiedBundle, runtime *encoder.Runtime) convert.VerifiedBundle {
 	b, err := models.Peek(v.Folder)
 	if err == nil {
 		err = encoder.CheckTokenizer(b)
@@ -92,7 +92,7 @@ func tryBundle(v convert.Verified, runtime *encoder.Runtime) convert.Verified {
 		err = runtime.Try(b)
 	}
 	if err != nil {
-		return convert.Verified{
+		return convert.VerifiedBundle{
 			Folder: v.Folder,
 			Error:  fmt.Sprintf("bundle %s: its files are whole, and it cannot be opened: %v", v.Folder, err),
 		}
@@ -101,7 +101,7 @@ func tryBundle(v convert.Verified, runtime *encoder.Runtime) convert.Verified {
 }
 
 // printVerified writes a line for each bundle: to w if it is fine, and to complaints if it is not.
-func printVerified(w *cli.ErrWriter, complaints io.Writer, all []convert.Verified) {
+func printVerified(w *cli.ErrWriter, complaints io.Writer, all []convert.VerifiedBundle) {
 	for _, v := range all {
 		switch {
 		case !v.Fine:

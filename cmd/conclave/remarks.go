@@ -13,10 +13,10 @@ import (
 // expect: how many they are, and the lines of the first.
 type remarks struct {
 	sync.Mutex
-	of []remarked
+	of []remarkGroup
 }
 
-type remarked struct {
+type remarkGroup struct {
 	what  corpus.Remark
 	file  string
 	rows  int64
@@ -38,7 +38,7 @@ func (r *remarks) addRemark(what corpus.Remark, from corpus.Place, last int) {
 	}
 	if at < 0 {
 		at = len(r.of)
-		r.of = append(r.of, remarked{what: what, file: from.File})
+		r.of = append(r.of, remarkGroup{what: what, file: from.File})
 	}
 	x := &r.of[at]
 	if x.rows++; len(x.lines) == mostLines {

@@ -44,7 +44,7 @@ func syncServed(
 	server *client.Client,
 	reader *documents.Extractor,
 	o keeping.SyncOptions,
-) (keeping.Synced, error) {
+) (keeping.SyncReport, error) {
 	server.Attempts = syncAttempts
 	to := &servedDocuments{server: server, mails: reader}
 	o.Reader = reader
@@ -57,7 +57,7 @@ func syncServed(
 }
 
 // Put implements keeping.Target.
-func (s *servedDocuments) Put(ctx context.Context, f keeping.File) (r keeping.Result, err error) {
+func (s *servedDocuments) Put(ctx context.Context, f keeping.DocumentFile) (r keeping.ChangeResult, err error) {
 	about := client.AboutDocument{
 		ContentType: f.Type, Title: f.Title, Source: f.Source, Tags: f.Tags, Metadata: f.Metadata,
 		Modified: f.Modified, Root: f.Root, Encoding: s.mails.Encoding(),
@@ -81,7 +81,7 @@ func (s *servedDocuments) Put(ctx context.Context, f keeping.File) (r keeping.Re
 		_, err := s.server.PutDocument(ctx, f.ID, f.Data, about, client.Write{Visible: true})
 		return err
 	}
-	r = keeping.Result{ID: put.ID, Outcome: store.Outcome(put.Status), Version: put.Version, Warnings: put.Warnings}
+	r = keeping.ChangeResult{ID: put.ID, Outcome: store.Outcome(put.Status), Version: put.Version, Warnings: put.Warnings}
 	for _, a := range attached {
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return w == keeping.AttachedWarning(a.Name) })
 	}
@@ -89,7 +89,7 @@ func (s *servedDocuments) Put(ctx context.Context, f keeping.File) (r keeping.Re
 }
 
 // attachmentsOf returns the attachments of a mail; nil if the file is not a mail, or cannot be read as one.
-func (s *servedDocuments) attachmentsOf(ctx context.Context, f keeping.File) []documents.Member {
+func (s *servedDocuments) attachmentsOf(ctx context.Context, f keeping.DocumentFile) []documents.Member {
 	if !documents.IsMail(f.Data, f.ID, f.Type) {
 		return nil
 	}
@@ -108,13 +108,13 @@ func eachOf(attached []documents.Member, do func(documents.Member) error) error 
 }
 
 // Delete implements keeping.Target.
-func (s *servedDocuments) Delete(ctx context.Context, id string) (keeping.Result, error) {
+func (s *servedDocuments) Delete(ctx context.Context, id string) (keeping.ChangeResult, error) {
 	_, err := s.server.DeleteDocument(ctx, id, client.Write{})
 	if client.Code(err) == "unknown_document" {
-		return keeping.Result{ID: id, Outcome: store.Absent}, nil
+		return keeping.ChangeResult{ID: id, Outcome: store.Absent}, nil
 	}
 	s.last, s.sum = id, ""
-	return keeping.Result{ID: id, Outcome: store.Deleted}, err
+	return keeping.ChangeResult{ID: id, Outcome: store.Deleted}, err
 }
 
 // Documents implements keeping.Target. Its calls go on where the last one ended.

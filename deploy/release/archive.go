@@ -18,17 +18,17 @@ import (
 )
 
 // Content holds the files of an archive or a wheel by their paths in it.
-type Content map[string]File
+type Content map[string]ArchiveFile
 
-// File holds one of them: a file on disk or, where there is no path, the text.
-type File struct {
+// ArchiveFile holds one of them: a file on disk or, where there is no path, the text.
+type ArchiveFile struct {
 	Path    string
 	Text    []byte
 	Program bool
 }
 
 // open returns a file's bytes and their number.
-func (f File) open() (io.ReadCloser, int64, error) {
+func (f ArchiveFile) open() (io.ReadCloser, int64, error) {
 	if f.Path == "" {
 		return io.NopCloser(strings.NewReader(string(f.Text))), int64(len(f.Text)), nil
 	}
@@ -44,7 +44,7 @@ func (f File) open() (io.ReadCloser, int64, error) {
 }
 
 // mode returns the permissions: 0755 for a program, else 0644.
-func (f File) mode() int64 {
+func (f ArchiveFile) mode() int64 {
 	if f.Program {
 		return 0o755
 	}
@@ -69,7 +69,7 @@ func (c Content) AddFolder(below, folder string, skip func(string) bool) error {
 		if err != nil || entry.IsDir() || skip != nil && skip(name) {
 			return err
 		}
-		c[path.Join(below, name)] = File{Path: filepath.Join(folder, filepath.FromSlash(name))}
+		c[path.Join(below, name)] = ArchiveFile{Path: filepath.Join(folder, filepath.FromSlash(name))}
 		return nil
 	})
 }
@@ -91,7 +91,7 @@ func WriteArchive(out io.Writer, folder string, content Content, at time.Time, l
 }
 
 // addToArchive adds a file under a name, with the time at as its time of change.
-func addToArchive(archive *tar.Writer, name string, file File, at time.Time) error {
+func addToArchive(archive *tar.Writer, name string, file ArchiveFile, at time.Time) error {
 	in, size, err := file.open()
 	if err != nil {
 		return err
@@ -115,10 +115,10 @@ func (r *Release) Archive(parts, platform, installed string) error {
 	}
 	if strings.HasPrefix(platform, "linux-") {
 		unit := filepath.Join(r.Source, "deploy", "systemd", "conclave.service")
-		content["lib/systemd/system/conclave.service"] = File{Path: unit}
+		content["lib/systemd/system/conclave.service"] = ArchiveFile{Path: unit}
 	}
 	for _, name := range []string{"README.md", "LICENSE", "NOTICE", "CHANGELOG.md"} {
-		content["share/doc/conclave/"+name] = File{Path: filepath.Join(r.Source, name)}
+		content["share/doc/conclave/"+name] = ArchiveFile{Path: filepath.Join(r.Source, name)}
 	}
 	err := errors.Join(
 		content.AddFolder("share/conclave", installed, nil),
@@ -147,7 +147,7 @@ func (r *Release) addCompletions(content Content) error {
 		if _, err := os.Stat(at); err != nil {
 			return err
 		}
-		content[place] = File{Path: at}
+		content[place] = ArchiveFile{Path: at}
 	}
 	return nil
 }

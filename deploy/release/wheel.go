@@ -75,7 +75,7 @@ func (r *Release) Wheel(parts, tag string) error {
 		return err
 	}
 	for _, name := range []string{"LICENSE", "NOTICE"} {
-		content[licences+"/"+name] = File{Path: filepath.Join(r.Source, name)}
+		content[licences+"/"+name] = ArchiveFile{Path: filepath.Join(r.Source, name)}
 	}
 	about := distribution{
 		Name: "conclave_server", Version: version, Tag: "py3-none-" + tag, Metadata: metadata,
@@ -115,11 +115,11 @@ func (d distribution) fileName() string { return d.Name + "-" + d.Version + "-" 
 // compression alone.
 func (d distribution) write(out io.Writer, content Content, at time.Time, level int) error {
 	info := d.Name + "-" + d.Version + ".dist-info/"
-	content[info+"METADATA"] = File{Text: []byte(d.Metadata)}
-	content[info+"WHEEL"] = File{Text: []byte("Wheel-Version: 1.0\nGenerator: conclave\nRoot-Is-Purelib: " +
+	content[info+"METADATA"] = ArchiveFile{Text: []byte(d.Metadata)}
+	content[info+"WHEEL"] = ArchiveFile{Text: []byte("Wheel-Version: 1.0\nGenerator: conclave\nRoot-Is-Purelib: " +
 		map[bool]string{true: "true", false: "false"}[strings.HasSuffix(d.Tag, "-any")] + "\nTag: " + d.Tag + "\n")}
 	if d.Scripts != "" {
-		content[info+"entry_points.txt"] = File{Text: []byte(d.Scripts)}
+		content[info+"entry_points.txt"] = ArchiveFile{Text: []byte(d.Scripts)}
 	}
 	archive := zip.NewWriter(out)
 	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
@@ -134,13 +134,13 @@ func (d distribution) write(out io.Writer, content Content, at time.Time, level 
 		_, _ = fmt.Fprintf(&record, "%s,sha256=%s,%d\n", name, base64.RawURLEncoding.EncodeToString(sum), size)
 	}
 	record.WriteString(info + "RECORD,,\n")
-	_, _, err := addToWheel(archive, info+"RECORD", File{Text: []byte(record.String())}, at)
+	_, _, err := addToWheel(archive, info+"RECORD", ArchiveFile{Text: []byte(record.String())}, at)
 	return errors.Join(err, archive.Close())
 }
 
 // addToWheel adds a file under a name, with the time at as its time of change, and returns its SHA-256 and its size in
 // bytes.
-func addToWheel(archive *zip.Writer, name string, file File, at time.Time) (sum []byte, size int64, err error) {
+func addToWheel(archive *zip.Writer, name string, file ArchiveFile, at time.Time) (sum []byte, size int64, err error) {
 	in, size, err := file.open()
 	if err != nil {
 		return nil, 0, err

@@ -17,7 +17,7 @@ type vectorCache struct {
 	recency *list.List // of cached, most recent first
 }
 
-type cached struct {
+type cacheEntry struct {
 	key    string
 	vector []float32
 }
@@ -37,7 +37,7 @@ func (c *vectorCache) get(key string) ([]float32, bool) {
 		return nil, false
 	}
 	c.recency.MoveToFront(element)
-	return element.Value.(cached).vector, true
+	return element.Value.(cacheEntry).vector, true
 }
 
 // put adds a vector, and removes the least recently used ones beyond the cache's limits. It does nothing for a vector
@@ -54,13 +54,13 @@ func (c *vectorCache) put(key string, vector []float32) {
 	for c.recency.Len() >= c.limit || c.most > 0 && c.numbers+len(vector) > c.most {
 		c.remove(c.recency.Back())
 	}
-	c.byKey[key] = c.recency.PushFront(cached{key, vector})
+	c.byKey[key] = c.recency.PushFront(cacheEntry{key, vector})
 	c.numbers += len(vector)
 }
 
 // remove removes an element. c.mu must be held.
 func (c *vectorCache) remove(element *list.Element) {
-	old := c.recency.Remove(element).(cached)
+	old := c.recency.Remove(element).(cacheEntry)
 	delete(c.byKey, old.key)
 	c.numbers -= len(old.vector)
 }

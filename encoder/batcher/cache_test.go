@@ -60,8 +60,8 @@ func TestCacheCountsNumbers(t *testing.T) {
 		var keys string
 		numbers := 0
 		for element := c.recency.Front(); element != nil; element = element.Next() {
-			keys += element.Value.(cached).key
-			numbers += len(element.Value.(cached).vector)
+			keys += element.Value.(cacheEntry).key
+			numbers += len(element.Value.(cacheEntry).vector)
 		}
 		if keys != want || numbers != c.numbers || len(c.byKey) != len(keys) {
 			t.Errorf("%q with %d numbers (%d counted, %d keys), not %q", keys, numbers, c.numbers, len(c.byKey), want)

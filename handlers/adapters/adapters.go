@@ -38,8 +38,8 @@ func All() []handlers.Adapter {
 // JSON. A body with an option that conclave does not support is refused, so that nobody believes that it had an effect.
 func serveBody[In, Out any](
 	do func(ctx context.Context, e handlers.Engine, in In) (Out, error),
-) func(*http.Request, handlers.Admitted) (handlers.Answer, error) {
-	return func(r *http.Request, e handlers.Admitted) (answer handlers.Answer, err error) {
+) func(*http.Request, handlers.AdmittedEngine) (handlers.Answer, error) {
+	return func(r *http.Request, e handlers.AdmittedEngine) (answer handlers.Answer, err error) {
 		in, err := readInto[In](r)
 		if err != nil {
 			return answer, err

@@ -30,7 +30,9 @@ const chatModel = "conclave"
 // chatRoutes returns the routes of OpenAI's interfaces that answer a question: chat completions, responses and
 // completions.
 func chatRoutes() []handlers.Adapter {
-	route := func(path string, serve func(*http.Request, handlers.Admitted) (handlers.Answer, error)) handlers.Adapter {
+	route := func(
+		path string, serve func(*http.Request, handlers.AdmittedEngine) (handlers.Answer, error),
+	) handlers.Adapter {
 		return handlers.Adapter{
 			Method:  http.MethodPost,
 			Path:    path,
@@ -159,9 +161,9 @@ func (c *chatTexts) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// check returns the problem of an option that would change the answer and is not supported, or of missing messages; nil
-// if there is none.
-func (in *chatRequest) check() error {
+// checkSupported returns the problem of an option that would change the answer and is not supported, or of missing
+// messages; nil if there is none.
+func (in *chatRequest) checkSupported() error {
 	refused := func(name, why string) error {
 		return fieldError("unknown_value", "/"+name, "%s %s", name, why)
 	}
@@ -248,15 +250,16 @@ type modelRequest struct {
 
 // answerBody is a body of one of OpenAI's interfaces that asks for an answer.
 type answerBody interface {
-	// check returns the problem of a field that would change the answer and is not supported; nil if there is none.
-	check() error
+	// checkSupported returns the problem of a field that would change the answer and is not supported; nil if there is
+	// none.
+	checkSupported() error
 	// modelRequest returns the request in the common form of OpenAI's interfaces.
 	modelRequest() modelRequest
 }
 
 // readModelRequest decodes a request's body into in, and returns the search that it asks for and an answer without any
 // text yet. It returns a problem if the body is invalid or asks for what is not supported.
-func readModelRequest(r *http.Request, e handlers.Admitted, in answerBody) (search.Request, *chatAnswer, error) {
+func readModelRequest(r *http.Request, e handlers.AdmittedEngine, in answerBody) (search.Request, *chatAnswer, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return search.Request{}, nil, err
@@ -264,7 +267,7 @@ func readModelRequest(r *http.Request, e handlers.Admitted, in answerBody) (sear
 	if err := json.Unmarshal(body, in); err != nil {
 		return search.Request{}, nil, bodyError(body, err)
 	}
-	if err := in.check(); err != nil {
+	if err := in.checkSupported(); err != nil {
 		return search.Request{}, nil, err
 	}
 	asked := in.modelRequest()
@@ -351,7 +354,7 @@ func (in modelRequest) searchRequest(e handlers.Engine, formed bool) (r search.R
 const mostChatTokens = 8192
 
 // completeChat answers POST /v1/chat/completions.
-func completeChat(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
+func completeChat(r *http.Request, e handlers.AdmittedEngine) (out handlers.Answer, err error) {
 	var in chatRequest
 	request, a, err := readModelRequest(r, e, &in)
 	if err != nil {

@@ -39,8 +39,9 @@ type textRequest struct {
 	Others map[string]any `json:",embed"`
 }
 
-// check returns the problem of an option that would change the answer and is not supported; nil if there is none.
-func (in *textRequest) check() error {
+// checkSupported returns the problem of an option that would change the answer and is not supported; nil if there is
+// none.
+func (in *textRequest) checkSupported() error {
 	refused := func(name, why string) error { return fieldError("unknown_value", "/"+name, "%s %s", name, why) }
 	switch {
 	case len(in.Prompt) == 0:
@@ -90,7 +91,7 @@ func (in *textRequest) modelRequest() modelRequest {
 }
 
 // completeText answers POST /v1/completions.
-func completeText(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
+func completeText(r *http.Request, e handlers.AdmittedEngine) (out handlers.Answer, err error) {
 	var in textRequest
 	request, a, err := readModelRequest(r, e, &in)
 	if err != nil {

@@ -38,7 +38,7 @@ func shapes() map[string]described {
 		"GET /v1/vector_stores":              answering(reflect.TypeFor[filePage]()),
 		"GET /v1/vector_stores/{collection}": answering(reflect.TypeFor[vectorStore]()),
 		"POST /v1/vector_stores": {
-			reflect.TypeFor[storeRequested](), reflect.TypeFor[vectorStore](), openAI,
+			reflect.TypeFor[newStoreBody](), reflect.TypeFor[vectorStore](), openAI,
 		},
 		"DELETE /v1/vector_stores/{collection}": answering(reflect.TypeFor[fileDeletion]()),
 		"POST /v1/files":                        answering(reflect.TypeFor[fileObject]()),

@@ -55,7 +55,7 @@ func storeFiles(totals *countedFiles) []handlers.Adapter {
 		}
 		return handlers.Adapter{
 			Method: method, Path: path, Scope: scope, Cost: cost, Refusal: openAIError("file_id"), Choose: collectionInPath,
-			Serve: func(r *http.Request, admitted handlers.Admitted) (answer handlers.Answer, err error) {
+			Serve: func(r *http.Request, admitted handlers.AdmittedEngine) (answer handlers.Answer, err error) {
 				e, ok := admitted.(handlers.DocumentKeeper)
 				if !ok {
 					return answer, fieldError("no_such_path", "", "documents are not kept here")

@@ -31,7 +31,7 @@ const (
 
 // toolCaller runs the tools of MCP for one request.
 type toolCaller struct {
-	engine     handlers.Admitted
+	engine     handlers.AdmittedEngine
 	collection string
 	alone      bool        // there is no other collection
 	base       addressBook // of passages and documents
@@ -335,15 +335,15 @@ func (t *toolCaller) listExperts(context.Context, expertsInput) (expertsOutput, 
 }
 
 type explainOutput struct {
-	Asked           string          `json:"asked,omitempty" jsonschema:"how the query was understood"`
-	Fusion          string          `json:"fusion" jsonschema:"the method that joined the sources' rankings"`
-	Confidence      *float64        `json:"confidence,omitempty" jsonschema:"the chance that the first passage answers"`
-	ConfidenceBasis string          `json:"confidence_basis,omitempty"`
-	Verdict         string          `json:"verdict,omitempty" jsonschema:"whether the passages that were searched answer: found, doubtful or not_found"`
-	Note            string          `json:"note,omitempty"`
-	Notes           []string        `json:"notes,omitempty" jsonschema:"what to know about the question, and who did not take part"`
-	Sources         []toolSource    `json:"sources" jsonschema:"who was asked"`
-	Results         []toolExplained `json:"results" jsonschema:"why the first passages stand where they stand"`
+	Asked           string            `json:"asked,omitempty" jsonschema:"how the query was understood"`
+	Fusion          string            `json:"fusion" jsonschema:"the method that joined the sources' rankings"`
+	Confidence      *float64          `json:"confidence,omitempty" jsonschema:"the chance that the first passage answers"`
+	ConfidenceBasis string            `json:"confidence_basis,omitempty"`
+	Verdict         string            `json:"verdict,omitempty" jsonschema:"whether the passages that were searched answer: found, doubtful or not_found"`
+	Note            string            `json:"note,omitempty"`
+	Notes           []string          `json:"notes,omitempty" jsonschema:"what to know about the question, and who did not take part"`
+	Sources         []toolSource      `json:"sources" jsonschema:"who was asked"`
+	Results         []toolExplanation `json:"results" jsonschema:"why the first passages stand where they stand"`
 }
 
 type toolSource struct {
@@ -355,7 +355,7 @@ type toolSource struct {
 	Chance      *float64 `json:"chance,omitempty" jsonschema:"the chance that its own first passage answers"`
 }
 
-type toolExplained struct {
+type toolExplanation struct {
 	ID            string              `json:"id"`
 	Title         string              `json:"title"`
 	Score         float64             `json:"score" jsonschema:"the sum of the contributions"`
@@ -394,7 +394,7 @@ func (t *toolCaller) explain(ctx context.Context, in findInput) (explainOutput, 
 		Note:            cautionsOf(r),
 		Notes:           notesOf(r),
 		Sources:         []toolSource{},
-		Results:         []toolExplained{},
+		Results:         []toolExplanation{},
 	}
 	out.Asked, _ = cutText(r.Asked, snippetBytes)
 	for _, x := range r.Sources {
@@ -402,7 +402,7 @@ func (t *toolCaller) explain(ctx context.Context, in findInput) (explainOutput, 
 	}
 	for _, x := range r.Results {
 		title, _ := cutText(titleOf(x.Title, x.ID), snippetBytes/4)
-		explained := toolExplained{
+		explained := toolExplanation{
 			ID:            x.ID,
 			Title:         title,
 			Score:         x.Score,

@@ -36,7 +36,7 @@ func modelContext() []handlers.Adapter {
 			Cost:      front.Searching(0),
 			BodyBytes: messageBytes,
 			Choose:    collectionOfCall,
-			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
+			Serve: func(r *http.Request, e handlers.AdmittedEngine) (handlers.Answer, error) {
 				if err := checkMessage(r); err != nil {
 					return handlers.Answer{}, err
 				}

@@ -178,7 +178,7 @@ type modelList struct {
 }
 
 // listModels answers GET /v1/models.
-func listModels(_ *http.Request, e handlers.Admitted) (handlers.Answer, error) {
+func listModels(_ *http.Request, e handlers.AdmittedEngine) (handlers.Answer, error) {
 	return handlers.Answer{Value: modelList{Object: "list", Data: modelsOf(e)}}, nil
 }
 
@@ -204,7 +204,7 @@ func modelsOf(e handlers.Engine) []modelObject {
 }
 
 // showModel answers GET /v1/models/{model}.
-func showModel(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
+func showModel(r *http.Request, e handlers.AdmittedEngine) (out handlers.Answer, err error) {
 	id := r.PathValue("model")
 	for _, x := range modelsOf(e) {
 		if x.ID == id {

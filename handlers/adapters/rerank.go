@@ -69,8 +69,8 @@ type truncateOptions struct {
 	Direction string `json:"truncation_direction"`
 }
 
-// check returns a problem if texts are to be cut at their beginning.
-func (t truncateOptions) check() error {
+// checkDirection returns a problem if texts are to be cut at their beginning.
+func (t truncateOptions) checkDirection() error {
 	if t.Truncate && t.Direction != "" && t.Direction != "Right" && t.Direction != "right" {
 		return fieldError(
 			"unknown_value",
@@ -84,7 +84,7 @@ func (t truncateOptions) check() error {
 // inferEmbeddings answers POST /embed: vectors of texts by the first expert, of unit length unless the request says
 // otherwise.
 func inferEmbeddings(ctx context.Context, e handlers.Engine, in inferEmbedRequest) ([][]float32, error) {
-	if err := in.check(); err != nil {
+	if err := in.checkDirection(); err != nil {
 		return nil, err
 	}
 	experts := e.Experts()
@@ -133,7 +133,7 @@ type inferRank struct {
 
 // inferRanks answers POST /rerank: the texts' indexes by descending score.
 func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]inferRank, error) {
-	if err := in.check(); err != nil {
+	if err := in.checkDirection(); err != nil {
 		return nil, err
 	}
 	ranked, truncated, err := rankTexts(ctx, e, lookup.RerankRequest{Question: in.Query, Texts: in.Texts}, in.RawScores)

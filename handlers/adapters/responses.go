@@ -75,9 +75,9 @@ func (in *responsesInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// check returns the problem of an option or an item that would change the answer and is not supported; nil if there is
-// none.
-func (in *responsesRequest) check() error {
+// checkSupported returns the problem of an option or an item that would change the answer and is not supported; nil if
+// there is none.
+func (in *responsesRequest) checkSupported() error {
 	refused := func(name, why string) error { return fieldError("unknown_value", "/"+name, "%s %s", name, why) }
 	const kept = "names what an earlier request left, and nothing is kept here: send the messages as input"
 	switch {
@@ -133,7 +133,7 @@ func (in *responsesRequest) modelRequest() modelRequest {
 }
 
 // createResponse answers POST /v1/responses.
-func createResponse(r *http.Request, e handlers.Admitted) (out handlers.Answer, err error) {
+func createResponse(r *http.Request, e handlers.AdmittedEngine) (out handlers.Answer, err error) {
 	var in responsesRequest
 	request, a, err := readModelRequest(r, e, &in)
 	if err != nil {

@@ -87,8 +87,8 @@ func countedStore(
 	return storeOf(name, files), err
 }
 
-// storeRequested is OpenAI's body for a new store.
-type storeRequested struct {
+// newStoreBody is OpenAI's body for a new store.
+type newStoreBody struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
 	Metadata    map[string]any `json:"metadata"`
@@ -103,7 +103,7 @@ func createStore(r *http.Request, m handlers.Manager) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var in storeRequested
+	var in newStoreBody
 	if err := json.Unmarshal(body, &in, json.RejectUnknownMembers(true)); err != nil {
 		return nil, bodyError(body, err)
 	}

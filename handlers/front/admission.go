@@ -33,7 +33,7 @@ func NewAdmission(control *overload.Control, answerBytes, bodyBytes int64) *Admi
 // a lock, since an MCP tool is called in another goroutine than the one that serves the request.
 type admittedRequest struct {
 	Mu        sync.Mutex
-	place     *overload.Place // nil: it has none
+	place     *overload.Admission // nil: it has none
 	bodyBytes int64
 	Room      overload.Share // of its answer
 	Extra     int            // bytes of the answer for which no memory was taken yet
@@ -47,7 +47,7 @@ func (held *admittedRequest) SetExtra(c Cost) {
 }
 
 // CurrentPlace returns the place that the request holds; nil: none.
-func (held *admittedRequest) CurrentPlace() *overload.Place {
+func (held *admittedRequest) CurrentPlace() *overload.Admission {
 	held.Mu.Lock()
 	defer held.Mu.Unlock()
 	return held.place
@@ -55,7 +55,7 @@ func (held *admittedRequest) CurrentPlace() *overload.Place {
 
 // exchangePlace gives the request's place back, if it has one, and takes another. It returns the error of take; the
 // request then has none.
-func (held *admittedRequest) exchangePlace(take func() (*overload.Place, error)) (err error) {
+func (held *admittedRequest) exchangePlace(take func() (*overload.Admission, error)) (err error) {
 	held.Mu.Lock()
 	defer held.Mu.Unlock()
 	if held.place != nil {
@@ -68,7 +68,7 @@ func (held *admittedRequest) exchangePlace(take func() (*overload.Place, error))
 // AdmitSearch admits a search of this cost that must be answered before its deadline, and returns nil, or the problem
 // that refuses it (429). It never waits: waiting would only hide the load from the caller.
 func (a *Admission) AdmitSearch(ctx context.Context, cost int, deadline time.Time) *schema.Problem {
-	return a.refusedBy(ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Place, error) {
+	return a.refusedBy(ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Admission, error) {
 		return a.control.AdmitOf(ExchangeOf(ctx).Group, cost, deadline)
 	}))
 }
@@ -76,7 +76,7 @@ func (a *Admission) AdmitSearch(ctx context.Context, cost int, deadline time.Tim
 // AwaitSearch admits a search as AdmitSearch does, but one that would be refused waits for its turn: for half of the
 // time until its deadline, or until ctx ends.
 func (a *Admission) AwaitSearch(ctx context.Context, cost int, deadline time.Time) *schema.Problem {
-	err := ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Place, error) {
+	err := ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Admission, error) {
 		return a.control.AwaitOf(ctx, ExchangeOf(ctx).Group, cost, deadline)
 	})
 	if err != nil && ctx.Err() != nil {
@@ -87,7 +87,7 @@ func (a *Admission) AwaitSearch(ctx context.Context, cost int, deadline time.Tim
 
 // HoldPlaces admits a request of this cost without a deadline, and returns nil, or the problem that refuses it (429).
 func (a *Admission) HoldPlaces(ctx context.Context, cost int) *schema.Problem {
-	return a.refusedBy(ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Place, error) {
+	return a.refusedBy(ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Admission, error) {
 		return a.control.HoldOf(ExchangeOf(ctx).Group, cost)
 	}))
 }
@@ -210,7 +210,7 @@ func (a *Admission) WidenTo(r *http.Request, bytes int) error {
 func (a *Admission) waitForMemory(
 	ctx context.Context,
 	r *http.Request,
-	place *overload.Place,
+	place *overload.Admission,
 	bytes int,
 ) (overload.Share, error) {
 	whole := int64(bytes) + overload.Overhead(r)

@@ -18,7 +18,7 @@ import (
 type Union struct {
 	Engine *search.Engine
 
-	corpus  store.Joined
+	corpus  store.JoinedCorpus
 	members []*Assembly
 	lineUps []*experts.Set // of the members, when the union was made
 }

@@ -14,8 +14,8 @@ import (
 // passages, about n·(M-N)/M of them are new.
 func SampleKey(id string) uint32 { return uint32(xxh3.HashString(id) >> 32) }
 
-// Sampled is a passage of a store with its SampleKey.
-type Sampled struct {
+// SampledPassage is a passage of a store with its SampleKey.
+type SampledPassage struct {
 	Key     uint32
 	Ordinal rank.Ordinal
 }
@@ -23,8 +23,8 @@ type Sampled struct {
 // Sample returns the n passages with the lowest sample keys (SampleKey) among those for which skip returns false; all
 // of them if there are fewer. It reads only as much of the id table as it needs. The error says that the table is
 // damaged.
-func (s *Store) Sample(n int, skip func(rank.Ordinal) bool) ([]Sampled, error) {
-	var out []Sampled
+func (s *Store) Sample(n int, skip func(rank.Ordinal) bool) ([]SampledPassage, error) {
+	var out []SampledPassage
 	for page := 0; page < int(s.header.pages); page++ {
 		entries, err := s.checkedPage("id table", s.header.table(), page)
 		if err != nil {
@@ -36,7 +36,7 @@ func (s *Store) Sample(n int, skip func(rank.Ordinal) bool) ([]Sampled, error) {
 			}
 			entry := binary.LittleEndian.Uint64(entries)
 			if o := rank.Ordinal(uint32(entry)); !skip(o) {
-				out = append(out, Sampled{uint32(entry >> 32), o})
+				out = append(out, SampledPassage{uint32(entry >> 32), o})
 			}
 		}
 	}

@@ -39,17 +39,17 @@ func TestStoreSample(t *testing.T) {
 			t.Fatal(err)
 		}
 		skip := func(o rank.Ordinal) bool { return o%3 == 1 }
-		var want []Sampled
+		var want []SampledPassage
 		for o := range rank.Ordinal(n) {
 			id, err := s.ID(o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !skip(o) {
-				want = append(want, Sampled{SampleKey(id), o})
+				want = append(want, SampledPassage{SampleKey(id), o})
 			}
 		}
-		slices.SortFunc(want, func(a, b Sampled) int {
+		slices.SortFunc(want, func(a, b SampledPassage) int {
 			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Ordinal, b.Ordinal))
 		})
 		for _, many := range []int{0, 1, 128, n} {

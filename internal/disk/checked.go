@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Checked is a mapped file with a header, a body, and a checksum for each chunk of the body, which is verified when the
-// chunk is first read. It does not change, and is safe for concurrent use until it is closed.
-type Checked struct {
+// ChecksummedFile is a mapped file with a header, a body, and a checksum for each chunk of the body, which is verified
+// when the chunk is first read. It does not change, and is safe for concurrent use until it is closed.
+type ChecksummedFile struct {
 	// noun for messages, such as "index of tags"
 	what, path string
 	mapping    *Mapping
@@ -26,7 +26,7 @@ func OpenChecked(
 	header int,
 	shift uint,
 	bodyOf func(data []byte) (end uint64, err error),
-) (*Checked, error) {
+) (*ChecksummedFile, error) {
 	m, err := d.Map(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", what, path, err)
@@ -39,14 +39,14 @@ func OpenChecked(
 	return c, nil
 }
 
-// NewChecked returns a Checked of bytes in memory, as OpenChecked does of a file's; path is for errors.
+// NewChecked returns a ChecksummedFile of bytes in memory, as OpenChecked does of a file's; path is for errors.
 func NewChecked(
 	what, path string,
 	data []byte,
 	header int,
 	shift uint,
 	bodyOf func(data []byte) (end uint64, err error),
-) (*Checked, error) {
+) (*ChecksummedFile, error) {
 	if len(data) < header {
 		return nil, fmt.Errorf("%s %s: it is none, or it was cut off", what, path)
 	}
@@ -54,14 +54,14 @@ func NewChecked(
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", what, path, err)
 	}
-	return &Checked{
+	return &ChecksummedFile{
 		what: what, path: path, data: data, from: uint64(header), to: end,
 		chunks: NewChunks(data[header:end], data[end:], shift),
 	}, nil
 }
 
 // Close unmaps the file. Nothing may use its bytes afterwards.
-func (c *Checked) Close() error {
+func (c *ChecksummedFile) Close() error {
 	c.data = nil
 	if c.mapping == nil {
 		return nil
@@ -71,7 +71,7 @@ func (c *Checked) Close() error {
 
 // Bytes returns the bytes from one offset of the file to another, within the body, after verifying their checksums. It
 // fails if the file is damaged there, or the offsets are outside of the body.
-func (c *Checked) Bytes(from, to uint64) ([]byte, error) {
+func (c *ChecksummedFile) Bytes(from, to uint64) ([]byte, error) {
 	if from > to || from < c.from || to > c.to {
 		return nil, c.Damaged("bytes %d to %d are wanted of %d", from, to, c.to)
 	}
@@ -84,10 +84,10 @@ func (c *Checked) Bytes(from, to uint64) ([]byte, error) {
 }
 
 // Damaged returns the error of a damaged file, with a formatted reason and what to do.
-func (c *Checked) Damaged(format string, args ...any) error {
+func (c *ChecksummedFile) Damaged(format string, args ...any) error {
 	return fmt.Errorf("%s %s: %s: the file is damaged; restore it from a snapshot, or index again",
 		c.what, c.path, fmt.Sprintf(format, args...))
 }
 
 // Equal reports whether two files have the same bytes.
-func (c *Checked) Equal(d *Checked) bool { return bytes.Equal(c.data, d.data) }
+func (c *ChecksummedFile) Equal(d *ChecksummedFile) bool { return bytes.Equal(c.data, d.data) }

@@ -126,14 +126,14 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 	return f
 }
 
-// placed is where the model of a bundle runs.
-type placed struct {
+// modelPlacement is where the model of a bundle runs.
+type modelPlacement struct {
 	as       string // in words
 	fallback error  // why not with CUDA
 }
 
 // tryBundle opens a bundle of any kind, closes it again, and returns where it ran.
-func tryBundle(ort *encoder.Runtime, o encoder.Opening) (placed, error) {
+func tryBundle(ort *encoder.Runtime, o encoder.Opening) (modelPlacement, error) {
 	m := &o.Bundle.Manifest
 	var opened interface {
 		Close() error
@@ -157,10 +157,10 @@ func tryBundle(ort *encoder.Runtime, o encoder.Opening) (placed, error) {
 		opened, err = openEncoder(ort, o)
 	}
 	if err != nil {
-		return placed{}, err
+		return modelPlacement{}, err
 	}
 	defer func() { _ = opened.Close() }()
-	p := placed{as: says + "runs on " + opened.Provider()}
+	p := modelPlacement{as: says + "runs on " + opened.Provider()}
 	if f, ok := opened.(interface{ Fallback() error }); ok {
 		p.fallback = f.Fallback()
 	}

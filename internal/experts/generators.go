@@ -19,7 +19,7 @@ type generator struct {
 
 // openGenerator loads a bundled generator. Its answers may take as much memory as the bodies and answers of all
 // requests together (capacity.MemoryLimit), in addition to those.
-func (x *Set) openGenerator(name string, opening encoder.Opening) (opened, error) {
+func (x *Set) openGenerator(name string, opening encoder.Opening) (openedReader, error) {
 	memory, err := capacity.MemoryLimit(x.config.Limits)
 	if err != nil {
 		return nil, err

@@ -29,27 +29,27 @@ type Pool struct {
 	opening sync.Mutex // held while bundles are opened, so that each is opened once
 	mu      sync.Mutex // of what follows
 	runtime *encoder.Runtime
-	shared  map[string]*pooled // by the names of their bundles
-	all     []*pooled          // also those in whose place others came
-	beside  besides
+	shared  map[string]*pooledEncoder // by the names of their bundles
+	all     []*pooledEncoder          // also those in whose place others came
+	beside  pooledReaders
 }
 
-// pooled is an encoder that the sets of a pool share, with the bundle that it was opened from.
-type pooled struct {
+// pooledEncoder is an encoder that the sets of a pool share, with the bundle that it was opened from.
+type pooledEncoder struct {
 	name    string
 	opening encoder.Opening
 	stamp   bundleStamp
 	encoder *encoder.Encoder
 }
 
-// besides holds the readers and rerankers that the sets of a pool share.
-type besides struct {
-	readers   once[opened]
-	rerankers once[scorer]
+// pooledReaders holds the readers and rerankers that the sets of a pool share.
+type pooledReaders struct {
+	readers   openedOnce[openedReader]
+	rerankers openedOnce[scorer]
 }
 
-// once holds what the first set that asks for it has opened, for all sets of a pool.
-type once[T io.Closer] struct {
+// openedOnce holds what the first set that asks for it has opened, for all sets of a pool.
+type openedOnce[T io.Closer] struct {
 	opened []T
 	done   bool
 }
@@ -67,7 +67,7 @@ func NewPool(config configs.Config, log *slog.Logger) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pool{config: config, cache: cache, log: log, shared: map[string]*pooled{}}, nil
+	return &Pool{config: config, cache: cache, log: log, shared: map[string]*pooledEncoder{}}, nil
 }
 
 // OpenSome loads the named experts as the function OpenSome does, but takes their encoders from the pool, which loads
@@ -112,7 +112,7 @@ func (p *Pool) Close() error {
 	errs = append(errs, closeAll(p.beside.readers.opened), closeAll(p.beside.rerankers.opened))
 	p.all = nil
 	clear(p.shared)
-	p.beside = besides{}
+	p.beside = pooledReaders{}
 	if p.runtime != nil {
 		errs = append(errs, p.runtime.Close())
 		p.runtime = nil
@@ -155,7 +155,7 @@ func (p *Pool) stampOf(config configs.Config, name string) (stamp bundleStamp, o
 
 // findLoaded returns the pool's encoder of the named bundle; nil if none is loaded or the bundle on disk has changed
 // since.
-func (p *Pool) findLoaded(x *Set, name string) *pooled {
+func (p *Pool) findLoaded(x *Set, name string) *pooledEncoder {
 	p.mu.Lock()
 	s := p.shared[name]
 	p.mu.Unlock()
@@ -190,7 +190,7 @@ func (p *Pool) openEncoders(x *Set, names []string, found []encoder.Opening) ([]
 			continue
 		}
 		stamp, _ := p.stampOf(x.config, names[i])
-		s := &pooled{names[i], missing[j], stamp, made[j]}
+		s := &pooledEncoder{names[i], missing[j], stamp, made[j]}
 		p.shared[names[i]] = s
 		p.all = append(p.all, s)
 	}
@@ -200,8 +200,8 @@ func (p *Pool) openEncoders(x *Set, names []string, found []encoder.Opening) ([]
 // openOnce returns what another set of the pool has opened, or else what open returns, which it keeps for the other
 // sets. If open fails, it closes what open returned and the next call tries again. A set without a pool always calls
 // open.
-func openOnce[T io.Closer](x *Set, of func(*besides) *once[T], open func() ([]T, error)) ([]T, error) {
-	which := &once[T]{}
+func openOnce[T io.Closer](x *Set, of func(*pooledReaders) *openedOnce[T], open func() ([]T, error)) ([]T, error) {
+	which := &openedOnce[T]{}
 	if x.pool != nil {
 		x.pool.opening.Lock()
 		defer x.pool.opening.Unlock()
@@ -214,7 +214,7 @@ func openOnce[T io.Closer](x *Set, of func(*besides) *once[T], open func() ([]T,
 	if err != nil {
 		return nil, errors.Join(err, closeAll(opened))
 	}
-	*which = once[T]{opened, true}
+	*which = openedOnce[T]{opened, true}
 	return opened, nil
 }
 

@@ -21,8 +21,8 @@ type reader struct {
 	bundle *models.Bundle
 }
 
-// opened is a reader or a generator.
-type opened interface {
+// openedReader is a reader or a generator.
+type openedReader interface {
 	asLoadedReader() learned.LoadedReader
 	Close() error
 }
@@ -31,13 +31,13 @@ type opened interface {
 // takes the shipped one, provided that setup has made it and it can be used. It fails if a configured one cannot be
 // loaded.
 func (x *Set) OpenReaders() (err error) {
-	x.readers, err = openOnce(x, func(b *besides) *once[opened] { return &b.readers }, x.openReaders)
+	x.readers, err = openOnce(x, func(b *pooledReaders) *openedOnce[openedReader] { return &b.readers }, x.openReaders)
 	return err
 }
 
 // openReaders returns the bundled readers and the endpoints of the configured generators. After an error it returns
 // those opened so far, for the caller to close.
-func (x *Set) openReaders() ([]opened, error) {
+func (x *Set) openReaders() ([]openedReader, error) {
 	readers, err := x.openBundledReaders()
 	if err != nil {
 		return readers, err
@@ -54,7 +54,7 @@ func (x *Set) openReaders() ([]opened, error) {
 
 // openBundledReaders returns the configured readers, or the shipped one if none is configured; none if that is not
 // installed or cannot be used. After an error it returns those opened so far.
-func (x *Set) openBundledReaders() (readers []opened, err error) {
+func (x *Set) openBundledReaders() (readers []openedReader, err error) {
 	names := x.config.Readers
 	must := true
 	if len(names) == 0 {
@@ -80,7 +80,7 @@ func (x *Set) openBundledReaders() (readers []opened, err error) {
 }
 
 // openReader loads the named bundle, a reader or a generator.
-func (x *Set) openReader(name string) (opened, error) {
+func (x *Set) openReader(name string) (openedReader, error) {
 	found, err := x.findBundle(name)
 	if err != nil {
 		return nil, err

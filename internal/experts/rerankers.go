@@ -33,7 +33,7 @@ type readerAsReranker struct {
 // OpenRerankers loads the configured rerankers. Call it after OpenReaders: a reader that is also configured as a
 // reranker is loaded once. It fails if one cannot be loaded, or if searches rerank by default and none is configured.
 func (x *Set) OpenRerankers() (err error) {
-	x.rerankers, err = openOnce(x, func(b *besides) *once[scorer] { return &b.rerankers }, x.openRerankers)
+	x.rerankers, err = openOnce(x, func(b *pooledReaders) *openedOnce[scorer] { return &b.rerankers }, x.openRerankers)
 	return err
 }
 

@@ -69,16 +69,16 @@ func (e embedder) EncodePassages(ctx context.Context, passages []corpus.Passage)
 // (store.WindowReader): its Reads calls a passage cut only if it has text behind its windows.
 func InWindows(of learned.PassageEncoder) learned.PassageEncoder {
 	if e, ok := of.(embedder); ok {
-		return windowed{e}
+		return windowedEmbedder{e}
 	}
 	return of
 }
 
-// windowed is an embedder whose long passages are read in windows.
-type windowed struct{ embedder }
+// windowedEmbedder is an embedder whose long passages are read in windows.
+type windowedEmbedder struct{ embedder }
 
 // Reads implements search.PassageReads; see InWindows.
-func (e windowed) Reads(p corpus.Passage) (cut, unread bool) {
+func (e windowedEmbedder) Reads(p corpus.Passage) (cut, unread bool) {
 	cut, unread = e.embedder.Reads(p)
 	if cut {
 		_, cut = e.Windows(p)

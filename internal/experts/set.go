@@ -31,7 +31,7 @@ type Set struct {
 	runtime   *encoder.Runtime
 	Searched  []*Expert // that are searched
 	Silent    []*Expert // of the collection, but not searched: they encode what is written
-	readers   []opened
+	readers   []openedReader
 	rerankers []scorer
 	owners    map[string]string // of the collection; see owners
 	stored    []store.Expert    // of the collection

@@ -52,8 +52,8 @@ type Options struct {
 	Free func(path string) (bytes int64, known bool)
 }
 
-// Indexed is the report of Index.
-type Indexed struct {
+// IndexReport is the report of Index.
+type IndexReport struct {
 	store.BuildReport
 	Titles    []TitleTrial     `json:"titles,omitempty"`
 	Truncated map[string]int64 `json:"truncated,omitempty"`
@@ -69,7 +69,7 @@ type Indexed struct {
 // Index reads the inputs, encodes their passages and publishes them: in a new collection, or in the existing one.
 // Without inputs it encodes the passages of the collection with further experts. It returns what it did, also with some
 // errors; these are *ExpertChoiceError for experts that cannot be chosen, and *RoomError for a disk that is too small.
-func Index(ctx context.Context, o Options) (made Indexed, err error) {
+func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 	at, err := stores.At(o.Config)
 	if err != nil {
 		return made, err
@@ -219,7 +219,7 @@ func Index(ctx context.Context, o Options) (made Indexed, err error) {
 
 // indexThenTry indexes new passages first without granularities, and then tries the granularities on them and adds the
 // better ones. Its report is of both.
-func indexThenTry(ctx context.Context, o Options) (made Indexed, err error) {
+func indexThenTry(ctx context.Context, o Options) (made IndexReport, err error) {
 	whole, parts := o, o
 	whole.Granularities, whole.Questions = nil, nil
 	made, err = Index(ctx, whole)

@@ -7,7 +7,7 @@ import (
 )
 
 // Register stores the jobs of a collection where every server that may do them finds them. Folder is the register of a
-// collection in a folder, Shared that of a collection in a cluster.
+// collection in a folder, SharedRegister that of a collection in a cluster.
 type Register interface {
 	// Read returns the jobs as they are now. The caller may keep the ledger and must not change it.
 	Read(ctx context.Context) (*Ledger, error)

@@ -7,31 +7,31 @@ import (
 	"example.org/conclave/internal/jobs/lease"
 )
 
-// Shared is the Register of a store, over two registers of the cluster: one has the jobs, the
+// SharedRegister is the Register of a store, over two registers of the cluster: one has the jobs, the
 // other one who works on them. A server that gives no signs of life for a while loses its job
 // to another one.
-type Shared struct {
+type SharedRegister struct {
 	register lease.Register
 	working  lease.Lease
 }
 
 // NewShared returns the register of jobs that several servers share, in a register of the store. working is the lease
 // of the server that does the jobs. It reads nothing yet.
-func NewShared(register, working lease.Register) *Shared {
-	return &Shared{
+func NewShared(register, working lease.Register) *SharedRegister {
+	return &SharedRegister{
 		register: register,
 		working:  lease.Lease{Register: working, Of: "the list of jobs", Beat: lease.Beat},
 	}
 }
 
 // Read implements Register.
-func (s *Shared) Read(ctx context.Context) (*Ledger, error) {
+func (s *SharedRegister) Read(ctx context.Context) (*Ledger, error) {
 	l, _, err := s.readLedger(ctx)
 	return l, err
 }
 
 // readLedger returns the ledger with its version in the register; an empty ledger and "" if none was written yet.
-func (s *Shared) readLedger(ctx context.Context) (l *Ledger, version string, err error) {
+func (s *SharedRegister) readLedger(ctx context.Context) (l *Ledger, version string, err error) {
 	l = &Ledger{}
 	data, version, err := s.register.Read(ctx)
 	if err == nil && version != "" {
@@ -42,7 +42,7 @@ func (s *Shared) readLedger(ctx context.Context) (l *Ledger, version string, err
 }
 
 // Change implements Register.
-func (s *Shared) Change(ctx context.Context, change func(*Ledger) error) error {
+func (s *SharedRegister) Change(ctx context.Context, change func(*Ledger) error) error {
 	for {
 		l, version, err := s.readLedger(ctx)
 		if err != nil {
@@ -62,9 +62,9 @@ func (s *Shared) Change(ctx context.Context, change func(*Ledger) error) error {
 }
 
 // Hold implements Register.
-func (s *Shared) Hold(ctx context.Context, work func(context.Context) error) error {
+func (s *SharedRegister) Hold(ctx context.Context, work func(context.Context) error) error {
 	return s.working.Hold(ctx, "a job", 0, work)
 }
 
 // Scratch implements Register.
-func (s *Shared) Scratch(string) string { return "" }
+func (s *SharedRegister) Scratch(string) string { return "" }

@@ -15,9 +15,9 @@ import (
 // FileName is the name of the file of judgments in a collection's folder.
 const FileName = "judgments.jsonl"
 
-// File keeps judgments in a file, one in each line: when Put returns, its judgment is on disk. Opening the file drops a
-// line that a crash cut, and lines that later ones replaced. It is safe for concurrent use.
-type File struct {
+// JudgmentFile keeps judgments in a file, one in each line: when Put returns, its judgment is on disk. Opening the file
+// drops a line that a crash cut, and lines that later ones replaced. It is safe for concurrent use.
+type JudgmentFile struct {
 	disk disk.Disk
 	path string
 
@@ -29,8 +29,8 @@ type File struct {
 
 // Open opens the file of judgments at path; the first Put makes it. damaged has the numbers of lines that are no
 // judgments; they stay in the file and are ignored. It fails if the file cannot be read.
-func Open(d disk.Disk, path string) (f *File, damaged []int, err error) {
-	f = &File{disk: d, path: path}
+func Open(d disk.Disk, path string) (f *JudgmentFile, damaged []int, err error) {
+	f = &JudgmentFile{disk: d, path: path}
 	text, err := d.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil, nil
@@ -59,7 +59,7 @@ func Open(d disk.Disk, path string) (f *File, damaged []int, err error) {
 
 // keepLatest adds a judgment in the place of the earlier one with the same subject; one without a grade only removes
 // that.
-func (f *File) keepLatest(j Judgment) {
+func (f *JudgmentFile) keepLatest(j Judgment) {
 	f.all = slices.DeleteFunc(f.all, func(other Judgment) bool { return other.subject() == j.subject() })
 	if j.Grade != nil {
 		f.all = append(f.all, j)
@@ -67,7 +67,7 @@ func (f *File) keepLatest(j Judgment) {
 }
 
 // rewrite replaces the file by one with the judgments that count.
-func (f *File) rewrite() error {
+func (f *JudgmentFile) rewrite() error {
 	var text bytes.Buffer
 	for i := range f.all {
 		if err := appendLine(&text, &f.all[i]); err != nil {
@@ -97,7 +97,7 @@ func appendLine(to *bytes.Buffer, j *Judgment) error {
 
 // Put stores a judgment, which then survives a power cut. It replaces an earlier one with the same subject. After an
 // error nothing is stored.
-func (f *File) Put(j Judgment) error {
+func (f *JudgmentFile) Put(j Judgment) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.torn { // an earlier line did not come to the disk whole
@@ -119,7 +119,7 @@ func (f *File) Put(j Judgment) error {
 }
 
 // appendLine appends a line and waits until it is on disk.
-func (f *File) appendLine(line []byte) (err error) {
+func (f *JudgmentFile) appendLine(line []byte) (err error) {
 	if f.size == 0 { // with the name, which an append would not make durable
 		return disk.ReplaceFile(f.disk, f.path, func(file *disk.Replacement) error {
 			_, err := file.Write(line)
@@ -138,7 +138,7 @@ func (f *File) appendLine(line []byte) (err error) {
 }
 
 // All returns the judgments that count, the oldest first.
-func (f *File) All() []Judgment {
+func (f *JudgmentFile) All() []Judgment {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.all)

@@ -26,7 +26,7 @@ func of(question, passage string, g *int) Judgment {
 }
 
 // reopened reads a file again, of which no line may be damaged.
-func reopened(t *testing.T, path string) *File {
+func reopened(t *testing.T, path string) *JudgmentFile {
 	t.Helper()
 	f, damaged, err := Open(disk.OS{}, path)
 	if err != nil || len(damaged) > 0 {
@@ -188,7 +188,7 @@ func TestExport(t *testing.T) {
 	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	domains, err := questions.ReadDomains([]questions.File{{Path: path}}, 0)
+	domains, err := questions.ReadDomains([]questions.QuestionFile{{Path: path}}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func (k *Keeper) Amend(
 	id string,
 	tags []string,
 	metadata map[string]any,
-) (result Result, ok bool, err error) {
+) (result ChangeResult, ok bool, err error) {
 	if err := checkAbout(&documents.About{ID: id, Tags: tags, Metadata: metadata}); err != nil {
 		return result, false, err
 	}
@@ -39,7 +39,7 @@ func (k *Keeper) Amend(
 			p.Tags = tags
 			changes[i].Put = p
 		}
-		result, err = k.change(ctx, id, changes, found{version: version}, Condition{})
+		result, err = k.change(ctx, id, changes, storedDocument{version: version}, Condition{})
 		if !overtaken(err, Condition{}) {
 			result.Passages = len(all)
 			return result, true, err

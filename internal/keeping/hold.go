@@ -43,7 +43,7 @@ func (h Held) String() string {
 }
 
 // holdDeletions returns the set of ids of documents that must not be deleted although their files are gone, and appends
-// them, by folder, to Synced.Held. found are the files of all roots. A document is held if
+// them, by folder, to SyncReport.Held. found are the files of all roots. A document is held if
 //
 //  1. its file was on a file system that was mounted below the root, and nothing is mounted there now;
 //  2. its root is an empty folder;
@@ -53,7 +53,7 @@ func (h Held) String() string {
 //     of the root has.
 //
 // With DeleteAll the set is nil. It returns an error if a folder cannot be read.
-func (s *syncing) holdDeletions(found []documents.File) (held map[string]bool, err error) {
+func (s *syncing) holdDeletions(found []documents.FoundFile) (held map[string]bool, err error) {
 	if s.DeleteAll {
 		return nil, nil
 	}
@@ -122,7 +122,7 @@ func (s *syncing) holdDeletions(found []documents.File) (held map[string]bool, e
 }
 
 // holdUnmounted adds to held those documents of a root whose files were on a file system that was mounted below it, if
-// nothing is mounted there now, and appends them, by mount point, to Synced.Held. gone are the ids of the documents
+// nothing is mounted there now, and appends them, by mount point, to SyncReport.Held. gone are the ids of the documents
 // whose files are gone, and of is the number of all documents of the root. It returns the other ids of gone.
 func (s *syncing) holdUnmounted(root string, gone []string, of int, held map[string]bool) (others []string) {
 	count := map[string]int{} // by the mount point
@@ -167,7 +167,7 @@ func anyAbove(id string, set map[string]bool) bool {
 
 // countMoved returns how many of the documents with these ids have the same content as a file of the root that is new
 // to the collection. It reads those new files and skips unreadable ones.
-func (s *syncing) countMoved(root string, ids []string, found []documents.File) (moved int) {
+func (s *syncing) countMoved(root string, ids []string, found []documents.FoundFile) (moved int) {
 	fresh := map[[sha256.Size]byte]bool{}
 	for _, f := range found {
 		if s.rootOf(f.Mark) != root || s.had[f.Path] != nil || f.Size == 0 {

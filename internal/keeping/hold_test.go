@@ -44,7 +44,7 @@ func (f *following) remove(names ...string) {
 	}
 }
 
-func (f *following) sync(change func(*SyncOptions)) Synced {
+func (f *following) sync(change func(*SyncOptions)) SyncReport {
 	f.t.Helper()
 	clear(f.warnings)
 	o := SyncOptions{
@@ -62,7 +62,7 @@ func (f *following) sync(change func(*SyncOptions)) Synced {
 	return got
 }
 
-func (f *following) want(step string, got, want Synced) {
+func (f *following) want(step string, got, want SyncReport) {
 	f.t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		f.t.Errorf("%s: %+v, want %+v", step, got, want)
@@ -76,7 +76,7 @@ func deleteAll(o *SyncOptions) { o.DeleteAll = true }
 func TestEmptyFolderRemovesNothing(t *testing.T) {
 	f := newFollowing(t)
 	f.files()
-	f.want("the first time", f.sync(nil), Synced{Added: 10})
+	f.want("the first time", f.sync(nil), SyncReport{Added: 10})
 
 	f.remove("mount/a.md", "mount/deep")
 	write(t, f.dir, map[string]string{"mount/.hidden": "x", "mount/lost/deep/.hidden": "x", "new.md": "New words."})
@@ -85,37 +85,37 @@ func TestEmptyFolderRemovesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	mount := Held{Folder: filepath.Join(f.dir, "mount"), Documents: 2, Of: 10, Empty: true}
-	f.want("an empty folder below", f.sync(nil), Synced{Added: 1, Unchanged: 8, Held: []Held{mount}})
+	f.want("an empty folder below", f.sync(nil), SyncReport{Added: 1, Unchanged: 8, Held: []Held{mount}})
 	f.files()
-	f.want("it is back", f.sync(nil), Synced{Unchanged: 11})
+	f.want("it is back", f.sync(nil), SyncReport{Unchanged: 11})
 	f.remove("mount")
-	f.want("it was removed with its folder", f.sync(nil), Synced{Removed: 2, Unchanged: 9})
+	f.want("it was removed with its folder", f.sync(nil), SyncReport{Removed: 2, Unchanged: 9})
 
 	later := time.Now().Add(time.Hour)
 	write(t, f.dir, map[string]string{"few/a.md": "One of few."})
-	f.want("a folder of one file", f.sync(nil), Synced{Added: 1, Unchanged: 9})
+	f.want("a folder of one file", f.sync(nil), SyncReport{Added: 1, Unchanged: 9})
 	f.remove("few/a.md")
 	if err := os.Chtimes(filepath.Join(f.dir, "few"), later, later); err != nil {
 		t.Fatal(err)
 	}
-	f.want("which was deleted later", f.sync(nil), Synced{Removed: 1, Unchanged: 9})
+	f.want("which was deleted later", f.sync(nil), SyncReport{Removed: 1, Unchanged: 9})
 	f.remove("few")
 
 	f.remove("1.md", "2.md", "3.md", "4.md")
-	f.want("four of nine", f.sync(nil), Synced{Removed: 4, Unchanged: 5})
+	f.want("four of nine", f.sync(nil), SyncReport{Removed: 4, Unchanged: 5})
 	f.remove("5.md", "6.md", "7.md")
 	most := Held{Folder: f.dir, Documents: 3, Of: 5}
-	f.want("three of five", f.sync(nil), Synced{Unchanged: 2, Held: []Held{most}})
+	f.want("three of five", f.sync(nil), SyncReport{Unchanged: 2, Held: []Held{most}})
 	write(t, f.dir, map[string]string{"moved/5.md": "Words of file 5."})
-	f.want("one of them is elsewhere", f.sync(nil), Synced{Added: 1, Removed: 3, Unchanged: 2})
+	f.want("one of them is elsewhere", f.sync(nil), SyncReport{Added: 1, Removed: 3, Unchanged: 2})
 
 	f.remove("0.md", "new.md", "moved")
 	root := Held{Folder: f.dir, Documents: 3, Of: 3, Empty: true}
-	f.want("the root is empty", f.sync(nil), Synced{Held: []Held{root}})
+	f.want("the root is empty", f.sync(nil), SyncReport{Held: []Held{root}})
 	if n := len(f.texts(t)); n != 3 {
 		t.Errorf("%d documents are left, want 3", n)
 	}
-	f.want("and that is meant", f.sync(deleteAll), Synced{Removed: 3})
+	f.want("and that is meant", f.sync(deleteAll), SyncReport{Removed: 3})
 }
 
 // TestEmptiedFilesAreForgotten: files that were emptied lose their text with a warning, but not all at once.
@@ -124,7 +124,7 @@ func TestEmptiedFilesAreForgotten(t *testing.T) {
 	f.files()
 	f.sync(nil)
 	write(t, f.dir, map[string]string{"1.md": "", "2.md": " \n"})
-	f.want("two of ten", f.sync(nil), Synced{Removed: 2, Unchanged: 8})
+	f.want("two of ten", f.sync(nil), SyncReport{Removed: 2, Unchanged: 8})
 	if len(f.warnings) != 2 || !strings.Contains(f.warnings["1.md"], "empty") {
 		t.Errorf("the warnings are %q", f.warnings)
 	}
@@ -147,7 +147,7 @@ func TestFoldersOfTwoCommands(t *testing.T) {
 		"two/a.zip": zipped(t, map[string]string{"x.md": "In two's archive."}),
 		"one/a.zip": zipped(t, map[string]string{"x.md": "In one's archive."}),
 	})
-	alone := File{Data: []byte("Put by itself.")}
+	alone := DocumentFile{Data: []byte("Put by itself.")}
 	alone.ID = "put.md"
 	if _, err := s.Put(t.Context(), alone); err != nil {
 		t.Fatal(err)
@@ -204,10 +204,10 @@ func TestMovedFolder(t *testing.T) {
 	}
 	f.remove("0.md", "1.md")
 	write(t, f.dir, map[string]string{"2.md": "Other words."})
-	f.want("moved", f.sync(func(o *SyncOptions) { o.MovedFrom = before }), Synced{Replaced: 8, Removed: 2})
-	f.want("again", f.sync(nil), Synced{Unchanged: 8})
+	f.want("moved", f.sync(func(o *SyncOptions) { o.MovedFrom = before }), SyncReport{Replaced: 8, Removed: 2})
+	f.want("again", f.sync(nil), SyncReport{Unchanged: 8})
 	f.remove("3.md")
-	f.want("of the new place", f.sync(nil), Synced{Removed: 1, Unchanged: 7})
+	f.want("of the new place", f.sync(nil), SyncReport{Removed: 1, Unchanged: 7})
 	if ids := slices.Sorted(maps.Keys(f.texts(t))); !slices.Equal(ids, []string{
 		"2.md", "4.md", "5.md", "6.md", "7.md", "mount/a.md", "mount/deep/b.md",
 	}) {

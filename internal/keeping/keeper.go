@@ -39,15 +39,15 @@ type Originals interface {
 	Keep(data []byte) (release func(), err error)
 }
 
-// File is a document to put: its id and attributes (About), its media type and its bytes.
-type File struct {
+// DocumentFile is a document to put: its id and attributes (About), its media type and its bytes.
+type DocumentFile struct {
 	documents.About
 	Type string // the media type that was declared; "" where none was
 	Data []byte
 	// Encoding is the known encoding of a text; "": it is detected.
 	Encoding string
 	// Attached is called with each file that is attached to a mail, after the mail was stored or could not be
-	// read. Nil: attachments are not taken, and Result.Warnings names them.
+	// read. Nil: attachments are not taken, and ChangeResult.Warnings names them.
 	Attached func(documents.Member) error
 }
 
@@ -58,8 +58,8 @@ type Condition struct {
 	IfAbsent bool   // it must not exist
 }
 
-// Result is the outcome of one change of a document.
-type Result struct {
+// ChangeResult is the outcome of one change of a document.
+type ChangeResult struct {
 	ID       string        `json:"id"`
 	Outcome  store.Outcome `json:"status"`
 	Version  string        `json:"version,omitempty"`
@@ -79,7 +79,7 @@ type Keeper struct {
 }
 
 // New returns a Keeper that reads files as the options say and writes their passages to w. Files without
-// File.Original are kept in copies; if that is nil, they are not kept.
+// DocumentFile.Original are kept in copies; if that is nil, they are not kept.
 func New(w Writer, o documents.Options, copies Originals) *Keeper {
 	return &Keeper{writer: w, reader: o.Extractor(), words: o.Words, copies: copies}
 }
@@ -93,9 +93,9 @@ const attempts = 20
 // Put reads a file and stores it as the document f.ID, in place of the one that has this id. When it returns, the
 // document survives a power cut. The error is a *documents.UnreadableError if the file cannot be read, a
 // *corpus.FieldError if the document cannot be stored, or a *store.VersionError if the condition c does not hold.
-func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
+func (k *Keeper) Put(ctx context.Context, f DocumentFile, c Condition) (ChangeResult, error) {
 	if err := checkAbout(&f.About); err != nil {
-		return Result{}, err
+		return ChangeResult{}, err
 	}
 	reading, release := documents.HoldResults(ctx)
 	defer release()
@@ -105,14 +105,14 @@ func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
 		return k.putRead(ctx, f, read, attached, c, release)
 	}
 	if f.Attached == nil {
-		return Result{}, err
+		return ChangeResult{}, err
 	}
 	release()
-	return Result{}, errors.Join(err, eachAttached(f, attached))
+	return ChangeResult{}, errors.Join(err, eachAttached(f, attached))
 }
 
 // eachAttached calls f.Attached with each attachment, and returns the first error.
-func eachAttached(f File, attached []documents.Member) error {
+func eachAttached(f DocumentFile, attached []documents.Member) error {
 	for _, a := range attached {
 		if err := f.Attached(a); err != nil {
 			return err
@@ -125,16 +125,16 @@ func eachAttached(f File, attached []documents.Member) error {
 // the content is not needed any more; it is not called if all attempts failed.
 func (k *Keeper) putRead(
 	ctx context.Context,
-	f File,
+	f DocumentFile,
 	read *documents.Document,
 	attached []documents.Member,
 	c Condition,
 	stored func(),
-) (Result, error) {
+) (ChangeResult, error) {
 	if f.Original == "" && k.copies != nil {
 		release, err := k.copies.Keep(f.Data)
 		if err != nil {
-			return Result{}, err
+			return ChangeResult{}, err
 		}
 		defer release()
 		f.Original = corpus.OriginalCopy
@@ -154,7 +154,7 @@ func (k *Keeper) putRead(
 		}
 		return result, err
 	}
-	return Result{}, fmt.Errorf("document %q: others changed it %d times in between", f.ID, attempts)
+	return ChangeResult{}, fmt.Errorf("document %q: others changed it %d times in between", f.ID, attempts)
 }
 
 // AttachedWarning returns the warning that an attachment of a mail, of this name, was not taken with the mail.
@@ -183,10 +183,10 @@ func overtaken(err error, c Condition) bool {
 
 // put tries once to replace the document's passages by those of d. It fails with a *store.VersionError if the condition
 // does not hold, or somebody changed the document meanwhile (overtaken).
-func (k *Keeper) put(ctx context.Context, f File, d *documents.Document, c Condition) (Result, error) {
+func (k *Keeper) put(ctx context.Context, f DocumentFile, d *documents.Document, c Condition) (ChangeResult, error) {
 	there, err := k.look(ctx, f.ID)
 	if err != nil {
-		return Result{}, err
+		return ChangeResult{}, err
 	}
 	if f.Modified.IsZero() {
 		f.Modified = time.Now()
@@ -209,24 +209,24 @@ func (k *Keeper) put(ctx context.Context, f File, d *documents.Document, c Condi
 
 // Delete deletes a document. If there is none, the outcome is store.Absent and the error nil, unless the condition asks
 // for a version. It fails with a *store.VersionError where the condition does not hold.
-func (k *Keeper) Delete(ctx context.Context, id string, c Condition) (Result, error) {
+func (k *Keeper) Delete(ctx context.Context, id string, c Condition) (ChangeResult, error) {
 	for range attempts {
 		result, err := k.remove(ctx, id, c)
 		if !overtaken(err, c) {
 			return result, err
 		}
 	}
-	return Result{}, fmt.Errorf("document %q: others changed it %d times in between", id, attempts)
+	return ChangeResult{}, fmt.Errorf("document %q: others changed it %d times in between", id, attempts)
 }
 
 // remove tries once to delete a document. It fails as put does.
-func (k *Keeper) remove(ctx context.Context, id string, c Condition) (Result, error) {
+func (k *Keeper) remove(ctx context.Context, id string, c Condition) (ChangeResult, error) {
 	there, err := k.look(ctx, id)
 	if err != nil {
-		return Result{}, err
+		return ChangeResult{}, err
 	}
 	if there.passages == 0 && c.IfMatch == "" {
-		return Result{ID: id, Outcome: store.Absent}, nil
+		return ChangeResult{ID: id, Outcome: store.Absent}, nil
 	}
 	changes := make([]store.Change, max(1, there.passages))
 	for i := range changes {
@@ -241,9 +241,9 @@ func (k *Keeper) change(
 	ctx context.Context,
 	id string,
 	changes []store.Change,
-	there found,
+	there storedDocument,
 	c Condition,
-) (Result, error) {
+) (ChangeResult, error) {
 	first := &changes[0]
 	first.IfMatch, first.IfAbsent = c.IfMatch, c.IfAbsent
 	switch {
@@ -254,12 +254,12 @@ func (k *Keeper) change(
 	}
 	results, err := k.writer.ApplyTogether(ctx, changes)
 	if err != nil {
-		return Result{}, err
+		return ChangeResult{}, err
 	}
-	out := Result{ID: id, Outcome: results[0].Outcome, Version: results[0].Version}
+	out := ChangeResult{ID: id, Outcome: results[0].Outcome, Version: results[0].Version}
 	for i, r := range results {
 		if r.Err != nil {
-			return Result{}, ofDocument(id, i, r.Err)
+			return ChangeResult{}, ofDocument(id, i, r.Err)
 		}
 		out.Seq = max(out.Seq, r.Seq)
 		if out.Outcome == store.Unchanged && r.Outcome != store.Unchanged && r.Outcome != store.Absent {
@@ -284,8 +284,8 @@ func ofDocument(id string, at int, err error) error {
 	return fmt.Errorf("passage %d: %w", at+1, err)
 }
 
-// found is the stored state of a document; the zero value: there is none.
-type found struct {
+// storedDocument is the stored state of a document; the zero value: there is none.
+type storedDocument struct {
 	document corpus.Document
 	version  string // of its first passage; "" where there is none
 	passages int    // up to the last one that is there
@@ -293,7 +293,7 @@ type found struct {
 
 // look returns the stored state of a document, with passages behind the last one of its record counted too. It fails if
 // the id is not valid (checkID) or the writer cannot be read.
-func (k *Keeper) look(ctx context.Context, id string) (out found, err error) {
+func (k *Keeper) look(ctx context.Context, id string) (out storedDocument, err error) {
 	if err := checkID(id); err != nil {
 		return out, err
 	}

@@ -21,7 +21,7 @@ type Many struct {
 	// Failed is told of each file that was not taken, and why.
 	Failed func(path string, err error)
 	// Done counts documents.
-	Done Synced
+	Done SyncReport
 }
 
 // Put puts one file as the document id, or the members of an archive as documents below that id. A failure of the file
@@ -62,7 +62,7 @@ func ofOneFile(err error) bool {
 func (m *Many) member(ctx context.Context, file documents.Member, depth int) error {
 	about := m.About
 	about.ID = file.Name
-	put := File{About: about, Data: file.Data, Encoding: m.Encoding}
+	put := DocumentFile{About: about, Data: file.Data, Encoding: m.Encoding}
 	put.Attached = func(a documents.Member) error {
 		name := file.Name + "/" + a.Name
 		if depth == 0 {

@@ -74,39 +74,39 @@ func TestUnmountedFolderRemovesNothing(t *testing.T) {
 	write(t, f.dir, plain)
 	mount(t, disk)
 	write(t, f.dir, onDisk)
-	f.want("the first time", f.sync(nil), Synced{Added: 18})
-	f.want("again", f.sync(nil), Synced{Unchanged: 18})
+	f.want("the first time", f.sync(nil), SyncReport{Added: 18})
+	f.want("again", f.sync(nil), SyncReport{Unchanged: 18})
 
 	held := Held{Folder: disk, Documents: 6, Of: 18, Unmounted: true}
 	unmount(t, disk)
-	f.want("not mounted", f.sync(nil), Synced{Unchanged: 12, Held: []Held{held}})
+	f.want("not mounted", f.sync(nil), SyncReport{Unchanged: 12, Held: []Held{held}})
 	write(t, f.dir, map[string]string{"disk/README.md": "Nothing is mounted here."})
 	held.Of = 18
-	f.want("the folder below has a file", f.sync(nil), Synced{Added: 1, Unchanged: 12, Held: []Held{held}})
+	f.want("the folder below has a file", f.sync(nil), SyncReport{Added: 1, Unchanged: 12, Held: []Held{held}})
 	f.remove("disk")
 	held.Of = 19
-	f.want("the folder is gone, too", f.sync(nil), Synced{Removed: 1, Unchanged: 12, Held: []Held{held}})
+	f.want("the folder is gone, too", f.sync(nil), SyncReport{Removed: 1, Unchanged: 12, Held: []Held{held}})
 	f.remove("plain")
 	held.Of = 18
-	f.want("an ordinary folder goes", f.sync(nil), Synced{Removed: 6, Unchanged: 6, Held: []Held{held}})
+	f.want("an ordinary folder goes", f.sync(nil), SyncReport{Removed: 6, Unchanged: 6, Held: []Held{held}})
 
 	mount(t, disk)
 	write(t, f.dir, onDisk)
-	f.want("it is back", f.sync(nil), Synced{Unchanged: 12})
+	f.want("it is back", f.sync(nil), SyncReport{Unchanged: 12})
 	f.remove("disk/0.md", "disk/1.md")
-	f.want("two of its files are deleted", f.sync(nil), Synced{Removed: 2, Unchanged: 10})
+	f.want("two of its files are deleted", f.sync(nil), SyncReport{Removed: 2, Unchanged: 10})
 	mount(t, inner)
 	write(t, f.dir, map[string]string{"disk/deep/inner/a.md": "Words on an inner disk."})
-	f.want("another is mounted in it", f.sync(nil), Synced{Added: 1, Unchanged: 10})
+	f.want("another is mounted in it", f.sync(nil), SyncReport{Added: 1, Unchanged: 10})
 	unmount(t, inner)
 	f.remove("disk/deep")
 	held = Held{Folder: inner, Documents: 1, Of: 11, Unmounted: true}
-	f.want("and is gone", f.sync(nil), Synced{Unchanged: 10, Held: []Held{held}})
-	f.want("which is meant", f.sync(deleteAll), Synced{Removed: 1, Unchanged: 10})
+	f.want("and is gone", f.sync(nil), SyncReport{Unchanged: 10, Held: []Held{held}})
+	f.want("which is meant", f.sync(deleteAll), SyncReport{Removed: 1, Unchanged: 10})
 
 	unmount(t, disk)
 	write(t, f.dir, onDisk)
-	f.want("copied into the folder below", f.sync(nil), Synced{Added: 2, Replaced: 4, Unchanged: 6})
+	f.want("copied into the folder below", f.sync(nil), SyncReport{Added: 2, Replaced: 4, Unchanged: 6})
 	f.remove("disk")
-	f.want("which is an ordinary one now", f.sync(nil), Synced{Removed: 6, Unchanged: 6})
+	f.want("which is an ordinary one now", f.sync(nil), SyncReport{Removed: 6, Unchanged: 6})
 }

@@ -24,9 +24,9 @@ import (
 // Target is a collection that Sync makes equal to the files of folders.
 type Target interface {
 	// Put adds or replaces a document, as Keeper.Put does without a condition.
-	Put(ctx context.Context, f File) (Result, error)
+	Put(ctx context.Context, f DocumentFile) (ChangeResult, error)
 	// Delete deletes a document, as Keeper.Delete does without a condition.
-	Delete(ctx context.Context, id string) (Result, error)
+	Delete(ctx context.Context, id string) (ChangeResult, error)
 	// Documents returns up to limit documents after an id, as search.Engine.Documents does. next is "" at the end.
 	Documents(ctx context.Context, after string, limit int) (found []corpus.Document, next string, err error)
 }
@@ -43,16 +43,16 @@ type SyncOptions struct {
 	Refer bool
 	// MovedFrom is the path that the only root had when its documents were read; "": it has not moved.
 	MovedFrom string
-	// DeleteAll deletes all documents whose files are gone, however many. Without it, some are held (Synced.Held).
+	// DeleteAll deletes all documents whose files are gone, however many. Without it, some are held (SyncReport.Held).
 	DeleteAll bool
 	// Wait reports whether to leave a file for a later Sync because it is still being written. Its documents stay
 	// as they are. Nil: no file waits.
-	Wait func(documents.File) bool
+	Wait func(documents.FoundFile) bool
 	// Same reports whether a file is known to be unchanged since its documents were last compared with it, so that
 	// it need not be read. Nil: all files are read.
-	Same func(documents.File) bool
+	Same func(documents.FoundFile) bool
 	// Compared is called with each file whose documents are now up to date. May be nil.
-	Compared func(documents.File)
+	Compared func(documents.FoundFile)
 	// Failed is called with each file that was not taken, and why. May be nil.
 	Failed func(path string, err error)
 	// Warned is called with what was left out of a file. May be nil.
@@ -61,8 +61,8 @@ type SyncOptions struct {
 	Progress func(done, total int64)
 }
 
-// Synced counts what Sync did with documents.
-type Synced struct {
+// SyncReport counts what Sync did with documents.
+type SyncReport struct {
 	Added     int    `json:"added"`
 	Replaced  int    `json:"replaced"`
 	Removed   int    `json:"removed"`
@@ -74,10 +74,10 @@ type Synced struct {
 }
 
 // Changed reports whether any document was added, replaced or removed.
-func (s *Synced) Changed() bool { return s.Added+s.Replaced+s.Removed > 0 }
+func (s *SyncReport) Changed() bool { return s.Added+s.Replaced+s.Removed > 0 }
 
-// had is the state of one document in the collection before a Sync.
-type had struct {
+// earlierDocument is the state of one document in the collection before a Sync.
+type earlierDocument struct {
 	sum      [sha256.Size]byte
 	mark     string    // of the file that it was read from (documents.MarkOf); "": it was put by itself
 	modified time.Time // of its file, in seconds; zero where that is not known
@@ -93,11 +93,11 @@ type syncing struct {
 	mounted map[mountPoint]bool // the mount points that are below the roots now
 
 	mu     sync.Mutex // guards what follows and the calls of the functions in SyncOptions
-	had    map[string]*had
+	had    map[string]*earlierDocument
 	keep   map[string]bool // ids of documents that are not deleted, with all below them
 	done   int64           // bytes of files that were looked at
 	total  int64           // bytes of all files
-	synced Synced
+	synced SyncReport
 }
 
 // Sync makes a collection match the files at the roots: it puts new and changed files, and deletes documents that came
@@ -106,14 +106,14 @@ type syncing struct {
 //   - Documents of other origin stay. If one has the path of a file as its id, the file gets another id
 //     (documents.Walking.Files), and Warned is told.
 //   - A file that cannot be read keeps its old documents. A file that became empty loses its document.
-//   - If suspiciously many files are gone, their documents stay and Synced.Held says so, unless DeleteAll is set.
+//   - If suspiciously many files are gone, their documents stay and SyncReport.Held says so, unless DeleteAll is set.
 //
 // The error is about more than one file, such as a root that is absent: nothing was changed then. Each document is
 // changed as a whole; after an error or an interruption the next Sync does the rest.
-func Sync(ctx context.Context, to Target, o SyncOptions) (Synced, error) {
+func Sync(ctx context.Context, to Target, o SyncOptions) (SyncReport, error) {
 	s := &syncing{
 		SyncOptions: o, to: to, marks: map[string]string{}, owned: map[string][]string{},
-		mounted: map[mountPoint]bool{}, had: map[string]*had{}, keep: map[string]bool{},
+		mounted: map[mountPoint]bool{}, had: map[string]*earlierDocument{}, keep: map[string]bool{},
 	}
 	if err := s.markRoots(); err != nil {
 		return s.synced, err
@@ -181,7 +181,7 @@ func (s *syncing) rootOf(mark string) string {
 // findFiles returns the files below all roots, adds their sizes to s.total, and fills s.mounted. Skipped files are
 // reported to Failed; the documents of those that are not ignored on purpose are kept. It returns an error if a root or
 // folder cannot be read.
-func (s *syncing) findFiles(ctx context.Context) (files []documents.File, err error) {
+func (s *syncing) findFiles(ctx context.Context) (files []documents.FoundFile, err error) {
 	walking := documents.Walking{
 		Limits: s.Reader.Limits(), GitIgnore: s.GitIgnore, Owner: s.owner,
 		Skipped: func(root string, skip documents.Skip) {
@@ -199,7 +199,7 @@ func (s *syncing) findFiles(ctx context.Context) (files []documents.File, err er
 			s.mounted[mountPoint{s.rootOf(mark), mount}] = true
 		},
 	}
-	err = walking.Files(ctx, s.Roots, func(_ string, f documents.File) error {
+	err = walking.Files(ctx, s.Roots, func(_ string, f documents.FoundFile) error {
 		files = append(files, f)
 		s.total += f.Size
 		return nil
@@ -222,7 +222,7 @@ func (s *syncing) owner(mark, id string) (own, other bool) {
 
 // takeFiles reads the files, AtOnce at a time, and puts new and changed ones into the collection. It stops at the first
 // error that is about more than one file, and returns it.
-func (s *syncing) takeFiles(ctx context.Context, found []documents.File) error {
+func (s *syncing) takeFiles(ctx context.Context, found []documents.FoundFile) error {
 	group, running := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, s.AtOnce))
 	for _, f := range found {
@@ -245,7 +245,7 @@ func (s *syncing) list(ctx context.Context) error {
 			return err
 		}
 		for _, d := range found {
-			h := &had{mark: d.Root, modified: d.Modified}
+			h := &earlierDocument{mark: d.Root, modified: d.Modified}
 			if sum, err := hex.DecodeString(d.SHA256); err == nil && len(sum) == len(h.sum) {
 				copy(h.sum[:], sum)
 			}
@@ -288,7 +288,7 @@ func idsAbove(id string) iter.Seq[string] {
 
 // file compares one file with its documents and puts those that are new or changed. A failure of the file alone is
 // reported to Failed; the error returned is about more than the file.
-func (s *syncing) file(ctx context.Context, f documents.File) error {
+func (s *syncing) file(ctx context.Context, f documents.FoundFile) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -332,7 +332,7 @@ func (s *syncing) advance(size int64) {
 
 // leaveAlone reports whether a file need not be read now, because it is still being written (Wait) or known to be
 // unchanged (Same). It then counts the file and keeps its documents.
-func (s *syncing) leaveAlone(f documents.File) bool {
+func (s *syncing) leaveAlone(f documents.FoundFile) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -349,7 +349,7 @@ func (s *syncing) leaveAlone(f documents.File) bool {
 
 // forgetEmptied handles a file that is empty now. It returns true, after a warning, if the collection has a document of
 // the file: Sync deletes it at the end. false: there was none.
-func (s *syncing) forgetEmptied(f documents.File) bool {
+func (s *syncing) forgetEmptied(f documents.FoundFile) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.had[f.Path] == nil {
@@ -365,7 +365,7 @@ func (s *syncing) forgetEmptied(f documents.File) bool {
 }
 
 // noteCompared calls Compared, if it is set, with a file whose documents are up to date.
-func (s *syncing) noteCompared(f documents.File) {
+func (s *syncing) noteCompared(f documents.FoundFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Compared != nil {
@@ -396,7 +396,7 @@ func (s *syncing) failed(ctx context.Context, path string, err error) error {
 // levels deep. taken is false if any of them failed. The error is about more than the file.
 func (s *syncing) member(
 	ctx context.Context,
-	f documents.File,
+	f documents.FoundFile,
 	m documents.Member,
 	depth int,
 ) (taken bool, err error) {
@@ -405,7 +405,7 @@ func (s *syncing) member(
 		return true, nil
 	}
 	taken = true
-	r, err := s.to.Put(ctx, File{
+	r, err := s.to.Put(ctx, DocumentFile{
 		About: documents.About{ID: id, Root: f.Mark, Original: s.original(f), Modified: f.ModTime},
 		Data:  m.Data,
 		Attached: func(a documents.Member) error {
@@ -434,7 +434,7 @@ func (s *syncing) member(
 }
 
 // original returns where the file of a document is kept (documents.About.Original); "": it is for the Target to decide.
-func (s *syncing) original(f documents.File) string {
+func (s *syncing) original(f documents.FoundFile) string {
 	if !s.Refer {
 		return ""
 	}
@@ -461,7 +461,7 @@ func (s *syncing) isUnchanged(id, mark string, data []byte) bool {
 }
 
 // notePut counts the outcome of a document that was put, and passes its warnings to Warned.
-func (s *syncing) notePut(id string, f documents.File, r Result) {
+func (s *syncing) notePut(id string, f documents.FoundFile, r ChangeResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Warned != nil {

@@ -69,16 +69,16 @@ func (s *someSource) Next() (p corpus.Passage, err error) {
 func (s *someSource) Place() corpus.Place      { return corpus.Place{} }
 func (s *someSource) Progress() (int64, int64) { return 0, -1 }
 
-func (s *shelf) Put(ctx context.Context, f File) (Result, error) {
+func (s *shelf) Put(ctx context.Context, f DocumentFile) (ChangeResult, error) {
 	if s.after != nil {
 		if err := s.after(f.ID); err != nil {
-			return Result{}, err
+			return ChangeResult{}, err
 		}
 	}
 	return s.Keeper.Put(ctx, f, Condition{})
 }
 
-func (s *shelf) Delete(ctx context.Context, id string) (Result, error) {
+func (s *shelf) Delete(ctx context.Context, id string) (ChangeResult, error) {
 	return s.Keeper.Delete(ctx, id, Condition{})
 }
 
@@ -186,12 +186,12 @@ func TestSync(t *testing.T) {
 		"mail.eml":    fmt.Sprintf(mail, "Mail words.", "note.txt"),
 		"bad.docx":    "PK\x03\x04 rubbish", "will-break.md": "Good words.", ".hidden.md": "Not this.",
 	})
-	alone := File{About: documents.About{ID: "put.md"}, Data: []byte("Put by itself.")}
+	alone := DocumentFile{About: documents.About{ID: "put.md"}, Data: []byte("Put by itself.")}
 	if _, err := s.Put(t.Context(), alone); err != nil {
 		t.Fatal(err)
 	}
 	failures := map[string]bool{}
-	sync := func(roots ...string) Synced {
+	sync := func(roots ...string) SyncReport {
 		t.Helper()
 		clear(failures)
 		failed := func(path string, err error) { failures[path] = true }
@@ -202,10 +202,10 @@ func TestSync(t *testing.T) {
 		got.Seq = 0
 		return got
 	}
-	if got := sync(dir, other); !reflect.DeepEqual(got, Synced{Added: 9, Failed: 1}) || !failures["bad.docx"] {
+	if got := sync(dir, other); !reflect.DeepEqual(got, SyncReport{Added: 9, Failed: 1}) || !failures["bad.docx"] {
 		t.Fatalf("the first time: %+v %v", got, failures)
 	}
-	if got := sync(dir, other); !reflect.DeepEqual(got, Synced{Unchanged: 8, Failed: 1}) {
+	if got := sync(dir, other); !reflect.DeepEqual(got, SyncReport{Unchanged: 8, Failed: 1}) {
 		t.Fatalf("again: %+v %v", got, failures)
 	}
 	write(t, dir, map[string]string{
@@ -218,7 +218,7 @@ func TestSync(t *testing.T) {
 	}
 	// a.md, archive.zip/x.md and mail.eml are replaced, new.md and mail.eml/other.txt added;
 	// gone.md, archive.zip/y.md and mail.eml/note.txt are gone, and will-break.md is empty.
-	if got := sync(dir); !reflect.DeepEqual(got, Synced{Added: 2, Replaced: 3, Removed: 4, Unchanged: 1, Failed: 1}) {
+	if got := sync(dir); !reflect.DeepEqual(got, SyncReport{Added: 2, Replaced: 3, Removed: 4, Unchanged: 1, Failed: 1}) {
 		t.Fatalf("after the changes: %+v %v", got, failures)
 	}
 	want := map[string]string{
@@ -312,7 +312,7 @@ func TestSyncSamePaths(t *testing.T) {
 	s := newShelf(t, filepath.Join(t.TempDir(), "c"))
 	above := t.TempDir()
 	write(t, above, map[string]string{"docs/README.md": "Of the guide.", "src/README.md": "Of the source."})
-	sync := func(want Synced) {
+	sync := func(want SyncReport) {
 		t.Helper()
 		o := SyncOptions{Roots: []string{filepath.Join(above, "docs"), filepath.Join(above, "src")}, Reader: reader()}
 		got, err := Sync(t.Context(), s, o)
@@ -321,10 +321,10 @@ func TestSyncSamePaths(t *testing.T) {
 			t.Errorf("%+v %v, want %+v", got, err, want)
 		}
 	}
-	sync(Synced{Added: 2})
-	sync(Synced{Unchanged: 2})
+	sync(SyncReport{Added: 2})
+	sync(SyncReport{Unchanged: 2})
 	write(t, above, map[string]string{"src/README.md": "Of the new source."})
-	sync(Synced{Replaced: 1, Unchanged: 1})
+	sync(SyncReport{Replaced: 1, Unchanged: 1})
 	want := map[string]string{"README.md": "Of the guide.", "src/README.md": "Of the new source."}
 	if got := s.texts(t); !maps.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

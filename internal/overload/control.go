@@ -90,7 +90,7 @@ func (r *Refusal) Error() string {
 // take more than half of the time until deadline, or half a second. The expected time is a moving average of earlier
 // requests per unit of admitted cost. A request that is alone is always admitted. A cost above the limit counts as the
 // limit. Call Leave of the place when the answer is computed.
-func (c *Control) Admit(cost int, deadline time.Time) (*Place, error) {
+func (c *Control) Admit(cost int, deadline time.Time) (*Admission, error) {
 	return c.AdmitOf("", cost, deadline)
 }
 
@@ -99,10 +99,10 @@ func (c *Control) Admit(cost int, deadline time.Time) (*Place, error) {
 // number of groups with admitted requests, or seven eighths of it for a group that is alone. Requests within the
 // group's share of the cost that is always admitted (few) are not refused for the expected time, however much others
 // have to do.
-func (c *Control) AdmitOf(group string, cost int, deadline time.Time) (*Place, error) {
+func (c *Control) AdmitOf(group string, cost int, deadline time.Time) (*Admission, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	place := &Place{control: c, group: group, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
+	place := &Admission{control: c, group: group, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
 	if err := c.refusalFor(group, place.cost, deadline.Sub(place.began)); err != nil {
 		return nil, err
 	}
@@ -112,15 +112,15 @@ func (c *Control) AdmitOf(group string, cost int, deadline time.Time) (*Place, e
 
 // A waiter is a request that waits for a place. place is set, and ready closed, when it has one.
 type waiter struct {
-	place *Place
+	place *Admission
 	ready chan struct{}
 }
 
 // AwaitOf admits a request as AdmitOf does, but lets one that AdmitOf would refuse queue for half of the time until its
 // deadline. It returns a *Refusal after that time, or at once if the requests before it are expected to take longer. It
 // returns ctx's error if ctx ends first.
-func (c *Control) AwaitOf(ctx context.Context, group string, cost int, deadline time.Time) (*Place, error) {
-	place := &Place{control: c, group: group, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
+func (c *Control) AwaitOf(ctx context.Context, group string, cost int, deadline time.Time) (*Admission, error) {
+	place := &Admission{control: c, group: group, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
 	patience := deadline.Sub(place.began) / 2
 	w, err := c.admitOrQueue(place, patience)
 	if w == nil {
@@ -151,7 +151,7 @@ func (c *Control) AwaitOf(ctx context.Context, group string, cost int, deadline 
 
 // admitOrQueue admits a request now and returns nil, or queues it and returns its waiter. It returns a *Refusal if the
 // requests before it are expected to take longer than patience.
-func (c *Control) admitOrQueue(place *Place, patience time.Duration) (*waiter, error) {
+func (c *Control) admitOrQueue(place *Admission, patience time.Duration) (*waiter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.waiting) == 0 && c.refusalFor(place.group, place.cost, 2*wait) == nil {
@@ -223,12 +223,12 @@ func (c *Control) refusalFor(group string, cost int, left time.Duration) error {
 
 // Hold admits a request that may take any time, such as a batch or a write, or returns a *Refusal at once. Its cost
 // counts against the total; its time does not count for the expected time of others.
-func (c *Control) Hold(cost int) (*Place, error) { return c.HoldOf("", cost) }
+func (c *Control) Hold(cost int) (*Admission, error) { return c.HoldOf("", cost) }
 
 // HoldOf admits or refuses, as Hold does, a request of a group. It also refuses what exceeds the group's share
 // (AdmitOf).
-func (c *Control) HoldOf(group string, cost int) (*Place, error) {
-	place := &Place{control: c, group: group, cost: min(max(cost, 1), c.most)}
+func (c *Control) HoldOf(group string, cost int) (*Admission, error) {
+	place := &Admission{control: c, group: group, cost: min(max(cost, 1), c.most)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.refusalOfShare(group, place.cost); err != nil {
@@ -269,7 +269,7 @@ func (c *Control) refusalOfShare(group string, cost int) error {
 }
 
 // countCost counts the cost of an admitted request. mu must be held.
-func (c *Control) countCost(p *Place) {
+func (c *Control) countCost(p *Admission) {
 	c.admitted += p.cost
 	c.working += p.cost
 	p.beside = c.working
@@ -278,8 +278,8 @@ func (c *Control) countCost(p *Place) {
 	}
 }
 
-// Place is the cost that one admitted request occupies until Leave. Its methods are not safe for concurrent use.
-type Place struct {
+// Admission is the cost that one admitted request occupies until Leave. Its methods are not safe for concurrent use.
+type Admission struct {
 	control      *Control
 	group        string
 	cost, beside int
@@ -288,11 +288,11 @@ type Place struct {
 }
 
 // Cost returns the cost that the request counts as: at least 1, and at most what is admitted at a time.
-func (p *Place) Cost() int { return p.cost }
+func (p *Admission) Cost() int { return p.cost }
 
 // Idle says that the request now waits for something that needs no processor, such as memory or a slow reader. Call
 // goOn once when it continues. The time between is not measured, and the request's cost does not delay others in it.
-func (p *Place) Idle() (goOn func()) {
+func (p *Admission) Idle() (goOn func()) {
 	c := p.control
 	began := c.now()
 	c.mu.Lock()
@@ -309,7 +309,7 @@ func (p *Place) Idle() (goOn func()) {
 
 // Leave gives the place back. Call it once, when the answer is computed and before it is sent, so that the measured
 // time does not include the client's reading.
-func (p *Place) Leave() {
+func (p *Admission) Leave() {
 	c := p.control
 	took := c.now().Sub(p.began).Seconds() / float64(p.beside)
 	c.mu.Lock()

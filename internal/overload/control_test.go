@@ -118,7 +118,7 @@ func TestIdleIsNoMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admit := func() *Place {
+	admit := func() *Admission {
 		t.Helper()
 		place, err := c.Admit(1, now.Add(time.Second))
 		if err != nil {
@@ -168,7 +168,7 @@ func TestAloneIsAdmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admit := func(cost int) (*Place, error) { return c.Admit(cost, now.Add(2*time.Second)) }
+	admit := func(cost int) (*Admission, error) { return c.Admit(cost, now.Add(2*time.Second)) }
 	small, err := admit(1)
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestConversationsWaitForTheirTurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		work := func(place *Place) {
+		work := func(place *Admission) {
 			turn, err := c.Turn(t.Context())
 			if err != nil {
 				t.Error(err)

@@ -17,7 +17,7 @@ func TestShares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fill := func(group string) (places []*Place) {
+	fill := func(group string) (places []*Admission) {
 		for {
 			p, err := c.HoldOf(group, 1)
 			if err != nil {

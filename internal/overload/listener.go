@@ -19,7 +19,7 @@ type Listener struct {
 	connections *Connections
 	options     ListenerOptions
 
-	in      chan accepted
+	in      chan acceptedConnection
 	closing sync.Once
 	closed  chan struct{}
 	running sync.WaitGroup
@@ -37,7 +37,7 @@ type pending struct {
 	removed bool // it is not among those that are here any more
 }
 
-type accepted struct {
+type acceptedConnection struct {
 	connection *Connection
 	err        error
 }
@@ -60,7 +60,7 @@ func (n *Connections) Listen(l net.Listener, o ListenerOptions) *Listener {
 		Listener:    l,
 		connections: n,
 		options:     o,
-		in:          make(chan accepted),
+		in:          make(chan acceptedConnection),
 		closed:      make(chan struct{}),
 		arrivals:    make(chan struct{}, 1),
 	}
@@ -108,7 +108,7 @@ func (e *Listener) withLock(do func()) {
 
 // deliverConnection gives a connection that has a place, or an error, to a call of Accept. It closes the connection if
 // the Listener is closed first.
-func (e *Listener) deliverConnection(in accepted) {
+func (e *Listener) deliverConnection(in acceptedConnection) {
 	select {
 	case e.in <- in:
 	case <-e.closed:
@@ -124,7 +124,7 @@ func (e *Listener) acceptAll() {
 	for {
 		conn, err := e.Listener.Accept()
 		if err != nil {
-			e.deliverConnection(accepted{err: err})
+			e.deliverConnection(acceptedConnection{err: err})
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
@@ -138,7 +138,7 @@ func (e *Listener) acceptAll() {
 		e.withLock(func() { waits = len(e.waiting) > 0 })
 		if !waits && e.connections.hasPlace() {
 			if ok, _ := e.connections.admitConnection(c); ok {
-				e.deliverConnection(accepted{connection: c})
+				e.deliverConnection(acceptedConnection{connection: c})
 				continue
 			}
 		}
@@ -292,7 +292,7 @@ func (e *Listener) admitProbe(g *pending) {
 	for {
 		wait := e.connections.enterProbe(g.Connection)
 		if wait <= 0 {
-			e.deliverConnection(accepted{connection: g.Connection})
+			e.deliverConnection(acceptedConnection{connection: g.Connection})
 			return
 		}
 		select {
@@ -333,7 +333,7 @@ func (e *Listener) admitWaiting() {
 			if removed {
 				_ = next.Close() // it was turned away meanwhile; its place is free again
 			} else {
-				e.deliverConnection(accepted{connection: next.Connection})
+				e.deliverConnection(acceptedConnection{connection: next.Connection})
 			}
 			continue
 		}

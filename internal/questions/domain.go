@@ -45,7 +45,7 @@ func sumOf(questions []Question) string {
 // ReadDomains reads files of questions and sorts the questions into domains: the domain of their file, or the one that
 // a question names. Of each domain it takes at most limit questions; 0 stands for all. It fails with ErrDomain if a
 // domain would have one id twice.
-func ReadDomains(sources []File, limit int) ([]Domain, error) {
+func ReadDomains(sources []QuestionFile, limit int) ([]Domain, error) {
 	var domains []Domain
 	places := map[[2]string]string{} // by domain and id
 	for _, source := range sources {

@@ -42,7 +42,7 @@ func TestGradesOfNegatives(t *testing.T) {
 {"id":"2","question":"two","positive_ids":["a"],"grades":{"a":0}}
 {"id":"3","question":"three","positive_ids":["d"],"grades":{"e":0}}
 `)
-	for name, source := range map[string]File{
+	for name, source := range map[string]QuestionFile{
 		"BEIR":                  {Path: filepath.Join(dir, "beir")},
 		"BEIR, TREC's qrels":    {Path: filepath.Join(dir, "beir", "queries.jsonl"), Judgements: qrels},
 		"TREC":                  {Path: topics, Judgements: qrels},
@@ -70,7 +70,7 @@ func TestGradesOfNegatives(t *testing.T) {
 		}
 	}
 	// Judged negatives beside "nothing answers" are one statement.
-	set, err := Read(File{Path: at("none.jsonl", `{"id":"1","question":"one","positive_ids":[],"grades":{"a":0}}`+"\n")})
+	set, err := Read(QuestionFile{Path: at("none.jsonl", `{"id":"1","question":"one","positive_ids":[],"grades":{"a":0}}`+"\n")})
 	if err != nil || len(set.Questions) != 1 || !set.Questions[0].Unanswerable {
 		t.Errorf("%+v, %v", set, err)
 	}

@@ -111,7 +111,7 @@ func readJSONL(path string) (out []Question, leftOut int, err error) {
 		if q.ID == "" {
 			q.ID = fmt.Sprint(line)
 		}
-		if field, err := q.check(); err != nil {
+		if field, err := q.checkFields(); err != nil {
 			return fileError(path, line, field, "%w", err)
 		}
 		if first, twice := seen[q.ID]; twice {
@@ -154,8 +154,8 @@ func namesOf(list []name) []string {
 	return out
 }
 
-// check returns the first error of a question that was read from JSON Lines, and the field that has it.
-func (q *Question) check() (field string, err error) {
+// checkFields returns the first error of a question that was read from JSON Lines, and the field that has it.
+func (q *Question) checkFields() (field string, err error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return "question", errors.New("there is no text")
 	}

@@ -17,7 +17,7 @@ func TestMessages(t *testing.T) {
 		"nobody.jsonl":  `{"id":"1","messages":[{"role":"assistant","content":"Hello"}],"positive_ids":["a"]}`,
 		"no-list.jsonl": `{"id":"1","messages":"Who?","positive_ids":["a"]}`,
 	})
-	set, err := Read(File{Path: filepath.Join(root, "talk.jsonl")})
+	set, err := Read(QuestionFile{Path: filepath.Join(root, "talk.jsonl")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestMessages(t *testing.T) {
 		"nobody.jsonl":  "of the user",
 		"no-list.jsonl": "a list of messages is expected",
 	} {
-		if _, err := Read(File{Path: filepath.Join(root, name)}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(QuestionFile{Path: filepath.Join(root, name)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // Named returns the files for arguments of the form NAME=FILE or FILE. Judgements and splits are joined to the file
 // with their name; those without a name are joined to all files, and there may be only one such file of judgements. It
 // fails if a name has no file, or is given twice.
-func Named(files, judgements, splits []string, format Format) ([]File, error) {
+func Named(files, judgements, splits []string, format Format) ([]QuestionFile, error) {
 	qrels, err := ByName("judgements", judgements)
 	if err != nil {
 		return nil, err
@@ -22,11 +22,11 @@ func Named(files, judgements, splits []string, format Format) ([]File, error) {
 		return nil, err
 	}
 	used := map[string]bool{"": true}
-	var out []File
+	var out []QuestionFile
 	for _, file := range files {
 		name, path := nameOf(file)
 		used[name] = true
-		out = append(out, File{Path: path, Domain: name, Format: format,
+		out = append(out, QuestionFile{Path: path, Domain: name, Format: format,
 			Judgements: cmp.Or(qrels[name], qrels[""]), Split: cmp.Or(split[name], split[""])})
 	}
 	for _, given := range []map[string]string{qrels, split} {

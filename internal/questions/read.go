@@ -29,8 +29,8 @@ func Formats() []string {
 	return []string{string(FormatAuto), string(FormatJSONL), string(FormatDPR), string(FormatBEIR), string(FormatTREC)}
 }
 
-// File is a file or folder of questions, and how to read it.
-type File struct {
+// QuestionFile is a file or folder of questions, and how to read it.
+type QuestionFile struct {
 	Path       string
 	Format     Format // "": FormatAuto
 	Judgements string // file of relevance judgements: for TREC, and for BEIR's queries alone
@@ -39,7 +39,7 @@ type File struct {
 	Domain string
 }
 
-// Set is the result of reading a File.
+// Set is the result of reading a QuestionFile.
 type Set struct {
 	Questions []Question
 	Format    Format
@@ -50,7 +50,7 @@ type Set struct {
 
 // Read reads questions and their judgements. Its error names the file, the line and the field. A file without a
 // question is an error.
-func Read(source File) (Set, error) {
+func Read(source QuestionFile) (Set, error) {
 	format := source.Format
 	if format == "" || format == FormatAuto {
 		var err error
@@ -107,7 +107,7 @@ func Read(source File) (Set, error) {
 }
 
 // detectFormat returns the format of a file by its first line; a folder is one of BEIR. It fails if no format fits.
-func detectFormat(source File) (Format, error) {
+func detectFormat(source QuestionFile) (Format, error) {
 	info, err := os.Stat(source.Path)
 	if err != nil {
 		return "", err

@@ -68,41 +68,43 @@ func TestFormatsAreTold(t *testing.T) {
 	at := func(name string) string { return filepath.Join(root, name) }
 	graded := map[string]float64{"a": 2, "b": 1, "c": 0}
 	for name, c := range map[string]struct {
-		source  File
+		source  QuestionFile
 		format  Format
 		leftOut int
 		want    []Question
 	}{
-		"jsonl": {File{Path: at("q.jsonl")}, FormatJSONL, 0, []Question{
+		"jsonl": {QuestionFile{Path: at("q.jsonl")}, FormatJSONL, 0, []Question{
 			{ID: "1", Text: "who?", Answers: []string{"Ann"}, PositiveIDs: []string{"a", "b"}, Grades: graded},
 			{ID: "2", Text: "what?", PositiveIDs: []string{"c"}, Domain: "own"},
 		}},
-		"jsonl of a domain": {File{Path: at("answers-in-the-singular.js"), Domain: "mine"}, FormatJSONL, 0, []Question{
-			{ID: "1", Text: "who?", Answers: []string{"Ann"}, Domain: "mine"},
-		}},
-		"ids that are numbers": {File{Path: at("numbers.jsonl")}, FormatJSONL, 0, []Question{
+		"jsonl of a domain": {
+			QuestionFile{Path: at("answers-in-the-singular.js"), Domain: "mine"}, FormatJSONL, 0, []Question{
+				{ID: "1", Text: "who?", Answers: []string{"Ann"}, Domain: "mine"},
+			},
+		},
+		"ids that are numbers": {QuestionFile{Path: at("numbers.jsonl")}, FormatJSONL, 0, []Question{
 			{ID: "7", Text: "who?", PositiveIDs: []string{"1546130668394913822", "b"}},
 			{ID: "2", Text: "what?", PositiveIDs: []string{"-3"}},
 		}},
-		"UTF-16": {File{Path: at("utf-16.jsonl")}, FormatJSONL, 0, []Question{
+		"UTF-16": {QuestionFile{Path: at("utf-16.jsonl")}, FormatJSONL, 0, []Question{
 			{ID: "1", Text: "who?", PositiveIDs: []string{"c"}},
 		}},
-		"dpr": {File{Path: at("q.dpr.gz")}, FormatDPR, 0, []Question{
+		"dpr": {QuestionFile{Path: at("q.dpr.gz")}, FormatDPR, 0, []Question{
 			{ID: "1", Text: "who?", Answers: []string{"Ann", "O'Neil"}},
 			{ID: "2", Text: `what "is" it?`, Answers: []string{`a "b"`}},
 		}},
-		"trec": {File{Path: at("topics.txt"), Judgements: at("qrels.txt")}, FormatTREC, 1, []Question{
+		"trec": {QuestionFile{Path: at("topics.txt"), Judgements: at("qrels.txt")}, FormatTREC, 1, []Question{
 			{ID: "1", Text: "who?", PositiveIDs: []string{"a", "b"}, Grades: graded},
 			{ID: "2", Text: "what?", PositiveIDs: []string{"c"}, Grades: map[string]float64{"c": 1}},
 		}},
-		"beir": {File{Path: at("beir")}, FormatBEIR, 0, []Question{
+		"beir": {QuestionFile{Path: at("beir")}, FormatBEIR, 0, []Question{
 			{ID: "1", Text: "who?", PositiveIDs: []string{"a", "b"}, Grades: graded},
 			{ID: "2", Text: "what?", PositiveIDs: []string{"c"}, Grades: map[string]float64{"c": 1}},
 		}},
-		"beir's split": {File{Path: at("two"), Split: "train"}, FormatBEIR, 0, []Question{
+		"beir's split": {QuestionFile{Path: at("two"), Split: "train"}, FormatBEIR, 0, []Question{
 			{ID: "1", Text: "who?", PositiveIDs: []string{"z"}, Grades: map[string]float64{"z": 1}},
 		}},
-		"beir's queries": {File{Path: at("two/queries.jsonl"), Judgements: at("two/qrels/test.tsv")}, FormatBEIR, 0,
+		"beir's queries": {QuestionFile{Path: at("two/queries.jsonl"), Judgements: at("two/qrels/test.tsv")}, FormatBEIR, 0,
 			[]Question{
 				{ID: "1", Text: "who?", PositiveIDs: []string{"a"}, Grades: map[string]float64{"a": 1}},
 			}},
@@ -204,7 +206,7 @@ func TestErrorsNameThePlace(t *testing.T) {
 	content["bare/queries.jsonl"] = ""
 	root := folder(t, content)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		source := File{Path: filepath.Join(root, name)}
+		source := QuestionFile{Path: filepath.Join(root, name)}
 		if files[name].judgements != "" {
 			source.Judgements = source.Path + ".judgements"
 		}
@@ -217,16 +219,16 @@ func TestErrorsNameThePlace(t *testing.T) {
 	}
 	twice := filepath.Join(root, "twice.jsonl")
 	for name, c := range map[string]struct {
-		source File
+		source QuestionFile
 		says   string
 	}{
-		"two splits":     {File{Path: filepath.Join(root, "beir")}, "the splits a, b"},
-		"unknown split":  {File{Path: filepath.Join(root, "beir"), Split: "c"}, "c.tsv"},
-		"no judgements":  {File{Path: filepath.Join(root, "bare")}, "qrels"},
-		"not there":      {File{Path: filepath.Join(root, "nobody")}, "nobody"},
-		"unknown format": {File{Path: root, Format: "docx"}, `"docx"`},
-		"too much":       {File{Path: twice, Format: FormatJSONL, Judgements: "x"}, "leave x out"},
-		"split of jsonl": {File{Path: twice, Split: "test"}, "no splits"},
+		"two splits":     {QuestionFile{Path: filepath.Join(root, "beir")}, "the splits a, b"},
+		"unknown split":  {QuestionFile{Path: filepath.Join(root, "beir"), Split: "c"}, "c.tsv"},
+		"no judgements":  {QuestionFile{Path: filepath.Join(root, "bare")}, "qrels"},
+		"not there":      {QuestionFile{Path: filepath.Join(root, "nobody")}, "nobody"},
+		"unknown format": {QuestionFile{Path: root, Format: "docx"}, `"docx"`},
+		"too much":       {QuestionFile{Path: twice, Format: FormatJSONL, Judgements: "x"}, "leave x out"},
+		"split of jsonl": {QuestionFile{Path: twice, Split: "test"}, "no splits"},
 	} {
 		if _, err := Read(c.source); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want an error with %q", name, err, c.says)
@@ -270,7 +272,7 @@ func TestReadsTheDomains(t *testing.T) {
 	for name, want := range map[string]int{"wiki/questions.dev": 629, "fairytale/questions.dev": 1023, "medquad/questions.dev": 1202,
 		"nfcorpus/questions.test": 323, "scifact/questions.test": 300, "cranfield/questions.test": 225,
 		"cacm/questions.test": 52} {
-		set, err := Read(File{Path: golden.Path(t, "data/"+name+".jsonl.gz")})
+		set, err := Read(QuestionFile{Path: golden.Path(t, "data/"+name+".jsonl.gz")})
 		if err != nil {
 			t.Error(err)
 		} else if len(set.Questions) != want {
@@ -293,7 +295,7 @@ func TestReadsWhatPythonWrote(t *testing.T) {
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
-	set, err := Read(File{Path: "testdata/qas.csv"})
+	set, err := Read(QuestionFile{Path: "testdata/qas.csv"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 // readTREC reads topics (id TAB text) and their judgements, in four columns (question, anything, passage, grade). It
 // returns the questions and how many were left out.
-func readTREC(source File) ([]Question, int, error) {
+func readTREC(source QuestionFile) ([]Question, int, error) {
 	if source.Judgements == "" {
 		return nil, 0, fmt.Errorf("%s: TREC topics need a file of judgements beside them", source.Path)
 	}
@@ -46,7 +46,7 @@ func readTREC(source File) ([]Question, int, error) {
 
 // readBEIR reads a BEIR folder (queries.jsonl and qrels/SPLIT.tsv), or queries alone with a file of judgements. It
 // returns the questions and how many were left out.
-func readBEIR(source File) ([]Question, int, error) {
+func readBEIR(source QuestionFile) ([]Question, int, error) {
 	queries, judgements := source.Path, source.Judgements
 	if info, err := os.Stat(source.Path); err != nil {
 		return nil, 0, err
@@ -98,7 +98,7 @@ func oneOf(path string) (string, error) {
 
 // splitOf returns the file of judgements of a BEIR folder: that of source.Split, or the only one. It fails if there are
 // several and none is named.
-func splitOf(source File) (string, error) {
+func splitOf(source QuestionFile) (string, error) {
 	folder := filepath.Join(source.Path, "qrels")
 	if source.Split != "" {
 		return oneOf(filepath.Join(folder, source.Split+".tsv"))

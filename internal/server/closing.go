@@ -73,7 +73,7 @@ func (r *registry) closeSome(choose func(names []string) []string) {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { return r.held[a].used.Compare(r.held[b].used) })
-	chosen := map[string]*held{}
+	chosen := map[string]*registryEntry{}
 	for _, name := range choose(names) {
 		chosen[name] = r.held[name]
 		chosen[name].gone = make(chan struct{})
@@ -87,7 +87,7 @@ func (r *registry) closeSome(choose func(names []string) []string) {
 }
 
 // closeOne closes a collection whose gone is set, and removes it from r.held, so that it can be opened again.
-func (r *registry) closeOne(name string, h *held) error {
+func (r *registry) closeOne(name string, h *registryEntry) error {
 	r.unions.closeOf(h)
 	err := h.c.endAndClose()
 	r.mu.Lock()
@@ -129,7 +129,7 @@ func (r *registry) closeAll() error {
 	r.unions.closeThose(func(*union) bool { return true })
 	r.mu.Lock()
 	all := r.held
-	r.held = map[string]*held{}
+	r.held = map[string]*registryEntry{}
 	r.mu.Unlock()
 	for _, h := range all {
 		if h.c != nil {
@@ -181,7 +181,7 @@ func (r *registry) Remove(ctx context.Context, name string) error {
 // withdrawCollection marks a collection as going, so that no further request uses it, and waits up to drainWithin for
 // those that do. The caller closes it, deletes it from r.held, and closes its gone, for which others wait. It returns
 // an error, and the collection stays in use, if requests do not end in time.
-func (r *registry) withdrawCollection(ctx context.Context, name string) (*held, error) {
+func (r *registry) withdrawCollection(ctx context.Context, name string) (*registryEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, drainWithin)
 	defer cancel()
 	for {
@@ -189,7 +189,7 @@ func (r *registry) withdrawCollection(ctx context.Context, name string) (*held, 
 		h := r.held[name]
 		switch {
 		case h == nil:
-			h = &held{ready: make(chan struct{}), gone: make(chan struct{})}
+			h = &registryEntry{ready: make(chan struct{}), gone: make(chan struct{})}
 			close(h.ready)
 			r.held[name] = h
 			r.mu.Unlock()
@@ -211,7 +211,7 @@ func (r *registry) withdrawCollection(ctx context.Context, name string) (*held, 
 
 // awaitUnused waits until a withdrawn collection has no users. If ctx ends first, it lets requests use the collection
 // again and returns a *collections.Error with the code InUse.
-func (r *registry) awaitUnused(ctx context.Context, h *held) error {
+func (r *registry) awaitUnused(ctx context.Context, h *registryEntry) error {
 	<-h.ready
 	for again := time.NewTicker(5 * time.Millisecond); ; {
 		r.mu.Lock()

@@ -37,7 +37,7 @@ type collection struct {
 	jobs     handlers.Jobs
 	keeper   *keeping.Keeper
 	// judgments are what people say of answers; nil: the store cannot keep them
-	judgments *judgments.File
+	judgments *judgments.JudgmentFile
 	// unanswered are the questions that searches did not answer; nil: none are kept
 	unanswered *unanswered.Log
 	readers    *documents.Pool // processes that read files; nil: this process reads them

@@ -127,7 +127,7 @@ func (r *registry) List(ctx context.Context) ([]collections.Info, error) {
 
 // describeClosed describes a collection without opening it: its state, settings and, if it is open, its experts and
 // number of passages.
-func (r *registry) describeClosed(l *stores.Listed) collections.Info {
+func (r *registry) describeClosed(l *stores.ListedCollection) collections.Info {
 	name := l.Name
 	info := collections.Info{Name: name, Status: collections.Closed, Default: name == r.config.Collections.Default}
 	r.mu.Lock()

@@ -45,12 +45,12 @@ type registry struct {
 	running   context.Context
 
 	mu     sync.Mutex
-	held   map[string]*held   // collections that are not closed, by name
-	failed map[string]failure // collections that could not be opened, by name
+	held   map[string]*registryEntry // collections that are not closed, by name
+	failed map[string]failure        // collections that could not be opened, by name
 }
 
-// held is a collection that is open, being opened or being closed.
-type held struct {
+// registryEntry is a collection that is open, being opened or being closed.
+type registryEntry struct {
 	ready chan struct{} // closed when it is open, or could not be opened
 	c     *collection   // the open collection, once ready is closed; nil: it could not be opened
 	err   error         // why it could not be opened
@@ -87,7 +87,7 @@ func newRegistry(o ServerOptions, observer handlers.Observer, control *overload.
 		config: o.Config, log: o.Log, observer: observer, control: control, readers: o.Readers, pool: pool,
 		openWithin: min(openWithin, o.Config.Limits.Timeout),
 		unions:     newUnions(max(o.Config.Collections.Open, 1), o.Log),
-		opening:    make(chan struct{}, openAtOnce), held: map[string]*held{}, failed: map[string]failure{},
+		opening:    make(chan struct{}, openAtOnce), held: map[string]*registryEntry{}, failed: map[string]failure{},
 	}, nil
 }
 
@@ -249,7 +249,7 @@ func (r *registry) Use(ctx context.Context, name string) (k *handlers.Collection
 // takeCollection returns the open collection of this name with one more user; it lets it be opened if necessary. The
 // caller calls giveBack after use. It fails if the name is unknown, the collection is damaged, opening takes longer
 // than openWithin (collections.NotOpen), or ctx ends first; opening then goes on for later requests.
-func (r *registry) takeCollection(ctx context.Context, name string) (*held, error) {
+func (r *registry) takeCollection(ctx context.Context, name string) (*registryEntry, error) {
 	late := time.NewTimer(r.openWithin)
 	defer late.Stop()
 	for {
@@ -288,7 +288,7 @@ func (r *registry) takeCollection(ctx context.Context, name string) (*held, erro
 // findOrAdd returns the collection of this name with one more user: open, being opened or being closed. first is true
 // if the caller must open it (openFor). It fails if the name is unknown or the collection failed less than tryOpening
 // ago.
-func (r *registry) findOrAdd(ctx context.Context, name string) (h *held, first bool, err error) {
+func (r *registry) findOrAdd(ctx context.Context, name string) (h *registryEntry, first bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if h := r.addUser(name); h != nil {
@@ -296,7 +296,7 @@ func (r *registry) findOrAdd(ctx context.Context, name string) (h *held, first b
 	}
 	r.mu.Unlock()
 	catalogue, err := r.openedCatalogue()
-	var found *stores.Listed
+	var found *stores.ListedCollection
 	if err == nil {
 		found, err = catalogue.Find(ctx, name)
 	}
@@ -314,7 +314,7 @@ func (r *registry) findOrAdd(ctx context.Context, name string) (h *held, first b
 	if f, ok := r.failed[name]; ok && time.Since(f.at) < tryOpening {
 		return nil, false, damagedError(name, f.err)
 	}
-	h = &held{ready: make(chan struct{}), users: 1}
+	h = &registryEntry{ready: make(chan struct{}), users: 1}
 	r.held[name] = h
 	return h, true, nil
 }
@@ -322,7 +322,7 @@ func (r *registry) findOrAdd(ctx context.Context, name string) (h *held, first b
 // addUser returns a collection of r.held with one more user; nil: r.held has none of this name. If the collection is
 // being closed, it returns a stand-in whose gone channel to wait for. An unused collection that its store has lost
 // starts to be closed here. mu must be held.
-func (r *registry) addUser(name string) *held {
+func (r *registry) addUser(name string) *registryEntry {
 	h := r.held[name]
 	if h == nil {
 		return nil
@@ -339,7 +339,7 @@ func (r *registry) addUser(name string) *held {
 		h.users++
 		return h
 	}
-	return &held{ready: h.ready, gone: h.gone, users: 1}
+	return &registryEntry{ready: h.ready, gone: h.gone, users: 1}
 }
 
 // isUnavailable reports whether an error says that the store of a collection does not answer now.
@@ -366,7 +366,7 @@ func damagedError(name string, err error) error {
 
 // openFor opens a collection that findOrAdd has added, and sets h.c, or h.err if it cannot be opened, before it closes
 // h.ready.
-func (r *registry) openFor(h *held, name string) {
+func (r *registry) openFor(h *registryEntry, name string) {
 	r.makeRoom(name)
 	c, err := r.openCollection(name)
 	var unknown *collections.Error
@@ -388,7 +388,7 @@ func (r *registry) openFor(h *held, name string) {
 }
 
 // giveBack ends one use of a collection that takeCollection returned.
-func (r *registry) giveBack(h *held) {
+func (r *registry) giveBack(h *registryEntry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h.users--

@@ -62,10 +62,10 @@ func (o openMetric) Collect(out chan<- prometheus.Metric) {
 
 // openInUse returns the open collections by name, each with one more user, which endMeasuring ends. Unlike requests,
 // these uses do not keep a collection from being closed as idle.
-func (r *registry) openInUse() map[string]*held {
+func (r *registry) openInUse() map[string]*registryEntry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := map[string]*held{}
+	all := map[string]*registryEntry{}
 	for name, h := range r.held {
 		if h.c != nil && h.gone == nil {
 			h.users++
@@ -76,7 +76,7 @@ func (r *registry) openInUse() map[string]*held {
 }
 
 // endMeasuring ends a use of openInUse. The time of the collection's last use stays.
-func (r *registry) endMeasuring(h *held) {
+func (r *registry) endMeasuring(h *registryEntry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h.users--

@@ -30,7 +30,7 @@ const syncBacklog = 4
 // Sync opens a collection that no server has open, or one in a store, makes its documents equal to files
 // (keeping.Sync), and returns what it did when searches see it. It fails if the collection cannot be opened or an
 // expert of it cannot be loaded.
-func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error) {
+func Sync(ctx context.Context, r SyncRequest) (synced keeping.SyncReport, err error) {
 	s := newCollection(r.Config, r.Log, nil, r.Readers)
 	s.config.Ingest.Backlog = min(s.config.Ingest.Backlog, syncBacklog*s.config.Ingest.FlushPassages)
 	s.assembly = assembly.New(assembly.Options{Config: s.config, Log: s.log, Uncalibrated: true})
@@ -74,12 +74,12 @@ type target struct {
 }
 
 // Put implements keeping.Target.
-func (t target) Put(ctx context.Context, f keeping.File) (keeping.Result, error) {
+func (t target) Put(ctx context.Context, f keeping.DocumentFile) (keeping.ChangeResult, error) {
 	return t.keeper.Put(ctx, f, keeping.Condition{})
 }
 
 // Delete implements keeping.Target.
-func (t target) Delete(ctx context.Context, id string) (keeping.Result, error) {
+func (t target) Delete(ctx context.Context, id string) (keeping.ChangeResult, error) {
 	return t.keeper.Delete(ctx, id, keeping.Condition{})
 }
 

@@ -30,8 +30,8 @@ type union struct {
 	ready   chan struct{} // closed when engine and api are set, or err
 	engine  *assembly.Union
 	api     *handlers.Collection
-	err     error   // why it could not be made
-	members []*held // the collections, in the order of their names
+	err     error            // why it could not be made
+	members []*registryEntry // the collections, in the order of their names
 
 	// Guarded by unions.mu:
 	users int       // searches that use it
@@ -50,7 +50,7 @@ func newUnions(most int, log *slog.Logger) *unions {
 func (u *unions) takeUnion(
 	ctx context.Context,
 	names []string,
-	members []*held,
+	members []*registryEntry,
 	make func() (*assembly.Union, error),
 ) (*union, error) {
 	key := strings.Join(names, ",")
@@ -88,7 +88,9 @@ func (u *unions) takeUnion(
 }
 
 // newUnion returns a union of these collections that has no engine yet (makeUnion).
-func newUnion(members []*held) *union { return &union{ready: make(chan struct{}), members: members} }
+func newUnion(members []*registryEntry) *union {
+	return &union{ready: make(chan struct{}), members: members}
+}
 
 // isReady reports whether the union's engine has been made, or has failed to be.
 func (x *union) isReady() bool {
@@ -182,7 +184,7 @@ func (u *unions) closeUnused(before time.Time) {
 }
 
 // closeOf closes the unions that have this collection as a member.
-func (u *unions) closeOf(h *held) {
+func (u *unions) closeOf(h *registryEntry) {
 	u.closeThose(func(x *union) bool { return slices.Contains(x.members, h) })
 }
 
@@ -213,7 +215,7 @@ func (u *unions) closeAll(all []*union) {
 
 // Join implements handlers.Collections.
 func (r *registry) Join(ctx context.Context, names []string) (k *handlers.Collection, done func(), err error) {
-	var taken []*held
+	var taken []*registryEntry
 	leave := func() {
 		for _, h := range taken {
 			r.giveBack(h)

@@ -32,7 +32,7 @@ type fileState struct {
 }
 
 // stateOf returns the size and modification time of a file.
-func stateOf(f documents.File) fileState { return fileState{f.Size, f.ModTime} }
+func stateOf(f documents.FoundFile) fileState { return fileState{f.Size, f.ModTime} }
 
 // follower keeps the documents of a served collection equal to the files of folders. It polls the folders:
 // notifications of the operating system differ between systems and do not cover network drives, and listing ten
@@ -74,7 +74,7 @@ func newFollower(roots []string, reader *documents.Extractor, quiet time.Duratio
 func (w *follower) listFiles(ctx context.Context) (map[string]fileState, error) {
 	found := map[string]fileState{}
 	walking := documents.Walking{Limits: w.reader.Limits(), GitIgnore: w.gitIgnore}
-	err := walking.Files(ctx, w.roots, func(_ string, f documents.File) error {
+	err := walking.Files(ctx, w.roots, func(_ string, f documents.FoundFile) error {
 		found[f.At] = stateOf(f)
 		return nil
 	})
@@ -87,7 +87,7 @@ func (w *follower) listFiles(ctx context.Context) (map[string]fileState, error) 
 // isBeingWritten reports whether somebody may still be writing a file: it was modified less than quiet ago, or since
 // the last look. For a modification time in the future only the last look counts, and a new file waits for the next
 // one.
-func (w *follower) isBeingWritten(f documents.File) bool {
+func (w *follower) isBeingWritten(f documents.FoundFile) bool {
 	before, seen := w.before[f.At]
 	age := w.now().Sub(f.ModTime)
 	if age < 0 { // the file's clock is not ours
@@ -98,7 +98,7 @@ func (w *follower) isBeingWritten(f documents.File) bool {
 
 // isUnchanged reports whether a file need not be read: it is unchanged since its documents were compared with it, or
 // since it could not be read less than tryFilesAgain ago. It also records the path of the file's id.
-func (w *follower) isUnchanged(f documents.File) bool {
+func (w *follower) isUnchanged(f documents.FoundFile) bool {
 	w.at[f.Path] = f.At
 	if failed, ok := w.failed[f.At]; ok && failed.fileState == stateOf(f) && w.now().Sub(failed.at) < tryFilesAgain {
 		return true
@@ -122,7 +122,7 @@ func (w *follower) syncOnce(
 	to keeping.Target,
 	visible func(context.Context) error,
 	report fileReports,
-) (synced keeping.Synced, ok bool, err error) {
+) (synced keeping.SyncReport, ok bool, err error) {
 	now, err := w.listFiles(ctx)
 	if err != nil {
 		return synced, true, err
@@ -140,7 +140,7 @@ func (w *follower) syncOnce(
 	synced, err = keeping.Sync(ctx, to, keeping.SyncOptions{
 		Roots: w.roots, Reader: w.reader, AtOnce: runtime.GOMAXPROCS(0), GitIgnore: w.gitIgnore, Refer: w.refer,
 		Wait: w.isBeingWritten, Same: w.isUnchanged,
-		Compared: func(f documents.File) {
+		Compared: func(f documents.FoundFile) {
 			w.compared[f.At] = stateOf(f)
 			delete(w.failed, f.At)
 		},
@@ -219,7 +219,7 @@ func (s *collection) watchFolders(roots []string) error {
 
 // reasonsToWait returns sentences for people that say why documents differ from their files after a comparison: its
 // error, or the held documents. nil: they do not differ.
-func reasonsToWait(synced keeping.Synced, err error) []string {
+func reasonsToWait(synced keeping.SyncReport, err error) []string {
 	if err != nil {
 		return []string{"the folders cannot be compared, which is tried again: " + err.Error()}
 	}
@@ -252,7 +252,7 @@ func (s *collection) checkRoots(ctx context.Context, roots []string) error {
 	stop := errors.New("it can be read")
 	walking := documents.Walking{Limits: DocumentOptions(s.config.Documents, nil).Limits}
 	for _, root := range roots {
-		err := walking.Files(ctx, []string{root}, func(string, documents.File) error { return stop })
+		err := walking.Files(ctx, []string{root}, func(string, documents.FoundFile) error { return stop })
 		if err == nil || errors.Is(err, stop) {
 			continue
 		}

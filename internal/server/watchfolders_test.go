@@ -137,21 +137,21 @@ func TestHalfWritten(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	w := newFollower(nil, documents.NewExtractor(documents.Limits{}, nil), 2*time.Second)
 	w.now = func() time.Time { return now }
-	file := func(size int64, age time.Duration) documents.File {
-		return documents.File{Path: "a", At: "a", Size: size, ModTime: now.Add(-age)}
+	file := func(size int64, age time.Duration) documents.FoundFile {
+		return documents.FoundFile{Path: "a", At: "a", Size: size, ModTime: now.Add(-age)}
 	}
 	for _, c := range []struct {
 		name   string
-		before documents.File // at the last look; no path: it was not there
-		file   documents.File
+		before documents.FoundFile // at the last look; no path: it was not there
+		file   documents.FoundFile
 		want   bool
 	}{
-		{"an old file", documents.File{}, file(5, time.Hour), false},
-		{"written a moment ago", documents.File{}, file(5, time.Second), true},
+		{"an old file", documents.FoundFile{}, file(5, time.Hour), false},
+		{"written a moment ago", documents.FoundFile{}, file(5, time.Second), true},
 		{"quiet for long enough", file(5, 3*time.Second), file(5, 3*time.Second), false},
 		{"of an old time, and it grows", file(5, time.Hour), file(6, time.Hour), true},
 		{"of an old time that changed", file(5, time.Hour), file(5, 2*time.Hour), true},
-		{"of tomorrow", documents.File{}, file(5, -24*time.Hour), true},
+		{"of tomorrow", documents.FoundFile{}, file(5, -24*time.Hour), true},
 		{"of tomorrow, and quiet", file(5, -24*time.Hour), file(5, -24*time.Hour), false},
 	} {
 		w.before = map[string]fileState{}

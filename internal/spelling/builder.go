@@ -12,15 +12,15 @@ const mostCounted = 4 * MostWords
 // Builder counts in how many texts each word occurs, in bounded memory: when there are too many words it forgets the
 // rarest.
 type Builder struct {
-	counts map[string]*counted
+	counts map[string]*wordCount
 	texts  uint32
 }
 
-// counted is the count of a word, and the number of the last text that has it.
-type counted struct{ count, last uint32 }
+// wordCount is the count of a word, and the number of the last text that has it.
+type wordCount struct{ count, last uint32 }
 
 // NewBuilder returns an empty Builder.
-func NewBuilder() *Builder { return &Builder{counts: map[string]*counted{}} }
+func NewBuilder() *Builder { return &Builder{counts: map[string]*wordCount{}} }
 
 // Add counts the words of one text, given in parts, each word once.
 func (b *Builder) Add(parts ...string) {
@@ -28,7 +28,7 @@ func (b *Builder) Add(parts ...string) {
 	eachWord(parts, func(word string) {
 		c := b.counts[word]
 		if c == nil {
-			c = &counted{}
+			c = &wordCount{}
 			b.counts[strings.Clone(word)] = c
 		}
 		if c.last != b.texts {

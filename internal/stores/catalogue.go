@@ -15,11 +15,11 @@ import (
 // by several goroutines.
 type Catalogue interface {
 	// List describes all collections, in the order of their names, by what is cheap to read.
-	List(ctx context.Context) ([]Listed, error)
+	List(ctx context.Context) ([]ListedCollection, error)
 	// Find describes one collection; nil if there is none.
-	Find(ctx context.Context, name string) (*Listed, error)
+	Find(ctx context.Context, name string) (*ListedCollection, error)
 	// Examine describes all collections as List does, and sets Err of more that cannot be opened.
-	Examine(ctx context.Context) ([]Listed, error)
+	Examine(ctx context.Context) ([]ListedCollection, error)
 	// Conditions returns the condition of the store as a whole, and of each collection by its name. of is nil for a
 	// data folder: only its files can fail.
 	Conditions(ctx context.Context) (whole store.Condition, of map[string]store.Condition)
@@ -40,8 +40,8 @@ type Catalogue interface {
 	Observe(func(store.Exchange))
 }
 
-// Listed is the description of a collection in a Catalogue.
-type Listed struct {
+// ListedCollection is the description of a collection in a Catalogue.
+type ListedCollection struct {
 	Name     string
 	Settings collections.Settings
 	Created  time.Time // zero where it was not made by Create
@@ -58,8 +58,8 @@ func OpenCatalogue(ctx context.Context, config configs.Config) (Catalogue, error
 }
 
 // listedWith returns the description of a collection with the text of its settings; Err is set if they cannot be read.
-func listedWith(name string, settings []byte) Listed {
-	l := Listed{Name: name}
+func listedWith(name string, settings []byte) ListedCollection {
+	l := ListedCollection{Name: name}
 	l.Settings, l.Created, l.Err = collections.Parse(settings)
 	return l
 }

@@ -40,17 +40,17 @@ func shapeOf(config configs.Config) schema.Shape {
 }
 
 // listedEntry returns the description of a collection by its index.
-func listedEntry(e opensearch.Entry) Listed {
+func listedEntry(e opensearch.Entry) ListedCollection {
 	if e.Err != nil {
-		return Listed{Name: e.Name, Err: e.Err}
+		return ListedCollection{Name: e.Name, Err: e.Err}
 	}
 	return listedWith(e.Name, []byte(e.Manifest.Settings))
 }
 
 // List describes the collections by one request.
-func (x *indexes) List(ctx context.Context) ([]Listed, error) {
+func (x *indexes) List(ctx context.Context) ([]ListedCollection, error) {
 	all, err := x.Cluster.List(ctx)
-	var out []Listed
+	var out []ListedCollection
 	for _, e := range all {
 		out = append(out, listedEntry(e))
 	}
@@ -58,7 +58,7 @@ func (x *indexes) List(ctx context.Context) ([]Listed, error) {
 }
 
 // Find describes the collection with a name; nil if there is none.
-func (x *indexes) Find(ctx context.Context, name string) (*Listed, error) {
+func (x *indexes) Find(ctx context.Context, name string) (*ListedCollection, error) {
 	e, err := x.Cluster.Find(ctx, name)
 	if e == nil || err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (x *indexes) Find(ctx context.Context, name string) (*Listed, error) {
 
 // Examine describes the collections as List does: the descriptions of the indexes tell what cannot be opened. The state
 // of their shards is a matter of Conditions.
-func (x *indexes) Examine(ctx context.Context) ([]Listed, error) { return x.List(ctx) }
+func (x *indexes) Examine(ctx context.Context) ([]ListedCollection, error) { return x.List(ctx) }
 
 // At returns the configuration and the location of a collection. It fails if none can have the name.
 func (x *indexes) At(name string) (configs.Config, store.Location, error) {

@@ -32,12 +32,12 @@ func openFolder(config configs.Config) (Catalogue, error) {
 }
 
 // List describes the collections by their settings.
-func (f *folders) List(context.Context) ([]Listed, error) {
+func (f *folders) List(context.Context) ([]ListedCollection, error) {
 	names, err := f.folder.Names()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Listed, len(names))
+	out := make([]ListedCollection, len(names))
 	for i, name := range names {
 		out[i] = f.listedFolder(name)
 	}
@@ -45,14 +45,14 @@ func (f *folders) List(context.Context) ([]Listed, error) {
 }
 
 // listedFolder returns the description of a collection; Err is set if its settings cannot be read.
-func (f *folders) listedFolder(name string) Listed {
-	l := Listed{Name: name}
+func (f *folders) listedFolder(name string) ListedCollection {
+	l := ListedCollection{Name: name}
 	l.Settings, l.Created, l.Err = collections.Read(f.folder.Disk(), f.folder.Path(name))
 	return l
 }
 
 // Find describes the collection with a name; nil if there is none.
-func (f *folders) Find(_ context.Context, name string) (*Listed, error) {
+func (f *folders) Find(_ context.Context, name string) (*ListedCollection, error) {
 	has, err := f.folder.Has(name)
 	if !has || err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (f *folders) Find(_ context.Context, name string) (*Listed, error) {
 }
 
 // Examine describes the collections, and sets Err of those that cannot be opened, by their manifests.
-func (f *folders) Examine(ctx context.Context) ([]Listed, error) {
+func (f *folders) Examine(ctx context.Context) ([]ListedCollection, error) {
 	all, err := f.List(ctx)
 	for i := range all {
 		if all[i].Err == nil {

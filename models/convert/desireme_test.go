@@ -48,7 +48,7 @@ func TestImportedHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at := slices.IndexFunc(listed, func(l models.Listed) bool { return l.Name == "desire-me" }); at < 0 ||
+	if at := slices.IndexFunc(listed, func(l models.ListedBundle) bool { return l.Name == "desire-me" }); at < 0 ||
 		!listed[at].Delta ||
 		listed[at].Error != "" {
 		t.Errorf("%+v", listed)

@@ -74,7 +74,7 @@ func (e *encoders) distinctTowers() []*tower {
 func (e *encoders) checkTensors(head bert.Head) error {
 	var all []error
 	for _, t := range e.distinctTowers() {
-		all = append(all, t.check(head))
+		all = append(all, t.checkCheckpoint(head))
 	}
 	return errors.Join(all...)
 }

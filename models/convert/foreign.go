@@ -193,7 +193,7 @@ func (e *exportedModel) embedWeights() error {
 
 // readWeight reads the bytes that from names out of a file in folder; a Length below 0 means up to the file's end. It
 // fails if the file is shorter.
-func readWeight(folder *os.Root, from *onnx.File) ([]byte, error) {
+func readWeight(folder *os.Root, from *onnx.ExternalData) ([]byte, error) {
 	opened, err := disk.OpenRegularIn(folder.FS(), from.Location)
 	if err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ type Options struct {
 	// the base's passage encoder. Other imports take no base.
 	Base string
 	// Tell is called with each assumption of the import. May be nil.
-	Tell func(Assumed)
+	Tell func(Assumption)
 	// Check is called with the bundle before it takes its place. Its error ends the import, and what was in that place
 	// stays. May be nil.
 	Check func(*models.Bundle) error

@@ -61,7 +61,7 @@ func headOf(m *models.Manifest, base *tower) bert.Head {
 
 // headTensors returns the names and shapes of the tensors that an expert of m's kind adds to its base, whose rows have
 // width values; nil if it adds none.
-func headTensors(m *models.Manifest, width int) []tensors.Named {
+func headTensors(m *models.Manifest, width int) []tensors.TensorShape {
 	switch m.Kind {
 	case models.KindLate:
 		return bert.LateNames(m.Dimension(), width)

@@ -95,7 +95,7 @@ func (t *tower) importReader(srcDir, outDir string, o Options) (*models.Bundle, 
 		return nil, err
 	}
 	head := bert.Head{Reader: true, Selects: selects}
-	if err := t.check(head); err != nil {
+	if err := t.checkCheckpoint(head); err != nil {
 		return nil, err
 	}
 	return writeBundle(

@@ -93,7 +93,7 @@ func (t *tower) importReranker(srcDir, outDir string, o Options) (*models.Bundle
 		return nil, err
 	}
 	head := bert.Head{Rerank: t.family.activation}
-	if err := t.check(head); err != nil {
+	if err := t.checkCheckpoint(head); err != nil {
 		return nil, err
 	}
 	graphs := graphFiles([]encoderGraph{{file: m.Reranker.Graph.File, tower: t}}, head, o.Int8)

@@ -35,9 +35,9 @@ func (p *prompts) choosePrompt(names []string) string {
 	return p.Texts[valueOr(p.Default, "")]
 }
 
-// check returns an error if there are prompts, and none of them is for one of the sides or for all texts: the user has
-// to choose. path is for the error.
-func (p *prompts) check(path string) error {
+// checkSides returns an error if there are prompts, and none of them is for one of the sides or for all texts: the user
+// has to choose. path is for the error.
+func (p *prompts) checkSides(path string) error {
 	if p.Default != nil {
 		if _, ok := p.Texts[*p.Default]; !ok {
 			return fmt.Errorf(
@@ -167,7 +167,7 @@ func (c *checkpoint) readPrompts() error {
 // choosePrefixes returns the texts that go before questions and passages: those of o, else the checkpoint's.
 func (c *checkpoint) choosePrefixes(o Options) (models.Prefix, error) {
 	if o.QuestionPrefix == nil && o.PassagePrefix == nil {
-		if err := c.prompts.check(filepath.Join(c.dir, "config_sentence_transformers.json")); err != nil {
+		if err := c.prompts.checkSides(filepath.Join(c.dir, "config_sentence_transformers.json")); err != nil {
 			return models.Prefix{}, err
 		}
 	}

@@ -81,7 +81,7 @@ func (t *tower) importSparse(srcDir, outDir string, o Options) (*models.Bundle, 
 		return nil, err
 	}
 	head := headOf(&m, t)
-	if err := t.check(head); err != nil {
+	if err := t.checkCheckpoint(head); err != nil {
 		return nil, fmt.Errorf(
 			"%s has the head of a masked language model. A dense encoder that was trained from such a model is saved as a BertModel (AutoModel in transformers does): %w",
 			sparseEncoder,

@@ -37,8 +37,8 @@ const (
 var readerHeads = strings.NewReplacer("reader.span.", "qa_outputs.", "reader.select.", "qa_classifier.")
 
 // openTower opens the checkpoint of an encoder in dir with its tokenizer, and finds the prefix of its tensors' names.
-// It does not compare the tensors with the configuration (check). The caller closes the tower. Tensor fails once ctx
-// has ended.
+// It does not compare the tensors with the configuration (checkCheckpoint). The caller closes the tower. Tensor fails
+// once ctx has ended.
 func openTower(ctx context.Context, dir string) (*tower, error) {
 	c, err := readCheckpoint(dir)
 	if err != nil {
@@ -144,9 +144,9 @@ func (t *tower) shape(plain string, shape []int) []int {
 	return shape
 }
 
-// check returns an error if the checkpoint's tensors are not those that its encoder needs with head behind it; see
-// checkTensors.
-func (t *tower) check(head bert.Head) error {
+// checkCheckpoint returns an error if the checkpoint's tensors are not those that its encoder needs with head behind
+// it; see checkTensors.
+func (t *tower) checkCheckpoint(head bert.Head) error {
 	if err := t.prefixProblem(); err != nil {
 		return err
 	}

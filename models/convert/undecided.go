@@ -20,8 +20,8 @@ func (e *UndecidedError) Error() string {
 	return fmt.Sprintf("the %s is not known: %s", e.Setting, e.Reason)
 }
 
-// Assumed is an assumption of an import about a setting that the checkpoint leaves open, with the alternatives.
-type Assumed struct {
+// Assumption is an assumption of an import about a setting that the checkpoint leaves open, with the alternatives.
+type Assumption struct {
 	Setting string // as UndecidedError.Setting
 	Text    string
 }
@@ -69,7 +69,7 @@ func (c *checkpoint) unitLength(o Options) bool {
 // tell reports an assumption to o.Tell, if that is set.
 func (o *Options) tell(setting, text string) {
 	if o.Tell != nil {
-		o.Tell(Assumed{Setting: setting, Text: text})
+		o.Tell(Assumption{Setting: setting, Text: text})
 	}
 }
 

@@ -82,8 +82,8 @@ func TestImportDoesNotGuess(t *testing.T) {
 		"compared by the cosine": {with(t, checkpoint(t, tiny.Expert{RawLength: true}, checkpointForm{}), map[string]string{"config_sentence_transformers.json": `{"similarity_fn_name":"cosine"}`}),
 			convert.Options{}, false, true},
 	} {
-		var told []convert.Assumed
-		c.o.Tell = func(a convert.Assumed) { told = append(told, a) }
+		var told []convert.Assumption
+		c.o.Tell = func(a convert.Assumption) { told = append(told, a) }
 		m := imported(t, c.dir, c.o).Manifest
 		if m.Vectors.Normalise != c.unit || (len(told) == 1 && told[0].Setting == models.SettingNormalise) != c.told {
 			t.Errorf("%s: unit length %t, told %+v", name, m.Vectors.Normalise, told)

@@ -52,7 +52,7 @@ func readUpdate(data []byte, base string) (update, error) {
 			return nil, err
 		}
 	}
-	return u, u.check()
+	return u, u.checkParts()
 }
 
 // take reads the change that the tensor full of file holds (TOWER.NAME.SUFFIX) into u: with an up also its down, so
@@ -135,8 +135,8 @@ func halves(file *safetensors.File, name string) ([]float32, []int, error) {
 	return values, info.Shape, err
 }
 
-// check returns an error if the update changes nothing, or names both a shared encoder and one side.
-func (u update) check() error {
+// checkParts returns an error if the update changes nothing, or names both a shared encoder and one side.
+func (u update) checkParts() error {
 	switch {
 	case len(u) == 0:
 		return errors.New("it changes nothing")

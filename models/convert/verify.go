@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/models"
 )
 
-// Verified is the result of Verify for one bundle.
-type Verified struct {
+// VerifiedBundle is the result of Verify for one bundle.
+type VerifiedBundle struct {
 	Folder      string `json:"folder"`
 	Fine        bool   `json:"fine"`
 	Name        string `json:"name,omitempty"`
@@ -21,16 +21,16 @@ type Verified struct {
 
 // Verify compares every file of the bundle or delta in dir with its checksum (Load), and with the manifest's
 // description of its content (models.Bundle.Check). Errors are in the result.
-func Verify(dir string) Verified {
+func Verify(dir string) VerifiedBundle {
 	b, err := models.Load(dir)
 	if err == nil {
 		err = checkFiles(b)
 	}
 	if err != nil {
-		return Verified{Folder: dir, Error: err.Error()}
+		return VerifiedBundle{Folder: dir, Error: err.Error()}
 	}
 	m := &b.Manifest
-	return Verified{
+	return VerifiedBundle{
 		Folder:      dir,
 		Fine:        true,
 		Name:        m.Name,

@@ -15,11 +15,11 @@ type Turns interface {
 	Turn(ctx context.Context) (done func(), err error)
 }
 
-// Unlimited are Turns without a limit.
-type Unlimited struct{}
+// UnlimitedTurns are Turns without a limit.
+type UnlimitedTurns struct{}
 
 // Turn implements Turns. It never waits or fails.
-func (Unlimited) Turn(context.Context) (func(), error) { return func() {}, nil }
+func (UnlimitedTurns) Turn(context.Context) (func(), error) { return func() {}, nil }
 
 // Do waits for a turn, the use of a processor, calls step with it, and returns step's error. If ctx ends before the
 // turn comes, step is not called and the error is ctx's. While step waits for another machine (Elsewhere) or for memory

@@ -13,7 +13,7 @@ import (
 // loaded. Any number of processes may read, beside one that writes.
 type Collection struct {
 	dir   string
-	files *shared
+	files *sharedFiles
 
 	loading sync.Mutex // one Reload at a time
 

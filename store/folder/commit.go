@@ -231,7 +231,7 @@ func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 	write := len(g.entries) > 0 || l.logTrouble != nil // nobody else changes it
 	l.logUse.Lock()
 	first := l.log.Next
-	var places []wal.Place
+	var places []wal.ContentPlace
 	var err error
 	if write {
 		places, err = l.log.Append(g.entries)

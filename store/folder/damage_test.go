@@ -68,7 +68,7 @@ func damageEverything(t *testing.T, kind string) {
 				!strings.Contains(err.Error(), filepath.Base(name)) {
 				t.Fatalf("%s with byte %d of %d flipped: %v", name, at, len(content), err)
 			}
-			asked.check(t, dir, fmt.Sprintf("%s with byte %d of %d flipped", name, at, len(content)))
+			asked.checkDamaged(t, dir, fmt.Sprintf("%s with byte %d of %d flipped", name, at, len(content)))
 		}
 		for _, n := range []int{0, 1, len(content) / 2, len(content) - 1} {
 			put([]byte(content[:n]))
@@ -87,7 +87,7 @@ func damageEverything(t *testing.T, kind string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := func(segment int, f manifest.File) string {
+	name := func(segment int, f manifest.SegmentFile) string {
 		return "/" + filepath.Join(m.Segments[segment].Name, f.Name)
 	}
 	for one, two := range map[string]string{
@@ -155,11 +155,11 @@ func (a asking) ask(t *testing.T, g *Generation) map[string][]rank.Hit {
 	return answers
 }
 
-// check asks a collection that may be damaged: errors are fine; another answer
+// checkDamaged asks a collection that may be damaged: errors are fine; another answer
 // than the whole collection's, a passage under a wrong id or with a wrong text,
 // or a selection of others, is not. A file of one expert keeps no other source
 // from answering.
-func (a asking) check(t *testing.T, dir, damage string) {
+func (a asking) checkDamaged(t *testing.T, dir, damage string) {
 	t.Helper()
 	c, err := Open(dir)
 	if err != nil {
@@ -326,9 +326,9 @@ func FuzzManifest(f *testing.F) {
 			{
 				Name:     "seg-000001",
 				Passages: 2,
-				Store:    manifest.File{Name: "passages", Size: 1},
-				Words:    manifest.File{Name: "words", Size: 1},
-				Experts:  []manifest.SegmentExpert{{Name: "a", Vectors: manifest.File{Name: "a-1.vectors", Size: 1}}},
+				Store:    manifest.SegmentFile{Name: "passages", Size: 1},
+				Words:    manifest.SegmentFile{Name: "words", Size: 1},
+				Experts:  []manifest.SegmentExpert{{Name: "a", Vectors: manifest.SegmentFile{Name: "a-1.vectors", Size: 1}}},
 			},
 		},
 	}

@@ -78,7 +78,7 @@ func (w *writer) writeTombstones(
 	if err := w.disk.WriteFile(path, data); err != nil {
 		return err
 	}
-	s.Tombstones = &manifest.File{Name: name, Size: int64(len(data)), Sum: sum}
+	s.Tombstones = &manifest.SegmentFile{Name: name, Size: int64(len(data)), Sum: sum}
 	if err := w.disk.SyncFile(path); err != nil {
 		return err
 	}

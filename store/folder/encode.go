@@ -149,8 +149,8 @@ func (f *vectorFile) cut(encoder store.PassageEncoder, batch []corpus.Passage) (
 	return texts, nil
 }
 
-// check returns an error unless vectors has one valid vector of the expert for each passage of a batch.
-func (f *vectorFile) check(batch []corpus.Passage, vectors [][]float32) error {
+// checkVectors returns an error unless vectors has one valid vector of the expert for each passage of a batch.
+func (f *vectorFile) checkVectors(batch []corpus.Passage, vectors [][]float32) error {
 	if f.expert.Index.Kind == ann.Sparse {
 		return store.CheckLists(vectors, batch, f.expert.Dimension)
 	}
@@ -158,9 +158,9 @@ func (f *vectorFile) check(batch []corpus.Passage, vectors [][]float32) error {
 }
 
 // append writes the vectors of a batch of passages, or of their parts, in order. It returns an error and writes nothing
-// if they do not fit the expert (check).
+// if they do not fit the expert (checkDamaged).
 func (f *vectorFile) append(batch []corpus.Passage, vectors [][]float32) error {
-	if err := f.check(batch, vectors); err != nil {
+	if err := f.checkVectors(batch, vectors); err != nil {
 		return err
 	}
 	for _, v := range vectors {
@@ -178,7 +178,7 @@ func (f *vectorFile) copy(from ann.Index, o rank.Ordinal) error {
 		return f.to.Append(vector)
 	}
 	var spans []rank.Span // of a passage that has one vector
-	if grouped, ok := from.(*ann.Grouped); ok {
+	if grouped, ok := from.(*ann.GroupedIndex); ok {
 		spans = grouped.Spans(o)
 	}
 	if f.expert.Parts {

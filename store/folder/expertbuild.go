@@ -71,14 +71,14 @@ func pathsOf(x *manifest.SegmentExpert, dir string) (p vectorPaths) {
 	return p
 }
 
-// open opens the index of an expert, as an *ann.Grouped if it has a file of parts. The caller closes it.
+// open opens the index of an expert, as an *ann.GroupedIndex if it has a file of parts. The caller closes it.
 func (p vectorPaths) open(d disk.Disk, kind string) (ann.Index, error) {
 	if p.parts == "" {
 		return ann.Open(d, kind, p.vectors, p.graph)
 	}
 	ix, err := ann.OpenGrouped(d, kind, p.vectors, p.graph, p.parts)
 	if err != nil {
-		return nil, err // no *ann.Grouped
+		return nil, err // no *ann.GroupedIndex
 	}
 	return ix, nil
 }
@@ -101,12 +101,14 @@ func buildExpert(
 	if err != nil {
 		return out, err
 	}
-	out = manifest.SegmentExpert{Name: x.Name, Vectors: manifest.File{Name: fmt.Sprintf("%s-%d.vectors", x.Name, number)}}
+	out = manifest.SegmentExpert{
+		Name: x.Name, Vectors: manifest.SegmentFile{Name: fmt.Sprintf("%s-%d.vectors", x.Name, number)},
+	}
 	if kind.Graph {
-		out.Graph = &manifest.File{Name: fmt.Sprintf("%s-%d.%s", x.Name, number, kind.Name)}
+		out.Graph = &manifest.SegmentFile{Name: fmt.Sprintf("%s-%d.%s", x.Name, number, kind.Name)}
 	}
 	if x.Parts || x.Index.Kind != ann.Late && x.Index.Kind != ann.Sparse {
-		out.Parts = &manifest.File{Name: fmt.Sprintf("%s-%d.parts", x.Name, number)}
+		out.Parts = &manifest.SegmentFile{Name: fmt.Sprintf("%s-%d.parts", x.Name, number)}
 	}
 	to := pathsOf(&out, dir)
 	defer func() {

@@ -52,7 +52,7 @@ func (w *writer) addExpert(
 	}
 	report, after, err := extend(ctx, w, o, extension[extended]{
 		stage: func(p store.Progress) bool { return p.Unit == "passages" || p.Unit == "vectors" },
-		build: func(made *draft, dir string, texts *corpus.Store, r *reporter) (out extended, files []*manifest.File,
+		build: func(made *draft, dir string, texts *corpus.Store, r *reporter) (out extended, files []*manifest.SegmentFile,
 			err error) {
 			built, err := buildExpert(ctx, w.disk, dir, texts, x, encodedBy(encoder, o), w.number(), o, r)
 			if err != nil {

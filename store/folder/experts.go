@@ -27,7 +27,7 @@ func (g *Generation) Experts() []store.Expert {
 		for _, s := range g.segments {
 			ix := s.vectors[keeper.Name]
 			f.BytesPerVector += ix.BytesPerVector() * float64(s.store.Len()) / float64(max(g.total, 1))
-			if grouped, ok := ix.(*ann.Grouped); ok {
+			if grouped, ok := ix.(*ann.GroupedIndex); ok {
 				f.Rows += grouped.Rows()
 			} else {
 				f.Rows += ix.Len()

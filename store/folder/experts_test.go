@@ -150,7 +150,7 @@ func TestRecallFloor(t *testing.T) {
 	m := *g.manifest
 	m.Segments = slices.Clone(m.Segments)
 	m.Segments[0].Experts = slices.Clone(m.Segments[0].Experts)
-	m.Segments[0].Experts[0].Recall.Stored = ann.Measured{Queries: 200, At10: 0.9, At100: 0.8}
+	m.Segments[0].Experts[0].Recall.Stored = ann.MeasuredRecall{Queries: 200, At10: 0.9, At100: 0.8}
 	bad := Generation{dir: dir, manifest: &m, segments: g.segments, total: g.total}
 	err := bad.CheckRecall(nil)
 	if !errors.Is(err, ErrLowRecall) || !strings.Contains(err.Error(), `expert "a"`) ||

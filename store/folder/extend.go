@@ -16,7 +16,7 @@ import (
 // extension is files that every segment gets beside those that it has.
 type extension[T any] struct {
 	stage  func(store.Progress) bool // whose progress is of passages
-	build  func(made *draft, dir string, texts *corpus.Store, r *reporter) (T, []*manifest.File, error)
+	build  func(made *draft, dir string, texts *corpus.Store, r *reporter) (T, []*manifest.SegmentFile, error)
 	enlist func(m *manifest.Manifest)         // what is new of the collection
 	assign func(s *manifest.Segment, built T) // the files of a segment
 }
@@ -51,7 +51,7 @@ func extend[T any](
 			}
 			r.report(p)
 		}}
-		files, err := w.extendOne(ctx, s, func(dir string, texts *corpus.Store) (files []*manifest.File, err error) {
+		files, err := w.extendOne(ctx, s, func(dir string, texts *corpus.Store) (files []*manifest.SegmentFile, err error) {
 			built[s.Name], files, err = x.build(made, dir, texts, inner)
 			return files, err
 		}, inner)
@@ -86,9 +86,9 @@ func extend[T any](
 func (w *writer) extendOne(
 	ctx context.Context,
 	s *manifest.Segment,
-	build func(dir string, texts *corpus.Store) ([]*manifest.File, error),
+	build func(dir string, texts *corpus.Store) ([]*manifest.SegmentFile, error),
 	r *reporter,
-) (files []*manifest.File, err error) {
+) (files []*manifest.SegmentFile, err error) {
 	dir := filepath.Join(w.dir, s.Name)
 	texts, err := corpus.OpenStore(segmentfile.Disk{Disk: w.disk, Files: s.Files()}, filepath.Join(dir, s.Store.Name))
 	if err != nil {

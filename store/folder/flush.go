@@ -222,7 +222,7 @@ func (w *writer) pendingChanges() error {
 	m := w.snapshot()
 	n := 0
 	if err := wal.Each(w.disk, w.dir, m.ID, m.Applied, func(uint64, wal.Kind, []byte,
-		wal.Place) error {
+		wal.ContentPlace) error {
 		n++
 		return nil
 	}); err != nil {

@@ -28,7 +28,7 @@ type Generation struct {
 	selections selections
 	drawn      drawn
 
-	files *shared
+	files *sharedFiles
 	keys  []string // what it uses of files
 	// Of one that was joined (Join):
 	members []*Generation
@@ -38,7 +38,7 @@ type Generation struct {
 
 // openGeneration opens the files that a manifest names, those of what. The generation is pinned once; the caller
 // releases it. It returns ErrOtherAnalyser if it is to search words that were analysed differently.
-func openGeneration(files *shared, dir string, m *manifest.Manifest, what parts) (*Generation, error) {
+func openGeneration(files *sharedFiles, dir string, m *manifest.Manifest, what parts) (*Generation, error) {
 	g := &Generation{dir: dir, manifest: m, files: files}
 	g.pins.Store(1)
 	if what == everything {

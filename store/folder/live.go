@@ -142,7 +142,7 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 	}
 	l.applied, l.generation = m.Applied, m.Generation
 	now := time.Now()
-	l.log, err = wal.Open(d, dir, m.ID, m.Applied, func(seq uint64, kind wal.Kind, content []byte, at wal.Place) error {
+	replay := func(seq uint64, kind wal.Kind, content []byte, at wal.ContentPlace) error {
 		c := pendingChange{seq: seq, kind: kind, at: at}
 		id := string(content)
 		if kind.Alone() == wal.Put {
@@ -155,7 +155,8 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 		}
 		l.pending.add(id, c, now)
 		return nil
-	})
+	}
+	l.log, err = wal.Open(d, dir, m.ID, m.Applied, replay)
 	if err != nil {
 		return nil, err
 	}

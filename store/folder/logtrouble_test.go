@@ -191,7 +191,7 @@ func logTrouble(t *testing.T, what string, fault error, begun bool, times int) {
 		dir,
 		l.writer.manifest.ID,
 		l.writer.manifest.Applied,
-		func(uint64, wal.Kind, []byte, wal.Place) error { return nil },
+		func(uint64, wal.Kind, []byte, wal.ContentPlace) error { return nil },
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +286,7 @@ func TestNothingOfARefusedChangeReturns(t *testing.T) {
 func TestLogWritesAnew(t *testing.T) {
 	dir := memoryDir(t)
 	const id = "0123456789abcdef0123456789abcdef"
-	ignore := func(uint64, wal.Kind, []byte, wal.Place) error { return nil }
+	ignore := func(uint64, wal.Kind, []byte, wal.ContentPlace) error { return nil }
 	first, err := wal.Open(disk.OS{}, dir, id, 0, ignore)
 	if err != nil {
 		t.Fatal(err)
@@ -302,16 +302,17 @@ func TestLogWritesAnew(t *testing.T) {
 		d,
 		dir,
 		id, 1,
-		func(uint64, wal.Kind, []byte, wal.Place) error { shown++; return nil },
+		func(uint64, wal.Kind, []byte, wal.ContentPlace) error { shown++; return nil },
 	)
 	if err != nil || shown != 1 {
 		t.Fatal(shown, err)
 	}
 	var left []string
-	err = wal.Each(disk.OS{}, d.Forgotten(dir), id, 1, func(_ uint64, _ wal.Kind, content []byte, _ wal.Place) error {
+	collect := func(_ uint64, _ wal.Kind, content []byte, _ wal.ContentPlace) error {
 		left = append(left, string(content))
 		return nil
-	})
+	}
+	err = wal.Each(disk.OS{}, d.Forgotten(dir), id, 1, collect)
 	if err != nil || !slices.Equal(left, []string{"b"}) {
 		t.Errorf("after a power cut there is %q, %v", left, err)
 	}

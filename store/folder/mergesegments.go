@@ -142,9 +142,9 @@ func mergedWords(
 		for i, s := range from {
 			segments[i] = bm25.Segment{Index: s.words}
 		}
-		places := make([]bm25.Place, len(order))
+		places := make([]bm25.SegmentPassage, len(order))
 		for i, at := range order {
-			places[i] = bm25.Place{Segment: at.segment, Passage: uint32(at.ordinal)}
+			places[i] = bm25.SegmentPassage{Segment: at.segment, Passage: uint32(at.ordinal)}
 		}
 		if err := bm25.MergeOrdered(ctx, d, filepath.Join(dir, wordsName), places, segments...); err != nil {
 			return fmt.Errorf("merging words: %w", err)

@@ -12,7 +12,7 @@ import (
 // text. It stops without an error at a passage that cannot be read, which the check of texts reports.
 func checkVectors(ix ann.Index, texts *corpus.Store) error {
 	err := ix.Check()
-	grouped, ok := ix.(*ann.Grouped)
+	grouped, ok := ix.(*ann.GroupedIndex)
 	if err != nil || !ok {
 		return err
 	}

@@ -376,5 +376,5 @@ func TestPlainManifests(t *testing.T) {
 	if m := read(); strings.Contains(m, "parts") {
 		t.Errorf("%s", m)
 	}
-	var _ ann.Index = (*ann.Grouped)(nil)
+	var _ ann.Index = (*ann.GroupedIndex)(nil)
 }

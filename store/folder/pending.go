@@ -14,17 +14,17 @@ const flushBytes = 32 << 20
 // no texts, so that a long backlog is not a large one: some 150 bytes a change.
 type pending struct {
 	latest map[string]pendingChange // by id
-	queue  []queued                 // in order of their numbers
+	queue  []queuedChange           // in order of their numbers
 }
 
 type pendingChange struct {
 	seq     uint64
 	kind    wal.Kind
 	version string // of a passage that was put
-	at      wal.Place
+	at      wal.ContentPlace
 }
 
-type queued struct {
+type queuedChange struct {
 	id     string
 	change pendingChange
 	since  time.Time
@@ -36,7 +36,7 @@ func (p *pending) add(id string, c pendingChange, now time.Time) {
 		p.latest = map[string]pendingChange{}
 	}
 	p.latest[id] = c
-	p.queue = append(p.queue, queued{id, c, now})
+	p.queue = append(p.queue, queuedChange{id, c, now})
 }
 
 // first returns the oldest changes: the last one of each of up to n passages, and the number of the last of all. They
@@ -68,7 +68,7 @@ func (p *pending) drop(last uint64) {
 		}
 		n++
 	}
-	p.queue = append([]queued(nil), p.queue[n:]...)
+	p.queue = append([]queuedChange(nil), p.queue[n:]...)
 }
 
 // passage reads the passage of a Put from the log. It fails with os.ErrNotExist if the log file is gone.

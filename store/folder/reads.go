@@ -116,7 +116,7 @@ func writeReads(
 		if err := d.WriteFile(filepath.Join(dir, name), list.marks.Encode(passages)); err != nil {
 			return nil, err
 		}
-		*list.of = &manifest.Marks{File: manifest.File{Name: name}, Passages: n}
+		*list.of = &manifest.Marks{SegmentFile: manifest.SegmentFile{Name: name}, Passages: n}
 	}
 	return out, nil
 }
@@ -135,7 +135,7 @@ func openReads(d disk.Disk, folder string, s *manifest.Segment) (*segmentReads, 
 			continue
 		}
 		var err error
-		*list.into, err = segmentfile.ReadMarks(d, folder, list.of.File, s.Passages, list.of.Passages)
+		*list.into, err = segmentfile.ReadMarks(d, folder, list.of.SegmentFile, s.Passages, list.of.Passages)
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,7 @@ const recallSamples = 200
 func measure(ctx context.Context, ix ann.Index, x manifest.Expert, r *reporter) (out store.Recall, err error) {
 	switch x.Index.Kind {
 	case ann.Flat, ann.Late, ann.Sparse: // they leave out no passage
-		return store.Recall{Stored: ann.Measured{At10: 1, At100: 1}}, nil
+		return store.Recall{Stored: ann.MeasuredRecall{At10: 1, At100: 1}}, nil
 	}
 	n := min(recallSamples, ix.Len())
 	tell := func(done int) {
@@ -34,7 +34,7 @@ func measure(ctx context.Context, ix ann.Index, x manifest.Expert, r *reporter) 
 // estimate: a search over several segments looks as widely in each as in one, so it finds more rather than less. The
 // expert must have vectors in every segment.
 func joined(segments []manifest.Segment, expert string) store.Recall {
-	var sum ann.Measured
+	var sum ann.MeasuredRecall
 	weight := 0.0
 	for i := range segments {
 		r := segments[i].Expert(expert).Recall.Stored
@@ -45,7 +45,8 @@ func joined(segments []manifest.Segment, expert string) store.Recall {
 		weight += passages
 	}
 	if weight == 0 {
-		return store.Recall{Stored: ann.Measured{At10: 1, At100: 1}}
+		return store.Recall{Stored: ann.MeasuredRecall{At10: 1, At100: 1}}
 	}
-	return store.Recall{Stored: ann.Measured{Queries: sum.Queries, At10: sum.At10 / weight, At100: sum.At100 / weight}}
+	stored := ann.MeasuredRecall{Queries: sum.Queries, At10: sum.At10 / weight, At100: sum.At100 / weight}
+	return store.Recall{Stored: stored}
 }

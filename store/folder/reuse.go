@@ -73,7 +73,7 @@ func (r *reuse) vector(e store.PassageEncoder, p *corpus.Passage, whole uint64) 
 // vectors are damaged.
 func (v *Vectors) ofPart(o rank.Ordinal, passage, part string) []float32 {
 	ix, local, err := v.indexOf(o)
-	grouped, ok := ix.(*ann.Grouped)
+	grouped, ok := ix.(*ann.GroupedIndex)
 	if err != nil || !ok {
 		return nil
 	}

@@ -35,18 +35,18 @@ func (g *Generation) Sample(n int) ([]rank.Ordinal, error) {
 
 // draw returns the n live passages with the lowest keys, in the order of keys. See Sample.
 func (g *Generation) draw(n int) ([]rank.Ordinal, error) {
-	var all []corpus.Sampled
+	var all []corpus.SampledPassage
 	for _, s := range g.segments {
 		some, err := s.store.Sample(n, s.dead.Has)
 		if err != nil {
 			return nil, err
 		}
 		for _, x := range some {
-			all = append(all, corpus.Sampled{Key: x.Key, Ordinal: s.base + x.Ordinal})
+			all = append(all, corpus.SampledPassage{Key: x.Key, Ordinal: s.base + x.Ordinal})
 		}
 	}
 	var failed error
-	slices.SortFunc(all, func(a, b corpus.Sampled) int {
+	slices.SortFunc(all, func(a, b corpus.SampledPassage) int {
 		if a.Key != b.Key {
 			return cmp.Compare(a.Key, b.Key)
 		}

@@ -27,7 +27,7 @@ type segment struct {
 	vectors map[string]ann.Index // by expert that has its own
 	dead    segmentfile.Tombstones
 	live    *ann.Filter // what is not dead; nil is all
-	spelled *spelled
+	spelled *segmentLexicon
 	reads   *segmentReads // nil: not known
 	copies  *fingerprints
 	fields  *fields.Index
@@ -44,7 +44,7 @@ const (
 
 // opening opens the files of a segment.
 type opening struct {
-	files  *shared
+	files  *sharedFiles
 	folder string
 	disk   segmentfile.Disk
 	keys   []string // what was used of files
@@ -54,7 +54,7 @@ type opening struct {
 // passages; it does not read the contents. It also returns the keys that it used in files, on errors too: the caller
 // drops them.
 func openSegment(
-	files *shared,
+	files *sharedFiles,
 	dir string,
 	m *manifest.Manifest,
 	s *manifest.Segment,
@@ -146,7 +146,7 @@ func openSegment(
 // the manifest's.
 func (o *opening) index(x manifest.Expert, s *manifest.Segment) (ann.Index, error) {
 	of := s.Expert(x.Name)
-	files := []manifest.File{}
+	files := []manifest.SegmentFile{}
 	for _, f := range of.Files() {
 		files = append(files, *f)
 	}
@@ -170,7 +170,9 @@ func (o *opening) index(x manifest.Expert, s *manifest.Segment) (ann.Index, erro
 
 // openFile opens the first of some files that belong together, or uses the open one. It fails if one of them is missing
 // or has another size than the manifest says.
-func openFile[T io.Closer](o *opening, open func(path string) (T, error), of ...manifest.File) (out T, err error) {
+func openFile[T io.Closer](
+	o *opening, open func(path string) (T, error), of ...manifest.SegmentFile,
+) (out T, err error) {
 	for _, f := range of {
 		path := filepath.Join(o.folder, f.Name)
 		info, err := o.disk.Stat(path)
@@ -202,7 +204,7 @@ func openFile[T io.Closer](o *opening, open func(path string) (T, error), of ...
 }
 
 // counts returns an error if a file is of n passages and the manifest says want.
-func (o *opening) counts(f manifest.File, n, want int) error {
+func (o *opening) counts(f manifest.SegmentFile, n, want int) error {
 	if n != want {
 		return fmt.Errorf("%s is of %d passages, the manifest says %d", filepath.Join(o.folder, f.Name), n, want)
 	}

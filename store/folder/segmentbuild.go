@@ -295,7 +295,7 @@ func writeWords(
 func (w *writer) seal(ctx context.Context, dir string, s *manifest.Segment, r *reporter) error {
 	s.Store.Name, s.Words.Name, s.Tags.Name = storeName, wordsName, tagsName
 	s.Spelling.Name, s.Copies.Name, s.Fields.Name = spellingName, copiesName, fieldsName
-	files := []*manifest.File{&s.Store, &s.Words, &s.Tags, &s.Spelling, &s.Copies, &s.Fields}
+	files := []*manifest.SegmentFile{&s.Store, &s.Words, &s.Tags, &s.Spelling, &s.Copies, &s.Fields}
 	files = append(files, s.Reads.Files()...)
 	for i := range s.Experts {
 		files = append(files, s.Experts[i].Files()...)
@@ -305,7 +305,7 @@ func (w *writer) seal(ctx context.Context, dir string, s *manifest.Segment, r *r
 
 // sealFiles appends its seal to each file, sets sizes and checksums in files, and makes the files and their names
 // durable.
-func (w *writer) sealFiles(ctx context.Context, dir string, files []*manifest.File, r *reporter) error {
+func (w *writer) sealFiles(ctx context.Context, dir string, files []*manifest.SegmentFile, r *reporter) error {
 	total, done := int64(0), int64(0)
 	for _, f := range files {
 		total += fileSize(filepath.Join(dir, f.Name))

@@ -19,12 +19,12 @@ import (
 // generation is pinned.
 type Selection struct {
 	generation *Generation
-	segments   []selected
+	segments   []segmentSelection
 	count      int
 }
 
-// selected is what a selection has of a segment.
-type selected struct {
+// segmentSelection is what a selection has of a segment.
+type segmentSelection struct {
 	count  int
 	words  []uint64    // as bm25.Selection has it; nil is all
 	filter *ann.Filter // without the deleted; nil is all
@@ -49,7 +49,7 @@ func (s *Selection) Ordinals() iter.Seq[rank.Ordinal] {
 
 // all returns the selection of all live passages.
 func (g *Generation) all() *Selection {
-	s := &Selection{generation: g, segments: make([]selected, len(g.segments))}
+	s := &Selection{generation: g, segments: make([]segmentSelection, len(g.segments))}
 	for i := range g.segments {
 		s.segments[i] = g.wholeSegment(i)
 		s.count += s.segments[i].count
@@ -58,9 +58,9 @@ func (g *Generation) all() *Selection {
 }
 
 // wholeSegment returns all live passages of segment at.
-func (g *Generation) wholeSegment(at int) selected {
+func (g *Generation) wholeSegment(at int) segmentSelection {
 	s := g.segments[at]
-	out := selected{count: s.store.Len(), filter: s.live}
+	out := segmentSelection{count: s.store.Len(), filter: s.live}
 	if s.live != nil {
 		out.count = s.live.Len()
 	}
@@ -86,7 +86,7 @@ func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
 	if s := g.selections.find(key); s != nil {
 		return s, nil
 	}
-	s := &Selection{generation: g, segments: make([]selected, len(g.segments))}
+	s := &Selection{generation: g, segments: make([]segmentSelection, len(g.segments))}
 	for i, segment := range g.segments {
 		words, count, err := segment.tags.Select(c.TagsAll, c.TagsAny)
 		if err == nil && !all {
@@ -128,7 +128,7 @@ func keyOf(lists ...[]string) string {
 
 // narrowed returns the live ones of the passages of segment at whose bits are set in words. count is the number of
 // bits. It clears those of deleted passages in words, and keeps it.
-func (g *Generation) narrowed(at int, words []uint64, count int) selected {
+func (g *Generation) narrowed(at int, words []uint64, count int) segmentSelection {
 	s := g.segments[at]
 	if count == s.store.Len() {
 		return g.wholeSegment(at)
@@ -138,9 +138,9 @@ func (g *Generation) narrowed(at int, words []uint64, count int) selected {
 	}
 	filter := ann.FilterOf(words)
 	if filter.Len() == 0 {
-		return selected{words: []uint64{}, filter: filter}
+		return segmentSelection{words: []uint64{}, filter: filter}
 	}
-	return selected{count: filter.Len(), words: words, filter: filter}
+	return segmentSelection{count: filter.Len(), words: words, filter: filter}
 }
 
 // normal returns the values sorted and without repetitions, so that equal filters have equal keys.
@@ -201,7 +201,7 @@ func (c *selections) keep(key string, s *Selection) {
 		}
 		size += 8 * len(s.segments[i].words)
 		for _, ix := range s.generation.segments[i].vectors {
-			if grouped, ok := ix.(*ann.Grouped); ok { // a bit for each vector, once it was searched
+			if grouped, ok := ix.(*ann.GroupedIndex); ok { // a bit for each vector, once it was searched
 				size += grouped.Rows() / 8
 			}
 		}

@@ -8,10 +8,10 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// shared keeps the open files of several generations: a file that two of them name is
+// sharedFiles keeps the open files of several generations: a file that two of them name is
 // opened once, and closed with the last one. This is correct because a path always
 // means the same content (see the package comment).
-type shared struct {
+type sharedFiles struct {
 	disk  disk.Disk
 	mu    sync.Mutex
 	files map[string]*sharedFile
@@ -23,10 +23,12 @@ type sharedFile struct {
 }
 
 // newShared returns an empty set of open files on a disk.
-func newShared(d disk.Disk) *shared { return &shared{disk: d, files: map[string]*sharedFile{}} }
+func newShared(d disk.Disk) *sharedFiles {
+	return &sharedFiles{disk: d, files: map[string]*sharedFile{}}
+}
 
 // use returns the open file of a key, or opens it. Give each successful use back with one drop.
-func use[T io.Closer](s *shared, key string, open func() (T, error)) (T, error) {
+func use[T io.Closer](s *sharedFiles, key string, open func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f := s.files[key]; f != nil {
@@ -42,7 +44,7 @@ func use[T io.Closer](s *shared, key string, open func() (T, error)) (T, error) 
 }
 
 // drop gives back one use of each key and closes files without uses. It panics for a key that is not in use.
-func (s *shared) drop(keys []string) error {
+func (s *sharedFiles) drop(keys []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error

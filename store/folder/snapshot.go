@@ -66,7 +66,7 @@ func snapshot(
 	}
 	report = SnapshotReport{Generation: m.Generation, Passages: m.Live()}
 	if err := wal.Each(d, dir, m.ID, m.Applied, func(uint64, wal.Kind, []byte,
-		wal.Place) error {
+		wal.ContentPlace) error {
 		report.Pending++
 		return nil
 	}); err != nil &&

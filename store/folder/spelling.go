@@ -11,9 +11,9 @@ import (
 
 const spellingName = "spelling"
 
-// spelled are the words of a segment as its passages have them, read when they are first
+// segmentLexicon are the words of a segment as its passages have them, read when they are first
 // needed.
-type spelled struct {
+type segmentLexicon struct {
 	once    sync.Once
 	read    func() (*spelling.Lexicon, error)
 	lexicon *spelling.Lexicon
@@ -21,18 +21,18 @@ type spelled struct {
 }
 
 // words returns the segment's words, which the first call reads. It always returns the first call's error.
-func (s *spelled) words() (*spelling.Lexicon, error) {
+func (s *segmentLexicon) words() (*spelling.Lexicon, error) {
 	s.once.Do(func() { s.lexicon, s.err = s.read() })
 	return s.lexicon, s.err
 }
 
 // Close does nothing: no file is open.
-func (s *spelled) Close() error { return nil }
+func (s *segmentLexicon) Close() error { return nil }
 
 // spelledWords returns the words of a segment; their file is read when they are first needed.
-func (o *opening) spelledWords(s *manifest.Segment) (*spelled, error) {
-	return openFile(o, func(path string) (*spelled, error) {
-		return &spelled{read: func() (*spelling.Lexicon, error) { return spelling.Read(o.disk, path) }}, nil
+func (o *opening) spelledWords(s *manifest.Segment) (*segmentLexicon, error) {
+	return openFile(o, func(path string) (*segmentLexicon, error) {
+		return &segmentLexicon{read: func() (*spelling.Lexicon, error) { return spelling.Read(o.disk, path) }}, nil
 	}, s.Spelling)
 }
 

@@ -146,7 +146,7 @@ func (v *Vectors) Parts() bool { return v.expert.Parts }
 // passage. A single empty span stands for the whole passage.
 func (v *Vectors) Spans(ordinal rank.Ordinal) ([]rank.Span, error) {
 	ix, local, err := v.indexOf(ordinal)
-	if grouped, ok := ix.(*ann.Grouped); ok {
+	if grouped, ok := ix.(*ann.GroupedIndex); ok {
 		return grouped.Spans(local), err
 	}
 	return nil, err
@@ -159,7 +159,7 @@ func (v *Vectors) BestPart(query []float32, ordinal rank.Ordinal) (rank.Span, fl
 	if err != nil {
 		return rank.Span{}, 0, err
 	}
-	grouped, ok := ix.(*ann.Grouped)
+	grouped, ok := ix.(*ann.GroupedIndex)
 	if !ok {
 		return rank.Span{}, 0, fmt.Errorf("expert %s has one vector a passage, and none of parts", v.expert.Name)
 	}

@@ -32,14 +32,15 @@ func (r *VerifyReport) verifyLog(dir string) error {
 	return newest(disk.OS{}, dir, func(m *manifest.Manifest) error {
 		for {
 			r.Pending = 0
-			err := wal.Each(disk.OS{}, dir, m.ID, m.Applied, func(_ uint64, kind wal.Kind, content []byte, _ wal.Place) error {
+			count := func(_ uint64, kind wal.Kind, content []byte, _ wal.ContentPlace) error {
 				r.Pending++
 				if kind == wal.Put {
 					var p corpus.Passage
 					return p.UnmarshalBinary(content)
 				}
 				return nil
-			})
+			}
+			err := wal.Each(disk.OS{}, dir, m.ID, m.Applied, count)
 			if !errors.Is(err, os.ErrNotExist) { // a writer removes files whose changes are in segments
 				return err
 			}

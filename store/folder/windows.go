@@ -51,7 +51,7 @@ func (w *windowedBatch) each(do func(passage, from, to int) error) error {
 // appendWindowed writes the vectors of a batch, one for each of w.texts. A late or sparse expert's lists of one passage
 // become one list; another's vectors become rows of the passage. It fails if the vectors do not fit the expert.
 func (f *vectorFile) appendWindowed(w windowedBatch, vectors [][]float32) error {
-	if err := f.check(w.texts, vectors); err != nil {
+	if err := f.checkVectors(w.texts, vectors); err != nil {
 		return err
 	}
 	return w.each(func(passage, from, to int) error {

@@ -41,15 +41,17 @@ func (w *writer) rebuildWords(
 	if err := errors.Join(o.Complete(), bm25.NewBuilder(params).Add("", "")); err != nil {
 		return store.BuildReport{}, err // of Add, that there can be no such parameters
 	}
-	report, _, err := extend(ctx, w, o, extension[*manifest.File]{
+	report, _, err := extend(ctx, w, o, extension[*manifest.SegmentFile]{
 		stage: func(p store.Progress) bool { return p.Stage == store.Words },
-		build: func(made *draft, dir string, texts *corpus.Store, r *reporter) (*manifest.File, []*manifest.File, error) {
-			f := &manifest.File{Name: fmt.Sprintf("%s-%d", wordsName, w.number())}
+		build: func(
+			made *draft, dir string, texts *corpus.Store, r *reporter,
+		) (*manifest.SegmentFile, []*manifest.SegmentFile, error) {
+			f := &manifest.SegmentFile{Name: fmt.Sprintf("%s-%d", wordsName, w.number())}
 			made.paths = append(made.paths, filepath.Join(dir, f.Name))
-			return f, []*manifest.File{f}, writeWords(ctx, w.disk, filepath.Join(dir, f.Name), texts, params, o, r)
+			return f, []*manifest.SegmentFile{f}, writeWords(ctx, w.disk, filepath.Join(dir, f.Name), texts, params, o, r)
 		},
 		enlist: func(m *manifest.Manifest) { m.Words = manifest.WordsOf(params) },
-		assign: func(s *manifest.Segment, f *manifest.File) { s.Words = *f },
+		assign: func(s *manifest.Segment, f *manifest.SegmentFile) { s.Words = *f },
 	})
 	return report, err
 }

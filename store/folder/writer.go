@@ -21,7 +21,7 @@ type writer struct {
 	dir   string
 	disk  disk.Disk
 	lock  *os.File
-	files *shared
+	files *sharedFiles
 
 	mu       sync.Mutex
 	manifest *manifest.Manifest

@@ -212,7 +212,7 @@ func (s *Store) fillBatch(
 // readUnfilled reads documents by their ids, so that the caller can add a field to each. whole reports whether all
 // their fields were read, with the codes of late interaction: then the caller has to write all of them, since the
 // cluster's own update of one field would lose codes, which are doc values alone.
-func (s *Store) readUnfilled(ctx context.Context, ids []string) (there []schema.Stored, whole bool, err error) {
+func (s *Store) readUnfilled(ctx context.Context, ids []string) (there []schema.StoredDocument, whole bool, err error) {
 	var codes []schema.Expert
 	for field := range s.fields {
 		if name, ok := strings.CutPrefix(field, schema.LateField); ok {

@@ -53,8 +53,8 @@ type conditionError struct{ error }
 
 // checkFirst returns a *conditionError if the condition of the first change does not hold for the passage as it is
 // now. The time that it takes counts in waited.
-func (w *Writer) checkFirst(ctx context.Context, first *attempt, waited *waited) error {
-	var there []schema.Stored
+func (w *Writer) checkFirst(ctx context.Context, first *attempt, waited *waitedTime) error {
+	var there []schema.StoredDocument
 	err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 		there, err = w.store.getStoredFor(ctx, patience, []string{first.result.ID})
 		return err
@@ -72,7 +72,7 @@ func (w *Writer) checkFirst(ctx context.Context, first *attempt, waited *waited)
 // and carries it out.
 func (w *Writer) applyDocument(ctx context.Context, document string, all []*attempt) error {
 	first := all[0]
-	waited := &waited{}
+	waited := &waitedTime{}
 	if err := w.checkFirst(ctx, first, waited); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func addRevision(changes []store.Change) []store.Change {
 
 // reuseVectors makes the documents of those put passages whose title and text a passage among the changed ones has
 // now, with that passage's vectors. The others are left without a document, to be encoded.
-func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waited) error {
+func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waitedTime) error {
 	var m *schema.Manifest
 	var encoders []store.PassageEncoder
 	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
@@ -183,7 +183,7 @@ func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waite
 		for _, a := range all[from:min(from+batchPassages, len(all))] {
 			ids = append(ids, a.result.ID)
 		}
-		var there []schema.Stored
+		var there []schema.StoredDocument
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getStoredFor(ctx, patience, ids, fields...)
 			if err == nil {
@@ -218,7 +218,7 @@ func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waite
 }
 
 // encodeInBatches encodes the passages of all that have no document yet, batchPassages at a time.
-func (w *Writer) encodeInBatches(ctx context.Context, all []*attempt, waited *waited) error {
+func (w *Writer) encodeInBatches(ctx context.Context, all []*attempt, waited *waitedTime) error {
 	for from := 0; from < len(all); from += batchPassages {
 		if err := w.encode(ctx, all[from:min(from+batchPassages, len(all))], waited); err != nil {
 			return err

@@ -287,7 +287,7 @@ func parseBulk(answer []byte, want []*operation) ([]operationResult, error) {
 
 // getStored reads documents by their ids, with the named fields, as they were acknowledged last. The result has an
 // entry for each id; Found is false if there is no document. It is tried again for bulkPatience.
-func (s *Store) getStored(ctx context.Context, ids []string, fields ...string) ([]schema.Stored, error) {
+func (s *Store) getStored(ctx context.Context, ids []string, fields ...string) ([]schema.StoredDocument, error) {
 	return s.getStoredFor(ctx, bulkPatience, ids, fields...)
 }
 
@@ -298,12 +298,12 @@ func (s *Store) getStoredFor(
 	patience time.Duration,
 	ids []string,
 	fields ...string,
-) ([]schema.Stored, error) {
+) ([]schema.StoredDocument, error) {
 	path, body, err := s.getRequest(ids, fields...)
 	if err != nil {
 		return nil, err
 	}
-	var out []schema.Stored
+	var out []schema.StoredDocument
 	_, err = s.sendRepeatedFor(ctx, patience, "POST", path, body, func(answer []byte) (err error) {
 		out, err = parseGot(answer, ids)
 		return err

@@ -31,8 +31,8 @@ func (s *Store) readSeen(
 	ids []string,
 	codesOf []schema.Expert,
 	fields ...string,
-) ([]schema.Stored, error) {
-	out := make([]schema.Stored, len(ids))
+) ([]schema.StoredDocument, error) {
+	out := make([]schema.StoredDocument, len(ids))
 	at := make(map[string]int, len(ids))
 	for i, id := range ids {
 		at[id] = i
@@ -54,7 +54,7 @@ func (s *Store) readSeen(
 		if err != nil {
 			return nil, err
 		}
-		var answers []said
+		var answers []searchAnswer
 		body := slices.Concat(header, []byte{'\n'}, find, []byte{'\n'})
 		_, err = s.sendRepeatedFor(ctx, patience, "POST", "/_msearch", body,
 			func(answer []byte) (err error) {
@@ -82,7 +82,7 @@ func (s *Store) readSeen(
 
 // takeCodes moves the codes of experts from the doc values of a hit into its document, in the form in which
 // AppendVectors writes them. An expert without codes there is left out.
-func (f *found) takeCodes(of []schema.Expert) error {
+func (f *searchHit) takeCodes(of []schema.Expert) error {
 	for _, x := range of {
 		if len(f.fields[x.Field()]) == 0 {
 			continue
@@ -105,7 +105,7 @@ func (s *Store) addCodes(
 	ctx context.Context,
 	patience time.Duration,
 	ids []string,
-	there []schema.Stored,
+	there []schema.StoredDocument,
 	of []schema.Expert,
 ) (complete bool, err error) {
 	complete = true
@@ -135,7 +135,7 @@ func (s *Store) addFreshCodes(
 	ctx context.Context,
 	patience time.Duration,
 	ids []string,
-	there []schema.Stored,
+	there []schema.StoredDocument,
 	of []schema.Expert,
 ) error {
 	complete, err := s.addCodes(ctx, patience, ids, there, of)

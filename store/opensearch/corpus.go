@@ -451,7 +451,7 @@ func (p texts) Lookup(ctx context.Context, ids []string) ([]storage.Found, error
 
 // found returns the ordinals of documents that were read with FieldBytes, by their ids; There is false of those that
 // are not there.
-func (p texts) found(ids []string, there []schema.Stored) ([]storage.Found, error) {
+func (p texts) found(ids []string, there []schema.StoredDocument) ([]storage.Found, error) {
 	found := make([]storage.Found, len(ids))
 	for i, has := range there {
 		bytes := 0

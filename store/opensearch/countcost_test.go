@@ -102,7 +102,7 @@ func TestCountingCost(t *testing.T) {
 			counts, err = shown.askCounts(t.Context(), entries)
 			return err
 		})
-		var answers []said
+		var answers []searchAnswer
 		aggregation := median(func() (err error) {
 			answers, err = store.multi(t.Context(), []object{{"size": 0, "track_total_hits": false,
 				"aggs": object{"terms": object{"filters": object{"filters": filters}}}}})

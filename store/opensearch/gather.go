@@ -18,16 +18,16 @@ const gatherFor = 100 * time.Millisecond
 type gathering struct {
 	mu      sync.Mutex
 	awaited int // sources that have not searched yet
-	waiting []*joined
+	waiting []*sourceSearches
 	sent    bool
 	ready   chan struct{} // closed when nobody is awaited
 }
 
-// joined is what one source searches for.
-type joined struct {
+// sourceSearches is what one source searches for.
+type sourceSearches struct {
 	searches []object
 	done     chan struct{} // closed when the rest is there
-	answers  []said
+	answers  []searchAnswer
 	err      error
 }
 
@@ -64,20 +64,20 @@ func (g *gathering) countArrived() {
 
 // addSearches adds the searches of a source to those that wait. ok is false if the others were sent already: then
 // nothing was added.
-func (g *gathering) addSearches(searches []object) (*joined, bool) {
+func (g *gathering) addSearches(searches []object) (*sourceSearches, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.sent {
 		return nil, false
 	}
-	j := &joined{searches: searches, done: make(chan struct{})}
+	j := &sourceSearches{searches: searches, done: make(chan struct{})}
 	g.waiting = append(g.waiting, j)
 	g.countArrived()
 	return j, true
 }
 
 // takeSearches returns all waiting searches to the first caller, which has to send them; nil to the others.
-func (g *gathering) takeSearches() []*joined {
+func (g *gathering) takeSearches() []*sourceSearches {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.sent {
@@ -89,7 +89,7 @@ func (g *gathering) takeSearches() []*joined {
 
 // searchTogether returns the answers to searches like multiPartly, but sends them in one request with those of the
 // question's other sources, for which it waits for Corpus.gather at most.
-func (r *request) searchTogether(ctx context.Context, searches []object) ([]said, error) {
+func (r *request) searchTogether(ctx context.Context, searches []object) ([]searchAnswer, error) {
 	r.mu.Lock()
 	g := r.gathering
 	r.mu.Unlock()
@@ -127,7 +127,7 @@ func (r *request) searchTogether(ctx context.Context, searches []object) ([]said
 
 // sendGathered sends the searches of several sources in one request and gives each its answers. If that answer is not
 // whole it sends each source's searches alone, so that one that cannot be answered fails alone.
-func (r *request) sendGathered(ctx context.Context, all []*joined) {
+func (r *request) sendGathered(ctx context.Context, all []*sourceSearches) {
 	var searches []object
 	for _, j := range all {
 		searches = append(searches, j.searches...)

@@ -11,7 +11,7 @@ import (
 
 // parseGot returns the documents in the answer to _mget of ids, in the order of ids. It returns a *GoneError if the
 // index is not there, and an ErrAnswer if the answer is not of these ids.
-func parseGot(answer []byte, ids []string) ([]schema.Stored, error) {
+func parseGot(answer []byte, ids []string) ([]schema.StoredDocument, error) {
 	var got struct {
 		Docs []struct {
 			Index  string          `json:"_index"`
@@ -29,7 +29,7 @@ func parseGot(answer []byte, ids []string) ([]schema.Stored, error) {
 	if len(got.Docs) != len(ids) {
 		return nil, fmt.Errorf("%w: %d documents for %d ids", cluster.ErrAnswer, len(got.Docs), len(ids))
 	}
-	out := make([]schema.Stored, len(ids))
+	out := make([]schema.StoredDocument, len(ids))
 	for i, d := range got.Docs {
 		switch {
 		case d.ID != ids[i]:

@@ -17,7 +17,7 @@ import (
 // wantsNames reports whether the scores of a question's candidates are to be asked for with the names of the terms
 // that they have: the question was one whose rarities were read, so Holds will be asked, the names are not known yet,
 // and its terms fit into one search.
-func (r *request) wantsNames(of asked) bool {
+func (r *request) wantsNames(of scoreKey) bool {
 	if of.field != schema.FieldWords && of.field != schema.FieldPairs ||
 		len(words{r, of.field}.query(of.question).splitQueries()) != 1 {
 		return false
@@ -29,7 +29,7 @@ func (r *request) wantsNames(of asked) bool {
 
 // namedScoreSearches returns the searches of scoreSearches, in which each hit also names the terms of the question
 // that it has.
-func (r *request) namedScoreSearches(of asked, ordinals []rank.Ordinal) []object {
+func (r *request) namedScoreSearches(of scoreKey, ordinals []rank.Ordinal) []object {
 	searches := r.scoreSearches(of, ordinals)
 	for _, s := range searches {
 		nameTerms(s["query"])
@@ -55,7 +55,7 @@ func nameTerms(query any) {
 
 // takeNamed keeps the scores and the named terms in the answers to namedScoreSearches. No terms are kept if an answer
 // is not of all shards.
-func (r *request) takeNamed(of asked, ordinals []rank.Ordinal, answers []said) {
+func (r *request) takeNamed(of scoreKey, ordinals []rank.Ordinal, answers []searchAnswer) {
 	has := make(map[string]map[string]bool, len(ordinals))
 	for _, a := range answers {
 		for _, h := range a.hits {
@@ -86,7 +86,7 @@ func (r *request) takeNamed(of asked, ordinals []rank.Ordinal, answers []said) {
 func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	q := w.query(question)
 	w.mu.Lock()
-	names, known := w.held[asked{w.field, question}][passage]
+	names, known := w.held[scoreKey{w.field, question}][passage]
 	w.mu.Unlock()
 	own, forms := q.allLeaves()
 	if !known || w.field == schema.FieldWords && !q.counted || q.needsScores(own, forms, names) {

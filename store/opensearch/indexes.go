@@ -60,7 +60,7 @@ type terms []term
 func (w words) query(question string) *wordQuery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	of := asked{w.field, question}
+	of := scoreKey{w.field, question}
 	q, ok := w.wordQueries[of]
 	if !ok {
 		q = newWordQuery(w.field, w.store.Manifest().Words.Params().Analysis, question)
@@ -149,7 +149,7 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 	for i, h := range hits {
 		ordinals[i], scores[i] = h.Ordinal, h.Score
 	}
-	w.keepScores(asked{w.field, question}, ordinals, scores)
+	w.keepScores(scoreKey{w.field, question}, ordinals, scores)
 	return hits, err
 }
 
@@ -193,7 +193,7 @@ func (w words) addFilter(query object) object {
 }
 
 // partial returns a *storage.PartialError if one of the answers is not of all shards, else nil.
-func partial(answers []said) error {
+func partial(answers []searchAnswer) error {
 	if err := firstLost(answers); err != nil {
 		return &storage.PartialError{
 			Reason: "passages are missing: a part of the index has no copy on a node that answers",
@@ -216,7 +216,7 @@ func (w words) Scores(ctx context.Context, question string, passages []rank.Ordi
 			return err
 		}
 	}
-	return w.fetchScores(ctx, asked{w.field, question}, passages, out)
+	return w.fetchScores(ctx, scoreKey{w.field, question}, passages, out)
 }
 
 // UpperBound returns a score that no passage exceeds for a question, by the counts of its terms; 0 if there is nothing
@@ -343,10 +343,10 @@ func graphHits(k int) int { return min(mostHits, max(120, 3*k)) }
 
 // rememberVector returns the key under which scores of a vector are kept: a new one, or that of an earlier call with
 // the same slice. The caller holds mu.
-func (v vectors) rememberVector(query []float32) asked {
+func (v vectors) rememberVector(query []float32) scoreKey {
 	of := v.findRemembered(query)
 	if of.field == "" {
-		of = asked{v.expert.Field(), strconv.Itoa(len(v.queries))}
+		of = scoreKey{v.expert.Field(), strconv.Itoa(len(v.queries))}
 		v.queries[of] = query
 	}
 	return of
@@ -354,13 +354,13 @@ func (v vectors) rememberVector(query []float32) asked {
 
 // findRemembered returns the key that rememberVector gave for this slice; its field is "" if there is none. The caller
 // holds mu.
-func (v vectors) findRemembered(query []float32) asked {
+func (v vectors) findRemembered(query []float32) scoreKey {
 	for of, other := range v.queries {
 		if of.field == v.expert.Field() && &other[0] == &query[0] {
 			return of
 		}
 	}
-	return asked{}
+	return scoreKey{}
 }
 
 // Scores writes the inner product of a vector with each passage's vector, or its best window's, to out; NaN for a

@@ -122,7 +122,7 @@ func (w *Writer) recordIntent(
 	ctx context.Context,
 	r *Register,
 	data []byte,
-	waited *waited,
+	waited *waitedTime,
 ) (version string, err error) {
 	turn := w.turnOf(r)
 	defer func() { turn.giveBack(ctx, err == nil) }()
@@ -160,7 +160,7 @@ func (w *Writer) recordIntent(
 // awaitNoIntent waits until a document has no intent, and finishes one whose writer is taken for dead. left is the
 // version of an intent that cannot be finished, since the cluster or the checks of passages refuse it; "" if there is
 // none.
-func (w *Writer) awaitNoIntent(ctx context.Context, r *Register, waited *waited) (left string, err error) {
+func (w *Writer) awaitNoIntent(ctx context.Context, r *Register, waited *waitedTime) (left string, err error) {
 	for watched, since := "", time.Now(); ; {
 		var data []byte
 		var version string
@@ -215,7 +215,7 @@ func (w *Writer) finishIntent(ctx context.Context, r *Register, data []byte, ver
 	if err != nil {
 		return fmt.Errorf("the intent of document %q: %w", i.ID, err)
 	}
-	waited := &waited{}
+	waited := &waitedTime{}
 	if err := w.reuseVectors(ctx, all, waited); err != nil {
 		return err
 	}
@@ -302,8 +302,8 @@ func (w *Writer) changeStages(ctx context.Context, all []*attempt) ([]stage, err
 	if all[0].change.Put == nil {
 		return []stage{first, rest, {standIns: true}}, nil
 	}
-	var there []schema.Stored
-	if err := w.wait(ctx, &waited{}, func(patience time.Duration) (err error) {
+	var there []schema.StoredDocument
+	if err := w.wait(ctx, &waitedTime{}, func(patience time.Duration) (err error) {
 		there, err = w.store.getStoredFor(ctx, patience, []string{all[0].result.ID}, schema.FieldMetadata)
 		return err
 	}); err != nil {

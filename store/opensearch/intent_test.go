@@ -142,7 +142,7 @@ func TestIntentsAfterCrashes(t *testing.T) {
 			if at%2 == 0 {
 				// What a writer of the document does before its own change.
 				r := next.intentOf("doc.md")
-				if _, err := next.awaitNoIntent(t.Context(), r, &waited{}); err != nil {
+				if _, err := next.awaitNoIntent(t.Context(), r, &waitedTime{}); err != nil {
 					t.Fatal(err)
 				}
 			}

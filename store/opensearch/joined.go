@@ -18,9 +18,10 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// Joined is several indexes of one cluster as one corpus: each request is one over all of them, with the statistics of
-// words of all. Inside, the id of a passage ends with the number of its index, since an id may be in several.
-type Joined struct {
+// JoinedCorpus is several indexes of one cluster as one corpus: each request is one over all of them, with the
+// statistics of words of all. Inside, the id of a passage ends with the number of its index, since an id may be in
+// several.
+type JoinedCorpus struct {
 	*Corpus
 	members []*Corpus
 	names   []string
@@ -44,7 +45,7 @@ const ofMember = "\x00"
 
 // Join returns several indexes of one cluster as one corpus, by the names of their collections. It has the experts
 // that all of them have. It fails if their words are analysed differently, or they are in different clusters.
-func Join(all []*Corpus, names []string) (*Joined, error) {
+func Join(all []*Corpus, names []string) (*JoinedCorpus, error) {
 	first := all[0].Store()
 	m := *first.Manifest()
 	m.Experts = slices.Clone(m.Experts)
@@ -78,7 +79,7 @@ func Join(all []*Corpus, names []string) (*Joined, error) {
 	})
 	s.index = strings.Join(indexes, ",")
 	s.about = schema.Meta{Manifest: &m}
-	j := &Joined{Corpus: &Corpus{members: all, renew: renewEvery, gather: all[0].gather},
+	j := &JoinedCorpus{Corpus: &Corpus{members: all, renew: renewEvery, gather: all[0].gather},
 		members: all, names: names, joined: states}
 	j.store.Store(s)
 	j.counts.Store(&known)
@@ -123,7 +124,7 @@ func joinSamples(all []*Corpus) *sample {
 			}
 		}
 	}
-	slices.SortFunc(out.passages, func(a, b chosen) int {
+	slices.SortFunc(out.passages, func(a, b samplePassage) int {
 		return cmp.Or(cmp.Compare(corpus.SampleKey(plainID(a.id)), corpus.SampleKey(plainID(b.id))), cmp.Compare(a.id, b.id))
 	})
 	out.passages = out.passages[:min(sampled, len(out.passages))]
@@ -155,13 +156,15 @@ func (s *Store) memberIDLike(id, plain string) string {
 }
 
 // Acquire returns a view of all indexes for one question, which knows the collection of each passage.
-func (j *Joined) Acquire() storage.View { return &joinedView{j.Corpus.Acquire().(*view), j.names} }
+func (j *JoinedCorpus) Acquire() storage.View {
+	return &joinedView{j.Corpus.Acquire().(*view), j.names}
+}
 
 // Experts returns the names of the experts that all have.
-func (j *Joined) Experts() []string { return schema.ExpertNames(j.Store().Manifest().Experts) }
+func (j *JoinedCorpus) Experts() []string { return schema.ExpertNames(j.Store().Manifest().Experts) }
 
 // Current reports whether no member has changed since Join read it.
-func (j *Joined) Current() bool {
+func (j *JoinedCorpus) Current() bool {
 	for i, c := range j.members {
 		if memberStateOf(c) != j.joined[i] {
 			return false
@@ -171,7 +174,7 @@ func (j *Joined) Current() bool {
 }
 
 // Close does nothing: the members belong to the caller.
-func (j *Joined) Close() {}
+func (j *JoinedCorpus) Close() {}
 
 // joinedView is a view that knows which collection a passage is of.
 type joinedView struct {
@@ -224,7 +227,7 @@ func (s *Store) idsQuery(ids []string) object {
 
 // tagHits adds the number of the member to the id of each hit, by the index that the hit is of. It does nothing if the
 // index is read alone, and fails for a hit of another index.
-func (s *Store) tagHits(answers []said) error {
+func (s *Store) tagHits(answers []searchAnswer) error {
 	if s.members == nil {
 		return nil
 	}
@@ -247,9 +250,9 @@ func (s *Store) findIDs(
 	ctx context.Context,
 	ids []string,
 	fields ...string,
-) (found []string, there []schema.Stored, err error) {
+) (found []string, there []schema.StoredDocument, err error) {
 	found = slices.Clone(ids)
-	there = make([]schema.Stored, len(ids))
+	there = make([]schema.StoredDocument, len(ids))
 	for number := range max(1, len(s.members)) {
 		var missing []int
 		var ask []string

@@ -77,8 +77,8 @@ const mostScripted = 24
 // script.
 const unscriptedFor = time.Minute
 
-// expected is a question to an expert of late interaction for which passages will be scored.
-type expected struct {
+// lateQuestion is a question to an expert of late interaction for which passages will be scored.
+type lateQuestion struct {
 	expert schema.Expert
 	query  []float32
 	script object
@@ -108,13 +108,13 @@ func (t tokens) Expect(query []float32) {
 		"codes": base64.StdEncoding.EncodeToString(bytes), "scales": exact}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	of := asked{t.expert.Field(), strconv.Itoa(len(t.expecting))}
-	t.expecting[of] = expected{t.expert, query, script}
+	of := scoreKey{t.expert.Field(), strconv.Itoa(len(t.expecting))}
+	t.expecting[of] = lateQuestion{t.expert, query, script}
 }
 
 // expectedOf returns the key of the question that Expect announced with this vector, which has to be the same slice;
 // found is false if it announced none.
-func (r *request) expectedOf(x schema.Expert, query []float32) (of asked, found bool) {
+func (r *request) expectedOf(x schema.Expert, query []float32) (of scoreKey, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for of, e := range r.expecting {
@@ -122,7 +122,7 @@ func (r *request) expectedOf(x schema.Expert, query []float32) (of asked, found 
 			return of, true
 		}
 	}
-	return asked{}, false
+	return scoreKey{}, false
 }
 
 // inCluster returns the scores of passages that the cluster computes, of those whose codes are not at hand. It returns
@@ -164,7 +164,7 @@ func (t tokens) inCluster(
 }
 
 // lateScoring returns the search that has the cluster score passages for an announced question.
-func (r *request) lateScoring(of asked, ordinals []rank.Ordinal) object {
+func (r *request) lateScoring(of scoreKey, ordinals []rank.Ordinal) object {
 	r.mu.Lock()
 	script := r.expecting[of].script
 	r.mu.Unlock()
@@ -178,7 +178,7 @@ func (r *request) lateScoring(of asked, ordinals []rank.Ordinal) object {
 
 // takeLate keeps the scores in the answer to lateScoring. A passage that is gone, whose shard is missing, or that has
 // no codes, gets NaN.
-func (r *request) takeLate(of asked, ordinals []rank.Ordinal, s said) error {
+func (r *request) takeLate(of scoreKey, ordinals []rank.Ordinal, s searchAnswer) error {
 	byID := make(map[string]float32, len(s.hits))
 	for _, h := range s.hits {
 		var number json.Number
@@ -211,7 +211,7 @@ func (r *request) takeLate(of asked, ordinals []rank.Ordinal, s said) error {
 }
 
 // unscored returns the passages without a score for an announced question whose codes are not at hand either.
-func (r *request) unscored(of asked, ordinals []rank.Ordinal) []rank.Ordinal {
+func (r *request) unscored(of scoreKey, ordinals []rank.Ordinal) []rank.Ordinal {
 	r.mu.Lock()
 	x := r.expecting[of].expert
 	r.mu.Unlock()

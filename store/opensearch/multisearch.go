@@ -14,8 +14,8 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// found is a hit of a search.
-type found struct {
+// searchHit is a hit of a search.
+type searchHit struct {
 	id     string
 	index  string
 	score  float32
@@ -29,16 +29,16 @@ type found struct {
 	seqNo, term int64
 }
 
-// said is the answer to one search.
-type said struct {
-	hits         []found
+// searchAnswer is the answer to one search.
+type searchAnswer struct {
+	hits         []searchHit
 	total        int64           // of passages that match, where they were counted
 	aggregations json.RawMessage // in JSON, where some were asked for
 	lost         error           // nil: it is of all shards; else of those that have a copy
 }
 
 // firstLost returns why the first answer that is not of all shards is not; nil if all are.
-func firstLost(answers []said) error {
+func firstLost(answers []searchAnswer) error {
 	for _, a := range answers {
 		if a.lost != nil {
 			return a.lost
@@ -64,7 +64,7 @@ const answering = 20 * time.Millisecond
 
 // multi asks several searches in one request and returns their answers in order. Scores of words are by the statistics
 // of the whole index (dfs). It fails if an answer is not of all shards.
-func (s *Store) multi(ctx context.Context, searches []object) ([]said, error) {
+func (s *Store) multi(ctx context.Context, searches []object) ([]searchAnswer, error) {
 	answers, err := s.multiPartly(ctx, searches)
 	if err == nil {
 		err = firstLost(answers)
@@ -75,7 +75,7 @@ func (s *Store) multi(ctx context.Context, searches []object) ([]said, error) {
 // multiPartly sends several searches in one request and returns their answers in order, as multi does. An answer that
 // lacks shards without a copy is no error: its lost says so. The searches end a little before the deadline of ctx.
 // Nothing is asked for no searches.
-func (s *Store) multiPartly(ctx context.Context, searches []object) ([]said, error) {
+func (s *Store) multiPartly(ctx context.Context, searches []object) ([]searchAnswer, error) {
 	if len(searches) == 0 {
 		return nil, nil
 	}
@@ -164,7 +164,7 @@ func withoutStored(search object) object {
 }
 
 // takeID sets the id of a hit of a search withoutStored. It fails if the hit has none.
-func (f *found) takeID() error {
+func (f *searchHit) takeID() error {
 	if all := f.fields[schema.FieldID]; len(all) != 1 || json.Unmarshal(all[0], &f.id) != nil || f.id == "" {
 		return fmt.Errorf("%w: a hit without an id", cluster.ErrAnswer)
 	}
@@ -173,7 +173,7 @@ func (f *found) takeID() error {
 
 // codes returns the codes of an expert, from the doc values of the hit, or else from its document. It fails if the hit
 // has none.
-func (f *found) codes(x schema.Expert) ([]byte, error) {
+func (f *searchHit) codes(x schema.Expert) ([]byte, error) {
 	all := f.fields[x.Field()]
 	if len(all) != 1 {
 		return f.source.Codes(x)
@@ -190,8 +190,8 @@ func (f *found) codes(x schema.Expert) ([]byte, error) {
 }
 
 // parseSearches returns the answers to n searches of one request. It returns an ErrAnswer if one failed or cannot be
-// read. Shards without a copy are no error: said.lost has it.
-func parseSearches(answer []byte, n int) ([]said, error) {
+// read. Shards without a copy are no error: searchAnswer.lost has it.
+func parseSearches(answer []byte, n int) ([]searchAnswer, error) {
 	var got struct {
 		Responses []struct {
 			Error json.RawMessage `json:"error"`
@@ -221,7 +221,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 	if len(got.Responses) != n {
 		return nil, fmt.Errorf("%w: %d answers to %d searches", cluster.ErrAnswer, len(got.Responses), n)
 	}
-	out := make([]said, n)
+	out := make([]searchAnswer, n)
 	for i, r := range got.Responses {
 		switch {
 		case len(r.Error) > 0:
@@ -240,7 +240,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 		}
 		out[i].aggregations = r.Aggregations
 		for _, h := range r.Hits.Hits {
-			hit := found{id: h.ID, index: h.Index, fields: h.Fields, source: h.Source, named: h.Named, why: h.Why,
+			hit := searchHit{id: h.ID, index: h.Index, fields: h.Fields, source: h.Source, named: h.Named, why: h.Why,
 				seqNo: h.SeqNo, term: h.Term}
 			if hit.id == "" {
 				if err := hit.takeID(); err != nil {

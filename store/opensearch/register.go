@@ -42,8 +42,8 @@ func (s *Store) Register(name string) *Register {
 // target returns the alias by which the registers are written, for the reason that Store.target gives.
 func (r *Register) target() string { return r.beside.index + "-W" }
 
-// registered is the document of a register. Data is JSON.
-type registered struct {
+// registerDocument is the document of a register. Data is JSON.
+type registerDocument struct {
 	Data    json.RawMessage `json:"data"`
 	Pending bool            `json:"pending,omitempty"`
 }
@@ -55,9 +55,9 @@ func (r *Register) Read(ctx context.Context) (data []byte, version string, err e
 		return nil, "", nil
 	}
 	var got struct {
-		SeqNo  *int64     `json:"_seq_no"`
-		Term   *int64     `json:"_primary_term"`
-		Source registered `json:"_source"`
+		SeqNo  *int64           `json:"_seq_no"`
+		Term   *int64           `json:"_primary_term"`
+		Source registerDocument `json:"_source"`
 	}
 	if err == nil {
 		err = json.Unmarshal(answer, &got)
@@ -99,7 +99,7 @@ func (r *Register) Write(ctx context.Context, data []byte, version string) (now 
 		}
 		version = "op_type=create"
 	}
-	body, err := json.Marshal(registered{data, r.pending})
+	body, err := json.Marshal(registerDocument{data, r.pending})
 	if err != nil {
 		return "", false, err
 	}

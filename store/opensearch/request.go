@@ -28,35 +28,35 @@ type request struct {
 // fetched is what was asked and what was answered.
 type fetched struct {
 	mu          sync.Mutex
-	asked       []asked                               // in the order in which they were asked
-	queries     map[asked][]float32                   // of the experts
+	asked       []scoreKey                            // in the order in which they were asked
+	queries     map[scoreKey][]float32                // of the experts
 	late        []schema.Expert                       // that were handed out
-	expecting   map[asked]expected                    // of late interaction
-	scores      map[asked]map[rank.Ordinal]float32    // that were fetched
+	expecting   map[scoreKey]lateQuestion             // of late interaction
+	scores      map[scoreKey]map[rank.Ordinal]float32 // that were fetched
 	vectors     map[string]map[rank.Ordinal][]float32 // by expert
 	passages    map[rank.Ordinal]corpus.Passage       // whose texts were read
 	given       map[rank.Ordinal]bool                 // whose texts were found
 	codes       map[string]map[rank.Ordinal][]byte
-	wordQueries map[asked]*wordQuery
-	holding     bool                                       // it will be asked what candidates hold
-	held        map[asked]map[rank.Ordinal]map[string]bool // which leaves passages have, by their names
-	counting    map[string]*counting                       // by question
-	guessed     *keptCounts                                // that were not exact, as this question was told them
-	gathering   *gathering                                 // nil: nobody announced searches
+	wordQueries map[scoreKey]*wordQuery
+	holding     bool                                          // it will be asked what candidates hold
+	held        map[scoreKey]map[rank.Ordinal]map[string]bool // which leaves passages have, by their names
+	counting    map[string]*counting                          // by question
+	guessed     *keptCounts                                   // that were not exact, as this question was told them
+	gathering   *gathering                                    // nil: nobody announced searches
 }
 
 // newFetched returns what a request has fetched: nothing yet.
 func newFetched() *fetched {
 	return &fetched{
-		queries:     map[asked][]float32{},
-		expecting:   map[asked]expected{},
-		scores:      map[asked]map[rank.Ordinal]float32{},
+		queries:     map[scoreKey][]float32{},
+		expecting:   map[scoreKey]lateQuestion{},
+		scores:      map[scoreKey]map[rank.Ordinal]float32{},
 		vectors:     map[string]map[rank.Ordinal][]float32{},
 		codes:       map[string]map[rank.Ordinal][]byte{},
 		passages:    map[rank.Ordinal]corpus.Passage{},
 		given:       map[rank.Ordinal]bool{},
-		wordQueries: map[asked]*wordQuery{},
-		held:        map[asked]map[rank.Ordinal]map[string]bool{},
+		wordQueries: map[scoreKey]*wordQuery{},
+		held:        map[scoreKey]map[rank.Ordinal]map[string]bool{},
 		counting:    map[string]*counting{},
 		guessed:     &keptCounts{termCounts: newTermCounts()},
 	}
@@ -91,9 +91,9 @@ func (r *request) Separate() storage.Indexes {
 	return &out
 }
 
-// asked is the key of scores: a field, and what was asked of it: the text of a question, or the number of a vector
+// scoreKey is the key of scores: a field, and what was asked of it: the text of a question, or the number of a vector
 // among those asked.
-type asked struct{ field, question string }
+type scoreKey struct{ field, question string }
 
 // Words returns the index of words.
 func (r *request) Words() storage.WordIndex { return words{r, schema.FieldWords} }
@@ -156,7 +156,7 @@ func (r *request) search(
 	query object,
 	k int,
 	fields []string,
-) ([]rank.Hit, []said, error) {
+) ([]rank.Hit, []searchAnswer, error) {
 	answers, err := r.searchTogether(ctx, []object{r.hitsSearch(query, k, fields)})
 	if err != nil {
 		return nil, nil, err
@@ -169,7 +169,7 @@ func (r *request) search(
 }
 
 // keepScores keeps the scores of passages under a key, so that they are not asked for again.
-func (r *request) keepScores(of asked, ordinals []rank.Ordinal, scores []float32) {
+func (r *request) keepScores(of scoreKey, ordinals []rank.Ordinal, scores []float32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.scores[of] == nil {
@@ -182,7 +182,7 @@ func (r *request) keepScores(of asked, ordinals []rank.Ordinal, scores []float32
 }
 
 // withoutScore returns the passages that have no score under a key.
-func (r *request) withoutScore(of asked, ordinals []rank.Ordinal) (out []rank.Ordinal) {
+func (r *request) withoutScore(of scoreKey, ordinals []rank.Ordinal) (out []rank.Ordinal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range ordinals {
@@ -216,28 +216,35 @@ func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 	r.mu.Unlock()
 	var searches []object
 	var fetches []fetch
-	add := func(missing []rank.Ordinal, of []object, take func([]said) error) {
+	add := func(missing []rank.Ordinal, of []object, take func([]searchAnswer) error) {
 		fetches = append(fetches, fetch{missing, len(of), take})
 		searches = append(searches, of...)
 	}
 	for _, of := range all {
 		if r.wantsNames(of) {
-			add(ordinals, r.namedScoreSearches(of, ordinals), func(s []said) error { r.takeNamed(of, ordinals, s); return nil })
+			add(ordinals, r.namedScoreSearches(of, ordinals), func(s []searchAnswer) error {
+				r.takeNamed(of, ordinals, s)
+				return nil
+			})
 			continue
 		}
 		if missing := r.withoutScore(of, ordinals); len(missing) > 0 {
-			add(missing, r.scoreSearches(of, missing), func(s []said) error { r.takeScores(of, missing, s); return nil })
+			add(missing, r.scoreSearches(of, missing), func(s []searchAnswer) error { r.takeScores(of, missing, s); return nil })
 		}
 	}
 	for of, e := range expecting {
 		late = slices.DeleteFunc(late, func(x schema.Expert) bool { return x == e.expert })
 		if missing := r.unscored(of, ordinals); len(missing) > 0 {
-			add(missing, []object{r.lateScoring(of, missing)}, func(s []said) error { return r.takeLate(of, missing, s[0]) })
+			add(missing, []object{r.lateScoring(of, missing)}, func(s []searchAnswer) error {
+				return r.takeLate(of, missing, s[0])
+			})
 		}
 	}
 	for _, x := range late {
 		if missing := r.withoutCodes(x, ordinals); len(missing) > 0 {
-			add(missing, []object{r.codesSearch(x, missing)}, func(s []said) error { return r.takeCodes(x, missing, s[0]) })
+			add(missing, []object{r.codesSearch(x, missing)}, func(s []searchAnswer) error {
+				return r.takeCodes(x, missing, s[0])
+			})
 		}
 	}
 	answers, err := r.store.multiPartly(ctx, searches)
@@ -271,12 +278,12 @@ func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 type fetch struct {
 	wanted   []rank.Ordinal
 	searches int
-	take     func([]said) error
+	take     func([]searchAnswer) error
 }
 
 // scoreSearches returns the searches that score passages for a key of scores. The score of a passage is the sum of its
 // scores in their answers.
-func (r *request) scoreSearches(of asked, ordinals []rank.Ordinal) (searches []object) {
+func (r *request) scoreSearches(of scoreKey, ordinals []rank.Ordinal) (searches []object) {
 	ids := r.table.idsOf(ordinals)
 	if of.field == schema.FieldWords || of.field == schema.FieldPairs {
 		parts := words{r, of.field}.query(of.question).splitQueries()
@@ -296,7 +303,7 @@ func (r *request) scoreSearches(of asked, ordinals []rank.Ordinal) (searches []o
 
 // takeScores keeps the scores in the answers to scoreSearches. A passage that is gone, or whose shard is missing, gets
 // NaN.
-func (r *request) takeScores(of asked, ordinals []rank.Ordinal, answers []said) {
+func (r *request) takeScores(of scoreKey, ordinals []rank.Ordinal, answers []searchAnswer) {
 	scores := make([]float32, len(ordinals))
 	byID := map[string]float64{}
 	for _, s := range answers {
@@ -320,7 +327,7 @@ func (r *request) takeScores(of asked, ordinals []rank.Ordinal, answers []said) 
 }
 
 // fetchScores writes the scores of passages under a key to out, and asks the cluster for those that are not known.
-func (r *request) fetchScores(ctx context.Context, of asked, ordinals []rank.Ordinal, out []float32) error {
+func (r *request) fetchScores(ctx context.Context, of scoreKey, ordinals []rank.Ordinal, out []float32) error {
 	for some := range slices.Chunk(r.withoutScore(of, ordinals), mostHits) {
 		answers, err := r.store.multiPartly(ctx, r.scoreSearches(of, some))
 		if err != nil {
@@ -379,7 +386,7 @@ func (r *request) codesSearch(x schema.Expert, ordinals []rank.Ordinal) object {
 }
 
 // takeCodes keeps the codes in the answer to codesSearch.
-func (r *request) takeCodes(x schema.Expert, ordinals []rank.Ordinal, s said) error {
+func (r *request) takeCodes(x schema.Expert, ordinals []rank.Ordinal, s searchAnswer) error {
 	for _, h := range s.hits {
 		codes, err := h.codes(x)
 		if err != nil {
@@ -454,7 +461,7 @@ func (r *request) takeVector(x schema.Expert, o rank.Ordinal, from schema.Source
 
 // readStored reads fields of documents by their ids, with one attempt: a question has no time for more. The result has
 // an entry for each id; Found is false if there is no document.
-func (s *Store) readStored(ctx context.Context, ids []string, fields ...string) ([]schema.Stored, error) {
+func (s *Store) readStored(ctx context.Context, ids []string, fields ...string) ([]schema.StoredDocument, error) {
 	path, body, err := s.getRequest(ids, fields...)
 	if err != nil {
 		return nil, err

@@ -13,13 +13,13 @@ import (
 // sample holds the passages that the confidence of an answer compares each question with, those with the lowest keys
 // (corpus.SampleKey), with their vectors and codes: so no request is spent on that. It does not change.
 type sample struct {
-	passages []chosen // in the order of their keys
+	passages []samplePassage // in the order of their keys
 	vectors  map[string]map[string][]float32
 	codes    map[string]map[string][]byte // like vectors by expert and id
 }
 
-// chosen is a passage of a sample, in the state that its vectors are of.
-type chosen struct {
+// samplePassage is a passage of a sample, in the state that its vectors are of.
+type samplePassage struct {
 	id          string
 	bytes       int
 	seqNo, term int64
@@ -79,7 +79,7 @@ func (c *Corpus) drawSample(ctx context.Context, old *sample) (*sample, error) {
 		return nil, err
 	}
 	for _, hit := range answer.hits {
-		out.passages = append(out.passages, chosen{hit.id, hit.bytes, hit.seqNo, hit.term})
+		out.passages = append(out.passages, samplePassage{hit.id, hit.bytes, hit.seqNo, hit.term})
 	}
 	return out, out.readVectors(ctx, store, old)
 }
@@ -87,7 +87,7 @@ func (c *Corpus) drawSample(ctx context.Context, old *sample) (*sample, error) {
 // lowestKeys returns the answer of a search that finds the sampled passages with the lowest keys, in an index of some n
 // passages. Keys are evenly spread, so it looks below a bound that four times as many passages have, and below higher
 // ones while these are too few.
-func (s *Store) lowestKeys(ctx context.Context, n int64) (said, error) {
+func (s *Store) lowestKeys(ctx context.Context, n int64) (searchAnswer, error) {
 	const all = 1 << 32
 	for bound := int64(all); ; bound *= 16 {
 		if few := int64(4 * sampled); bound == all && n > few {
@@ -96,7 +96,7 @@ func (s *Store) lowestKeys(ctx context.Context, n int64) (said, error) {
 		answers, err := s.multiPartly(ctx, []object{drawSearch(object{"range": object{schema.FieldKey: object{"lt": bound}}},
 			object{schema.FieldKey: "asc"}, object{schema.FieldID: "asc"})})
 		if err != nil {
-			return said{}, err
+			return searchAnswer{}, err
 		}
 		if len(answers[0].hits) >= sampled || bound >= all {
 			return answers[0], nil
@@ -126,7 +126,7 @@ func (s *sample) readVectors(ctx context.Context, store *Store, old *sample) err
 		fields = append(fields, x.Sources()...)
 	}
 	for some := range slices.Chunk(missing, fetchPassages) {
-		var stored []schema.Stored
+		var stored []schema.StoredDocument
 		var err error
 		if late := lateOf(keepers); len(late) > 0 {
 			stored, err = store.readSeen(ctx, cluster.Opening, some, late, fields...)
@@ -137,7 +137,7 @@ func (s *sample) readVectors(ctx context.Context, store *Store, old *sample) err
 			return err
 		}
 		for i, has := range stored {
-			at := slices.IndexFunc(s.passages, func(p chosen) bool { return p.id == some[i] })
+			at := slices.IndexFunc(s.passages, func(p samplePassage) bool { return p.id == some[i] })
 			if !has.Found {
 				s.passages = slices.Delete(s.passages, at, at+1)
 				continue
@@ -153,7 +153,7 @@ func (s *sample) readVectors(ctx context.Context, store *Store, old *sample) err
 
 // takeOver copies the vectors and codes of a passage from old, and reports whether old had those of all experts for
 // this state of the passage. If not, it copies nothing. old may be nil.
-func (s *sample) takeOver(keepers []schema.Expert, p chosen, old *sample) bool {
+func (s *sample) takeOver(keepers []schema.Expert, p samplePassage, old *sample) bool {
 	if old == nil || !slices.Contains(old.passages, p) {
 		return false
 	}

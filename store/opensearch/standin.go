@@ -110,8 +110,8 @@ func (s *Store) incompleteDocuments(ids []string, read []corpus.Passage) (places
 
 // makeStandIns returns the changes that write the stand-ins of a document that is replaced. record is the document of
 // its first passage as it is now, with metadata. It returns nil if that is of no document yet.
-func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schema.Stored) ([]*attempt, error) {
-	waited := &waited{}
+func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schema.StoredDocument) ([]*attempt, error) {
+	waited := &waitedTime{}
 	counts, err := record.Source.DocumentVersion(all[0].result.ID)
 	if err != nil {
 		return nil, nil // it is of no document yet
@@ -144,7 +144,7 @@ func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schem
 		}
 	}
 	for some := range slices.Chunk(ids, batchPassages) {
-		var there []schema.Stored
+		var there []schema.StoredDocument
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getStoredFor(ctx, patience, some, fields...)
 			if err == nil {
@@ -207,7 +207,7 @@ func (w *Writer) appendStandIn(
 
 // removeStandIns returns the changes that delete those stand-ins of the passages in all that the index has.
 func (w *Writer) removeStandIns(ctx context.Context, all []*attempt) (out []*attempt, err error) {
-	waited := &waited{}
+	waited := &waitedTime{}
 	for some := range slices.Chunk(all, batchPassages) {
 		var ids []string
 		for _, a := range some {
@@ -215,7 +215,7 @@ func (w *Writer) removeStandIns(ctx context.Context, all []*attempt) (out []*att
 				ids = append(ids, id)
 			}
 		}
-		var there []schema.Stored
+		var there []schema.StoredDocument
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getStoredFor(ctx, patience, ids)
 			return err

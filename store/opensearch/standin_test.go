@@ -167,7 +167,7 @@ func TestStandInsAreNoPassages(t *testing.T) {
 		a.checkChange()
 		all = append(all, a)
 	}
-	if err := w.encodeInBatches(t.Context(), all, &waited{}); err != nil {
+	if err := w.encodeInBatches(t.Context(), all, &waitedTime{}); err != nil {
 		t.Fatal(err)
 	}
 	stages, err := w.changeStages(t.Context(), all)

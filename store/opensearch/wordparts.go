@@ -159,7 +159,9 @@ func (w words) searchInParts(ctx context.Context, parts [][]any, k int) ([]rank.
 
 // addScores adds the score of each passage in totals by each part. Scores that the answers to the parts do not have
 // are asked for, if the part has more than n hits.
-func (w words) addScores(ctx context.Context, parts [][]any, answers []said, totals map[string]float64, n int) error {
+func (w words) addScores(
+	ctx context.Context, parts [][]any, answers []searchAnswer, totals map[string]float64, n int,
+) error {
 	var searches []object
 	for i, a := range answers {
 		there := map[string]bool{}

@@ -194,13 +194,13 @@ func (a *attempt) checkChange() bool {
 // read again. If still is not nil, it is called after the passages were read each time, before anything is changed; its
 // error ends apply.
 func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.Context) error) error {
-	waited := &waited{}
+	waited := &waitedTime{}
 	for len(left) > 0 {
 		ids := make([]string, len(left))
 		for i, a := range left {
 			ids[i] = a.result.ID
 		}
-		var there []schema.Stored
+		var there []schema.StoredDocument
 		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 			there, err = w.store.getStoredFor(ctx, patience, ids)
 			return err
@@ -256,7 +256,7 @@ func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.
 // may answer from its own copies as they once were. So nothing is acknowledged that was only read: that a passage is
 // absent, or is what an unsure attempt left, is written once more, which such a node cannot do. Only while all nodes
 // answer (settled) an unchanged passage is left as it is.
-func (a *attempt) compareWith(current *schema.Stored, settled bool) bool {
+func (a *attempt) compareWith(current *schema.StoredDocument, settled bool) bool {
 	r := a.result
 	if !a.unsure || current.Found != (a.change.Put != nil) || current.Version != a.version { // else its outcome is known
 		r.Outcome, r.Err = a.change.On(current.Version, a.version)
@@ -276,12 +276,12 @@ func (a *attempt) compareWith(current *schema.Stored, settled bool) bool {
 	return true
 }
 
-// waited is how long a change has waited for the cluster since a request got through.
-type waited struct{ sum time.Duration }
+// waitedTime is how long a change has waited for the cluster since a request got through.
+type waitedTime struct{ sum time.Duration }
 
 // wait calls ask with what is left of the writer's patience, and adds the time that it took to waited. It returns the
 // error of ask, changed by asSilentError.
-func (w *Writer) wait(ctx context.Context, waited *waited, ask func(patience time.Duration) error) error {
+func (w *Writer) wait(ctx context.Context, waited *waitedTime, ask func(patience time.Duration) error) error {
 	began := time.Now()
 	err := w.asSilentError(ctx, ask(max(w.patience-waited.sum, 0)))
 	waited.sum += time.Since(began)
@@ -308,7 +308,7 @@ func (w *Writer) asSilentError(ctx context.Context, err error) error {
 
 // encode makes the documents of those passages to be put that have none yet, and sets their body. It waits for one of
 // the writer's turns, and adds the time that the cluster took to waited.
-func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waited) error {
+func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waitedTime) error {
 	var passages []corpus.Passage
 	var of []*attempt
 	for _, a := range all {

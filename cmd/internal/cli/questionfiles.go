@@ -47,7 +47,7 @@ func (f *QuestionFiles) BindLimit(command *cobra.Command, limit int) {
 
 // questionFiles returns the files of questions, each with its relevance judgements and split. It returns a usage error
 // if a flag is invalid.
-func (f *QuestionFiles) questionFiles() ([]questions.File, error) {
+func (f *QuestionFiles) questionFiles() ([]questions.QuestionFile, error) {
 	if !slices.Contains(questions.Formats(), f.Format) {
 		return nil, Usagef("--question-format is %q: %s are possible", f.Format, strings.Join(questions.Formats(), ", "))
 	}

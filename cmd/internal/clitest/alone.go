@@ -108,8 +108,8 @@ func Both(args ...string) []string {
 	return append(args, "--questions", "tales=tales.jsonl", "--questions", "health=health.jsonl")
 }
 
-// Judged is a question with the rankings of each source alone, by its name.
-type Judged struct {
+// JudgedQuestion is a question with the rankings of each source alone, by its name.
+type JudgedQuestion struct {
 	Domain   string
 	Answers  []string // ids
 	Rankings map[string][]string
@@ -118,7 +118,7 @@ type Judged struct {
 // Alone returns the judged questions of both domains, each with the ranking of every source ("base", "tales", "bm25")
 // when it alone is asked. It runs `conclave evaluate` on collection c and reads the TREC runs that this writes. The
 // test fails at once if the command does.
-func Alone(t *testing.T, conclave Run) []Judged {
+func Alone(t *testing.T, conclave Run) []JudgedQuestion {
 	t.Helper()
 	methods := map[string]string{"base": "base alone", "tales": "tales alone", "bm25": "bm25 alone"}
 	args := Both(
@@ -140,7 +140,7 @@ func Alone(t *testing.T, conclave Run) []Judged {
 	if code, _, complaints := conclave(args...); code != 0 {
 		t.Fatal(complaints)
 	}
-	var out []Judged
+	var out []JudgedQuestion
 	for _, domain := range []string{"tales", "health"} {
 		data, err := os.ReadFile(domain + ".jsonl")
 		if err != nil {
@@ -158,7 +158,7 @@ func Alone(t *testing.T, conclave Run) []Judged {
 			if err := json.Unmarshal(line, &q); err != nil {
 				t.Fatal(err)
 			}
-			j := Judged{domain, q.Answers, map[string][]string{}}
+			j := JudgedQuestion{domain, q.Answers, map[string][]string{}}
 			for source, run := range runs {
 				j.Rankings[source] = run[q.ID]
 			}
@@ -187,7 +187,7 @@ func trecRun(t *testing.T, path string) map[string][]string {
 // Reciprocal returns the ids of all passages in the rankings of some sources, best first by Σ 1/(60 + rank). It is the
 // tests' own computation of reciprocal rank fusion. Equal sums are in the order of the collection: tales before health,
 // then by id.
-func (j *Judged) Reciprocal(sources ...string) []string {
+func (j *JudgedQuestion) Reciprocal(sources ...string) []string {
 	sums := map[string]float64{}
 	for _, source := range sources {
 		for i, id := range j.Rankings[source] {
@@ -207,7 +207,7 @@ func (j *Judged) Reciprocal(sources ...string) []string {
 
 // Share returns the share, 0 to 1, of the questions of a domain that have an answer among the first k of a ranking; ""
 // takes all domains. It is NaN if the domain has no questions.
-func Share(questions []Judged, domain string, k int, ranking func(j *Judged) []string) float64 {
+func Share(questions []JudgedQuestion, domain string, k int, ranking func(j *JudgedQuestion) []string) float64 {
 	right, all := 0, 0
 	for i := range questions {
 		j := &questions[i]

@@ -153,7 +153,7 @@ func (c *Cluster) startNode(i int) error {
 	if err := os.MkdirAll(filepath.Join(home, "config"), 0o755); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(c.readLog(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(c.logPath(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (c *Cluster) startNode(i int) error {
 	return os.WriteFile(record, []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o644)
 }
 
-func (c *Cluster) readLog(i int) string {
+func (c *Cluster) logPath(i int) string {
 	return filepath.Join(c.folder, "node-"+strconv.Itoa(i)+".log")
 }
 
@@ -243,7 +243,7 @@ func (c *Cluster) Ready(ctx context.Context) error {
 			}
 			select {
 			case <-ctx.Done():
-				log, _ := os.ReadFile(c.readLog(i))
+				log, _ := os.ReadFile(c.logPath(i))
 				return fmt.Errorf(
 					"node %d was not ready in time (status %d, %v): %w; its log ends:\n%s",
 					i,
@@ -253,7 +253,7 @@ func (c *Cluster) Ready(ctx context.Context) error {
 					log[max(0, len(log)-4000):],
 				)
 			case <-c.nodes[i].gone:
-				log, _ := os.ReadFile(c.readLog(i))
+				log, _ := os.ReadFile(c.logPath(i))
 				return fmt.Errorf("node %d ended; its log ends:\n%s", i, log[max(0, len(log)-4000):])
 			case <-time.After(100 * time.Millisecond):
 			}

@@ -89,7 +89,7 @@ func (c *Config) Output() int {
 
 // Names returns the name and shape of every tensor of an encoder, in the order of computation; with pooler, those of
 // the pooler, too.
-func (c *Config) Names(pooler bool) []tensors.Named {
+func (c *Config) Names(pooler bool) []tensors.TensorShape {
 	b := &builder{c: *c}
 	b.tables()
 	b.readRelative()

@@ -109,7 +109,7 @@ func (b *builder) int8Layer(
 	name := fmt.Sprintf("layer.%d.", i)
 	step := func(q quantiser, site string) string { return b.floats(name+site+".step", []float32{q.step}) }
 	round := func(rows, step string) string { return b.op("QuantizeLinear", []string{rows, step, symmetric}) }
-	biased := func(part string, l quantised, x, step string) string {
+	biased := func(part string, l quantisedLayer, x, step string) string {
 		return b.product(name+part, l, x, step, symmetric, b.floats(name+part+".bias", l.bias, len(l.bias)))
 	}
 	// restored undoes a quantiser's scale; its shift is in the bias of what is
@@ -172,7 +172,7 @@ func identityQuantiser(d int) quantiser {
 // rowProduct adds nodes for x·W of the values rows, which the activation has made, with one quantisation step for each
 // row: by its largest value, but never less than smallestStep. It returns the product's name. name begins the names of
 // the constants.
-func (b *builder) rowProduct(name string, l quantised, rows string) string {
+func (b *builder) rowProduct(name string, l quantisedLayer, rows string) string {
 	largest := b.op("ReduceMax", []string{rows}, onnx.IntList("axes", 1))
 	steps := b.op("Max", []string{
 		b.op("Mul", []string{largest, b.floats(name+".codes", []float32{1 / float32(255-int(b.c.lowestCode()))})}),

@@ -27,8 +27,8 @@ const (
 
 // LateNames returns the names and shapes of the weights that a late expert has in addition to BERT's, for tokens'
 // vectors of length late over rows of length dimension.
-func LateNames(late, dimension int) []tensors.Named {
-	return []tensors.Named{
+func LateNames(late, dimension int) []tensors.TensorShape {
+	return []tensors.TensorShape{
 		{Name: LateProjection, Shape: []int{late, dimension}},
 		{Name: LateImportanceWeight, Shape: []int{1, dimension}},
 		{Name: lateImportanceBias, Shape: []int{1}},

@@ -73,16 +73,16 @@ func (n norm) storeFor(q quantiser) norm {
 	return out
 }
 
-// quantised is a linear layer in 8 bits for inputs that a quantiser stored.
-type quantised struct {
+// quantisedLayer is a linear layer in 8 bits for inputs that a quantiser stored.
+type quantisedLayer struct {
 	weight      []int8    // [in, out]
 	scale, bias []float32 // [out]
 }
 
 // quantise returns the layer with weights of 7 bits, one scale for each output. The bias makes up for the input's
 // shift.
-func (l linear) quantise(q quantiser) quantised {
-	out := quantised{weight: make([]int8, len(l.weight)), scale: make([]float32, l.out), bias: make([]float32, l.out)}
+func (l linear) quantise(q quantiser) quantisedLayer {
+	out := quantisedLayer{weight: make([]int8, len(l.weight)), scale: make([]float32, l.out), bias: make([]float32, l.out)}
 	row := make([]float64, l.in)
 	for o := range l.out {
 		bias := float64(l.bias[o])
@@ -127,7 +127,7 @@ func rowQuantised(table []float32, width int) (values []int8, scales []float32) 
 
 // product adds a node for x·W, W the weights l, and returns the name of the float32 product. x names values of 8 bits,
 // step the scalar by which they are scaled, zero the code that stands for 0, and bias what is added, "" for nothing.
-func (b *builder) product(name string, l quantised, x, step, zero, bias string) string {
+func (b *builder) product(name string, l quantisedLayer, x, step, zero, bias string) string {
 	in := len(l.weight) / len(l.scale)
 	out := len(l.scale)
 	inputs := []string{

@@ -35,13 +35,13 @@ const (
 
 // ReaderNames returns the names and shapes of the weights that a reader has in addition to BERT's, over rows of length
 // dimension; without selects, those of a reader without a selection.
-func ReaderNames(dimension int, selects bool) []tensors.Named {
-	all := []tensors.Named{{Name: ReaderSpan, Shape: []int{2, dimension}}, {Name: readerSpanBias, Shape: []int{2}}}
+func ReaderNames(dimension int, selects bool) []tensors.TensorShape {
+	all := []tensors.TensorShape{{Name: ReaderSpan, Shape: []int{2, dimension}}, {Name: readerSpanBias, Shape: []int{2}}}
 	if selects {
 		all = append(
 			all,
-			tensors.Named{Name: ReaderSelect, Shape: []int{1, dimension}},
-			tensors.Named{Name: readerSelectBias, Shape: []int{1}},
+			tensors.TensorShape{Name: ReaderSelect, Shape: []int{1, dimension}},
+			tensors.TensorShape{Name: readerSelectBias, Shape: []int{1}},
 		)
 	}
 	return all

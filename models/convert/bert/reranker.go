@@ -31,7 +31,7 @@ const (
 
 // RerankerNames returns the names and shapes of the weights that a cross-encoder has in addition to BERT's, over rows
 // of length dimension.
-func RerankerNames(dimension int) []tensors.Named {
+func RerankerNames(dimension int) []tensors.TensorShape {
 	b := &builder{c: Config{Dimension: dimension}}
 	b.rerankerLayers()
 	return b.Wanted

@@ -15,7 +15,7 @@ import (
 
 // SparseNames returns the names and shapes of the weights that the head of a masked language model has in addition to
 // BERT's.
-func SparseNames(c Config) []tensors.Named {
+func SparseNames(c Config) []tensors.TensorShape {
 	b := &builder{c: Config{Dimension: c.Dimension, Vocabulary: c.Vocabulary}}
 	b.sparseLayers()
 	return b.Wanted

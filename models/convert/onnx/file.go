@@ -126,8 +126,8 @@ func (m *Model) FreePrefix() string {
 	return prefix
 }
 
-// File is the place of a tensor's elements in another file than the model's.
-type File struct {
+// ExternalData is the place of a tensor's elements in another file than the model's.
+type ExternalData struct {
 	// Location is a path from the model's folder.
 	Location string
 	// Offset and Length are in bytes; a Length of -1 is up to the file's end.
@@ -136,11 +136,11 @@ type File struct {
 
 // File returns where the tensor's elements are in another file; nil if they are in the model. It fails for an entry
 // that makes no sense.
-func (t *Tensor) File() (*File, error) {
+func (t *Tensor) File() (*ExternalData, error) {
 	if t.Location != 1 {
 		return nil, nil
 	}
-	f := &File{Length: -1}
+	f := &ExternalData{Length: -1}
 	for _, s := range t.External {
 		var number *int64
 		switch s.Key {

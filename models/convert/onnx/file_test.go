@@ -134,7 +134,7 @@ func TestExternalWeights(t *testing.T) {
 	}
 	table := m.Graph.Initialisers[0]
 	if got, err := table.File(); err != nil || got == nil ||
-		*got != (File{Location: "weights.bin", Offset: 8, Length: 24}) {
+		*got != (ExternalData{Location: "weights.bin", Offset: 8, Length: 24}) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if got, err := m.Graph.Initialisers[1].File(); got != nil || err != nil {

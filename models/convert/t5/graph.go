@@ -9,7 +9,7 @@ import (
 )
 
 // Names returns the name and shape of every tensor of a model.
-func (c *Config) Names() []tensors.Named {
+func (c *Config) Names() []tensors.TensorShape {
 	b := &builder{c: *c}
 	b.encoder()
 	b.addCrossAttention("")

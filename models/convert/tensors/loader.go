@@ -9,8 +9,8 @@ type Weights interface {
 	Tensor(name string, shape ...int) ([]float32, error)
 }
 
-// Named is the name and the shape of a tensor.
-type Named struct {
+// TensorShape is the name and the shape of a tensor.
+type TensorShape struct {
 	Name  string
 	Shape []int
 }
@@ -18,7 +18,7 @@ type Named struct {
 // Loader reads tensors; without Weights it only records which would be read.
 type Loader struct {
 	Weights Weights
-	Wanted  []Named // that were noted
+	Wanted  []TensorShape // that were noted
 	// Err is the first error. Tensors that are read after it are zeros, so that only the code that writes a graph has
 	// to look at it.
 	Err error
@@ -30,7 +30,7 @@ func (r *Loader) Naming() bool { return r.Weights == nil }
 // Read returns the values of a tensor, row by row: zeros after an error, and nil if tensors are only recorded.
 func (r *Loader) Read(name string, shape ...int) []float32 {
 	if r.Naming() {
-		r.Wanted = append(r.Wanted, Named{name, shape})
+		r.Wanted = append(r.Wanted, TensorShape{name, shape})
 		return nil
 	}
 	n := 1

@@ -19,16 +19,16 @@ func (o Expert) Weights(side models.Side) tensors.Weights {
 	if o.TwoTowers && side == models.Passage {
 		seed ^= 0x9e3779b97f4a7c15
 	}
-	return seeded(seed)
+	return seededWeights(seed)
 }
 
-// seeded is a source of random weights. A tensor depends only on the seed and its name.
-type seeded uint64
+// seededWeights is a source of random weights. A tensor depends only on the seed and its name.
+type seededWeights uint64
 
 // Tensor returns a random tensor: layer norms near the identity, small biases, linear layers at half the scale that
 // keeps a vector's length, tables with rows of unit variance for words (so that texts differ by their words), and less
 // for positions. The importance of a late expert's tokens varies by a few times.
-func (s seeded) Tensor(name string, shape ...int) ([]float32, error) {
+func (s seededWeights) Tensor(name string, shape ...int) ([]float32, error) {
 	n := 1
 	for _, d := range shape {
 		n *= d

@@ -18,9 +18,9 @@ import (
 	"example.org/conclave/store/folder/fields"
 )
 
-// Asked is a filtered search that another program asks for, in a line of JSON: query Query among the vectors whose
-// number in column Column is at least Low and below High, or among all.
-type Asked struct {
+// FilteredSearch is a filtered search that another program asks for, in a line of JSON: query Query among the vectors
+// whose number in column Column is at least Low and below High, or among all.
+type FilteredSearch struct {
 	Query  int  `json:"query"`
 	Column int  `json:"column"`
 	Low    int  `json:"low"`
@@ -29,8 +29,8 @@ type Asked struct {
 	All    bool `json:"all,omitempty"` // without a condition
 }
 
-// Found is the answer to an Asked: the rows, and the seconds of marking the vectors that meet the condition, and of
-// all.
+// Found is the answer to a FilteredSearch: the rows, and the seconds of marking the vectors that meet the condition,
+// and of all.
 type Found struct {
 	Rows    []rank.Ordinal `json:"rows"`
 	Mark    float64        `json:"mark_s"`
@@ -56,7 +56,7 @@ func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, 
 		return err
 	}
 	for lines.Scan() && ctx.Err() == nil {
-		var ask Asked
+		var ask FilteredSearch
 		if err := json.Unmarshal(lines.Bytes(), &ask); err != nil {
 			return fmt.Errorf("a line that asks for a search: %w", err)
 		}
@@ -88,7 +88,7 @@ func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, 
 }
 
 // markPassing returns a filter of the vectors that meet the condition of a search.
-func markPassing(values *fields.Index, ask Asked, rows int) (*ann.Filter, error) {
+func markPassing(values *fields.Index, ask FilteredSearch, rows int) (*ann.Filter, error) {
 	marked := make([]uint64, (rows+63)/64)
 	within := conditions.Interval{
 		Kind: conditions.Numbers,

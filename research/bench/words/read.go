@@ -30,7 +30,7 @@ func ReadPassages(inputs []corpus.Input) (passages []corpus.Passage, err error) 
 // ReadQuestions returns the texts of the questions in files.
 func ReadQuestions(paths []string) (texts []string, err error) {
 	for _, path := range paths {
-		set, err := questions.Read(questions.File{Path: path})
+		set, err := questions.Read(questions.QuestionFile{Path: path})
 		if err != nil {
 			return nil, err
 		}

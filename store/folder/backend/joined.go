@@ -10,7 +10,7 @@ import (
 
 // Join implements store.Backend. It fails if one of the backends is not a collection in a folder, or as folder.Join
 // does.
-func (*backend) Join(all []store.Backend, names []string) (store.Joined, error) {
+func (*backend) Join(all []store.Backend, names []string) (store.JoinedCorpus, error) {
 	var opened []*folder.Collection
 	for _, b := range all {
 		own, ok := b.(*backend)

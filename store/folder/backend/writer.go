@@ -72,7 +72,7 @@ func (w writer) Visible(ctx context.Context, waiting func(store.Backlog) error) 
 
 // Selected returns the passages of the newest generation that a filter lets through. Close it. It fails with a
 // *conditions.MisfitError if the filter's values do not fit the fields.
-func (w writer) Selected(_ context.Context, f storage.Filter) (store.Selected, error) {
+func (w writer) Selected(_ context.Context, f storage.Filter) (store.SelectedPassages, error) {
 	g := w.Collection().Acquire()
 	wrong, err := g.Misfits(&f.Where)
 	if err == nil && wrong != nil {
@@ -88,13 +88,13 @@ func (w writer) Selected(_ context.Context, f storage.Filter) (store.Selected, e
 		g.Release()
 		return nil, err
 	}
-	t := &selected{generation: g, total: int64(selection.Len())}
+	t := &selectedPassages{generation: g, total: int64(selection.Len())}
 	t.next, t.stop = iter.Pull(selection.Ordinals())
 	return t, nil
 }
 
-// selected is the passages of a selection.
-type selected struct {
+// selectedPassages is the passages of a selection.
+type selectedPassages struct {
 	generation *folder.Generation
 	total      int64
 	next       func() (rank.Ordinal, bool)
@@ -102,7 +102,7 @@ type selected struct {
 }
 
 // Next returns the next passage, and io.EOF after the last.
-func (t *selected) Next() (corpus.Passage, error) {
+func (t *selectedPassages) Next() (corpus.Passage, error) {
 	ordinal, ok := t.next()
 	if !ok {
 		return corpus.Passage{}, io.EOF
@@ -111,10 +111,10 @@ func (t *selected) Next() (corpus.Passage, error) {
 }
 
 // Total returns the number of passages.
-func (t *selected) Total() int64 { return t.total }
+func (t *selectedPassages) Total() int64 { return t.total }
 
 // Close releases the generation. The error is always nil.
-func (t *selected) Close() error {
+func (t *selectedPassages) Close() error {
 	t.stop()
 	t.generation.Release()
 	return nil

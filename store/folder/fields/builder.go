@@ -20,7 +20,7 @@ import (
 // distinct word. It is not safe for concurrent use.
 type Builder struct {
 	passages uint32
-	lists    map[name]*list
+	lists    map[name]*valueList
 }
 
 // name is of a column.
@@ -29,8 +29,8 @@ type name struct {
 	kind  conditions.Kind
 }
 
-// list is the values of one column.
-type list struct {
+// valueList is the values of one column.
+type valueList struct {
 	pairs []pair
 	words map[string]uint64 // their numbers, which pairs have as keys
 }
@@ -41,7 +41,7 @@ type pair struct {
 }
 
 // NewBuilder returns a builder without passages.
-func NewBuilder() *Builder { return &Builder{lists: map[name]*list{}} }
+func NewBuilder() *Builder { return &Builder{lists: map[name]*valueList{}} }
 
 // Add adds the metadata of the next passage. It fails if there are too many passages.
 func (b *Builder) Add(metadata map[string]any) error {
@@ -52,7 +52,7 @@ func (b *Builder) Add(metadata map[string]any) error {
 		at := name{d.Field, d.Kind}
 		l := b.lists[at]
 		if l == nil {
-			l = &list{}
+			l = &valueList{}
 			b.lists[at] = l
 		}
 		key := d.Key
@@ -112,7 +112,7 @@ func (b *Builder) encode() ([]byte, error) {
 
 // encode sorts the column's values and returns its bytes, how many of these are texts, and the numbers of distinct
 // values and of pairs of a value and a passage.
-func (l *list) encode() (column []byte, texts uint64, distinct, count int) {
+func (l *valueList) encode() (column []byte, texts uint64, distinct, count int) {
 	le := binary.LittleEndian
 	var words []string
 	if l.words != nil {

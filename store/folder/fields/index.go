@@ -14,7 +14,7 @@ import (
 // and is safe for concurrent use, until it is closed.
 type Index struct {
 	header
-	*disk.Checked
+	*disk.ChecksummedFile
 }
 
 const what = "index of fields"
@@ -24,7 +24,7 @@ const what = "index of fields"
 func Open(d disk.Disk, path string) (*Index, error) {
 	x := &Index{}
 	var err error
-	x.Checked, err = disk.OpenChecked(d, what, path, headerBytes, chunkBits, x.decode)
+	x.ChecksummedFile, err = disk.OpenChecked(d, what, path, headerBytes, chunkBits, x.decode)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func Open(d disk.Disk, path string) (*Index, error) {
 func newIndex(path string, data []byte) (*Index, error) {
 	x := &Index{}
 	var err error
-	x.Checked, err = disk.NewChecked(what, path, data, headerBytes, chunkBits, x.decode)
+	x.ChecksummedFile, err = disk.NewChecked(what, path, data, headerBytes, chunkBits, x.decode)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (x *Index) decode(data []byte) (end uint64, err error) {
 func (x *Index) Passages() int { return int(x.passages) }
 
 // Equal reports whether two indexes have the same content.
-func (x *Index) Equal(y *Index) bool { return x.Checked.Equal(y.Checked) }
+func (x *Index) Equal(y *Index) bool { return x.ChecksummedFile.Equal(y.ChecksummedFile) }
 
 // bytes returns n bytes of the file from an offset in its body, and checks them first if nobody has. It fails if they
 // are damaged or not all in the body.

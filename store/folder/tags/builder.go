@@ -19,18 +19,18 @@ import (
 // concurrent use.
 type Builder struct {
 	passages uint32
-	lists    map[string]*list
+	lists    map[string]*passageList
 }
 
-// list is the passages of one tag.
-type list struct {
+// passageList is the passages of one tag.
+type passageList struct {
 	count uint32
 	next  uint32 // the least passage that may be added
 	gaps  []byte
 }
 
 // NewBuilder returns a builder without passages.
-func NewBuilder() *Builder { return &Builder{lists: map[string]*list{}} }
+func NewBuilder() *Builder { return &Builder{lists: map[string]*passageList{}} }
 
 // Add adds the tags of the next passage. A repeated tag counts once. It fails if there are too many passages or tags.
 func (b *Builder) Add(tags []string) error {
@@ -43,7 +43,7 @@ func (b *Builder) Add(tags []string) error {
 			if uint64(len(b.lists)) == math.MaxUint32-1 {
 				return fmt.Errorf("an index of tags holds %d tags at most", len(b.lists))
 			}
-			l = &list{}
+			l = &passageList{}
 			b.lists[tag] = l
 		}
 		if l.next > b.passages {
@@ -84,7 +84,7 @@ func (b *Builder) encode() []byte {
 }
 
 // encode returns the tag's passages in the shortest kind of postings, of kinds of equal length the first.
-func (l *list) encode(passages uint32) (kind uint32, encoded []byte) {
+func (l *passageList) encode(passages uint32) (kind uint32, encoded []byte) {
 	runs := l.runs()
 	kind = gapsKind
 	encoded = l.gaps
@@ -106,7 +106,7 @@ func (l *list) encode(passages uint32) (kind uint32, encoded []byte) {
 }
 
 // runs returns the tag's passages as postings of kind runsKind.
-func (l *list) runs() []byte {
+func (l *passageList) runs() []byte {
 	var out []byte
 	gap, length := uint64(0), uint64(0)
 	for i, rest := 0, l.gaps; len(rest) > 0; i++ {

@@ -11,7 +11,7 @@ import (
 // and is safe for concurrent use, until it is closed.
 type Index struct {
 	header
-	*disk.Checked
+	*disk.ChecksummedFile
 }
 
 const what = "index of tags"
@@ -21,7 +21,7 @@ const what = "index of tags"
 func Open(d disk.Disk, path string) (*Index, error) {
 	x := &Index{}
 	var err error
-	x.Checked, err = disk.OpenChecked(d, what, path, headerBytes, chunkBits, x.decode)
+	x.ChecksummedFile, err = disk.OpenChecked(d, what, path, headerBytes, chunkBits, x.decode)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func Open(d disk.Disk, path string) (*Index, error) {
 func newIndex(path string, data []byte) (*Index, error) {
 	x := &Index{}
 	var err error
-	x.Checked, err = disk.NewChecked(what, path, data, headerBytes, chunkBits, x.decode)
+	x.ChecksummedFile, err = disk.NewChecked(what, path, data, headerBytes, chunkBits, x.decode)
 	if err != nil {
 		return nil, err
 	}
@@ -140,4 +140,4 @@ func (x *Index) Check() error {
 }
 
 // Equal reports whether two indexes have the same content.
-func (x *Index) Equal(y *Index) bool { return x.Checked.Equal(y.Checked) }
+func (x *Index) Equal(y *Index) bool { return x.ChecksummedFile.Equal(y.ChecksummedFile) }

@@ -9,7 +9,7 @@ import (
 )
 
 // Facet implements storage.FacetCounter, over all passages.
-func (v pinned) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
+func (v pinnedView) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
 	return facet(v.generation, nil, field, size)
 }
 

@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// Joined is several collections as one corpus, as they were when they were joined.
-type Joined struct {
+// JoinedCorpus is several collections as one corpus, as they were when they were joined.
+type JoinedCorpus struct {
 	generation  *folder.Generation
 	names       []string
 	collections []*folder.Collection
@@ -19,7 +19,7 @@ type Joined struct {
 
 // Join returns several collections as one corpus, as they are now (folder.Join). names are theirs, in the same order.
 // It fails as folder.Join does. The caller closes it.
-func Join(all []*folder.Collection, names []string) (*Joined, error) {
+func Join(all []*folder.Collection, names []string) (*JoinedCorpus, error) {
 	var generations []*folder.Generation
 	for _, c := range all {
 		generations = append(generations, c.Acquire())
@@ -31,26 +31,26 @@ func Join(all []*folder.Collection, names []string) (*Joined, error) {
 		}
 		return nil, err
 	}
-	return &Joined{joined, names, all, generations}, nil
+	return &JoinedCorpus{joined, names, all, generations}, nil
 }
 
 // Acquire implements storage.Corpus. The view has the generations that were joined, and names the collection of each
 // passage.
-func (j *Joined) Acquire() storage.View {
+func (j *JoinedCorpus) Acquire() storage.View {
 	j.generation.Pin()
-	return member{pinned{j.generation}, j.names}
+	return member{pinnedView{j.generation}, j.names}
 }
 
 // Experts returns the names of the experts that all collections have.
-func (j *Joined) Experts() (names []string) {
+func (j *JoinedCorpus) Experts() (names []string) {
 	for _, x := range j.generation.Experts() {
 		names = append(names, x.Name)
 	}
 	return names
 }
 
-// Current implements store.Joined: it reports whether no collection has a newer generation than the one joined.
-func (j *Joined) Current() bool {
+// Current implements store.JoinedCorpus: it reports whether no collection has a newer generation than the one joined.
+func (j *JoinedCorpus) Current() bool {
 	for i, c := range j.collections {
 		if !c.Shows(j.members[i]) {
 			return false
@@ -60,11 +60,11 @@ func (j *Joined) Current() bool {
 }
 
 // Close releases the collections when no view searches them any more. Acquire must not be called afterwards.
-func (j *Joined) Close() { j.generation.Release() }
+func (j *JoinedCorpus) Close() { j.generation.Release() }
 
 // member is a view that knows which collection a passage is of.
 type member struct {
-	pinned
+	pinnedView
 	names []string
 }
 

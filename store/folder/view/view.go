@@ -22,28 +22,28 @@ func Of(c *folder.Collection) Corpus { return Corpus{c} }
 
 // Acquire pins the newest loaded generation and returns it. It stays readable until Release of the view. It panics if
 // the collection is closed.
-func (c Corpus) Acquire() storage.View { return pinned{c.collection.Acquire()} }
+func (c Corpus) Acquire() storage.View { return pinnedView{c.collection.Acquire()} }
 
-// pinned is a generation with all that is in it.
-type pinned struct{ generation *folder.Generation }
+// pinnedView is a generation with all that is in it.
+type pinnedView struct{ generation *folder.Generation }
 
 // Generation returns the number of the generation; it grows with each that is published.
-func (v pinned) Generation() uint64 { return v.generation.Number() }
+func (v pinnedView) Generation() uint64 { return v.generation.Number() }
 
 // Passages returns the texts of the generation.
-func (v pinned) Passages() storage.Passages { return passages{v.generation} }
+func (v pinnedView) Passages() storage.Passages { return passages{v.generation} }
 
 // Words returns the index of single words, for BM25.
-func (v pinned) Words() storage.WordIndex { return words{v.generation.Words()} }
+func (v pinnedView) Words() storage.WordIndex { return words{v.generation.Words()} }
 
 // Release ends the view. Nothing of it may be used afterwards.
-func (v pinned) Release() { v.generation.Release() }
+func (v pinnedView) Release() { v.generation.Release() }
 
 // Phrases returns the index of the generation's phrases; nil if the collection has none.
-func (v pinned) Phrases() storage.WordIndex { return phrases(v.generation.Phrases(), nil) }
+func (v pinnedView) Phrases() storage.WordIndex { return phrases(v.generation.Phrases(), nil) }
 
 // Vectors returns the index of an expert's vectors; false if the generation has none of this name.
-func (v pinned) Vectors(expert string) (storage.VectorIndex, bool) {
+func (v pinnedView) Vectors(expert string) (storage.VectorIndex, bool) {
 	index, ok := v.generation.Expert(expert)
 	if !ok {
 		return nil, false
@@ -52,7 +52,7 @@ func (v pinned) Vectors(expert string) (storage.VectorIndex, bool) {
 }
 
 // Index describes the vector index of an expert, with its measured recall; false if the generation has no such expert.
-func (v pinned) Index(expert string) (storage.IndexInfo, bool) {
+func (v pinnedView) Index(expert string) (storage.IndexInfo, bool) {
 	for _, f := range v.generation.Experts() {
 		if f.Name == expert {
 			return storage.IndexInfo{
@@ -71,7 +71,7 @@ func (v pinned) Index(expert string) (storage.IndexInfo, bool) {
 
 // Among returns the indexes narrowed to the passages that f selects, and a function that counts these. It returns a
 // *conditions.MisfitError if f does not fit the types of the fields.
-func (v pinned) Among(
+func (v pinnedView) Among(
 	ctx context.Context,
 	f storage.Filter,
 ) (storage.Indexes, func(context.Context) (int, error), error) {
@@ -83,7 +83,9 @@ func (v pinned) Among(
 }
 
 // Prefetch does nothing: the indexes are in memory.
-func (v pinned) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
+func (v pinnedView) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) {
+	return nil, nil
+}
 
 // Selected returns the passages of a generation that a filter lets through. It returns a *conditions.MisfitError if the
 // filter does not fit the types of the fields.

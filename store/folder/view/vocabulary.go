@@ -10,7 +10,7 @@ import (
 )
 
 // Vocabulary returns the words of the generation, for spelling correction.
-func (v pinned) Vocabulary() storage.Vocabulary { return vocabulary(v) }
+func (v pinnedView) Vocabulary() storage.Vocabulary { return vocabulary(v) }
 
 type vocabulary struct{ generation *folder.Generation }
 

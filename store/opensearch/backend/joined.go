@@ -9,7 +9,7 @@ import (
 
 // Join returns several open indexes of one cluster as one corpus, by the names of their collections. It fails if one is
 // not of a cluster, or opensearch.Join does.
-func (*backend) Join(all []store.Backend, names []string) (store.Joined, error) {
+func (*backend) Join(all []store.Backend, names []string) (store.JoinedCorpus, error) {
 	var opened []*opensearch.Corpus
 	for _, b := range all {
 		own, ok := b.(*backend)

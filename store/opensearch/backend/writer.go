@@ -48,22 +48,22 @@ func (w *writer) Visible(ctx context.Context, _ func(store.Backlog) error) error
 
 // Selected returns the passages that searches see and that a filter lets through, as the index is now. The caller has
 // to close it.
-func (w *writer) Selected(ctx context.Context, f storage.Filter) (store.Selected, error) {
+func (w *writer) Selected(ctx context.Context, f storage.Filter) (store.SelectedPassages, error) {
 	scan, err := w.corpus.ScanSelected(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	return selected{scan}, nil
+	return selectedPassages{scan}, nil
 }
 
 // TogetherBytes returns 0: ApplyTogether takes the passages of one document only.
 func (w *writer) TogetherBytes() int { return 0 }
 
-// selected is a scan of the passages that a filter lets through.
-type selected struct{ *opensearch.Scan }
+// selectedPassages is a scan of the passages that a filter lets through.
+type selectedPassages struct{ *opensearch.Scan }
 
 // Total returns the number of passages; -1 before the first call of Next.
-func (t selected) Total() int64 {
+func (t selectedPassages) Total() int64 {
 	_, total := t.Progress()
 	return total
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Vectors are the vectors of one passage by the name of the expert, of each expert of the manifest that has its own.
-type Vectors map[string]store.Encoded
+type Vectors map[string]store.EncodedPassage
 
 // AppendPassage appends the document of a passage, as JSON in one line, with the marks reads of how encoders read it
 // (ReadMarks). It fails if vectors lacks an expert of the manifest that has vectors of its own.
@@ -143,7 +143,7 @@ func AppendVectors(b []byte, experts []Expert, vectors Vectors) ([]byte, error) 
 }
 
 // appendWindows appends the field of windows, followed by a comma; nothing for a passage that is read as a whole.
-func appendWindows(b []byte, x Expert, made store.Encoded) []byte {
+func appendWindows(b []byte, x Expert, made store.EncodedPassage) []byte {
 	if len(made.Windows) == 0 {
 		return b
 	}
@@ -230,18 +230,18 @@ func (s Source) Passage(id string) (p corpus.Passage, err error) {
 
 // Encoded returns the vectors of an expert, with its windows; for late interaction the vectors of its codes. It fails
 // if the document has none.
-func (s Source) Encoded(x Expert) (store.Encoded, error) {
+func (s Source) Encoded(x Expert) (store.EncodedPassage, error) {
 	if x.Late {
 		codes, err := s.Codes(x)
 		if err != nil {
-			return store.Encoded{}, err
+			return store.EncodedPassage{}, err
 		}
 		vectors, err := ann.TokenVectors(codes, x.Dimension)
-		return store.Encoded{Vectors: vectors}, err
+		return store.EncodedPassage{Vectors: vectors}, err
 	}
 	raw, ok := s[x.Field()]
 	if !ok {
-		return store.Encoded{}, fmt.Errorf("it has no field %s", x.Field())
+		return store.EncodedPassage{}, fmt.Errorf("it has no field %s", x.Field())
 	}
 	var windows []struct {
 		Begin, End uint32
@@ -249,13 +249,13 @@ func (s Source) Encoded(x Expert) (store.Encoded, error) {
 	}
 	if of, ok := s[x.WindowsField()]; ok {
 		if err := json.Unmarshal(of, &windows); err != nil {
-			return store.Encoded{}, fmt.Errorf("field %s: %w", x.WindowsField(), err)
+			return store.EncodedPassage{}, fmt.Errorf("field %s: %w", x.WindowsField(), err)
 		}
 	}
-	var out store.Encoded
+	var out store.EncodedPassage
 	for _, w := range windows {
 		if len(w.Vector) != x.Dimension {
-			return store.Encoded{}, fmt.Errorf("field %s has %d numbers, and expert %s has %d",
+			return store.EncodedPassage{}, fmt.Errorf("field %s has %d numbers, and expert %s has %d",
 				x.WindowsField(), len(w.Vector), x.Name, x.Dimension)
 		}
 		out.Windows = append(out.Windows, rank.Span{Begin: w.Begin, End: w.End})
@@ -265,10 +265,10 @@ func (s Source) Encoded(x Expert) (store.Encoded, error) {
 		return out, nil
 	}
 	if err := json.Unmarshal(raw, &out.Vectors); err != nil {
-		return store.Encoded{}, fmt.Errorf("field %s: %w", x.Field(), err)
+		return store.EncodedPassage{}, fmt.Errorf("field %s: %w", x.Field(), err)
 	}
 	if len(out.Vectors) != x.Dimension {
-		return store.Encoded{}, fmt.Errorf("field %s has %d numbers, and expert %s has %d",
+		return store.EncodedPassage{}, fmt.Errorf("field %s has %d numbers, and expert %s has %d",
 			x.Field(), len(out.Vectors), x.Name, x.Dimension)
 	}
 	return out, nil

@@ -11,9 +11,9 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// Stored is the document that an index has under an id; Found is false if there is none. SeqNo and Term are a condition
-// for changing it.
-type Stored struct {
+// StoredDocument is the document that an index has under an id; Found is false if there is none. SeqNo and Term are a
+// condition for changing it.
+type StoredDocument struct {
 	Found   bool
 	Version string
 	Experts []string
@@ -23,7 +23,7 @@ type Stored struct {
 }
 
 // HasMarks reports whether the document has all of the given marks.
-func (s *Stored) HasMarks(marks []string) bool {
+func (s *StoredDocument) HasMarks(marks []string) bool {
 	for _, mark := range marks {
 		if !slices.Contains(s.Experts, mark) {
 			return false
@@ -34,7 +34,7 @@ func (s *Stored) HasMarks(marks []string) bool {
 
 // VectorFor returns the vectors of the document's passage p; if p has the text of one of its windows, that window's
 // vector. It fails with errChanging if the document is not there or has another content.
-func (s *Stored) VectorFor(x Expert, p *corpus.Passage) ([]float32, error) {
+func (s *StoredDocument) VectorFor(x Expert, p *corpus.Passage) ([]float32, error) {
 	if !s.Found {
 		return nil, errChanging
 	}
@@ -63,19 +63,19 @@ func (s *Stored) VectorFor(x Expert, p *corpus.Passage) ([]float32, error) {
 // errChanging is the error of a passage that was changed since it was read.
 var errChanging = errors.New("it was changed while it was read: start again while nobody writes to it")
 
-// ParseStored returns the Stored of a document that was read with FieldVersion and FieldExperts. It fails without
-// FieldVersion: then another program wrote the document.
-func ParseStored(id string, source Source, seqNo, term int64) (Stored, error) {
-	s := Stored{Found: true, SeqNo: seqNo, Term: term, Source: source}
+// ParseStored returns the StoredDocument of a document that was read with FieldVersion and FieldExperts. It fails
+// without FieldVersion: then another program wrote the document.
+func ParseStored(id string, source Source, seqNo, term int64) (StoredDocument, error) {
+	s := StoredDocument{Found: true, SeqNo: seqNo, Term: term, Source: source}
 	for name, into := range map[string]any{FieldVersion: &s.Version, FieldExperts: &s.Experts} {
 		if raw, ok := source[name]; ok {
 			if err := json.Unmarshal(raw, into); err != nil {
-				return Stored{}, fmt.Errorf("passage %q: field %s: %w", id, name, err)
+				return StoredDocument{}, fmt.Errorf("passage %q: field %s: %w", id, name, err)
 			}
 		}
 	}
 	if s.Version == "" {
-		return Stored{}, fmt.Errorf("passage %q has no %s: something else than conclave wrote it", id, FieldVersion)
+		return StoredDocument{}, fmt.Errorf("passage %q has no %s: something else than conclave wrote it", id, FieldVersion)
 	}
 	return s, nil
 }

@@ -31,7 +31,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 }
 
 // Decode returns the manifest of a file with this content. It returns a *disk.FormatError for a format of another
-// version, and an error for damage, unknown fields or contradictions (check).
+// version, and an error for damage, unknown fields or contradictions (checkContents).
 func Decode(data []byte) (*Manifest, error) {
 	body, err := disk.Unlabel("manifest", Format, data)
 	if err != nil {
@@ -46,13 +46,13 @@ func Decode(data []byte) (*Manifest, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("something follows its end")
 	}
-	return m, m.check()
+	return m, m.checkContents()
 }
 
 // Write replaces the manifest in the folder dir and returns what became of it: only with Published the error is nil. It
 // refuses a manifest that check rejects.
 func Write(d disk.Disk, dir string, m *Manifest) (Outcome, error) {
-	if err := m.check(); err != nil {
+	if err := m.checkContents(); err != nil {
 		return NotPublished, fmt.Errorf("refusing to publish generation %d: %w", m.Generation, err)
 	}
 	data, err := m.Encode()

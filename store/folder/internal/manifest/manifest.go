@@ -112,44 +112,44 @@ type Expert struct {
 type Segment struct {
 	Name     string          `json:"name"` // of its folder
 	Passages int             `json:"passages"`
-	Store    File            `json:"store"`
-	Words    File            `json:"words"`
+	Store    SegmentFile     `json:"store"`
+	Words    SegmentFile     `json:"words"`
 	Experts  []SegmentExpert `json:"experts"`
-	Tags     File            `json:"tags"`
+	Tags     SegmentFile     `json:"tags"`
 	// Spelling is the file of the words as the passages have them.
-	Spelling File `json:"spelling"`
+	Spelling SegmentFile `json:"spelling"`
 	// Reads says how the encoders read the passages; nil: not known.
 	Reads *Reads `json:"reads,omitempty"`
 	// Copies is the file of the fingerprints of the passages, by which copies are known.
-	Copies File `json:"copies"`
+	Copies SegmentFile `json:"copies"`
 	// Fields is the file of the values of the metadata.
-	Fields File `json:"fields"`
+	Fields SegmentFile `json:"fields"`
 	// Deleted is how many passages of the segment are deleted; Tombstones is
 	// the file that says which.
-	Deleted    int   `json:"deleted,omitempty"`
-	Tombstones *File `json:"tombstones,omitempty"`
+	Deleted    int          `json:"deleted,omitempty"`
+	Tombstones *SegmentFile `json:"tombstones,omitempty"`
 }
 
 // SegmentExpert is the files of one expert in a segment.
 type SegmentExpert struct {
 	Name    string       `json:"name"`
-	Vectors File         `json:"vectors"`
-	Graph   *File        `json:"graph,omitempty"` // none for flat
-	Parts   *File        `json:"parts,omitempty"` // which vectors are a passage's, and of which parts
+	Vectors SegmentFile  `json:"vectors"`
+	Graph   *SegmentFile `json:"graph,omitempty"` // none for flat
+	Parts   *SegmentFile `json:"parts,omitempty"` // which vectors are a passage's, and of which parts
 	Recall  store.Recall `json:"recall"`
 }
 
-// File is a file of a segment: its size, which is compared at every
+// SegmentFile is a file of a segment: its size, which is compared at every
 // open, and a checksum of all of it, which Verify compares.
-type File struct {
+type SegmentFile struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
 	Sum  string `json:"xxh3"` // 128 bits, hexadecimal
 }
 
 // Files returns all files of the segment.
-func (s *Segment) Files() []File {
-	out := []File{s.Store, s.Words}
+func (s *Segment) Files() []SegmentFile {
+	out := []SegmentFile{s.Store, s.Words}
 	for i := range s.Experts {
 		for _, f := range s.Experts[i].Files() {
 			out = append(out, *f)
@@ -246,9 +246,9 @@ var (
 	fileName    = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,159}$`)
 )
 
-// check returns an error if a manifest, whatever its file had, cannot be used: a name that leads out of the folder or
-// is there twice, an impossible number, or experts and segments that do not match.
-func (m *Manifest) check() error {
+// checkContents returns an error if a manifest, whatever its file had, cannot be used: a name that leads out of the
+// folder or is there twice, an impossible number, or experts and segments that do not match.
+func (m *Manifest) checkContents() error {
 	seen := map[string]bool{}
 	once := func(kind, name string, pattern *regexp.Regexp) error {
 		if !pattern.MatchString(name) {
@@ -319,27 +319,27 @@ type Reads struct {
 
 // Marks is a file that lists passages as one of tombstones does.
 type Marks struct {
-	File
+	SegmentFile
 	Passages int `json:"passages"`
 }
 
 // Files returns the files of the lists, in place; nil if r is nil or there are none.
-func (r *Reads) Files() (out []*File) {
+func (r *Reads) Files() (out []*SegmentFile) {
 	if r == nil {
 		return nil
 	}
 	for _, of := range []*Marks{r.Cut, r.Unread, r.Unknown} {
 		if of != nil {
-			out = append(out, &of.File)
+			out = append(out, &of.SegmentFile)
 		}
 	}
 	return out
 }
 
 // Files returns the expert's files, in place, so that their sizes and checksums can be set.
-func (x *SegmentExpert) Files() []*File {
-	out := []*File{&x.Vectors}
-	for _, f := range []*File{x.Graph, x.Parts} {
+func (x *SegmentExpert) Files() []*SegmentFile {
+	out := []*SegmentFile{&x.Vectors}
+	for _, f := range []*SegmentFile{x.Graph, x.Parts} {
 		if f != nil {
 			out = append(out, f)
 		}

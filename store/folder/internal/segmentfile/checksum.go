@@ -13,8 +13,10 @@ import (
 // Describe reads the content of a file without its seal and returns its entry in a manifest: the checksum of the
 // content, and the size with a seal. progress, if it is not nil, is called with the number of bytes of each read. It
 // fails if reading does or ctx ends.
-func Describe(ctx context.Context, content io.Reader, name string, progress func(bytes int64)) (manifest.File, error) {
-	out := manifest.File{Name: name, Size: int64(SealBytes)}
+func Describe(
+	ctx context.Context, content io.Reader, name string, progress func(bytes int64),
+) (manifest.SegmentFile, error) {
+	out := manifest.SegmentFile{Name: name, Size: int64(SealBytes)}
 	hasher := xxh3.New()
 	buffer := make([]byte, 64<<10) // a flush describes many small files
 	for {

@@ -31,7 +31,7 @@ func AppendSeal(b []byte, sum string) []byte {
 
 // unseal returns the content of a file that a manifest names, without its seal. It fails if the seal is not that of f;
 // path is for the error.
-func unseal(path string, data []byte, f manifest.File) ([]byte, error) {
+func unseal(path string, data []byte, f manifest.SegmentFile) ([]byte, error) {
 	at := len(data) - SealBytes
 	if at < 0 || string(data[at:]) != string(AppendSeal(nil, f.Sum)) {
 		return nil, fmt.Errorf(
@@ -47,7 +47,7 @@ func unseal(path string, data []byte, f manifest.File) ([]byte, error) {
 // Disk is a disk whose Map returns the files of one segment without their seals.
 type Disk struct {
 	disk.Disk
-	Files []manifest.File
+	Files []manifest.SegmentFile
 }
 
 // Map maps a file of Files without its seal. It fails if the file is not one of them, or its seal is not that of the
@@ -78,7 +78,7 @@ func Seal(
 	d disk.Disk,
 	dir, name string,
 	progress func(bytes int64),
-) (f manifest.File, err error) {
+) (f manifest.SegmentFile, err error) {
 	path := filepath.Join(dir, name)
 	file, err := d.Open(path)
 	if err != nil {

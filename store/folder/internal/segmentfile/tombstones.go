@@ -130,7 +130,7 @@ func ReadTombstones(d disk.Disk, folder string, s *manifest.Segment) (Tombstones
 
 // ReadMarks reads a file that lists marked of the passages of a segment, in the format of tombstones. It fails if the
 // file is damaged, has other numbers, or a seal that is not that of f.
-func ReadMarks(d disk.Disk, folder string, f manifest.File, passages, marked int) (Tombstones, error) {
+func ReadMarks(d disk.Disk, folder string, f manifest.SegmentFile, passages, marked int) (Tombstones, error) {
 	path := filepath.Join(folder, f.Name)
 	data, err := d.ReadFile(path)
 	if err != nil {

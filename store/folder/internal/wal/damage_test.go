@@ -221,7 +221,7 @@ func TestLogOfAnother(t *testing.T) {
 		t.Errorf("each in its place: %q, %v", got, err)
 	}
 	other := strings.Repeat("f", 32)
-	err := Each(disk.OS{}, dir, other, 0, func(uint64, Kind, []byte, Place) error { return nil })
+	err := Each(disk.OS{}, dir, other, 0, func(uint64, Kind, []byte, ContentPlace) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), testID) || !strings.Contains(err.Error(), other) {
 		t.Errorf("in another collection: %v", err)
 	}

@@ -73,8 +73,8 @@ const (
 	Joined Kind = 0x80
 )
 
-// Place is where a change's content lies.
-type Place struct {
+// ContentPlace is where a change's content lies.
+type ContentPlace struct {
 	File   *LogIdentity
 	offset int64 // in the sectors' contents
 	Length int
@@ -113,7 +113,7 @@ type Change struct {
 
 // Append makes changes durable as one record and returns where each content lies. If it fails, none of them counts, and
 // the next record begins a new file. Without entries it only finds out whether the disk can be written.
-func (l *Log) Append(entries []Change) ([]Place, error) {
+func (l *Log) Append(entries []Change) ([]ContentPlace, error) {
 	record := make([]byte, RecordHeader, 4096)
 	offsets := make([]int, len(entries))
 	for i, e := range entries {
@@ -147,9 +147,9 @@ func (l *Log) Append(entries []Change) ([]Place, error) {
 		l.abandon()
 		return nil, err
 	}
-	places := make([]Place, len(entries))
+	places := make([]ContentPlace, len(entries))
 	for i, e := range entries {
-		places[i] = Place{File: l.Of, offset: int64(at)*ContentBytes + int64(offsets[i]), Length: len(e.Content)}
+		places[i] = ContentPlace{File: l.Of, offset: int64(at)*ContentBytes + int64(offsets[i]), Length: len(e.Content)}
 	}
 	l.Next += uint64(len(entries))
 	l.holds = l.holds || len(entries) > 0
@@ -310,7 +310,7 @@ func (l *Log) Close() error {
 }
 
 // Passage reads the passage of a Put from the open file p.File. It fails if the file is damaged.
-func (p Place) Passage(file disk.File) (out corpus.Passage, err error) {
+func (p ContentPlace) Passage(file disk.File) (out corpus.Passage, err error) {
 	content, err := p.Read(file)
 	if err == nil {
 		err = out.UnmarshalBinary(content)
@@ -319,7 +319,7 @@ func (p Place) Passage(file disk.File) (out corpus.Passage, err error) {
 }
 
 // Read reads the content of a change from the open file p.File. It returns a *LogDamageError if a checksum is wrong.
-func (p Place) Read(file disk.File) ([]byte, error) {
+func (p ContentPlace) Read(file disk.File) ([]byte, error) {
 	first, skip := int(p.offset/ContentBytes), int(p.offset%ContentBytes)
 	sectors := make([]byte, sectorsOf(skip+p.Length)*SectorBytes)
 	if _, err := file.ReadAt(sectors, int64(first)*SectorBytes); err != nil {

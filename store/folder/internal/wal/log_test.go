@@ -43,7 +43,7 @@ func openedLog(t testing.TB, dir string, applied uint64) *Log {
 		disk.OS{},
 		dir,
 		testID, applied,
-		func(uint64, Kind, []byte, Place) error { return nil },
+		func(uint64, Kind, []byte, ContentPlace) error { return nil },
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func openedLog(t testing.TB, dir string, applied uint64) *Log {
 const testID = "0123456789abcdef0123456789abcdef"
 
 // readAt reads a change's content from its file.
-func readAt(at Place) ([]byte, error) {
+func readAt(at ContentPlace) ([]byte, error) {
 	file, err := at.File.Disk.Open(at.File.Path)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func replayed(dir string, applied uint64) (ids []string, err error) {
 		disk.OS{},
 		dir,
 		testID, applied,
-		func(seq uint64, _ Kind, content []byte, at Place) error {
+		func(seq uint64, _ Kind, content []byte, at ContentPlace) error {
 			again, err := readAt(at)
 			if err != nil || string(again) != string(content) {
 				return fmt.Errorf("change %d reads back as %q, %w", seq, again, err)

@@ -168,7 +168,7 @@ func (r *logReader) changesOf(record []byte, sector int) (logRecord, error) {
 		out.Entries = append(out.Entries, Change{kind, content})
 		out.places = append(
 			out.places,
-			Place{File: r.LogIdentity, offset: offset + int64(RecordHeader+at), Length: len(content)},
+			ContentPlace{File: r.LogIdentity, offset: offset + int64(RecordHeader+at), Length: len(content)},
 		)
 	})
 	if err != nil {

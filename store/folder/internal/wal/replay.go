@@ -13,7 +13,7 @@ import (
 )
 
 // Visit is called with a change of the log and where its content lies.
-type Visit func(seq uint64, kind Kind, content []byte, at Place) error
+type Visit func(seq uint64, kind Kind, content []byte, at ContentPlace) error
 
 // Open reads the log of the collection with this id in the folder dir, and calls visit, in order, with each change
 // numbered above applied. It returns the log for appending. It fails if the log is damaged, since acknowledged changes
@@ -60,7 +60,7 @@ type foundLog struct {
 type logRecord struct {
 	First   uint64
 	Entries []Change
-	places  []Place
+	places  []ContentPlace
 }
 
 // visit calls visit with each change of the record numbered above applied, and returns its first error with the
