@@ -73,7 +73,7 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 	if len(c.query) == 0 || condition != nil && condition.Empty() {
 		return nil, schema.NewProblem(
 			"missing_parameter",
-			"Say which passages to delete, by tags_all, tags_any, filter or several of them, or by ids: without a filter it would be all of them.",
+			"Say which passages to delete: by tags_all, tags_any or filter, or by ids. Without any of these, all would be deleted.",
 		)
 	}
 	filter := storage.Filter{TagsAll: stringsOf(c.query["tags_all"]), TagsAny: stringsOf(c.query["tags_any"])}
@@ -81,7 +81,7 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 	if len(ids) > 0 && len(c.query) > 1 {
 		return nil, schema.NewProblem(
 			"invalid_query",
-			"ids stands alone: it is not known which of the passages with tags are meant, those with the ids or all of them.",
+			"ids cannot be combined with other conditions: it would not be clear whether all passages that meet them are meant, or only those with the ids.",
 		)
 	}
 	query := url.Values{}

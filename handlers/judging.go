@@ -79,8 +79,8 @@ func (a *API) judgmentStore() (Judgments, error) {
 	}
 	if a.judgments == nil {
 		elsewhere := &store.ElsewhereError{
-			Instead: "judgments are kept beside a collection in a folder, and these passages are in a store: " +
-				"keep them where you ask, and calibrate with a file of them",
+			Instead: "this collection is in a store, and judgments are kept only for collections in folders: " +
+				"keep them in your program, and calibrate with a file of them",
 		}
 		return nil, schema.NewProblem("no_such_path", schema.Sentence(elsewhere.Error()))
 	}

@@ -103,7 +103,7 @@ func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Inf
 		return info, err
 	}
 	if !c.mayUse(r.Name) {
-		return info, schema.NewProblem("insufficient_scope", "The key is for collections of other names.")
+		return info, schema.NewProblem("insufficient_scope", "The key may not be used for a collection of this name.")
 	}
 	if err := a.allotQuotas(c, &r.Quotas); err != nil {
 		return info, err
@@ -132,7 +132,7 @@ func (a *API) allotQuotas(c *call, q *collections.Quotas) error {
 		all = slices.DeleteFunc(all, func(info collections.Info) bool { return !key.IsFor(info.Name) })
 		if len(all) >= key.MostCollections {
 			return schema.NewProblem("quota_exceeded", fmt.Sprintf(
-				"The key may have %d collections, and there are %d of its names: remove one.", key.MostCollections, len(all)))
+				"The key may have %d collections, and has %d: remove one first.", key.MostCollections, len(all)))
 		}
 	}
 	for _, of := range []struct {
@@ -141,7 +141,7 @@ func (a *API) allotQuotas(c *call, q *collections.Quotas) error {
 	}{{int64(q.Passages), int64(key.Quotas.Passages), "passages"}, {q.Bytes, key.Quotas.Bytes, "bytes"}} {
 		if of.most > 0 && of.asked > of.most {
 			return schema.NewProblem("quota_exceeded",
-				fmt.Sprintf("A collection that the key makes may have %d %s, and %d were asked for.", of.most, of.what, of.asked),
+				fmt.Sprintf("A collection made with this key may have at most %d %s, and the request asks for %d.", of.most, of.what, of.asked),
 				schema.ProblemField{Pointer: "/quotas/" + of.what, Detail: fmt.Sprintf("is beyond %d", of.most)})
 		}
 	}
@@ -165,8 +165,8 @@ func (a *API) deleteCollection(c *call, _ none) (none, error) {
 func (a *API) checkManages() error {
 	switch {
 	case a.options.Collections == nil:
-		return schema.NewProblem("one_collection", "The server has one collection. "+
-			"Let it serve a folder of several, and it makes and removes them.")
+		return schema.NewProblem("one_collection", "This server has one collection. "+
+			"To make and remove collections, let it serve a folder of collections.")
 	case a.options.ReadOnly:
 		return schema.NewProblem("read_only", "This server only reads its collections.")
 	}

@@ -41,7 +41,7 @@ func (a *API) postDocuments(c *call) error {
 	if !a.uploads.Take(who) {
 		return schema.NewProblem(
 			"too_many_requests",
-			"As many uploads of this caller are under way as may be beside others'.",
+			"This caller has as many uploads under way as one caller may have while others upload: wait until one of them ends.",
 		)
 	}
 	defer a.uploads.Leave(who)

@@ -118,7 +118,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 
 // noPlace returns the HTTP/1 response for a connection that is refused since there are too many.
 func noPlace() []byte {
-	p := schema.NewProblem("too_many_requests", "As many connections are open as may be, and as many wait for a place.")
+	p := schema.NewProblem("too_many_requests", "The server has as many open connections as it may have, and as many waiting ones: try again in a moment.")
 	p.RequestID = front.RandomHex(16)
 	text, err := json.Marshal(p)
 	if err != nil { // it is made of strings

@@ -31,8 +31,8 @@ func (a *API) unansweredLog() (*unanswered.Log, error) {
 	}
 	if a.unanswered == nil && a.judgments == nil { // as in a store
 		elsewhere := &store.ElsewhereError{
-			Instead: "unanswered questions are kept beside a collection in a folder, and these passages are in a store: " +
-				"log questions there (log.questions)",
+			Instead: "this collection is in a store, and unanswered questions are kept only for collections in folders: " +
+				"log the questions instead (log.questions)",
 		}
 		return nil, schema.NewProblem("no_such_path", schema.Sentence(elsewhere.Error()))
 	}

@@ -75,7 +75,7 @@ func (a *API) postPassages(c *call) error {
 	if !a.uploads.Take(who) {
 		return schema.NewProblem(
 			"too_many_requests",
-			fmt.Sprintf("As many uploads of this caller are under way as may be beside others', of %d altogether.",
+			fmt.Sprintf("This caller has as many uploads under way as one caller may have while others upload (%d for all callers): wait until one of them ends.",
 				openUploads*a.options.Write.Uploads),
 		)
 	}

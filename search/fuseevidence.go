@@ -178,7 +178,7 @@ func (v *SourceScore) restore() (said fusion.Said, problem string) {
 	case origin == fusion.FromHit:
 		return fusion.Said{}, `is a hit without a rank`
 	case origin == fusion.FromNone:
-		return fusion.Said{}, fmt.Sprintf("has the origin %s, which is none", wording.Quote(v.Origin))
+		return fusion.Said{}, fmt.Sprintf("has the origin %s, which does not exist", wording.Quote(v.Origin))
 	default:
 		said.Origin = origin
 	}

@@ -82,10 +82,10 @@ func (e *VersionError) OfDocument() string {
 
 func (e *VersionError) Error() string {
 	if e.Have == "" {
-		return fmt.Sprintf("passage %q is not there, and version %s of it was meant to be changed", e.ID, e.Want)
+		return fmt.Sprintf("there is no passage %q, and its version %s was to be changed", e.ID, e.Want)
 	}
 	return fmt.Sprintf(
-		"passage %q has version %s, and %s was asked for: somebody changed it in between; fetch it and try again",
+		"passage %q has version %s, not %s: it was changed in between; fetch it and try again",
 		e.ID,
 		e.Have,
 		e.Want,

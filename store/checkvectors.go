@@ -29,7 +29,7 @@ func CheckVector(v []float32, dimension int, late bool) error {
 	case late && (len(v) == 0 || len(v)%dimension != 0):
 		return fmt.Errorf("has %d numbers, which is no list of vectors of %d", len(v), dimension)
 	case !late && len(v) != dimension:
-		return fmt.Errorf("has %d numbers, the expert says %d", len(v), dimension)
+		return fmt.Errorf("has %d numbers, and the expert's vectors have %d", len(v), dimension)
 	}
 	for i, value := range v {
 		if math.IsNaN(float64(value)) || math.IsInf(float64(value), 0) {

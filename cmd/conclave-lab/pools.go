@@ -62,7 +62,7 @@ func (x *poolsCommand) run(cmd *cobra.Command, config configs.Config, term cli.T
 		return err
 	}
 	if config.Store != "" {
-		return cli.Usagef("passages are drawn at random, which a store does not: name a collection")
+		return cli.Usagef("passages have to be drawn at random, which a store cannot do: name a collection in a folder with --collection")
 	}
 	c, err := folder.Open(config.Collection)
 	if err != nil {

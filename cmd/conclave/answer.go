@@ -67,7 +67,7 @@ func printAnswers(w *cli.ErrWriter, r reply.Response, width int) {
 		w.Printf("answer, written by the model %s:\n", cli.Cut(cli.Printable(r.Generated.Reader), width-30))
 		indented(r.Generated.Text)
 	} else if r.Answers != nil && len(r.Answers) == 0 {
-		w.Printf("answer: no words are sure enough\n\n")
+		w.Printf("answer: no words that the reader marked are sure enough\n\n")
 	}
 	for _, a := range r.Answers {
 		w.Printf(
@@ -164,7 +164,7 @@ func printDomains(w *cli.ErrWriter, s reply.Source) {
 		}
 	}
 	if len(shown) > 0 {
-		w.Printf("%s: the question is of %s\n", cli.Cut(s.Name, 20), cli.Cut(strings.Join(shown, ", "), 38))
+		w.Printf("%s: domains of the question: %s\n", cli.Cut(s.Name, 20), cli.Cut(strings.Join(shown, ", "), 38))
 	}
 }
 

@@ -68,7 +68,7 @@ and that the collection can answer by.`,
 		&x.heldApart,
 		"apart",
 		nil,
-		"`[NAME=]FILE` of questions for a later measurement: an error if it shares one with --questions; may be repeated",
+		"`[NAME=]FILE` of questions that are kept for a later measurement; calibrating fails if one of them is in --questions too; may be repeated",
 	)
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON: every measure, by expert, source and domain")
 	flags.StringVar(

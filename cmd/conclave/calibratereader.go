@@ -26,7 +26,7 @@ func newCalibrateReader(term cli.Terminal) *cobra.Command {
 	var x fitReaderCommand
 	command := &cobra.Command{
 		Use:   "reader",
-		Short: "Fit the shipped chances of what a reader says",
+		Short: "Fit the shipped probabilities that what a reader marks is right",
 		Long: `Asks a collection of several domains their questions, by the shipped gate, once
 with the passages that answer and once without, and questions that nothing answers.
 A reader reads the first five passages. Two probabilities are fitted to its output:

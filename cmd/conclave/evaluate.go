@@ -185,7 +185,7 @@ func (x *evaluateCommand) evaluate(
 // usage error if a flag is invalid, before anything is opened.
 func (x *evaluateCommand) checkFlags() ([]evaluation.Method, error) {
 	if x.answers != "text" && x.answers != "regex" {
-		return nil, cli.Usagef("--answers is %q: text and regex are possible", x.answers)
+		return nil, cli.Usagef("--answers is %q: it has to be text or regex", x.answers)
 	}
 	if x.measured.Depth < 1 || x.measured.Timed < 0 || x.measured.Candidates < 0 {
 		return nil, cli.Usagef("--depth is at least 1; --timed and --candidates are 0 or more")

@@ -33,14 +33,14 @@ EXPERT.npy: float32, one row for each line. Late interaction, which has a list o
 vectors for each passage, is left out.
 
 --filter writes only the passages that meet a condition, which is written as the filter
-of a search; of a field with a declared type that is asked for otherwise, nothing is
-written, and the error says how to.
+of a search. If the condition does not fit the declared type of its field, nothing is
+written, and the error says how to write it.
 
 With --url the passages are those that a server shows: where its key has a filter, only
 these.
 
-With --store the passages are those of an index of OpenSearch; its vectors are had by
-'conclave import'.
+With --store the passages are those of an index of OpenSearch; 'conclave import'
+reads its vectors.
 
 --to writes them into a new index of OpenSearch instead, with the vectors of all
 experts and those of late interaction; nothing is encoded. After an interruption the
@@ -87,7 +87,7 @@ same command continues. 'conclave import' does the reverse.`,
 			stored := config.Store != "" && (several || !flags.Changed("collection"))
 			if (stored || server.url != "") && vectors != "" {
 				return cli.Usagef(
-					"--vectors writes those of a collection in a folder: conclave import --from %s makes one with the vectors of the store",
+					"--vectors is for a collection in a folder; to get the vectors of this one, make a folder of it first: conclave import --from %s",
 					cmp.Or(server.url, config.Store),
 				)
 			}
@@ -96,7 +96,7 @@ same command continues. 'conclave import' does the reverse.`,
 				return err
 			}
 			if server.url != "" && len(only.Documents) > 0 {
-				return cli.Usagef(`--url takes conditions on fields and tags: {"field": "document", "in": […]} is one on documents`)
+				return cli.Usagef(`with --url, a --filter cannot have documents: write {"field": "document", "in": […]} instead`)
 			}
 			file := term.Out
 			if out != "" {

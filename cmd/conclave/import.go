@@ -30,7 +30,7 @@ Checkpoints become bundles with 'conclave models import'.`,
 				config.Store = from
 			}
 			if config.Store == "" {
-				return cli.Usagef("--from: it names no index of OpenSearch, such as opensearch+https://HOST:9200/INDEX")
+				return cli.Usagef("no index of OpenSearch is named: name one with --from, such as opensearch+https://HOST:9200/INDEX")
 			}
 			bar := cli.NewProgress(term.Err)
 			to := config

@@ -199,13 +199,13 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		&x.deleteAll,
 		"delete-all",
 		false,
-		"with --sync, remove the documents of files that are gone also where a folder is empty, or more than half of its documents would go",
+		"with --sync, remove the documents of missing files even if a folder is empty, or if more than half of its documents are removed",
 	)
 	flags.StringVar(
 		&x.movedFrom,
 		"moved-from",
 		"",
-		"with --sync, the `folder` that --in was when its documents were read: those that are not in it any more are removed",
+		"with --sync, the path that the folder of --in had before: documents read from this `folder` are taken as read from --in, and removed if they are not there",
 	)
 	flags.BoolVar(
 		&x.settle,
@@ -254,7 +254,7 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 			map[string]any{"before": before, "after": after},
 			func(w *cli.ErrWriter) {
 				w.Printf(
-					"%s: %s; %d deleted ones still counted, and %d do now\n",
+					"%s: %s; %d deleted ones counted in scores before, and %d do now\n",
 					config.Store,
 					cli.Plural(after.Passages, "passage"),
 					before.Deleted,
@@ -276,7 +276,7 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 		}
 		if has != nil && len(x.fields) > 0 {
 			return cli.Usagef(
-				"--fields declares types when passages are added, and --sync follows documents of a collection that is there: put them into its settings (PUT /v1/admin/settings, or collection.yaml)",
+				"--fields cannot change the types of a collection that exists: declare them in its settings (PUT /v1/admin/settings, or collection.yaml)",
 			)
 		}
 		if has != nil {
@@ -484,10 +484,10 @@ func printIndexed(w *cli.ErrWriter, r indexing.IndexReport, where string) {
 		w.Printf("%s: generation %d, %s", where, r.Generation, passages)
 	}
 	if r.Replaced > 0 {
-		w.Printf(", of which %d in place of others", r.Replaced)
+		w.Printf(", of which %d replaced others", r.Replaced)
 	}
 	if r.There > 0 {
-		w.Printf(", %d were there", r.There)
+		w.Printf(", %d were indexed already", r.There)
 	}
 	if r.Skipped > 0 {
 		w.Printf(", %d left out", r.Skipped)

@@ -36,7 +36,7 @@ func (x *indexCommand) checkFlags(flags *pflag.FlagSet, defaults configs.Index) 
 	}
 	if x.share != "" {
 		if len(x.inputs.Files) == 0 {
-			return cli.Usagef("--share is of --in: name the inputs, the same ones for every share")
+			return cli.Usagef("--share divides the inputs: name them with --in, the same ones for every share")
 		}
 		part, err := store.ParseShare(x.share)
 		if err != nil {
@@ -48,7 +48,7 @@ func (x *indexCommand) checkFlags(flags *pflag.FlagSet, defaults configs.Index) 
 		return cli.Usagef("--%v", err)
 	}
 	if len(x.fields) > 0 && x.share != "" {
-		return cli.Usagef("--fields is for one process: declare types in the settings when all shares are there (PUT /v1/admin/settings)")
+		return cli.Usagef("--fields cannot be used with --share: declare the types in the settings when all shares are indexed (PUT /v1/admin/settings)")
 	}
 	x.phrasesAsked, x.analysisAsked = flags.Changed("phrases"), flags.Changed("analysis")
 	x.analysis = cmp.Or(x.analysis, defaults.Analysis)
@@ -86,7 +86,7 @@ func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 	}
 	if len(x.granularity) == 0 {
 		names := []string{"questions", "qrels", "split", "question-format"}
-		err := refuseFlags(flags, names, "tells which granularity is better: name some with --granularity")
+		err := refuseFlags(flags, names, "has no effect without --granularity: name the granularities to choose from")
 		if err != nil {
 			return err
 		}
@@ -96,10 +96,10 @@ func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 		return cli.Usagef("--delete-all and --moved-from are for --sync")
 	}
 	if x.movedFrom != "" && len(x.inputs.Files) != 1 {
-		return cli.Usagef("--moved-from says where one folder was: name that folder alone with --in")
+		return cli.Usagef("--moved-from is the earlier path of one folder: name that folder alone with --in")
 	}
 	if x.follow && len(x.inputs.Files) == 0 {
-		return cli.Usagef("--sync follows files and folders: name them with --in")
+		return cli.Usagef("--sync needs files or folders to compare the collection with: name them with --in")
 	}
 	building := []string{"index", "m", "ef-construction", "seed"}
 	var idle []string

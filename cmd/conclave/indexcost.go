@@ -48,7 +48,7 @@ func (x *indexCommand) sayCosts(passages int64, choices []indexing.Choice, err e
 // crowdedText returns the warning that a store has too few shards for the passages that are to be written.
 func crowdedText(c indexing.Crowding) string {
 	return fmt.Sprintf(
-		"some %s are coming, %s of index, of which each of the store's %s would hold %s. Beyond some 50 GB a shard is slow to search and to move to another node, and an index keeps its shards: index into a new one with --cluster-shards %d",
+		"about %s with an index of %s are to be written; each of the store's %s would hold %s. Beyond some 50 GB a shard is slow to search and to move to another node, and an index keeps its shards: index into a new one with --cluster-shards %d",
 		cli.Plural(c.Passages, "passage"),
 		cli.Count(c.Bytes, "bytes"),
 		cli.Plural(int64(c.Shards), "shard"),

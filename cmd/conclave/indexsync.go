@@ -62,7 +62,7 @@ func (x *indexCommand) syncCollection(
 		for _, held := range synced.Held {
 			reasons = append(reasons, held.String())
 		}
-		return fmt.Errorf("%s. If they are to go, say --delete-all", strings.Join(reasons, "; "))
+		return fmt.Errorf("%s. To remove them, add --delete-all", strings.Join(reasons, "; "))
 	}
 	if err == nil && x.strict && synced.Failed > 0 {
 		err = fmt.Errorf("%s could not be read; what was read is indexed", cli.Plural(int64(synced.Failed), "file"))
@@ -102,7 +102,7 @@ func (x *indexCommand) checkSync() error {
 			return err
 		}
 		if !holds && x.format != documentsFormat {
-			return cli.Usagef("--sync: %s holds passages and no documents, unless --format documents says so", in.Path)
+			return cli.Usagef("--sync: %s holds passages, not documents: add --format documents to read it as a document", in.Path)
 		}
 	}
 	return nil

@@ -103,7 +103,7 @@ The same input gives the same bytes.`,
 			value := text == "true"
 			o.Normalise = &value
 			if !value && text != "false" {
-				return errors.New("true and false are possible")
+				return errors.New("it has to be true or false")
 			}
 			return nil
 		},

@@ -55,9 +55,9 @@ func (r *remarks) addRemark(what corpus.Remark, from corpus.Place, last int) {
 func (r *remarks) printRemarks(bar *cli.Progress) {
 	for _, x := range r.of {
 		says := map[corpus.Remark]string{
-			corpus.Joined:      "with a quoted field that goes on over lines, each of which is one passage",
+			corpus.Joined:      "with a quoted field of several lines; each row is one passage",
 			corpus.Literal:     "with a quote that CSV's rules do not close, which is read as a character",
-			corpus.HeaderAgain: "that are the header again, left out",
+			corpus.HeaderAgain: "that repeat the header and were left out",
 		}[x.what]
 		lines := strings.Join(x.lines, ", ")
 		more := ""

@@ -93,7 +93,7 @@ func TestSearchAsksForAnswers(t *testing.T) {
 		t.Error(one)
 	}
 	answers = `"answers":[]}`
-	if out := search(); !strings.HasPrefix(out, "answer: no words are sure enough\n\ngate") {
+	if out := search(); !strings.HasPrefix(out, "answer: no words that the reader marked are sure enough\n\ngate") {
 		t.Error(out)
 	}
 	answers = `"generated":{"text":"After two weeks.","generated":true,"reader":"writer","support":[]}}`

@@ -57,7 +57,7 @@ also after an interruption.`,
 				return err
 			}
 			if o.Provider != "cpu" && o.Provider != "cuda" {
-				return cli.Usagef("--provider is %q: cpu and cuda are possible", o.Provider)
+				return cli.Usagef("--provider is %q: it has to be cpu or cuda", o.Provider)
 			}
 			_, err = setup(cmd.Context(), o, cache, term)
 			if err != nil {

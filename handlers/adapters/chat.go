@@ -170,7 +170,7 @@ func (in *chatRequest) checkSupported() error {
 	const noTools = "cannot be used here: the answer is written from the passages of the collection alone; leave it out"
 	switch {
 	case len(in.Messages) == 0:
-		return fieldError("missing_field", "/messages", "messages is missing: there has to be one of the user")
+		return fieldError("missing_field", "/messages", "messages is missing: it has to have a message of the user")
 	case len(in.Tools) > 0:
 		return refused("tools", noTools)
 	case len(in.Functions) > 0:
@@ -180,7 +180,7 @@ func (in *chatRequest) checkSupported() error {
 	case in.N != nil && *in.N != 1:
 		return refused("n", "has to be 1: there is one answer")
 	case in.LogProbs || in.TopLogProbs != nil && *in.TopLogProbs > 0:
-		return refused("logprobs", "are not known here: leave it out")
+		return refused("logprobs", "are not supported here: leave it out")
 	case in.Audio != nil || slices.ContainsFunc(in.Modalities, func(m string) bool { return m != "text" }):
 		return refused("modalities", "has to be text alone")
 	}
@@ -321,7 +321,7 @@ func (in modelRequest) searchRequest(e handlers.Engine, formed bool) (r search.R
 	switch {
 	case in.model == "":
 		return r, fieldError("missing_field", "/model",
-			"model is missing: it has to be one that /v1/models lists, such as %q", chatModel)
+			"model is missing: it has to be one of those that /v1/models lists, such as %q", chatModel)
 	case !slices.Contains(names, in.model):
 		return r, fieldError("unknown_expert", "/model", "there is no model %.64q that answers: there are %s",
 			in.model, strings.Join(names, ", "))
@@ -390,7 +390,7 @@ func unknownFields(others map[string]any) []string {
 		return nil
 	}
 	names := slices.Sorted(maps.Keys(others))
-	return []string{fmt.Sprintf("without effect, since they are not known here: %.200s", strings.Join(names, ", "))}
+	return []string{fmt.Sprintf("ignored, since this server does not know them: %.200s", strings.Join(names, ", "))}
 }
 
 // chatCompletion is an answer or, with delta instead of message, a piece of one.

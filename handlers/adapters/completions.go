@@ -53,7 +53,7 @@ func (in *textRequest) checkSupported() error {
 	case in.BestOf != nil && *in.BestOf != 1:
 		return refused("best_of", "has to be 1: there is one answer")
 	case in.LogProbs != nil && *in.LogProbs > 0:
-		return refused("logprobs", "are not known here: leave it out")
+		return refused("logprobs", "are not supported here: leave it out")
 	case in.Echo != nil && *in.Echo:
 		return refused("echo", "has to be false: the answer is no continuation of the prompt")
 	case in.Suffix != nil && *in.Suffix != "":

@@ -73,7 +73,7 @@ type findInput struct {
 
 type searchInput struct {
 	findInput
-	Around  int    `json:"around,omitempty" jsonschema:"how many passages before and behind each result are given too, 0 to 5"`
+	Around  int    `json:"around,omitempty" jsonschema:"how many neighbouring passages before and behind each result to add, 0 to 5"`
 	Offsets string `json:"offsets,omitempty" jsonschema:"what start and end of answers count: bytes of UTF-8 (the default), codepoints (as Python slices) or utf16 (as JavaScript slices)"`
 }
 
@@ -83,13 +83,13 @@ type findOutput struct {
 	Answers []findAnswer `json:"answers,omitempty" jsonschema:"words of these passages that answer, the likeliest first"`
 	Verdict string       `json:"verdict,omitempty" jsonschema:"whether these passages answer: found, doubtful or not_found; left out where that is not known"`
 	Note    string       `json:"note,omitempty" jsonschema:"what to know before relying on them"`
-	Notes   []string     `json:"notes,omitempty" jsonschema:"what to know about the question, and who did not take part"`
+	Notes   []string     `json:"notes,omitempty" jsonschema:"notes about the question, and about sources that took no part"`
 }
 
 type findResult struct {
-	ID string `json:"id" jsonschema:"for fetch"`
+	ID string `json:"id" jsonschema:"the id to give to fetch"`
 	// Of several that were searched.
-	Collection string `json:"collection,omitempty" jsonschema:"the collection that it is of, for fetch"`
+	Collection string `json:"collection,omitempty" jsonschema:"the collection that it is of, to give to fetch"`
 
 	Title string `json:"title"`
 	URL   string `json:"url" jsonschema:"for citations"`
@@ -122,11 +122,11 @@ func citationOf(at reply.Place) (c placeCitation) {
 type findAnswer struct {
 	Text       string   `json:"text"`
 	Passage    string   `json:"passage" jsonschema:"the id of the passage that has the words"`
-	Collection string   `json:"collection,omitempty" jsonschema:"the collection that it is of, for fetch"`
+	Collection string   `json:"collection,omitempty" jsonschema:"the collection that it is of, to give to fetch"`
 	Start      int      `json:"start" jsonschema:"where they begin in its text, in bytes of UTF-8 or what offsets names"`
 	End        int      `json:"end" jsonschema:"where they end"`
 	Chance     *float64 `json:"chance,omitempty" jsonschema:"that these are the right words"`
-	Headline   bool     `json:"headline" jsonschema:"whether the words may stand by themselves; otherwise show them in their sentence, or with the row's header"`
+	Headline   bool     `json:"headline" jsonschema:"true if the words can be shown alone; otherwise show them in their sentence, or with the row's header"`
 	// Row is the row of a table that the words stand in.
 	Row *reply.TableRow `json:"row,omitempty" jsonschema:"the row of a table that the words stand in, with its header"`
 	placeCitation
@@ -205,16 +205,16 @@ func correctedWords(r reply.Response) (all []string) {
 type fetchInput struct {
 	ofCollection
 	ID   string `json:"id" jsonschema:"the id of a result of search, or of its document"`
-	From int    `json:"from,omitempty" jsonschema:"of a document that does not fit into one answer: next of the answer before"`
+	From int    `json:"from,omitempty" jsonschema:"for a document that does not fit into one answer: the value of next in the previous answer"`
 }
 
 type fetchOutput struct {
 	ID       string         `json:"id"`
 	Title    string         `json:"title"`
 	Text     string         `json:"text"`
-	Next     int            `json:"next,omitempty" jsonschema:"of a document: there is more, and this is from for it"`
+	Next     int            `json:"next,omitempty" jsonschema:"the document has more text: give this value as from to read on"`
 	URL      string         `json:"url" jsonschema:"for citations"`
-	Metadata map[string]any `json:"metadata" jsonschema:"what is stored of the passage beside its text"`
+	Metadata map[string]any `json:"metadata" jsonschema:"the passage's metadata"`
 	placeCitation
 }
 
@@ -341,9 +341,9 @@ type explainOutput struct {
 	ConfidenceBasis string            `json:"confidence_basis,omitempty"`
 	Verdict         string            `json:"verdict,omitempty" jsonschema:"whether the passages that were searched answer: found, doubtful or not_found"`
 	Note            string            `json:"note,omitempty"`
-	Notes           []string          `json:"notes,omitempty" jsonschema:"what to know about the question, and who did not take part"`
-	Sources         []toolSource      `json:"sources" jsonschema:"who was asked"`
-	Results         []toolExplanation `json:"results" jsonschema:"why the first passages stand where they stand"`
+	Notes           []string          `json:"notes,omitempty" jsonschema:"notes about the question, and about sources that took no part"`
+	Sources         []toolSource      `json:"sources" jsonschema:"the sources that were asked"`
+	Results         []toolExplanation `json:"results" jsonschema:"what each source contributed to the first passages"`
 }
 
 type toolSource struct {
@@ -351,7 +351,7 @@ type toolSource struct {
 	Kind        string   `json:"kind"`
 	Status      string   `json:"status"`
 	Weight      *float64 `json:"weight,omitempty"`
-	Familiarity *float64 `json:"familiarity,omitempty" jsonschema:"how near the question is to those that the expert knows"`
+	Familiarity *float64 `json:"familiarity,omitempty" jsonschema:"how similar the question is to those that the expert was trained on"`
 	Chance      *float64 `json:"chance,omitempty" jsonschema:"the chance that its own first passage answers"`
 }
 
@@ -366,7 +366,7 @@ type toolExplanation struct {
 type toolContribution struct {
 	Source       string   `json:"source"`
 	Score        *float64 `json:"score,omitempty" jsonschema:"the source's own score"`
-	Rank         *int     `json:"rank,omitempty" jsonschema:"in the source's own list"`
+	Rank         *int     `json:"rank,omitempty" jsonschema:"the passage's rank in the source's own list"`
 	Weight       float64  `json:"weight"`
 	Contribution float64  `json:"contribution" jsonschema:"what it added to the score"`
 }

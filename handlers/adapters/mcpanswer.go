@@ -17,17 +17,17 @@ type answerOutput struct {
 	Sources []answerSource `json:"sources" jsonschema:"the passages that it cites"`
 	Verdict string         `json:"verdict,omitempty" jsonschema:"whether the collection answers: found, doubtful or not_found; left out where that is not known"`
 	Note    string         `json:"note,omitempty" jsonschema:"what to know before relying on it"`
-	Notes   []string       `json:"notes,omitempty" jsonschema:"what to know about the question, and who did not take part"`
+	Notes   []string       `json:"notes,omitempty" jsonschema:"notes about the question, and about sources that took no part"`
 }
 
 type answerSource struct {
 	Number int    `json:"number"`
-	ID     string `json:"id" jsonschema:"for fetch"`
+	ID     string `json:"id" jsonschema:"the id to give to fetch"`
 	Title  string `json:"title"`
 	URL    string `json:"url" jsonschema:"for citations"`
 	placeCitation
 	// Of several that were searched.
-	Collection string `json:"collection,omitempty" jsonschema:"the collection that it is of, for fetch"`
+	Collection string `json:"collection,omitempty" jsonschema:"the collection that it is of, to give to fetch"`
 }
 
 // answer implements the tool answer: it answers a question as the chat interface does.

@@ -79,7 +79,7 @@ func (in *responsesInput) UnmarshalJSON(data []byte) error {
 // there is none.
 func (in *responsesRequest) checkSupported() error {
 	refused := func(name, why string) error { return fieldError("unknown_value", "/"+name, "%s %s", name, why) }
-	const kept = "names what an earlier request left, and nothing is kept here: send the messages as input"
+	const kept = "names something that an earlier request stored, and this server stores nothing of requests: send the messages as input"
 	switch {
 	case len(in.Input) == 0:
 		return fieldError(
@@ -96,7 +96,7 @@ func (in *responsesRequest) checkSupported() error {
 	case len(in.Tools) > 0:
 		return refused("tools", "cannot be used here: the answer is written from the passages of the collection alone; leave it out")
 	case in.TopLogProbs != nil && *in.TopLogProbs > 0:
-		return refused("top_logprobs", "are not known here: leave it out")
+		return refused("top_logprobs", "are not supported here: leave it out")
 	}
 	for i, item := range in.Input {
 		at := fmt.Sprintf("/input/%d", i)

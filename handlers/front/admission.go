@@ -80,7 +80,7 @@ func (a *Admission) AwaitSearch(ctx context.Context, cost int, deadline time.Tim
 		return a.control.AwaitOf(ctx, ExchangeOf(ctx).Group, cost, deadline)
 	})
 	if err != nil && ctx.Err() != nil {
-		return schema.NewProblem("deadline", "The time was over before the question had its turn.").Because(err)
+		return schema.NewProblem("deadline", "The time limit passed while the request waited for its turn.").Because(err)
 	}
 	return a.refusedBy(err)
 }
@@ -123,7 +123,7 @@ func (a *Admission) refusedBy(err error) *schema.Problem {
 func (a *Admission) TakeBodyMemory(ctx context.Context, more int) *schema.Problem {
 	if !a.bodyMemory.TryAcquire(int64(more)) {
 		a.AnswerMemory.GiveUpPlaces()
-		return schema.NewProblem("too_many_requests", "The bodies that are being read take all the memory that there is for them.")
+		return schema.NewProblem("too_many_requests", "The request bodies that are being read take all the memory that they may have: try again in a moment.")
 	}
 	held := &ExchangeOf(ctx).Admitted
 	held.Mu.Lock()

@@ -67,8 +67,8 @@ func (g *Gate) BoundConnections(next http.Handler) http.Handler {
 			w.Header().Set("Connection", "close")
 			c.EndReading()
 		}
-		p := schema.NewProblem("too_many_requests", "The requests of this caller that are under way hold as many connections as "+
-			"it may have beside others: wait until some are answered.")
+		p := schema.NewProblem("too_many_requests", "The requests of this caller take as many connections as "+
+			"one caller may have while others ask: wait until some are answered.")
 		p.RetryAfter = 1
 		WriteProblem(w, r, p)
 	})

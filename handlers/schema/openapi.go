@@ -274,8 +274,8 @@ func nameCollections(tree map[string]any, order int) {
 			was, _ := o["x-order"].(int)
 			o["x-order"] = order + was
 			o["operationId"] = fmt.Sprint(o["operationId"], "Of")
-			o["summary"] = fmt.Sprint(o["summary"], ", of a collection by its name")
-			o["description"] = fmt.Sprintf("As %s does of the collection of requests that name none.", path)
+			o["summary"] = fmt.Sprint(o["summary"], ", of the collection that the path names")
+			o["description"] = fmt.Sprintf("Does what %s does, for the collection that the path names.", path)
 			parameters, _ := o["parameters"].([]any)
 			o["parameters"] = append([]any{parameter}, parameters...)
 			// A key may be for other collections than the default one.

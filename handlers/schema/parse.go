@@ -133,7 +133,7 @@ func checkEnd(d *jsontext.Decoder) error {
 	_, err := d.ReadToken()
 	switch {
 	case err == nil:
-		return errors.New("there is more behind it")
+		return errors.New("more text follows it")
 	case errors.Is(err, io.EOF):
 		return nil
 	}

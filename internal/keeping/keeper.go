@@ -159,7 +159,7 @@ func (k *Keeper) putRead(
 
 // AttachedWarning returns the warning that an attachment of a mail, of this name, was not taken with the mail.
 func AttachedWarning(name string) string {
-	return name + " is attached, and a document of its own: hand it in by itself"
+	return name + " is attached and was not read: put it as a document of its own"
 }
 
 // checkAbout returns a *corpus.FieldError if a document's id, title, tags or metadata cannot be stored with its
@@ -167,7 +167,7 @@ func AttachedWarning(name string) string {
 func checkAbout(about *documents.About) error {
 	for _, key := range corpus.DocumentKeys() {
 		if _, taken := about.Metadata[key]; taken {
-			return &corpus.FieldError{Field: "metadata." + key, Problem: "is a key of documents' own: name it otherwise"}
+			return &corpus.FieldError{Field: "metadata." + key, Problem: "is a reserved key: choose another name"}
 		}
 	}
 	p := corpus.Passage{ID: about.ID, Title: about.Title, Text: "x", Tags: about.Tags, Metadata: about.Metadata}

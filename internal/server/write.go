@@ -157,7 +157,7 @@ func (s *collection) tellUnanswered(err error) {
 func (s *collection) keepsJudgments() error {
 	if s.judgments == nil {
 		return &store.ElsewhereError{
-			Instead: "judgments are kept beside a collection in a folder, and these passages are in a store",
+			Instead: "judgments are kept only for collections in folders, and these passages are in a store",
 		}
 	}
 	return nil

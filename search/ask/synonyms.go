@@ -19,7 +19,7 @@ type Synonyms struct {
 func (s *Synonyms) Check() string {
 	switch all := append(append(append([]string{}, s.Words...), s.From...), s.To...); {
 	case len(s.Words) > 0 && len(s.From)+len(s.To) > 0:
-		return "words stand for each other, and from and to are for one way: give one of the two"
+		return "an entry has either words, which stand for each other, or from and to, for one direction: give one of the two"
 	case len(s.Words) == 1 || len(s.Words) == 0 && (len(s.From) == 0 || len(s.To) == 0):
 		return "an entry needs at least two words, or from and to"
 	default:

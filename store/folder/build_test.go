@@ -190,7 +190,7 @@ func TestRefusals(t *testing.T) {
 			_, err := Build(t.Context(), fresh, of(passages),
 				store.BuildOptions{Experts: []store.PassageEncoder{&liar{hashEncoder{name: "a", dimension: 4}}}})
 			return err
-		}, `the vector of passage "p0" has 3 numbers, the expert says 4`},
+		}, `the vector of passage "p0" has 3 numbers, and the expert's vectors have 4`},
 		"an expert that is there": {func() error { _, err := AddExpert(t.Context(), dir, a, store.BuildOptions{}); return err }, `has vectors of expert "a" already`},
 		"an expert that is not":   {func() error { return RemoveExpert(t.Context(), dir, "b") }, `has no vectors of expert "b"`},
 		"read nothing":            {func() error { _, err := Open(fresh); return err }, "holds no collection (it has no file MANIFEST)"},

@@ -57,13 +57,13 @@ func Hints(err error) []string {
 func ImportFlags(setting string) string {
 	switch setting {
 	case models.SettingPooling:
-		return "--pooling cls, mean or pooler chooses; the model's card says which"
+		return "choose with --pooling cls, mean or pooler; the model's card says which"
 	case models.SettingNormalise:
-		return "--normalise true or false chooses"
+		return "choose with --normalise true or --normalise false"
 	case models.SettingPrefix:
-		return `--question-prefix and --passage-prefix choose; "" is none`
+		return `choose with --question-prefix and --passage-prefix; "" stands for no prefix`
 	}
-	return "--pooling, --question-prefix and --passage-prefix choose; the model's card says what it was trained with"
+	return "choose with --pooling, --question-prefix and --passage-prefix; the model's card says what it was trained with"
 }
 
 // hintFor returns what to do about an error, by its type, not looking at the errors that it wraps; "" for an error
@@ -83,7 +83,7 @@ func hintFor(err error) string {
 		}
 		return "conclave models import CHECKPOINT, conclave setup for the base encoder and the shipped experts, or name its folder under experts in conclave.yaml"
 	case *handlers.AddressInUseError:
-		return "--listen 127.0.0.1:PORT chooses another port, and port 0 one that is free; `ss -ltnp` shows which program has this one"
+		return "choose another port with --listen 127.0.0.1:PORT, or port 0 for any free one; `ss -ltnp` shows which program has this one"
 	case *experts.NoBaseError:
 		return "conclave index --add-expert " + e.Base + ", and name it under experts in conclave.yaml where that names any"
 	case *assembly.TwoLateError:
@@ -91,7 +91,7 @@ func hintFor(err error) string {
 	case *indexing.RoomError:
 		return "--collection FOLDER on another disk, or fewer --experts (none takes the least)"
 	case *store.WriteError:
-		return "--read-only searches the collection without writing to it"
+		return "with --read-only the collection is searched and not written"
 	case *provision.MissingError:
 		if e.Provider == encoder.CUDA {
 			return "conclave setup --provider cuda"
@@ -138,23 +138,23 @@ func hintFor(err error) string {
 	case *schema.FormatError:
 		return "conclave index --store ADDRESS-OF-ANOTHER-INDEX --in FILE builds it again"
 	case *corpus.HeaderError:
-		return "--id-column NAME and --text-column NAME name the columns of a table"
+		return "name the columns of the table with --id-column NAME and --text-column NAME"
 	case *store.ClashError:
-		return "--id-prefix TEXT before an --in keeps the ids of files apart"
+		return "put --id-prefix TEXT before an --in, so that the ids of different files differ"
 	}
 	switch err {
 	case folder.ErrLocked:
-		return "conclave index --url ADDRESS --in DIR --sync follows documents through a server that has it"
+		return "if a server has the collection open, index through it: conclave index --url ADDRESS --in DIR --sync"
 	case disk.ErrFault:
-		return "conclave verify names the file"
+		return "conclave verify says which file is damaged"
 	case opensearch.ErrNoIndex, schema.ErrUnfinished:
 		return "conclave index --store ADDRESS --in FILE"
 	case opensearch.ErrReadOnly:
-		return "cluster.user or cluster.api_key_file of conclave.yaml names one who may write"
+		return "name a user or an API key that may write, with cluster.user or cluster.api_key_file in conclave.yaml"
 	case shipped.ErrNameTaken:
-		return "--name chooses another name, --out another folder"
+		return "choose another name with --name, or another folder with --out"
 	case questions.ErrDomain:
-		return "--questions NAME=FILE names the domain of a file"
+		return "name the domain of a file with --questions NAME=FILE"
 	case corpus.ErrUnknownFormat:
 		return fmt.Sprintf("name the format with --format (%s)", strings.Join(corpus.Formats()[1:], ", "))
 	}

@@ -49,7 +49,9 @@ func (f *QuestionFiles) BindLimit(command *cobra.Command, limit int) {
 // if a flag is invalid.
 func (f *QuestionFiles) questionFiles() ([]questions.QuestionFile, error) {
 	if !slices.Contains(questions.Formats(), f.Format) {
-		return nil, Usagef("--question-format is %q: %s are possible", f.Format, strings.Join(questions.Formats(), ", "))
+		return nil, Usagef(
+			"--question-format is %q: it has to be one of %s", f.Format, strings.Join(questions.Formats(), ", "),
+		)
 	}
 	if f.Limit < 0 {
 		return nil, Usagef("--limit is %d: it has to be 0 or more", f.Limit)

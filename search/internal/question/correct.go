@@ -95,7 +95,7 @@ func correctWords(
 	}
 	looked, err := v.Look(ctx, words)
 	if err == nil && len(looked) != len(words) {
-		err = fmt.Errorf("the collection said of %d words how they are written, and not of %d", len(looked), len(words))
+		err = fmt.Errorf("the collection gave the spellings of %d words, not of %d", len(looked), len(words))
 	}
 	if err != nil {
 		return question, nil, err
