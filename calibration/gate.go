@@ -78,7 +78,8 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 		p.ridge = pull * pull
 		p.everywhere = true
 		for i := range p.questions {
-			p.questions[i].exact, p.questions[i].symbols = prior.Exact, prior.Symbols
+			q := &p.questions[i]
+			q.exact, q.symbols, q.besideNear = prior.Exact, prior.Symbols, prior.BesideNear
 		}
 	}
 	x, _, err := p.minimise(ctx, gateStart(), gateRounds)
@@ -88,7 +89,7 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 	gate := p.gateAt(x)
 	if prior := o.priorGate(p.late); prior != nil {
 		// Few collections' questions have such words, and of symbols a collection has one share.
-		gate.Exact, gate.Symbols = prior.Exact, prior.Symbols
+		gate.Exact, gate.Symbols, gate.BesideNear = prior.Exact, prior.Symbols, prior.BesideNear
 	}
 	return gate, gate.Check()
 }
@@ -96,6 +97,9 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 // UsualPhrases is the weight of phrases beside BM25's that the fit begins with,
 // and that its ridge pulls to where questions say little.
 const UsualPhrases = 0.6
+
+// usualNear is the weight of nearness beside BM25's that the fit begins with.
+const usualNear = 0.5
 
 // Where the numbers of a gate are among the parameters of its fit.
 const (
@@ -105,6 +109,7 @@ const (
 	atWords
 	atSharpness
 	atPhrases // logarithm of their weight divided by BM25's
+	atNear    // the same of nearness
 	atTokens  // intercept of late interaction's logarithmic weight
 	atDense
 )
@@ -119,6 +124,7 @@ var (
 func gateStart() []float64 {
 	x := make([]float64, parameters)
 	x[atWords], x[atSharpness], x[atPhrases] = math.Log(0.03), math.Log(20), math.Log(UsualPhrases)
+	x[atNear] = math.Log(usualNear)
 	return x
 }
 
@@ -132,6 +138,7 @@ func gateOf(x []float64) fusion.Gate {
 		Words:      x[atWords],
 		Lexical:    x[atLexical:atLate],
 		Phrases:    math.Exp(min(x[atPhrases], 20)),
+		Near:       math.Exp(min(x[atNear], 20)),
 		Tokens:     x[atTokens],
 		Late:       x[atLate:],
 	}
@@ -146,6 +153,9 @@ func parametersOf(g *fusion.Gate) []float64 {
 	copy(x[atLexical:], g.Lexical)
 	if g.Phrases > 0 {
 		x[atPhrases] = math.Log(g.Phrases)
+	}
+	if g.Near > 0 {
+		x[atNear] = math.Log(g.Near)
 	}
 	if len(g.Late) > 0 {
 		x[atTokens] = g.Tokens
@@ -190,6 +200,9 @@ func (p *gateProblem) gateAt(x []float64) fusion.Gate {
 	g := gateOf(raw)
 	if !p.phrases {
 		g.Phrases = 0
+	}
+	if !p.near {
+		g.Near = 0
 	}
 	if !p.late {
 		g.Tokens, g.Late = 0, nil

@@ -115,12 +115,17 @@ func TestGateGradient(t *testing.T) {
 	for i := range questions {
 		if i%2 == 0 { // half of them with phrases: the last dense source's column
 			questions[i].Sources[2].Kind = fusion.Phrases
+		} else if i%3 == 0 { // and some with nearness there
+			questions[i].Sources[2].Kind = fusion.Near
 		}
 		if i%3 == 0 {
 			followed(t, &questions[i], func(o rank.Ordinal) float32 { return float32(o%7) / 7 })
 		}
 	}
 	p := problemFor(t, questions)
+	for i := range p.questions {
+		p.questions[i].besideNear = .7
+	}
 	random := rand.New(rand.NewPCG(9, 9))
 	x, grad := make([]float64, parameters), make([]float64, parameters)
 	for i := range x {
@@ -142,10 +147,20 @@ func TestGateGradient(t *testing.T) {
 	}
 }
 
-// TestGateFindsPhrases: where phrases know the answer better than words, the
+// TestGateFindsPhrases: where phrases, or nearness, know the answer better than words, the
 // fit gives them more than words; where they are noise, next to nothing; and
 // without them the gate says nothing of them.
 func TestGateFindsPhrases(t *testing.T) {
+	for kind, weight := range map[fusion.SourceKind]func(*fusion.Gate) float64{
+		fusion.Phrases: func(g *fusion.Gate) float64 { return g.Phrases },
+		fusion.Near:    func(g *fusion.Gate) float64 { return g.Near },
+	} {
+		testGateFinds(t, kind, weight)
+	}
+}
+
+// testGateFinds does what TestGateFindsPhrases says for a source of a kind, whose weight beside words weight returns.
+func testGateFinds(t *testing.T, kind fusion.SourceKind, weight func(*fusion.Gate) float64) {
 	fitted := func(useful bool) float64 {
 		random := rand.New(rand.NewPCG(4, 4))
 		questions := planted(t, 300, 4)
@@ -172,22 +187,22 @@ func TestGateFindsPhrases(t *testing.T) {
 			if err := q.Table.Reset(lists); err != nil {
 				t.Fatal(err)
 			}
-			q.Sources = append(q.Sources, fusion.Observed{Column: 4, Kind: fusion.Phrases})
+			q.Sources = append(q.Sources, fusion.Observed{Column: 4, Kind: kind})
 		}
 		fit, err := FitGate(context.Background(), questions, GateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fit.Phrases
+		return weight(&fit)
 	}
 	useful, noise := fitted(true), fitted(false)
-	t.Logf("phrases' weight beside words where they know %.4f, where they are noise %.4f", useful, noise)
+	t.Logf("%s' weight beside words where they know %.4f, where they are noise %.4f", kind, useful, noise)
 	if useful < 1 || noise > .2 {
-		t.Errorf("phrases weigh %v beside words where they know more, and %v where they are noise", useful, noise)
+		t.Errorf("%s weigh %v beside words where they know more, and %v where they are noise", kind, useful, noise)
 	}
 	fit, err := FitGate(context.Background(), planted(t, 50, 5), GateOptions{})
-	if err != nil || fit.Phrases != 0 {
-		t.Errorf("a gate fitted without phrases gives them %v (%v)", fit.Phrases, err)
+	if err != nil || weight(&fit) != 0 {
+		t.Errorf("a gate fitted without %s gives them %v (%v)", kind, weight(&fit), err)
 	}
 }
 

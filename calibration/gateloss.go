@@ -20,7 +20,7 @@ type gateForm struct {
 	candidates int
 	answers    []int // the candidates that answer, ascending
 	// the gate's coefficients that are not fitted
-	exact, symbols float64
+	exact, symbols, besideNear float64
 }
 
 // gateProblem is the loss of a gate over questions, as a function of the gate's parameters.
@@ -32,6 +32,7 @@ type gateProblem struct {
 	origin     []float64
 	everywhere bool
 	phrases    bool      // some question has them
+	near       bool      // some question has nearness
 	late       bool      // some question has late interaction
 	mean       []float64 // of the features, at their coefficients
 	deviation  []float64
@@ -115,7 +116,7 @@ func reuseSlice(s *[]float64, n int) []float64 {
 // loss returns the loss of one question at x, and adds its gradient to grad unless that is nil.
 func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 	gate := gateOf(x)
-	gate.Exact, gate.Symbols = q.exact, q.symbols
+	gate.Exact, gate.Symbols, gate.BesideNear = q.exact, q.symbols, q.besideNear
 	s.weights = gate.Weigh(s.weights, q.sources, q.features)
 	sharpness := math.Exp(min(x[atSharpness], 20))
 	z := reuseSlice(&s.z, q.candidates)
@@ -148,6 +149,9 @@ func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 		case fusion.Phrases:
 			words += weight * slopes[i]
 			grad[atPhrases] += weight * slopes[i]
+		case fusion.Near:
+			words += weight * slopes[i]
+			grad[atNear] += weight * slopes[i]
 		case fusion.Late:
 			grad[atTokens] += weight * slopes[i]
 			floats.AddScaled(grad[atLate:], weight*slopes[i], q.features.Late)

@@ -94,6 +94,7 @@ func problemOf(forms []askedForms) *gateProblem {
 		for _, q := range all {
 			for _, s := range q.sources {
 				p.phrases, p.late = p.phrases || s.Kind == fusion.Phrases, p.late || s.Kind == fusion.Late
+				p.near = p.near || s.Kind == fusion.Near
 			}
 			if len(q.answers) == 0 {
 				continue

@@ -214,8 +214,8 @@ func checkForm(kind, text string) (allowed string, good bool) {
 		return "the name of a collection, or a pattern such as team-*", err == nil && text != ""
 	case "expert":
 		allowed, good = checkForm("name", text)
-		return allowed + ", and not bm25 or phrases, which are word indexes", good && text != "bm25" &&
-			text != "phrases"
+		return allowed + ", and not bm25, phrases or near, which are other sources", good &&
+			!slices.Contains([]string{"bm25", "phrases", "near"}, text)
 	case "condition":
 		c, err := conditions.Parse(text)
 		allowed = "a condition on passages, such as {field: group, in: [sales, support]}"

@@ -16,11 +16,12 @@ const (
 	Base       SourceKind = "base"       // the encoder that the specialists were fine-tuned from
 	Lexical    SourceKind = "lexical"    // BM25
 	Phrases    SourceKind = "phrases"    // BM25 over pairs of words, which counts beside BM25 alone
+	Near       SourceKind = "near"       // how close the question's words stand together, which counts beside BM25 alone
 	Late       SourceKind = "late"       // late interaction: a vector for each token; it ranks what the others found
 )
 
 // Dense reports whether a source of this kind compares one vector of the question with one of a passage.
-func (k SourceKind) Dense() bool { return k != Lexical && k != Phrases && k != Late }
+func (k SourceKind) Dense() bool { return k != Lexical && k != Phrases && k != Near && k != Late }
 
 // Observed is what is known of a source beside its column of scores when it
 // has answered a question.

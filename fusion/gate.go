@@ -81,7 +81,8 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 // coefficients with its features; the dense weights are the softmax of the logits, so
 // that they add up to 1. BM25's weight is the exponential of its own linear function,
 // and that of phrases a fixed share of it: the two are terms of one kind, and a
-// separate function for phrases did not help (docs/evidence/trials.md). Late interaction has a
+// separate function for phrases did not help (docs/evidence/trials.md). Nearness has a fixed share
+// of BM25's weight, too, and BM25 counts less beside it. Late interaction has a
 // weight like BM25's, of its own function: it scores what the others found and
 // competes with none of them. The fused score is Σ weight · score over the raw scores.
 // A candidate that a source did not return gets its true score there.
@@ -100,6 +101,10 @@ type Gate struct {
 	Symbols float64 `yaml:"symbols,omitempty" json:"symbols,omitempty"`
 	// their weight divided by BM25's; 0: they do not count
 	Phrases float64 `yaml:"phrases,omitempty" json:"phrases,omitempty"`
+	// weight of nearness divided by BM25's, as that is without nearness, in texts that are words; 0: it does not count
+	Near float64 `yaml:"near,omitempty" json:"near,omitempty"`
+	// what BM25's weight is multiplied by where nearness counts in texts that are words; 0: 1
+	BesideNear float64 `yaml:"beside_near,omitempty" json:"beside_near,omitempty"`
 	// intercept of late interaction's logarithmic weight
 	Tokens float64 `yaml:"tokens,omitempty"  json:"tokens,omitempty"`
 	// by LateFeatureNames; none: late interaction does not count
@@ -120,6 +125,11 @@ func (g *Gate) Check() error {
 			g.Phrases,
 			float64(MaxWeight),
 		)
+	}
+	for name, x := range map[string]float64{"nearness": g.Near, "words beside nearness": g.BesideNear} {
+		if !(x >= 0 && x <= MaxWeight) {
+			return fmt.Errorf("a gate's weight of %s is %v: it must be from 0 to %g", name, x, float64(MaxWeight))
+		}
 	}
 	if len(g.Late) != 0 && len(g.Late) != lateFeatures {
 		return fmt.Errorf("a gate of %d coefficients for late interaction: %d are needed, or none", len(g.Late), lateFeatures)
@@ -143,16 +153,20 @@ func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 	if f.Lexical != nil {
 		words = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical)+g.Exact*f.Exact+g.Symbols*f.Symbols, maxLogWeight))
 	}
+	near, beside := g.nearness(sources, f, words)
 	highest := math.Inf(-1)
 	dense := 0
 	for i, s := range sources {
 		weights[i] = Source{Column: s.Column}
 		switch s.Kind {
 		case Lexical:
-			weights[i].Weight = words
+			weights[i].Weight = beside
 			continue
 		case Phrases:
 			weights[i].Weight = words * g.Phrases
+			continue
+		case Near:
+			weights[i].Weight = near
 			continue
 		case Late:
 			if len(g.Late) > 0 {
@@ -177,6 +191,21 @@ func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 		}
 	}
 	return weights
+}
+
+// nearness returns the weights of nearness and of BM25 beside it, where BM25's alone would be words. Where nearness
+// does not take part or the texts are symbols, these are 0 and words.
+func (g *Gate) nearness(sources []Observed, f Features, words float64) (near, beside float64) {
+	if g.Near <= 0 || !slices.ContainsFunc(sources, func(s Observed) bool { return s.Kind == Near }) {
+		return 0, words
+	}
+	prose := 1 - min(max(f.Symbols, 0), 1)
+	near = words * g.Near * prose
+	beside = words
+	if g.BesideNear > 0 {
+		beside *= 1 - (1-g.BesideNear)*prose
+	}
+	return near, beside
 }
 
 // interceptOf returns the gate's constant term for a kind of dense sources.

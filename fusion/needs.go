@@ -96,7 +96,7 @@ func (m Method) Uses(kind SourceKind) bool {
 	switch kind {
 	case Lexical:
 		return m.words
-	case Phrases, Late:
+	case Phrases, Near, Late:
 		return m.gated
 	}
 	return true

@@ -21,12 +21,12 @@ func SourceSignalNames(k SourceKind) []string {
 const lowestScale = .05
 
 // SourceSignals returns the signals of sources[at] for this question, for the chance that its own first hit answers. It
-// returns nil for phrases, for a source without hits, as late interaction is, and if words are not among the sources.
-// The signals do not depend on which other experts were asked, as long as Rival is known. MUF's confidence is not among
-// them: beside these it added nothing.
+// returns nil for phrases and nearness, for a source without hits, as late interaction is, and if words are not among
+// the sources. The signals do not depend on which other experts were asked, as long as Rival is known. MUF's confidence
+// is not among them: beside these it added nothing.
 func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []float64 {
 	s := sources[at]
-	if f.Lexical == nil || s.Kind == Phrases || c.columns[s.Column].hits == 0 {
+	if f.Lexical == nil || s.Kind == Phrases || s.Kind == Near || c.columns[s.Column].hits == 0 {
 		return nil
 	}
 	words := f.Lexical

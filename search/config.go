@@ -162,12 +162,14 @@ func (c *LineUp) checkExperts() error {
 		switch {
 		case x.Name == "":
 			return fmt.Errorf("search: expert %d has no name", i+1)
-		case x.Name == reply.WordSource || x.Name == reply.PhraseSource:
+		case x.Name == reply.WordSource || x.Name == reply.PhraseSource || x.Name == reply.NearSource:
 			return fmt.Errorf(
-				"search: an expert is called %q, which is BM25's name (%s over words, %s over pairs of them)",
+				"search: an expert is called %q, which is the name of another source (%s and %s are BM25 over words and over "+
+					"pairs of them, %s is the nearness of words)",
 				x.Name,
 				reply.WordSource,
 				reply.PhraseSource,
+				reply.NearSource,
 			)
 		case names[x.Name]:
 			return fmt.Errorf("search: two experts are called %q", x.Name)

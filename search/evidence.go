@@ -20,8 +20,8 @@ import (
 // Evidence is what the sources found for one question, before fusion, for calibration. It has no reference to the
 // collection.
 type Evidence struct {
-	// Sources are the experts that were asked, in the engine's order, then BM25 over words, then over phrases and late
-	// interaction if the collection has them. Column i of Table is Sources[i].
+	// Sources are the experts that were asked, in the engine's order, then BM25 over words, then over phrases, nearness
+	// and late interaction if the collection has them. Column i of Table is Sources[i].
 	Sources []SourceEvidence
 	// Table has the hits of all sources, and the exact scores of each for the hits of the others.
 	Table   *fusion.Candidates

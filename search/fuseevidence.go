@@ -49,7 +49,7 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 				columns[given.Source] = column
 				e.sources, e.kinds = append(e.sources, given.Source), append(e.kinds, kindNamed(given.Source))
 			}
-			if given.Origin == fusion.FromScored.String() {
+			if given.Origin == fusion.FromScored.String() && e.kinds[column] == fusion.Generalist {
 				e.kinds[column] = fusion.Late
 			}
 		}
@@ -138,13 +138,15 @@ func (e *fuseTable) inOrder(wrong *fault.Problems) {
 	}
 }
 
-// kindNamed returns the kind of the source with a name: BM25 over words or phrases, otherwise an expert's.
+// kindNamed returns the kind of the source with a name: BM25 over words or phrases, nearness, otherwise an expert's.
 func kindNamed(source string) fusion.SourceKind {
 	switch source {
 	case reply.WordSource:
 		return fusion.Lexical
 	case reply.PhraseSource:
 		return fusion.Phrases
+	case reply.NearSource:
+		return fusion.Near
 	}
 	return fusion.Generalist
 }

@@ -274,12 +274,12 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *fault.Problems)
 				"%s cannot be weighted: it takes part in the gate alone, which weighs it itself",
 				name,
 			)
-		case name == reply.PhraseSource:
+		case name == reply.PhraseSource || name == reply.NearSource:
 			wrong.Add(
 				"unknown_source",
 				pointer,
-				"%s cannot be weighted: they take part in the gate alone, which weighs them itself",
-				reply.PhraseSource,
+				"the source %s cannot be weighted: it takes part in the gate alone, which weighs it itself",
+				name,
 			)
 		case !slices.ContainsFunc(l.panel.Sources, func(x sources.Source) bool { return x.Name() == name }):
 			wrong.Add(

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"bytes"
+	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -118,6 +119,12 @@ func isStopWord(word []byte) bool {
 		return true
 	}
 	return false
+}
+
+// StopWords returns the words for which Term returns nil, in lower case.
+func StopWords() []string {
+	return strings.Fields(`a an and are as at be but by for if in into is it no not of on or such that the their then
+		there these they this to was will with`)
 }
 
 // stem replaces a.lower by its stem.

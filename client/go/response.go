@@ -107,7 +107,7 @@ type Result struct {
 	Highlight *Highlight `json:"highlight,omitempty"`
 	// Highlights are where late interaction matched, in the order of the passage.
 	Highlights []Highlight `json:"highlights,omitempty"`
-	// Explanation has BM25's terms and those of phrases, with SearchRequest.Explain.
+	// Explanation has the terms of BM25, of phrases and of nearness (TermScore.Near), with SearchRequest.Explain.
 	Explanation []TermScore `json:"explanation,omitempty"`
 }
 
@@ -151,6 +151,8 @@ type TermScore struct {
 	// For are the question's terms of which Term is another form that the passage has;
 	// Score is what it adds beyond what they do. "": Term is the question's own.
 	For string `json:"for,omitempty"`
+	// Near says that Score is part of the score of nearness, not of BM25's.
+	Near bool `json:"near,omitempty"`
 }
 
 // Source says how one source fared on this question.

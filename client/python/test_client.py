@@ -36,7 +36,7 @@ def searches(c: Client) -> None:
     assert any(part.source == "messages" for part in behind.results[0].contributions), behind
     table = answer.to_pandas()
     assert list(table["id"]) == [r.id for r in answer.results]
-    assert np.allclose(table[["base", "bm25", "phrases", "late"]].sum(axis=1), table["score"])
+    assert np.allclose(table[["base", "bm25", "phrases", "near", "late"]].sum(axis=1), table["score"])
     several = c.search("rice", fusion=["rrf", "sum"], filter={"tags_all": ["kitchen"]}, fields=["tags", "metadata"])
     assert [[r.id for r in ranking.results] for ranking in several.rankings] == [["rice"], ["rice"]]
     assert several.rankings[0].results[0].tags == ["kitchen"] and several.selected == 1

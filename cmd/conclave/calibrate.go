@@ -117,6 +117,13 @@ func (x *calibrateCommand) fit(
 			return err
 		}
 	}
+	if x.evidence != "" {
+		found, err := cli.Gather(ctx, l, domains, term)
+		if err != nil {
+			return err
+		}
+		return cli.WriteFile(x.evidence, func(w io.Writer) error { return found.Write(w, x.specialists) })
+	}
 	generated, err := l.GenerateQuestions(ctx)
 	if err != nil {
 		return err
@@ -125,9 +132,6 @@ func (x *calibrateCommand) fit(
 	found, err := cli.Gather(ctx, l, slices.Concat(domains, beside), term)
 	if err != nil {
 		return err
-	}
-	if x.evidence != "" {
-		return cli.WriteFile(x.evidence, func(w io.Writer) error { return found.Write(w, x.specialists) })
 	}
 	bar := cli.NewProgress(term.Err)
 	o, err := l.FitOptions(

@@ -98,7 +98,7 @@ func sourcesByDomain(r *evaluation.Report) (h heat) {
 
 // weightsByDomain returns a heat map of the mean weights for each fusion that weighs the sources anew for each
 // question; one map for all that give the same weights. The experts are shaded by their share of the experts' weight;
-// the weights of BM25, phrases and late interaction belong to other scales of scores and are not shaded.
+// the weights of BM25, phrases, nearness and late interaction belong to other scales of scores and are not shaded.
 func weightsByDomain(r *evaluation.Report) (maps []heat) {
 	for _, m := range r.Methods {
 		h := heat{Caption: m.Name, Columns: weighedSources(r, m.Name)}
@@ -155,7 +155,7 @@ func weighedSources(r *evaluation.Report, method string) []string {
 	for _, x := range r.Experts {
 		names = append(names, x.Name)
 	}
-	names = append(names, reply.WordSource, reply.PhraseSource)
+	names = append(names, reply.WordSource, reply.PhraseSource, reply.NearSource)
 	for _, d := range r.Domains { // and late interaction, under its own name
 		for _, name := range slices.Sorted(maps.Keys(d.Weights[method])) {
 			if !slices.Contains(names, name) {

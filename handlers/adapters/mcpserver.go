@@ -216,7 +216,7 @@ func relayResult(result *mcp.CallToolResult) *mcp.CallToolResult {
 
 // strongestTerms returns the terms with the highest scores of an explanation.
 func strongestTerms(terms []storage.TermScore) []storage.TermScore {
-	terms = slices.Clone(terms)
+	terms = slices.DeleteFunc(slices.Clone(terms), func(t storage.TermScore) bool { return t.Near })
 	slices.SortStableFunc(terms, func(a, b storage.TermScore) int { return cmp.Compare(b.Score, a.Score) })
 	return terms[:min(len(terms), explainTerms)]
 }

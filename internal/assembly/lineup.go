@@ -336,6 +336,9 @@ func (a *Assembly) Auto() string {
 		if d.Gate.Phrases > 0 {
 			of = append(of, "phrases")
 		}
+		if d.Gate.Near > 0 {
+			of = append(of, "nearness")
+		}
 		if len(d.Gate.Late) > 0 && a.LineUp().Late != nil {
 			of = append(of, "late interaction")
 		}

@@ -146,7 +146,7 @@ func leastMemory(l configs.Limits, answers int64) int64 {
 // that are loaded.
 func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory {
 	l := cfg.Limits
-	sources := int64(len(experts) + 2) // words and phrases
+	sources := int64(len(experts) + 3) // words, phrases and nearness
 	// For each hundred results or candidates there is a place: of each source a
 	// hundred hits (8 bytes), which make up to so many rows of the table of candidates
 	// (32 bytes, and a cell of 12 for each source), and a hundred results (232 bytes,

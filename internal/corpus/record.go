@@ -41,6 +41,18 @@ func recordID(body []byte) ([]byte, error) {
 	return id, err
 }
 
+// recordTexts returns the title and the text in a record's body, without decoding the rest.
+func recordTexts(body []byte) (title, text []byte, err error) {
+	_, body, err = cutField(body) // id
+	if err == nil {
+		title, body, err = cutField(body)
+	}
+	if err == nil {
+		text, _, err = cutField(body)
+	}
+	return title, text, err
+}
+
 // recordTags returns the tags in a record's body, without decoding the rest.
 func recordTags(body []byte) (tags []string, err error) {
 	for range 3 { // id, title, text

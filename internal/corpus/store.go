@@ -90,6 +90,20 @@ func (s *Store) Size(ordinal rank.Ordinal) (int, error) {
 	return len(record) - recordBytes, nil
 }
 
+// Texts returns the title and the text of a passage without decoding the rest. The bytes belong to the mapping, are not
+// to be changed, and are valid until Close. It fails if there is no such ordinal or its record is damaged.
+func (s *Store) Texts(ordinal rank.Ordinal) (title, text []byte, err error) {
+	body, err := s.checkedBody(ordinal)
+	if err != nil {
+		return nil, nil, err
+	}
+	title, text, err = recordTexts(body)
+	if err != nil {
+		return nil, nil, fmt.Errorf("passage store %s: passage number %d: %w", s.path, ordinal, err)
+	}
+	return title, text, nil
+}
+
 // Tags returns the tags of a passage without decoding the rest. It fails if there is no such ordinal or its record is
 // damaged.
 func (s *Store) Tags(ordinal rank.Ordinal) ([]string, error) {

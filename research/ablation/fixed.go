@@ -49,8 +49,8 @@ func (e *evidence) answerFixed(ctx context.Context) (weight float64, answers []c
 	return weight, answers, nil
 }
 
-// fixedSources returns the experts, which share a weight of 1, and words with the given weight. Late interaction is
-// left out, since nobody uses it with a fixed weight.
+// fixedSources returns the experts, which share a weight of 1, and words with the given weight. Nearness and late
+// interaction are left out, since nobody uses them with a fixed weight.
 func fixedSources(sources []fusion.Observed, words float64) (out []fusion.Source) {
 	dense := 0.0
 	for _, s := range sources {
@@ -64,7 +64,7 @@ func fixedSources(sources []fusion.Observed, words float64) (out []fusion.Source
 			out = append(out, fusion.Source{Column: s.Column, Weight: words})
 		case fusion.Phrases:
 			out = append(out, fusion.Source{Column: s.Column, Weight: words * calibration.UsualPhrases})
-		case fusion.Late:
+		case fusion.Near, fusion.Late:
 		default:
 			out = append(out, fusion.Source{Column: s.Column, Weight: 1 / dense})
 		}

@@ -48,7 +48,7 @@ func (t *trialRun) addForeign(ctx context.Context, r *Findings) error {
 			return err
 		}
 		f.Gate[i] = some.row(name, answers)
-		words, err := some.restrictTo(allBut(t.namesOf(fusion.Phrases)...), nil)
+		words, err := some.restrictTo(allBut(slices.Concat(t.namesOf(fusion.Phrases), t.namesOf(fusion.Near))...), nil)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (t *trialRun) addForeign(ctx context.Context, r *Findings) error {
 		f.Fixed[i] = words.row(name, answers)
 		f.Fixed[i].Weight = &weight
 		dense, err := some.restrictTo(
-			allBut(slices.Concat(t.namesOf(fusion.Lexical), t.namesOf(fusion.Phrases))...), nil,
+			allBut(slices.Concat(t.namesOf(fusion.Lexical), t.namesOf(fusion.Phrases), t.namesOf(fusion.Near))...), nil,
 		)
 		if err != nil {
 			return err

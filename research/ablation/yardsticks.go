@@ -35,7 +35,8 @@ func (t *trialRun) yardstickTrials() (all []trial) {
 	all = append(
 		all,
 		t.fixed(
-			"mean of all experts and words, best fixed weight", allBut(slices.Concat(phrases, []string{t.o.Joint})...),
+			"mean of all experts and words, best fixed weight",
+			allBut(slices.Concat(phrases, t.namesOf(fusion.Near), []string{t.o.Joint})...),
 		),
 	)
 	if len(phrases) == 0 {

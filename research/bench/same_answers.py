@@ -65,7 +65,7 @@ for line in lines[:most]:
             continue
         difference = abs(c["contribution"] - there[key]["contribution"])
         largest[key[1]] = max(largest.get(key[1], 0), difference)
-        if key[1] in ("bm25", "phrases"):
+        if key[1] in ("bm25", "phrases", "near"):
             scored += 1
             score, other_score = c.get("score") or 0, there[key].get("score") or 0
             equal += score == other_score

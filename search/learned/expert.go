@@ -15,7 +15,7 @@ import (
 
 // Expert is a loaded expert: an encoder, and what was fitted for it.
 type Expert struct {
-	// Name is unique among the experts, and neither "bm25" nor "phrases".
+	// Name is unique among the experts, and not "bm25", "phrases" or "near".
 	Name string
 	// Encoder may be shared: experts with the same Encoder, or with the same
 	// fingerprint "run" in Info or, without that, "question", encode a question once.

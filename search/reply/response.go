@@ -81,7 +81,7 @@ type Result struct {
 	Highlight *Highlight `json:"highlight,omitempty"`
 	// Highlights are the words that late interaction matched, in the order of the passage.
 	Highlights []Highlight `json:"highlights,omitempty"`
-	// Explanation has the terms of BM25 over words and over phrases, if Request.Explain is set.
+	// Explanation has the terms of BM25 over words, of phrases and of nearness, if Request.Explain is set.
 	Explanation []storage.TermScore `json:"explanation,omitempty"`
 }
 

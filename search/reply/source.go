@@ -21,13 +21,14 @@ const (
 // The kinds of sources, as answers and ExpertInfo name them.
 const (
 	KindDense   = "dense"   // one vector a text
-	KindLexical = "lexical" // words, or phrases
+	KindLexical = "lexical" // words, phrases, or their nearness
 	KindLate    = "late"    // a vector for each token
 	KindSparse  = "sparse"  // a weight for each of some word pieces
 )
 
-// The names of the sources BM25 over words and BM25 over phrases. No expert may have them.
+// The names of the sources BM25 over words, BM25 over phrases, and nearness of words. No expert may have them.
 const (
 	WordSource   = "bm25"
 	PhraseSource = "phrases"
+	NearSource   = "near"
 )

@@ -24,6 +24,19 @@ type WordIndex interface {
 	Explain(ctx context.Context, question string, passage rank.Ordinal) ([]TermScore, error)
 }
 
+// NearScorer is optionally implemented by a WordIndex over words.
+type NearScorer interface {
+	// ExpectNear announces that NearScores will be called with question, so that Indexes.Prefetch fetches what it
+	// reads.
+	ExpectNear(question string)
+	// NearScores writes to out how near the words of a question stand in each passage: the greatest sum of the IDF of
+	// distinct terms, in any form, that stand among bm25.NearWindow words in a row of its title and text. It is 0 for a
+	// passage without a term of the question.
+	NearScores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error
+	// ExplainNear returns the terms that a passage's score of NearScores is the sum of.
+	ExplainNear(ctx context.Context, question string, passage rank.Ordinal) ([]TermScore, error)
+}
+
 // Holder is optionally implemented by a WordIndex on another machine that knows, after Indexes.Prefetch, which terms a
 // passage has.
 type Holder interface {
@@ -41,6 +54,13 @@ type Rarity struct {
 	Relative     float64 // IDF divided by that of a term that no passage has
 }
 
+// NearTerm returns a term of a question as ExplainNear returns it: idf is what it adds to a score of nearness.
+func NearTerm(term string, docFrequency int, idf float32) TermScore {
+	return TermScore{
+		Term: term, Frequency: 1, DocFrequency: docFrequency, IDF: float64(idf), Boost: 1, Score: float64(idf), Near: true,
+	}
+}
+
 // TermScore is one term of the sum that is a BM25 score. The term of a phrase is two words with a space between.
 type TermScore struct {
 	Term         string  `json:"term"`
@@ -52,6 +72,8 @@ type TermScore struct {
 	// For has the terms of the question, separated by spaces, of which Term is another form that the passage has; Score
 	// is then what it adds to their scores. "": Term is a term of the question.
 	For string `json:"for,omitempty"`
+	// Near says that Score is part of the score of nearness, not of BM25's.
+	Near bool `json:"near,omitempty"`
 }
 
 // WordFrequencies is optionally implemented by a WordIndex.

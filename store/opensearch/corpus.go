@@ -40,6 +40,9 @@ type Corpus struct {
 
 	mu sync.Mutex // held while the sample is read
 
+	textsMu sync.Mutex // guards texts
+	texts   keptTexts
+
 	lexicon atomic.Pointer[lexicon] // nil: not read
 	reading sync.Mutex              // held while the lexicon is read
 	renew   time.Duration           // renewEvery, but in tests

@@ -42,6 +42,8 @@ type fetched struct {
 	held        map[scoreKey]map[rank.Ordinal]map[string]bool // which leaves passages have, by their names
 	counting    map[string]*counting                          // by question
 	guessed     *keptCounts                                   // that were not exact, as this question was told them
+	nearing     bool                                          // nearness will be asked for
+	nearTexts   map[rank.Ordinal]titled                       // that nearness reads; empty: it is gone
 	gathering   *gathering                                    // nil: nobody announced searches
 }
 
@@ -58,6 +60,7 @@ func newFetched() *fetched {
 		wordQueries: map[scoreKey]*wordQuery{},
 		held:        map[scoreKey]map[rank.Ordinal]map[string]bool{},
 		counting:    map[string]*counting{},
+		nearTexts:   map[rank.Ordinal]titled{},
 		guessed:     &keptCounts{termCounts: newTermCounts()},
 	}
 }
@@ -194,9 +197,9 @@ func (r *request) withoutScore(of scoreKey, ordinals []rank.Ordinal) (out []rank
 }
 
 // Prefetch fetches the scores of passages by all that this request searched and by late interaction, or the codes by
-// which these are computed, in one request for each mostHits passages. It returns the passages that are gone: all
-// shards were asked for them, and none has them. If the cluster fails it returns no error: each index then asks for its
-// own scores, so that one that cannot answer fails alone.
+// which these are computed, and the texts that nearness reads, in one request for each mostHits passages. It returns
+// the passages that are gone: all shards were asked for them, and none has them. If the cluster fails it returns no
+// error: each index then asks for its own scores, so that one that cannot answer fails alone.
 func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
 	for some := range slices.Chunk(ordinals, mostHits) {
 		without, err := r.prefetch(ctx, some)
@@ -213,6 +216,7 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
 	r.mu.Lock()
 	all, late, expecting := slices.Clone(r.asked), slices.Clone(r.late), maps.Clone(r.expecting)
+	nearing := r.nearing
 	r.mu.Unlock()
 	var searches []object
 	var fetches []fetch
@@ -244,6 +248,13 @@ func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 		if missing := r.withoutCodes(x, ordinals); len(missing) > 0 {
 			add(missing, []object{r.codesSearch(x, missing)}, func(s []searchAnswer) error {
 				return r.takeCodes(x, missing, s[0])
+			})
+		}
+	}
+	if nearing {
+		if missing := r.withoutText(ordinals); len(missing) > 0 {
+			add(missing, []object{r.textsSearch(missing)}, func(s []searchAnswer) error {
+				return r.takeTexts(missing, s[0])
 			})
 		}
 	}

@@ -109,8 +109,8 @@ func (c *Candidates) Observe(ctx context.Context) []fusion.Observed {
 	return c.seen
 }
 
-// ObserveWith returns what methods read of each source that answered, with its column in the table. Phrases are left
-// out if words did not answer. random adds the sources' scores of a random sample of passages.
+// ObserveWith returns what methods read of each source that answered, with its column in the table. Phrases and
+// nearness are left out if words did not answer. random adds the sources' scores of a random sample of passages.
 func (c *Candidates) ObserveWith(ctx context.Context, q *sources.Familiarities, random bool) []fusion.Observed {
 	all := make([]fusion.Observed, 0, len(c.Findings))
 	words := false
@@ -121,7 +121,7 @@ func (c *Candidates) ObserveWith(ctx context.Context, q *sources.Familiarities, 
 		}
 		o := f.Source.Observe(f, q)
 		words = words || o.Kind == fusion.Lexical
-		if o.Kind == fusion.Phrases && !words {
+		if (o.Kind == fusion.Phrases || o.Kind == fusion.Near) && !words {
 			continue
 		}
 		o.Column = i

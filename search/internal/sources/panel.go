@@ -38,8 +38,8 @@ type PanelOptions struct {
 	Words         *content.Words
 }
 
-// NewPanel returns a panel with a source for each expert, for words, for phrases, and for late interaction if there is
-// an expert for it. It keeps pointers to the experts. The panel has one user: the line-up.
+// NewPanel returns a panel with a source for each expert, for words, for phrases, for nearness, and for late
+// interaction if there is an expert for it. It keeps pointers to the experts. The panel has one user: the line-up.
 func NewPanel(of PanelOptions) *Panel {
 	p := &Panel{Run: of.Run, Generalist: firstGeneralist(of.Experts), Users: newUsage(), symbols: of.Symbols}
 	for i := range of.Experts {
@@ -53,7 +53,8 @@ func NewPanel(of PanelOptions) *Panel {
 	}
 	p.Sources = append(p.Sources,
 		&wordSource{label: label{reply.WordSource, reply.KindLexical, of.WordsChance}},
-		&phraseSource{label{reply.PhraseSource, reply.KindLexical, nil}})
+		&phraseSource{label{reply.PhraseSource, reply.KindLexical, nil}},
+		&nearSource{label{reply.NearSource, reply.KindLexical, nil}})
 	if of.Late != nil {
 		p.Late = &late{label: label{of.Late.Name, reply.KindLate, nil}, Model: of.Late, contentWords: of.Words}
 		p.Sources = append(p.Sources, p.Late)

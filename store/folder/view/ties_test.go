@@ -290,7 +290,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 
 // gateOf returns a gate that reads all there is to read, and weighs it anyhow.
 func gateOf(random *rand.Rand) *fusion.Gate {
-	gate := &fusion.Gate{Words: -1, Phrases: .3, Tokens: .5,
+	gate := &fusion.Gate{Words: -1, Phrases: .3, Near: .4, BesideNear: .7, Tokens: .5,
 		Dense: make(
 			[]float64,
 			len(fusion.DenseFeatureNames()),

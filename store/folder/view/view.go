@@ -280,6 +280,27 @@ func (w words) Explain(_ context.Context, question string, passage rank.Ordinal)
 	return terms, nil
 }
 
+// ExpectNear does nothing: the texts are in memory.
+func (w words) ExpectNear(string) {}
+
+// NearScores writes to out how near the words of a question stand in each passage.
+func (w words) NearScores(_ context.Context, question string, passages []rank.Ordinal, out []float32) error {
+	return w.WordIndex.NearScores(question, passages, out)
+}
+
+// ExplainNear returns the terms of a question that stand nearest in a passage.
+func (w words) ExplainNear(_ context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
+	near, err := w.NearTerms(question, passage)
+	if err != nil {
+		return nil, err
+	}
+	terms := make([]storage.TermScore, len(near))
+	for i, t := range near {
+		terms[i] = storage.NearTerm(t.Term, t.DF, t.IDF)
+	}
+	return terms, nil
+}
+
 // Fingerprints returns a hash of each passage's title and text: copies have the same one.
 func (p passages) Fingerprints(_ context.Context, ordinals []rank.Ordinal) ([]uint64, error) {
 	out := make([]uint64, len(ordinals))

@@ -29,7 +29,8 @@ function tells({ term, idf, doc_frequency: having }) {
 // (berries, berri).
 function matcher(explanation, functionWords = []) {
   const stems = new Set();
-  const all = (explanation || []).reduce((sum, term) => sum + term.score, 0);
+  explanation = (explanation || []).filter((term) => !term.near);
+  const all = explanation.reduce((sum, term) => sum + term.score, 0);
   for (const term of explanation || []) if (term.score >= least * all && tells(term)) stems.add(term.term.toLowerCase());
   return (one) => {
     const lower = one.toLowerCase();

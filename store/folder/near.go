@@ -1,0 +1,51 @@
+package folder
+
+import (
+	"fmt"
+
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/rank"
+)
+
+// NearScores writes to out how near the words of a question stand in each passage (bm25.Nearness). It fails if a
+// passage is deleted or does not exist, or if a file is damaged.
+func (w *WordIndex) NearScores(question string, passages []rank.Ordinal, out []float32) error {
+	near, err := w.Nearness(question)
+	if err != nil {
+		return err
+	}
+	for i, o := range passages {
+		title, text, err := w.generation.texts(o)
+		if err != nil {
+			return err
+		}
+		out[i] = near.Score(title, text)
+	}
+	return nil
+}
+
+// NearTerms returns the terms whose idf a passage's score of NearScores is the sum of. It fails as NearScores does.
+func (w *WordIndex) NearTerms(question string, passage rank.Ordinal) ([]bm25.NearTerm, error) {
+	near, err := w.Nearness(question)
+	if err != nil {
+		return nil, err
+	}
+	title, text, err := w.generation.texts(passage)
+	if err != nil {
+		return nil, err
+	}
+	return near.Terms(title, text), nil
+}
+
+// texts returns the title and the text of a passage, in memory that is valid until the generation is released. It fails
+// if the passage is deleted, there is none of this ordinal, or the file is damaged.
+func (g *Generation) texts(ordinal rank.Ordinal) (title, text []byte, err error) {
+	if g.Deleted(ordinal) {
+		return nil, nil, fmt.Errorf("passage number %d is deleted", ordinal)
+	}
+	s, o, err := g.place(ordinal)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.store.Texts(o)
+}
