@@ -23,9 +23,9 @@ func TestDeletePassages(t *testing.T) {
 		code   string
 		says   string
 	}{
-		"":                                       {400, "missing_parameter", "tags_all, tags_any, filter or several of them, or by ids"},
+		"":                                       {400, "missing_parameter", "by tags_all, tags_any or filter, or by ids"},
 		"?ids=":                                  {422, "empty_tag", "ids is empty"},
-		"?ids=a&tags_any=b":                      {400, "invalid_query", "alone"},
+		"?ids=a&tags_any=b":                      {400, "invalid_query", "combined"},
 		"?":                                      {400, "missing_parameter", ""},
 		"?tags_any=":                             {422, "empty_tag", "tags_any is empty"},
 		"?tags_all=a&tags_any=":                  {422, "empty_tag", "tags_any is empty"},

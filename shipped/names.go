@@ -60,7 +60,7 @@ func Chosen(list string) ([]string, error) {
 		more := []string{name}
 		switch name {
 		case "", ChooseNone:
-			return nil, fmt.Errorf("%q: default, all, none, or names with commas between them", list)
+			return nil, fmt.Errorf("%q is not possible: name default, all, none, or experts separated by commas", list)
 		case ChooseDefault:
 			more = Default()
 		case ChooseAll:

@@ -10,10 +10,10 @@ var ErrClosed = errors.New("the collection is closed")
 
 // ErrUnfinished is the error of a collection whose first build was interrupted, or has not ended
 // yet.
-var ErrUnfinished = errors.New("its first build was interrupted, or is not done yet")
+var ErrUnfinished = errors.New("its first build was interrupted, or still runs")
 
 // ErrTooMuch is the error of changes that are too many bytes to be made together.
-var ErrTooMuch = errors.New("too much is to be changed at once")
+var ErrTooMuch = errors.New("one group of changes is too large")
 
 // Backlog says what was acknowledged and is not yet seen by searches.
 type Backlog struct {

@@ -44,7 +44,7 @@ func TestImportByName(t *testing.T) {
 	}
 	from := filepath.Join(families, "bert-reranker")
 	code, _, complaints := conclave(t, "models", "import", from, "--name", "base")
-	if code != cli.ExitFailed || !strings.Contains(complaints, "--name chooses another name") {
+	if code != cli.ExitFailed || !strings.Contains(complaints, "choose another name with --name") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	if code, _, complaints := conclave(t, "models", "import", from); code != cli.ExitUsage ||

@@ -117,12 +117,12 @@ func TestSecondWriter(t *testing.T) {
 	s := startServer(t)
 	if code, _, complaints := conclave(t, "serve", "--collection", "c", "--listen",
 		freeAddress(t)); code != cli.ExitFailed ||
-		!containsAll(complaints, []string{"another writer", "--read-only"}) {
+		!containsAll(complaints, []string{"another process writes", "--read-only"}) {
 		t.Errorf("a second server: exit code %d, %s", code, complaints)
 	}
 	if code, _, complaints := conclave(t, "index", "--collection", "c", "--id-prefix", "x/", "--in",
 		passagesFile(t)); code != cli.ExitFailed ||
-		!strings.Contains(complaints, "another writer") {
+		!strings.Contains(complaints, "another process writes") {
 		t.Errorf("index beside the server: exit code %d, %s", code, complaints)
 	}
 	startServer(t, "--read-only").stop()

@@ -72,7 +72,7 @@ func TestRefusals(t *testing.T) {
 		{"/v1/chat/completions", object{"model": "conclave", "messages": hello, "stream": true, "tools": []object{{"type": "function"}}}, 400,
 			ai("tools", "unknown_value"), "tools"},
 		{"/v1/responses", object{"model": "conclave", "input": "x", "previous_response_id": "r"}, 400,
-			ai("previous_response_id", "unknown_value"), "nothing is kept"},
+			ai("previous_response_id", "unknown_value"), "stores nothing"},
 		{"/v1/responses", object{"model": "conclave", "input": []object{{"type": "function_call_output"}}}, 400,
 			ai("input.0.type", "unknown_value"), "only messages"},
 		{"/v1/responses", object{"model": "conclave", "input": "x", "tools": []object{{"type": "web_search"}}}, 400,

@@ -120,7 +120,7 @@ func TestWritingFails(t *testing.T) {
 		"slower and slower": {func(w http.ResponseWriter, r *http.Request) {
 			realclients.WritePiece(w, "The keeper hid it [1].", "")
 			<-r.Context().Done()
-		}, "ends early: its time was over (300ms)", "The keeper hid it [1]."},
+		}, "ends early: it took longer than its timeout (300ms)", "The keeper hid it [1]."},
 	} {
 		model.Serve(c.serve)
 		r := s.search(request)

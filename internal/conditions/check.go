@@ -64,7 +64,7 @@ func (k *conditionChecker) checkCondition(c *Condition, at string, depth int) {
 	}
 	if depth > 0 {
 		if c.Empty() {
-			k.addProblem("empty_condition", at, "the condition says nothing: name a field, tags, and, or, or not")
+			k.addProblem("empty_condition", at, "the condition is empty: it needs a field, tags, and, or, or not")
 			return
 		}
 		if k.tags != nil {
@@ -91,10 +91,10 @@ func (k *conditionChecker) checkCondition(c *Condition, at string, depth int) {
 func (k *conditionChecker) checkField(c *Condition, at string) {
 	switch {
 	case c.Field == "" && c.comparesField():
-		k.addProblem("empty_condition", at+"/field", "field is missing: which field of the metadata is compared?")
+		k.addProblem("empty_condition", at+"/field", "field is missing: name the field of the metadata that is compared")
 	case c.Field != "" && !c.comparesField():
 		k.addProblem("empty_condition", at+"/field",
-			"nothing is said of the field %s: name eq, in, gt, gte, lt, lte or exists", wording.Quote(c.Field))
+			"the condition on the field %s compares nothing: add eq, in, gt, gte, lt, lte or exists", wording.Quote(c.Field))
 	case len(c.Field) > MaxFieldBytes:
 		k.addProblem(
 			"out_of_range", at+"/field", "the field has %d bytes: at most %d are allowed", len(c.Field), MaxFieldBytes,

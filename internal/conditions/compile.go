@@ -157,7 +157,7 @@ func (k *compiler) compileBounds(c *Condition, at string) Node {
 			out.Said = b.value.String()
 		} else if out.Test.Kind != is.Kind {
 			k.problems = append(k.problems, Problem{Code: "wrong_type", Pointer: at + "/" + b.name, Detail: fmt.Sprintf(
-				"%v is of another kind than %s: the bounds of a range have to be alike (%v and %v)",
+				"%v is of another kind than %s: the bounds of a range have to be of one kind (%v and %v)",
 				b.value, out.Said, is.Kind, out.Test.Kind)})
 			return Node{Op: Or}
 		}
@@ -206,7 +206,7 @@ func (k *compiler) equalValues(field string, v Value, at string) (is Interval, o
 	declared := k.types[field]
 	if declared == Disputed {
 		k.problems = append(k.problems, Problem{Code: "wrong_type", Pointer: at, Detail: fmt.Sprintf(
-			"the field %s has other types in some of the collections than in others: ask them by themselves", wording.Quote(field))})
+			"the field %s has different types in these collections: search each of them by itself", wording.Quote(field))})
 		return is, false
 	}
 	text, isText := v.of.(string)

@@ -120,11 +120,11 @@ func (w *StoreWriter) findID(key uint32, id string) (int, bool, error) {
 		// Length and id stand first; no need to read the text.
 		head := make([]byte, min(w.at-start, uint64(binary.MaxVarintLen64+MaxIDBytes)))
 		if _, err := w.file.ReadAt(head, int64(start)); err != nil {
-			return 0, false, fmt.Errorf("reading back: %w", err)
+			return 0, false, fmt.Errorf("reading back what was written: %w", err)
 		}
 		stored, err := recordID(head)
 		if err != nil {
-			return 0, false, fmt.Errorf("reading back: %w", err)
+			return 0, false, fmt.Errorf("reading back what was written: %w", err)
 		}
 		if string(stored) == id {
 			return int(n), true, nil
@@ -234,7 +234,7 @@ func (w *StoreWriter) sortByID() error {
 	id := func(n uint32) []byte {
 		id, err := recordID(file.Data[w.offsets[n]+recordBytes : w.at])
 		if err != nil {
-			damaged = fmt.Errorf("reading back: %w", err)
+			damaged = fmt.Errorf("reading back what was written: %w", err)
 		}
 		return id
 	}

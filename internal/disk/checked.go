@@ -48,7 +48,7 @@ func NewChecked(
 	bodyOf func(data []byte) (end uint64, err error),
 ) (*ChecksummedFile, error) {
 	if len(data) < header {
-		return nil, fmt.Errorf("%s %s: it is none, or it was cut off", what, path)
+		return nil, fmt.Errorf("%s %s: the file is of another kind, or was cut off", what, path)
 	}
 	end, err := bodyOf(data)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *ChecksummedFile) Close() error {
 // fails if the file is damaged there, or the offsets are outside of the body.
 func (c *ChecksummedFile) Bytes(from, to uint64) ([]byte, error) {
 	if from > to || from < c.from || to > c.to {
-		return nil, c.Damaged("bytes %d to %d are wanted of %d", from, to, c.to)
+		return nil, c.Damaged("bytes %d to %d are to be read of %d", from, to, c.to)
 	}
 	if from < to {
 		if err := c.chunks.Verify(from-c.from, to-c.from); err != nil {

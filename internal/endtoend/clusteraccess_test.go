@@ -40,7 +40,7 @@ func TestClusterAccess(t *testing.T) {
 		args := []string{"--store", address}
 		if strings.Contains(way, "reader") {
 			out, err := s.fails(before, "serve", "--listen", "127.0.0.1:0", "--store", address)
-			if err == nil || !strings.Contains(out, "may not be written to") || !strings.Contains(out, "--read-only") {
+			if err == nil || !strings.Contains(out, "may not write to the index") || !strings.Contains(out, "--read-only") {
 				t.Errorf("a server that may not write: %v\n%s", err, out)
 			}
 			printed.WriteString(out)

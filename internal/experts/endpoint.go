@@ -108,7 +108,7 @@ func (e *endpoint) Generate(ctx context.Context, w learned.WriteRequest) (learne
 
 // whyCut returns the sentence that tells users why an answer ends early, by the error that ended it.
 func (e *endpoint) whyCut(cause error) string {
-	reason := fmt.Sprintf("its time was over (%v)", e.config.Timeout)
+	reason := fmt.Sprintf("it took longer than its timeout (%v)", e.config.Timeout)
 	if known, ok := errors.AsType[*generators.Error](cause); ok {
 		reason = known.Reason
 	}

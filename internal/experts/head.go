@@ -18,7 +18,7 @@ type NoBaseError struct{ Name, Base string }
 
 func (e *NoBaseError) Error() string {
 	return fmt.Sprintf(
-		"%s works on the question vectors of %s and finds passages by its vectors: that expert has to be in the collection, and among those that are searched",
+		"%s needs expert %s, whose question vectors it changes and whose passage vectors it searches: that expert has to be in the collection and among those that are searched",
 		e.Name,
 		e.Base,
 	)

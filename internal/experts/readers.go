@@ -73,7 +73,7 @@ func (x *Set) openBundledReaders() (readers []openedReader, err error) {
 		case must:
 			return readers, err
 		default:
-			x.log.Warn("the reader is left out: answers are not marked", "cause", err)
+			x.log.Warn("a reader cannot be used: answers are not marked", "cause", err)
 		}
 	}
 	return readers, nil

@@ -41,7 +41,7 @@ func (e *Expert) SearchedAmong(all []*Expert) learned.Expert {
 	case c.Encoder != fingerprints["question"]:
 		x.Info.Warnings = append(
 			x.Info.Warnings,
-			"its calibration was fitted for another encoder and is left aside: calibrate it again",
+			"its calibration was fitted for another encoder and is ignored: calibrate again",
 		)
 	default:
 		x.Info.Calibration = &learned.CalibrationInfo{

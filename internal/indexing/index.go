@@ -229,7 +229,7 @@ func indexThenTry(ctx context.Context, o Options) (made IndexReport, err error) 
 	parts.Inputs = nil
 	added, err := Index(ctx, parts)
 	if err != nil {
-		return made, fmt.Errorf("the passages are indexed, and their parts are not: %w", err)
+		return made, fmt.Errorf("the passages are indexed, but their parts are not: %w", err)
 	}
 	made.Generation, made.Titles = added.Generation, added.Titles
 	made.Bytes += added.Bytes
@@ -253,7 +253,7 @@ func IndexOnce(ctx context.Context, o Options, experts []string) error {
 		return nil
 	case stored != nil:
 		return fmt.Errorf(
-			"%s was indexed by %s, and this version has %s: remove that folder, or name another, and it is indexed anew",
+			"%s was indexed with %s, and this version of conclave has %s: remove that folder or name another one, and run the command again",
 			o.Config.Passages(),
 			strings.Join(names, ", "),
 			strings.Join(experts, ", "),

@@ -88,7 +88,7 @@ func (o *Options) granularNames(stored []store.Expert, asked []string) (names []
 			bundle = asked[0]
 		}
 	} else if len(o.Inputs) > 0 {
-		return nil, badGranularity("passages that are added get vectors of all experts that the collection has: add granularities before or after that")
+		return nil, badGranularity("--granularity cannot be combined with adding passages: run conclave index once for each")
 	}
 	has := map[string]bool{}
 	for _, e := range stored {

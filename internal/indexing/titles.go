@@ -69,7 +69,7 @@ func withUntitled(names []string, stored []store.Expert) ([]string, error) {
 	}
 	if len(out) == len(names) {
 		return nil, badGranularity(
-			"questions tell whether parts of passages need the title before them, and of %s there is nothing to choose: leave the questions out",
+			"questions serve to choose whether parts have the title before them, and %s leaves no choice: leave the questions out",
 			slices.Sorted(slices.Values(names)),
 		)
 	}

@@ -110,7 +110,7 @@ func sameRecord(a, b *Record) bool {
 }
 
 // errWorking is the error of Hold where another queue of this process works.
-var errWorking = errors.New("the jobs are worked on already")
+var errWorking = errors.New("another process works on the jobs already")
 
 // Hold calls work and returns its error. It returns errWorking, without calling work, if another queue of this process
 // holds the same Folder. Other processes need no lock here: only one can write to the folder.

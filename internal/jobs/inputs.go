@@ -47,7 +47,7 @@ func (f *FolderInputs) Keep(
 	accept func(name string) error,
 ) (err error) {
 	if !strings.HasPrefix(prefix, f.prefix) {
-		return fmt.Errorf("an input of the name %q: they begin with %q", prefix, f.prefix)
+		return fmt.Errorf("an input of the name %q: names of inputs begin with %q", prefix, f.prefix)
 	}
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err

@@ -171,7 +171,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) (job Job, err error) {
 	})
 	var unwritten *UnwrittenError
 	if errors.As(err, &unwritten) {
-		q.options.Logger.Error("a job was cancelled, which a restart forgets", "job", id, "cause", err)
+		q.options.Logger.Error("a job was cancelled, but that could not be stored: a restart begins it again", "job", id, "cause", err)
 		err = nil
 	}
 	if err != nil {

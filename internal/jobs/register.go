@@ -105,12 +105,12 @@ func (l *Ledger) checkRequest(r Request) error {
 			continue
 		}
 		if waiting++; j.Name == r.Name && (j.Kind == Snapshot) == (r.Kind == Snapshot) {
-			const detail = "job %s (%s) is about %q and has not ended: see /v1/jobs/%s"
+			const detail = "job %s (%s) works on %q and has not ended: see /v1/jobs/%s"
 			return Refuse("job_under_way", detail, j.ID, j.Kind, j.Name, j.ID)
 		}
 	}
 	if waiting >= mostWaiting {
-		return Refuse("too_many_jobs", "%d jobs wait already", waiting)
+		return Refuse("too_many_jobs", "%d jobs are waiting already, which is the limit", waiting)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (q *Queue) sweepInputs(ctx context.Context) {
 		return slices.ContainsFunc(l.Jobs, func(j *Record) bool { return j.Name == name && !j.State.Ended() }), nil
 	})
 	if err != nil && ctx.Err() == nil {
-		q.options.Logger.Warn("inputs that no job reads could not be removed, which is tried again", "cause", err)
+		q.options.Logger.Warn("files that no job needs any more could not be removed; it is tried again", "cause", err)
 	}
 }
 
@@ -138,7 +138,7 @@ func (q *Queue) runJob(ctx context.Context, job Job) {
 	cause := context.Cause(working)
 	cancel(nil)
 	<-looked
-	state, said := Queued, "job interrupted, to be begun again"
+	state, said := Queued, "a job was interrupted, and will be begun again"
 	var lost *lease.HeldError
 	switch {
 	case err == nil:
@@ -237,7 +237,7 @@ func (q *Queue) callHandler(ctx context.Context, j Job) (result Result, err erro
 	}()
 	kind, ok := q.options.Kinds[j.Kind]
 	if !ok {
-		return result, fmt.Errorf("this program knows no job of the kind %q", j.Kind)
+		return result, fmt.Errorf("this version of conclave has no job of the kind %q", j.Kind)
 	}
 	report := func(p Progress) {
 		q.mu.Lock()

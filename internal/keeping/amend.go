@@ -45,5 +45,5 @@ func (k *Keeper) Amend(
 			return result, true, err
 		}
 	}
-	return result, false, fmt.Errorf("document %q: others changed it %d times in between", id, attempts)
+	return result, false, fmt.Errorf("document %q was changed by others during each of %d attempts: try again", id, attempts)
 }

@@ -154,7 +154,7 @@ func (k *Keeper) putRead(
 		}
 		return result, err
 	}
-	return ChangeResult{}, fmt.Errorf("document %q: others changed it %d times in between", f.ID, attempts)
+	return ChangeResult{}, fmt.Errorf("document %q was changed by others during each of %d attempts: try again", f.ID, attempts)
 }
 
 // AttachedWarning returns the warning that an attachment of a mail, of this name, was not taken with the mail.
@@ -216,7 +216,7 @@ func (k *Keeper) Delete(ctx context.Context, id string, c Condition) (ChangeResu
 			return result, err
 		}
 	}
-	return ChangeResult{}, fmt.Errorf("document %q: others changed it %d times in between", id, attempts)
+	return ChangeResult{}, fmt.Errorf("document %q was changed by others during each of %d attempts: try again", id, attempts)
 }
 
 // remove tries once to delete a document. It fails as put does.

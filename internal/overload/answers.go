@@ -71,7 +71,7 @@ func NewAnswerMemory(size int64, places int) *AnswerMemory {
 
 var (
 	ErrTooLarge = errors.New("the answer is larger than answers may be")
-	ErrCrowded  = errors.New("as many wait as may")
+	ErrCrowded  = errors.New("as many requests wait as may")
 )
 
 // Take waits until so many bytes are free and takes them; GiveBack returns them. places is what the caller holds of the

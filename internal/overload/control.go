@@ -78,12 +78,12 @@ type Refusal struct {
 
 func (r *Refusal) Error() string {
 	if r.Expected > 0 {
-		return fmt.Sprintf("the server would need %v for this, beside what it has to do", r.Expected.Round(time.Millisecond))
+		return fmt.Sprintf("the server would need %v to begin this, after what is waiting", r.Expected.Round(time.Millisecond))
 	}
 	if r.Share > 0 {
-		return fmt.Sprintf("the server works on as much of yours as it takes at a time beside others' (%d)", r.Share)
+		return fmt.Sprintf("the server works on as much of your requests as of one caller while others ask (%d)", r.Share)
 	}
-	return fmt.Sprintf("the server works on as much as it takes at a time (%d)", r.Admitted)
+	return fmt.Sprintf("the server works on as many requests as it takes at a time (%d)", r.Admitted)
 }
 
 // Admit admits a request, or returns a *Refusal at once if its cost would exceed the limit, or if it is expected to

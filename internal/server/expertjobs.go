@@ -147,7 +147,7 @@ func (s *collection) checkRemoving(r jobs.Request) error {
 	defer done()
 	for _, x := range contents.Experts() {
 		if x.Owner == r.Name {
-			return jobs.Refuse("expert_in_use", "expert %q searches the vectors of %q: take that one out first", x.Name, r.Name)
+			return jobs.Refuse("expert_in_use", "expert %[1]q searches the vectors of %[2]q: remove %[1]q first", x.Name, r.Name)
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func (s *collection) removeAbsent(name string) {
 	}
 	s.assembly.Absent = s.assembly.AbsentBut(name)
 	if err := s.renewLineUp(); err != nil {
-		s.log.Error("answers still name an expert that left the collection", "expert", name, "cause", err)
+		s.log.Error("answers still use an expert that was removed from the collection", "expert", name, "cause", err)
 	}
 	s.api.Readiness().Remove("expert " + name)
 	s.tellWritable()

@@ -89,7 +89,7 @@ func (s *collection) sweepOriginals() error {
 		if err == nil {
 			swept = generation
 		} else if s.running.Err() == nil {
-			s.log.Warn("copies of files without a document are not removed, which is tried again", "cause", err)
+			s.log.Warn("copies of files without a document could not be removed; it is tried again", "cause", err)
 		}
 	}
 }

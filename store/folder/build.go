@@ -133,7 +133,7 @@ func matchExperts(dir string, m *manifest.Manifest, encoders []store.PassageEnco
 				ErrOtherEncoder,
 				dir,
 				has.Name,
-				"the encoder of expert %q says otherwise than %s which passages' vectors it has: of parts: %t, of expert %q; there: %t, %q",
+				"the encoder of expert %q does not fit the vectors in %s: its vectors are of parts of passages: %t, and owned by expert %q; in the collection: %t, %q",
 				has.Name,
 				dir,
 				x.Parts() != nil,

@@ -41,7 +41,7 @@ func (c *Collection) Acquire() *Generation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.current == nil || !c.current.pin() {
-		panic("collection: acquired after Close")
+		panic("collection: Acquire was called after Close")
 	}
 	return c.current
 }

@@ -59,7 +59,7 @@ func verifyFields(ctx context.Context, index *fields.Index, store *corpus.Store)
 		return nil // told by the check of the passages
 	}
 	if !index.Equal(own) {
-		return errors.New("the index of fields does not say what the passages say: index again")
+		return errors.New("the index of fields differs from the metadata of the passages: index again")
 	}
 	return nil
 }

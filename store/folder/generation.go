@@ -102,7 +102,7 @@ func (g *Generation) drop() {
 		// mend.
 		_ = g.close()
 	case n < 0:
-		panic("collection: a generation was released more often than acquired")
+		panic("collection: Release was called more often than Acquire")
 	}
 }
 

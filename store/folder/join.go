@@ -26,7 +26,7 @@ func Join(all []*Generation) (*Generation, error) {
 	for _, member := range all {
 		of := member.manifest
 		if of.Words != m.Words {
-			return nil, fmt.Errorf("the words of %s are not analysed as those of %s, so that their scores do not compare",
+			return nil, fmt.Errorf("%s and %s analyse words differently, so that scores of one cannot be compared with those of the other",
 				member.dir, g.dir)
 		}
 		m.Generation += of.Generation

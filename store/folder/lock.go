@@ -16,7 +16,7 @@ const lockName = "LOCK"
 
 // ErrLocked is the error when another process, or another part of this one,
 // writes to the collection.
-var ErrLocked = errors.New("another writer has the collection")
+var ErrLocked = errors.New("another process writes to the collection")
 
 // lock takes the right to write to a folder, and returns ErrLocked if another writer has it. unlock gives it back, and
 // so does the system when the process ends. The file's text names the process for people.

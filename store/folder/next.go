@@ -33,7 +33,7 @@ func checkNext(m *manifest.Manifest) error {
 	taken := func(name, prefix string) {
 		number, ok := strings.CutPrefix(name, prefix)
 		if n, err := strconv.ParseUint(number, 10, 64); ok && (err != nil || n >= m.NextSegment) {
-			errs = append(errs, fmt.Errorf("next_segment is %d, and %s is there already", m.NextSegment, name))
+			errs = append(errs, fmt.Errorf("next_segment is %d, and the file %s exists already", m.NextSegment, name))
 		}
 	}
 	for i := range m.Segments {
@@ -48,7 +48,7 @@ func checkNext(m *manifest.Manifest) error {
 			errs = append(errs, err)
 		}
 		if x.Fingerprint == "" {
-			errs = append(errs, fmt.Errorf("expert %q has no fingerprint: no encoder is known to be its own", x.Name))
+			errs = append(errs, fmt.Errorf("expert %q has no fingerprint, so that no encoder can be matched with it", x.Name))
 		}
 		if x.Owner == "" {
 			if err := x.Index.Check(); err != nil {

@@ -20,8 +20,8 @@ func TestVerifyFindsWhatNoBuildCanUse(t *testing.T) {
 	}{
 		"generations used up":    {func(m *manifest.Manifest) { m.Generation = math.MaxUint64 }, "generation is 18446744073709551615"},
 		"segments used up":       {func(m *manifest.Manifest) { m.NextSegment = math.MaxUint64 }, "next_segment is"},
-		"a number that is taken": {func(m *manifest.Manifest) { m.NextSegment = 1 }, "is there already"},
-		"no number":              {func(m *manifest.Manifest) { m.NextSegment = 0 }, "is there already"},
+		"a number that is taken": {func(m *manifest.Manifest) { m.NextSegment = 1 }, "exists already"},
+		"no number":              {func(m *manifest.Manifest) { m.NextSegment = 0 }, "exists already"},
 		"the log used up":        {func(m *manifest.Manifest) { m.Applied = math.MaxUint64 }, "applied is"},
 		"an unknown index":       {func(m *manifest.Manifest) { m.Experts[0].Index.Kind = "tree" }, "tree"},
 		"an impossible index": {func(m *manifest.Manifest) {

@@ -50,7 +50,7 @@ func verifyTags(ctx context.Context, index *tags.Index, store *corpus.Store) err
 	}
 	own, err := b.Index()
 	if err == nil && !index.Equal(own) {
-		err = errors.New("the index of tags does not say what the passages say: index again")
+		err = errors.New("the index of tags differs from the tags of the passages: index again")
 	}
 	return err
 }

@@ -83,7 +83,7 @@ func TestVerifyFindsOthersTags(t *testing.T) {
 		t.Fatalf("the file is not believed: %v", err)
 	}
 	if _, err := Verify(t.Context(), dir, nil); err == nil ||
-		!strings.Contains(err.Error(), "does not say what the passages say") {
+		!strings.Contains(err.Error(), "differs from the tags of the passages") {
 		t.Fatalf("with the tags of other passages: %v", err)
 	}
 	if _, err := Verify(t.Context(), others, nil); err != nil {

@@ -175,7 +175,7 @@ func (c *Catalogue) Look(
 			err = json.Unmarshal(answer, of.into)
 		}
 		if err != nil {
-			return nil, nil, "", fmt.Errorf("asking how the indexes %s* are: %w", c.prefix, err)
+			return nil, nil, "", fmt.Errorf("asking for the states of the indexes %s*: %w", c.prefix, err)
 		}
 	}
 	all = map[string]Health{}

@@ -39,7 +39,7 @@ func parseGot(answer []byte, ids []string) ([]schema.StoredDocument, error) {
 		case len(d.Error) > 0:
 			return nil, fmt.Errorf("%w: reading %q: %.300s", cluster.ErrAnswer, ids[i], d.Error)
 		case d.Found == nil:
-			return nil, fmt.Errorf("%w: nothing is said of %q", cluster.ErrAnswer, ids[i])
+			return nil, fmt.Errorf("%w: it has nothing about %q", cluster.ErrAnswer, ids[i])
 		case !*d.Found:
 			continue
 		case d.SeqNo == nil || d.Term == nil || d.Source == nil:

@@ -77,7 +77,7 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 		}
 	}
 	if err != nil {
-		return h, fmt.Errorf("asking how index %s is: %w", now.index, err)
+		return h, fmt.Errorf("asking for the health of index %s: %w", now.index, err)
 	}
 	// Several nodes are asked for these: where one does not answer, the last numbers stay.
 	var everywhere string

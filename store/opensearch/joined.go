@@ -61,7 +61,7 @@ func Join(all []*Corpus, names []string) (*JoinedCorpus, error) {
 		case of.client != s.client:
 			return nil, errors.New("these collections are in several clusters")
 		case has.Words != m.Words:
-			return nil, fmt.Errorf("the words of %s are not analysed as those of %s, so that their scores do not compare",
+			return nil, fmt.Errorf("%s and %s analyse words differently, so that scores of one cannot be compared with those of the other",
 				names[i], names[0])
 		}
 		m.Experts = slices.DeleteFunc(m.Experts, func(x schema.Expert) bool {

@@ -13,7 +13,7 @@ import (
 
 // ErrReadOnly is the error of an index whose passages may be read and not changed: the key or the user may not, or the
 // index is locked against changes.
-var ErrReadOnly = errors.New("the index may not be written to")
+var ErrReadOnly = errors.New("the user or API key may not write to the index")
 
 // MayWrite returns an ErrReadOnly if the cluster refuses changes of passages. It asks to delete a passage that is not
 // there. Any other failure is no error: a cluster that cannot write now may be able to later.

@@ -167,7 +167,7 @@ func (r *Register) make(ctx context.Context) error {
 		r.made.Store(true)
 	}
 	if err != nil {
-		return fmt.Errorf("saying who changes the index: %w", r.beside.notMadeError(err))
+		return fmt.Errorf("registering as the writer of the index: %w", r.beside.notMadeError(err))
 	}
 	return nil
 }

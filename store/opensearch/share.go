@@ -105,7 +105,7 @@ func (s *Store) writeShares(ctx context.Context, of shares, version string) erro
 	}
 	_, done, err := s.Register(fillingRegister).Write(ctx, data, version)
 	if err == nil && !done {
-		err = fmt.Errorf("register %s of index %s was changed by somebody who does not fill it", fillingRegister, s.index)
+		err = fmt.Errorf("register %s of index %s was changed by a process that does not take part in the filling", fillingRegister, s.index)
 	}
 	return err
 }

@@ -108,7 +108,7 @@ func (s *Store) Observe(f func(cluster.Exchange)) {
 func (s *Store) Index() string { return s.index }
 
 // ErrOther is the error of an index that was made with other words or experts than are asked for.
-var ErrOther = errors.New("the index is made otherwise")
+var ErrOther = errors.New("the existing index was made with other settings")
 
 // Shards returns how many shards an index has; 0 if there is no index.
 func Shards(ctx context.Context, client *cluster.Client, index string) (int, error) {

@@ -86,14 +86,14 @@ func (e *HeldError) Error() string {
 	)
 	if e.Lost {
 		return fmt.Sprintf(
-			"%s was taken over by %s, since nothing was heard from here for %v: start again when that has ended",
+			"%s was taken over by %s, since this process gave no sign of life for %v: start again when that has ended",
 			e.of,
 			who,
 			e.after,
 		)
 	}
 	return fmt.Sprintf(
-		"%s is being changed by %s: wait until that has ended, or end it. If it was killed, start again; its place is free %v after its last sign of life",
+		"%s is being changed by %s: wait until that has ended, or end it. If it was killed, start again %v after its last sign of life",
 		e.of,
 		who,
 		e.after,

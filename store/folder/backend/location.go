@@ -52,7 +52,7 @@ func (l location) Index(
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
 	if o.Share.Of > 0 {
-		return report, errors.New("one process writes a collection in a folder: a share of the passages is for a store that several fill")
+		return report, errors.New("a collection in a folder is written by one process: index shares of the passages only into a store")
 	}
 	if !o.New {
 		if has, err := l.Experts(ctx); has != nil || err != nil {

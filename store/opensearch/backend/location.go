@@ -186,7 +186,7 @@ func (l *location) Shards(ctx context.Context) (int, error) {
 func Settle(ctx context.Context, at store.Location) (before, after opensearch.Statistics, err error) {
 	l, ok := at.(*location)
 	if !ok {
-		return before, after, errors.New("there is nothing to settle: only an index of a cluster keeps what was deleted")
+		return before, after, errors.New("there is nothing to settle: only an index of a cluster keeps deleted passages")
 	}
 	stored, err := l.openStore(ctx)
 	if err != nil {

@@ -78,7 +78,7 @@ func (b *backend) mendDocuments(ctx context.Context) {
 			continue
 		}
 		if err := w.Mend(ctx); err != nil && ctx.Err() == nil {
-			b.warn("changes of documents that were begun could not be finished, which is tried again", err)
+			b.warn("changes of documents that another writer left unfinished could not be finished; it is tried again", err)
 		}
 	}
 }

@@ -71,12 +71,12 @@ func (t selectedPassages) Total() int64 {
 // Experts returns a *store.ElsewhereError always: experts are added and removed by `conclave index`, and servers
 // started anew.
 func (w *writer) Experts() (store.ServedExperts, error) {
-	return nil, elsewhere("every server in front of it needs an expert's bundle, so experts are added and removed from outside, and the servers are started anew")
+	return nil, elsewhere("every server of this index needs the bundles of its experts: add and remove experts with conclave index, and start the servers again")
 }
 
-// Snapshots returns a *store.ElsewhereError always: the cluster makes snapshots by its own means.
+// Snapshots returns a *store.ElsewhereError always: make snapshots with the cluster's own means.
 func (w *writer) Snapshots() (store.Snapshots, error) {
-	return nil, elsewhere("the cluster makes snapshots by its own means")
+	return nil, elsewhere("make snapshots with the cluster's own means")
 }
 
 // elsewhere returns the *store.ElsewhereError of something that a store cannot do; how says how it is done instead.

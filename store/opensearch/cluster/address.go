@@ -27,7 +27,7 @@ func IsIndexName(name string) bool { return indexName.MatchString(name) }
 func ParseAddress(text string) (a Address, err error) {
 	wrong := func(why string) (Address, error) {
 		if strings.Contains(text, "@") {
-			return a, errors.New("the address of the store has a user in it, who belongs beside it")
+			return a, errors.New("the address of the store has a user in it: put the user into cluster.user and the password into cluster.password_file")
 		}
 		return a, fmt.Errorf("the store %q %s; it has the form opensearch+https://HOST:9200,HOST:9200/INDEX", text, why)
 	}

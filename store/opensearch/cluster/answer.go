@@ -64,9 +64,9 @@ func CheckSearched(answer []byte) error {
 func (t Coverage) CheckWhole() error {
 	switch {
 	case t.Shards == nil:
-		return fmt.Errorf("%w: it says nothing of shards", ErrAnswer)
+		return fmt.Errorf("%w: it has no counts of shards", ErrAnswer)
 	case t.TimedOut:
-		return fmt.Errorf("%w: it did not have the time", ErrAnswer)
+		return fmt.Errorf("%w: the search timed out in the cluster", ErrAnswer)
 	case t.Shards.Failed > 0:
 		return fmt.Errorf("%w: %d of %d shards failed", ErrAnswer, t.Shards.Failed, t.Shards.Total)
 	}

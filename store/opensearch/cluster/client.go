@@ -61,7 +61,7 @@ type Client struct {
 // a cannot be read.
 func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 	if len(nodes) == 0 {
-		return nil, errors.New("a cluster has to have a node")
+		return nil, errors.New("the address of the cluster has no node")
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64
