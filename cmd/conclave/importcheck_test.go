@@ -27,7 +27,7 @@ func TestImportAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code, _, complaints := conclave(t, "models", "import", "bare", "--out", "b"); code != cli.ExitFailed ||
-		!strings.Contains(complaints, "-> --pooling cls, mean or pooler") {
+		!strings.Contains(complaints, "-> choose with --pooling cls, mean or pooler") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	if code, _, complaints := conclave(t, "models", "import", filepath.Join(base, "model.safetensors"), "--out",

@@ -39,7 +39,7 @@ func TestTablesAreReported(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	if !containsAll(complaints, []string{"left out: p.csv:5:", "left out: p.csv:6:",
-		"over lines, each of which is one passage: lines 2–3", "read as a character: line 4"}) ||
+		"of several lines; each row is one passage: lines 2–3", "read as a character: line 4"}) ||
 		strings.Count(complaints, "left out:") != 2 {
 		t.Errorf("%s", complaints)
 	}

@@ -80,8 +80,8 @@ func TestDeclaredTypes(t *testing.T) {
 		`{"field":"on","lt":"2024"}`:         `/lt the field "on" is declared as date, which "2024" does not fit: write a day`,
 		`{"field":"sold","eq":"true"}`:       "booleans",
 		`{"or":[{"field":"sold","in":[1]}]}`: `/or/0/in/0 the field "sold" is declared as bool, which 1 does not fit: write true or false`,
-		`{"not":{"field":"torn","gte":1}}`:   `/not/gte the field "torn" has other types in some of the collections`,
-		`{"field":"torn","eq":"a"}`:          `/eq the field "torn" has other types in some of the collections`,
+		`{"not":{"field":"torn","gte":1}}`:   `/not/gte the field "torn" has different types in these collections`,
+		`{"field":"torn","eq":"a"}`:          `/eq the field "torn" has different types in these collections`,
 		`{"field":"other","gt":1,"lt":"b"}`:  `/lt "b" is of another kind than 1`,
 	} {
 		var c Condition
