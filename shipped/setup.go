@@ -24,6 +24,8 @@ type Setup struct {
 	Folder string
 	// Full makes the experts in full precision too, as the provider cuda does, which has no kernels for 8 bits.
 	Full bool
+	// Languages fetches the encoder for many languages and makes its bundle, Multilingual.
+	Languages bool
 	// Usual makes only those shipped experts that a collection has by default.
 	Usual    bool
 	Out      io.Writer             // what was done, for people
@@ -100,6 +102,12 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 		}
 		names = append(names, d.Manifest.Name)
 	}
+	if s.Languages {
+		if err := s.makeMultilingual(ctx, cache, pip); err != nil {
+			return nil, err
+		}
+		names = append(names, Multilingual)
+	}
 	_, _ = fmt.Fprintf(
 		s.Out,
 		"experts: %s: verified, in %s\n",
@@ -111,7 +119,7 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 
 // announceDownloads writes what will be fetched and how large it is.
 func (s *Setup) announceDownloads(cache provision.Cache) error {
-	fetches, err := cache.ToFetch(s.Provider)
+	fetches, err := cache.ToFetch(s.Provider, s.Languages)
 	if err != nil || len(fetches) == 0 {
 		return err
 	}
@@ -184,7 +192,8 @@ func CheckName(name string, d *convert.Delta) error {
 
 // checkForeignName returns an error that wraps ErrNameTaken if setup makes a bundle with this name.
 func checkForeignName(name string) error {
-	if isBaseName(name) || slices.Contains(expertNames(), name) || name == Reader {
+	if isBaseName(name) || slices.Contains(expertNames(), name) || name == Reader ||
+		name == Multilingual || name == InFull(Multilingual) {
 		return fmt.Errorf("the name %q is that of a bundle which conclave makes itself: %w", name, ErrNameTaken)
 	}
 	return nil

@@ -120,6 +120,7 @@ var allowed = map[string][]string{
 		"encoder/framing", "internal/disk", "models", "models/convert/onnx", "models/convert/safetensors",
 		"models/convert/t5", "models/convert/tensors",
 	},
+	"models/convert/e5s":         {},
 	"models/convert/onnx":        {},
 	"models/convert/safetensors": {"internal/disk"},
 	"models/convert/t5":          {"models/convert/onnx", "models/convert/tensors"},
@@ -172,7 +173,7 @@ var allowed = map[string][]string{
 	},
 	"handlers/web": {"docs"},
 
-	"shipped":      {"configs", "internal/provision", "models", "models/convert"},
+	"shipped":      {"configs", "internal/provision", "models", "models/convert", "models/convert/e5s"},
 	"shipped/demo": {"configs", "internal/disk", "internal/provision", "models", "shipped", "store", "store/folder"},
 
 	"internal/rank":        {},

