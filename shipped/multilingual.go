@@ -53,11 +53,11 @@ func (s *Setup) makeMultilingual(ctx context.Context, cache provision.Cache, pip
 
 // wantedMultilingual returns the bundle of the expert for many languages in 8 bits, and with full the one in full
 // precision.
-func wantedMultilingual(cache provision.Cache, full bool) (all []Wanted) {
+func wantedMultilingual(cache provision.Cache, full bool) (all []WantedBundle) {
 	want := func(name, precision string) {
 		folder := cache.Bundle(name)
 		question, passage := e5s.QuestionPrefix, e5s.PassagePrefix
-		all = append(all, Wanted{
+		all = append(all, WantedBundle{
 			Name: name, Folder: folder,
 			accept: func(b *models.Bundle) error {
 				switch l := b.Manifest.Lineage; {
