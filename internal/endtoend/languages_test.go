@@ -34,8 +34,8 @@ var blocks = [][2]rune{
 	{0x4e00, 0x9fff}, {0xac00, 0xd7a3}, {0xff01, 0xff9f}, {0x1f300, 0x1f6ff}, {0x1d400, 0x1d7ff},
 }
 
-// textsOfLanguages returns the same texts in every run: words of the scripts, words of sentences in twelve languages, in
-// several normal forms, with spaces, digits and signs of many kinds among them.
+// textsOfLanguages returns the same texts in every run: words of the scripts, words of sentences in twelve languages,
+// in several normal forms, with spaces, digits and signs of many kinds among them.
 func textsOfLanguages(t *testing.T, sentences []string) []string {
 	random := rand.New(rand.NewPCG(271828, 1))
 	spaces := []string{" ", " ", " ", " ", "  ", "\t", "\n", "\u00a0", "\u3000", "\u200b", ""}

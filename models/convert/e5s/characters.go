@@ -16,7 +16,8 @@ func (m *Model) charsmap() ([]byte, error) {
 	all := make(map[string]string, len(m.Characters)+1000)
 	for c := range rune(unicode.MaxRune + 1) {
 		apart := []rune(norm.NFKD.String(string(c)))
-		from, to := string(apart), norm.NFKC.String(string(c))
+		from := string(apart)
+		to := norm.NFKC.String(string(c))
 		if len(apart) == 2 && len(from) <= 5 && unicode.Is(unicode.M, apart[1]) && from != to {
 			all[from] = to
 		}
