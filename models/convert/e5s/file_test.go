@@ -99,7 +99,8 @@ func TestTensors(t *testing.T) {
 	if _, err := m.Tensor("absent", 1); err == nil {
 		t.Error("a tensor that is not there is no error")
 	}
-	if m.Dimension != 32 || m.Inner != 64 || !slices.Equal(m.Pieces, []string{"<s>", "</s>", "▁a"}) || m.Scores[2] != -1.5 {
+	if m.Dimension != 32 || m.Inner != 64 || m.Scores[2] != -1.5 ||
+		!slices.Equal(m.Pieces, []string{"<s>", "</s>", "▁a"}) {
 		t.Errorf("read %+v", m)
 	}
 }
