@@ -1,12 +1,9 @@
 package handlers
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 
-	"example.org/conclave/handlers/schema"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
 	"example.org/conclave/search/learned"
@@ -143,19 +140,9 @@ func (a *API) getPassages(c *call) error {
 	if err != nil {
 		return err
 	}
-	most := engine.Limits().K
-	limit := min(listLimit, most)
-	if given, ok := c.query["limit"].(json.Number); ok {
-		n, err := given.Int64()
-		if err != nil || n < 1 || n > int64(most) {
-			detail := fmt.Sprintf("has to be from 1 to %d", most)
-			return schema.NewProblem(
-				"out_of_range",
-				fmt.Sprintf("limit is %s; it %s.", given, detail),
-				schema.ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail},
-			)
-		}
-		limit = int(n)
+	limit, err := c.listLimit(engine.Limits().K)
+	if err != nil {
+		return err
 	}
 	after, _ := c.query["after"].(string)
 	ctx, err := c.restrictToQuery(engine)

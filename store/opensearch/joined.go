@@ -191,9 +191,12 @@ func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
 // nothing is left of a query, such as one of the ids of another index: with this id something is left.
 const nobody = "\x00"
 
-// LookupIn looks up passages of one of the collections by their ids, as storage.MultiCollection says.
+// LookupIn implements storage.MultiCollection. It fails if no collection of this name was joined.
 func (v *joinedView) LookupIn(ctx context.Context, collection string, ids []string) ([]storage.Found, error) {
 	number := slices.Index(v.names, collection)
+	if number < 0 {
+		return nil, fmt.Errorf("collection %q is not among those that are searched: %q", collection, v.names)
+	}
 	own := make([]string, len(ids))
 	for i, id := range ids {
 		own[i] = memberID(id, number)

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"example.org/conclave/internal/rank"
@@ -68,9 +69,12 @@ type member struct {
 	names []string
 }
 
-// LookupIn implements storage.MultiCollection. It panics if no collection of this name was joined.
+// LookupIn implements storage.MultiCollection. It fails if no collection of this name was joined.
 func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]storage.Found, error) {
 	number := slices.Index(m.names, collection)
+	if number < 0 {
+		return nil, fmt.Errorf("collection %q is not among those that are searched: %q", collection, m.names)
+	}
 	found := make([]storage.Found, len(ids))
 	for i, id := range ids {
 		var err error

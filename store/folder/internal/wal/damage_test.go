@@ -47,7 +47,7 @@ func loggedBytes(t *testing.T, confirmed bool) (data []byte, last int) {
 	}
 	if confirmed {
 		record := make([]byte, RecordHeader)
-		SealRecord(record, 5, 0)
+		putRecordHeader(record, 5, 0)
 		data = newLogIdentity(disk.OS{}, path, testID, 1).appendSectors(data, len(data)/SectorBytes, record)
 	}
 	return data, last

@@ -125,7 +125,7 @@ func (l *Log) Append(entries []Change) ([]ContentPlace, error) {
 	if len(record) > maxRecord {
 		return nil, fmt.Errorf("a group of changes has %d bytes, %d are allowed", len(record), maxRecord)
 	}
-	SealRecord(record, l.Next, len(entries))
+	putRecordHeader(record, l.Next, len(entries))
 	named := l.File != nil
 	if !named {
 		if err := l.create(); err != nil {
@@ -157,10 +157,10 @@ func (l *Log) Append(entries []Change) ([]ContentPlace, error) {
 	return places, nil
 }
 
-// SealRecord writes the header of a log record into its first RecordHeader bytes: the magic number, the length of what
-// follows the header, the number of the first change, and how many changes the record has. It panics if record is
+// putRecordHeader writes the header of a log record into its first RecordHeader bytes: the magic number, the length of
+// what follows the header, the number of the first change, and how many changes the record has. It panics if record is
 // shorter than a header. Checksums are not in the header but in the sectors.
-func SealRecord(record []byte, first uint64, count int) {
+func putRecordHeader(record []byte, first uint64, count int) {
 	le := binary.LittleEndian
 	le.PutUint32(record, recordMagic)
 	le.PutUint32(record[4:], uint32(len(record)-RecordHeader))
@@ -240,7 +240,7 @@ func (l *Log) Confirm() {
 		return
 	}
 	record := make([]byte, RecordHeader)
-	SealRecord(record, l.Next, 0)
+	putRecordHeader(record, l.Next, 0)
 	if _, err := l.write(record); err != nil {
 		l.abandon() // nothing was lost; the next change tells whether the disk is well
 		return
