@@ -17,8 +17,11 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/indexing"
+	"example.org/conclave/internal/languages"
 	"example.org/conclave/internal/originals"
 	"example.org/conclave/internal/stores"
+	"example.org/conclave/internal/wording"
+	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 
 	"github.com/spf13/cobra"
@@ -444,6 +447,7 @@ func (x *indexCommand) buildCollection(
 		bar.Finish() // of the reading
 		x.sayCosts(passages, choices, err, bar)
 	}
+	o.Foreign = func(codes, experts []string) { bar.Say("%s", foreignText(codes, experts)) }
 	o.Crowded = func(c indexing.Crowding) { bar.Say("conclave: warning: %s", crowdedText(c)) }
 	report, err = indexing.Index(ctx, o)
 	if err == nil && config.Documents.Keep {
@@ -460,6 +464,24 @@ func (x *indexCommand) buildCollection(
 		return report, cli.Usagef("--%s: %w", refused.Of, err)
 	}
 	return report, err
+}
+
+// foreignText says in which languages passages are, that the experts read English alone, and what to do.
+func foreignText(codes, experts []string) string {
+	names := make([]string, len(codes))
+	for i, code := range codes {
+		names[i] = languages.NameOf(code)
+	}
+	who := wording.List(experts) + " read"
+	if len(experts) == 1 {
+		who += "s"
+	}
+	return fmt.Sprintf(
+		"the passages are in %s; %s English alone, so that others are found by equal words: `conclave setup --languages` fetches an expert that reads them, and --experts %s takes it",
+		wording.List(names),
+		who,
+		shipped.Multilingual,
+	)
 }
 
 // recordRoots stores in a collection's folder the paths of --in that hold documents, so that a server can show the

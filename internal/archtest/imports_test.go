@@ -214,8 +214,8 @@ var allowed = map[string][]string{
 	},
 	"internal/indexing": {
 		"configs", "internal/collections", "internal/conditions", "internal/corpus", "internal/disk",
-		"internal/experts", "internal/questions", "internal/rank", "internal/stores", "internal/wording",
-		"search/reply", "shipped", "store", "store/folder",
+		"internal/experts", "internal/languages", "internal/questions", "internal/rank", "internal/stores",
+		"internal/wording", "search/reply", "shipped", "store", "store/folder",
 	},
 	"internal/doctor": {
 		"ann", "calibration", "configs", "encoder", "internal/assembly", "internal/capacity", "internal/disk",

@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/experts"
+	"example.org/conclave/internal/languages"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
@@ -62,6 +63,18 @@ func (s *Sample) Next() (corpus.Passage, error) {
 	}
 	s.text += int64(len(p.Title) + len(p.Text))
 	return p, nil
+}
+
+// tellingBytes is how much of a passage tells its language.
+const tellingBytes = 500
+
+// languages returns the codes of the languages of the passages that were kept, the most frequent first.
+func (s *Sample) languages() []string {
+	texts := make([]string, len(s.kept))
+	for i, p := range s.kept {
+		texts[i] = p.Text[:min(tellingBytes, len(p.Text))]
+	}
+	return languages.Of(texts)
 }
 
 // SampleOf returns a sample of the passages of the collection in a folder. The length of all texts is estimated by the

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -46,10 +47,22 @@ type Options struct {
 	// Estimated is called before anything is encoded, with what that takes and, for a new collection, what it takes
 	// with other experts. May be nil.
 	Estimated func(passages int64, choices []Choice, err error)
+	// Foreign is called before anything is encoded if some of the passages are in other languages than English and none
+	// of the experts reads more: with the codes of all their languages and the names of the experts. May be nil.
+	Foreign func(codes, experts []string)
 	// Crowded is called once, soon after indexing into a store began, if its shards are too few. May be nil.
 	Crowded func(Crowding)
 	// Free returns the free bytes on the disk of a path; nil: the system's answer.
 	Free func(path string) (bytes int64, known bool)
+}
+
+// isForeign reports whether a language is another one than English.
+func isForeign(code string) bool { return code != "en" }
+
+// readsMore reports whether an expert may read other languages than English: all but the base and what is shipped with
+// the program, which was trained from it.
+func readsMore(e *experts.Expert) bool {
+	return !slices.Contains(shipped.All(), e.Bundle.Manifest.Name)
 }
 
 // IndexReport is the report of Index.
@@ -140,6 +153,11 @@ func Index(ctx context.Context, o Options) (made IndexReport, err error) {
 	// weigh says what encoding takes. The error is for what does not fit the disk, beside
 	// the bytes that are there already.
 	weigh := func(sample *Sample, exists int64) error {
+		codes := sample.languages()
+		if o.Foreign != nil && len(names) > 0 && slices.ContainsFunc(codes, isForeign) &&
+			!slices.ContainsFunc(loaded.Searched, readsMore) {
+			o.Foreign(codes, names)
+		}
 		all := sample.shapeOf(loaded.Searched)
 		need := estimate{passages: sample.passages, text: sample.text}.choiceOf(all).Bytes - exists
 		if o.Estimated != nil {

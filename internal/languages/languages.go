@@ -30,6 +30,16 @@ func Of(texts []string) (codes []string) {
 	return slices.DeleteFunc(codes, func(code string) bool { return float64(count[code]) < leastShare*float64(all) })
 }
 
+// NameOf returns the English name of a language by its code, such as German for de; the code itself if it is unknown.
+func NameOf(code string) string {
+	for lang := range whatlanggo.Langs {
+		if codeOf(lang) == code {
+			return lang.String()
+		}
+	}
+	return code
+}
+
 // languageOf returns the code of the language of a text; ok is false if it is not clear.
 func languageOf(text string) (code string, ok bool) {
 	found := whatlanggo.Detect(text)
