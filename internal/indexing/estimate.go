@@ -65,14 +65,20 @@ func (s *Sample) Next() (corpus.Passage, error) {
 	return p, nil
 }
 
-// tellingBytes is how much of a passage tells its language.
-const tellingBytes = 500
+// The language of a passage is told by its title and its first tellingBytes; less than leastTelling tells none, such as
+// a name and a date.
+const (
+	tellingBytes = 500
+	leastTelling = 80
+)
 
 // languages returns the codes of the languages of the passages that were kept, the most frequent first.
 func (s *Sample) languages() []string {
-	texts := make([]string, len(s.kept))
-	for i, p := range s.kept {
-		texts[i] = p.Text[:min(tellingBytes, len(p.Text))]
+	var texts []string
+	for _, p := range s.kept {
+		if len(p.Text) >= leastTelling {
+			texts = append(texts, p.Title+". "+p.Text[:min(tellingBytes, len(p.Text))])
+		}
 	}
 	return languages.Of(texts)
 }
