@@ -35,7 +35,7 @@ func TestDefaultIsTheGate(t *testing.T) {
 		!containsAll(
 			out,
 			[]string{
-				"auto is gate: base, words, phrases, late interaction\n",
+				"auto is gate: base, words, phrases, nearness, late interaction\n",
 				"conclave calibrate --collection c",
 				"conclave index --collection c --add-expert NAME",
 			},
@@ -54,7 +54,7 @@ func TestDefaultIsTheGate(t *testing.T) {
 			kinds = append(kinds, s.Name)
 		}
 	}
-	if r.Fusion != fusion.MethodGate || !slices.Equal(kinds, []string{"base", "bm25", "phrases", "late"}) {
+	if r.Fusion != fusion.MethodGate || !slices.Equal(kinds, []string{"base", "bm25", "phrases", "near", "late"}) {
 		t.Errorf("%s weighs %v", r.Fusion, kinds)
 	}
 }

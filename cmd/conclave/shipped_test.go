@@ -125,7 +125,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 		t.Errorf("%d specialists are skipped where it was calibrated for one", n)
 	}
 	for _, x := range r.Sources {
-		nobody := x.Status == reply.StatusSkipped || x.Name == reply.PhraseSource
+		nobody := x.Status == reply.StatusSkipped || x.Name == reply.PhraseSource || x.Name == reply.NearSource
 		if (x.Chance == nil) != nobody || (x.Familiarity == nil) != (x.Name == shipped.Base || x.Kind == "lexical") {
 			t.Errorf("%+v", x)
 		}

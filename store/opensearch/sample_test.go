@@ -237,6 +237,7 @@ func confident(t *testing.T, of storage.Corpus) *search.Engine {
 				K: 10, Candidates: 300, Timeout: 20 * time.Second, Fusion: fusion.MethodGate,
 				Missing: fusion.Exact, Chances: closeness{},
 				Gate: &fusion.Gate{
+					Near: .5, BesideNear: .7,
 					Dense:   make([]float64, len(fusion.DenseFeatureNames())),
 					Lexical: make([]float64, len(fusion.LexicalFeatureNames())),
 					Late:    make([]float64, len(fusion.LateFeatureNames())),

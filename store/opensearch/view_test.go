@@ -195,6 +195,12 @@ func TestIndexesAreEqual(t *testing.T) {
 					t.Errorf("%s of %q in %s:\n%+v, want\n%+v", field, question, id, got, want)
 				}
 			}
+			if field == "words" {
+				got, want := nearScores(t, far, pair[0], question, wantIDs), nearScores(t, near, pair[1], question, wantIDs)
+				if !slices.Equal(got, want) || slices.Max(want) == 0 {
+					t.Errorf("nearness of %q:\n%v, want\n%v", question, got, want)
+				}
+			}
 			a, err := pair[0].UpperBound(t.Context(), question)
 			b, again := pair[1].UpperBound(t.Context(), question)
 			if err != nil || again != nil || math.Abs(a-b) > 1e-9 {
@@ -263,6 +269,40 @@ func explained(t *testing.T, v storage.View, x storage.WordIndex, question, id s
 	}
 	slices.SortFunc(terms, func(a, b storage.TermScore) int { return strings.Compare(a.Term, b.Term) })
 	return terms
+}
+
+// nearScores returns the scores of nearness of passages, half of them prefetched, after comparing each with the terms
+// that explain it.
+func nearScores(t *testing.T, v storage.View, x storage.WordIndex, question string, ids []string) []float32 {
+	t.Helper()
+	var ordinals []rank.Ordinal
+	for _, id := range ids {
+		o, ok, err := v.Passages().Ordinal(t.Context(), id)
+		if err != nil || !ok {
+			t.Fatalf("passage %s: %t, %v", id, ok, err)
+		}
+		ordinals = append(ordinals, o)
+	}
+	index := x.(storage.NearScorer)
+	index.ExpectNear(question)
+	if gone, err := v.Prefetch(t.Context(), ordinals[len(ordinals)/2:]); err != nil || len(gone) > 0 {
+		t.Fatalf("%v, %v", gone, err)
+	}
+	out := make([]float32, len(ordinals))
+	if err := index.NearScores(t.Context(), question, ordinals, out); err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range ordinals {
+		terms, err := index.ExplainNear(t.Context(), question, o)
+		sum := 0.0
+		for _, term := range terms {
+			sum += term.Score
+		}
+		if err != nil || float32(sum) != out[i] {
+			t.Errorf("%q: %s is explained by %+v, %v, and scores %v", question, ids[i], terms, err, out[i])
+		}
+	}
+	return out
 }
 
 func near1e6(t *testing.T, of string, got, want []float32) {

@@ -55,6 +55,7 @@ class Domain:
         self.ranks = np.zeros((len(rows), 4, width), int)
         self.mask = np.zeros((len(rows), width), bool)
         self.grades = np.zeros((len(rows), width))
+        self.near = np.zeros((len(rows), width))  # of evidence that has it
         self.ideal = np.zeros(len(rows))
         lexical, late = np.zeros((len(rows), LEXICAL_FEATURES)), np.zeros((len(rows), LATE_FEATURES))
         for i, r in enumerate(rows):
@@ -66,6 +67,8 @@ class Domain:
             self.scores[i, :, :n] = [r["scores"][c] for c in columns]
             self.ranks[i, :, :n] = [r["ranks"][c] for c in columns]
             self.mask[i, :n], self.grades[i, :n] = True, r["grades"]
+            if "near" in r["kinds"]:
+                self.near[i, :n] = r["scores"][r["kinds"].index("near")]
             lexical[i], late[i] = r["lexical"], r["late"]
             best = np.sort(np.concatenate([r["grades"], r["missed"]]))[::-1][:10]
             self.ideal[i] = (best / np.log2(np.arange(2, len(best) + 2))).sum()
@@ -222,8 +225,10 @@ class Shipped:
         late = np.zeros(len(words))
         if self.with_late:
             late = np.exp(self.number("tokens") + domain.late @ self.numbers("late")[list(LATE.values())])
-        weights = np.stack([np.ones(len(words)), words, words * self.number("phrases"), late], 1)
-        return np.einsum("qs,qsc->qc", weights, domain.scores)
+        prose = (1 - np.minimum(domain.symbols, 1)) * (self.number("near") > 0) * domain.near.any()
+        beside = words * (1 - (1 - (self.number("beside_near") or 1)) * prose)
+        weights = np.stack([np.ones(len(words)), beside, words * self.number("phrases"), late], 1)
+        return np.einsum("qs,qsc->qc", weights, domain.scores) + (words * self.number("near") * prose)[:, None] * domain.near
 
     def start(self, fit):
         """The numbers as a fit has them, for features of its means and deviations."""

@@ -12,7 +12,6 @@ interaction was trained on counts 0.15 in the gate with late interaction, as in 
 """
 
 import argparse
-import json
 import pathlib
 
 import numpy as np
@@ -25,15 +24,7 @@ RANDOMISATIONS = 10_000
 
 
 class NearDomain(Domain):
-    """A domain with its column of nearness, and the parts of a gate's sum."""
-
-    def __init__(self, path):
-        super().__init__(path)
-        self.near = np.zeros_like(self.scores[:, 0])
-        for i, line in enumerate(open(path, encoding="utf-8")):
-            r = json.loads(line)
-            found = r["scores"][r["kinds"].index("near")]
-            self.near[i, : len(found)] = found
+    """A domain with the parts of a gate's sum."""
 
     def weigh(self, gate):
         """Sets what words and nearness add at the weight 1, and all else."""
