@@ -108,7 +108,7 @@ type CCEFit struct {
 }
 
 // chosenSources returns those of the sources by which CCE ranks.
-func (f CCEFit) chosenSources(sources []fusion.Observed) (out []fusion.Observed) {
+func (f CCEFit) chosenSources(sources []fusion.ObservedSource) (out []fusion.ObservedSource) {
 	for _, o := range sources {
 		if slices.Contains(f.Columns, o.Column) {
 			out = append(out, o)

@@ -90,7 +90,7 @@ func TestCompareRanksByChosen(t *testing.T) {
 		if err := q.Table.Reset([][]rank.Hit{wrong, right}); err != nil {
 			t.Fatal(err)
 		}
-		q.Sources = []fusion.Observed{
+		q.Sources = []fusion.ObservedSource{
 			{Column: 0, Kind: fusion.Base, Granular: true},
 			{Column: 1, Kind: fusion.Generalist, Granular: true},
 		}

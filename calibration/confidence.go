@@ -21,8 +21,7 @@ const (
 // RankedQuestion is a question with its answer: its signals and the rank of the first passage that answers.
 type RankedQuestion struct {
 	ID string
-	// Signals are the features of the answer, always in the same order: the mean
-	// confidence of the experts, the gap between the first two scores, ...
+	// the signals of the answer (fusion.SignalNames), always in the same order
 	Signals []float64
 	// First is the rank, from 1, of the first passage that answers; 0: none.
 	First   int

@@ -139,7 +139,7 @@ func (f *fitRun) fitSettings(ctx context.Context) (err error) {
 // hasWords reports whether BM25 takes part besides other sources.
 func (f *fitRun) hasWords() bool {
 	of := f.Questions[0].Sources
-	return len(of) > 1 && slices.ContainsFunc(of, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
+	return len(of) > 1 && slices.ContainsFunc(of, func(o fusion.ObservedSource) bool { return o.Kind == fusion.Lexical })
 }
 
 // measureConfidences records the AUROC of each method's confidence in its first passage.
@@ -248,7 +248,7 @@ func (f *fitRun) fitSources() error {
 
 // fitGate fits the gate and records it. It returns one gate for each fold, fitted on the others, and the questions'
 // answers by these.
-func (f *fitRun) fitGate(ctx context.Context) ([]fusion.Gate, []Answered, error) {
+func (f *fitRun) fitGate(ctx context.Context) ([]fusion.Gate, []MethodAnswer, error) {
 	gates, err := FoldGates(ctx, f.Questions, f.options.gateOptions())
 	if err != nil {
 		return nil, nil, err
@@ -274,7 +274,7 @@ func (f *fitRun) fitGate(ctx context.Context) ([]fusion.Gate, []Answered, error)
 
 // fitChances fits the confidence on the answers of fitGate: to the questions, to the same without the passages that
 // answer, and to unanswerable ones.
-func (f *fitRun) fitChances(ctx context.Context, gates []fusion.Gate, answers []Answered) error {
+func (f *fitRun) fitChances(ctx context.Context, gates []fusion.Gate, answers []MethodAnswer) error {
 	ranked, err := RankAnswers(f.Questions, f.BesideQuestions, answers, gates, f.options.Specialists)
 	if err != nil {
 		return err
@@ -311,11 +311,11 @@ func (f *fitRun) fitChances(ctx context.Context, gates []fusion.Gate, answers []
 	return nil
 }
 
-// mostRead is how many questions of a collection are read for, and how many of the
-// unanswerable ones: more take long and change little.
+// mostRead is how many questions of a collection, and how many of the unanswerable ones, a reader and a reranker are
+// fitted on: more take long and change little.
 const mostRead = 150
 
-// mostJudged is how many of the judged ones are read for.
+// mostJudged is how many of the judged questions a reader and a reranker are fitted on.
 const mostJudged = 40
 
 // fitReranking fits the weight of each reranker on an evenly chosen sample of the answers.

@@ -24,7 +24,7 @@ func BenchmarkFitGate(b *testing.B) {
 		lists := make([][]rank.Hit, specialists+3)
 		q := Question{ID: fmt.Sprint("q", i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
 		for s := range lists {
-			observed := fusion.Observed{
+			observed := fusion.ObservedSource{
 				Column:      s,
 				Kind:        fusion.Specialist,
 				Familiarity: .3 + .1*random.Float64(),

@@ -48,7 +48,7 @@ func planted(t *testing.T, n int, seed uint64) []Question {
 		}
 		near := []float64{.3, .3}
 		near[home] += .2 + .1*random.Float64()
-		q.Sources = []fusion.Observed{
+		q.Sources = []fusion.ObservedSource{
 			{Column: 0, Kind: fusion.Specialist, Familiarity: near[0], Confidence: random.Float64()},
 			{Column: 1, Kind: fusion.Specialist, Familiarity: near[1], Confidence: random.Float64()},
 			{Column: 2, Kind: fusion.Generalist, Confidence: -1},
@@ -187,7 +187,7 @@ func testGateFinds(t *testing.T, kind fusion.SourceKind, weight func(*fusion.Gat
 			if err := q.Table.Reset(lists); err != nil {
 				t.Fatal(err)
 			}
-			q.Sources = append(q.Sources, fusion.Observed{Column: 4, Kind: kind})
+			q.Sources = append(q.Sources, fusion.ObservedSource{Column: 4, Kind: kind})
 		}
 		fit, err := FitGate(context.Background(), questions, GateOptions{})
 		if err != nil {
@@ -268,7 +268,7 @@ func nearestAlone(t *testing.T, questions []Question) float64 {
 }
 
 // holdOutGate answers every question with a gate that was fitted on the other folds.
-func holdOutGate(ctx context.Context, questions []Question, o GateOptions) ([]Answered, error) {
+func holdOutGate(ctx context.Context, questions []Question, o GateOptions) ([]MethodAnswer, error) {
 	gates, err := FoldGates(ctx, questions, o)
 	if err != nil {
 		return nil, err

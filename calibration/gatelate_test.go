@@ -49,7 +49,7 @@ func followed(t *testing.T, q *Question, score func(rank.Ordinal) float32) {
 		t.Fatal(err)
 	}
 	q.Table = table
-	q.Sources = append(q.Sources, fusion.Observed{Column: n, Kind: fusion.Late, Confidence: -1})
+	q.Sources = append(q.Sources, fusion.ObservedSource{Column: n, Kind: fusion.Late, Confidence: -1})
 }
 
 // TestGateFindsLate: where late interaction knows the answer the fit listens to

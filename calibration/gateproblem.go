@@ -52,7 +52,7 @@ func withoutMostFamiliar(q *Question) *Question {
 		return nil
 	}
 	out := *q
-	out.Sources = append(append([]fusion.Observed(nil), q.Sources[:nearest]...), q.Sources[nearest+1:]...)
+	out.Sources = append(append([]fusion.ObservedSource(nil), q.Sources[:nearest]...), q.Sources[nearest+1:]...)
 	return &out
 }
 

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Answered is a method's answer to a question. First is the rank of the first passage that answers, from 1; 0: none of
-// the first Depth does.
-type Answered struct {
+// MethodAnswer is a method's answer to a question.
+type MethodAnswer struct {
+	// the rank of the first passage that answers, from 1; 0: none of the first AnsweredDepth does
 	First    int
 	Signals  []float64  // of a gated answer
 	Passages []rank.Hit // the first of a gated answer, for a reader and a reranker
-	// Confidence is that of the ranking, of By; nil: the method has none.
+	// the ranking's confidence, in answers of By; nil: the method has none
 	Confidence *float64
 }
 
@@ -55,8 +55,8 @@ func FoldGates(ctx context.Context, questions []Question, o GateOptions) ([]fusi
 // questions: thus it measures a gate with experts that joined, or on a domain that it was
 // not fitted on. specialists is how many of them are asked, the most familiar with each
 // question; 0: all.
-func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([]Answered, error) {
-	answers := make([]Answered, len(questions))
+func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([]MethodAnswer, error) {
+	answers := make([]MethodAnswer, len(questions))
 	err := inParallel(len(questions), func(i int) (err error) {
 		answers[i], err = questions[i].answerBy(&gates[foldOf(questions[i].ID)], specialists)
 		return err
@@ -68,13 +68,14 @@ func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([
 }
 
 // answerBy returns the answer to the question by a gate, when at most so many specialists are asked; 0: all.
-func (q *Question) answerBy(gate *fusion.Gate, specialists int) (Answered, error) {
+func (q *Question) answerBy(gate *fusion.Gate, specialists int) (MethodAnswer, error) {
 	asked := q.withMostFamiliar(specialists)
 	r, err := fusion.Gated(asked.Table, gate, asked.Sources, fusion.Exact, AnsweredDepth)
 	if err != nil {
-		return Answered{}, fmt.Errorf("question %q: %w", q.ID, err)
+		return MethodAnswer{}, fmt.Errorf("question %q: %w", q.ID, err)
 	}
-	out := Answered{First: firstRelevant(r, q.Relevant), Signals: fusion.Signals(asked.Table, asked.Sources, r, q.Wording)}
+	signals := fusion.Signals(asked.Table, asked.Sources, r, q.Wording)
+	out := MethodAnswer{First: firstRelevant(r, q.Relevant), Signals: signals}
 	for _, item := range r.Items[:min(rerankedDepth, len(r.Items))] {
 		out.Passages = append(out.Passages, rank.Hit{Ordinal: item.Ordinal, Score: float32(item.Score)})
 	}
@@ -92,8 +93,8 @@ func firstRelevant(r fusion.Ranking, relevant map[rank.Ordinal]float64) int {
 }
 
 // By returns the answers of a method to every question, several at a time: no two questions may share a table.
-func By(questions []Question, method func(q *Question) (fusion.Ranking, error)) ([]Answered, error) {
-	out := make([]Answered, len(questions))
+func By(questions []Question, method func(q *Question) (fusion.Ranking, error)) ([]MethodAnswer, error) {
+	out := make([]MethodAnswer, len(questions))
 	err := inParallel(len(questions), func(i int) error {
 		r, err := method(&questions[i])
 		if err != nil {
@@ -111,7 +112,7 @@ func By(questions []Question, method func(q *Question) (fusion.Ranking, error)) 
 
 // Accuracy returns the share of questions with a passage that answers among the
 // first k, 0 to 1.
-func Accuracy(answers []Answered, k int) float64 {
+func Accuracy(answers []MethodAnswer, k int) float64 {
 	right := 0.0
 	for _, a := range answers {
 		if a.First > 0 && a.First <= k {

@@ -13,12 +13,12 @@ import (
 type measuredMethod struct {
 	name    string // for people
 	method  string // that "auto" may stand for
-	answers []Answered
+	answers []MethodAnswer
 }
 
 // compareMethods adds to the gate's answers those of the methods that need no fit, or that of one number. It leaves out
 // methods that use only the ensembles.
-func (f *fitRun) compareMethods(gated []Answered) error {
+func (f *fitRun) compareMethods(gated []MethodAnswer) error {
 	f.methods = []measuredMethod{{"gate (fitted on other folds)", fusion.MethodGate, gated}}
 	offer := f.methodOffer()
 	for _, m := range fusion.Methods() {
@@ -56,8 +56,8 @@ func (f *fitRun) methodOffer() fusion.Offer {
 	return o
 }
 
-// surely is how many standard errors of the mean difference another method has to be ahead
-// of the gate by. With few questions one is often ahead by chance.
+// surely is by how many standard errors of the mean difference another method has to be better than the gate to become
+// "auto". With few questions one is often better by chance.
 const surely = 2
 
 // chooseAuto sets the record's "auto" to the gate, or to the best of the methods that are significantly better by the
@@ -116,7 +116,7 @@ func (m measuredMethod) standardErrorsAhead(other measuredMethod) float64 {
 func (m measuredMethod) topSum() float64 { return Accuracy(m.answers, 1) + Accuracy(m.answers, 20) }
 
 // worthOfAnswer returns 0, or 1 if a passage among the first 20 answers, or 2 if the first does.
-func worthOfAnswer(a Answered) float64 {
-	one := []Answered{a}
+func worthOfAnswer(a MethodAnswer) float64 {
+	one := []MethodAnswer{a}
 	return Accuracy(one, 1) + Accuracy(one, 20)
 }

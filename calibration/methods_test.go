@@ -14,7 +14,7 @@ func TestRankedMethods(t *testing.T) {
 		m := measuredMethod{name: name, method: name}
 		for range 10 {
 			for _, f := range first {
-				m.answers = append(m.answers, Answered{First: f})
+				m.answers = append(m.answers, MethodAnswer{First: f})
 			}
 		}
 		return m
@@ -48,8 +48,8 @@ func TestChoose(t *testing.T) {
 			record: &Record{},
 			report: &FitReport{},
 			methods: []measuredMethod{
-				{"gate", fusion.MethodGate, []Answered{{First: 1}}},
-				{"rrf", fusion.MethodRRF, []Answered{{First: 1}}},
+				{"gate", fusion.MethodGate, []MethodAnswer{{First: 1}}},
+				{"rrf", fusion.MethodRRF, []MethodAnswer{{First: 1}}},
 			},
 			options: FitOptions{Try: func(r *Record) error {
 				if r.Auto == can {

@@ -80,7 +80,7 @@ type PriorQuestions struct {
 	Answers []RankedQuestion
 }
 
-// Confident returns, for each answer, the chance that its first passage answers.
+// Confident returns, for each answer, the chance that its first passage answers, computed from its signals by chances.
 func (q *PriorQuestions) Confident(chances fusion.Chances) (confidences []float64, err error) {
 	for _, a := range q.Answers {
 		sure, err := chances.Of(a.Signals, 1)
@@ -116,7 +116,7 @@ func (q *PriorQuestions) weightedAnswers(size float64) []RankedQuestion {
 func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists int) (PriorQuestions, error) {
 	out := PriorQuestions{Domain: domain}
 	if gate == nil || len(e.Questions) == 0 ||
-		!slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
+		!slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.ObservedSource) bool { return s.Kind == fusion.Late }) {
 		return out, errors.New(
 			"it is not searched by the shipped gate with late interaction: index it with the default experts",
 		)

@@ -29,7 +29,7 @@ type Question struct {
 	// memory is used, so no two questions may share one.
 	Table *fusion.Candidates
 	// Sources are the observed sources, each with its column of Table.
-	Sources []fusion.Observed
+	Sources []fusion.ObservedSource
 	// Relevant are the grades of the passages that answer, found or not.
 	Relevant map[rank.Ordinal]float64
 	Wording  fusion.Wording
@@ -50,7 +50,7 @@ func (q *Question) fusionInput() fusion.Input {
 func (q *Question) inputOf(m fusion.Method) fusion.Input {
 	in := q.fusionInput()
 	experts, sure := 0, 0
-	var served []fusion.Observed
+	var served []fusion.ObservedSource
 	for _, o := range in.Sources {
 		able := q.ensembleOf(o.Column).members >= 2
 		if o.Kind.Dense() {
@@ -87,7 +87,8 @@ func withoutLate(questions []Question) []Question {
 	out := slices.Clone(questions)
 	for i := range out {
 		q := &out[i]
-		q.Sources = slices.DeleteFunc(slices.Clone(q.Sources), func(s fusion.Observed) bool { return s.Kind == fusion.Late })
+		isLate := func(s fusion.ObservedSource) bool { return s.Kind == fusion.Late }
+		q.Sources = slices.DeleteFunc(slices.Clone(q.Sources), isLate)
 		some = some || len(q.Sources) < len(questions[i].Sources)
 	}
 	if !some {
@@ -267,7 +268,7 @@ func (q *Question) takeEvidence(found *search.Evidence) {
 	q.Table, q.Wording = found.Table, found.Wording
 	for column := range found.Sources {
 		s := &found.Sources[column]
-		q.Sources = append(q.Sources, s.Observed)
+		q.Sources = append(q.Sources, s.ObservedSource)
 		q.ensembles = append(q.ensembles, ensembleAnswer{q.ID, s.MemberScores, s.Members, q.AnsweredBy(column)})
 	}
 }

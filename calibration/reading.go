@@ -16,8 +16,8 @@ import (
 // markedDepth is how many passages of an answer a reader reads for a fit.
 const markedDepth = 5
 
-// Ranked are the first passages of an answer, and its confidence without a reader.
-type Ranked struct {
+// RankedPassages are the first passages of an answer, and its confidence without a reader.
+type RankedPassages struct {
 	Passages   []rank.Hit
 	Confidence float64
 }
@@ -30,10 +30,10 @@ type Mark struct {
 	First []float64 // extract.ReadSignals; nil: there are no passages
 }
 
-// Marker lets a reader read for a question the passages of several answers. What it says
-// depends on what the ranking counts beside it (extract.Read.Weigh); 0: neither knows of
-// the other.
-type Marker func(ctx context.Context, q *Question, answers []Ranked) ([]func(weight float64) Mark, error)
+// Marker lets a reader read the passages of several answers to a question. It returns one function for each answer,
+// which gives the reader's output when the ranking's scores are added to the reader's with a weight
+// (extract.Read.Weigh); with weight 0 the two are not combined.
+type Marker func(ctx context.Context, q *Question, answers []RankedPassages) ([]func(weight float64) Mark, error)
 
 // rankingWeights returns the weights of the ranking, against the reader, that are tried.
 func rankingWeights() []float64 { return []float64{2, 5, 10, 20, 50, 100} }
@@ -89,9 +89,9 @@ func (o *ReadingOptions) readAnswers(
 	marks := make([]func(float64) Mark, len(answers))
 	err := atOnce(ctx, readers, len(order), o.Progress, func(ctx context.Context, n int) error {
 		id := order[n]
-		var of []Ranked
+		var of []RankedPassages
 		for _, at := range places[id] {
-			of = append(of, Ranked{answers[at].markedPassages(), confidences[at]})
+			of = append(of, RankedPassages{answers[at].markedPassages(), confidences[at]})
 		}
 		said, err := o.Mark(ctx, answers[places[id][0]].Asked, of)
 		if err != nil {

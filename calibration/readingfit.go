@@ -57,11 +57,12 @@ func (a *ReadingFit) Check() error {
 			return fmt.Errorf("verdict: %w", err)
 		}
 	}
-	return errors.Join(a.Words.check("words", extract.AnswerSignals()), a.First.check("first", extract.ReadSignals()))
+	words := a.Words.checkSignals("words", extract.AnswerSignals())
+	return errors.Join(words, a.First.checkSignals("first", extract.ReadSignals()))
 }
 
-// check returns an error unless the chance has the signals want. name is what the error calls it.
-func (m *MarkedChance) check(name string, want []string) error {
+// checkSignals returns an error unless the chance has the signals want. name is what the error calls it.
+func (m *MarkedChance) checkSignals(name string, want []string) error {
 	var names []string
 	for _, t := range m.Chance.Logistic.Signals {
 		names = append(names, t.Name)

@@ -69,7 +69,7 @@ func TestReadingByHand(t *testing.T) {
 		return ReadingOptions{
 			Reader:   "a reader",
 			Progress: func(int, int) {},
-			Mark: func(_ context.Context, q *Question, of []Ranked) ([]func(float64) Mark, error) {
+			Mark: func(_ context.Context, q *Question, of []RankedPassages) ([]func(float64) Mark, error) {
 				mu.Lock()
 				calls[q.ID] += len(of)
 				mu.Unlock()
@@ -207,7 +207,7 @@ func TestReadingByHand(t *testing.T) {
 
 	// The reader is wrong wherever the ranking is right: eight lost of eight are too many, and
 	// of two not.
-	o.Mark = func(_ context.Context, _ *Question, of []Ranked) ([]func(float64) Mark, error) {
+	o.Mark = func(_ context.Context, _ *Question, of []RankedPassages) ([]func(float64) Mark, error) {
 		return slices.Repeat([]func(float64) Mark{func(float64) Mark {
 			return Mark{
 				Top:   len(of[0].Passages) - 1,
@@ -224,7 +224,7 @@ func TestReadingByHand(t *testing.T) {
 	}
 
 	broken := errors.New("the reader fell over")
-	o.Mark = func(context.Context, *Question, []Ranked) ([]func(float64) Mark, error) { return nil, broken }
+	o.Mark = func(context.Context, *Question, []RankedPassages) ([]func(float64) Mark, error) { return nil, broken }
 	if _, err := FitReading(t.Context(), answers, confidences, o); !errors.Is(err, broken) {
 		t.Errorf("the reader fails: %v", err)
 	}

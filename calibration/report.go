@@ -47,7 +47,7 @@ type MethodReport struct {
 	Domains map[string]DomainReport `json:"domains,omitempty"`
 }
 
-// DomainReport is how a method does in one domain.
+// DomainReport has the figures of a method in one domain. Top1 and Top20 are shares from 0 to 1.
 type DomainReport struct {
 	Questions int     `json:"questions"`
 	Top1      float64 `json:"top1"`
@@ -69,7 +69,7 @@ type ChanceReport struct {
 	Reliability []Bin `json:"reliability"`
 }
 
-// Half is what a confidence is worth where half of the questions, by weight, have an answer.
+// Half has the measures of a confidence over questions of which half, by weight, have an answer.
 type Half struct {
 	ECE   float64  `json:"ece"`
 	AUROC *float64 `json:"auroc"`
@@ -140,7 +140,7 @@ func (f *fitRun) describeMethods() {
 			Top100:       at(100),
 			Top1Interval: [2]float64{low, high},
 		}
-		own := map[string][]Answered{}
+		own := map[string][]MethodAnswer{}
 		for i, q := range f.Questions {
 			own[q.Domain] = append(own[q.Domain], m.answers[i])
 		}

@@ -57,7 +57,7 @@ func (r *RerankingFit) Check() error {
 	case !(r.Weight >= 0 && r.Weight <= fusion.MaxWeight):
 		return fmt.Errorf("weight: %v is not between 0 and %g", r.Weight, float64(fusion.MaxWeight))
 	case r.First != nil:
-		return r.First.check("first", extract.RerankSignals())
+		return r.First.checkSignals("first", extract.RerankSignals())
 	}
 	return nil
 }

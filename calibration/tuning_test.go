@@ -118,7 +118,9 @@ func expertAndWords(t *testing.T, id string, dense, lexical []float32, answer ra
 		rank.Sort(lists[source])
 	}
 	q := Question{ID: id, Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1},
-		Sources: []fusion.Observed{{Column: 0, Kind: fusion.Generalist, Confidence: -1}, {Column: 1, Kind: fusion.Lexical}}}
+		Sources: []fusion.ObservedSource{
+			{Column: 0, Kind: fusion.Generalist, Confidence: -1}, {Column: 1, Kind: fusion.Lexical},
+		}}
 	if err := q.Table.Reset(lists); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +179,7 @@ func TestAlphaOfServedExperts(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.Sources[0].Confidence = .5
-		q.Sources = append(q.Sources, fusion.Observed{Column: 2, Kind: fusion.Base, Confidence: -1})
+		q.Sources = append(q.Sources, fusion.ObservedSource{Column: 2, Kind: fusion.Base, Confidence: -1})
 		q.ensembles = []ensembleAnswer{{members: 2}}
 		beside = append(beside, q)
 	}
@@ -229,7 +231,7 @@ func TestAlphaHeldOut(t *testing.T) {
 func unsure(t *testing.T, id string, lead float32, answer rank.Ordinal) Question {
 	t.Helper()
 	q := Question{ID: id, Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1},
-		Sources: []fusion.Observed{
+		Sources: []fusion.ObservedSource{
 			{Column: 0, Kind: fusion.Specialist, Confidence: .8},
 			{Column: 1, Kind: fusion.Specialist, Confidence: .4},
 		},

@@ -17,7 +17,7 @@ func (q *Question) Without() Question {
 	out := *q
 	out.Table = q.Table.Without(gone)
 	out.Relevant = nil
-	out.Sources = make([]fusion.Observed, len(q.Sources))
+	out.Sources = make([]fusion.ObservedSource, len(q.Sources))
 	for i, s := range q.Sources {
 		random := make([]rank.Hit, 0, len(s.Random))
 		for _, h := range s.Random {
@@ -93,7 +93,7 @@ func withMixtureWeights(answers []RankedQuestion) []RankedQuestion {
 func RankAnswers(
 	asked []Question,
 	beside BesideQuestions,
-	answers []Answered,
+	answers []MethodAnswer,
 	gates []fusion.Gate,
 	specialists int,
 ) ([]RankedQuestion, error) {
@@ -113,7 +113,7 @@ func RankAnswers(
 		if err != nil {
 			return nil, err
 		}
-		var answers []Answered
+		var answers []MethodAnswer
 		answers, err = AnswerByFold(gates, of.questions, specialists)
 		for i := range answers {
 			q := &of.questions[i]
@@ -188,7 +188,7 @@ func MixtureOf(answerable, takenOut, unanswerable int) (eachTakenOut, eachUnansw
 }
 
 // rankedAs returns an answer to a question of this kind as a RankedQuestion, without a weight.
-func rankedAs(kind Without, q *Question, a *Answered) RankedQuestion {
+func rankedAs(kind Without, q *Question, a *MethodAnswer) RankedQuestion {
 	return RankedQuestion{ID: q.ID, Signals: a.Signals, First: a.First, Without: kind, Asked: q, Passages: a.Passages}
 }
 

@@ -30,7 +30,7 @@ func TestWithoutItsAnswer(t *testing.T) {
 		Table:    &table,
 		Relevant: map[rank.Ordinal]float64{5: 1},
 		Wording:  fusion.Wording{Words: 1, Known: 1},
-		Sources: []fusion.Observed{
+		Sources: []fusion.ObservedSource{
 			{
 				Column:     0,
 				Kind:       fusion.Generalist,

@@ -70,15 +70,16 @@ func (v *VerdictFit) For(reader string) *ReadVerdict {
 
 // Check returns an error if a fit cannot be used to answer.
 func (v *VerdictFit) Check() error {
-	err := v.Answerable.check(fusion.SignalNames())
+	err := v.Answerable.checkParts(fusion.SignalNames())
 	if r := v.Read; r != nil {
-		err = errors.Join(err, r.Answerable.check(extract.ReadSignals()), r.First.check("first", extract.ReadSignals()))
+		want := extract.ReadSignals()
+		err = errors.Join(err, r.Answerable.checkParts(want), r.First.checkSignals("first", want))
 	}
 	return err
 }
 
-// check returns an error unless the chance has the signals want and the thresholds are valid.
-func (a *AnswerableFit) check(want []string) error {
+// checkParts returns an error unless the chance has the signals want and the thresholds are valid.
+func (a *AnswerableFit) checkParts(want []string) error {
 	var names []string
 	for _, t := range a.Chance.Signals {
 		names = append(names, t.Name)

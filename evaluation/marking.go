@@ -30,7 +30,7 @@ func Reading(engine AnswerEngine, passages PassageIDs, progress func(done, total
 // question.
 func newMarker(engine AnswerEngine, reader string, passages PassageIDs) calibration.Marker {
 	return func(ctx context.Context, q *calibration.Question,
-		answers []calibration.Ranked) ([]func(float64) calibration.Mark, error) {
+		answers []calibration.RankedPassages) ([]func(float64) calibration.Mark, error) {
 		ids := make([][]string, len(answers))
 		all := []string{}
 		for i, a := range answers {

@@ -42,13 +42,15 @@ const maxHits = 1<<24 - 1
 type Candidates struct {
 	ordinals []rank.Ordinal // of the rows, ascending
 	cells    []cell         // row by row
-	admitted []bool         // by row; nil: none was
+	// by row: the passage was added by Admit; nil: none was
+	admitted []bool
 	columns  []column
 
 	keys   []uint64  // scratch of Reset
 	scores []float64 // scratch of the methods: a fused score for each row
-	kept   []int32   // scratch of highest
-	list   []float64 // scratch of a normalisation
+	// scratch of highestRows
+	kept []int32
+	list []float64 // scratch of a normalisation
 
 	byID func([]rank.Ordinal) // see OrderTies
 }
@@ -289,17 +291,17 @@ func (c *Candidates) Only(columns []int) (*Candidates, error) {
 	return out, nil
 }
 
-// Said is what a source said of a candidate when it was asked.
-type Said struct {
+// StoredScore is the stored score of one source for one candidate, from an earlier search.
+type StoredScore struct {
 	Origin Origin  // FromHit, FromExact or FromScored; FromNone: nothing
 	Score  float32 // finite
 	Rank   int     // of a hit, in the source's own list, from 1
 }
 
-// Restore fills the table with what sources said of candidates in an earlier search: said[row][column]. A row's number
-// becomes its passage. The ranks of a column must be those of its scores; its lowest score is that of the last hit
+// Restore fills the table with stored scores of candidates from an earlier search: said[row][column]. A row's number
+// becomes its passage. The ranks of a column must agree with its scores; its lowest score is that of the last hit
 // given. It fails for more than MaxSources columns.
-func (c *Candidates) Restore(columns int, said [][]Said) error {
+func (c *Candidates) Restore(columns int, said [][]StoredScore) error {
 	c.ordinals = c.ordinals[:0]
 	c.cells = c.cells[:0]
 	c.columns = make([]column, columns)

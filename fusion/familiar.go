@@ -30,7 +30,7 @@ func Familiarity(products []float32, nearest int) float64 {
 }
 
 // Rivals sets Rival of each source to the highest familiarity of the other specialists; 0 if there are none.
-func Rivals(sources []Observed) {
+func Rivals(sources []ObservedSource) {
 	for i := range sources {
 		highest := math.Inf(-1)
 		for j, other := range sources {
@@ -48,7 +48,7 @@ func Rivals(sources []Observed) {
 // MostFamiliar returns the sources, in their order, without all specialists but the `most` most familiar with the
 // question; of equally familiar ones the first stay. The others add little: the near ones and the base know as much of
 // a distant domain (docs/evidence/experts.md has the table).
-func MostFamiliar(sources []Observed, most int) []Observed {
+func MostFamiliar(sources []ObservedSource, most int) []ObservedSource {
 	var specialists []int
 	for i, s := range sources {
 		if s.Kind == Specialist {
@@ -63,7 +63,7 @@ func MostFamiliar(sources []Observed, most int) []Observed {
 		func(a, b int) int { return cmp.Compare(sources[b].Familiarity, sources[a].Familiarity) },
 	)
 	passedOver := specialists[max(most, 0):]
-	kept := make([]Observed, 0, len(sources)-len(passedOver))
+	kept := make([]ObservedSource, 0, len(sources)-len(passedOver))
 	for i, s := range sources {
 		if !slices.Contains(passedOver, i) {
 			kept = append(kept, s)

@@ -6,7 +6,7 @@ import (
 )
 
 func TestMostFamiliar(t *testing.T) {
-	sources := []Observed{
+	sources := []ObservedSource{
 		{Column: 0, Kind: Base},
 		{Column: 1, Kind: Specialist, Familiarity: .3},
 		{Column: 2, Kind: Specialist, Familiarity: .5},

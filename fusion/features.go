@@ -23,9 +23,9 @@ const (
 // Dense reports whether a source of this kind compares one vector of the question with one of a passage.
 func (k SourceKind) Dense() bool { return k != Lexical && k != Phrases && k != Near && k != Late }
 
-// Observed is what is known of a source beside its column of scores when it
+// ObservedSource is what is known of a source beside its column of scores when it
 // has answered a question.
-type Observed struct {
+type ObservedSource struct {
 	Column int
 	Kind   SourceKind
 	// Familiarity is how near the question is to the domain of a specialist: the
@@ -120,7 +120,7 @@ type Features struct {
 // FeaturesOf returns the features of a question from the table of candidates and what was observed of the sources.
 // Leads and shares are of the sources' own hits; spreads and heights of all scores that the table has of candidates
 // that one of these sources found. Lexical or Late is nil without such a source.
-func FeaturesOf(c *Candidates, sources []Observed) Features {
+func FeaturesOf(c *Candidates, sources []ObservedSource) Features {
 	lexical := -1
 	late := -1
 	bound := 0.0

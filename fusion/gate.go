@@ -27,8 +27,8 @@ func gateMethod() Method {
 }
 
 // gateFor returns the gate for these sources: without late interaction s.GateWithoutLate, if there is one.
-func (s *Settings) gateFor(sources []Observed) *Gate {
-	late := slices.ContainsFunc(sources, func(o Observed) bool { return o.Kind == Late })
+func (s *Settings) gateFor(sources []ObservedSource) *Gate {
+	late := slices.ContainsFunc(sources, func(o ObservedSource) bool { return o.Kind == Late })
 	if !late && s.GateWithoutLate != nil {
 		return s.GateWithoutLate
 	}
@@ -145,9 +145,9 @@ func (g *Gate) Check() error {
 	return nil
 }
 
-// Weigh returns the observed sources with their weights for a question with features f, in the memory of into if that
-// is large enough. It is the only definition of the weights: fitting a gate uses it, too.
-func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
+// Weigh returns the observed sources with the gate's weights for a question with features f. The result is in the
+// memory of into if that is large enough. Fitting a gate uses the same function.
+func (g *Gate) Weigh(into []Source, sources []ObservedSource, f Features) []Source {
 	weights := slices.Grow(into[:0], len(sources))[:len(sources)]
 	words := 0.0
 	if f.Lexical != nil {
@@ -195,8 +195,8 @@ func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 
 // nearness returns the weights of nearness and of BM25 beside it, where BM25's alone would be words. Where nearness
 // does not take part or the texts are symbols, these are 0 and words.
-func (g *Gate) nearness(sources []Observed, f Features, words float64) (near, beside float64) {
-	if g.Near <= 0 || !slices.ContainsFunc(sources, func(s Observed) bool { return s.Kind == Near }) {
+func (g *Gate) nearness(sources []ObservedSource, f Features, words float64) (near, beside float64) {
+	if g.Near <= 0 || !slices.ContainsFunc(sources, func(s ObservedSource) bool { return s.Kind == Near }) {
 		return 0, words
 	}
 	prose := 1 - min(max(f.Symbols, 0), 1)
@@ -224,7 +224,7 @@ const maxLogWeight = 20
 
 // Gated returns the best k candidates by the weighted sum of the sources' raw scores, with the gate's weights for this
 // question. It fails for impossible sources and coefficients.
-func Gated(c *Candidates, g *Gate, sources []Observed, missing Missing, k int) (Ranking, error) {
+func Gated(c *Candidates, g *Gate, sources []ObservedSource, missing Missing, k int) (Ranking, error) {
 	plain := make([]Source, len(sources))
 	for i, s := range sources {
 		plain[i].Column = s.Column

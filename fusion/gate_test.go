@@ -12,7 +12,7 @@ import (
 
 // twoExperts returns a table of a specialist, a generalist and BM25, whose features
 // can be read off.
-func twoExperts(t *testing.T) (*Candidates, []Observed) {
+func twoExperts(t *testing.T) (*Candidates, []ObservedSource) {
 	t.Helper()
 	var c Candidates
 	if err := c.Reset([][]rank.Hit{
@@ -27,7 +27,7 @@ func twoExperts(t *testing.T) (*Candidates, []Observed) {
 			t.Fatal(err)
 		}
 	}
-	return &c, []Observed{
+	return &c, []ObservedSource{
 		{Column: 0, Kind: Specialist, Familiarity: .6, Confidence: .25},
 		{Column: 1, Kind: Base, Confidence: -1},
 		{Column: 2, Kind: Lexical, UpperBound: 25},
@@ -101,7 +101,7 @@ func TestGatePhrasesByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sources := []Observed{
+	sources := []ObservedSource{
 		{Column: 0, Kind: Generalist, Confidence: -1},
 		{Column: 1, Kind: Lexical, UpperBound: 20},
 		{Column: 2, Kind: Phrases},
@@ -133,7 +133,7 @@ func TestGatePhrasesByHand(t *testing.T) {
 			t.Errorf("signals of %s: %v", o.Kind, signals)
 		}
 	}
-	wordless := []Observed{sources[0], sources[2]}
+	wordless := []ObservedSource{sources[0], sources[2]}
 	near(t, "weights without words", []float64{g.Weigh(nil, wordless, FeaturesOf(&c, wordless))[1].Weight}, []float64{0})
 	for _, bad := range []float64{-1, math.NaN(), math.Inf(1)} {
 		g.Phrases = bad
@@ -166,7 +166,7 @@ func TestGateProperties(t *testing.T) {
 			math.IsInf(first[2].Weight, 0) {
 			t.Fatalf("weights %v of gate %+v", first, g)
 		}
-		swapped := []Observed{sources[2], sources[1], sources[0]}
+		swapped := []ObservedSource{sources[2], sources[1], sources[0]}
 		for i, s := range g.Weigh(nil, swapped, FeaturesOf(c, swapped)) {
 			if s != first[2-i] {
 				t.Fatalf("%v in another order, %v before", s, first[2-i])
@@ -186,7 +186,7 @@ func TestGateRefuses(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if _, err := Gated(c, &good, append(sources, Observed{Column: 7}), Exact, 3); err == nil {
+	if _, err := Gated(c, &good, append(sources, ObservedSource{Column: 7}), Exact, 3); err == nil {
 		t.Error("a source that is not there was accepted")
 	}
 }

@@ -22,7 +22,7 @@ const (
 func (s scatter) logDeviation(least float64) float64 { return math.Log(s.deviation + least) }
 
 // foundRows returns the rows that one of the sources found, ascending.
-func (c *Candidates) foundRows(sources []Observed) []int32 {
+func (c *Candidates) foundRows(sources []ObservedSource) []int32 {
 	columns := make([]int, len(sources))
 	for i, s := range sources {
 		columns[i] = s.Column
@@ -88,7 +88,7 @@ func (c *Candidates) firstHits(rows []int32, column, n int) []int32 {
 
 // readHeights sets the features that compare the sources' scores of the same candidates. lexical and late are the
 // columns of these sources; -1: there is none.
-func (f *Features) readHeights(c *Candidates, sources []Observed, lexical, late int) {
+func (f *Features) readHeights(c *Candidates, sources []ObservedSource, lexical, late int) {
 	if lexical < 0 && late < 0 {
 		return
 	}

@@ -29,7 +29,7 @@ func TestHeightsByHand(t *testing.T) {
 	if err := c.Follow(2, late); err != nil {
 		t.Fatal(err)
 	}
-	sources := []Observed{{Column: 0, Kind: Base}, {Column: 1, Kind: Lexical}, {Column: 2, Kind: Late}}
+	sources := []ObservedSource{{Column: 0, Kind: Base}, {Column: 1, Kind: Lexical}, {Column: 2, Kind: Late}}
 	f := FeaturesOf(&c, sources)
 	for _, x := range []struct {
 		name      string
@@ -44,7 +44,7 @@ func TestHeightsByHand(t *testing.T) {
 			t.Errorf("%s: %v, want %v", x.name, x.got, x.want)
 		}
 	}
-	alone := FeaturesOf(&c, []Observed{sources[0], sources[2]})
+	alone := FeaturesOf(&c, []ObservedSource{sources[0], sources[2]})
 	if alone.Lexical != nil || alone.Late[lateOfWords] != 0 || alone.Late[lateSpread] != f.Late[lateSpread] {
 		t.Errorf("without words: %+v", alone)
 	}

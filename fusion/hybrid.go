@@ -16,7 +16,7 @@ func hybridMethod() Method {
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
 			experts, known := in.weightBySureness()
 			if !known && len(experts) > 1 &&
-				!slices.ContainsFunc(in.Sources, func(o Observed) bool { return o.Kind.Dense() && o.Confidence >= 0 }) {
+				!slices.ContainsFunc(in.Sources, func(o ObservedSource) bool { return o.Kind.Dense() && o.Confidence >= 0 }) {
 				if _, err := in.Table.sureAlone(experts, s.CCE); err != nil {
 					return Ranking{}, err
 				}
@@ -50,7 +50,7 @@ func Hybrid(c *Candidates, experts []Source, lexical int, alpha float64, o Linea
 	if !(alpha >= 0 && alpha <= MaxWeight) {
 		return Ranking{}, fmt.Errorf("alpha is %v: it must be between 0 and %g", alpha, float64(MaxWeight))
 	}
-	if err := o.check(); err != nil {
+	if err := o.setDefaults(); err != nil {
 		return Ranking{}, err
 	}
 	weighted, _ := byConfidence(experts, o.Sharpness)

@@ -111,7 +111,7 @@ func TestExactOutweighs(t *testing.T) {
 	}
 }
 
-func equalWeights(before, after []Source, times func(SourceKind) float64, sources []Observed) bool {
+func equalWeights(before, after []Source, times func(SourceKind) float64, sources []ObservedSource) bool {
 	for i := range before {
 		want := before[i].Weight * times(sources[i].Kind)
 		if times(sources[i].Kind) == 1 && after[i].Weight != want || math.Abs(after[i].Weight-want) > 1e-12*want {

@@ -34,7 +34,7 @@ func LateFeatureNames() []string {
 // lateFeaturesOf returns the features that late interaction's own column gives: how high and how far ahead its first
 // candidate is, and how many of its first ten are among BM25's. The others are 0. lexical is BM25's column; -1: there
 // is none.
-func (c *Candidates) lateFeaturesOf(sources []Observed, late, lexical int) []float64 {
+func (c *Candidates) lateFeaturesOf(sources []ObservedSource, late, lexical int) []float64 {
 	x := make([]float64, lateFeatures)
 	first := c.firstBy(sources, late)
 	if len(first) == 0 {
@@ -56,7 +56,7 @@ func (c *Candidates) lateFeaturesOf(sources []Observed, late, lexical int) []flo
 
 // firstBy returns the rows with the highest scores in a column among those that one of the sources found, at most
 // headDepth, the best first and equal ones by their ids.
-func (c *Candidates) firstBy(sources []Observed, column int) []int32 {
+func (c *Candidates) firstBy(sources []ObservedSource, column int) []int32 {
 	columns := make([]int, len(sources))
 	for i, s := range sources {
 		columns[i] = s.Column

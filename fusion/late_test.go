@@ -10,7 +10,7 @@ import (
 
 // lateTable returns five passages, found by two dense sources and BM25, which late
 // interaction scores: columns 0, 1, 2, 3.
-func lateTable(t *testing.T) (*Candidates, []Observed) {
+func lateTable(t *testing.T) (*Candidates, []ObservedSource) {
 	t.Helper()
 	c := new(Candidates)
 	lists := [][]rank.Hit{
@@ -30,7 +30,7 @@ func lateTable(t *testing.T) (*Candidates, []Observed) {
 	if err := c.Follow(3, []float32{.5, .2, .4, .3, .6}); err != nil { // of 1, 2, 4, 5, 9
 		t.Fatal(err)
 	}
-	return c, []Observed{
+	return c, []ObservedSource{
 		{Column: 0, Kind: Specialist, Familiarity: .25, Confidence: -1}, {Column: 1, Kind: Generalist, Confidence: -1},
 		{Column: 2, Kind: Lexical, UpperBound: 24}, {Column: 3, Kind: Late, Confidence: -1},
 	}
@@ -41,13 +41,13 @@ func lateTable(t *testing.T) (*Candidates, []Observed) {
 func TestLateFeaturesByHand(t *testing.T) {
 	c, sources := lateTable(t)
 	for _, of := range []struct {
-		sources []Observed
+		sources []ObservedSource
 		want    []float64
 	}{
 		{sources, []float64{.25, .6, .1, .4, .3, .5, math.Log(math.Sqrt(.02) + .005), -1}},
 		{slices.Delete(slices.Clone(sources), 1, 2), []float64{.25, .5, .1, .3, .3, .5, math.Log(math.Sqrt(.0125) + .005),
 			-1}},
-		{[]Observed{sources[1], sources[3]}, []float64{0, .6, 0, 0, 0, 0, math.Log(.005), 0}},
+		{[]ObservedSource{sources[1], sources[3]}, []float64{0, .6, 0, 0, 0, 0, math.Log(.005), 0}},
 	} {
 		got := FeaturesOf(c, of.sources).Late
 		for i := range of.want {
@@ -85,7 +85,7 @@ func TestFollowerFindsNothing(t *testing.T) {
 				t.Errorf("%s: passage %d: %+v", missing, item.Ordinal, p)
 			}
 		}
-		few, err := Gated(c, g, []Observed{sources[0], sources[2], sources[3]}, missing, 5)
+		few, err := Gated(c, g, []ObservedSource{sources[0], sources[2], sources[3]}, missing, 5)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ type LinearOptions struct {
 	Sharpness float64
 }
 
-// check sets the defaults of options that are zero, and returns an error for impossible ones.
-func (o *LinearOptions) check() error {
+// setDefaults sets the defaults of options that are zero, and returns an error for impossible ones.
+func (o *LinearOptions) setDefaults() error {
 	if o.Normalisation == "" {
 		o.Normalisation = Raw
 	}

@@ -54,7 +54,7 @@ type Variant struct {
 // Input is what is fused: the sources that take part, and what is known of them.
 type Input struct {
 	Table   *Candidates
-	Sources []Observed
+	Sources []ObservedSource
 	Wording Wording
 }
 

@@ -53,7 +53,7 @@ func (in *Input) fuseFamiliar(c *Candidates, experts []Source, o LinearOptions, 
 	if err := c.checkSources(experts); err != nil {
 		return Ranking{}, err
 	}
-	if err := o.check(); err != nil {
+	if err := o.setDefaults(); err != nil {
 		return Ranking{}, err
 	}
 	weighted, mean := byConfidence(experts, o.Sharpness)
@@ -78,7 +78,7 @@ func (in *Input) fuseFamiliar(c *Candidates, experts []Source, o LinearOptions, 
 // familiarShares returns the share of each expert among in.Sources, in their order: exp(familiarity / temperature), in
 // parts of the greatest specialist's. They are equal if there is no specialist.
 func (in *Input) familiarShares() (shares []float64) {
-	var of []Observed
+	var of []ObservedSource
 	sum, specialists := 0.0, 0
 	highest := math.Inf(-1)
 	for _, o := range in.Sources {
@@ -153,7 +153,7 @@ func MUF(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, erro
 	if err := c.checkSources(experts); err != nil {
 		return Ranking{}, err
 	}
-	if err := o.check(); err != nil {
+	if err := o.setDefaults(); err != nil {
 		return Ranking{}, err
 	}
 	weighted, mean := byConfidence(experts, o.Sharpness)

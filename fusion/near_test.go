@@ -29,7 +29,7 @@ func TestGateNearByHand(t *testing.T) {
 		}
 		return &c
 	}
-	sources := []Observed{
+	sources := []ObservedSource{
 		{Column: 0, Kind: Generalist, Confidence: -1},
 		{Column: 1, Kind: Lexical, UpperBound: 20},
 		{Column: 2, Kind: Phrases},
@@ -39,7 +39,7 @@ func TestGateNearByHand(t *testing.T) {
 		Dense: make([]float64, denseFeatures), Lexical: make([]float64, lexicalFeatures),
 		Words: math.Log(.1), Phrases: .5, Near: .7, BesideNear: .6,
 	}
-	gated := func(c *Candidates, g *Gate, sources []Observed) Ranking {
+	gated := func(c *Candidates, g *Gate, sources []ObservedSource) Ranking {
 		r, err := Gated(c, g, sources, Exact, 3)
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestGateNearByHand(t *testing.T) {
 		}
 	}
 	for symbols, want := range map[float64][]float64{.5: {1, .08, .05, .035}, 1: {1, .1, .05, 0}, 2: {1, .1, .05, 0}} {
-		code := []Observed{sources[0], sources[1], sources[2], sources[3]}
+		code := []ObservedSource{sources[0], sources[1], sources[2], sources[3]}
 		code[1].Symbols = symbols
 		near(t, "weights among symbols", gated(table(4), &g, code).Weights, want)
 	}
@@ -82,7 +82,7 @@ func TestGateNearByHand(t *testing.T) {
 	if signals := SourceSignals(table(4), sources, with, 3); signals != nil {
 		t.Errorf("signals of nearness: %v", signals)
 	}
-	wordless := []Observed{sources[0], sources[3]}
+	wordless := []ObservedSource{sources[0], sources[3]}
 	near(t, "without words", gated(table(4), &g, wordless).Weights, []float64{1, 0, 0, 0})
 	for _, bad := range []float64{-1, math.NaN(), math.Inf(1)} {
 		for _, wrong := range []Gate{{Near: bad}, {BesideNear: bad}} {
@@ -110,7 +110,7 @@ func TestSignalsWithNear(t *testing.T) {
 	if err := with.Follow(2, []float32{8, 3}); err != nil {
 		t.Fatal(err)
 	}
-	sources := []Observed{
+	sources := []ObservedSource{
 		{Column: 0, Kind: Base, Confidence: -1},
 		{Column: 1, Kind: Lexical, UpperBound: 20},
 		{Column: 2, Kind: Near},

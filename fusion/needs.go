@@ -20,7 +20,7 @@ type Ability struct {
 	Granular bool // it is one of several granularities, among which the surest answers
 }
 
-// Lack is what a method cannot do without and is not offered.
+// Lack is something that a method needs and that the offer does not have.
 type Lack int
 
 // What methods may lack.
@@ -32,7 +32,7 @@ const (
 	LacksConfidences // experts that can say how sure they are
 )
 
-// Lacks returns what the method needs to rank and the offer does not have; nil: it can rank.
+// Lacks returns what the method needs to rank and the offer does not have; nil if it can rank.
 func (m Method) Lacks(o Offer) (lacks []Lack) {
 	has := func(what func(Ability) bool) bool { return slices.ContainsFunc(o.Experts, what) }
 	for _, lack := range []struct {

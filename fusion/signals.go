@@ -37,7 +37,7 @@ const long = 5
 // that it is right. They are read from the sources' own scores of its first
 // passage, so that they mean the same whatever weights put it there: how far it is
 // ahead of the others for each source; how close it is in itself, in comparison
-// with random passages of the collection (Observed.Random) and with what the
+// with random passages of the collection (ObservedSource.Random) and with what the
 // question's words could score at most; how far the sources agree; whether the encoder
 // knows the question's words; and how much closer it is to late interaction than to the
 // dense source, if the question is short.
@@ -45,7 +45,7 @@ const long = 5
 // The dense source is the base, or the first that is no specialist: closeness means
 // something different for each specialist. The signals of a source that did not answer
 // are 0.
-func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []float64 {
+func Signals(c *Candidates, sources []ObservedSource, r Ranking, wording Wording) []float64 {
 	signals := make([]float64, len(SignalNames()))
 	if len(r.Items) == 0 {
 		return signals
@@ -73,7 +73,7 @@ func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []fl
 			signals[10] = c.lateFeaturesOf(sources, late.Column, words.Column)[lateShared]
 		}
 	}
-	for _, s := range []*Observed{dense, late, words} {
+	for _, s := range []*ObservedSource{dense, late, words} {
 		if s == nil {
 			continue
 		}
@@ -102,7 +102,7 @@ func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []fl
 
 // signalSources returns the sources that Signals reads closeness from: the base, or else the first generalist, late
 // interaction, and words. Each is nil if there is none.
-func signalSources(sources []Observed) (dense, late, words *Observed) {
+func signalSources(sources []ObservedSource) (dense, late, words *ObservedSource) {
 	for i := range sources {
 		s := &sources[i]
 		switch s.Kind {
@@ -124,7 +124,7 @@ func signalSources(sources []Observed) (dense, late, words *Observed) {
 // Closeness reports whether the sources have all signals that the confidences of an
 // uncalibrated collection are computed from: a dense source that is no specialist, words,
 // and late interaction.
-func Closeness(sources []Observed) bool {
+func Closeness(sources []ObservedSource) bool {
 	dense, late, words := signalSources(sources)
 	return dense != nil && late != nil && words != nil
 }
@@ -136,9 +136,9 @@ const LeastRandom = 16
 
 // Compared reports whether the dense source and late interaction, if they are there, scored at least LeastRandom random
 // passages.
-func Compared(sources []Observed) bool {
+func Compared(sources []ObservedSource) bool {
 	dense, late, _ := signalSources(sources)
-	for _, s := range []*Observed{dense, late} {
+	for _, s := range []*ObservedSource{dense, late} {
 		if s != nil && len(s.Random) < LeastRandom {
 			return false
 		}
@@ -157,7 +157,7 @@ func (c *Candidates) scoreOf(column int, passage rank.Ordinal) float64 {
 
 // leadOf returns how far a source's score of a passage is above that of the best other candidate, and above the
 // source's own tenth. Both are 0 if the source has no scores.
-func (c *Candidates) leadOf(sources []Observed, column int, passage rank.Ordinal) (second, tenth float64) {
+func (c *Candidates) leadOf(sources []ObservedSource, column int, passage rank.Ordinal) (second, tenth float64) {
 	best := c.firstBy(sources, column)
 	if len(best) == 0 {
 		return 0, 0
@@ -179,7 +179,7 @@ const leastDeviation = .01
 
 // beyondRandom returns by how much a score is above the mean of random passages' scores, and by how many of their
 // standard deviations. Random scores of the passage itself do not count. Both are 0 without random passages.
-func (s *Observed) beyondRandom(score float64, passage rank.Ordinal) (above, deviations float64) {
+func (s *ObservedSource) beyondRandom(score float64, passage rank.Ordinal) (above, deviations float64) {
 	n, sum, squares := 0.0, 0.0, 0.0
 	for _, h := range s.Random {
 		if h.Ordinal != passage {

@@ -11,7 +11,7 @@ import (
 
 // answeredWithLate returns the table of the gate's tests with late interaction, and
 // random passages for it and for the base.
-func answeredWithLate(t *testing.T) (*Candidates, []Observed) {
+func answeredWithLate(t *testing.T) (*Candidates, []ObservedSource) {
 	t.Helper()
 	var c Candidates
 	if err := c.Reset([][]rank.Hit{
@@ -29,7 +29,7 @@ func answeredWithLate(t *testing.T) (*Candidates, []Observed) {
 	if err := c.Follow(2, []float32{.5, .9, .6}); err != nil { // of passages 1, 2 and 4
 		t.Fatal(err)
 	}
-	return &c, []Observed{
+	return &c, []ObservedSource{
 		{
 			Column:     0,
 			Kind:       Generalist,
@@ -55,7 +55,7 @@ func TestSignalsByHand(t *testing.T) {
 			t.Errorf("%s: %v, want %v", SignalNames()[i], got, want[i])
 		}
 	}
-	weighed := append(sources[:3:3], Observed{Column: 0, Kind: Specialist, Familiarity: .6})
+	weighed := append(sources[:3:3], ObservedSource{Column: 0, Kind: Specialist, Familiarity: .6})
 	if got := Signals(c, weighed, r, Wording{})[13]; got != .6 {
 		t.Errorf("the highest familiarity is %v", got)
 	}

@@ -24,7 +24,7 @@ const lowestScale = .05
 // returns nil for phrases and nearness, for a source without hits, as late interaction is, and if words are not among
 // the sources. The signals do not depend on which other experts were asked, as long as Rival is known. MUF's confidence
 // is not among them: beside these it added nothing.
-func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []float64 {
+func SourceSignals(c *Candidates, sources []ObservedSource, f Features, at int) []float64 {
 	s := sources[at]
 	if f.Lexical == nil || s.Kind == Phrases || s.Kind == Near || c.columns[s.Column].hits == 0 {
 		return nil

@@ -34,7 +34,7 @@ func TestSourceSignalsByHand(t *testing.T) {
 }
 
 func TestRivals(t *testing.T) {
-	sources := []Observed{
+	sources := []ObservedSource{
 		{Kind: Base},
 		{Kind: Specialist, Familiarity: .4},
 		{Kind: Specialist, Familiarity: .7},
@@ -46,7 +46,7 @@ func TestRivals(t *testing.T) {
 			t.Errorf("source %d: rival %v, want %v", i, sources[i].Rival, want)
 		}
 	}
-	alone := []Observed{{Kind: Specialist, Familiarity: .4, Rival: 9}}
+	alone := []ObservedSource{{Kind: Specialist, Familiarity: .4, Rival: 9}}
 	if Rivals(alone); alone[0].Rival != 0 {
 		t.Errorf("nobody else: %v", alone[0].Rival)
 	}

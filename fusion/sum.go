@@ -37,7 +37,7 @@ func Sum(c *Candidates, sources []Source, o LinearOptions, k int) (Ranking, erro
 	if err := c.checkSources(sources); err != nil {
 		return Ranking{}, err
 	}
-	if err := o.check(); err != nil {
+	if err := o.setDefaults(); err != nil {
 		return Ranking{}, err
 	}
 	f := linearFusion{c: c, missing: o.Missing, sources: orEqual(sources)}

@@ -259,7 +259,7 @@ func TestMUFFamiliar(t *testing.T) {
 	of := func(familiarities ...float64) Input {
 		in := Input{Table: table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70))}
 		for i, confidence := range []float64{.9, .6} {
-			o := Observed{Column: i, Confidence: confidence, Kind: Generalist}
+			o := ObservedSource{Column: i, Confidence: confidence, Kind: Generalist}
 			if i < len(familiarities) {
 				o.Kind = Specialist
 				o.Familiarity = familiarities[i]

@@ -34,7 +34,7 @@ type Evidence struct {
 type SourceEvidence struct {
 	Name string
 	// Observed is what a gate reads of the source, without a confidence: the temperature for it is not known yet.
-	fusion.Observed
+	fusion.ObservedSource
 	Hits []rank.Hit
 	// MemberScores are the scores of the ensemble's members for the first hits, at most as many as the depth: Members ×
 	// hits numbers, member by member. It is empty without an ensemble or with fewer than two hits.
@@ -131,7 +131,7 @@ func (l *lineUp) collectEvidence(ctx context.Context, p *sources.Findings, by *p
 			return err
 		}
 		for _, o := range a.ObserveWith(ctx, p.Panel.Familiarities(a.Known), true) {
-			found.Sources[o.Column].Observed = o
+			found.Sources[o.Column].ObservedSource = o
 		}
 		found.Wording.Keys = copyHeld(a.Keys(ctx), a.Table.Ordinals())
 		return nil

@@ -127,7 +127,7 @@ func (e *fuseTable) chooseMethod(r *FuseRequest, wrong *fault.Problems) *fusion.
 	o := e.Observe(r)
 	e.checkNeeds(r, &m, o, wrong)
 	e.checkOptions(r, &m, o, wrong)
-	e.observed = slices.DeleteFunc(e.observed, func(x fusion.Observed) bool { // as in a search
+	e.observed = slices.DeleteFunc(e.observed, func(x fusion.ObservedSource) bool { // as in a search
 		if !x.Kind.Dense() {
 			return !m.Uses(x.Kind)
 		}
@@ -159,7 +159,7 @@ func (e *fuseTable) chooseMethod(r *FuseRequest, wrong *fault.Problems) *fusion.
 func (e *fuseTable) Observe(r *FuseRequest) fusion.Offer {
 	o := fusion.Offer{Gate: true, Temperature: len(r.Confidences) == 0 && r.Temperature > 0}
 	for column, name := range e.sources {
-		x := fusion.Observed{
+		x := fusion.ObservedSource{
 			Column:     column,
 			Kind:       e.kinds[column],
 			Confidence: -1,
@@ -178,7 +178,7 @@ func (e *fuseTable) Observe(r *FuseRequest) fusion.Offer {
 }
 
 // abilityOf returns whether an expert, whose scores are given in a request, has a confidence and is a granularity.
-func abilityOf(x fusion.Observed) fusion.Ability {
+func abilityOf(x fusion.ObservedSource) fusion.Ability {
 	return fusion.Ability{Sure: x.Confidence != -1, Granular: x.Granular}
 }
 

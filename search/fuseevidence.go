@@ -15,12 +15,12 @@ import (
 // fuseTable is the candidates of a FuseRequest as a table of scores: a row for each candidate, a column for each
 // source.
 type fuseTable struct {
-	sources    []string            // names, by column
-	kinds      []fusion.SourceKind // by column
-	candidates []*Candidate        // by row, in the order of their ids, in which equal scores rank
-	said       [][]fusion.Said     // by row and column
-	observed   []fusion.Observed   // of the sources that the method uses
-	weights    map[int]float64     // by column: from the request, or else from the contributions if needed
+	sources    []string                // names, by column
+	kinds      []fusion.SourceKind     // by column
+	candidates []*Candidate            // by row, in the order of their ids, in which equal scores rank
+	said       [][]fusion.StoredScore  // by row and column
+	observed   []fusion.ObservedSource // of the sources that the method uses
+	weights    map[int]float64         // by column: from the request, or else from the contributions if needed
 }
 
 // ofNoSource reports whether a contribution with this origin comes from no source, but from a reader, a reranker, a
@@ -65,7 +65,7 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 		return e
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(r.Candidates[a].ID, r.Candidates[b].ID) })
-	e.said = make([][]fusion.Said, len(order))
+	e.said = make([][]fusion.StoredScore, len(order))
 	ranked := make([]map[int]bool, len(e.sources))
 	for row, at := range order {
 		candidate := &r.Candidates[at]
@@ -79,7 +79,7 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 			)
 		}
 		e.candidates = append(e.candidates, candidate)
-		e.said[row] = make([]fusion.Said, len(e.sources))
+		e.said[row] = make([]fusion.StoredScore, len(e.sources))
 		for n := range candidate.Contributions {
 			given := &candidate.Contributions[n]
 			if ofNoSource(given.Origin) {
@@ -121,13 +121,13 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 // their scores.
 func (e *fuseTable) inOrder(wrong *fault.Problems) {
 	for column, name := range e.sources {
-		var hits []fusion.Said
+		var hits []fusion.StoredScore
 		for _, said := range e.said {
 			if said[column].Origin == fusion.FromHit {
 				hits = append(hits, said[column])
 			}
 		}
-		slices.SortFunc(hits, func(a, b fusion.Said) int { return cmp.Compare(a.Rank, b.Rank) })
+		slices.SortFunc(hits, func(a, b fusion.StoredScore) int { return cmp.Compare(a.Rank, b.Rank) })
 		for i := 1; i < len(hits); i++ {
 			if hits[i].Score > hits[i-1].Score {
 				wrong.Add("out_of_range", "/candidates", "source %s has a score of %v at rank %d, above %v at rank %d",
@@ -153,7 +153,7 @@ func kindNamed(source string) fusion.SourceKind {
 
 // restore returns the score as fusion needs it. A score that a method had filled in counts as missing, so that the
 // method fills it in again. problem says for users what is invalid; "": nothing is.
-func (v *SourceScore) restore() (said fusion.Said, problem string) {
+func (v *SourceScore) restore() (said fusion.StoredScore, problem string) {
 	if v.Score == nil || v.Origin == fusion.FromMin.String() || v.Origin == fusion.FromNone.String() {
 		if v.Rank != nil {
 			return said, "has a rank without a score of the source's own"
@@ -162,7 +162,7 @@ func (v *SourceScore) restore() (said fusion.Said, problem string) {
 	}
 	said.Score = float32(*v.Score)
 	if x := float64(said.Score); math.IsNaN(x) || math.Abs(x) > fusion.MaxWeight {
-		return fusion.Said{}, fmt.Sprintf(
+		return fusion.StoredScore{}, fmt.Sprintf(
 			"has a score of %v: it has to be between -%g and %[2]g",
 			*v.Score,
 			float64(fusion.MaxWeight),
@@ -173,14 +173,14 @@ func (v *SourceScore) restore() (said fusion.Said, problem string) {
 		said.Origin = fusion.FromHit
 		said.Rank = *v.Rank
 		if *v.Rank < 1 || *v.Rank > math.MaxInt32 {
-			return fusion.Said{}, fmt.Sprintf("has rank %d: ranks are counted from 1", *v.Rank)
+			return fusion.StoredScore{}, fmt.Sprintf("has rank %d: ranks are counted from 1", *v.Rank)
 		}
 	case v.Origin == "":
 		said.Origin = fusion.FromExact
 	case origin == fusion.FromHit:
-		return fusion.Said{}, `is a hit without a rank`
+		return fusion.StoredScore{}, `is a hit without a rank`
 	case origin == fusion.FromNone:
-		return fusion.Said{}, fmt.Sprintf("has the origin %s, which does not exist", wording.Quote(v.Origin))
+		return fusion.StoredScore{}, fmt.Sprintf("has the origin %s, which does not exist", wording.Quote(v.Origin))
 	default:
 		said.Origin = origin
 	}

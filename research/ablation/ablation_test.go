@@ -57,7 +57,7 @@ func planted(t *testing.T, n int) *evidence {
 			t.Fatal(err)
 		}
 		for s, name := range e.Sources {
-			o := fusion.Observed{Column: s, Kind: fusion.Specialist, Confidence: -1}
+			o := fusion.ObservedSource{Column: s, Kind: fusion.Specialist, Confidence: -1}
 			switch name {
 			case "base":
 				o.Kind = fusion.Base
@@ -141,7 +141,7 @@ func TestFixedIsTheBest(t *testing.T) {
 	}
 	best := 0.0
 	for _, w := range fixedWeights() {
-		tried := make([]calibration.Answered, len(two.Questions))
+		tried := make([]calibration.MethodAnswer, len(two.Questions))
 		for i, q := range two.Questions {
 			ahead := 0
 			own := math.Inf(-1)

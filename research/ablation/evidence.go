@@ -56,7 +56,7 @@ func (e *evidence) restrictTo(choose choice, domains func(string) bool) (*eviden
 	err := out.eachQuestion(func(i int) error {
 		q := &out.Questions[i]
 		var columns []int
-		var chosen []fusion.Observed
+		var chosen []fusion.ObservedSource
 		for _, s := range q.Sources {
 			if choose(e.Sources[s.Column]) {
 				columns = append(columns, s.Column)
@@ -94,12 +94,12 @@ func (e *evidence) gates(ctx context.Context) ([]fusion.Gate, error) {
 }
 
 // answerByGates returns the answers to the questions, each by the gate that was not fitted on its fold.
-func (e *evidence) answerByGates(gates []fusion.Gate) ([]calibration.Answered, error) {
+func (e *evidence) answerByGates(gates []fusion.Gate) ([]calibration.MethodAnswer, error) {
 	return calibration.AnswerByFold(gates, e.Questions, e.gate.Specialists)
 }
 
 // crossFitted returns the answers to the questions, each by a gate fitted on those of the other folds.
-func (e *evidence) crossFitted(ctx context.Context) ([]calibration.Answered, error) {
+func (e *evidence) crossFitted(ctx context.Context) ([]calibration.MethodAnswer, error) {
 	gates, err := e.gates(ctx)
 	if err != nil {
 		return nil, err

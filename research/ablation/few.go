@@ -112,7 +112,7 @@ func (t *trialRun) fitFew(ctx context.Context, r *Findings, n int) error {
 // startGate returns the gate that fits to these questions begin with.
 func (e *evidence) startGate() *fusion.Gate {
 	if e.gate.WithoutLate != nil &&
-		!slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
+		!slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.ObservedSource) bool { return s.Kind == fusion.Late }) {
 		return e.gate.WithoutLate
 	}
 	return e.gate.Towards
@@ -132,8 +132,8 @@ func (e *evidence) rankedBy(gate *fusion.Gate) (rankedAnswers, error) {
 }
 
 // pickAnswers returns the answers to the questions with these indexes.
-func (r rankedAnswers) pickAnswers(places []int) []calibration.Answered {
-	some := make([]calibration.Answered, len(places))
+func (r rankedAnswers) pickAnswers(places []int) []calibration.MethodAnswer {
+	some := make([]calibration.MethodAnswer, len(places))
 	for i, at := range places {
 		some[i].First = r[at].First
 	}

@@ -21,9 +21,10 @@ func fixedWeights() []float64 {
 // answerFixed returns the answers by the mean of the experts' scores plus BM25's with the weight that is best for these
 // very questions, by the sum of top-1 and top-20; and that weight, 0 without BM25. Phrases, if they are among the
 // sources, have calibration.UsualPhrases of that weight.
-func (e *evidence) answerFixed(ctx context.Context) (weight float64, answers []calibration.Answered, err error) {
+func (e *evidence) answerFixed(ctx context.Context) (weight float64, answers []calibration.MethodAnswer, err error) {
 	weights := fixedWeights()
-	if !slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Lexical }) {
+	isLexical := func(s fusion.ObservedSource) bool { return s.Kind == fusion.Lexical }
+	if !slices.ContainsFunc(e.Questions[0].Sources, isLexical) {
 		weights = weights[:1]
 	}
 	best := -1.0
@@ -51,7 +52,7 @@ func (e *evidence) answerFixed(ctx context.Context) (weight float64, answers []c
 
 // fixedSources returns the experts, which share a weight of 1, and words with the given weight. Nearness and late
 // interaction are left out, since nobody uses them with a fixed weight.
-func fixedSources(sources []fusion.Observed, words float64) (out []fusion.Source) {
+func fixedSources(sources []fusion.ObservedSource, words float64) (out []fusion.Source) {
 	dense := 0.0
 	for _, s := range sources {
 		if s.Kind.Dense() {
@@ -73,7 +74,7 @@ func fixedSources(sources []fusion.Observed, words float64) (out []fusion.Source
 }
 
 // answerByRRF returns the answers by reciprocal ranks.
-func (e *evidence) answerByRRF() ([]calibration.Answered, error) {
+func (e *evidence) answerByRRF() ([]calibration.MethodAnswer, error) {
 	return calibration.By(e.Questions, func(q *calibration.Question) (fusion.Ranking, error) {
 		var all []fusion.Source
 		for _, s := range q.Sources {

@@ -29,7 +29,7 @@ type Row struct {
 	// first row of the table, at top-1 and top-20.
 	P *Significance `json:"p,omitempty"`
 
-	answers []calibration.Answered
+	answers []calibration.MethodAnswer
 }
 
 // Significance has p-values.
@@ -39,9 +39,9 @@ type Significance struct {
 }
 
 // row returns the row for answers to the questions of e.
-func (e *evidence) row(name string, answers []calibration.Answered) Row {
+func (e *evidence) row(name string, answers []calibration.MethodAnswer) Row {
 	r := Row{Name: name, All: accuracies(answers), Domains: map[string]Accuracies{}, answers: answers}
-	own := map[string][]calibration.Answered{}
+	own := map[string][]calibration.MethodAnswer{}
 	for i, q := range e.Questions {
 		own[q.Domain] = append(own[q.Domain], answers[i])
 	}
@@ -53,7 +53,7 @@ func (e *evidence) row(name string, answers []calibration.Answered) Row {
 }
 
 // accuracies returns the accuracies of some answers.
-func accuracies(answers []calibration.Answered) Accuracies {
+func accuracies(answers []calibration.MethodAnswer) Accuracies {
 	return Accuracies{
 		calibration.Accuracy(answers, 1),
 		calibration.Accuracy(answers, 5),
@@ -69,7 +69,7 @@ const (
 
 // compareTo sets the row's p-values of the differences from another row.
 func (r *Row) compareTo(other *Row) {
-	right := func(answers []calibration.Answered, k int) []float64 {
+	right := func(answers []calibration.MethodAnswer, k int) []float64 {
 		out := make([]float64, len(answers))
 		for i, a := range answers {
 			if a.First > 0 && a.First <= k {

@@ -109,7 +109,7 @@ func Run(ctx context.Context, found *calibration.Evidence, o TrialOptions) (*Fin
 	if len(found.Questions) == 0 {
 		return nil, errors.New("there are no questions")
 	}
-	if !slices.ContainsFunc(found.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind.Dense() }) {
+	if !slices.ContainsFunc(found.Questions[0].Sources, func(s fusion.ObservedSource) bool { return s.Kind.Dense() }) {
 		return nil, errors.New("there is one source here: nothing can be left out")
 	}
 	if _, err := found.FitTemperatures(ctx); err != nil {

@@ -94,7 +94,7 @@ func Measure(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*R
 		for _, name := range among {
 			if !slices.ContainsFunc(
 				e.Questions[0].Sources,
-				func(o fusion.Observed) bool { return o.Kind.Dense() && e.Sources[o.Column] == name },
+				func(o fusion.ObservedSource) bool { return o.Kind.Dense() && e.Sources[o.Column] == name },
 			) {
 				return nil, fmt.Errorf("the collection has no expert %s", name)
 			}

@@ -36,7 +36,7 @@ func TestMeasure(t *testing.T) {
 			Domain:   map[bool]string{true: "x", false: "y"}[x],
 			Table:    new(fusion.Candidates),
 			Relevant: map[rank.Ordinal]float64{0: 1},
-			Sources: []fusion.Observed{
+			Sources: []fusion.ObservedSource{
 				{Column: 0, Kind: fusion.Base, Granular: true},
 				{Column: 1, Kind: fusion.Generalist, Granular: true},
 				{Column: 2, Kind: fusion.Lexical},

@@ -26,7 +26,7 @@ type Candidates struct {
 	Table      *fusion.Candidates      // one column for each finding
 	Known      []float32               // the reference's vector of the question; nil: not needed, or it failed
 	Degraded   []reply.Missing         // what could not be asked or read so far
-	seen       []fusion.Observed       // what Observe returned; nil: it was not called
+	seen       []fusion.ObservedSource // what Observe returned; nil: it was not called
 	idError    error                   // why the ids that decide between equal scores could not be read; nil: they were
 	isExcluded func(rank.Ordinal) bool // reports whether the request excludes a passage (withhold); nil: none
 	others     []rank.Ordinal          // passages to score that only the other question found (BehindEarlier)

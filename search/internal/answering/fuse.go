@@ -34,7 +34,7 @@ func (r *Ranking) fuse(ctx context.Context) error {
 				known = r.Found.Panel.Familiarities(r.Known)
 			}
 			observed := r.ObserveWith(ctx, known, false)
-			in.Sources = slices.DeleteFunc(observed, func(o fusion.Observed) bool {
+			in.Sources = slices.DeleteFunc(observed, func(o fusion.ObservedSource) bool {
 				return r.Found.Panel.ExclusionReason(r.Plan.Offer, m.Method, r.Findings[o.Column].At) != ""
 			})
 		}
@@ -102,7 +102,7 @@ func (c *Candidates) settings() fusion.Settings {
 }
 
 // Observe returns what the gate reads of each source that answered. It computes that in the first call only.
-func (c *Candidates) Observe(ctx context.Context) []fusion.Observed {
+func (c *Candidates) Observe(ctx context.Context) []fusion.ObservedSource {
 	if c.seen == nil {
 		c.seen = c.ObserveWith(ctx, c.Found.Panel.Familiarities(c.Known), c.Rules.judgesAnswers())
 	}
@@ -111,8 +111,8 @@ func (c *Candidates) Observe(ctx context.Context) []fusion.Observed {
 
 // ObserveWith returns what methods read of each source that answered, with its column in the table. Phrases and
 // nearness are left out if words did not answer. random adds the sources' scores of a random sample of passages.
-func (c *Candidates) ObserveWith(ctx context.Context, q *sources.Familiarities, random bool) []fusion.Observed {
-	all := make([]fusion.Observed, 0, len(c.Findings))
+func (c *Candidates) ObserveWith(ctx context.Context, q *sources.Familiarities, random bool) []fusion.ObservedSource {
+	all := make([]fusion.ObservedSource, 0, len(c.Findings))
 	words := false
 	for i := range c.Findings {
 		f := &c.Findings[i]

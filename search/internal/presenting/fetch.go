@@ -237,7 +237,7 @@ func (a *Page) giveChances(ctx context.Context, all []reply.Source) {
 		return
 	}
 	observed := a.answer.Observe(ctx)
-	if !slices.ContainsFunc(observed, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical }) {
+	if !slices.ContainsFunc(observed, func(o fusion.ObservedSource) bool { return o.Kind == fusion.Lexical }) {
 		return
 	}
 	features := fusion.FeaturesOf(a.answer.Table, observed)

@@ -38,13 +38,15 @@ type Inquiry struct {
 	Reranks         bool           // a reranker needs time after the sources
 	Reads           bool           // a reader needs time after the sources
 	Writes          bool           // a generator needs time after the sources
-	WritingTime     time.Duration  // that a generator has beside all that
+	// the time that a generator has in addition to Timeout
+	WritingTime time.Duration
 }
 
 // Findings are the results of all sources for an inquiry, and the view that they searched.
 type Findings struct {
-	Panel       *Panel
-	Inquiry     Inquiry
+	Panel   *Panel
+	Inquiry Inquiry
+	// the snapshot that all sources search
 	View        *snapshot.PinnedView
 	duplicates  *duplicates  // the copies among the hits; nil: copies are not looked for
 	asked       []int        // the sources of Wanted that the collection has: indexes of Panel.Sources

@@ -116,8 +116,8 @@ func scoreZero(_ context.Context, _ []rank.Ordinal, out []float32) error {
 // Observe implements Source: it returns the kind (base, specialist or generalist), the familiarity of a specialist with
 // the question, and the highest one of the other experts. It also sets f.Familiarity of a specialist, if familiarities
 // are known.
-func (x *Dense) Observe(f *Finding, q *Familiarities) fusion.Observed {
-	o := fusion.Observed{Kind: fusion.Generalist, Rival: q.highestRival(x.number), Granular: x.Granular}
+func (x *Dense) Observe(f *Finding, q *Familiarities) fusion.ObservedSource {
+	o := fusion.ObservedSource{Kind: fusion.Generalist, Rival: q.highestRival(x.number), Granular: x.Granular}
 	if x.Base {
 		o.Kind = fusion.Base
 	}

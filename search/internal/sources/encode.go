@@ -88,8 +88,8 @@ func (p *Findings) encodeBy(
 	return vector, nil
 }
 
-// Encoded returns the question's vector by the panel's reference. It returns nil if there is no reference, or if the
-// vector is not ready or could not be computed; it never waits.
+// Encoded returns the question's vector by the panel's reference; nil if there is no reference, or the vector is not
+// ready or could not be computed. It never waits.
 func (p *Findings) Encoded() []float32 {
 	if p.Panel.Reference == nil {
 		return nil

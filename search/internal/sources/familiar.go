@@ -17,8 +17,9 @@ const nearestQuestions = 10
 // Familiarities holds how familiar a question is to every expert of a line-up, asked or not, so that the chance of a
 // source does not depend on which others were asked.
 type Familiarities struct {
-	observed []fusion.Observed // by Dense.number, and last one for sources without a domain; nil: not computed
-	known    bool              // the reference's vector of the question was there
+	observed []fusion.ObservedSource // by Dense.number, and last one for sources without a domain; nil: not computed
+	// the reference's vector of the question was available; false: all familiarities are 0
+	known bool
 }
 
 // highestRival returns the highest familiarity of the other experts than that of a number (Dense.number). Number -1 is
@@ -36,7 +37,7 @@ func (q *Familiarities) highestRival(number int) float64 {
 // Familiarities returns how familiar a question is to each expert, by the question's vector of the reference. It never
 // returns nil; if the vector is nil, all familiarities are 0 and unknown.
 func (p *Panel) Familiarities(reference []float32) *Familiarities {
-	q := &Familiarities{observed: make([]fusion.Observed, len(p.Experts)+1), known: reference != nil}
+	q := &Familiarities{observed: make([]fusion.ObservedSource, len(p.Experts)+1), known: reference != nil}
 	for i, x := range p.Experts {
 		if len(x.Model.Representatives) > 0 && reference != nil {
 			q.observed[i].Familiarity = Familiarity(reference, x.Model.Representatives)
@@ -47,9 +48,9 @@ func (p *Panel) Familiarities(reference []float32) *Familiarities {
 	return q
 }
 
-// Specialists returns the specialists of an inquiry from which the most familiar ones have to be chosen: indexes of
-// Sources. It returns nil if there is nothing to choose: methods need all of them, there is no reference, or there are
-// no more than q.Most.
+// Specialists returns the specialists of an inquiry of which only the most familiar ones are asked: indexes of Sources.
+// It returns nil if all are asked: methods need all of them, there is no reference, or there are no more than
+// q.MostSpecialists.
 func (p *Panel) Specialists(q *Inquiry) []int {
 	if !q.ChosenOnly || p.Reference == nil {
 		return nil
@@ -66,10 +67,10 @@ func (p *Panel) Specialists(q *Inquiry) []int {
 	return all
 }
 
-// askFamiliar starts the q.Most specialists most familiar with the question, by the reference's vector, and sends a
-// skipped finding to p.answers for each other. It does not wait for them, and ends the work that the caller began
-// (holdView). If the reference fails, it starts all; if its queue is full or time is up, none, and each gets a finding
-// that says so.
+// askFamiliar starts the q.MostSpecialists specialists most familiar with the question, by the reference's vector, and
+// sends a skipped finding to p.answers for each other. It does not wait for them, and ends the work that the caller
+// began (holdView). If the reference fails, it starts all; if its queue is full or time is up, none, and each gets a
+// finding that says so.
 func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 	defer p.releaseView()
 	encoded := p.encodeQuestion(ctx, p.Panel.Reference)
@@ -112,9 +113,9 @@ func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 // chooseFamiliar returns the specialists that are the most familiar with a question, at most Inquiry.MostSpecialists.
 // For each of the others it sends a finding with StatusSkipped. question is the reference's vector.
 func (p *Findings) chooseFamiliar(question []float32, specialists []int) []int {
-	observed := make([]fusion.Observed, len(specialists))
+	observed := make([]fusion.ObservedSource, len(specialists))
 	for i, at := range specialists {
-		observed[i] = fusion.Observed{
+		observed[i] = fusion.ObservedSource{
 			Column:      at,
 			Kind:        fusion.Specialist,
 			Familiarity: Familiarity(question, p.Panel.Experts[at].Model.Representatives),

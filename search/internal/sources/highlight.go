@@ -21,7 +21,7 @@ import (
 // words that match no better than in random passages, and words that carry no meaning of their own, such as function
 // words. It returns nil if the index has no vectors of tokens or the encoder does not say which word a token is of. The
 // returned function is for one goroutine.
-func (x *late) highlighter(
+func (x *lateSource) highlighter(
 	ctx context.Context,
 	view *snapshot.PinnedView,
 	index storage.VectorIndex,

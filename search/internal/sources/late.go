@@ -11,10 +11,10 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// late is the source of late interaction (Khattab & Zaharia 2020, ColBERT, section 3), which compares each token of the
-// question with each token of a passage. That is too expensive for all passages and cheap for some hundred, so it has
-// no hits of its own: it scores what the other sources found. Only the gate uses it.
-type late struct {
+// lateSource is the source of late interaction (Khattab & Zaharia 2020, ColBERT, section 3), which compares each token
+// of the question with each token of a passage. That is too expensive for all passages and cheap for some hundred, so
+// it has no hits of its own: it scores what the other sources found. Only the gate uses it.
+type lateSource struct {
 	label
 	Model        *learned.Expert
 	contentWords *content.Words
@@ -22,13 +22,13 @@ type late struct {
 
 // TakesPart implements Source: it reports whether the method uses late interaction, the request wants it and searches
 // experts, and the gate was fitted with it. A request that names no expert searches words alone.
-func (x *late) TakesPart(w *Selection, m *fusion.Method) bool {
+func (x *lateSource) TakesPart(w *Selection, m *fusion.Method) bool {
 	return m.Uses(fusion.Late) && w.Late && w.Experts && w.Gate != nil && len(w.Gate.Late) > 0
 }
 
 // ask implements Source. It encodes the question, one vector for each token, and sets the functions of f that score and
 // highlight passages later, when the other sources have answered.
-func (x *late) ask(ctx context.Context, p *Findings, f *Finding) error {
+func (x *lateSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 	f.Follows, f.WantsRandomScores = true, true
 	if x.Model.Encoder.Readable(p.Inquiry.Question) == 0 {
 		f.Score = scoreZero
@@ -53,8 +53,8 @@ func (x *late) ask(ctx context.Context, p *Findings, f *Finding) error {
 }
 
 // Observe implements Source: it returns only the kind.
-func (x *late) Observe(*Finding, *Familiarities) fusion.Observed {
-	return fusion.Observed{Kind: fusion.Late}
+func (x *lateSource) Observe(*Finding, *Familiarities) fusion.ObservedSource {
+	return fusion.ObservedSource{Kind: fusion.Late}
 }
 
 // openVectors returns the vector index of an expert, and sets f.Score to scoring passages by it and the question's

@@ -48,6 +48,6 @@ func (x *nearSource) ask(_ context.Context, p *Findings, f *Finding) error {
 }
 
 // Observe implements Source: it returns only the kind.
-func (x *nearSource) Observe(*Finding, *Familiarities) fusion.Observed {
-	return fusion.Observed{Kind: fusion.Near}
+func (x *nearSource) Observe(*Finding, *Familiarities) fusion.ObservedSource {
+	return fusion.ObservedSource{Kind: fusion.Near}
 }

@@ -16,7 +16,7 @@ type Panel struct {
 	Run     run.Runner
 	Sources []Source // in the order in which answers name them, the experts first
 	Experts []*Dense
-	Late    *late // nil: there is none
+	Late    *lateSource // nil: there is none
 	// Reference is the expert by whose vectors familiarity is measured; nil: familiarity is not known.
 	Reference *Dense
 	// Generalist is the first expert without a domain, whose vocabulary tells how much of a question can be read; nil:
@@ -56,7 +56,7 @@ func NewPanel(of PanelOptions) *Panel {
 		&phraseSource{label{reply.PhraseSource, reply.KindLexical, nil}},
 		&nearSource{label{reply.NearSource, reply.KindLexical, nil}})
 	if of.Late != nil {
-		p.Late = &late{label: label{of.Late.Name, reply.KindLate, nil}, Model: of.Late, contentWords: of.Words}
+		p.Late = &lateSource{label: label{of.Late.Name, reply.KindLate, nil}, Model: of.Late, contentWords: of.Words}
 		p.Sources = append(p.Sources, p.Late)
 	}
 	return p
@@ -162,7 +162,7 @@ func (p *Panel) ExpertOf(at int) *learned.Expert {
 	switch x := p.Sources[at].(type) {
 	case *Dense:
 		return x.Model
-	case *late:
+	case *lateSource:
 		return x.Model
 	}
 	return nil

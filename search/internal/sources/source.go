@@ -30,7 +30,7 @@ type Source interface {
 	// f.Familiarity are used.
 	ask(ctx context.Context, p *Findings, f *Finding) error
 	// Observe returns what a gate reads of the source's finding. The caller fills in the column and the confidence.
-	Observe(f *Finding, q *Familiarities) fusion.Observed
+	Observe(f *Finding, q *Familiarities) fusion.ObservedSource
 	// Chance returns the calibrated probability that the source's own first hit answers; nil if it is not calibrated.
 	Chance() learned.Chance
 }
@@ -98,7 +98,7 @@ type Finding struct {
 	gate        []float32 // the probability of each domain of the source's head; nil: it has none
 }
 
-// keepPartial returns err, but nil for a *storage.PartialError, which it keeps in f.Lacks if that is nil.
+// keepPartial returns err, but nil for a *storage.PartialError, which it keeps in f.Partial if that is nil.
 func (f *Finding) keepPartial(err error) error {
 	var partial *storage.PartialError
 	if errors.As(err, &partial) {
@@ -108,7 +108,8 @@ func (f *Finding) keepPartial(err error) error {
 	return err
 }
 
-// certainty is how far the members of an expert's ensemble agree on its hits for this question.
+// certainty is the agreement of the members of an expert's ensemble on its hits for this question: MUF's confidence
+// from 0 to 1, and the mutual information in nats that it is computed from.
 type certainty struct{ Confidence, MutualInformation float64 }
 
 // scoredAtOnce is how many passages inParts scores before it checks the deadline again.

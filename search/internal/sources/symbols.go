@@ -14,9 +14,8 @@ import (
 // SymbolSample is how many passages SymbolShare reads.
 const SymbolSample = 64
 
-// SymbolShare measures how far the passages of a collection consist of symbols rather than words (fusion.Symbols), and
-// remembers the result for one generation and sample. Several goroutines may use it. The zero SymbolShare is ready to
-// use.
+// SymbolShare returns and remembers the share of symbols in the texts of a collection (fusion.Symbols), for one
+// generation and sample. Several goroutines may use it. The zero SymbolShare is ready to use.
 type SymbolShare struct {
 	mu         sync.Mutex
 	known      bool

@@ -43,8 +43,10 @@ func (w *wordSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 
 // Observe implements Source: it returns the upper bound of the question's score, the share of rare words that the
 // encoder has only in pieces (Keys.Exact), the passages' share of symbols, and the highest familiarity of a specialist.
-func (w *wordSource) Observe(f *Finding, q *Familiarities) fusion.Observed {
-	o := fusion.Observed{Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.highestRival(-1), Symbols: f.symbols}
+func (w *wordSource) Observe(f *Finding, q *Familiarities) fusion.ObservedSource {
+	o := fusion.ObservedSource{
+		Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.highestRival(-1), Symbols: f.symbols,
+	}
 	if f.Keys != nil {
 		o.Exact = f.Keys.Exact
 	}
@@ -70,8 +72,8 @@ func (w *phraseSource) ask(ctx context.Context, p *Findings, f *Finding) error {
 }
 
 // Observe implements Source: it returns only the kind.
-func (w *phraseSource) Observe(*Finding, *Familiarities) fusion.Observed {
-	return fusion.Observed{Kind: fusion.Phrases}
+func (w *phraseSource) Observe(*Finding, *Familiarities) fusion.ObservedSource {
+	return fusion.ObservedSource{Kind: fusion.Phrases}
 }
 
 // searchWords searches an index of words or phrases for a text, and fills in the hits of f and the functions that score
