@@ -216,8 +216,7 @@ func resum(content []byte) {
 		offset, length := get(sectionsAt+24*i), get(sectionsAt+24*i+8)
 		if size := uint64(len(content)); offset <= size && length <= size-offset {
 			binary.LittleEndian.PutUint64(
-				content[sectionsAt+24*i+16:],
-				uint64(crc32.Checksum(content[offset:offset+length], table)),
+				content[sectionsAt+24*i+16:], uint64(crc32.Checksum(content[offset:offset+length], table)),
 			)
 		}
 	}

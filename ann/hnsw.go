@@ -173,8 +173,7 @@ func (x *hnsw) findCandidates(
 		found := len(s.candidates)
 		if o.Filter != nil {
 			s.candidates = slices.DeleteFunc(
-				s.candidates,
-				func(row uint32) bool { return !o.Filter.Contains(rank.Ordinal(row)) },
+				s.candidates, func(row uint32) bool { return !o.Filter.Contains(rank.Ordinal(row)) },
 			)
 		}
 		left := len(s.candidates)

@@ -180,8 +180,7 @@ func TestLateFilters(t *testing.T) {
 	beyond.Add(n + 200)
 	var wrong *QueryError
 	if _, _, err := x.Search(context.Background(), lists[0], SearchOptions{K: 1, Filter: beyond}); !errors.As(
-		err,
-		&wrong,
+		err, &wrong,
 	) {
 		t.Errorf("a filter beyond the index: %v", err)
 	}

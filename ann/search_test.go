@@ -247,8 +247,7 @@ func TestFilterBeyondTheIndex(t *testing.T) {
 	}
 	f.Add(100)
 	if _, _, err := x.Search(context.Background(), []float32{1, 1}, SearchOptions{K: 1, Filter: f}); !errors.As(
-		err,
-		&wrong,
+		err, &wrong,
 	) {
 		t.Errorf("a filter with ordinal 100 of 2: %v", err)
 	}

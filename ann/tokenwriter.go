@@ -54,9 +54,7 @@ func (w *tokenWriter) Append(vector []float32) error {
 	end := w.offsets[len(w.offsets)-1]
 	if uint64(end)+uint64(count) > math.MaxUint32 {
 		return fmt.Errorf(
-			"token vectors: a file holds at most %d blocks of %d vectors",
-			uint32(math.MaxUint32),
-			kernel.BlockTokens,
+			"token vectors: a file holds at most %d blocks of %d vectors", uint32(math.MaxUint32), kernel.BlockTokens,
 		)
 	}
 	size := count * kernel.BlockTokens * w.dim

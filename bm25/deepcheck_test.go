@@ -107,11 +107,7 @@ func (x *Index) checkLengths() ([]uint32, error) {
 	}
 	if tokens != x.tokens || withTerms != x.withTerms {
 		return nil, x.damaged(
-			"%d passages have %d terms, and %d with %d are claimed",
-			withTerms,
-			tokens,
-			x.withTerms,
-			x.tokens,
+			"%d passages have %d terms, and %d with %d are claimed", withTerms, tokens, x.withTerms, x.tokens,
 		)
 	}
 	return lengths, nil

@@ -144,8 +144,7 @@ func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (out []TermSco
 			f := o.of.forms[best]
 			out = append(out, TermScore{
 				Term: strings.TrimPrefix(
-					f.text,
-					forms.FormMark,
+					f.text, forms.FormMark,
 				), For: strings.Join(o.of.Of, " "), Count: o.of.Count, TF: tf, DF: int(f.df), IDF: f.idf, Score: float32(more),
 			})
 		}

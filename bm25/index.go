@@ -155,8 +155,6 @@ type DamageError struct {
 // Error says which file is damaged, how, and to restore it or index again.
 func (e *DamageError) Error() string {
 	return fmt.Sprintf(
-		"word index %q is damaged: %s (restore the file from a snapshot, or index the passages again)",
-		e.Path,
-		e.What,
+		"word index %q is damaged: %s (restore the file from a snapshot, or index the passages again)", e.Path, e.What,
 	)
 }

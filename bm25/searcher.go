@@ -69,10 +69,7 @@ func NewSearcher(segments ...Segment) (*Searcher, error) {
 		x := given.Index
 		if x.params != s.params {
 			return nil, fmt.Errorf(
-				"segment %d was built with %+v and segment 0 with %+v: build them alike",
-				i,
-				x.params,
-				s.params,
+				"segment %d was built with %+v and segment 0 with %+v: build them alike", i, x.params, s.params,
 			)
 		}
 		if uint64(given.Base) < next {

@@ -68,15 +68,11 @@ func TestUnlikeSegments(t *testing.T) {
 				passages,
 				goldenPassage{
 					Text: "cat " + strings.Repeat(
-						"cat ",
-						rng.IntN(40),
+						"cat ", rng.IntN(40),
 					) + strings.Repeat(
 						"dog ",
 						rng.IntN(60),
-					) + strings.Repeat(
-						"x ",
-						rng.IntN(2000),
-					),
+					) + strings.Repeat("x ", rng.IntN(2000)),
 				},
 			)
 		}

@@ -208,15 +208,12 @@ func fitCCE(ctx context.Context, questions []granularScores, most int) (m cceMod
 		m.chosen = append(m.chosen, i)
 	}
 	slices.SortStableFunc(
-		m.chosen,
-		func(a, b int) int { return cmp.Compare(accuracyAlone(questions, b), accuracyAlone(questions, a)) },
+		m.chosen, func(a, b int) int { return cmp.Compare(accuracyAlone(questions, b), accuracyAlone(questions, a)) },
 	)
 	m.chosen = m.chosen[:min(len(m.chosen), most)]
 	of := chooseGranularities(questions, m.chosen)
 	m.temperature, err = goldenSection(
-		ctx,
-		logarithmicGrid(-3, 1, 12),
-		func(t float64) (float64, error) { return ECE(outcomesAt(of, t)), nil },
+		ctx, logarithmicGrid(-3, 1, 12), func(t float64) (float64, error) { return ECE(outcomesAt(of, t)), nil },
 	)
 	return m, err
 }

@@ -82,10 +82,7 @@ func TestFewGetNoSteps(t *testing.T) {
 	step := func(s float64) float64 { return map[bool]float64{true: .02, false: .98}[s < .8] }
 	for n, kind := range map[int]Shape{enoughForSteps - 1: Platt, enoughForSteps: IsotonicShape} {
 		fit, err := FitConfidence(
-			[]string{"s"},
-			answered(n, 23, func(s float64) float64 { return step(math.Mod(2.2*s, 1)) }),
-			1,
-			nil,
+			[]string{"s"}, answered(n, 23, func(s float64) float64 { return step(math.Mod(2.2*s, 1)) }), 1, nil,
 		)
 		if err != nil || fit.Confidence.Kind != kind {
 			t.Errorf("%d questions: %v, %s: %s", n, err, fit.Confidence.Kind, fit.Confidence.Reason)

@@ -425,9 +425,7 @@ func TestPulledToTheOneWithoutLate(t *testing.T) {
 		without.Lexical[j] = float64(j) / 10
 	}
 	fit, err := FitGate(
-		context.Background(),
-		planted(t, 20, 7),
-		GateOptions{Towards: &with, WithoutLate: &without, pull: 1e9},
+		context.Background(), planted(t, 20, 7), GateOptions{Towards: &with, WithoutLate: &without, pull: 1e9},
 	)
 	if err != nil {
 		t.Fatal(err)

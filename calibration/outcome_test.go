@@ -161,8 +161,7 @@ func TestThresholds(t *testing.T) {
 		near(t, "unanswerable", *g.Unanswerable, w.unanswerable, 1e-12)
 	}
 	if alone := thresholdsFor(own, taken, nil); slices.ContainsFunc(
-		alone,
-		func(x Threshold) bool { return x.Unanswerable != nil },
+		alone, func(x Threshold) bool { return x.Unanswerable != nil },
 	) {
 		t.Error("unanswerable questions that nobody asked")
 	}

@@ -46,8 +46,7 @@ func readFor(n int) (answers []RankedQuestion, confidences []float64) {
 	for i := range n {
 		q := &questions[n+i]
 		answers = append(
-			answers,
-			RankedQuestion{ID: q.ID, Without: Unanswerable, Asked: q, Passages: []rank.Hit{{Ordinal: 901}}},
+			answers, RankedQuestion{ID: q.ID, Without: Unanswerable, Asked: q, Passages: []rank.Hit{{Ordinal: 901}}},
 		)
 	}
 	for range answers {
@@ -145,11 +144,7 @@ func TestReadingByHand(t *testing.T) {
 	}
 	near(t, "the AUROC against what was taken out", *fit.TakenOut.AUROC, 1, 0)
 	near(
-		t,
-		"the AUROC against unanswerable questions",
-		*fit.Unanswerable.AUROC,
-		(30+60/2.)/90,
-		.1,
+		t, "the AUROC against unanswerable questions", *fit.Unanswerable.AUROC, (30+60/2.)/90, .1,
 	) // equal but for the folds
 	var told strings.Builder
 	if err := fit.WriteText(&told); err != nil ||

@@ -160,9 +160,7 @@ func (r *Record) Check() error {
 	if len(r.Chances) > 0 {
 		if !slices.Equal(r.Signals, fusion.SignalNames()) {
 			return fmt.Errorf(
-				"signals: %v; this version of conclave computes %v: calibrate again",
-				r.Signals,
-				fusion.SignalNames(),
+				"signals: %v; this version of conclave computes %v: calibrate again", r.Signals, fusion.SignalNames(),
 			)
 		}
 		for i := range r.Chances {

@@ -35,10 +35,7 @@ func (t *numberFit) fitNumber(ctx context.Context) (x float64, heldOut []float64
 		return 0, nil, err
 	}
 	heldOut, err = crossFit(
-		all,
-		func(i *int) string { return t.ids[*i] },
-		best,
-		func(x float64, _ *int) (float64, error) { return x, nil },
+		all, func(i *int) string { return t.ids[*i] }, best, func(x float64, _ *int) (float64, error) { return x, nil },
 	)
 	return x, heldOut, err
 }

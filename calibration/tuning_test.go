@@ -99,8 +99,7 @@ func TestMinimisePlateauAndEdges(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := goldenSection(cancelled, grid, func(x float64) (float64, error) { return x, nil }); !errors.Is(
-		err,
-		context.Canceled,
+		err, context.Canceled,
 	) {
 		t.Errorf("cancelled: %v", err)
 	}
@@ -145,10 +144,7 @@ func TestAlphaByHand(t *testing.T) {
 	questions := []Question{wins(t, "a", .2, true), wins(t, "b", .4, true), wins(t, "c", .6, false),
 		expertAndWords(t, "d", []float32{2, 1, 1}, []float32{2, 1, 1}, 2)}
 	alpha, _, err := fitAlpha(
-		t.Context(),
-		questions,
-		make([]float64, len(questions)),
-		[]float64{0, .1, .3, .45, .5, .55, .7, .8},
+		t.Context(), questions, make([]float64, len(questions)), []float64{0, .1, .3, .45, .5, .55, .7, .8},
 	)
 	if err != nil || alpha != .5 {
 		t.Errorf("α is %v (%v), want the middle of the plateau, 0.5", alpha, err)

@@ -453,10 +453,7 @@ func TestLongQuestions(t *testing.T) {
 		}
 		var fused client.SearchResponse
 		text := answeredAs(
-			t,
-			c.Address+"/v1/fuse",
-			"application/json",
-			map[string]any{"fusion": "rrf", "candidates": answer.Results},
+			t, c.Address+"/v1/fuse", "application/json", map[string]any{"fusion": "rrf", "candidates": answer.Results},
 		)
 		if err := json.Unmarshal([]byte(text), &fused); err != nil || len(fused.Results) != len(want) {
 			t.Errorf("fused again: %v, %s", err, text)

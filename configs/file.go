@@ -30,8 +30,7 @@ func (r *resolver) addMistake(at string, value any, format string, args ...any) 
 	}
 	r.mistakes = append(r.mistakes, &Error{
 		Source: cmp.Or(
-			place,
-			"default",
+			place, "default",
 		), Key: cmp.Or(at, "the file"), Value: fmt.Sprint(value), Detail: fmt.Sprintf(format, args...),
 	})
 }

@@ -51,12 +51,7 @@ func TestDocumented(t *testing.T) {
 	_ = listener.Close()
 	shell := func(script string) *exec.Cmd {
 		command := exec.CommandContext(
-			t.Context(),
-			"bash",
-			"-euo",
-			"pipefail",
-			"-c",
-			strings.ReplaceAll(script, "127.0.0.1:8080", address),
+			t.Context(), "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(script, "127.0.0.1:8080", address),
 		)
 		command.Dir = dir
 		for _, entry := range os.Environ() {

@@ -228,8 +228,7 @@ func TestBombs(t *testing.T) {
 		"objects.pdf":   objects(200_000),
 		"parts.eml": []byte(
 			"From: a\nSubject: b\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n" + strings.Repeat(
-				"--x\nContent-Type: multipart/mixed; boundary=x\n\n",
-				20000,
+				"--x\nContent-Type: multipart/mixed; boundary=x\n\n", 20000,
 			),
 		),
 	}

@@ -68,9 +68,7 @@ func decode(data []byte, declared string) (text, doubt string, err error) {
 	guess := guessEncoding(data)
 	if guess.foreign {
 		return "", "", unreadable(
-			Unsupported,
-			nil,
-			"it is neither text in an encoding that is known nor a type of file that is read",
+			Unsupported, nil, "it is neither text in an encoding that is known nor a type of file that is read",
 		)
 	}
 	text, err = transform(data, guess.encoding, guess.name)

@@ -107,8 +107,7 @@ func (c *cutter) leave() {
 	if n := len(c.path); c.empty && n > 0 {
 		h := c.path[n-1]
 		c.pieces = append(
-			c.pieces,
-			Piece{Headings: c.repeat(c.headings(n - 1)), Begin: h.Begin, End: h.End, Page: h.Page},
+			c.pieces, Piece{Headings: c.repeat(c.headings(n - 1)), Begin: h.Begin, End: h.End, Page: h.Page},
 		)
 	}
 	c.empty = false
@@ -238,8 +237,7 @@ func (c *cutter) sentences(all []unit, b Block) []unit {
 	text := c.d.TextOf(b)
 	if n := c.size(text); n <= c.most {
 		return append(
-			all,
-			unit{begin: b.Begin, end: b.End, page: b.Page, pageEnd: b.PageEnd, size: n, leadAt: -1, starts: true},
+			all, unit{begin: b.Begin, end: b.End, page: b.Page, pageEnd: b.PageEnd, size: n, leadAt: -1, starts: true},
 		)
 	}
 	for i, s := range (granules.Granularity{Sentences: 1}).Split(text, nil) {
@@ -266,8 +264,7 @@ func (c *cutter) lines(all []unit, b Block) []unit {
 	text := c.d.TextOf(b)
 	if n := c.size(text); n <= c.most {
 		return append(
-			all,
-			unit{begin: b.Begin, end: b.End, page: b.Page, pageEnd: b.PageEnd, size: n, leadAt: -1, starts: true},
+			all, unit{begin: b.Begin, end: b.End, page: b.Page, pageEnd: b.PageEnd, size: n, leadAt: -1, starts: true},
 		)
 	}
 	at := b.Begin

@@ -84,11 +84,7 @@ func (d *Document) cutInto(words int) error {
 	d.pieces, d.cutAt = Cut(d, words, sizeOf), words
 	if n := len(d.pieces); n > mostPassages {
 		return unreadable(
-			TooLarge,
-			nil,
-			"it would be cut into %d passages, more than the %d of one document",
-			n,
-			mostPassages,
+			TooLarge, nil, "it would be cut into %d passages, more than the %d of one document", n, mostPassages,
 		)
 	}
 	return nil
@@ -204,8 +200,7 @@ func (w *writer) addRow(kind Kind, level int, header, text string) {
 	begin := w.text.Len()
 	w.text.WriteString(text)
 	w.blocks = append(
-		w.blocks,
-		Block{Kind: kind, Level: level, Header: header, Page: w.page, Begin: begin, End: w.text.Len()},
+		w.blocks, Block{Kind: kind, Level: level, Header: header, Page: w.page, Begin: begin, End: w.text.Len()},
 	)
 	if w.pageEnd > w.page {
 		w.blocks[len(w.blocks)-1].PageEnd = w.pageEnd

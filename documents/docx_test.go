@@ -33,38 +33,26 @@ func TestWordText(t *testing.T) {
 	body := head(
 		"Scope",
 	) + item(
-		"1",
-		"0",
-		"Goods",
+		"1", "0", "Goods",
 	) + item(
 		"1",
 		"1",
 		"Parts",
 	) + item(
-		"1",
-		"1",
-		"Tools",
+		"1", "1", "Tools",
 	) + item(
 		"1",
 		"2",
 		"small",
-	) + item(
-		"1",
-		"0",
-		"Payment",
-	) +
+	) + item("1", "0", "Payment") +
 		item(
-			"1",
-			"1",
-			"Due",
+			"1", "1", "Due",
 		) + item(
 		"2",
 		"0",
 		"a bullet",
 	) + item(
-		"4",
-		"0",
-		"Restarted",
+		"4", "0", "Restarted",
 	) + head(
 		"End",
 	) +
@@ -72,27 +60,23 @@ func TestWordText(t *testing.T) {
 		"baseline",
 		"Take 10",
 	) + run(
-		"superscript",
-		"3",
+		"superscript", "3",
 	) + run(
 		"baseline",
 		" or 1",
 	) + run(
-		"superscript",
-		"1",
+		"superscript", "1",
 	) + run(
 		"baseline",
 		"/",
 	) +
 		run(
-			"subscript",
-			"4",
+			"subscript", "4",
 		) + run(
 		"baseline",
 		" of H",
 	) + run(
-		"subscript",
-		"2",
+		"subscript", "2",
 	) + run(
 		"baseline",
 		"O",
@@ -101,17 +85,13 @@ func TestWordText(t *testing.T) {
 		"baseline",
 		"Give 1",
 	) + m(
-		"oMath",
-		m("f", m("fPr", m("ctrlPr")), m("num", mr("1")), m("den", mr("2"))),
+		"oMath", m("f", m("fPr", m("ctrlPr")), m("num", mr("1")), m("den", mr("2"))),
 	) + run(
 		"baseline",
 		", ",
 	) +
 		m(
-			"oMath",
-			m("sSup", m("e", mr("x")), m("sup", mr("n+1"))),
-			mr("="),
-			m("rad", m("deg"), m("e", mr("2"))),
+			"oMath", m("sSup", m("e", mr("x")), m("sup", mr("n+1"))), mr("="), m("rad", m("deg"), m("e", mr("2"))),
 		) + `</w:p>` +
 		`<w:tbl><w:tr><w:tc><w:tcPr><w:vMerge w:val="restart"/></w:tcPr>` + para(
 		"Region",

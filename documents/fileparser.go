@@ -144,11 +144,7 @@ func parse(in Input, mediaType string, limits Limits) (d *Document, attached []M
 		)
 	case format.read == nil:
 		return nil, nil, unreadable(
-			Unsupported,
-			nil,
-			"files of type %s are not read: what is read are %s",
-			mediaType,
-			FormatNames(),
+			Unsupported, nil, "files of type %s are not read: what is read are %s", mediaType, FormatNames(),
 		)
 	}
 	c, err := format.read(w, in)

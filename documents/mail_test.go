@@ -11,10 +11,7 @@ func TestMailParts(t *testing.T) {
 	mail := func(kind string, parts ...string) []byte {
 		return []byte(
 			"From: a@example.org\r\nSubject: Hello\r\nMIME-Version: 1.0\r\nContent-Type: multipart/" + kind + "; boundary=b\r\n\r\n" +
-				strings.Join(
-					parts,
-					"",
-				) + "--b--\r\n",
+				strings.Join(parts, "") + "--b--\r\n",
 		)
 	}
 	plain, page := "Content-Type: text/plain", "Content-Type: text/html"

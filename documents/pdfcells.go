@@ -186,10 +186,7 @@ func columnsBetween(rows []visualRow, few int) (columns []pdfColumn) {
 			edges = append(edges, edge{c.Left, 1}, edge{max(c.Right, c.Left), -1})
 		}
 	}
-	slices.SortFunc(
-		edges,
-		func(a, b edge) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.step, b.step)) },
-	)
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.step, b.step)) })
 	over := 0
 	inside := false
 	for _, e := range edges {

@@ -72,10 +72,7 @@ func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) 
 		}
 	}
 	page.Lines = joinSplit(page.Lines)
-	if slices.ContainsFunc(
-		rowsOfCells(cellsOf(page.Lines, nil)),
-		func(r visualRow) bool { return len(r.cells) > 1 },
-	) {
+	if slices.ContainsFunc(rowsOfCells(cellsOf(page.Lines, nil)), func(r visualRow) bool { return len(r.cells) > 1 }) {
 		page.Rules = readRules(p, loaded.Page, page)
 	}
 	return page, err

@@ -13,15 +13,9 @@ func pagesOf(pages ...[]string) (all []pdfPage) {
 		page := pdfPage{Width: 600, Height: 800}
 		for i, text := range lines {
 			y := 780 - 14*float64(i)
-			page.Lines = append(
-				page.Lines,
-				pdfLine{Text: text, Left: 50, Right: 300, Bottom: y, Top: y + 12, Size: 12},
-			)
+			page.Lines = append(page.Lines, pdfLine{Text: text, Left: 50, Right: 300, Bottom: y, Top: y + 12, Size: 12})
 		}
-		page.Lines = append(
-			page.Lines,
-			pdfLine{Text: "Body.", Left: 50, Right: 300, Bottom: 400, Top: 412, Size: 12},
-		)
+		page.Lines = append(page.Lines, pdfLine{Text: "Body.", Left: 50, Right: 300, Bottom: 400, Top: 412, Size: 12})
 		all = append(all, page)
 	}
 	return all

@@ -118,8 +118,7 @@ func readPDF(pool pdfium.Pool, data []byte, textBytes int, pages pageRange) (*pd
 			return &pdfAnswer{
 				Reason: TooLarge,
 				Detail: fmt.Sprintf(
-					"it has more text than is read of one file (%d bytes: documents.text_bytes)",
-					textBytes,
+					"it has more text than is read of one file (%d bytes: documents.text_bytes)", textBytes,
 				),
 			}, nil
 		}

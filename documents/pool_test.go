@@ -306,8 +306,7 @@ func TestUnpackInParts(t *testing.T) {
 func FuzzWire(f *testing.F) {
 	var b bytes.Buffer
 	d, _, err := NewExtractor(
-		limits(),
-		nil,
+		limits(), nil,
 	).Read(f.Context(), Input{Name: "a.md", Data: []byte("# A\n\n|a|b|\n|-|-|\n|1|2|\n")})
 	if err != nil {
 		f.Fatal(err)

@@ -80,10 +80,7 @@ func readSheet(w *writer, book *excelize.File, sheet string) error {
 		w.cells += len(cells)
 		if w.cells > mostCells {
 			return unreadable(
-				TooLarge,
-				nil,
-				"its sheets have more than %d cells, with the empty ones before others",
-				mostCells,
+				TooLarge, nil, "its sheets have more than %d cells, with the empty ones before others", mostCells,
 			)
 		}
 		row++

@@ -134,10 +134,7 @@ func titleOfFile(file string) string {
 		return ""
 	}
 	name := copyMark.ReplaceAllString(strings.TrimSuffix(base, ending), "")
-	name = strings.Join(
-		strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '+' || r == ' ' }),
-		" ",
-	)
+	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '+' || r == ' ' }), " ")
 	if !strings.Contains(name, " ") {
 		name = strings.ReplaceAll(name, "-", " ")
 	}

@@ -102,8 +102,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		graphs = append(graphs, b)
 		options.Experts = append(options.Experts, indexed{e})
 		config.Experts = append(
-			config.Experts,
-			learned.Expert{Name: name, Encoder: e, Info: learned.ExpertInfo{Dimension: e.Dimension()}},
+			config.Experts, learned.Expert{Name: name, Encoder: e, Info: learned.ExpertInfo{Dimension: e.Dimension()}},
 		)
 	}
 	dir := filepath.Join(t.TempDir(), "index")

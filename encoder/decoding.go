@@ -97,8 +97,7 @@ func (d *decoderRun) readTokens(
 	outputs := []output{newOutput(rows, more, shape.Vocabulary), newOutput(rows*more, d.states.tokens)}
 	for _, values := range d.past {
 		v, failed := ort.NewTensor(
-			ort.NewShape(int64(d.rows), int64(shape.Heads), int64(d.length), int64(shape.HeadSize)),
-			values,
+			ort.NewShape(int64(d.rows), int64(shape.Heads), int64(d.length), int64(shape.HeadSize)), values,
 		)
 		add(v, failed)
 		outputs = append(outputs, newOutput(rows, shape.Heads, d.length+more, shape.HeadSize))

@@ -25,10 +25,7 @@ func goldenHead(t *testing.T) (base, head *models.Bundle) {
 		t.Fatal(err)
 	}
 	head, err = convert.Import(
-		t.Context(),
-		golden+"desire-me",
-		filepath.Join(t.TempDir(), "head"),
-		convert.Options{Base: golden + "base"},
+		t.Context(), golden+"desire-me", filepath.Join(t.TempDir(), "head"), convert.Options{Base: golden + "base"},
 	)
 	if err != nil {
 		t.Fatal(err)

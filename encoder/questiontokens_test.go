@@ -16,10 +16,7 @@ import (
 func TestOneTokenisation(t *testing.T) {
 	r := library(t)
 	one, two := open(
-		t,
-		r,
-		bundle(t, tiny.Expert{Name: "a", Seed: 1}),
-		Running{},
+		t, r, bundle(t, tiny.Expert{Name: "a", Seed: 1}), Running{},
 	), open(
 		t,
 		r,

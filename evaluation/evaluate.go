@@ -175,8 +175,7 @@ func (o *MeasureOptions) checkQuestions(domains []questions.Domain) error {
 // isMeasuredAlone reports whether an expert is measured alone.
 func (o *MeasureOptions) isMeasuredAlone(expert string) bool {
 	return slices.ContainsFunc(
-		o.Methods,
-		func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == expert },
+		o.Methods, func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == expert },
 	)
 }
 
@@ -340,8 +339,7 @@ func (o *MeasureOptions) newReport(domains []questions.Domain, measured []*Domai
 		}
 		if n := m.countUnanswerable(); n > 0 {
 			r.Notes = append(
-				r.Notes,
-				ofDomain(d.Name, "%d questions that nothing answers count for the confidences alone", n),
+				r.Notes, ofDomain(d.Name, "%d questions that nothing answers count for the confidences alone", n),
 			)
 		}
 		if d.LeftOut > 0 {

@@ -208,10 +208,7 @@ func TestAnswersByHand(t *testing.T) {
 func TestOnePass(t *testing.T) {
 	s := scripted()
 	_, err := Evaluate(
-		context.Background(),
-		s,
-		scriptedDomains(),
-		MeasureOptions{Methods: scriptedMethods(), Depth: 4, Timed: 2},
+		context.Background(), s, scriptedDomains(), MeasureOptions{Methods: scriptedMethods(), Depth: 4, Timed: 2},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -271,10 +268,7 @@ func TestEvaluateRefuses(t *testing.T) {
 // TestWhatWasMissedCounts: a source that was left out of one answer ends it.
 func TestWhatWasMissedCounts(t *testing.T) {
 	_, err := Evaluate(
-		context.Background(),
-		degraded{scripted()},
-		scriptedDomains(),
-		MeasureOptions{Methods: scriptedMethods()},
+		context.Background(), degraded{scripted()}, scriptedDomains(), MeasureOptions{Methods: scriptedMethods()},
 	)
 	if err == nil || !strings.Contains(err.Error(), "too late") {
 		t.Errorf("a degraded answer was averaged over: %v", err)

@@ -27,8 +27,7 @@ func (o *MeasureOptions) Calibrated(record []byte, domains []questions.Domain) e
 	fitted := false
 	for _, d := range domains {
 		if slices.ContainsFunc(
-			by.Questions,
-			func(s calibration.QuestionSet) bool { return s.SHA256 == d.SHA256 || s.SHA256 == d.Whole },
+			by.Questions, func(s calibration.QuestionSet) bool { return s.SHA256 == d.SHA256 || s.SHA256 == d.Whole },
 		) {
 			fitted = true
 			if d.Name != "" {

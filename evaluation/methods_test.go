@@ -30,11 +30,7 @@ func TestPossible(t *testing.T) {
 		return Method{Name: name, Kind: kind, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}}
 	}
 	kept, notes, err := keepPossible(
-		t.Context(),
-		picky{},
-		[]Method{method(KindFusion, "muf"), method(KindFusion, "rrf")},
-		"who?",
-		time.Second,
+		t.Context(), picky{}, []Method{method(KindFusion, "muf"), method(KindFusion, "rrf")}, "who?", time.Second,
 	)
 	if err != nil || methodNames(kept) != "rrf" || !slices.Equal(
 		notes, []string{"muf is left out: nobody is calibrated"},

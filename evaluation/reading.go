@@ -74,8 +74,7 @@ func Answers(
 ) (*AnswerReport, error) {
 	readers := engine.Readers()
 	at := slices.IndexFunc(
-		readers,
-		func(r learned.ReaderInfo) bool { return !r.Generates && (o.Reader == "" || r.Name == o.Reader) },
+		readers, func(r learned.ReaderInfo) bool { return !r.Generates && (o.Reader == "" || r.Name == o.Reader) },
 	)
 	if at < 0 {
 		return nil, fmt.Errorf(

@@ -55,8 +55,7 @@ func (m *marked) Compare(_ context.Context, requests []search.Request) ([]reply.
 		responses[i].Confidence = &sure
 		for _, id := range strings.Fields(ranking) {
 			responses[i].Results = append(
-				responses[i].Results,
-				reply.Result{ID: id, Score: -float64(len(responses[i].Results))},
+				responses[i].Results, reply.Result{ID: id, Score: -float64(len(responses[i].Results))},
 			)
 		}
 	}

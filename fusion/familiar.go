@@ -59,8 +59,7 @@ func MostFamiliar(sources []ObservedSource, most int) []ObservedSource {
 		return sources
 	}
 	slices.SortStableFunc(
-		specialists,
-		func(a, b int) int { return cmp.Compare(sources[b].Familiarity, sources[a].Familiarity) },
+		specialists, func(a, b int) int { return cmp.Compare(sources[b].Familiarity, sources[a].Familiarity) },
 	)
 	passedOver := specialists[max(most, 0):]
 	kept := make([]ObservedSource, 0, len(sources)-len(passedOver))

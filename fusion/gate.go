@@ -121,9 +121,7 @@ func (g *Gate) Check() error {
 	}
 	if !(g.Phrases >= 0 && g.Phrases <= MaxWeight) {
 		return fmt.Errorf(
-			"a gate's weight of phrases beside words is %v: it must be from 0 to %g",
-			g.Phrases,
-			float64(MaxWeight),
+			"a gate's weight of phrases beside words is %v: it must be from 0 to %g", g.Phrases, float64(MaxWeight),
 		)
 	}
 	for name, x := range map[string]float64{"nearness": g.Near, "words beside nearness": g.BesideNear} {

@@ -88,10 +88,7 @@ func TestExactOutweighs(t *testing.T) {
 	before := g.Weigh(nil, sources, FeaturesOf(c, sources))
 	g.Exact = 3
 	if same := g.Weigh(nil, sources, FeaturesOf(c, sources)); !equalWeights(
-		before,
-		same,
-		func(SourceKind) float64 { return 1 },
-		sources,
+		before, same, func(SourceKind) float64 { return 1 }, sources,
 	) {
 		t.Errorf("%v, before %v", same, before)
 	}

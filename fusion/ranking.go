@@ -143,10 +143,7 @@ func (c *Candidates) checkSources(sources []Source) error {
 		seen[s.Column] = true
 		if !(s.Weight >= 0 && s.Weight <= MaxWeight) { // also refuses NaN
 			return fmt.Errorf(
-				"the weight of source %d is %v: it must be between 0 and %g",
-				s.Column,
-				s.Weight,
-				float64(MaxWeight),
+				"the weight of source %d is %v: it must be between 0 and %g", s.Column, s.Weight, float64(MaxWeight),
 			)
 		}
 	}

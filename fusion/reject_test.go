@@ -156,10 +156,7 @@ func TestDegenerate(t *testing.T) {
 // TestSubset: a method sees only what its own sources found.
 func TestSubset(t *testing.T) {
 	c := table(
-		t,
-		[]rank.Hit{{Ordinal: 1, Score: 2}},
-		[]rank.Hit{{Ordinal: 4, Score: 3}},
-		[]rank.Hit{{Ordinal: 7, Score: 1}},
+		t, []rank.Hit{{Ordinal: 1, Score: 2}}, []rank.Hit{{Ordinal: 4, Score: 3}}, []rank.Hit{{Ordinal: 7, Score: 1}},
 	)
 	for i, want := range []rank.Ordinal{1, 4, 7} {
 		for _, fuse := range []func() (Ranking, error){

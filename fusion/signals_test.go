@@ -79,10 +79,7 @@ func TestSignalsByHand(t *testing.T) {
 func TestSignalsAreNotOfWeights(t *testing.T) {
 	c, sources := answeredWithLate(t)
 	one := Signals(
-		c,
-		sources,
-		Ranking{Items: []Item{{Ordinal: 1, Score: 3}, {Ordinal: 2, Score: 1}}},
-		Wording{Words: 4, Known: 1},
+		c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: 3}, {Ordinal: 2, Score: 1}}}, Wording{Words: 4, Known: 1},
 	)
 	two := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: .1}}}, Wording{Words: 4, Known: 1})
 	if !reflect.DeepEqual(one, two) {

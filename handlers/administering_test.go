@@ -120,10 +120,7 @@ func TestJobs(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	r := s.send(http.MethodGet, "/v1/jobs", "")
-	if strings.Index(string(r.body), "remove_expert") > strings.Index(
-		string(r.body),
-		"add_expert",
-	) {
+	if strings.Index(string(r.body), "remove_expert") > strings.Index(string(r.body), "add_expert") {
 		t.Errorf("the list is not newest first: %s", r.body)
 	}
 	if j := ask(s.post("/v1/admin/snapshots", `{}`)); j.Name == "" {

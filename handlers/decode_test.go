@@ -80,9 +80,7 @@ func FuzzSearchBody(f *testing.F) {
 		body, problem := schema.ParseJSON(data)
 		if problem == nil {
 			_, problem = searchRequest(
-				search.Limits{K: 1000, Candidates: 1000, Timeout: 10 * time.Second},
-				body,
-				schema.MaxViolations,
+				search.Limits{K: 1000, Candidates: 1000, Timeout: 10 * time.Second}, body, schema.MaxViolations,
 			)
 		}
 		if problem != nil {
@@ -109,9 +107,7 @@ func TestIntegers(t *testing.T) {
 			t.Fatal(problem)
 		}
 		request, problem := searchRequest(
-			search.Limits{K: 1000, Candidates: 1000, Timeout: 10 * time.Second},
-			body,
-			schema.MaxViolations,
+			search.Limits{K: 1000, Candidates: 1000, Timeout: 10 * time.Second}, body, schema.MaxViolations,
 		)
 		if problem != nil || request.K != want {
 			t.Errorf("%s: %d, %v", text, request.K, problem)

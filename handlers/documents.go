@@ -130,9 +130,7 @@ func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 	if writer := a.writing.Load(); writer != nil {
 		return func(ctx context.Context, id string) (corpus.Passage, string, bool, error) {
 			p, version, ok, err := writer.Passage(
-				ctx,
-				id,
-				func(bytes int) error { return take(ctx, lookup.PassageRoom(bytes)) },
+				ctx, id, func(bytes int) error { return take(ctx, lookup.PassageRoom(bytes)) },
 			)
 			if ok && err == nil {
 				ok, err = c.maySee(&p)

@@ -259,8 +259,7 @@ func TestOneDoor(t *testing.T) {
 		}
 	}
 	if got := slices.Sorted(maps.Keys(probes)); !slices.Equal(
-		got,
-		[]string{"/livez", "/metrics", "/readyz", "/startupz"},
+		got, []string{"/livez", "/metrics", "/readyz", "/startupz"},
 	) {
 		t.Errorf("%q are answered whatever else there is to do", got)
 	}

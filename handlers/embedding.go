@@ -27,8 +27,7 @@ func (a *API) postEmbed(c *call) error {
 		return err
 	}
 	if accept := strings.Join(c.r.Header.Values("Accept"), ","); acceptQuality(
-		accept,
-		typeNpy,
+		accept, typeNpy,
 	) <= acceptQuality(
 		accept,
 		schema.TypeJSON,

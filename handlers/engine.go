@@ -29,18 +29,13 @@ type Engine interface {
 	Visible(ctx context.Context, passage *corpus.Passage) bool
 	// List returns up to limit passages with ids after an id, and the id to go on after; "" at the end.
 	List(
-		ctx context.Context,
-		by search.Caller,
-		after string,
-		limit int,
+		ctx context.Context, by search.Caller, after string, limit int,
 	) (passages []corpus.Passage, next string, err error)
 	// Sample returns up to n random passages that the caller may see.
 	Sample(ctx context.Context, by search.Caller, n int) ([]corpus.Passage, error)
 	// Documents returns the first documents after the request's id, and the id to go on after; "" at the end.
 	Documents(
-		ctx context.Context,
-		by search.Caller,
-		r lookup.DocumentsRequest,
+		ctx context.Context, by search.Caller, r lookup.DocumentsRequest,
 	) (found []corpus.Document, next string, err error)
 	// DocumentText returns the text of a document from the passage with the number from on, counted from 1: of as many
 	// passages as have at most most stored bytes together, and of one at least.
@@ -61,7 +56,6 @@ func (k *Collection) loadedEngine() (Engine, error) {
 		return *e, nil
 	}
 	return nil, schema.NewProblem(
-		"not_ready",
-		"The models and the index are still being loaded; /readyz tells how far they are.",
+		"not_ready", "The models and the index are still being loaded; /readyz tells how far they are.",
 	)
 }

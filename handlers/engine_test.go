@@ -384,15 +384,11 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 	}
 	limits := testLimits()
 	limits.Timeout, limits.K, limits.AnswerBytes = cmp.Or(
-		o.limits.Timeout,
-		limits.Timeout,
+		o.limits.Timeout, limits.Timeout,
 	), cmp.Or(
 		o.limits.K,
 		limits.K,
-	), cmp.Or(
-		o.limits.AnswerBytes,
-		limits.AnswerBytes,
-	)
+	), cmp.Or(o.limits.AnswerBytes, limits.AnswerBytes)
 	books := o.library
 	if books == nil {
 		books = testLibrary()
@@ -405,8 +401,7 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 	lineUp.Defaults.Timeout = min(lineUp.Defaults.Timeout, limits.Timeout)
 	lineUp.Defaults.Gate = &fusion.Gate{
 		Dense: make(
-			[]float64,
-			len(fusion.DenseFeatureNames()),
+			[]float64, len(fusion.DenseFeatureNames()),
 		), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
 	}
 	if o.lineUp != nil {

@@ -61,8 +61,7 @@ func TestFilterInQuery(t *testing.T) {
 		t.Fatalf("%v", want)
 	}
 	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/search?q=bees&k=50", secrets, "chief")); !slices.Equal(
-		got,
-		want,
+		got, want,
 	) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -75,15 +74,13 @@ func TestFilterInQuery(t *testing.T) {
 		"chief",
 	)
 	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/search?q=bees&tags_any=none", open, "chief")); !slices.Equal(
-		got,
-		idsIn(t, body),
+		got, idsIn(t, body),
 	) {
 		t.Errorf("beside tags: %v", got)
 	}
 	all := idsIn(t, asked(t, api, http.MethodGet, "/v1/passages", "", "chief"))
 	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/passages", secrets, "chief")); !slices.Equal(
-		got,
-		secretOnes,
+		got, secretOnes,
 	) {
 		t.Errorf("listed: %v", got)
 	}
@@ -91,8 +88,7 @@ func TestFilterInQuery(t *testing.T) {
 		t.Errorf("listed otherwise: %v of %v", got, all)
 	}
 	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/documents", secrets, "chief")); !slices.Equal(
-		got,
-		[]string{"bees"},
+		got, []string{"bees"},
 	) {
 		t.Errorf("documents: %v", got)
 	}

@@ -74,8 +74,7 @@ func TestForgivingUpload(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, p := s.api.parsePassage(
-			[]byte(object),
-			func(o map[string]any) *schema.Problem { return normaliseLine(o, func(string) {}) },
+			[]byte(object), func(o map[string]any) *schema.Problem { return normaliseLine(o, func(string) {}) },
 		)
 		if a, _ := json.Marshal(got); p != nil || string(a) != mustJSON(t, want) {
 			t.Errorf("%s: %s, %v, want %s", object, a, p, mustJSON(t, want))

@@ -105,8 +105,7 @@ func TestJudgmentsElsewhere(t *testing.T) {
 func TestMeasuringJobs(t *testing.T) {
 	refuse := func(jobs.Request) error { return jobs.Refuse("needs_judgments", "too little was judged") }
 	s := startWriting(
-		t,
-		writingOptions{kinds: map[string]jobs.Handler{jobs.Calibrate: {}, jobs.Evaluate: {Check: refuse}}},
+		t, writingOptions{kinds: map[string]jobs.Handler{jobs.Calibrate: {}, jobs.Evaluate: {Check: refuse}}},
 	)
 	var job jobs.Job
 	r := s.post("/v1/admin/calibrations", `{"dry_run":true}`)

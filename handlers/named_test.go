@@ -316,8 +316,7 @@ func TestBoundKeys(t *testing.T) {
 	for _, v := range everything(t, open) {
 		if v.tool || v.page || v.cost.Kind == front.KindProbing || strings.HasPrefix(v.path, "/v1/collections") ||
 			strings.HasPrefix(
-				v.path,
-				"/openapi",
+				v.path, "/openapi",
 			) || strings.HasPrefix(v.path, "/v1/vector_stores") || v.path == "/retrieval" ||
 			v.path == "/mcp" || v.path == "/embed" || v.path == "/rerank" {
 			continue // some of which are asked below

@@ -84,8 +84,7 @@ func checkContentType(r *http.Request, o *schema.Operation) *schema.Problem {
 	}
 	unsupported := func(format string, args ...any) *schema.Problem {
 		return schema.NewProblem(
-			"unsupported_media_type",
-			fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: "+usual+"\".",
+			"unsupported_media_type", fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: "+usual+"\".",
 		)
 	}
 	if o.TakesFiles() { // whose type is found out
@@ -115,8 +114,6 @@ func checkContentType(r *http.Request, o *schema.Operation) *schema.Problem {
 		taken = "as it is, or with gzip"
 	}
 	return unsupported(
-		"The body is declared to be encoded (%s), and is taken %s.",
-		wording.Quote(strings.Join(encoding, ", ")),
-		taken,
+		"The body is declared to be encoded (%s), and is taken %s.", wording.Quote(strings.Join(encoding, ", ")), taken,
 	)
 }

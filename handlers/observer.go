@@ -54,10 +54,7 @@ func (o Observer) Answer(ctx context.Context, answer reply.Response) {
 		slog.LevelWarn,
 		"slow search",
 		slog.String("request_id", front.ExchangeOf(ctx).RequestID),
-		slog.Float64(
-			"took_ms",
-			answer.TookMS,
-		),
+		slog.Float64("took_ms", answer.TookMS),
 		slog.String("fusion", answer.Fusion),
 		slog.String("stages", serverTiming(answer)),
 		slog.Any("degraded", answer.Degraded),

@@ -16,8 +16,7 @@ func (a *API) takeFromPace(p *front.Pace, whom string) *schema.Problem {
 		return nil
 	}
 	problem := schema.NewProblem(
-		"rate_limited",
-		fmt.Sprintf("At most %v requests in a second are served to %s.", rate, whom),
+		"rate_limited", fmt.Sprintf("At most %v requests in a second are served to %s.", rate, whom),
 	)
 	problem.RetryAfter = int(math.Ceil(wait.Seconds()))
 	return problem

@@ -56,9 +56,7 @@ func (a *API) parsePassage(
 // missingText returns the problem of a passage without a text (400).
 func missingText() *schema.Problem {
 	return schema.NewProblem(
-		"missing_field",
-		"/text is missing.",
-		schema.ProblemField{Pointer: "/text", Detail: "is missing"},
+		"missing_field", "/text is missing.", schema.ProblemField{Pointer: "/text", Detail: "is missing"},
 	)
 }
 

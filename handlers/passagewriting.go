@@ -164,9 +164,7 @@ func (a *API) storedPassage(c *call) (corpus.Passage, string, error) {
 		ctx := c.r.Context()
 		take := a.admission.AnswerMemoryOf(c.r)
 		passage, version, ok, err := writer.Passage(
-			ctx,
-			c.name,
-			func(bytes int) error { return take(ctx, lookup.PassageRoom(bytes)) },
+			ctx, c.name, func(bytes int) error { return take(ctx, lookup.PassageRoom(bytes)) },
 		)
 		if err == nil && ok {
 			ok, err = c.maySee(&passage)

@@ -73,8 +73,7 @@ func TestReadersGiveWay(t *testing.T) {
 		t,
 		Options{
 			Engine: testEngine(
-				t,
-				engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}},
+				t, engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}},
 			),
 			AnswerMemory: 24 << 20,
 			Admission:    admit(t, 40),
@@ -135,8 +134,7 @@ func TestAnswerAboveMemory(t *testing.T) {
 		t,
 		Options{
 			Engine: testEngine(
-				t,
-				engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}},
+				t, engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}},
 			),
 			AnswerMemory: 8 << 20,
 		},

@@ -149,8 +149,7 @@ func (a *API) newRouter() (chi.Router, error) {
 			w,
 			r,
 			schema.NewProblem(
-				"no_such_path",
-				fmt.Sprintf("There is no %s; /docs lists what there is.", wording.Quote(r.URL.Path)),
+				"no_such_path", fmt.Sprintf("There is no %s; /docs lists what there is.", wording.Quote(r.URL.Path)),
 			),
 		)
 	}
@@ -167,10 +166,7 @@ func (a *API) newRouter() (chi.Router, error) {
 		p := schema.NewProblem(
 			"method_not_allowed",
 			fmt.Sprintf(
-				"%s does not take %s; it takes %s.",
-				wording.Quote(r.URL.Path),
-				wording.Quote(r.Method),
-				allowed,
+				"%s does not take %s; it takes %s.", wording.Quote(r.URL.Path), wording.Quote(r.Method), allowed,
 			),
 		)
 		p.Allow = allowed

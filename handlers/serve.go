@@ -86,13 +86,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		level = slog.LevelDebug // a start that failed says only why
 	}
 	a.options.Logger.Log(
-		ctx,
-		level,
-		"shutting down",
-		"requests",
-		a.running.Load(),
-		"drain_timeout",
-		o.DrainTimeout.String(),
+		ctx, level, "shutting down", "requests", a.running.Load(), "drain_timeout", o.DrainTimeout.String(),
 	)
 	time.Sleep(o.DrainDelay)
 	draining, stop := context.WithTimeout(requests, o.DrainTimeout)

@@ -102,8 +102,7 @@ func startShutdown(t *testing.T, o ServeOptions) *shutdown {
 		t,
 		Options{
 			Engine: testEngine(
-				t,
-				engineOptions{before: gate(entered, x.release), limits: search.Limits{Timeout: time.Minute}},
+				t, engineOptions{before: gate(entered, x.release), limits: search.Limits{Timeout: time.Minute}},
 			),
 		},
 	)
@@ -331,8 +330,7 @@ func TestPipelining(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	if out := s.raw("GET /livez HTTP/1.0\r\nHost: localhost\r\n\r\n", 2*time.Second); !strings.HasPrefix(
-		out,
-		"HTTP/1.0 200",
+		out, "HTTP/1.0 200",
 	) {
 		t.Errorf("HTTP/1.0: %q", out)
 	}
@@ -348,8 +346,7 @@ func TestLargeBodies(t *testing.T) {
 	}
 	chunk := "1000\r\n" + strings.Repeat(" ", 0x1000) + "\r\n"
 	if out := s.raw(head+"Transfer-Encoding: chunked\r\n\r\n"+chunk+chunk, 5*time.Second); !strings.HasPrefix(
-		out,
-		"HTTP/1.1 413 ",
+		out, "HTTP/1.1 413 ",
 	) {
 		t.Errorf("in chunks: %q", out)
 	}

@@ -61,39 +61,31 @@ func newAPI(t testing.TB, o Options) *API {
 		o.Admission = admit(t, 256)
 	}
 	o.BodyBytes, o.RateWindow, o.Timeout = cmp.Or(
-		o.BodyBytes,
-		1<<20,
+		o.BodyBytes, 1<<20,
 	), cmp.Or(
 		o.RateWindow,
 		time.Minute,
-	), cmp.Or(
-		o.Timeout,
-		10*time.Second,
-	)
+	), cmp.Or(o.Timeout, 10*time.Second)
 	o.AnswerMemory, o.BodyMemory = cmp.Or(o.AnswerMemory, 1<<30), cmp.Or(o.BodyMemory, 128<<20)
 	w := &o.Write
 	w.UploadBytes, w.Uploads, w.AnswerBytes, w.BytesASecond = cmp.Or(
-		w.UploadBytes,
-		1<<30,
+		w.UploadBytes, 1<<30,
 	), cmp.Or(
 		w.Uploads,
 		4,
 	), cmp.Or(
-		w.AnswerBytes,
-		256<<20,
+		w.AnswerBytes, 256<<20,
 	), cmp.Or(
 		w.BytesASecond,
 		1<<10,
 	)
 	w.LineBytes, w.PassageBytes, w.MetadataBytes, w.Tags = cmp.Or(
-		w.LineBytes,
-		1<<20,
+		w.LineBytes, 1<<20,
 	), cmp.Or(
 		w.PassageBytes,
 		256<<10,
 	), cmp.Or(
-		w.MetadataBytes,
-		16<<10,
+		w.MetadataBytes, 16<<10,
 	), cmp.Or(
 		w.Tags,
 		64,

@@ -111,8 +111,7 @@ func TestUploadsUnderWay(t *testing.T) {
 	timeouts := testTimeouts()
 	timeouts.ReadTimeout = 20 * time.Second
 	s := startWriting(
-		t,
-		writingOptions{Options: Options{Write: WriteLimits{Uploads: 1}}, timeouts: []ServeOptions{timeouts}},
+		t, writingOptions{Options: Options{Write: WriteLimits{Uploads: 1}}, timeouts: []ServeOptions{timeouts}},
 	)
 	// The server says 100 Continue to an upload that it has begun to read.
 	const reads = "HTTP/1.1 100 Continue\r\n\r\n"

@@ -70,8 +70,7 @@ func TestStorageFull(t *testing.T) {
 func TestLogBroken(t *testing.T) {
 	var left atomic.Int64
 	s := startWriting(
-		t,
-		writingOptions{wrap: func(w Writer) Writer { return full{w, &left, errors.New("an input/output error")} }},
+		t, writingOptions{wrap: func(w Writer) Writer { return full{w, &left, errors.New("an input/output error")} }},
 	)
 	r := s.put("/v1/passages/x", `{"text":"x"}`)
 	if p := r.problem(t); r.StatusCode != http.StatusServiceUnavailable || p.Code != "not_written" ||
@@ -195,8 +194,7 @@ func (s stopped) Apply(context.Context, []store.Change) ([]store.ChangeResult, e
 func TestWritingStopped(t *testing.T) {
 	for why, say := range map[error]string{store.ErrUnsettled: "would survive a power cut", store.ErrOtherWriter: "another writer"} {
 		s := startWriting(
-			t,
-			writingOptions{wrap: func(w Writer) Writer { return stopped{w, fmt.Errorf("publishing: %w", why)} }},
+			t, writingOptions{wrap: func(w Writer) Writer { return stopped{w, fmt.Errorf("publishing: %w", why)} }},
 		)
 		if r := s.put("/v1/passages/x", `{"text":"x"}`); r.StatusCode != http.StatusServiceUnavailable ||
 			r.problem(t).Code != "not_written" {

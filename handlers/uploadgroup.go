@@ -110,8 +110,7 @@ func (u *uploadRequest) countReading(r ReadAs) {
 func (u *uploadRequest) parseLine(line *upload.Line) (passage corpus.Passage, p *schema.Problem) {
 	if line.TooLong {
 		return passage, schema.NewProblem(
-			"line_too_long",
-			fmt.Sprintf("The line has more than %d bytes.", u.api.options.Write.LineBytes),
+			"line_too_long", fmt.Sprintf("The line has more than %d bytes.", u.api.options.Write.LineBytes),
 		)
 	}
 	inOrder := keepAsWritten

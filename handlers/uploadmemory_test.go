@@ -114,10 +114,7 @@ func writeLines(to io.Writer, n, words int) (bytes int64, err error) {
 	for i := range n {
 		first := rng.IntN(len(begins) - words)
 		wrote, err := fmt.Fprintf(
-			out,
-			"{\"id\":\"%d\",\"text\":\"%s\"}\n",
-			i,
-			long.String()[begins[first]:begins[first+words]],
+			out, "{\"id\":\"%d\",\"text\":\"%s\"}\n", i, long.String()[begins[first]:begins[first+words]],
 		)
 		bytes += int64(wrote)
 		if err != nil {

@@ -66,8 +66,7 @@ func costly() map[string]func(rng *rand.Rand, n int) (path, body string) {
 		"long unknown keys": func(_ *rand.Rand, n int) (string, string) {
 			long := strings.Repeat("question_", 400)
 			return searchPath, "{" + many(
-				n,
-				func(i int) string { return fmt.Sprintf("%q:1", long+fmt.Sprint(i)) },
+				n, func(i int) string { return fmt.Sprintf("%q:1", long+fmt.Sprint(i)) },
 			) + "}"
 		},
 		"keys below a long key": func(_ *rand.Rand, n int) (string, string) {
@@ -76,15 +75,11 @@ func costly() map[string]func(rng *rand.Rand, n int) (path, body string) {
 		"lists below long keys": func(_ *rand.Rand, n int) (string, string) {
 			long := fmt.Sprintf("{%q:", strings.Repeat("a", n/16))
 			return searchPath, strings.Repeat(
-				long,
-				12,
+				long, 12,
 			) + "[" + many(
 				n/4,
 				func(int) string { return "1" },
-			) + "]" + strings.Repeat(
-				"}",
-				12,
-			)
+			) + "]" + strings.Repeat("}", 12)
 		},
 		"weights": func(_ *rand.Rand, n int) (string, string) {
 			return searchPath, `{"question":"x","weights":{` + many(n, key) + "}}"

@@ -25,9 +25,7 @@ type Writer interface {
 	// Passage reads a passage as it was acknowledged last. room waits until there is
 	// memory for one of so many bytes; its error ends the reading.
 	Passage(
-		ctx context.Context,
-		id string,
-		room func(bytes int) error,
+		ctx context.Context, id string, room func(bytes int) error,
 	) (p corpus.Passage, version string, ok bool, err error)
 	// Wait waits until searches see the change with the number seq; 0 stands for all changes that were acknowledged
 	// before the call. It returns the context's error if that ends first.
@@ -224,8 +222,7 @@ func refusedChange(err error) *schema.Problem {
 		return invalidPassage(field)
 	}
 	return schema.NewProblem(
-		"internal",
-		"The server failed in a way that it did not expect; its log has the cause under this request id.",
+		"internal", "The server failed in a way that it did not expect; its log has the cause under this request id.",
 	).Because(err)
 }
 

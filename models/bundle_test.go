@@ -156,10 +156,7 @@ func TestFingerprint(t *testing.T) {
 			t.Errorf("another %s has the same fingerprint", name)
 		}
 	}
-	if write(
-		t,
-		tiny.Expert{Template: models.TemplateText},
-	).Fingerprint(models.Question) !=
+	if write(t, tiny.Expert{Template: models.TemplateText}).Fingerprint(models.Question) !=
 		base.Fingerprint(
 			models.Question,
 		) {

@@ -68,9 +68,7 @@ func ParseRepresentatives(data []byte, m *Manifest) (*Representatives, error) {
 	}
 	if sum := file.Metadata["base_sha256"]; sum != m.Base.WeightsSHA256 {
 		return nil, fmt.Errorf(
-			"its vectors are of a base with SHA-256 %q, and the manifest names %s",
-			sum,
-			m.Base.WeightsSHA256,
+			"its vectors are of a base with SHA-256 %q, and the manifest names %s", sum, m.Base.WeightsSHA256,
 		)
 	}
 	info, ok := file.Info(representativesTensor)

@@ -35,11 +35,7 @@ func (l *lineUp) planAnswer(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	if p.Writer != nil {
 		planGenerated(p, o, wrong)
 		p.Answer.Combine = fault.OneOf(
-			wrong,
-			"/answer/combine",
-			o.Combine,
-			ask.CombineBest,
-			[]string{ask.CombineBest, ask.CombineSum},
+			wrong, "/answer/combine", o.Combine, ask.CombineBest, []string{ask.CombineBest, ask.CombineSum},
 		)
 		checkLeastChance(wrong, o.MinChance)
 		return
@@ -48,11 +44,7 @@ func (l *lineUp) planAnswer(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	p.MarkedOnPage = o.Passages == 0
 	p.Marked = p.Answer.Passages
 	p.Answer.Combine = fault.OneOf(
-		wrong,
-		"/answer/combine",
-		o.Combine,
-		ask.CombineBest,
-		[]string{ask.CombineBest, ask.CombineSum},
+		wrong, "/answer/combine", o.Combine, ask.CombineBest, []string{ask.CombineBest, ask.CombineSum},
 	)
 	checkLeastChance(wrong, o.MinChance)
 	if o.MaxTokens != 0 && p.Reader != nil {

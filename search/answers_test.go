@@ -417,8 +417,7 @@ func TestRankedByReader(t *testing.T) {
 			c := Candidate{ID: x.ID}
 			for _, by := range x.Contributions {
 				c.Contributions = append(
-					c.Contributions,
-					SourceScore{Source: by.Source, Score: by.Score, Rank: by.Rank, Origin: by.Origin},
+					c.Contributions, SourceScore{Source: by.Source, Score: by.Score, Rank: by.Rank, Origin: by.Origin},
 				)
 			}
 			f.Candidates = append(f.Candidates, c)

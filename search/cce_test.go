@@ -160,10 +160,7 @@ func TestGatherAmong(t *testing.T) {
 	}
 	if found.Table.Len() != len(chosen) || len(found.Sources) < 3 {
 		t.Fatalf(
-			"%d passages of %d sources, want %d of three or more",
-			found.Table.Len(),
-			len(found.Sources),
-			len(chosen),
+			"%d passages of %d sources, want %d of three or more", found.Table.Len(), len(found.Sources), len(chosen),
 		)
 	}
 	no := false
@@ -173,10 +170,7 @@ func TestGatherAmong(t *testing.T) {
 			all[r.ID] = r.Score
 		}
 		ranking, err := fusion.Sum(
-			found.Table,
-			[]fusion.Source{{Column: column, Weight: 1}},
-			fusion.LinearOptions{},
-			60,
+			found.Table, []fusion.Source{{Column: column, Weight: 1}}, fusion.LinearOptions{}, 60,
 		)
 		if err != nil || len(ranking.Items) != len(chosen) {
 			t.Fatalf("%s: %d passages, %v", name, len(ranking.Items), err)

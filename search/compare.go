@@ -152,8 +152,7 @@ func checkComparable(requests []Request) error {
 		if r.Specialists != 0 &&
 			(!slices.Equal(named(r), named(requests[0])) || (r.Experts == nil) != (requests[0].Experts == nil)) {
 			return invalid(
-				"request %d names other experts than request 1: the most familiar ones would be others too",
-				i+2,
+				"request %d names other experts than request 1: the most familiar ones would be others too", i+2,
 			)
 		}
 		if !reflect.DeepEqual(asked(r), asked(requests[0])) {

@@ -130,8 +130,7 @@ func TestCompareWithoutASource(t *testing.T) {
 	}
 	no := false
 	_, err = engine.Compare(
-		context.Background(),
-		append(requests, Request{Question: askedOften, Experts: &[]string{"B"}, BM25: &no}),
+		context.Background(), append(requests, Request{Question: askedOften, Experts: &[]string{"B"}, BM25: &no}),
 	)
 	var known *fault.Error
 	if !errors.As(err, &known) || known.Kind != fault.Unavailable || !strings.Contains(known.Detail, "request 3") {

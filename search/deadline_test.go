@@ -143,24 +143,16 @@ func TestComputingWaitsForItsTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := engine.Search(
-			context.Background(),
-			Caller{},
-			Request{Question: askedOften, Fusion: methodsOf("muf")},
+			context.Background(), Caller{}, Request{Question: askedOften, Fusion: methodsOf("muf")},
 		)
 		if err != nil || len(got.Degraded) > 0 || processors.most.Load() != 1 || len(processors.turns) != 0 {
 			t.Errorf(
-				"%v, %+v; at most %d turns, %d left",
-				err,
-				got.Degraded,
-				processors.most.Load(),
-				len(processors.turns),
+				"%v, %+v; at most %d turns, %d left", err, got.Degraded, processors.most.Load(), len(processors.turns),
 			)
 		}
 		processors.turns <- struct{}{} // somebody else has it
 		_, err = engine.Search(
-			context.Background(),
-			Caller{},
-			Request{Question: askedOften, Experts: &[]string{}, TimeoutMS: 20},
+			context.Background(), Caller{}, Request{Question: askedOften, Experts: &[]string{}, TimeoutMS: 20},
 		)
 		if kindOf(err) != fault.Deadline {
 			t.Errorf("without a turn: %v", err)
@@ -191,9 +183,7 @@ func TestWaitingElsewhereTakesNoTurn(t *testing.T) {
 		}
 		began := time.Now()
 		got, err := engine.Search(
-			context.Background(),
-			Caller{},
-			Request{Question: askedOften, Fusion: methodsOf("sum")},
+			context.Background(), Caller{}, Request{Question: askedOften, Fusion: methodsOf("sum")},
 		)
 		if took := time.Since(began); err != nil || len(got.Degraded) > 0 || took != 40*time.Millisecond ||
 			processors.most.Load() != 1 ||
@@ -208,14 +198,11 @@ func TestWaitingElsewhereTakesNoTurn(t *testing.T) {
 			)
 		}
 		other := time.AfterFunc(
-			20*time.Millisecond,
-			func() { processors.turns <- struct{}{} },
+			20*time.Millisecond, func() { processors.turns <- struct{}{} },
 		) // somebody else has it, and keeps it
 		defer other.Stop()
 		_, err = engine.Search(
-			context.Background(),
-			Caller{},
-			Request{Question: askedOften, Fusion: methodsOf("sum"), TimeoutMS: 200},
+			context.Background(), Caller{}, Request{Question: askedOften, Fusion: methodsOf("sum"), TimeoutMS: 200},
 		)
 		if kindOf(err) != fault.Deadline ||
 			len(processors.turns) != 1 {
@@ -250,9 +237,7 @@ func TestBesideTakesNoTurn(t *testing.T) {
 		}
 		for range 3 {
 			got, err := engine.Search(
-				context.Background(),
-				Caller{},
-				Request{Question: askedOften, Fusion: methodsOf("sum")},
+				context.Background(), Caller{}, Request{Question: askedOften, Fusion: methodsOf("sum")},
 			)
 			if err != nil || len(got.Degraded) > 0 || len(processors.turns) != 0 {
 				t.Fatalf("%v, %+v; %d turns are left", err, got.Degraded, len(processors.turns))

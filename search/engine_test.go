@@ -183,8 +183,7 @@ func TestSum(t *testing.T) {
 
 func TestRRF(t *testing.T) {
 	r := newStage(
-		"ab",
-		60,
+		"ab", 60,
 	).ask(t, Request{Question: askedOften, Fusion: methodsOf("rrf"), K: 100, Weights: map[string]float64{"a": 2}})
 	for _, result := range r.Results {
 		for _, c := range result.Contributions {

@@ -24,8 +24,7 @@ func explainFailure(ctx context.Context, timeout time.Duration, cause error) err
 	case errors.Is(cause, context.DeadlineExceeded):
 		return &fault.Error{Kind: fault.Deadline, Code: "deadline", Err: cause,
 			Detail: fmt.Sprintf(
-				"the sources answered, and the answer was not put together within %g ms",
-				run.Milliseconds(timeout),
+				"the sources answered, and the answer was not put together within %g ms", run.Milliseconds(timeout),
 			)}
 	}
 	return &fault.Error{

@@ -109,16 +109,13 @@ func TestOneSourceFails(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			s := newStage("ABC", 60)
 			want := s.ask(
-				t,
-				Request{Question: askedOften, Fusion: listOf("muf", "hybrid", "rrf"), Experts: &[]string{"A", "C"}},
+				t, Request{Question: askedOften, Fusion: listOf("muf", "hybrid", "rrf"), Experts: &[]string{"A", "C"}},
 			)
 			b.do(s)
 			got := s.ask(t, Request{Question: askedOften, Fusion: listOf("muf", "hybrid", "rrf")})
 			if !reflect.DeepEqual(got.Rankings, want.Rankings) {
 				t.Errorf(
-					"rankings %v\nwithout the expert: %v",
-					ids(got.Rankings[0].Results),
-					ids(want.Rankings[0].Results),
+					"rankings %v\nwithout the expert: %v", ids(got.Rankings[0].Results), ids(want.Rankings[0].Results),
 				)
 			}
 			if len(got.Degraded) != 1 || got.Degraded[0].Source != "B" ||

@@ -20,9 +20,7 @@ func TestFields(t *testing.T) {
 	} {
 		e := s.engine(t)
 		r, err := e.Search(
-			context.Background(),
-			Caller{},
-			Request{Question: askedOften, Fields: c.Fields, K: 20, Candidates: 20},
+			context.Background(), Caller{}, Request{Question: askedOften, Fields: c.Fields, K: 20, Candidates: 20},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -40,8 +38,7 @@ func TestFields(t *testing.T) {
 			}
 		}
 		slices.SortFunc(
-			got,
-			func(a, b string) int { return slices.Index(fieldNames(), a) - slices.Index(fieldNames(), b) },
+			got, func(a, b string) int { return slices.Index(fieldNames(), a) - slices.Index(fieldNames(), b) },
 		)
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("fields %v: %v", c.Fields, got)

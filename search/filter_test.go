@@ -129,10 +129,7 @@ func TestFilters(t *testing.T) {
 func TestUnknownTag(t *testing.T) {
 	for _, method := range []string{fusion.MethodRRF, fusion.MethodSum, fusion.MethodHybrid, fusion.MethodMUF,
 		fusion.MethodMUFSparse, MethodAuto} {
-		got := tagged(
-			"AB",
-			30,
-		).ask(t, Request{Question: askedOften, Fusion: methodsOf(method),
+		got := tagged("AB", 30).ask(t, Request{Question: askedOften, Fusion: methodsOf(method),
 			Filter: storage.Filter{TagsAny: []string{"nobody's", "Third"}}})
 		if got.Results == nil || len(got.Results) != 0 || *got.Selected != 0 || len(got.Degraded) != 0 {
 			t.Errorf("%s: %+v", method, got)
@@ -236,8 +233,7 @@ func TestFiltersInABatch(t *testing.T) {
 	}
 	for i, f := range someFilters() {
 		want := comparable(
-			t,
-			without("AB", 40, f).ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodSum), K: 30}),
+			t, without("AB", 40, f).ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodSum), K: 30}),
 		)
 		if got := comparable(t, answers[i].Response); answers[i].Err != nil || got != want {
 			t.Errorf("%+v: %v\ngot  %s\nwant %s", f, answers[i].Err, got, want)

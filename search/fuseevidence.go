@@ -72,10 +72,7 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 		pointer := wording.Pointer("/candidates", at)
 		if row > 0 && e.candidates[row-1].ID == candidate.ID {
 			wrong.Add(
-				"duplicate_id",
-				pointer+"/id",
-				"passage %s is among the candidates twice",
-				wording.Quote(candidate.ID),
+				"duplicate_id", pointer+"/id", "passage %s is among the candidates twice", wording.Quote(candidate.ID),
 			)
 		}
 		e.candidates = append(e.candidates, candidate)
@@ -93,9 +90,7 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 				problem = "source " + wording.Quote(given.Source) + " scored the passage already"
 			case said.Rank > 0 && ranked[column][said.Rank]:
 				problem = fmt.Sprintf(
-					"source %s has another passage at rank %d",
-					wording.Quote(given.Source),
-					said.Rank,
+					"source %s has another passage at rank %d", wording.Quote(given.Source), said.Rank,
 				)
 			}
 			if problem != "" {
@@ -163,9 +158,7 @@ func (v *SourceScore) restore() (said fusion.StoredScore, problem string) {
 	said.Score = float32(*v.Score)
 	if x := float64(said.Score); math.IsNaN(x) || math.Abs(x) > fusion.MaxWeight {
 		return fusion.StoredScore{}, fmt.Sprintf(
-			"has a score of %v: it has to be between -%g and %[2]g",
-			*v.Score,
-			float64(fusion.MaxWeight),
+			"has a score of %v: it has to be between -%g and %[2]g", *v.Score, float64(fusion.MaxWeight),
 		)
 	}
 	switch origin := fusion.Origins()[v.Origin]; {

@@ -109,9 +109,7 @@ func TestAHeadIsNotTheBase(t *testing.T) {
 	without := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B"}})
 	if *with.Sources[0].Familiarity != *without.Sources[0].Familiarity {
 		t.Errorf(
-			"familiarity %v with the head, %v without",
-			*with.Sources[0].Familiarity,
-			*without.Sources[0].Familiarity,
+			"familiarity %v with the head, %v without", *with.Sources[0].Familiarity, *without.Sources[0].Familiarity,
 		)
 	}
 	s.config.Defaults.Gate = &fusion.Gate{

@@ -25,8 +25,7 @@ func newParted(pairs bool, texts ...string) *parted {
 
 func (w *parted) of(text string) []string {
 	terms := strings.FieldsFunc(
-		strings.ToLower(text),
-		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) },
+		strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) },
 	)
 	if !w.pairs {
 		return terms

@@ -43,8 +43,6 @@ func LackingMethods(infos []learned.ExpertInfo) string {
 		)
 	}
 	return fmt.Sprintf(
-		"%s cannot rank: the ensembles of %s are not calibrated",
-		wording.List(lacking),
-		wording.List(ensembles),
+		"%s cannot rank: the ensembles of %s are not calibrated", wording.List(lacking), wording.List(ensembles),
 	)
 }

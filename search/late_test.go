@@ -186,8 +186,7 @@ func TestLateIsTheGates(t *testing.T) {
 	gate.Late = nil // fitted without it
 	s.config.Defaults.Gate = &gate
 	if r := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)}); sourceOf(
-		r,
-		"tokens",
+		r, "tokens",
 	) != nil {
 		t.Error("a gate that does not know of late interaction asks it")
 	}
@@ -214,8 +213,7 @@ func TestLateBesideOthers(t *testing.T) {
 		s.config.Experts[2].Representatives = draw(1, "c")
 		s.config.Defaults.Specialists = 1
 		alone := s.ask(
-			t,
-			Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), BM25: &words, Candidates: 4, K: 5},
+			t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate), BM25: &words, Candidates: 4, K: 5},
 		)
 		list := s.ask(
 			t,
@@ -267,11 +265,7 @@ func TestLateThatFails(t *testing.T) {
 		if want := math.Exp(other.Words - s.config.Defaults.Gate.Words); math.Abs(ratio-want) > 1e-6 ||
 			got.Confidence != nil {
 			t.Errorf(
-				"%s: words weigh %v of what they did, want %v; the confidence is %v",
-				name,
-				ratio,
-				want,
-				got.Confidence,
+				"%s: words weigh %v of what they did, want %v; the confidence is %v", name, ratio, want, got.Confidence,
 			)
 		}
 		s.config.Late = nil
@@ -279,11 +273,7 @@ func TestLateThatFails(t *testing.T) {
 		if len(got.Degraded) != 1 || got.Degraded[0].Source != "tokens" ||
 			!slices.Equal(ids(got.Results), ids(without.Results)) {
 			t.Errorf(
-				"%s: degraded %+v, results %v, without %v",
-				name,
-				got.Degraded,
-				ids(got.Results),
-				ids(without.Results),
+				"%s: degraded %+v, results %v, without %v", name, got.Degraded, ids(got.Results), ids(without.Results),
 			)
 		}
 	}

@@ -94,9 +94,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 	}
 	if err := l.canAnswer(MethodAuto); err != nil {
 		return nil, fmt.Errorf(
-			"search: defaults.auto is %s, by which this collection cannot be searched: %w",
-			l.defaults.Auto,
-			err,
+			"search: defaults.auto is %s, by which this collection cannot be searched: %w", l.defaults.Auto, err,
 		)
 	}
 	return l, nil

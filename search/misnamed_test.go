@@ -44,8 +44,7 @@ func TestVerdictOfAnotherSubject(t *testing.T) {
 			t.Errorf("%q: %q, notes %q, want %q and %q", c.question, r.Verdict, r.Notes, c.want, c.note)
 		}
 		named := slices.ContainsFunc(
-			r.Notes,
-			func(n string) bool { return strings.Contains(n, "which the question names") },
+			r.Notes, func(n string) bool { return strings.Contains(n, "which the question names") },
 		)
 		doubtful := c.want == reply.VerdictDoubtful
 		if named != doubtful || (len(r.Answers) == 0) != doubtful || doubtful != (*r.Confidence < .4) {

@@ -125,10 +125,7 @@ func TestMUF(t *testing.T) {
 				}
 				if math.Abs(*source.Confidence-confidences[source.Name]) > 1e-5 {
 					t.Errorf(
-						"%s: confidence %v, written out %v",
-						source.Name,
-						*source.Confidence,
-						confidences[source.Name],
+						"%s: confidence %v, written out %v", source.Name, *source.Confidence, confidences[source.Name],
 					)
 				}
 				mean += *source.Confidence / 3

@@ -91,8 +91,7 @@ func TestWithoutEnsemble(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 		list := s.ask(
-			t,
-			Request{Question: askedOften, Fusion: Methods{Names: []string{fusion.MethodRRF, name}, Listed: true}},
+			t, Request{Question: askedOften, Fusion: Methods{Names: []string{fusion.MethodRRF, name}, Listed: true}},
 		)
 		alone := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodRRF)})
 		if !slices.Equal(ids(list.Rankings[0].Results), ids(alone.Results)) || len(list.Rankings[1].Results) == 0 {

@@ -49,8 +49,7 @@ func TestPhrasesAreTheGates(t *testing.T) {
 	index := s.library.shelf.phrases.(*words)
 	for _, r := range got.Results {
 		at := slices.IndexFunc(
-			r.Contributions,
-			func(c reply.Contribution) bool { return c.Source == reply.PhraseSource },
+			r.Contributions, func(c reply.Contribution) bool { return c.Source == reply.PhraseSource },
 		)
 		o, _, _ := s.library.shelf.Ordinal(t.Context(), r.ID)
 		want := float64(index.score(askedOften, o))

@@ -47,10 +47,7 @@ func (l *lineUp) plan(r *Request) (*plan.Plan, error) {
 	p.K += p.Offset
 	p.Inquiry.Candidates = wrong.Count("/candidates", r.Candidates, d.Candidates, most.Candidates)
 	milliseconds := wrong.Count(
-		"/timeout_ms",
-		r.TimeoutMS,
-		int(d.Timeout/time.Millisecond),
-		int(most.Timeout/time.Millisecond),
+		"/timeout_ms", r.TimeoutMS, int(d.Timeout/time.Millisecond), int(most.Timeout/time.Millisecond),
 	)
 	p.Inquiry.Timeout = time.Duration(milliseconds) * time.Millisecond
 	p.Missing = fault.OneOf(&wrong, "/missing", r.Missing, d.Missing, missingValues())
@@ -195,8 +192,7 @@ func (l *lineUp) planSpecialists(r *Request, p *plan.Plan, wrong *fault.Problems
 		return 0, false
 	}
 	return l.defaults.Specialists, !slices.ContainsFunc(
-		p.Methods,
-		func(m plan.Method) bool { return !m.WeighsByQuestion() },
+		p.Methods, func(m plan.Method) bool { return !m.WeighsByQuestion() },
 	)
 }
 

@@ -119,8 +119,7 @@ func TestRefusedCompletely(t *testing.T) {
 		weights[strings.Repeat("w", i%300)] = 1
 	}
 	e = s.refused(
-		t,
-		Request{Question: askedOften, Experts: &flood, Fields: flood, Fusion: listOf(flood...), Weights: weights},
+		t, Request{Question: askedOften, Experts: &flood, Fields: flood, Fusion: listOf(flood...), Weights: weights},
 	)
 	if len(e.Fields) > 30 || len(e.Detail) > 10000 {
 		t.Errorf("%d fields in a detail of %d bytes", len(e.Fields), len(e.Detail))
@@ -153,8 +152,7 @@ func TestAllowed(t *testing.T) {
 		t.Errorf("words alone: %+v", r)
 	}
 	if e := newStage("", 20).refused(t, Request{Question: askedOften, Experts: &[]string{"x"}}); !strings.Contains(
-		e.Detail,
-		"no experts are loaded",
+		e.Detail, "no experts are loaded",
 	) {
 		t.Errorf("detail %q", e.Detail)
 	}

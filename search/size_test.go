@@ -81,8 +81,7 @@ func TestBatchWaitsForItsReader(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	if err := e.Batch(context.Background(), Caller{}, requests, func(Answer) error { return stop }); !errors.Is(
-		err,
-		stop,
+		err, stop,
 	) {
 		t.Error(err)
 	}

@@ -252,9 +252,7 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 	for _, source := range r.Sources {
 		if source.Chance != nil {
 			t.Errorf(
-				"nobody knows how familiar the question is, and the chance of %s is %v",
-				source.Name,
-				*source.Chance,
+				"nobody knows how familiar the question is, and the chance of %s is %v", source.Name, *source.Chance,
 			)
 		}
 	}

@@ -135,17 +135,11 @@ func TestAnswerOfEarlierQuestion(t *testing.T) {
 		}
 		r := s.ask(t, request)
 		noted := slices.ContainsFunc(
-			r.Notes,
-			func(n string) bool { return strings.Contains(n, "what was asked before") },
+			r.Notes, func(n string) bool { return strings.Contains(n, "what was asked before") },
 		)
 		if r.Verdict != c.want || noted != (c.want != reply.VerdictFound) || r.Thresholds.Of(*r.Answerable) != c.want {
 			t.Errorf(
-				"%v alone, %d messages: %q by %+v, notes %q",
-				c.alone,
-				len(c.messages),
-				r.Verdict,
-				r.Judged,
-				r.Notes,
+				"%v alone, %d messages: %q by %+v, notes %q", c.alone, len(c.messages), r.Verdict, r.Judged, r.Notes,
 			)
 		}
 	}

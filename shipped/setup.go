@@ -109,10 +109,7 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 		names = append(names, Multilingual)
 	}
 	_, _ = fmt.Fprintf(
-		s.Out,
-		"experts: %s: verified, in %s\n",
-		strings.Join(append([]string{Base}, names...), ", "),
-		cache.Bundle(""),
+		s.Out, "experts: %s: verified, in %s\n", strings.Join(append([]string{Base}, names...), ", "), cache.Bundle(""),
 	)
 	return names, nil
 }

@@ -85,9 +85,6 @@ func (e *VersionError) Error() string {
 		return fmt.Sprintf("there is no passage %q, and its version %s was to be changed", e.ID, e.Want)
 	}
 	return fmt.Sprintf(
-		"passage %q has version %s, not %s: it was changed in between; fetch it and try again",
-		e.ID,
-		e.Have,
-		e.Want,
+		"passage %q has version %s, not %s: it was changed in between; fetch it and try again", e.ID, e.Have, e.Want,
 	)
 }

@@ -67,13 +67,7 @@ func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
 		return err
 	}
 	return w.Commit(
-		uint64(g.Rows()),
-		uint64(g.nodeCount()),
-		uint64(g.dim),
-		uint64(g.m),
-		uint64(o.EfConstruction),
-		o.Seed,
-		o.Stamp,
+		uint64(g.Rows()), uint64(g.nodeCount()), uint64(g.dim), uint64(g.m), uint64(o.EfConstruction), o.Seed, o.Stamp,
 	)
 }
 

@@ -55,8 +55,7 @@ func TestEntriesSortByScoreThenNode(t *testing.T) {
 	}
 	slices.Sort(entries)
 	slices.SortFunc(
-		parts,
-		func(a, b part) int { return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.node, b.node)) },
+		parts, func(a, b part) int { return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.node, b.node)) },
 	)
 	for i, e := range entries {
 		if e.score() != parts[i].score || e.node() != parts[i].node {

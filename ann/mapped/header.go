@@ -77,9 +77,7 @@ func (h *header) encode() []byte {
 func decodeHeader(page []byte, size uint64, kind string, version uint64) (*header, error) {
 	if len(page) < pageSize {
 		return nil, fmt.Errorf(
-			"the file has %d bytes, less than its header of %d: it was cut off; rebuild it",
-			len(page),
-			pageSize,
+			"the file has %d bytes, less than its header of %d: it was cut off; rebuild it", len(page), pageSize,
 		)
 	}
 	page = page[:pageSize]
@@ -89,9 +87,7 @@ func decodeHeader(page []byte, size uint64, kind string, version uint64) (*heade
 	get := func(at int) uint64 { return binary.LittleEndian.Uint64(page[at:]) }
 	if want := uint64(crc32.Checksum(page[:sumAt], castagnoli)); get(sumAt) != want {
 		return nil, fmt.Errorf(
-			"the header's checksum is %08x, its content gives %08x: the file is damaged; rebuild it",
-			get(sumAt),
-			want,
+			"the header's checksum is %08x, its content gives %08x: the file is damaged; rebuild it", get(sumAt), want,
 		)
 	}
 	h := &header{version: get(countsAt)}
@@ -145,9 +141,7 @@ func decodeHeader(page []byte, size uint64, kind string, version uint64) (*heade
 	}
 	if end != size {
 		return nil, fmt.Errorf(
-			"the file has %d bytes where its header says %d: it was cut off or added to; rebuild it",
-			size,
-			end,
+			"the file has %d bytes where its header says %d: it was cut off or added to; rebuild it", size, end,
 		)
 	}
 	return h, nil

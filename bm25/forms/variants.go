@@ -108,9 +108,7 @@ type Reading struct {
 // find returns the index of a term or phrase in r.Distinct; found is false if it is not there.
 func (r *Reading) find(text string) (at int, found bool) {
 	return slices.BinarySearchFunc(
-		r.Distinct,
-		text,
-		func(t CountedTerm, text string) int { return strings.Compare(t.Text, text) },
+		r.Distinct, text, func(t CountedTerm, text string) int { return strings.Compare(t.Text, text) },
 	)
 }
 

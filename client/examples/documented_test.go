@@ -34,10 +34,7 @@ func documented(t *testing.T, python, url string) {
 		case "python":
 			realclients.Run(t, realclients.Command{Interpreter: python, Args: []string{file}, Dir: dir, Env: []string{
 				"PYTHONPATH=" + filepath.Join(
-					root,
-					"client",
-					"python",
-					"src",
+					root, "client", "python", "src",
 				) + ":" + filepath.Join(
 					root,
 					"client",

@@ -152,8 +152,7 @@ func deletionQuery(filter Filter) (url.Values, error) {
 // [Client.Delete] deletes one passage at once. Only this one takes the ids . and .., which no URL can name.
 func (c *Client) DeletePassagesByID(ctx context.Context, ids ...string) (Job, error) {
 	return c.start(
-		ctx,
-		call{method: http.MethodDelete, path: "/v1/passages", query: url.Values{"ids": {strings.Join(ids, ",")}}},
+		ctx, call{method: http.MethodDelete, path: "/v1/passages", query: url.Values{"ids": {strings.Join(ids, ",")}}},
 	)
 }
 

@@ -105,10 +105,7 @@ func readNpy(data []byte) (Vectors, error) {
 	numbers := data[begin:]
 	if len(numbers) != 4*rows*columns {
 		return Vectors{}, fmt.Errorf(
-			"the array has %d bytes of numbers, not those of %d times %d",
-			len(numbers),
-			rows,
-			columns,
+			"the array has %d bytes of numbers, not those of %d times %d", len(numbers), rows, columns,
 		)
 	}
 	out := Vectors{Dimension: columns, Values: make([]float32, rows*columns)}

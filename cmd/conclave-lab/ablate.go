@@ -51,8 +51,7 @@ The collection is not changed.`,
     --foreign nq --held-out wiki --json ablation.json`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(
-			term,
-			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+			term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
 		),
 	}
 	flags := command.Flags()
@@ -103,10 +102,7 @@ func (x *ablateCommand) run(cmd *cobra.Command, config configs.Config, term cli.
 		return err
 	}
 	return cli.OpenForMeasuring(
-		config,
-		term,
-		true,
-		func(l *assembly.Assembly) error { return x.ablate(cmd.Context(), l, domains, term) },
+		config, term, true, func(l *assembly.Assembly) error { return x.ablate(cmd.Context(), l, domains, term) },
 	)
 }
 

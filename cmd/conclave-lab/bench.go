@@ -13,11 +13,7 @@ import (
 // newBench returns the command `conclave-lab bench`, which has only subcommands.
 func newBench(term cli.Terminal) *cobra.Command {
 	return cli.Group(
-		"bench",
-		"Measure searching on your own data",
-		newBenchVectors(term),
-		newBenchWords(term),
-		newBenchSearch(term),
+		"bench", "Measure searching on your own data", newBenchVectors(term), newBenchWords(term), newBenchSearch(term),
 	)
 }
 

@@ -16,18 +16,7 @@ func TestBenchSearch(t *testing.T) {
 		t.Fatal(complaints)
 	}
 	args := both(
-		"bench",
-		"search",
-		"--collection",
-		"c",
-		"--counts",
-		"1,2",
-		"--asked",
-		"4",
-		"--rounds",
-		"2",
-		"--clients",
-		"3",
+		"bench", "search", "--collection", "c", "--counts", "1,2", "--asked", "4", "--rounds", "2", "--clients", "3",
 	)
 	code, out, complaints := lab(t, args...)
 	lines := strings.Split(strings.TrimSpace(out), "\n")

@@ -94,10 +94,7 @@ filtered searches that research/bench/vectors/filtered.py asks for.`,
 		"write this many clustered vectors to --vectors, a thousand more to --queries, and stop",
 	)
 	flags.BoolVar(
-		&filters,
-		"filters",
-		false,
-		"measure searches that are limited to a share of the vectors, with the first --ef",
+		&filters, "filters", false, "measure searches that are limited to a share of the vectors, with the first --ef",
 	)
 	flags.StringVar(&columns, "columns", "", "`file` of columns of numbers (int32), by which standard input asks for searches")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")

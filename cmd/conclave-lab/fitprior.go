@@ -37,8 +37,7 @@ collections without a calibration, and is where calibrations start.`,
     --collections policy=c/policy --questions policy=policy/dev.jsonl.gz --out shipped/confidence.yaml`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(
-			term,
-			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+			term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
 		),
 	}
 	x.bind(command, 300, 30)

@@ -42,8 +42,7 @@ thresholds of their own.`,
     --collections nq=c/nq --questions nq=nq/dev.jsonl.gz --near wiki,nq --out shipped/verdict.yaml`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(
-			term,
-			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+			term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
 		),
 	}
 	x.bind(command, 150, 10)

@@ -36,8 +36,7 @@ the temperature of cce by golden section with the gradient descent of Yang et al
   conclave-lab pools --collection all --among base@1,base --questions wiki=wiki/dev.jsonl.gz --json pools.json`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(
-			term,
-			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+			term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
 		),
 	}
 	flags := command.Flags()
@@ -91,12 +90,7 @@ func (x *poolsCommand) measurePools(
 ) error {
 	bar := cli.NewProgress(term.Err)
 	found, err := pools.Gather(
-		ctx,
-		l.Engine,
-		passages,
-		domains,
-		cli.EvaluationTimeout,
-		bar.Counting("asking", "questions"),
+		ctx, l.Engine, passages, domains, cli.EvaluationTimeout, bar.Counting("asking", "questions"),
 	)
 	bar.Finish()
 	if err != nil {

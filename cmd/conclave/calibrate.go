@@ -51,8 +51,7 @@ and that the collection can answer by.`,
   conclave calibrate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --json fit.json`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(
-			term,
-			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+			term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
 		),
 	}
 	flags := command.Flags()
@@ -96,10 +95,7 @@ func (x *calibrateCommand) run(cmd *cobra.Command, config configs.Config, term c
 		return err
 	}
 	return cli.OpenForMeasuring(
-		config,
-		term,
-		true,
-		func(l *assembly.Assembly) error { return x.fit(cmd.Context(), l, domains, term) },
+		config, term, true, func(l *assembly.Assembly) error { return x.fit(cmd.Context(), l, domains, term) },
 	)
 }
 

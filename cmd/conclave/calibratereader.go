@@ -36,8 +36,7 @@ figures are of questions whose domain was not fitted on. The result
 		Example: `  conclave calibrate reader --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --out shipped/answers.yaml`,
 		Args:    cobra.NoArgs,
 		RunE: cli.WithSettings(
-			term,
-			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+			term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
 		),
 	}
 	flags := command.Flags()
@@ -54,10 +53,7 @@ func (x *fitReaderCommand) run(cmd *cobra.Command, config configs.Config, term c
 		return err
 	}
 	return cli.OpenForMeasuring(
-		config,
-		term,
-		true,
-		func(l *assembly.Assembly) error { return x.fit(cmd.Context(), l, domains, term) },
+		config, term, true, func(l *assembly.Assembly) error { return x.fit(cmd.Context(), l, domains, term) },
 	)
 }
 

@@ -40,8 +40,7 @@ func TestAnswersFit(t *testing.T) {
 			},
 		)
 		r.Results[0].Contributions = append(
-			r.Results[0].Contributions,
-			reply.Contribution{Source: name, Origin: "scored", Contribution: -10.5},
+			r.Results[0].Contributions, reply.Contribution{Source: name, Origin: "scored", Contribution: -10.5},
 		)
 	}
 	r.Sources[3].Domains = map[string]float64{"health": .97, "law": .04, "tales": .06, strings.Repeat("long", 20): .05}

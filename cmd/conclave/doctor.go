@@ -56,8 +56,7 @@ func newDoctor(term cli.Terminal) *cobra.Command {
 				}
 			}
 			return errors.Join(
-				failed,
-				cli.Show(term.Out, asJSON, findings, func(w *cli.ErrWriter) { printFindings(w, findings) }),
+				failed, cli.Show(term.Out, asJSON, findings, func(w *cli.ErrWriter) { printFindings(w, findings) }),
 			)
 		},
 	}

@@ -59,8 +59,7 @@ With --state an interrupted evaluation continues where it stopped.`,
     --also "base and words: hybrid experts=base alpha=0.05"`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(
-			term,
-			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+			term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
 		),
 	}
 	flags := command.Flags()
@@ -123,8 +122,7 @@ func (x *evaluateCommand) run(cmd *cobra.Command, config configs.Config, term cl
 		return err
 	}
 	config.Limits.K, config.Limits.Candidates = max(
-		config.Limits.K,
-		x.measured.Depth,
+		config.Limits.K, x.measured.Depth,
 	), max(
 		config.Limits.Candidates,
 		x.measured.Candidates,
@@ -175,8 +173,7 @@ func (x *evaluateCommand) evaluate(
 		return err
 	}
 	_, err = fmt.Fprintln(
-		term.Out,
-		"\n--report FILE.html has more measures, each domain and plots; --json FILE is for programs",
+		term.Out, "\n--report FILE.html has more measures, each domain and plots; --json FILE is for programs",
 	)
 	return err
 }
@@ -228,13 +225,7 @@ func (x *evaluateCommand) measureOptions(
 	o.Patterns = x.answers == "regex"
 	lineup := evaluation.Lineup(l.Dense())
 	o.Methods, o.Notes, err = lineup.Choose(
-		ctx,
-		l.Engine,
-		x.alone,
-		x.fusions,
-		also,
-		domains[0].Questions[0].Text,
-		cli.EvaluationTimeout,
+		ctx, l.Engine, x.alone, x.fusions, also, domains[0].Questions[0].Text, cli.EvaluationTimeout,
 	)
 	if err != nil {
 		return o, err

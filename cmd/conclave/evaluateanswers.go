@@ -32,8 +32,7 @@ bounds, a passage that answers and the best of auto's passages.`,
 		Example: `  conclave evaluate answers --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz`,
 		Args:    cobra.NoArgs,
 		RunE: cli.WithSettings(
-			term,
-			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+			term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
 		),
 	}
 	flags := command.Flags()

@@ -36,17 +36,7 @@ func TestImportAsks(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	code, out, complaints := conclave(
-		t,
-		"models",
-		"import",
-		"bare",
-		"--pooling",
-		"mean",
-		"--question-prefix",
-		"q: ",
-		"--unchecked",
-		"--out",
-		"b",
+		t, "models", "import", "bare", "--pooling", "mean", "--question-prefix", "q: ", "--unchecked", "--out", "b",
 	)
 	if code != cli.ExitOK || !strings.Contains(out, "b: b, 32 dimensions") {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)

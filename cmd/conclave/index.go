@@ -168,10 +168,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		"how words are analysed: unicode (accents, ligatures, full width and compounds such as wi-fi meet in all their forms) or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words (default: index.analysis of the configuration)",
 	)
 	flags.BoolVar(
-		&x.rebuildWords,
-		"rebuild-words",
-		false,
-		"index the words of an existing collection anew, from its passages",
+		&x.rebuildWords, "rebuild-words", false, "index the words of an existing collection anew, from its passages",
 	)
 	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (0: all processors)")
 	flags.BoolVar(
@@ -181,10 +178,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		"replace passages whose ids are in the collection, instead of refusing the new ones",
 	)
 	flags.BoolVar(
-		&x.skipBad,
-		"skip-bad",
-		false,
-		"report and leave out passages that cannot be indexed, instead of stopping",
+		&x.skipBad, "skip-bad", false, "report and leave out passages that cannot be indexed, instead of stopping",
 	)
 	flags.BoolVar(
 		&x.strict,
@@ -210,12 +204,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		"",
 		"with --sync, the path that the folder of --in had before: documents read from this `folder` are taken as read from --in, and removed if they are not there",
 	)
-	flags.BoolVar(
-		&x.settle,
-		"settle",
-		false,
-		"purge the deleted passages of a store, so that they count in no score",
-	)
+	flags.BoolVar(&x.settle, "settle", false, "purge the deleted passages of a store, so that they count in no score")
 	flags.StringVar(
 		&x.share,
 		"share",
@@ -378,11 +367,7 @@ func (x *indexCommand) buildCollection(
 ) (report indexing.IndexReport, err error) {
 	if x.rebuildWords {
 		report.BuildReport, err = indexing.RebuildWords(
-			ctx,
-			config.Collection,
-			x.phrases,
-			x.analysis,
-			buildOptions(config, bar),
+			ctx, config.Collection, x.phrases, x.analysis, buildOptions(config, bar),
 		)
 		return report, err
 	}
@@ -525,10 +510,7 @@ func printIndexed(w *cli.ErrWriter, r indexing.IndexReport, where string) {
 		)
 	}
 	if r.Untexted > 0 {
-		w.Printf(
-			"passages with a title and no text, which are found by their titles: %s\n",
-			cli.Count(r.Untexted, ""),
-		)
+		w.Printf("passages with a title and no text, which are found by their titles: %s\n", cli.Count(r.Untexted, ""))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
 		if f := r.Fields[name]; f.Others > 0 {
@@ -538,12 +520,7 @@ func printIndexed(w *cli.ErrWriter, r indexing.IndexReport, where string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Recall)) {
 		recall := r.Recall[name]
-		w.Printf(
-			"%s: recall against exact search %.4f@10, %.4f@100\n",
-			name,
-			recall.Stored.At10,
-			recall.Stored.At100,
-		)
+		w.Printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
 		w.Printf(

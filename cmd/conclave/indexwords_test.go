@@ -61,8 +61,7 @@ func TestPhrasesOfACollection(t *testing.T) {
 	succeed("--collection", "without", "--id-prefix", "y/", "--in", file, "--phrases=false")
 
 	if out := succeed("--collection", "without", "--rebuild-words"); !strings.Contains(
-		out,
-		"without: generation 4, 9 passages",
+		out, "without: generation 4, 9 passages",
 	) {
 		t.Errorf("it says %s", out)
 	}

@@ -53,8 +53,7 @@ func TestMCP(t *testing.T) {
 			t.Fatalf("%v: %+v, %v", args, listed, err)
 		}
 		result, err := session.CallTool(
-			t.Context(),
-			&mcp.CallToolParams{Name: "search", Arguments: map[string]any{"query": "rice"}},
+			t.Context(), &mcp.CallToolParams{Name: "search", Arguments: map[string]any{"query": "rice"}},
 		)
 		if err != nil || result.IsError {
 			t.Fatalf("%v: %+v, %v", args, result, err)

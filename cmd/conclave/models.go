@@ -17,11 +17,7 @@ import (
 // newModels returns the command `conclave models`, which has only subcommands.
 func newModels(term cli.Terminal) *cobra.Command {
 	return cli.Group(
-		"models",
-		"Import, list and verify bundles",
-		newModelsImport(term),
-		newModelsList(term),
-		newModelsVerify(term),
+		"models", "Import, list and verify bundles", newModelsImport(term), newModelsList(term), newModelsVerify(term),
 	)
 }
 

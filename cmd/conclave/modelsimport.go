@@ -109,10 +109,7 @@ The same input gives the same bytes.`,
 		},
 	)
 	flags.StringVar(
-		&o.Template,
-		"template",
-		"",
-		"text, title-dot-text or pair (default: pair for DPR, else title-dot-text)",
+		&o.Template, "template", "", "text, title-dot-text or pair (default: pair for DPR, else title-dot-text)",
 	)
 	flags.IntVar(
 		&o.MaxTokens.Question,
@@ -127,10 +124,7 @@ The same input gives the same bytes.`,
 		"longest passage, special tokens included (default 256; T5 250, with the question)",
 	)
 	flags.IntVar(
-		&o.Beams,
-		"beams",
-		0,
-		"beams with which a T5 searches for an answer (default 1: greedy, which can be streamed)",
+		&o.Beams, "beams", 0, "beams with which a T5 searches for an answer (default 1: greedy, which can be streamed)",
 	)
 	flags.StringVar(
 		&o.QuestionWeights,
@@ -173,8 +167,7 @@ func (x *importCommand) run(
 		return cli.Usagef("--out or --name: %w", err)
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "tokenizer.json"):
 		return fmt.Errorf(
-			"%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt",
-			err,
+			"%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt", err,
 		)
 	default:
 		return err

@@ -58,8 +58,7 @@ it is imported.`,
 				}
 			}
 			return errors.Join(
-				failed,
-				cli.Show(term.Out, asJSON, all, func(w *cli.ErrWriter) { printVerified(w, term.Err, all) }),
+				failed, cli.Show(term.Out, asJSON, all, func(w *cli.ErrWriter) { printVerified(w, term.Err, all) }),
 			)
 		},
 	}

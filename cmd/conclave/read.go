@@ -324,9 +324,7 @@ func (x *indexCommand) openInputs(
 		}
 		if in.IDPrefix != "" {
 			return nil, cli.Usagef(
-				"--id-prefix %q: the ids of documents are their paths; name the folder above %s",
-				in.IDPrefix,
-				in.Path,
+				"--id-prefix %q: the ids of documents are their paths; name the folder above %s", in.IDPrefix, in.Path,
 			)
 		}
 		if at < 0 {

@@ -39,16 +39,7 @@ func TestIndexDocuments(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // whether LibreOffice is installed or not
 	documentsFolder(t)
 	code, out, complaints := conclave(
-		t,
-		"index",
-		"--collection",
-		"c",
-		"--experts",
-		"none",
-		"--in",
-		"docs",
-		"--in",
-		"passages.jsonl",
+		t, "index", "--collection", "c", "--experts", "none", "--in", "docs", "--in", "passages.jsonl",
 	)
 	if code != cli.ExitOK || !strings.Contains(out, "5 passages") {
 		t.Fatalf("code %d, %s%s", code, out, complaints)

@@ -39,9 +39,7 @@ func TestKeyOfTheEnvironment(t *testing.T) {
 		var out, complaints bytes.Buffer
 		args := append([]string{"search", "--url", server.URL, "question"}, c.flags...)
 		code := run(
-			t.Context(),
-			args,
-			cli.Terminal{In: strings.NewReader(""), Out: &out, Err: &complaints, Environ: c.environ},
+			t.Context(), args, cli.Terminal{In: strings.NewReader(""), Out: &out, Err: &complaints, Environ: c.environ},
 		)
 		if code != c.code {
 			t.Errorf("%v %v: exit code %d, want %d: %s%s", c.environ, c.flags, code, c.code, out.String(), complaints.String())
@@ -82,8 +80,7 @@ func TestSearchAsksForAnswers(t *testing.T) {
 		return out
 	}
 	if out := search(); !strings.HasPrefix(
-		out,
-		"answer, chance 0.72, bytes 26 to 33 of p1:\n      You have your money after [14 days].\n\ngate",
+		out, "answer, chance 0.72, bytes 26 to 33 of p1:\n      You have your money after [14 days].\n\ngate",
 	) {
 		t.Error(out)
 	}

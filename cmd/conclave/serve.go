@@ -80,10 +80,7 @@ func serve(
 	term.Ending.Allow(config.Server.DrainDelay + config.Server.DrainTimeout)
 	log := cli.NewLogger(term.Err, config.Log)
 	tracer, shut, err := tracing.Open(
-		ctx,
-		func(name string) string { return configs.Variable(term.Environ, name) },
-		log,
-		version,
+		ctx, func(name string) string { return configs.Variable(term.Environ, name) }, log, version,
 	)
 	if err != nil {
 		return err

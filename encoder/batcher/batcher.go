@@ -206,9 +206,7 @@ type OverloadedError struct {
 // Error says which queue is full and to try again in a moment.
 func (e *OverloadedError) Error() string {
 	return fmt.Sprintf(
-		"the encoder's queue is full: %d %s are waiting, which is the limit; try again in a moment",
-		e.Limit,
-		e.What,
+		"the encoder's queue is full: %d %s are waiting, which is the limit; try again in a moment", e.Limit, e.What,
 	)
 }
 

@@ -70,11 +70,7 @@ func (t *Tokenizer) SelfTest() error {
 		inner := ids[1 : len(ids)-1]
 		if ids[0] != t.cls || ids[len(ids)-1] != t.sep || slices.Contains(inner, t.cls) || slices.Contains(inner, t.sep) {
 			return fmt.Errorf(
-				"tokenizer self-test: %q gives %v, which [CLS] %d and [SEP] %d do not frame",
-				c.Text,
-				ids,
-				t.cls,
-				t.sep,
+				"tokenizer self-test: %q gives %v, which [CLS] %d and [SEP] %d do not frame", c.Text, ids, t.cls, t.sep,
 			)
 		}
 	}

@@ -49,8 +49,7 @@ func newTableView(report *evaluation.Report, t *evaluation.Table, open bool) tab
 			if hasValue(&t.Rows[i], m.Key) {
 				metrics = append(metrics, m)
 				v.Headings = append(
-					v.Headings,
-					heading{strings.ReplaceAll(m.Heading, "-", "\u2011"), m.Meaning},
+					v.Headings, heading{strings.ReplaceAll(m.Heading, "-", "\u2011"), m.Meaning},
 				) // a hyphen that does not break lines
 				break
 			}

@@ -126,12 +126,7 @@ func (f *storeFilter) condition() (c conditions.Condition, err error) {
 	}
 	if !ok {
 		return c, fieldError(
-			"wrong_type",
-			"/filters",
-			"the value of the filter %q on %.32q does not fit: %.64s",
-			f.Type,
-			f.Key,
-			f.Value,
+			"wrong_type", "/filters", "the value of the filter %q on %.32q does not fit: %.64s", f.Type, f.Key, f.Value,
 		)
 	}
 	return c, nil

@@ -45,9 +45,7 @@ func documentOf(file string) (string, error) {
 func storeFiles(totals *countedFiles) []handlers.Adapter {
 	const one, many = "/v1/vector_stores/{collection}/files/{file}", "/v1/vector_stores/{collection}/files"
 	route := func(
-		method, path string,
-		cost front.Cost,
-		do func(*http.Request, handlers.DocumentKeeper) (any, error),
+		method, path string, cost front.Cost, do func(*http.Request, handlers.DocumentKeeper) (any, error),
 	) handlers.Adapter {
 		scope := schema.ScopeSearch
 		if method != http.MethodGet {

@@ -79,8 +79,7 @@ type found struct {
 // TestTools: what the tools say is what the API says, through the SDK's client.
 func TestTools(t *testing.T) {
 	s := serve(
-		t,
-		realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "policy"), Change: realclients.Marker(t)},
+		t, realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "policy"), Change: realclients.Marker(t)},
 	)
 	session := connect(t, s)
 	listed, err := session.ListTools(t.Context(), nil)
@@ -268,8 +267,7 @@ func TestToolsCiteWebAddresses(t *testing.T) {
 	session := connect(t, serve(t, realclients.ServerOptions{Passages: lines.String()}))
 	for i, address := range append(slices.Clone(cited), not...) {
 		result, err := session.CallTool(
-			t.Context(),
-			&mcp.CallToolParams{Name: "fetch", Arguments: object{"id": fmt.Sprint(i)}},
+			t.Context(), &mcp.CallToolParams{Name: "fetch", Arguments: object{"id": fmt.Sprint(i)}},
 		)
 		if err != nil || result.IsError {
 			t.Fatalf("%+v, %v", result, err)

@@ -111,8 +111,7 @@ func notAMessage(format string, args ...any) error {
 func bySDK(r *http.Request, s *mcp.Server) (handlers.Answer, error) {
 	r.Header = r.Header.Clone()
 	r.Header.Set(
-		"Accept",
-		"application/json, text/event-stream",
+		"Accept", "application/json, text/event-stream",
 	) // what is accepted was checked; of the two it is the first
 	w := &sdkResponse{header: http.Header{}}
 	// Host and origin have been checked.

@@ -110,10 +110,7 @@ func TestOffsetsThroughAllDoors(t *testing.T) {
 func (s *site) streamed(t *testing.T, body any) (out reply.Response) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(
-		t.Context(),
-		http.MethodPost,
-		s.url+"/v1/search",
-		strings.NewReader(text(t, body)),
+		t.Context(), http.MethodPost, s.url+"/v1/search", strings.NewReader(text(t, body)),
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -107,10 +107,7 @@ func createEmbeddings(ctx context.Context, e handlers.Engine, in embeddingReques
 		)
 	case format != "" && format != "float" && format != "base64":
 		return out, fieldError(
-			"unknown_value",
-			"/encoding_format",
-			"encoding_format is %.32q: it has to be float or base64",
-			format,
+			"unknown_value", "/encoding_format", "encoding_format is %.32q: it has to be float or base64", format,
 		)
 	}
 	name, asQuestions := strings.CutSuffix(in.Model, questions)

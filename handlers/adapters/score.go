@@ -57,11 +57,7 @@ func atLeast(results int) int { return max(results, 5) }
 func checkThreshold(pointer string, threshold float64) error {
 	if threshold < 0 || threshold > 1 {
 		return fieldError(
-			"out_of_range",
-			pointer,
-			"%s is %v: scores are from 0 to 1",
-			strings.TrimPrefix(pointer, "/"),
-			threshold,
+			"out_of_range", pointer, "%s is %v: scores are from 0 to 1", strings.TrimPrefix(pointer, "/"), threshold,
 		)
 	}
 	return nil

@@ -87,8 +87,7 @@ func keyed(c *configs.Config) {
 	for _, scope := range []string{"search", "embed"} {
 		sum := sha256.Sum256([]byte(scope))
 		c.Auth.Keys = append(
-			c.Auth.Keys,
-			configs.Key{Name: scope, SHA256: hex.EncodeToString(sum[:]), Scopes: []string{scope}},
+			c.Auth.Keys, configs.Key{Name: scope, SHA256: hex.EncodeToString(sum[:]), Scopes: []string{scope}},
 		)
 	}
 }

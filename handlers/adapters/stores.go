@@ -16,10 +16,7 @@ import (
 // storeRoutes returns the routes of OpenAI's vector stores. A store is a collection, and its id the collection's name.
 func storeRoutes(totals *countedFiles) []handlers.Adapter {
 	route := func(
-		method, path string,
-		scope schema.Scope,
-		cost front.Cost,
-		do func(*http.Request, handlers.Manager) (any, error),
+		method, path string, scope schema.Scope, cost front.Cost, do func(*http.Request, handlers.Manager) (any, error),
 	) handlers.Adapter {
 		return handlers.Adapter{
 			Method: method, Path: path, Scope: scope, Cost: cost, Refusal: openAIError("vector_store_id"),

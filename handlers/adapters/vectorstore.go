@@ -76,10 +76,7 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 	switch {
 	case len(in.Query) != 1:
 		return out, fieldError(
-			"out_of_range",
-			"/query",
-			"there are %d questions in query: one is answered at a time",
-			len(in.Query),
+			"out_of_range", "/query", "there are %d questions in query: one is answered at a time", len(in.Query),
 		)
 	case in.RewriteQuery:
 		return out, fieldError(

@@ -96,8 +96,7 @@ func (g *Gate) presentedKey(r *http.Request) (*Key, *schema.Problem) {
 		return nil, newUnauthorized(schema.InvalidToken, "This key is not known here.")
 	case !found.Expires.IsZero() && g.options.Now().After(found.Expires):
 		return nil, newUnauthorized(
-			schema.InvalidToken,
-			fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)),
+			schema.InvalidToken, fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)),
 		)
 	}
 	return found, nil
@@ -147,10 +146,7 @@ func (g *Gate) Require(ctx context.Context, scope schema.Scope) *schema.Problem 
 		p := schema.NewProblem(
 			"insufficient_scope",
 			fmt.Sprintf(
-				"This needs a key with the scope %q; the key %q has %s.",
-				scope,
-				x.Key.Name,
-				scopeList(x.Key.Scopes),
+				"This needs a key with the scope %q; the key %q has %s.", scope, x.Key.Name, scopeList(x.Key.Scopes),
 			),
 		)
 		p.Challenge = fmt.Sprintf(`Bearer realm="conclave", error="insufficient_scope", scope=%q`, scope)

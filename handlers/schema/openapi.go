@@ -142,9 +142,7 @@ var APIDocument = sync.OnceValue(func() *Document {
 func readDocument(source []byte) (*Document, error) {
 	for _, option := range []string{"missing", "weights", "normalisation", "sharpness", "weighting"} {
 		source = bytes.ReplaceAll(
-			source,
-			[]byte("{methods with "+option+"}"),
-			[]byte(strings.Join(search.MethodsWith(option), ", ")),
+			source, []byte("{methods with "+option+"}"), []byte(strings.Join(search.MethodsWith(option), ", ")),
 		)
 	}
 	var text yaml.Node

@@ -101,8 +101,7 @@ func Sentence(s string) string {
 // Internal returns the problem for an error whose text is not shown to callers (500). The log has it as the cause.
 func Internal(err error) *Problem {
 	return NewProblem(
-		"internal",
-		"The server failed in a way that it did not expect; its log has the cause under this request id.",
+		"internal", "The server failed in a way that it did not expect; its log has the cause under this request id.",
 	).Because(err)
 }
 

@@ -22,8 +22,7 @@ var ErrTooMuch = errors.New("the body is larger than it may be")
 // BodyTooLarge returns the problem of a body with more than most bytes (413).
 func BodyTooLarge(most int64) *schema.Problem {
 	return schema.NewProblem(
-		"body_too_large",
-		fmt.Sprintf("An upload may have %d bytes; send the rest in another one.", most),
+		"body_too_large", fmt.Sprintf("An upload may have %d bytes; send the rest in another one.", most),
 	)
 }
 

@@ -146,10 +146,7 @@ func writer(t *testing.T, bundle string) {
 	}
 	if err == nil {
 		_, err = convert.Import(
-			t.Context(),
-			checkpoint,
-			bundle,
-			convert.Options{MaxTokens: models.MaxTokens{Passage: 48}},
+			t.Context(), checkpoint, bundle, convert.Options{MaxTokens: models.MaxTokens{Passage: 48}},
 		)
 	}
 	if err != nil {

@@ -30,8 +30,7 @@ func TestUnderPathInBrowser(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			server := realclients.Server(
-				t,
-				realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "health"), Change: c.change},
+				t, realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "health"), Change: c.change},
 			)
 			at, err := url.Parse(server)
 			if err != nil {

@@ -42,8 +42,7 @@ func PlacesOf(configured int) (Places, error) {
 	}
 	if p.Open < LeastConnections {
 		return p, fmt.Errorf(
-			"this process may open %d files, which is too few to serve with: raise it to 1024 (ulimit -n 1024)",
-			files,
+			"this process may open %d files, which is too few to serve with: raise it to 1024 (ulimit -n 1024)", files,
 		)
 	}
 	return p, nil

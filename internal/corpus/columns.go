@@ -78,16 +78,13 @@ func findColumns(names []string, want Columns) (columns, error) {
 		return -1
 	}
 	c.id, c.text, c.title, c.tags = at(
-		want.ID,
-		"id",
-		"_id",
+		want.ID, "id", "_id",
 	), at(
 		want.Text,
 		"text",
 		"contents",
 	), at(
-		want.Title,
-		"title",
+		want.Title, "title",
 	), at(
 		"",
 		"tags",
@@ -215,8 +212,7 @@ func tableOf(line []byte, want Columns) (format Format, comma byte, ok bool, err
 // onlyDPR reports whether a table has DPR's columns and no others.
 func (c *columns) onlyDPR() bool {
 	return !slices.ContainsFunc(
-		c.names,
-		func(name string) bool { return name != "id" && name != "text" && name != "title" },
+		c.names, func(name string) bool { return name != "id" && name != "text" && name != "title" },
 	)
 }
 

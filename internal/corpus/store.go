@@ -223,10 +223,7 @@ func (s *Store) checkedPage(name string, section uint64, number int) ([]byte, er
 	n := binary.LittleEndian.Uint32(page[pageBytes-8:])
 	if binary.LittleEndian.Uint32(page[pageBytes-4:]) != pageSum(uint32(number), page[:pageBytes-4]) || n > pageEntries {
 		return nil, fmt.Errorf(
-			"passage store %s: the checksum of page %d of its %s is wrong: the file is damaged",
-			s.path,
-			number,
-			name,
+			"passage store %s: the checksum of page %d of its %s is wrong: the file is damaged", s.path, number, name,
 		)
 	}
 	return page[:8*n], nil

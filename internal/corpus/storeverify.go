@@ -62,10 +62,7 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 	}
 	if records != s.header.records {
 		return fmt.Errorf(
-			"passage store %s: its records end at byte %d, by its header at %d",
-			s.path,
-			records,
-			s.header.records,
+			"passage store %s: its records end at byte %d, by its header at %d", s.path, records, s.header.records,
 		)
 	}
 	for _, b := range s.file.Data[s.header.records:s.header.offsets] {

@@ -39,9 +39,7 @@ type DuplicateError struct {
 
 func (e *DuplicateError) Error() string {
 	return fmt.Sprintf(
-		"the id %s is already taken by passage number %d that was written",
-		wording.Quote(e.ID),
-		e.Earlier+1,
+		"the id %s is already taken by passage number %d that was written", wording.Quote(e.ID), e.Earlier+1,
 	)
 }
 

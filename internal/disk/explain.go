@@ -15,8 +15,7 @@ func Explain(err error) error {
 		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf(
-			"%w: the disk is full; free some space and start again (the collection is as it was before)",
-			err,
+			"%w: the disk is full; free some space and start again (the collection is as it was before)", err,
 		)
 	case errors.Is(err, syscall.EFBIG):
 		return fmt.Errorf(

@@ -74,8 +74,7 @@ func flood(t *testing.T, address string, n int, window0 bool) {
 		_ = e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
 	requests := strings.Repeat(
-		"GET /docs/docs.js HTTP/1.1\r\nHost: localhost\r\n\r\nGET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n",
-		40,
+		"GET /docs/docs.js HTTP/1.1\r\nHost: localhost\r\n\r\nGET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n", 40,
 	)
 	var opening sync.WaitGroup
 	next := make(chan struct{}, n)

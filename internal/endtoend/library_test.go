@@ -120,8 +120,7 @@ func open(t testing.TB, kind string) *library {
 	}
 	record := calibration.Record{Auto: fusion.MethodRRF, Alpha: .5, Gate: &fusion.Gate{
 		Dense: make(
-			[]float64,
-			len(fusion.DenseFeatureNames()),
+			[]float64, len(fusion.DenseFeatureNames()),
 		), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
 	}}
 	if err := record.Write(l.dir); err != nil {

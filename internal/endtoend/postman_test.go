@@ -25,10 +25,7 @@ func TestPostmanCollection(t *testing.T) {
 	for run := 1; run <= 2; run++ {
 		printed := realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{
 			filepath.Join(
-				modules,
-				"newman",
-				"bin",
-				"newman.js",
+				modules, "newman", "bin", "newman.js",
 			), "run", filepath.Join(folder, "conclave.postman_collection.json"),
 			"--environment", filepath.Join(folder, "conclave.postman_environment.json"), "--env-var", "baseUrl=" + server,
 			"--reporters", "json,cli", "--reporter-json-export", "/dev/fd/1", "--reporter-cli-silent",

@@ -77,8 +77,7 @@ func TestReaderFollows(t *testing.T) {
 
 	writer.get(http.MethodPut, "/v1/passages/new?refresh=wait", `{"text":"A zebra."}`, http.StatusCreated, nil)
 	reader.eventually(
-		"the reader does not find what was written",
-		func() bool { return len(reader.search("zebra", "")) == 1 },
+		"the reader does not find what was written", func() bool { return len(reader.search("zebra", "")) == 1 },
 	)
 	reader.eventually("the reader does not say how many passages there are", agree)
 	if found := reader.search("A zebra.", "first"); len(found) != 2 || found["new"] == "" {

@@ -37,11 +37,7 @@ func TestSoak(t *testing.T) {
 		fmt.Fprintf(&lines, "{\"id\":\"old/%d\",\"text\":%q}\n", i, textOf(i+1))
 	}
 	s := newSite(
-		t,
-		"ingest: {flush_after: 200ms}\nlog: {level: error}\n",
-		[]string{"small", "other"},
-		"small",
-		lines.String(),
+		t, "ingest: {flush_after: 200ms}\nlog: {level: error}\n", []string{"small", "other"}, "small", lines.String(),
 	)
 	p := s.serve("ulimit -n 256;")
 	l := &ledger{acknowledged: map[string]int{}, begun: map[string][]int{}}

@@ -210,11 +210,7 @@ func TestRemovalKilled(t *testing.T) {
 		fmt.Fprintf(&lines, "{\"id\":\"p%d\",\"text\":%q}\n", i, textOf(i+1))
 	}
 	s := newSite(
-		t,
-		"ingest: {flush_after: 10ms}\nlog: {level: warn}\n",
-		[]string{"small", "late"},
-		"small,late",
-		lines.String(),
+		t, "ingest: {flush_after: 10ms}\nlog: {level: warn}\n", []string{"small", "late"}, "small,late", lines.String(),
 	)
 	files := func() int { // of the expert
 		found, err := filepath.Glob(filepath.Join(s.dir, "c", "*", "late-*"))

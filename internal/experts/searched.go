@@ -40,8 +40,7 @@ func (e *Expert) SearchedAmong(all []*Expert) learned.Expert {
 	case c == nil:
 	case c.Encoder != fingerprints["question"]:
 		x.Info.Warnings = append(
-			x.Info.Warnings,
-			"its calibration was fitted for another encoder and is ignored: calibrate again",
+			x.Info.Warnings, "its calibration was fitted for another encoder and is ignored: calibrate again",
 		)
 	default:
 		x.Info.Calibration = &learned.CalibrationInfo{

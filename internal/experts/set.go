@@ -183,9 +183,7 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 		}
 		if e.Granularity != nil && e.Encoder.Sparse() {
 			failed[e.name] = fmt.Errorf(
-				"expert %s: %s weighs word pieces of a whole passage, and has no granularities",
-				e.name,
-				e.bundle,
+				"expert %s: %s weighs word pieces of a whole passage, and has no granularities", e.name, e.bundle,
 			)
 			continue
 		}
@@ -215,8 +213,7 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 		opened = append(opened, e)
 	}
 	slices.SortFunc(
-		opened,
-		func(a, b *Expert) int { return cmp.Compare(slices.Index(names, a.name), slices.Index(names, b.name)) },
+		opened, func(a, b *Expert) int { return cmp.Compare(slices.Index(names, a.name), slices.Index(names, b.name)) },
 	)
 	x.shareVectors(opened)
 	return opened, failed

@@ -25,9 +25,7 @@ type Writer interface {
 	ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error)
 	// Passage reads a passage as it was acknowledged last.
 	Passage(
-		ctx context.Context,
-		id string,
-		room func(bytes int) error,
+		ctx context.Context, id string, room func(bytes int) error,
 	) (p corpus.Passage, version string, ok bool, err error)
 }
 

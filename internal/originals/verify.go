@@ -36,8 +36,7 @@ type AbsentError struct {
 
 func (e *AbsentError) Error() string {
 	return fmt.Sprintf(
-		"%s has no copy of the file of these documents: %s. Put them again",
-		e.Folder, strings.Join(e.Documents, ", "),
+		"%s has no copy of the file of these documents: %s. Put them again", e.Folder, strings.Join(e.Documents, ", "),
 	)
 }
 

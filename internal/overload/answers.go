@@ -308,9 +308,7 @@ func (r *AnswerMemory) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		r.cutOffs,
 		gauge(
-			"conclave_answer_bytes",
-			"Memory taken for answers that are made or sent.",
-			func() int64 { return r.taken },
+			"conclave_answer_bytes", "Memory taken for answers that are made or sent.", func() int64 { return r.taken },
 		),
 		gauge("conclave_answer_wanted_bytes", "Memory that answers wait for.", func() int64 { return r.wanted }),
 		gauge("conclave_answer_bytes_limit", "Memory that answers may take.", func() int64 { return r.size }),

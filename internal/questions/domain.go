@@ -104,8 +104,7 @@ func Foreign(domains []Domain, but, n int) Domain {
 		}
 		for _, q := range Sample(d.Questions, n) {
 			out.Questions = append(
-				out.Questions,
-				Question{ID: d.Name + "/" + q.ID, Text: q.Text, Drawn: q.Drawn, Unanswerable: true},
+				out.Questions, Question{ID: d.Name + "/" + q.ID, Text: q.Text, Drawn: q.Drawn, Unanswerable: true},
 			)
 		}
 	}

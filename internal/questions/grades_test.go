@@ -28,8 +28,7 @@ func TestGradesOfNegatives(t *testing.T) {
 	at("beir/queries.jsonl", beir)
 	at("beir/qrels/test.tsv", scores)
 	topics, qrels := at(
-		"topics.tsv",
-		"1\tone\n2\ttwo\n3\tthree\n",
+		"topics.tsv", "1\tone\n2\ttwo\n3\tthree\n",
 	), at(
 		"qrels.txt",
 		"1 0 a 2\n1 0 b 0\n1 Q0 c -1\n2 0 a 0\n3\t0\td\t1.0\n",

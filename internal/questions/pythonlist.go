@@ -23,8 +23,7 @@ var (
 func parsePythonList(text string) ([]string, error) {
 	if !pythonList.MatchString(text) {
 		return nil, fmt.Errorf(
-			"a list of texts as Python prints it is expected, such as ['a', \"it's\"], not %s",
-			wording.Quote(text),
+			"a list of texts as Python prints it is expected, such as ['a', \"it's\"], not %s", wording.Quote(text),
 		)
 	}
 	out := []string{}

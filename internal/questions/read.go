@@ -69,10 +69,7 @@ func Read(source QuestionFile) (Set, error) {
 	}
 	if source.Split != "" && format != FormatBEIR {
 		return Set{}, fmt.Errorf(
-			"%s is read as %s, which has no splits: %q belongs to BEIR folders",
-			source.Path,
-			format,
-			source.Split,
+			"%s is read as %s, which has no splits: %q belongs to BEIR folders", source.Path, format, source.Split,
 		)
 	}
 	set := Set{Format: format}

@@ -75,8 +75,7 @@ func readBEIR(source QuestionFile) ([]Question, int, error) {
 			return err
 		}
 		topics = append(
-			topics,
-			Question{ID: string(query.ID), Text: query.Text, Place: fmt.Sprintf("%s line %d", queries, line)},
+			topics, Question{ID: string(query.ID), Text: query.Text, Place: fmt.Sprintf("%s line %d", queries, line)},
 		)
 		return nil
 	})

@@ -179,9 +179,7 @@ func (s *collection) verifyAhead() error {
 	switch {
 	case err == nil:
 		s.log.Debug(
-			"vectors and graphs are as they were written",
-			"took",
-			time.Since(started).Round(time.Millisecond).String(),
+			"vectors and graphs are as they were written", "took", time.Since(started).Round(time.Millisecond).String(),
 		)
 	case s.running.Err() != nil:
 	default:

@@ -229,8 +229,7 @@ func TestAHeadLeavesWithItsOwner(t *testing.T) {
 	s.until("the shared encoder stays open", func() bool {
 		asked++ // a closed encoder still gives the vectors that it remembers, so that no two questions have the same tokens
 		_, err := shared.EncodeQuestion(
-			t.Context(),
-			strings.NewReplacer("0", " what", "1", " rice").Replace(fmt.Sprintf("%b", asked)),
+			t.Context(), strings.NewReplacer("0", " what", "1", " rice").Replace(fmt.Sprintf("%b", asked)),
 		)
 		return errors.Is(err, batcher.ErrClosed)
 	})

@@ -277,8 +277,7 @@ func (s *collection) fitToJudged(ctx context.Context, of questions.Domain, t job
 		return nil, nil, err
 	}
 	o, err := l.FitOptions(
-		evaluation.Reading(l.Engine, l, counting("reading")),
-		evaluation.Reranking(l.Engine, l, counting("reranking")),
+		evaluation.Reading(l.Engine, l, counting("reading")), evaluation.Reranking(l.Engine, l, counting("reranking")),
 	)
 	if err != nil {
 		return nil, nil, err

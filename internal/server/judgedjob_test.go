@@ -62,8 +62,7 @@ func TestJudgedJobs(t *testing.T) {
 	}
 	s.job(s.call(http.MethodPost, "/v1/admin/snapshots", `{"name":"judged"}`, http.StatusAccepted, nil))
 	copied, damaged, err := judgments.Open(
-		disk.OS{},
-		filepath.Join(site.dir, "c-snapshots", "judged", judgments.FileName),
+		disk.OS{}, filepath.Join(site.dir, "c-snapshots", "judged", judgments.FileName),
 	)
 	if err != nil || len(damaged) > 0 || len(copied.All()) != 12 {
 		t.Errorf("%v %v", err, damaged)

@@ -102,9 +102,7 @@ func (s *collection) usedOriginals(ctx context.Context) (map[string]bool, error)
 	used := map[string]bool{}
 	for after := ""; ; {
 		found, next, err := s.assembly.Engine.Documents(
-			ctx,
-			search.Caller{},
-			lookup.DocumentsRequest{After: after, Limit: 500},
+			ctx, search.Caller{}, lookup.DocumentsRequest{After: after, Limit: 500},
 		)
 		if err != nil {
 			return nil, err

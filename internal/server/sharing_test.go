@@ -88,9 +88,7 @@ func TestTheSamePassageEncoderEncodesOnce(t *testing.T) {
 	scores := map[string]float64{}
 	for _, x := range []string{"base", "asking"} {
 		answer, err := a.Engine.Search(
-			t.Context(),
-			search.Caller{},
-			search.Request{Question: "who hid the lamp", Experts: &[]string{x}},
+			t.Context(), search.Caller{}, search.Request{Question: "who hid the lamp", Experts: &[]string{x}},
 		)
 		if err != nil || len(answer.Results) == 0 {
 			t.Fatalf("%s: %+v, %v", x, answer, err)

@@ -20,8 +20,7 @@ import (
 func TestMisfitsAreRefused(t *testing.T) {
 	site := newSite(t, named("small"), "small")
 	site.write(
-		filepath.Join("c", collections.SettingsFile),
-		"fields: {price: number, zip: keyword, on: date, sold: bool}\n",
+		filepath.Join("c", collections.SettingsFile), "fields: {price: number, zip: keyword, on: date, sold: bool}\n",
 	)
 	s := site.serve()
 	refused := func(method, path, body string) string {

@@ -279,9 +279,7 @@ func (s *collection) followsRoot(ctx context.Context, root string) (bool, error)
 	}
 	for after := ""; ; {
 		found, next, err := s.assembly.Engine.Documents(
-			ctx,
-			search.Caller{},
-			lookup.DocumentsRequest{After: after, Limit: 500},
+			ctx, search.Caller{}, lookup.DocumentsRequest{After: after, Limit: 500},
 		)
 		if err != nil {
 			return false, err

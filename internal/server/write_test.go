@@ -196,8 +196,7 @@ func TestSilentDamagedBundle(t *testing.T) {
 	}
 	var p schema.Problem
 	if s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra."}`, http.StatusServiceUnavailable, &p); !containsAll(
-		p.Detail,
-		"expert tales",
+		p.Detail, "expert tales",
 	) {
 		t.Errorf("%+v", p)
 	}

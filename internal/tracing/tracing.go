@@ -84,8 +84,7 @@ func Open(
 		value, err = url.PathUnescape(strings.TrimSpace(value))
 		if err != nil {
 			return nil, nil, fmt.Errorf(
-				"OTEL_EXPORTER_OTLP_HEADERS: the value of %q is not percent-encoded",
-				strings.TrimSpace(name),
+				"OTEL_EXPORTER_OTLP_HEADERS: the value of %q is not percent-encoded", strings.TrimSpace(name),
 			)
 		}
 		name = strings.TrimSpace(name)

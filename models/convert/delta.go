@@ -83,8 +83,7 @@ func (d *Delta) Tied() bool { return d.changes[sharedTower] != nil }
 // weights.
 func (d *Delta) carriedFiles() []string {
 	return slices.DeleteFunc(
-		slices.Sorted(maps.Keys(d.Manifest.Files)),
-		func(name string) bool { return name == d.Manifest.Delta },
+		slices.Sorted(maps.Keys(d.Manifest.Files)), func(name string) bool { return name == d.Manifest.Delta },
 	)
 }
 

@@ -136,9 +136,7 @@ func newManifest(srcDir, outDir string, o Options, sides [2]importedSide, dpr bo
 	q, p := sides[models.Question], sides[models.Passage]
 	if q.dimension != p.dimension {
 		return m, fmt.Errorf(
-			"the question encoder gives vectors of %d numbers and the passage encoder of %d",
-			q.dimension,
-			p.dimension,
+			"the question encoder gives vectors of %d numbers and the passage encoder of %d", q.dimension, p.dimension,
 		)
 	}
 	if err := q.words.same(p.words); err != nil {

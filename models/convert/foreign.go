@@ -213,11 +213,7 @@ func readWeight(folder *os.Root, from *onnx.ExternalData) ([]byte, error) {
 	}
 	if length < 0 || from.Offset > info.Size()-length {
 		return nil, fmt.Errorf(
-			"bytes %d to %d of %s, which has %d",
-			from.Offset,
-			from.Offset+length,
-			from.Location,
-			info.Size(),
+			"bytes %d to %d of %s, which has %d", from.Offset, from.Offset+length, from.Location, info.Size(),
 		)
 	}
 	raw := make([]byte, length)

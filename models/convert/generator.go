@@ -228,8 +228,7 @@ func checkTensors(dir string, set *safetensors.File, wanted []wantedTensor, isUn
 			wrong = append(wrong, fmt.Sprintf("tensor %q is missing", want.name))
 		case !slices.Equal(info.Shape, want.shape):
 			wrong = append(
-				wrong,
-				fmt.Sprintf("tensor %q has shape %v, and %v by config.json", want.name, info.Shape, want.shape),
+				wrong, fmt.Sprintf("tensor %q has shape %v, and %v by config.json", want.name, info.Shape, want.shape),
 			)
 		case info.Type != "F32" && info.Type != "F16" && info.Type != "BF16":
 			wrong = append(wrong, fmt.Sprintf("tensor %q has type %s; F32, F16 and BF16 are read", want.name, info.Type))

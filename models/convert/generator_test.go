@@ -51,10 +51,7 @@ func TestImportT5(t *testing.T) {
 	var sums []string
 	for range 2 {
 		b, err := convert.Import(
-			t.Context(),
-			t5Folder(t, "fid", nil),
-			out,
-			convert.Options{Beams: 3, Licence: "Apache-2.0"},
+			t.Context(), t5Folder(t, "fid", nil), out, convert.Options{Beams: 3, Licence: "Apache-2.0"},
 		)
 		if err != nil {
 			t.Fatal(err)

@@ -262,10 +262,7 @@ func TestInterruptedImportLeavesNothing(t *testing.T) {
 	parent := t.TempDir()
 	for _, looks := range []int{0, 1, 20, 36} {
 		_, err := convert.Import(
-			&endingAfter{context.Background(), looks},
-			dir,
-			filepath.Join(parent, "bundle"),
-			convert.Options{},
+			&endingAfter{context.Background(), looks}, dir, filepath.Join(parent, "bundle"), convert.Options{},
 		)
 		if left, _ := os.ReadDir(parent); !errors.Is(err, context.Canceled) || len(left) > 0 {
 			t.Errorf("after %d tensors: %v, left behind %v", looks, err, left)

@@ -146,11 +146,6 @@ func (t *tower) prefixProblem() error {
 	names := slices.Sorted(slices.Values(t.set.Names()))
 	some := names[:min(3, len(names))]
 	return fmt.Errorf(
-		"%s: it has %d tensors, such as %q, and none is called %s; %s",
-		t.dir,
-		len(names),
-		some,
-		first,
-		known,
+		"%s: it has %d tensors, such as %q, and none is called %s; %s", t.dir, len(names), some, first, known,
 	)
 }

@@ -92,9 +92,7 @@ func (u update) checkSuits(m *models.Manifest) error {
 	}
 	if u[sharedTower] == nil {
 		return fmt.Errorf(
-			"%s has one encoder for both sides: its tensors' names begin with %q",
-			m.KindInWords(),
-			sharedTower+".",
+			"%s has one encoder for both sides: its tensors' names begin with %q", m.KindInWords(), sharedTower+".",
 		)
 	}
 	// How long the base's rows are is seen when the delta is merged; here all

@@ -121,17 +121,9 @@ func TestImportRecognisesADelta(t *testing.T) {
 	}
 	refuse(t, goldenTied, convert.Options{}, "004f6db8a5fc1471734cd9ef4e23ca4661e8b9025ad4f7f0bddabe4b73a3bb37")
 	refuse(
-		t,
-		goldenTied,
-		convert.Options{Base: goldenBase, Template: "text"},
-		"the template of a delta cannot be chosen",
+		t, goldenTied, convert.Options{Base: goldenBase, Template: "text"}, "the template of a delta cannot be chosen",
 	)
-	refuse(
-		t,
-		goldenTied,
-		convert.Options{Base: goldenBase, Pooling: "cls"},
-		"the pooling of a delta cannot be chosen",
-	)
+	refuse(t, goldenTied, convert.Options{Base: goldenBase, Pooling: "cls"}, "the pooling of a delta cannot be chosen")
 	refuse(t, goldenBase, convert.Options{Base: goldenBase}, "a base is for deltas")
 	refuse(t, b.Dir, convert.Options{Base: goldenBase}, convert.ErrNotDelta.Error())
 	refuse(t, goldenTied, convert.Options{Base: filepath.Join(t.TempDir(), "none")}, "config.json")

@@ -40,9 +40,7 @@ func (e *exportedModel) planExport(o Options) error {
 	for _, set := range e.model.Opsets {
 		if set.Domain == "" && set.Version < oldestOpset && (e.pooling != "" || e.normalise) {
 			return fmt.Errorf(
-				"operator set %d is too old for pooling to be added; %d or newer is needed",
-				set.Version,
-				oldestOpset,
+				"operator set %d is too old for pooling to be added; %d or newer is needed", set.Version, oldestOpset,
 			)
 		}
 	}
@@ -126,9 +124,7 @@ func (e *exportedModel) planOutput(o Options) error {
 		}
 		if !named(tokens, o.Output) {
 			return fmt.Errorf(
-				"it has no output %q of vectors; its outputs are %s",
-				o.Output,
-				onnx.Describe(e.model.Graph.Outputs...),
+				"it has no output %q of vectors; its outputs are %s", o.Output, onnx.Describe(e.model.Graph.Outputs...),
 			)
 		}
 	case o.Pooling == "" && named(pooled, "sentence_embedding", "embedding", "embeddings"):
@@ -163,9 +159,7 @@ func (e *exportedModel) planOutput(o Options) error {
 		}
 	}
 	return fmt.Errorf(
-		"output %s has one vector a token; it can be pooled by cls or mean, not %q",
-		onnx.Describe(e.output),
-		pooling,
+		"output %s has one vector a token; it can be pooled by cls or mean, not %q", onnx.Describe(e.output), pooling,
 	)
 }
 

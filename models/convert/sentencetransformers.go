@@ -156,9 +156,7 @@ func (c *checkpoint) readPrompts() error {
 	case "":
 	default:
 		return fmt.Errorf(
-			"%s: vectors are compared by %q (similarity_fn_name); cosine and dot are possible",
-			path,
-			similarity,
+			"%s: vectors are compared by %q (similarity_fn_name); cosine and dot are possible", path, similarity,
 		)
 	}
 	return nil

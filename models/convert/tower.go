@@ -98,10 +98,7 @@ func (t *tower) name(plain string) string {
 		return full
 	}
 	old := strings.Replace(
-		strings.Replace(full, "LayerNorm.weight", "LayerNorm.gamma", 1),
-		"LayerNorm.bias",
-		"LayerNorm.beta",
-		1,
+		strings.Replace(full, "LayerNorm.weight", "LayerNorm.gamma", 1), "LayerNorm.bias", "LayerNorm.beta", 1,
 	)
 	if _, ok := t.set.Info(old); ok {
 		return old

@@ -142,9 +142,7 @@ func TestImportPrefixes(t *testing.T) {
 	}
 	with := func(q, p string) *models.Bundle {
 		return imported(
-			t,
-			checkpoint(t, tiny.Expert{}, checkpointForm{}),
-			convert.Options{QuestionPrefix: &q, PassagePrefix: &p},
+			t, checkpoint(t, tiny.Expert{}, checkpointForm{}), convert.Options{QuestionPrefix: &q, PassagePrefix: &p},
 		)
 	}
 	a, b, c := with("", ""), with("q: ", ""), with("q: ", "p: ")

@@ -142,8 +142,7 @@ func (u update) checkParts() error {
 		return errors.New("it changes nothing")
 	case u[sharedTower] != nil && len(u) > 1:
 		return fmt.Errorf(
-			"it has tensors for %s and for one side: either both sides share an encoder or they do not",
-			sharedTower,
+			"it has tensors for %s and for one side: either both sides share an encoder or they do not", sharedTower,
 		)
 	}
 	return nil

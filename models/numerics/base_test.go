@@ -26,8 +26,7 @@ func sentences(t *testing.T, b *models.Bundle) ([]sentence, []text) {
 	// The reference reads a word of more than 100 characters as unknown; here it has pieces.
 	all = slices.DeleteFunc(all, func(s sentence) bool {
 		return slices.ContainsFunc(
-			strings.Fields(s.Text),
-			func(word string) bool { return utf8.RuneCountInString(word) > 100 },
+			strings.Fields(s.Text), func(word string) bool { return utf8.RuneCountInString(word) > 100 },
 		)
 	})
 	words, err := wordpiece.Open(b.Path(b.Manifest.Tokenizer), b.Manifest.LowerCase)

@@ -33,10 +33,7 @@ func readers(tb testing.TB, b *models.Bundle) func(tb testing.TB, texts []text, 
 		outputs = append(outputs, r.Select)
 	}
 	session, err := ort.NewDynamicAdvancedSession(
-		b.Path(r.File),
-		[]string{r.InputIDs, r.AttentionMask, r.TokenTypeIDs},
-		outputs,
-		nil,
+		b.Path(r.File), []string{r.InputIDs, r.AttentionMask, r.TokenTypeIDs}, outputs, nil,
 	)
 	if err != nil {
 		tb.Fatal(err)
@@ -93,10 +90,7 @@ func TestReadersAgreeWithTransformers(t *testing.T) {
 	}
 	for _, name := range []string{"dpr", "squad"} {
 		b, err := convert.Import(
-			t.Context(),
-			filepath.Join(folder, name),
-			filepath.Join(t.TempDir(), name),
-			convert.Options{},
+			t.Context(), filepath.Join(folder, name), filepath.Join(t.TempDir(), name), convert.Options{},
 		)
 		if err != nil {
 			t.Fatal(err)

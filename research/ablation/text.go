@@ -12,9 +12,7 @@ import (
 func (r *Findings) WriteText(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(
-		out,
-		"%d questions; top-1 / top-20 in percent, the difference to the gate and its p-values\n\n",
-		r.Questions,
+		out, "%d questions; top-1 / top-20 in percent, the difference to the gate and its p-values\n\n", r.Questions,
 	)
 	first := &r.Yardsticks[0]
 	printRows(out, "method", first, r.Yardsticks)

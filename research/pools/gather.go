@@ -27,10 +27,7 @@ const (
 // one.
 type Gatherer interface {
 	GatherAmong(
-		ctx context.Context,
-		r search.Request,
-		depth int,
-		choose func(words []rank.Hit) ([]rank.Ordinal, error),
+		ctx context.Context, r search.Request, depth int, choose func(words []rank.Hit) ([]rank.Ordinal, error),
 	) (search.Evidence, error)
 }
 
@@ -82,9 +79,7 @@ func poolOf(
 	size := len(pool) + poolRandom
 	if n := passages.Ordinals(); n < 2*(size+len(relevant)) {
 		return nil, fmt.Errorf(
-			"the collection has %d passages, too few to draw %d at random beside those that answer",
-			n,
-			poolRandom,
+			"the collection has %d passages, too few to draw %d at random beside those that answer", n, poolRandom,
 		)
 	}
 	sum := sha256.Sum256([]byte(id))

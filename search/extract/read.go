@@ -32,8 +32,7 @@ func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
 	sorted := Read{Ranking: r.Ranking}
 	for _, i := range order {
 		sorted.Passages, sorted.Readings = append(
-			sorted.Passages,
-			r.Passages[i],
+			sorted.Passages, r.Passages[i],
 		), append(
 			sorted.Readings,
 			r.Readings[i],

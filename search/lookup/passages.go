@@ -111,8 +111,7 @@ func (r Reader) Passage(ctx context.Context, id string) (corpus.Passage, string,
 	if err != nil {
 		return corpus.Passage{}, "", &fault.Error{Kind: fault.Unavailable, Code: "unavailable",
 			Detail: fmt.Sprintf(
-				"passage %s could not be read; the server's log says why",
-				wording.Quote(id),
+				"passage %s could not be read; the server's log says why", wording.Quote(id),
 			), Err: fmt.Errorf("reading passage %s: %w", wording.Quote(id), err)}
 	}
 	return passage, passage.Version(), nil

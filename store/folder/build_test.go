@@ -60,10 +60,7 @@ func TestClashes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	line := func(id string) string { return fmt.Sprintf("{\"id\":%q,\"text\":\"x\"}\n", id) }
 	_, err := Build(
-		t.Context(),
-		dir,
-		sources(t, line("a")+"\n"+line("b"), line("c")+line("d")+line("b")),
-		store.BuildOptions{},
+		t.Context(), dir, sources(t, line("a")+"\n"+line("b"), line("c")+line("d")+line("b")), store.BuildOptions{},
 	)
 	var clash *store.ClashError
 	if !errors.As(err, &clash) || clash.ID != "b" || !strings.Contains(err.Error(), "file2.jsonl:3: ") ||

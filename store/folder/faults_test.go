@@ -151,8 +151,7 @@ func (r *faultRun) encoders(dir string) LiveOptions {
 	}
 	for _, x := range m.Experts {
 		o.Build.Experts = append(
-			o.Build.Experts,
-			&hashEncoder{name: x.Name, dimension: x.Dimension, parted: x.Parts, owner: x.Owner},
+			o.Build.Experts, &hashEncoder{name: x.Name, dimension: x.Dimension, parted: x.Parts, owner: x.Owner},
 		)
 	}
 	return o

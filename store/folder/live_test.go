@@ -318,8 +318,7 @@ func TestLogFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "y", Text: "y"}}), store.BuildOptions{}); !errors.Is(
-		err,
-		errPending,
+		err, errPending,
 	) {
 		t.Fatalf("Add: %v", err)
 	}

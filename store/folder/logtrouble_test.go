@@ -298,12 +298,7 @@ func TestLogWritesAnew(t *testing.T) {
 	_ = first.File.Close() // as a kill does: behind the last record is no evidence
 	d := newForgetfulDisk(t, 1<<30)
 	shown := 0
-	l, err := wal.Open(
-		d,
-		dir,
-		id, 1,
-		func(uint64, wal.Kind, []byte, wal.ContentPlace) error { shown++; return nil },
-	)
+	l, err := wal.Open(d, dir, id, 1, func(uint64, wal.Kind, []byte, wal.ContentPlace) error { shown++; return nil })
 	if err != nil || shown != 1 {
 		t.Fatal(shown, err)
 	}

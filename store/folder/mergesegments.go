@@ -102,9 +102,7 @@ func (w *writer) merge(ctx context.Context, names []string, o store.BuildOptions
 		}
 	}
 	m, err := w.publish(
-		ctx,
-		made,
-		func(m *manifest.Manifest) error { return w.replaceMerged(made, m, plan, from, order, s) },
+		ctx, made, func(m *manifest.Manifest) error { return w.replaceMerged(made, m, plan, from, order, s) },
 	)
 	if err != nil {
 		return 0, err

@@ -200,8 +200,7 @@ func exportedParts(t *testing.T, g *Generation, e *hashEncoder, live map[string]
 			numbers[i] = binary.LittleEndian.Uint32(data[head+4*i:])
 		}
 		if shape := fmt.Sprintf("'shape': (%d, %d)", len(numbers)/columns, columns); !bytes.Contains(
-			data[:head],
-			[]byte(shape),
+			data[:head], []byte(shape),
 		) {
 			t.Fatalf("%s has %d numbers and says %q", name, len(numbers), data[:head])
 		}
@@ -275,8 +274,7 @@ func TestOwner(t *testing.T) {
 		t.Fatalf("%d calls, %v", borrower.calls, err)
 	}
 	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "yet more", Text: "more"}}), store.BuildOptions{Experts: []store.PassageEncoder{owner, &hashEncoder{name: "head", dimension: 8, version: 0, parted: true}}}); !errors.Is(
-		err,
-		ErrOtherEncoder,
+		err, ErrOtherEncoder,
 	) {
 		t.Errorf("an encoder of parts for an expert without vectors: %v", err)
 	}

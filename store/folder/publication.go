@@ -240,9 +240,7 @@ func (w *writer) trouble() error {
 		return w.overtaken
 	case w.unsettled != nil:
 		return fmt.Errorf(
-			"%w: nothing is written until the disk is well again: %w",
-			store.ErrUnsettled,
-			w.unsettled.err,
+			"%w: nothing is written until the disk is well again: %w", store.ErrUnsettled, w.unsettled.err,
 		)
 	}
 	return nil

@@ -65,9 +65,7 @@ func openSegment(
 	out := &segment{name: s.Name, vectors: map[string]ann.Index{}}
 	var err error
 	out.store, err = openFile(
-		o,
-		func(path string) (*corpus.Store, error) { return corpus.OpenStore(o.disk, path) },
-		s.Store,
+		o, func(path string) (*corpus.Store, error) { return corpus.OpenStore(o.disk, path) }, s.Store,
 	)
 	if err != nil {
 		return nil, o.keys, err
@@ -100,11 +98,7 @@ func openSegment(
 	out.words, err = openFile(o, func(path string) (*bm25.Index, error) { return bm25.Open(o.disk, path) }, s.Words)
 	if err != nil {
 		return nil, o.keys, fault(
-			ErrDamagedWords,
-			dir,
-			"",
-			"%w; or index the words anew, from the passages that are there",
-			err,
+			ErrDamagedWords, dir, "", "%w; or index the words anew, from the passages that are there", err,
 		)
 	}
 	if err := o.counts(s.Words, out.words.Docs(), s.Passages); err != nil {
@@ -112,10 +106,7 @@ func openSegment(
 	}
 	if p := out.words.Params(); p != m.Words.Params() {
 		return nil, o.keys, fmt.Errorf(
-			"%s was built with %+v, the manifest says %+v",
-			filepath.Join(o.folder, s.Words.Name),
-			p,
-			m.Words.Params(),
+			"%s was built with %+v, the manifest says %+v", filepath.Join(o.folder, s.Words.Name), p, m.Words.Params(),
 		)
 	}
 	out.tags, err = openFile(o, func(path string) (*tags.Index, error) { return tags.Open(o.disk, path) }, s.Tags)
@@ -178,9 +169,7 @@ func openFile[T io.Closer](
 		info, err := o.disk.Stat(path)
 		if errors.Is(err, os.ErrNotExist) {
 			return out, fmt.Errorf(
-				"%s is missing: restore the collection from a snapshot, or index again (%w)",
-				path,
-				os.ErrNotExist,
+				"%s is missing: restore the collection from a snapshot, or index again (%w)", path, os.ErrNotExist,
 			)
 		}
 		if err != nil {

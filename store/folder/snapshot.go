@@ -133,9 +133,7 @@ func snapshot(
 	_ = d.RemoveAll(filepath.Join(out, snapshotMark)) // else the copy's first writer does
 	if err := d.SyncDir(parent); err != nil {
 		return report, fmt.Errorf(
-			"the snapshot %s is made and can be used, but might not survive a power cut: %w",
-			out,
-			err,
+			"the snapshot %s is made and can be used, but might not survive a power cut: %w", out, err,
 		)
 	}
 	return report, nil

@@ -98,10 +98,7 @@ func (s *sharedPass) vectors(
 			late, dense, err := s.encode(ctx, some)
 			if err == nil && (len(late) != len(some) || len(dense) != len(some)) {
 				err = fmt.Errorf(
-					"the encoders gave %d and %d vectors for %d passages",
-					len(late),
-					len(dense),
-					len(some),
+					"the encoders gave %d and %d vectors for %d passages", len(late), len(dense), len(some),
 				)
 			}
 			if err != nil {

@@ -77,10 +77,7 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 		if name := e.Name(); name != lockName && name != manifest.ManifestPending &&
 			!exists(filepath.Join(dir, manifest.FileName)) {
 			return nil, fmt.Errorf(
-				"%s is not empty and holds %w (it has %s): name a new or an empty folder",
-				dir,
-				ErrNotCollection,
-				name,
+				"%s is not empty and holds %w (it has %s): name a new or an empty folder", dir, ErrNotCollection, name,
 			)
 		}
 	}
@@ -108,9 +105,7 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 		return nil, err
 	case w.manifest.Generation > 0:
 		return nil, fmt.Errorf(
-			"%s holds a collection already (%d passages): add to it, or name another folder",
-			dir,
-			w.manifest.Live(),
+			"%s holds a collection already (%d passages): add to it, or name another folder", dir, w.manifest.Live(),
 		)
 	}
 	return w, w.begin()

@@ -254,8 +254,7 @@ func (v *view) Among(
 	go func() {
 		defer close(counted)
 		answers, err := v.store.multiPartly(
-			beside,
-			[]object{{"size": 0, "track_total_hits": true, "query": withoutStandIns(narrowed.filter...)}},
+			beside, []object{{"size": 0, "track_total_hits": true, "query": withoutStandIns(narrowed.filter...)}},
 		)
 		failed = err
 		if err == nil {

@@ -59,10 +59,7 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, err := f.to.Do(
-		context.WithoutCancel(r.Context()),
-		r.Method,
-		r.URL.RequestURI(),
-		body,
+		context.WithoutCancel(r.Context()), r.Method, r.URL.RequestURI(), body,
 	) // the client may be gone
 	var status *cluster.StatusError
 	switch {

@@ -288,10 +288,7 @@ type vectors struct {
 func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
 	if len(query) != v.expert.Dimension {
 		return nil, fmt.Errorf(
-			"the question has %d numbers, and expert %s has %d",
-			len(query),
-			v.expert.Name,
-			v.expert.Dimension,
+			"the question has %d numbers, and expert %s has %d", len(query), v.expert.Name, v.expert.Dimension,
 		)
 	}
 	var find object

@@ -26,12 +26,7 @@ func (s *Store) withLease(
 		Register: s.Register(name),
 		Of:       "index " + s.concrete,
 		Beat:     lease.Beat,
-	}.Hold(
-		ctx,
-		doing,
-		patience,
-		work,
-	)
+	}.Hold(ctx, doing, patience, work)
 }
 
 // changeMeta reads _meta as it is now, calls change with it, and writes the result with further fields of the mapping;

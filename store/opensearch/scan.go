@@ -66,11 +66,7 @@ func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 // and that Next reads. It fails if the cluster refuses or cannot be asked. Close ends it.
 func (s *Scan) openPointInTime() error {
 	answer, err := s.store.sendRepeated(
-		s.ctx,
-		"POST",
-		s.store.path("/_search/point_in_time?keep_alive="+pageAlive),
-		nil,
-		cluster.CheckSearched,
+		s.ctx, "POST", s.store.path("/_search/point_in_time?keep_alive="+pageAlive), nil, cluster.CheckSearched,
 	)
 	if err != nil {
 		return err

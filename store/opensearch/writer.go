@@ -214,8 +214,7 @@ func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.
 		}
 		settled := w.store.client.Settled()
 		left = slices.DeleteFunc(
-			left,
-			func(a *attempt) bool { return !a.compareWith(&there[slices.Index(ids, a.result.ID)], settled) },
+			left, func(a *attempt) bool { return !a.compareWith(&there[slices.Index(ids, a.result.ID)], settled) },
 		)
 		if err := w.encode(ctx, left, waited); err != nil {
 			return err

@@ -31,10 +31,7 @@ func (f *QuestionFiles) Offer(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.qrels, "qrels", nil, "`[NAME=]FILE` of relevance judgements, for TREC topics")
 	flags.StringArrayVar(&f.splits, "split", nil, "`[NAME=]SPLIT` of a BEIR folder, such as test")
 	flags.StringVar(
-		&f.Format,
-		"question-format",
-		"auto",
-		"format of the questions: "+strings.Join(questions.Formats(), ", "),
+		&f.Format, "question-format", "auto", "format of the questions: "+strings.Join(questions.Formats(), ", "),
 	)
 }
 

@@ -122,17 +122,7 @@ func Alone(t *testing.T, conclave Run) []JudgedQuestion {
 	t.Helper()
 	methods := map[string]string{"base": "base alone", "tales": "tales alone", "bm25": "bm25 alone"}
 	args := Both(
-		"evaluate",
-		"--collection",
-		"c",
-		"--fusions",
-		"none",
-		"--timed",
-		"0",
-		"--runs",
-		"runs",
-		"--run-forms",
-		"trec",
+		"evaluate", "--collection", "c", "--fusions", "none", "--timed", "0", "--runs", "runs", "--run-forms", "trec",
 	)
 	for _, method := range methods {
 		args = append(args, "--runs-of", method)

@@ -166,10 +166,7 @@ func (c *Cluster) startNode(i int) error {
 			n.transport,
 			"cluster.name="+filepath.Base(c.folder),
 			"path.repo="+c.Snapshots(),
-			"discovery.seed_hosts="+strings.Join(
-				seeds,
-				",",
-			),
+			"discovery.seed_hosts="+strings.Join(seeds, ","),
 			"cluster.initial_cluster_manager_nodes="+strings.Join(names, ","),
 		)...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = home, log, log

@@ -77,8 +77,7 @@ func write(w io.Writer, c Config, weights tensors.Weights, head Head, body func(
 	}
 	for _, name := range []string{inputIDs, attentionMask, tokenTypeIDs} {
 		b.graph.Inputs = append(
-			b.graph.Inputs,
-			onnx.NewValue(name, onnx.Int64, onnx.Varying("batch"), onnx.Varying("sequence")),
+			b.graph.Inputs, onnx.NewValue(name, onnx.Int64, onnx.Varying("batch"), onnx.Varying("sequence")),
 		)
 	}
 	b.graph.Name, b.graph.Outputs = "bert", outputs

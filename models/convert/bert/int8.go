@@ -139,8 +139,7 @@ func (b *builder) int8Layer(
 	}
 	outStep := step(plain, "context")
 	sum := b.op(
-		"Add",
-		[]string{biased("output", output, round(mixed, outStep), outStep), restored(queries, into, "input")},
+		"Add", []string{biased("output", output, round(mixed, outStep), outStep), restored(queries, into, "input")},
 	)
 
 	// The shift here is not the middle of the ranges but what the second sum

@@ -98,9 +98,7 @@ func New(source io.ReaderAt, size int64) (*File, error) {
 	n := binary.LittleEndian.Uint64(length[:])
 	if n > maxHeader || int64(n) > size-8 {
 		return nil, fmt.Errorf(
-			"the header is said to be %d bytes long in a file of %d: not a safetensors file, or cut short",
-			n,
-			size,
+			"the header is said to be %d bytes long in a file of %d: not a safetensors file, or cut short", n, size,
 		)
 	}
 	header := make([]byte, n)

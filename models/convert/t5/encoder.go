@@ -68,11 +68,7 @@ func (b *builder) encoder() string {
 				table = b.positionTable(table, -c.MaxDistance, c.MaxDistance, false)
 			}
 			bias = b.positions(
-				b.floats("encoder.positions", table, 2*c.MaxDistance+1, c.Heads),
-				at,
-				at,
-				-c.MaxDistance,
-				c.MaxDistance,
+				b.floats("encoder.positions", table, 2*c.MaxDistance+1, c.Heads), at, at, -c.MaxDistance, c.MaxDistance,
 			)
 		}
 		context := b.op("MultiHeadAttention", []string{

@@ -151,8 +151,7 @@ func (b *builder) positionTable(table []float32, first, last int, decoder bool) 
 // to last, and returns its name; larger distances take the row at the end.
 func (b *builder) positions(table, queries, keys string, first, last int) string {
 	distance := b.op(
-		"Sub",
-		[]string{b.op("Unsqueeze", []string{keys, b.ints(0)}), b.op("Unsqueeze", []string{queries, b.ints(1)})},
+		"Sub", []string{b.op("Unsqueeze", []string{keys, b.ints(0)}), b.op("Unsqueeze", []string{queries, b.ints(1)})},
 	)
 	row := b.op(
 		"Sub",

@@ -41,9 +41,7 @@ func main() {
 	callers := flag.Int("callers", 64, "concurrent callers")
 	threads := flag.Int("threads", 0, "threads of a run, ours and the peer's; 0: all cores")
 	limit := flag.Int(
-		"limit",
-		320,
-		"questions of one turn; short turns, so that other work on the machine hits both sides",
+		"limit", 320, "questions of one turn; short turns, so that other work on the machine hits both sides",
 	)
 	rounds := flag.Int("rounds", 15, "turns of each side")
 	asJSON := flag.String("json", "", "file to write the figures to")
@@ -106,11 +104,7 @@ func (m *measurement) measureAll(bundles []string) (results []result, err error)
 	}
 	defer func() { err = errors.Join(err, library.Close()) }()
 	fmt.Printf(
-		"ONNX Runtime %s, %d questions, %d callers, %d rounds\n",
-		library.Version(),
-		len(m.texts),
-		m.callers,
-		m.rounds,
+		"ONNX Runtime %s, %d questions, %d callers, %d rounds\n", library.Version(), len(m.texts), m.callers, m.rounds,
 	)
 	for _, name := range bundles {
 		b, err := load(cache, name)

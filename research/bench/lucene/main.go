@@ -29,9 +29,7 @@ func main() {
 	generate := flag.Int("generate", 0, "measure this many generated passages")
 	seed := flag.Uint64("seed", 1, "seed of what is generated")
 	asked := flag.Int(
-		"asked",
-		1000,
-		"how many questions are generated; of files, at most this many spread evenly (0: all)",
+		"asked", 1000, "how many questions are generated; of files, at most this many spread evenly (0: all)",
 	)
 	vocabulary := flag.Int("vocabulary", 2_000_000, "words that generated passages are drawn from")
 	flag.IntVar(&m.k, "k", 100, "hits per question")

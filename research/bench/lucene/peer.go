@@ -39,10 +39,7 @@ func startPeer(cache, folder string, k int) (*peer.Process, error) {
 		"-cp",
 		folder+string(os.PathListSeparator)+classpath,
 		"LuceneBench",
-		filepath.Join(
-			folder,
-			"passages",
-		),
+		filepath.Join(folder, "passages"),
 		filepath.Join(folder, "questions"),
 		filepath.Join(folder, "lucene"),
 		strconv.Itoa(k),

@@ -50,9 +50,7 @@ type Figures struct {
 func Measure(ctx context.Context, passages []corpus.Passage, questions []string, o Trial) (Figures, error) {
 	if len(passages) == 0 || len(questions) == 0 {
 		return Figures{}, fmt.Errorf(
-			"there are %d passages and %d questions: at least one of each is needed",
-			len(passages),
-			len(questions),
+			"there are %d passages and %d questions: at least one of each is needed", len(passages), len(questions),
 		)
 	}
 	x, r, err := Build(ctx, passages, o)

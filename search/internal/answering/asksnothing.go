@@ -50,8 +50,7 @@ func (a *Answer) asksNothing(ctx context.Context, first []fusion.Item) string {
 		return "the question has only words that every text has, and does not say what it is about"
 	}
 	at := slices.IndexFunc(
-		a.Findings,
-		func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Keys != nil },
+		a.Findings, func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Keys != nil },
 	)
 	if at < 0 || len(a.Findings[at].Keys.List) != 1 {
 		return ""

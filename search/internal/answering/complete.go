@@ -30,8 +30,7 @@ func (c *Candidates) Complete(ctx context.Context) error {
 		slices.ContainsFunc(c.Plan.Methods, func(m plan.Method) bool { return m.Takes(fusion.OptionMissing) })
 	if exact ||
 		slices.ContainsFunc(
-			c.Findings,
-			func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Follows },
+			c.Findings, func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Follows },
 		) {
 		deletedSince, err := c.Found.View.Narrowed.Prefetch(ctx, c.Table.Ordinals())
 		if err != nil {
@@ -41,8 +40,7 @@ func (c *Candidates) Complete(ctx context.Context) error {
 			for i := range c.Findings {
 				f := &c.Findings[i]
 				f.Hits = slices.DeleteFunc(
-					f.Hits,
-					func(h rank.Hit) bool { return slices.Contains(deletedSince, h.Ordinal) },
+					f.Hits, func(h rank.Hit) bool { return slices.Contains(deletedSince, h.Ordinal) },
 				)
 			}
 			if err := c.tabulate(); err != nil {
@@ -77,10 +75,7 @@ func (c *Candidates) Complete(ctx context.Context) error {
 		}
 		if err != nil {
 			c.Found.Panel.Run.Report.Source(
-				ctx,
-				f.Source.Name(),
-				reply.StatusFailed,
-				fmt.Errorf("exact scores: %w", err),
+				ctx, f.Source.Name(), reply.StatusFailed, fmt.Errorf("exact scores: %w", err),
 			)
 			c.Degraded = append(c.Degraded, reply.Missing{Source: f.Source.Name(),
 				Reason: "its true scores for the others' passages could not be read; its lowest score stands in for them"})

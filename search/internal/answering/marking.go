@@ -163,10 +163,7 @@ func (a *Answer) noteLate(ctx context.Context, name string, cause error, done, s
 		reason = advice
 	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled):
 		reason = fmt.Sprintf(
-			"it had not %s in time, so %s (timeout_ms is %d)",
-			done,
-			so,
-			a.Found.Inquiry.Timeout.Milliseconds(),
+			"it had not %s in time, so %s (timeout_ms is %d)", done, so, a.Found.Inquiry.Timeout.Milliseconds(),
 		)
 		status = reply.StatusDeadline
 	case run.Overloaded(cause):
@@ -216,11 +213,7 @@ func (a *Answer) extract(ctx context.Context, read *extract.Read) []reply.Extrac
 	function := a.Rules.Words.FunctionWordsOf(ctx, a.Found.View, a.Found.Inquiry.Question)
 	said := grounds.Find(a.Found.Inquiry.Question, function, texts)
 	all := extract.Extracts(
-		read.Passages,
-		read.Readings,
-		a.Plan.Answer.Combine,
-		a.Rankings[0].Confidence,
-		a.Plan.Reader.Chance,
+		read.Passages, read.Readings, a.Plan.Answer.Combine, a.Rankings[0].Confidence, a.Plan.Reader.Chance,
 	)
 	for i := range all {
 		e := &all[i]

@@ -60,8 +60,7 @@ func (a *Answer) namesIn(ctx context.Context) naming.Language {
 // answer. It fails if passages cannot be read.
 func (a *Answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misnaming, error) {
 	at := slices.IndexFunc(
-		a.Findings,
-		func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Keys != nil },
+		a.Findings, func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Keys != nil },
 	)
 	if at < 0 || len(first) == 0 ||
 		len(naming.Mentions(a.Found.Inquiry.Question, naming.Language{Capitals: true})) == 0 {

@@ -39,8 +39,7 @@ const (
 // first passage cannot be read.
 func (a *Answer) namedNowhere(ctx context.Context, first []fusion.Item) (names []string, share float64, err error) {
 	at := slices.IndexFunc(
-		a.Findings,
-		func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Keys != nil },
+		a.Findings, func(f sources.Finding) bool { return f.Status == reply.StatusOK && f.Keys != nil },
 	)
 	if at < 0 || len(first) == 0 {
 		return nil, 0, nil

@@ -30,8 +30,7 @@ func (a *Page) Fetch(ctx context.Context) error {
 	}
 	a.Response = reply.Response{
 		Question: cmp.Or(
-			p.Inquiry.Message,
-			p.Inquiry.Question,
+			p.Inquiry.Message, p.Inquiry.Question,
 		), Asked: part, Corrected: a.asked.Corrections, Synonyms: a.asked.Synonyms,
 		Generation: a.answer.Found.View.Generation(),
 		Degraded:   make([]reply.Missing, 0, len(a.answer.Degraded)), Answers: a.answer.Extracts,
@@ -48,9 +47,7 @@ func (a *Page) Fetch(ctx context.Context) error {
 	}
 	if p.Explain {
 		a.Response.FunctionWords = a.answer.Rules.Words.FunctionWordsOf(
-			ctx,
-			a.answer.Found.View,
-			a.answer.Found.Inquiry.Question,
+			ctx, a.answer.Found.View, a.answer.Found.Inquiry.Question,
 		)
 	}
 	if p.Fields.Sources {
@@ -230,8 +227,7 @@ func (a *Page) describeSources(ctx context.Context) []reply.Source {
 // no source is calibrated, words did not answer, or the question's familiarity is not known.
 func (a *Page) giveChances(ctx context.Context, all []reply.Source) {
 	calibrated := slices.ContainsFunc(
-		a.answer.Findings,
-		func(f sources.Finding) bool { return f.Source.Chance() != nil },
+		a.answer.Findings, func(f sources.Finding) bool { return f.Source.Chance() != nil },
 	)
 	if !calibrated || a.answer.Found.Panel.Reference != nil && a.answer.Known == nil {
 		return
@@ -296,8 +292,7 @@ func (a *Page) results(ctx context.Context, ranking int) ([]reply.Result, error)
 			result.Contributions = make([]reply.Contribution, len(item.Parts))
 			for i := range item.Parts {
 				result.Contributions[i] = answering.ContributionOf(
-					a.answer.Findings[item.Parts[i].Column].Source.Name(),
-					&item.Parts[i],
+					a.answer.Findings[item.Parts[i].Column].Source.Name(), &item.Parts[i],
 				)
 			}
 			result.Contributions = append(
@@ -345,10 +340,7 @@ func (a *Page) explain(ctx context.Context, item fusion.Item) []storage.TermScor
 		})
 		if err != nil {
 			a.answer.Found.Panel.Run.Report.Source(
-				ctx,
-				f.Source.Name(),
-				reply.StatusFailed,
-				fmt.Errorf("explaining: %w", err),
+				ctx, f.Source.Name(), reply.StatusFailed, fmt.Errorf("explaining: %w", err),
 			)
 			return nil
 		}

@@ -26,10 +26,7 @@ func (a *Page) fetchVectors(ctx context.Context, items []fusion.Item) {
 		}
 		if err := run.Guard(func() error { return f.FetchVectors(ctx, passages) }); err != nil {
 			a.answer.Found.Panel.Run.Report.Source(
-				ctx,
-				f.Source.Name(),
-				reply.StatusFailed,
-				fmt.Errorf("fetching vectors to highlight by: %w", err),
+				ctx, f.Source.Name(), reply.StatusFailed, fmt.Errorf("fetching vectors to highlight by: %w", err),
 			)
 		}
 	}
@@ -55,10 +52,7 @@ func (a *Page) highlight(
 			return err
 		}); err != nil {
 			a.answer.Found.Panel.Run.Report.Source(
-				ctx,
-				f.Source.Name(),
-				reply.StatusFailed,
-				fmt.Errorf("highlighting: %w", err),
+				ctx, f.Source.Name(), reply.StatusFailed, fmt.Errorf("highlighting: %w", err),
 			)
 			continue
 		}
@@ -67,8 +61,7 @@ func (a *Page) highlight(
 			continue
 		}
 		counts := slices.ContainsFunc(
-			item.Parts,
-			func(part fusion.Part) bool { return part.Column == i && part.Weight > 0 },
+			item.Parts, func(part fusion.Part) bool { return part.Column == i && part.Weight > 0 },
 		)
 		for _, h := range found {
 			if phrase == nil || counts && !weighs || counts == weighs && h.Score > phrase.Score {

@@ -77,9 +77,7 @@ func (x *Dense) ask(ctx context.Context, p *Findings, f *Finding) error {
 	}
 	err = runSearch(ctx, p.Panel.Run, f, func(ctx context.Context) (err error) {
 		f.Hits, err = p.searchDistinct(
-			ctx,
-			k,
-			func(k int) ([]rank.Hit, error) { return vectors.Search(ctx, question, k, p.Inquiry.Exact) },
+			ctx, k, func(k int) ([]rank.Hit, error) { return vectors.Search(ctx, question, k, p.Inquiry.Exact) },
 		)
 		err = f.keepPartial(err)
 		if err != nil {

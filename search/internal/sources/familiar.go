@@ -76,8 +76,7 @@ func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 	encoded := p.encodeQuestion(ctx, p.Panel.Reference)
 	if encoded.err != nil && (ctx.Err() != nil || run.Overloaded(encoded.err)) {
 		reason := fmt.Sprintf(
-			"%s, which tells who is familiar with the question, could not encode it in time",
-			p.Panel.Reference.Name(),
+			"%s, which tells who is familiar with the question, could not encode it in time", p.Panel.Reference.Name(),
 		)
 		if ctx.Err() == nil {
 			reason = fmt.Sprintf(
@@ -92,8 +91,7 @@ func (p *Findings) askFamiliar(ctx context.Context, specialists []int) {
 	}
 	if encoded.err != nil &&
 		!slices.ContainsFunc(
-			p.asked,
-			func(at int) bool { return at < len(p.Panel.Experts) && p.Panel.Experts[at].Base },
+			p.asked, func(at int) bool { return at < len(p.Panel.Experts) && p.Panel.Experts[at].Base },
 		) { // no source says it
 		p.Panel.Run.Report.Source(
 			ctx,

@@ -144,8 +144,7 @@ func (k *Keys) readPairs(ctx context.Context, question string, phrases storage.W
 		pair := Key{Key: fusion.Key{Text: t.Term, Rarity: t.Relative, Pair: true}, pairs: []string{t.Term}}
 		for i, x := range k.List {
 			if slices.ContainsFunc(
-				strings.Fields(t.Term),
-				func(term string) bool { return slices.Contains(x.terms, term) },
+				strings.Fields(t.Term), func(term string) bool { return slices.Contains(x.terms, term) },
 			) {
 				pair.Of |= 1 << i
 			}

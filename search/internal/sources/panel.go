@@ -126,8 +126,7 @@ func (p *Panel) ExclusionReason(offer fusion.Offer, m *fusion.Method, at int) st
 	switch m.Excludes(offer, p.Experts[at].Ability()) {
 	case fusion.NotGranular:
 		return fmt.Sprintf(
-			"%s ranks by granularities, unless others are named, and this is none, or calibration chose others",
-			m.Name,
+			"%s ranks by granularities, unless others are named, and this is none, or calibration chose others", m.Name,
 		)
 	case fusion.NotSure:
 		return fmt.Sprintf(

@@ -95,9 +95,7 @@ func (p *Findings) searchWords(
 	}
 	return runSearch(ctx, p.Panel.Run, f, func(ctx context.Context) (err error) {
 		f.Hits, err = p.searchDistinct(
-			ctx,
-			p.Inquiry.Candidates,
-			func(k int) ([]rank.Hit, error) { return index.Search(ctx, text, k) },
+			ctx, p.Inquiry.Candidates, func(k int) ([]rank.Hit, error) { return index.Search(ctx, text, k) },
 		)
 		err = f.keepPartial(err)
 		if err != nil {

@@ -138,8 +138,7 @@ func TestCutWhileServed(t *testing.T) {
 				t.Errorf("%s was cut: %v", file.pattern, err)
 			default:
 				if !slices.ContainsFunc(
-					response.Degraded,
-					func(m reply.Missing) bool { return m.Source == file.source },
+					response.Degraded, func(m reply.Missing) bool { return m.Source == file.source },
 				) {
 					t.Errorf("%s was cut: degraded are %+v", file.pattern, response.Degraded)
 				}

@@ -179,8 +179,7 @@ func TestSpellingAfterMerge(t *testing.T) {
 		t.Skip("segments are called otherwise: ", err)
 	}
 	r, err := engineIn(
-		t,
-		dir,
+		t, dir,
 	).Search(t.Context(), search.Caller{}, search.Request{Question: "the widnmill", TimeoutMS: 10_000})
 	if err != nil || len(r.Corrected) != 1 || r.Corrected[0].To != "windmill" {
 		t.Errorf("%+v, %v", r.Corrected, err)

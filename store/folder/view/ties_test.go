@@ -292,8 +292,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 func gateOf(random *rand.Rand) *fusion.Gate {
 	gate := &fusion.Gate{Words: -1, Phrases: .3, Near: .4, BesideNear: .7, Tokens: .5,
 		Dense: make(
-			[]float64,
-			len(fusion.DenseFeatureNames()),
+			[]float64, len(fusion.DenseFeatureNames()),
 		), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Late: make([]float64, len(fusion.LateFeatureNames()))}
 	for _, coefficients := range [][]float64{gate.Dense, gate.Lexical, gate.Late} {
 		for i := range coefficients {

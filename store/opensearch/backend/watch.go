@@ -93,10 +93,7 @@ func conditionIn(h opensearch.Health, err error) store.Condition {
 	case h.Status == "red":
 		c.Failed = "a shard of the index has no copy (its health is red), so passages cannot be found"
 	case h.Status != "green":
-		c.Warnings = append(
-			c.Warnings,
-			fmt.Sprintf("the index's health is %s: %s", h.Status, h.MissingCopies()),
-		)
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the index's health is %s: %s", h.Status, h.MissingCopies()))
 	}
 	c.Warnings = append(c.Warnings, h.Limits...)
 	if h.Blocked != "" {

@@ -106,11 +106,7 @@ func (c *Client) untrusted(err error) error {
 	}
 	its := of.UnverifiedCertificates[0]
 	return fmt.Errorf(
-		"its certificate of %q, issued by %q, is not trusted by %s: %w",
-		its.Subject,
-		its.Issuer,
-		c.trusts,
-		of.Err,
+		"its certificate of %q, issued by %q, is not trusted by %s: %w", its.Subject, its.Issuer, c.trusts, of.Err,
 	)
 }
 

@@ -39,12 +39,7 @@ func logOf(t testing.TB, dir string, groups [][]string, rotate ...int) {
 
 func openedLog(t testing.TB, dir string, applied uint64) *Log {
 	t.Helper()
-	l, err := Open(
-		disk.OS{},
-		dir,
-		testID, applied,
-		func(uint64, Kind, []byte, ContentPlace) error { return nil },
-	)
+	l, err := Open(disk.OS{}, dir, testID, applied, func(uint64, Kind, []byte, ContentPlace) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
