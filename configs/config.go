@@ -209,7 +209,7 @@ type Search struct {
 	// weight of BM25 in the hybrid, before anything is calibrated
 	Alpha   float64       `yaml:"alpha" between:"0 1000000" help:"weight of BM25 in the hybrid without a calibration"`
 	Correct bool          `yaml:"correct" help:"take words of questions that nobody knows for mistyped ones"`
-	Rerank  bool          `yaml:"rerank" help:"let the first reranker score the first passages"`
+	Rerank  string        `yaml:"rerank" oneof:"auto true false" help:"whether a reranker scores the first passages"`
 	Timeout time.Duration `yaml:"timeout" between:"1ms limits.timeout"`
 }
 

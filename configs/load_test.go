@@ -113,7 +113,7 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 			other = map[string]string{
 				"listen": "127.0.0.1:1", "encoder.provider": "auto",
 				"encoder.precision": "fp32", "encoder.device": "2", "index.kind": "flat", "index.analysis": "lucene", "search.fusion": "rrf",
-				"search.missing": "min", "log.level": "warn", "log.format": "json", "index.floors.hnsw": "0.5", "index.floors.flat": "0.5",
+				"search.missing": "min", "search.rerank": "true", "log.level": "warn", "log.format": "json", "index.floors.hnsw": "0.5", "index.floors.flat": "0.5",
 				"index.floors.coder": "0.5", "search.alpha": "0.5", "rate.requests": "3", "server.write_timeout": "100s",
 				"writing.unsupported": "drop", "writing.passages": "9",
 			}[k.path]

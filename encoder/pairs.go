@@ -1,7 +1,10 @@
 package encoder
 
 import (
+	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"example.org/conclave/encoder/batcher"
 	"example.org/conclave/models"
@@ -17,6 +20,7 @@ type pairs struct {
 	provider  string
 	fallback  error
 	batcher   *batcher.Batcher
+	pace      pace
 	closeOnce sync.Once
 }
 
@@ -72,6 +76,24 @@ func (x *pairs) Fallback() error { return x.fallback }
 
 // Stats returns the counts of the queue.
 func (x *pairs) Stats() batcher.Stats { return x.batcher.Stats() }
+
+// startClock starts to measure how long a number of pairs takes with those that wait. The caller calls stop with the
+// error when they are done. After an error other than a missed deadline nothing is noted.
+func (x *pairs) startClock(pairs int) (stop func(error)) {
+	began := time.Now()
+	ahead := int(x.batcher.Stats().Waiting)
+	return func(err error) {
+		if err == nil || errors.Is(err, context.DeadlineExceeded) { // then it takes at least this long
+			x.pace.note(ahead+pairs, time.Since(began), time.Now())
+		}
+	}
+}
+
+// Expect returns how long so many passages will take: by how long others took lately, and by those that wait now. It is
+// 0 if none were read lately.
+func (x *pairs) Expect(passages int) time.Duration {
+	return x.pace.expect(int(x.batcher.Stats().Waiting)+passages, time.Now())
+}
 
 // Close answers the readings that wait and frees the graph. A second call returns nil.
 func (x *pairs) Close() (err error) {

@@ -45,6 +45,8 @@ const (
 	bestSpans = 20
 	// mostWindows bounds what is read of one passage.
 	mostWindows = 16
+	// scoredTokens is how many tokens of question and passage together are read to score a passage.
+	scoredTokens = 160
 )
 
 // OpenReader loads the tokenizer and the graph of a reader's bundle and tests them. It fails if the bundle is of
@@ -70,14 +72,40 @@ func (r *Runtime) OpenReader(b *models.Bundle, o Running) (*Reader, error) {
 // with those of other callers. A Reading does not depend on the other passages: logits within 1e-4. Errors are as for
 // EncodeQuestion.
 func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]Reading, error) {
+	return x.read(ctx, question, passages, x.bundle.Manifest.Reader.MaxTokens.Pair, mostWindows)
+}
+
+// Score returns the relevance of each passage for a question, in their order: Reading.Select of its beginning, one
+// window of at most scoredTokens tokens with the question. For long passages that takes a fraction of Read's time.
+// Errors are as for EncodeQuestion.
+func (x *Reader) Score(ctx context.Context, question string, passages []Text) ([]Relevance, error) {
+	readings, err := x.read(ctx, question, passages, min(scoredTokens, x.bundle.Manifest.Reader.MaxTokens.Pair), 1)
+	if err != nil {
+		return nil, err
+	}
+	scores := make([]Relevance, len(readings))
+	for i, r := range readings {
+		scores[i] = Relevance{Score: r.Select, Cut: r.Cut}
+	}
+	return scores, nil
+}
+
+// read returns a Reading of each passage for Read and Score, from at most so many windows of at most pair tokens.
+func (x *Reader) read(
+	ctx context.Context,
+	question string,
+	passages []Text,
+	pair, windows int,
+) ([]Reading, error) {
 	asked, err := x.firstPieces(question, x.bundle.Manifest.Reader.MaxTokens.Question)
 	if err != nil {
 		return nil, err
 	}
+	taken := x.startClock(len(passages))
 	reads := make([]passageRead, len(passages))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, p := range passages {
-		reads[i], err = x.cutWindows(asked, p)
+		reads[i], err = x.cutWindows(asked, p, pair, windows)
 		if err != nil {
 			break
 		}
@@ -89,6 +117,7 @@ func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]
 		}
 	}
 	err = errors.Join(err, group.Wait())
+	taken(err)
 	if err != nil {
 		return nil, fmt.Errorf("reading %d passages with %s: %w", len(passages), x.Name(), err)
 	}

@@ -25,13 +25,14 @@ type window struct {
 	first, at, n int
 }
 
-// cutWindows cuts a passage into windows for a question with the tokens asked. Neighbours share up to twice as many
-// tokens of the text as the longest answer has, so that each answer lies in one with words around it.
-func (x *Reader) cutWindows(asked []int32, p Text) (read passageRead, err error) {
+// cutWindows cuts a passage into windows of at most pair tokens, at most so many, for a question with the tokens
+// asked. Neighbours share up to twice as many tokens of the text as the longest answer has, so that each answer lies in
+// one with words around it.
+func (x *Reader) cutWindows(asked []int32, p Text, pair, windows int) (read passageRead, err error) {
 	m := &x.bundle.Manifest
 	squad := m.Reader.Template == models.TemplateSQuAD
 	head := slices.Concat([]int32{x.tokenizer.CLS()}, asked, []int32{x.tokenizer.SEP()})
-	room := m.Reader.MaxTokens.Pair - len(head)
+	room := pair - len(head)
 	var tail []int32
 	if squad {
 		tail = []int32{x.tokenizer.SEP()}
@@ -45,7 +46,7 @@ func (x *Reader) cutWindows(asked []int32, p Text) (read passageRead, err error)
 		room -= len(title) + 1
 	}
 	stride := room - min(2*m.Reader.LongestSpan, room/2)
-	most := room + (mostWindows-1)*stride
+	most := room + (windows-1)*stride
 	text, words, err := x.tokenizer.Located(p.Text, most+1)
 	if err != nil {
 		return read, err

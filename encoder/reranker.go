@@ -38,6 +38,7 @@ func (r *Runtime) OpenReranker(b *models.Bundle, o Running) (*Reranker, error) {
 // bundle's template says. The pairs are batched with those of other callers; a score does not depend on the other
 // passages, within 1e-4. Errors are as for Encoder.EncodeQuestion.
 func (x *Reranker) Score(ctx context.Context, question string, passages []Text) ([]Relevance, error) {
+	taken := x.startClock(len(passages))
 	scores := make([]Relevance, len(passages))
 	group, within := errgroup.WithContext(ctx)
 	var err error
@@ -55,7 +56,9 @@ func (x *Reranker) Score(ctx context.Context, question string, passages []Text) 
 			return err
 		})
 	}
-	if err := errors.Join(err, group.Wait()); err != nil {
+	err = errors.Join(err, group.Wait())
+	taken(err)
+	if err != nil {
 		return nil, fmt.Errorf("scoring %d passages with %s: %w", len(passages), x.Name(), err)
 	}
 	return scores, nil

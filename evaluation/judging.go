@@ -14,13 +14,16 @@ type RerankEngine interface {
 	Rerankers() []learned.RerankerInfo
 }
 
-// Reranking returns the options for fitting each of the engine's rerankers; nil if it has none.
+// Reranking returns the options for fitting each configured reranker of the engine; nil if it has none.
 func Reranking(
 	engine RerankEngine,
 	passages PassageIDs,
 	progress func(done, total int),
 ) (all []calibration.RerankingOptions) {
 	for _, r := range engine.Rerankers() {
+		if r.Usual {
+			continue
+		}
 		score := func(ctx context.Context, q *calibration.Question, ordinals []rank.Ordinal) ([]float64, error) {
 			ids, err := passages.IDs(ctx, ordinals)
 			if err != nil {

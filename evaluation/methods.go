@@ -262,6 +262,9 @@ func ParseMethod(text string) (Method, error) {
 			r.Experts = &names
 		case "rerank":
 			r.Rerank = ask.RerankOptions{Asked: true, Wanted: true, Model: value}
+			if value == ask.RerankAuto {
+				r.Rerank = ask.RerankOptions{Asked: true, Auto: true}
+			}
 		case "bm25":
 			use := value == "yes"
 			if !use && value != "no" {

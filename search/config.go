@@ -48,7 +48,8 @@ type Defaults struct {
 	Fusion     string
 	Missing    fusion.Missing
 	Correct    bool // misspelt words are corrected
-	Rerank     bool // the first reranker reranks, if there is one
+	// Rerank says whether passages are reranked if the request does not say: "true", "false" (""), or ask.RerankAuto.
+	Rerank string
 	// Synonyms are the synonyms that are added to questions, and Fields the declared types of metadata fields.
 	Synonyms []ask.Synonyms
 	Fields   conditions.Types
@@ -112,6 +113,7 @@ func (l Limits) checkBounds() error {
 func (c *LineUp) complete(l Limits) error {
 	d := &c.Defaults
 	d.Auto = cmp.Or(d.Auto, fusion.MethodRRF)
+	d.Rerank = cmp.Or(d.Rerank, "false")
 	d.Sharpness = cmp.Or(d.Sharpness, fusion.DefaultSharpness)
 	d.ChancesBasis = cmp.Or(d.ChancesBasis, reply.BasisCalibrated)
 	switch {
@@ -137,6 +139,8 @@ func (c *LineUp) complete(l Limits) error {
 		)
 	case !slices.Contains(missingValues(), d.Missing):
 		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, wording.List(missingValues()))
+	case !slices.Contains([]string{"true", "false", ask.RerankAuto}, d.Rerank):
+		return fmt.Errorf("search: defaults.rerank is %q: true, false and %s are known", d.Rerank, ask.RerankAuto)
 	case d.Specialists < 0:
 		return fmt.Errorf("search: defaults.specialists is %d: it has to be 0 or more", d.Specialists)
 	case !(d.Alpha >= 0 && d.Alpha <= fusion.MaxWeight):

@@ -80,7 +80,7 @@ func (l *lineUp) rerankerFirst(name string) *learned.LoadedReranker {
 	if x := l.rerankerNamed(name); x != nil {
 		return x
 	}
-	if len(l.rerankers) == 0 || l.panel.Late != nil && name == l.panel.Late.Name() {
+	if len(l.rerankers) == 0 || l.panel.Late != nil && (name == l.panel.Late.Name() || l.rerankers[0].Info.Usual) {
 		return nil
 	}
 	return &l.rerankers[0]

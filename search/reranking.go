@@ -6,14 +6,18 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/ask"
 	"example.org/conclave/search/fault"
 	"example.org/conclave/search/internal/plan"
 	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/learned"
 )
 
-// usuallyReranked is the number of passages that are reranked if the request does not say.
-const usuallyReranked = 20
+// How many passages are reranked if the request does not say, and at most if the server decides.
+const (
+	usuallyReranked = 20
+	autoReranked    = 10
+)
 
 // Judgements returns the scores of a reranker for a question and stored passages, in the order of ids. reranker is its
 // name; "": the first. It is for calibration. It fails if the reranker is unknown, if a passage does not exist, or if
@@ -54,7 +58,12 @@ func (e *Engine) Judgements(
 func (l *lineUp) planRerank(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	o := r.Rerank
 	if !o.Asked {
-		o.Wanted = l.defaults.Rerank && !p.Listed && len(l.rerankers) > 0
+		o.Auto = l.defaults.Rerank == ask.RerankAuto
+		o.Wanted = l.defaults.Rerank == "true" && !p.Listed && len(l.rerankers) > 0
+	}
+	if o.Auto {
+		l.planAutoRerank(r, p)
+		return
 	}
 	if !o.Wanted {
 		return
@@ -74,6 +83,33 @@ func (l *lineUp) planRerank(r *Request, p *plan.Plan, wrong *fault.Problems) {
 		p.Reranked = 0
 	}
 	p.Inquiry.Reranks = p.Reranker != nil
+}
+
+// planAutoRerank sets the plan's reranker if the server decides: the first whose weight was fitted, to the collection
+// or before it was shipped. It sets none
+//
+//  1. for a list of methods, or a method other than the gate: the weight is one beside the gate's scores;
+//  2. if the order is by a field;
+//  3. if a reader marks answers and ranks by them: it reads the same passages;
+//  4. if the weight is 0.
+func (l *lineUp) planAutoRerank(r *Request, p *plan.Plan) {
+	reads := p.Reader != nil && p.Reader.Ranking > 0
+	if p.Listed || !p.WeighsByQuestion() || r.Sort != (ask.Sort{}) || reads {
+		return
+	}
+	for i := range l.rerankers {
+		x := &l.rerankers[i]
+		if x.Weight == nil {
+			continue
+		}
+		if *x.Weight > 0 {
+			p.Reranker = x
+			p.Reranked = autoReranked
+			p.RerankAuto = true
+			p.Inquiry.Reranks = true
+		}
+		return
+	}
 }
 
 // rerankerFor returns the reranker with a name, or the first one if the name is empty. If there is none, it returns nil

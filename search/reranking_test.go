@@ -237,7 +237,7 @@ func TestRerankedByTheReader(t *testing.T) {
 // TestRerankByDefault: the configuration asks for it, and a request has the last word.
 func TestRerankByDefault(t *testing.T) {
 	s, j := withJudge()
-	s.config.Defaults.Rerank = true
+	s.config.Defaults.Rerank = "true"
 	for _, c := range []struct {
 		r      Request
 		scored int
@@ -330,12 +330,13 @@ func TestRerankRefused(t *testing.T) {
 	}
 }
 
-// TestRerankOptionsAsJSON: true, false and an object.
+// TestRerankOptionsAsJSON: true, false, auto and an object.
 func TestRerankOptionsAsJSON(t *testing.T) {
 	for text, want := range map[string]ask.RerankOptions{
 		`null`:                       {},
 		`true`:                       {Asked: true, Wanted: true},
 		`false`:                      {Asked: true},
+		`"auto"`:                     {Asked: true, Auto: true},
 		`{"model":"a","passages":7}`: {Asked: true, Wanted: true, Model: "a", Passages: 7},
 		`{"passages":7}`:             {Asked: true, Wanted: true, Passages: 7},
 	} {

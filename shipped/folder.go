@@ -36,6 +36,12 @@ func Folder(config configs.Config, cache provision.Cache, name string) (string, 
 	}
 }
 
+// Installed reports whether setup has made the shipped bundle of this name.
+func Installed(cache provision.Cache, name string) bool {
+	_, err := os.Stat(filepath.Join(cache.Bundle(name), models.ManifestFile))
+	return err == nil
+}
+
 // Load loads an expert's bundle (Folder). It returns a *BundleError if there is none or it is damaged.
 func Load(config configs.Config, cache provision.Cache, name string) (*models.Bundle, error) {
 	folder, err := Folder(config, cache, name)

@@ -112,7 +112,7 @@ func checkNotebook(t *testing.T, path string) {
 			}
 		}
 	}
-	for _, want := range []string{"The Fox and the Borrowed Moon", "88.5% of 357 first passages are right", "created\nTea\ndeleted\n", "(3, 384) float32"} {
+	for _, want := range []string{"The Fox and the Borrowed Moon", "89.9% of 357 first passages are right", "created\nTea\ndeleted\n", "(3, 384) float32"} {
 		if !strings.Contains(printed.String(), want) {
 			t.Errorf("it does not show %q", want)
 		}

@@ -217,6 +217,7 @@ func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
 // are true, false or an object; the zero value leaves it to the server.
 type RerankOptions struct {
 	Asked    bool // something is said
+	Auto     bool // the server decides
 	Wanted   bool
 	Model    string // "": the first of the server
 	Passages int    // how many are scored, from the first; 0: the server chooses
@@ -228,8 +229,14 @@ type rerankObject struct {
 	Passages int    `json:"passages,omitempty"`
 }
 
+// rerankAuto is the JSON of RerankOptions.Auto.
+const rerankAuto = `"auto"`
+
 // MarshalJSON writes true where nothing is chosen.
 func (o RerankOptions) MarshalJSON() ([]byte, error) {
+	if o.Auto {
+		return []byte(rerankAuto), nil
+	}
 	object := rerankObject{o.Model, o.Passages}
 	if !o.Wanted || object == (rerankObject{}) {
 		return json.Marshal(o.Wanted)
@@ -237,13 +244,17 @@ func (o RerankOptions) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads true, false or an object; null is as if nothing was said.
+// UnmarshalJSON reads true, false, "auto" or an object; null is as if nothing was said.
 func (o *RerankOptions) UnmarshalJSON(data []byte) error {
 	*o = RerankOptions{}
 	if string(data) == "null" {
 		return nil
 	}
 	o.Asked = true
+	if string(data) == rerankAuto {
+		o.Auto = true
+		return nil
+	}
 	if json.Unmarshal(data, &o.Wanted) == nil {
 		return nil
 	}
@@ -251,7 +262,7 @@ func (o *RerankOptions) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &object); err != nil {
 		return err
 	}
-	*o = RerankOptions{true, true, object.Model, object.Passages}
+	*o = RerankOptions{Asked: true, Wanted: true, Model: object.Model, Passages: object.Passages}
 	return nil
 }
 

@@ -66,7 +66,7 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	if ort != nil {
 		_ = ort.Close()
 	}
-	if config.Search.Rerank && len(config.Rerankers) == 0 {
+	if config.Search.Rerank == "true" && len(config.Rerankers) == 0 && !slices.Contains(all, shipped.Reader) {
 		out = append(out, failedFinding("rerankers", errors.New("search.rerank is true, and rerankers names none")))
 	}
 	found, calibrated := examineStore(ctx, config, cache)

@@ -3,8 +3,6 @@ package doctor
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"example.org/conclave/configs"
@@ -75,7 +73,7 @@ func examineCUDA(config configs.Config, cache provision.Cache, ort *encoder.Runt
 func readersAndRerankers(config configs.Config, cache provision.Cache) []string {
 	names := slices.Concat(config.Readers, config.Rerankers)
 	if len(config.Readers) == 0 {
-		if _, err := os.Stat(filepath.Join(cache.Bundle(shipped.Reader), models.ManifestFile)); err == nil {
+		if shipped.Installed(cache, shipped.Reader) {
 			names = append(names, shipped.Reader)
 		}
 	}

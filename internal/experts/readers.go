@@ -2,10 +2,6 @@ package experts
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/corpus"
@@ -58,8 +54,7 @@ func (x *Set) openBundledReaders() (readers []openedReader, err error) {
 	names := x.config.Readers
 	must := true
 	if len(names) == 0 {
-		folder := x.cache.Bundle(shipped.Reader)
-		if _, err := os.Stat(filepath.Join(folder, models.ManifestFile)); errors.Is(err, fs.ErrNotExist) {
+		if !shipped.Installed(x.cache, shipped.Reader) {
 			return nil, nil
 		}
 		names = []string{shipped.Reader}

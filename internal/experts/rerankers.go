@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/models"
 	"example.org/conclave/search/learned"
+	"example.org/conclave/shipped"
 )
 
 // reranker is a loaded reranker as the engine uses it.
@@ -28,20 +29,27 @@ type scorer interface {
 type readerAsReranker struct {
 	*reader
 	shared bool // with the readers of the set, which close it
+	usual  bool // nobody configured it
 }
 
-// OpenRerankers loads the configured rerankers. Call it after OpenReaders: a reader that is also configured as a
-// reranker is loaded once. It fails if one cannot be loaded, or if searches rerank by default and none is configured.
+// OpenRerankers loads the configured rerankers. If none is configured it takes the shipped reader if that is among the
+// readers. Call it after OpenReaders: a reader that is also a reranker is loaded once. It fails if a configured one
+// cannot be loaded, or if searches rerank by default and there is none.
 func (x *Set) OpenRerankers() (err error) {
 	x.rerankers, err = openOnce(x, func(b *pooledReaders) *openedOnce[scorer] { return &b.rerankers }, x.openRerankers)
 	return err
 }
 
-// openRerankers returns the configured rerankers. After an error it returns those opened so far, for the caller to
-// close.
+// openRerankers returns the configured rerankers, or the shipped reader. After an error it returns those opened so far,
+// for the caller to close.
 func (x *Set) openRerankers() (rerankers []scorer, err error) {
-	if x.config.Search.Rerank && len(x.config.Rerankers) == 0 {
-		return nil, errors.New("search.rerank is true, and rerankers names none")
+	if len(x.config.Rerankers) == 0 {
+		if r := x.readerNamed(shipped.Reader); r != nil {
+			return []scorer{&readerAsReranker{reader: r, shared: true, usual: true}}, nil
+		}
+		if x.config.Search.Rerank == "true" {
+			return nil, errors.New("search.rerank is true, and rerankers names none")
+		}
 	}
 	for _, name := range x.config.Rerankers {
 		r, err := x.openReranker(name)
@@ -53,13 +61,21 @@ func (x *Set) openRerankers() (rerankers []scorer, err error) {
 	return rerankers, nil
 }
 
+// readerNamed returns the reader with a name among those that were opened; nil if there is none.
+func (x *Set) readerNamed(name string) *reader {
+	for _, r := range x.readers {
+		if own, ok := r.(*reader); ok && own.name == name {
+			return own
+		}
+	}
+	return nil
+}
+
 // openReranker returns the named reranker: one of the set's readers, or a bundle that it loads, of a reader or
 // reranker.
 func (x *Set) openReranker(name string) (scorer, error) {
-	for _, r := range x.readers {
-		if own, ok := r.(*reader); ok && own.name == name {
-			return &readerAsReranker{own, true}, nil
-		}
+	if r := x.readerNamed(name); r != nil {
+		return &readerAsReranker{reader: r, shared: true}, nil
 	}
 	found, err := x.findBundle(name)
 	if err != nil {
@@ -70,7 +86,7 @@ func (x *Set) openReranker(name string) (scorer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &readerAsReranker{r.(*reader), false}, nil
+		return &readerAsReranker{reader: r.(*reader)}, nil
 	}
 	r, err := x.runtime.OpenReranker(found.Bundle, found.Running)
 	if err != nil {
@@ -89,10 +105,7 @@ func (r *reranker) Score(
 	passages []corpus.Passage,
 ) (out []learned.Relevance, err error) {
 	said, err := r.Reranker.Score(ctx, question, encoderTexts(passages))
-	for _, s := range said {
-		out = append(out, learned.Relevance{Score: s.Score, Cut: s.Cut})
-	}
-	return out, err
+	return relevances(said), err
 }
 
 // Score implements learned.Reranker.
@@ -101,11 +114,17 @@ func (r *readerAsReranker) Score(
 	question string,
 	passages []corpus.Passage,
 ) (out []learned.Relevance, err error) {
-	said, err := r.Reader.Read(ctx, question, encoderTexts(passages))
+	said, err := r.Reader.Score(ctx, question, encoderTexts(passages))
+	return relevances(said), err
+}
+
+// relevances returns what a model said of passages, as the engine takes it.
+func relevances(said []encoder.Relevance) []learned.Relevance {
+	var out []learned.Relevance
 	for _, s := range said {
-		out = append(out, learned.Relevance{Score: s.Select, Cut: s.Cut})
+		out = append(out, learned.Relevance{Score: s.Score, Cut: s.Cut})
 	}
-	return out, err
+	return out
 }
 
 // Close closes the reader, unless the set has it among its readers.
@@ -119,17 +138,23 @@ func (r *readerAsReranker) Close() error {
 // asLoadedReranker returns the reader as the search engine lists rerankers.
 func (r *readerAsReranker) asLoadedReranker() learned.LoadedReranker {
 	m := &r.bundle.Manifest
-	return learned.LoadedReranker{Reranker: r, Name: r.name, Reads: true, Info: learned.RerankerInfo{
-		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
-		MaxTokens: m.Reader.MaxTokens.Pair,
-	}}
+	return learned.LoadedReranker{
+		Reranker: r, Name: r.name, Reads: true, Expect: r.Expect,
+		Info: learned.RerankerInfo{
+			Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
+			MaxTokens: m.Reader.MaxTokens.Pair, Usual: r.usual,
+		},
+	}
 }
 
 // asLoadedReranker returns the reranker as the search engine lists it.
 func (r *reranker) asLoadedReranker() learned.LoadedReranker {
 	m := &r.bundle.Manifest
-	return learned.LoadedReranker{Reranker: r, Name: r.name, Info: learned.RerankerInfo{
-		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
-		MaxTokens: m.Reranker.Tokens,
-	}}
+	return learned.LoadedReranker{
+		Reranker: r, Name: r.name, Expect: r.Expect,
+		Info: learned.RerankerInfo{
+			Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
+			MaxTokens: m.Reranker.Tokens,
+		},
+	}
 }

@@ -65,17 +65,24 @@ type answerObject struct {
 // CombineBest ranks the words that a reader marked in a passage by their own probability.
 const CombineBest = "best" // a passage's best words count for themselves
 
-// RerankOptions ask a reranker to score the first passages of the ranking. In JSON they are true, false or an object.
-// The zero value leaves it to the default of the server.
+// RerankAuto is the JSON of RerankOptions, and the default of a server, that lets the server decide.
+const RerankAuto = "auto"
+
+// RerankOptions ask a reranker to score the first passages of the ranking. In JSON they are true, false, "auto" or an
+// object. The zero value leaves it to the default of the server.
 type RerankOptions struct {
-	Asked    bool // the request says whether it wants a reranker; if not, Wanted does not count
+	Asked    bool // the request says whether it wants a reranker; if not, Auto and Wanted do not count
+	Auto     bool // the server decides, by the collection, the other options and the time
 	Wanted   bool
 	Model    string // the name of a reranker; "": the first
 	Passages int    // the number of first passages to score; 0: 20
 }
 
-// MarshalJSON writes true or false if no option is set, otherwise an object. It implements json.Marshaler.
+// MarshalJSON writes "auto", true or false if no option is set, otherwise an object. It implements json.Marshaler.
 func (o RerankOptions) MarshalJSON() ([]byte, error) {
+	if o.Auto {
+		return json.Marshal(RerankAuto)
+	}
 	object := rerankObject{o.Model, o.Passages}
 	if !o.Wanted || object == (rerankObject{}) {
 		return json.Marshal(o.Wanted)
@@ -83,14 +90,18 @@ func (o RerankOptions) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads true, false or an object, which means true with options; null gives the zero value. It implements
-// json.Unmarshaler.
+// UnmarshalJSON reads true, false, "auto" or an object, which means true with options; null gives the zero value. It
+// implements json.Unmarshaler.
 func (o *RerankOptions) UnmarshalJSON(data []byte) error {
 	*o = RerankOptions{}
 	if string(data) == "null" {
 		return nil
 	}
 	o.Asked = true
+	if string(data) == `"`+RerankAuto+`"` {
+		o.Auto = true
+		return nil
+	}
 	if json.Unmarshal(data, &o.Wanted) == nil {
 		return nil
 	}
@@ -98,7 +109,7 @@ func (o *RerankOptions) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &object); err != nil {
 		return err
 	}
-	*o = RerankOptions{true, true, object.Model, object.Passages}
+	*o = RerankOptions{Asked: true, Wanted: true, Model: object.Model, Passages: object.Passages}
 	return nil
 }
 

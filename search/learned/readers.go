@@ -2,6 +2,7 @@ package learned
 
 import (
 	"context"
+	"time"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search/reply"
@@ -91,6 +92,9 @@ type LoadedReranker struct {
 	// Reads says that the reranker is the reader of the same name, which scores passages by ReadResult.Select. Its scores
 	// must not be added twice.
 	Reads bool
+	// Expect returns how long scoring so many passages will take, by how long it took lately and by what waits; 0: it is
+	// not known. It is nil if that is never known.
+	Expect func(passages int) time.Duration
 	// Weight is the fitted weight of its scores next to the gate's; 0: the ranking is better without it; nil: not
 	// fitted, and it is weighed so that its scores vary as much as the gate's.
 	Weight *float64
@@ -107,6 +111,9 @@ type RerankerInfo struct {
 	Precision   string `json:"precision"`
 	MaxTokens   int    `json:"max_tokens"` // of question and passage together
 	Calibrated  bool   `json:"calibrated"`
+	// Usual says that nobody configured it: it does not take the place of late interaction for texts that are not stored,
+	// and calibrating a collection does not fit it.
+	Usual bool `json:"-"`
 }
 
 // Generator writes an answer to a question from passages.

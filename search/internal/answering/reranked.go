@@ -3,6 +3,7 @@ package answering
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -18,13 +19,22 @@ import (
 
 // Rerank lets the reranker score the first passages, orders them by both scores, and sets a.ToRead by that order. If
 // the reranker fails, runs out of time, or was not trained on the question's script, the order stays as it is, and a
-// note says so. It fails if passages cannot be read from the collection.
+// note says so. If the server decides (Plan.RerankAuto), the order also stays where reranking does not pay or takes too
+// long. It fails if passages cannot be read from the collection.
 func (a *Answer) Rerank(ctx context.Context) error {
 	x := a.Plan.Reranker
 	r := &a.Rankings[0]
 	within := a.Plan.Window(len(r.Items))
-	if words, _, unknown := x.KnownWords(a.Asked); 2*unknown > words {
-		a.Notes = append(a.Notes, x.Name+" was not trained on the script of the question: it has no part in the ranking")
+	if a.Plan.RerankAuto {
+		within = withinReach(r.Items[:within], *x.Weight)
+		if within > 0 && (a.hasSymbols() || a.isRerankerBusy(ctx, within)) {
+			within = 0
+		}
+	}
+	if words, _, unknown := x.KnownWords(a.Asked); within > 0 && 2*unknown > words {
+		if !a.Plan.RerankAuto {
+			a.Notes = append(a.Notes, x.Name+" was not trained on the script of the question: it has no part in the ranking")
+		}
 		within = 0
 	}
 	if within > 0 {
@@ -50,6 +60,55 @@ func (a *Answer) Rerank(ctx context.Context) error {
 	}
 	a.setToRead()
 	return nil
+}
+
+// reach is a difference of a reranker's scores, in log-odds. If nobody asked for the reranker, passages are not scored
+// that it would have to prefer to the first by more than this to put them first.
+const reach = 5
+
+// withinReach returns how many of the first items a reranker with this weight may put first, by reach; 0 if that is the
+// first alone.
+func withinReach(items []fusion.Item, weight float64) int {
+	n := 0
+	for n < len(items) && items[n].Score >= items[0].Score-reach*weight {
+		n++
+	}
+	if n < 2 {
+		return 0
+	}
+	return n
+}
+
+// mostlySymbols is the share of symbols, as fusion.Symbols has it, from which a collection is not reranked unless the
+// request asks for it.
+const mostlySymbols = .5
+
+// hasSymbols reports whether the collection's passages are symbols rather than words, such as source code.
+func (a *Answer) hasSymbols() bool {
+	return slices.ContainsFunc(a.seen, func(x fusion.Observed) bool { return x.Symbols >= mostlySymbols })
+}
+
+// autoShare is the part of the request's remaining time that reranking may take if nobody asked for it: 1/autoShare.
+const autoShare = 8
+
+// isRerankerBusy reports whether scoring the first so many passages is expected to take more than 1/autoShare of the
+// time that is left, and then says so under Degraded. It is false if that is not known.
+func (a *Answer) isRerankerBusy(ctx context.Context, passages int) bool {
+	x := a.Plan.Reranker
+	end, ok := ctx.Deadline()
+	if !ok || x.Expect == nil {
+		return false
+	}
+	may := max(time.Until(end)/autoShare, 0)
+	expected := x.Expect(passages)
+	if expected <= may {
+		return false
+	}
+	reason := fmt.Sprintf("scoring %d passages would take about %d ms now, and %d ms are left for it: they are ranked without it",
+		passages, expected.Milliseconds(), may.Milliseconds())
+	a.Found.Panel.Run.Report.Source(ctx, x.Name, reply.StatusDeadline, errors.New(reason))
+	a.Degraded = append(a.Degraded, reply.Missing{Source: x.Name, Reason: reason})
+	return true
 }
 
 // scorePassages returns the reranker's score of each passage, and adds a note on how many it could not read to the end.
@@ -79,7 +138,7 @@ func (a *Answer) scorePassages(
 			cut++
 		}
 	}
-	if cut > 0 {
+	if cut > 0 && !a.Plan.RerankAuto {
 		a.Notes = append(a.Notes, fmt.Sprintf(
 			"%s read only the beginning of %d of %d passages, since they are too long for it",
 			x.Name,

@@ -48,6 +48,7 @@ type Plan struct {
 	Unwritten     *reply.Missing          // why Writer did not rewrite the messages; nil: it did, or need not
 	Reranker      *learned.LoadedReranker // scores the first passages; nil: none is wanted
 	Reranked      int                     // the number of passages that Reranker scores
+	RerankAuto    bool                    // Reranker was not asked for: it is left out if it does not pay here
 	Useless       *learned.LoadedReranker // was wanted, but by calibration makes rankings worse; nil: none
 }
 

@@ -109,7 +109,7 @@ class SearchOptions(TypedDict, total=False):
     sort: Sort
     boost: Boost
     answer: bool | dict[str, Any]
-    rerank: bool | dict[str, Any]  # {"model", "passages"}
+    rerank: bool | Literal["auto"] | dict[str, Any]  # {"model", "passages"}
     messages: list[dict[str, str]]  # {"role", "content"}: before the question, or in its place
 
 
