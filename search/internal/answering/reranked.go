@@ -85,7 +85,7 @@ const mostlySymbols = .5
 
 // hasSymbols reports whether the collection's passages are symbols rather than words, such as source code.
 func (a *Answer) hasSymbols() bool {
-	return slices.ContainsFunc(a.seen, func(x fusion.Observed) bool { return x.Symbols >= mostlySymbols })
+	return slices.ContainsFunc(a.seen, func(x fusion.ObservedSource) bool { return x.Symbols >= mostlySymbols })
 }
 
 // autoShare is the part of the request's remaining time that reranking may take if nobody asked for it: 1/autoShare.
