@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/run"
 	"example.org/conclave/search/reply"
 	"example.org/conclave/search/storage"
 )
@@ -114,9 +115,11 @@ func TestBrokenNear(t *testing.T) {
 	}
 }
 
-// TestGatherNear: what is fitted on has a column of nearness with the served scores.
+// TestGatherNear: what is fitted on has a column of nearness with the served scores, and is fused to the served ranking
+// to the bit.
 func TestGatherNear(t *testing.T) {
 	s, index := nearStage()
+	s.config.Defaults.Gate.Dense = make([]float64, len(fusion.DenseFeatureNames())) // confidences are fitted later
 	e := s.engine(t)
 	found, err := e.Gather(context.Background(), Request{Question: askedOften}, 20)
 	if err != nil {
@@ -131,6 +134,21 @@ func TestGatherNear(t *testing.T) {
 			t.Errorf("passage %d: nearness scores %v, want %v", found.Table.Ordinal(row), scores[last], want)
 		}
 	})
+	var observed []fusion.ObservedSource
+	for _, x := range found.Sources {
+		observed = append(observed, x.ObservedSource)
+	}
+	fused, err := fusion.Gated(found.Table, s.config.Defaults.Gate, observed, fusion.Exact, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := s.ask(t, Request{Question: askedOften, Fusion: methodsOf(fusion.MethodGate)})
+	for i, r := range served.Results {
+		id := s.library.shelf.passages[fused.Items[i].Ordinal].ID
+		if score := run.Printed(fused.Items[i].Score); id != r.ID || score != r.Score {
+			t.Errorf("rank %d: %s with %v, served is %s with %v", i+1, id, score, r.ID, r.Score)
+		}
+	}
 	if err := e.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
