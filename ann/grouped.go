@@ -251,5 +251,5 @@ func (g *GroupedIndex) Verify(ctx context.Context) error {
 // Check reads all files and returns an error if one is damaged.
 func (g *GroupedIndex) Check() error { return errors.Join(g.rows.Check(), g.parts.Check()) }
 
-// Close implements Index.
+// Close implements Index: it unmaps the files of the index and of the parts.
 func (g *GroupedIndex) Close() error { return errors.Join(g.rows.Close(), g.parts.file.Close()) }

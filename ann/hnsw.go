@@ -224,5 +224,5 @@ func (x *hnsw) Check() error {
 	return errors.Join(x.Vectors.Check(), x.graph.Check(x.rows))
 }
 
-// Close implements Index.
+// Close implements Index: it unmaps the files of the graph and of the vectors.
 func (x *hnsw) Close() error { return errors.Join(x.graph.Close(), x.Vectors.Close()) }

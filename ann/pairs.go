@@ -194,7 +194,7 @@ func (w *pairWriter) Append(vector []float32) error {
 // Len returns the number of lists appended.
 func (w *pairWriter) Len() int { return len(w.offsets) - 1 }
 
-// Close implements Writer.
+// Close implements Writer: it makes the file durable and gives it its name. If it fails, nothing is left.
 func (w *pairWriter) Close() error {
 	if err := errors.Join(w.out.Section(), mapped.Append(w.out, w.offsets)); err != nil {
 		w.out.Abort()
@@ -203,5 +203,5 @@ func (w *pairWriter) Close() error {
 	return w.out.Commit(uint64(w.Len()), pairNumbers)
 }
 
-// Abort implements Writer.
+// Abort implements Writer: it removes what was written. After Close it does nothing.
 func (w *pairWriter) Abort() { w.out.Abort() }

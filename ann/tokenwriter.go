@@ -103,7 +103,7 @@ func checkTokens(vector []float32, dim, most int) error {
 // Len returns the number of lists appended.
 func (w *tokenWriter) Len() int { return len(w.offsets) - 1 }
 
-// Close implements Writer.
+// Close implements Writer: it makes the file durable and gives it its name. If it fails, nothing is left.
 func (w *tokenWriter) Close() error {
 	if err := errors.Join(w.out.Section(), mapped.Append(w.out, w.offsets)); err != nil {
 		w.out.Abort()
@@ -112,5 +112,5 @@ func (w *tokenWriter) Close() error {
 	return w.out.Commit(uint64(w.Len()), uint64(w.dim))
 }
 
-// Abort implements Writer.
+// Abort implements Writer: it removes what was written. After Close it does nothing.
 func (w *tokenWriter) Abort() { w.out.Abort() }

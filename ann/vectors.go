@@ -75,7 +75,8 @@ func (v *Vectors) Stamp() uint64 { return uint64(v.file.Sum())<<32 | uint64(uint
 // Verify compares the file's checksums, unless that was done: see Index.
 func (v *Vectors) Verify(ctx context.Context) error { return v.file.Verify(ctx) }
 
-// Scores implements Index.
+// Scores implements Index: it writes the inner products of a query with the vectors of ordinals to out, which is as
+// long. The score is NaN for an ordinal that does not exist, and for a query of another dimension.
 func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	usable := len(query) == v.dim && v.Verify(context.Background()) == nil
 	var ids [128]uint32 // in the kernel's terms, on the stack
@@ -166,13 +167,13 @@ func (w *vectorWriter) Append(vector []float32) error {
 	return mapped.Append(w.out, vector)
 }
 
-// Len implements Writer.
+// Len implements Writer: it returns the number of vectors appended.
 func (w *vectorWriter) Len() int { return w.count }
 
-// Close implements Writer.
+// Close implements Writer: it makes the file durable and gives it its name. If it fails, nothing is left.
 func (w *vectorWriter) Close() error { return w.out.Commit(uint64(w.count), uint64(w.dim)) }
 
-// Abort implements Writer.
+// Abort implements Writer: it removes what was written. After Close it does nothing.
 func (w *vectorWriter) Abort() { w.out.Abort() }
 
 // Writer writes the file of an index's vectors, one after the other. It is not

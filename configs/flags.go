@@ -38,7 +38,7 @@ type text struct {
 
 func (t *text) String() string { return t.written }
 
-// Set implements pflag.Value.
+// Set implements pflag.Value: it stores the text as it was written, and never fails.
 func (t *text) Set(s string) error {
 	t.written = s
 	return nil

@@ -59,7 +59,8 @@ func newBoundedParser() parser.Parser {
 	return p
 }
 
-// AddOptions implements parser.Parser.
+// AddOptions implements parser.Parser: it adds the options with their parsers wrapped, so that nesting, marks and
+// tables are bounded.
 func (p boundedParser) AddOptions(options ...parser.Option) {
 	given := parser.NewConfig()
 	for _, o := range options {
@@ -91,7 +92,8 @@ func (p boundedParser) AddOptions(options ...parser.Option) {
 // boundedBlock wraps a block parser. It opens no block that would be nested too deep.
 type boundedBlock struct{ parser.BlockParser }
 
-// Open implements parser.BlockParser.
+// Open implements parser.BlockParser: it opens a block unless that would be nested too deep or one footnote too many.
+// Then it sets bounds.flat and opens none.
 func (b *boundedBlock) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	if b.Trigger() == nil || parent.Kind() == ast.KindList { // a paragraph, or the item of a list that is open
 		return b.BlockParser.Open(parent, reader, pc)
@@ -115,7 +117,8 @@ func (b *boundedBlock) Open(parent ast.Node, reader text.Reader, pc parser.Conte
 // boundedInline wraps an inline parser. It handles only a bounded number of marks, such as * and [, in each block.
 type boundedInline struct{ parser.InlineParser }
 
-// Parse implements parser.InlineParser.
+// Parse implements parser.InlineParser: it parses a mark unless its block already has as many as it may. Then it sets
+// bounds.exceeded and returns nil.
 func (b *boundedInline) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	bounds := boundsOf(pc)
 	if bounds.most == 0 {
@@ -135,7 +138,7 @@ func (b *boundedInline) Parse(parent ast.Node, block text.Reader, pc parser.Cont
 	return b.InlineParser.Parse(parent, block, pc)
 }
 
-// CloseBlock implements parser.CloseBlocker.
+// CloseBlock implements parser.CloseBlocker: it begins to count marks anew, for the next block.
 func (b *boundedInline) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
 	if c, ok := b.InlineParser.(parser.CloseBlocker); ok {
 		c.CloseBlock(parent, block, pc)
@@ -149,7 +152,8 @@ func (b *boundedInline) CloseBlock(parent ast.Node, block text.Reader, pc parser
 // with a given number of backquotes.
 type codeSpans struct{ parser.InlineParser }
 
-// Parse implements parser.InlineParser.
+// Parse implements parser.InlineParser: it parses a code span. It takes backticks for text if as many were found
+// without a closing run before in this block.
 func (c codeSpans) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	line, segment := block.PeekLine()
 	n := 0
@@ -174,7 +178,8 @@ func (c codeSpans) Parse(parent ast.Node, block text.Reader, pc parser.Context) 
 // boundedTable wraps the parser of tables. It makes no table of a paragraph with many more columns than text.
 type boundedTable struct{ parser.ParagraphTransformer }
 
-// Transform implements parser.ParagraphTransformer.
+// Transform implements parser.ParagraphTransformer: it makes a table of a paragraph, unless that would have far more
+// cells than text or very many escaped bars. Then it counts the table in bounds.tables.
 func (b *boundedTable) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
 	lines := node.Lines()
 	length, columns, pipes := 0, 0, 0

@@ -15,7 +15,7 @@ import (
 // and the like. A word in angle brackets that is no element of HTML, such as <FILE>, is text.
 type htmlInMarkdown struct{}
 
-// RegisterFuncs implements renderer.NodeRenderer.
+// RegisterFuncs implements renderer.NodeRenderer: it registers the functions that write the nodes of HTML in Markdown.
 func (h htmlInMarkdown) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 	to.Register(ast.KindHTMLBlock, h.block)
 	to.Register(ast.KindRawHTML, h.inline)

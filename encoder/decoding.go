@@ -57,7 +57,9 @@ func (d *decoderRun) runDecoder(ctx context.Context, given []ort.Value, outputs 
 	return runOn(ctx, d.g.decoder, slices.Concat(given, d.cross), outputs)
 }
 
-// Step implements generation.Stepper.
+// Step implements generation.Stepper: it reads one more token for each row; row i goes on from row from[i] of the step
+// before. It returns for each row the logits of the vocabulary, and the shares of its attention to the passages. Both
+// may be overwritten by the next step.
 func (d *decoderRun) Step(ctx context.Context, tokens []int32, from []int) (logits, shares [][]float32, err error) {
 	rows := make([][]int32, len(tokens))
 	for i, t := range tokens {

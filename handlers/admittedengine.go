@@ -53,7 +53,7 @@ type admittedEngine struct {
 
 var _ AdmittedEngine = (*admittedEngine)(nil)
 
-// Collection implements DocumentKeeper.
+// Collection implements DocumentKeeper: it returns the name of the collection.
 func (e *admittedEngine) Collection() string { return e.call.api.name }
 
 // OneOfSeveral reports whether the server has other collections.

@@ -32,7 +32,7 @@ func (a *API) Listen(ctx context.Context, address string) (net.Listener, error) 
 // AddressInUseError is the error of Listen when another program already listens on the address.
 type AddressInUseError struct{ Address string }
 
-// Error implements error.
+// Error says that another program uses the port of the address.
 func (e *AddressInUseError) Error() string {
 	return fmt.Sprintf("cannot listen on %s: another program uses that port", e.Address)
 }

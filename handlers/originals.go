@@ -143,7 +143,8 @@ type rangeWriter struct {
 	refused bool
 }
 
-// WriteHeader implements http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter: it sends the header, except for a range that cannot be served (416),
+// which it only remembers in w.refused.
 func (w *rangeWriter) WriteHeader(status int) {
 	if status == http.StatusRequestedRangeNotSatisfiable {
 		w.refused = true
@@ -152,7 +153,7 @@ func (w *rangeWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements http.ResponseWriter.
+// Write implements http.ResponseWriter: it sends b, or drops it if the range was refused.
 func (w *rangeWriter) Write(b []byte) (int, error) {
 	if w.refused {
 		return len(b), nil
@@ -247,7 +248,7 @@ type pacedReader struct {
 	extend func()
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader: it extends the deadline of the answer before it reads.
 func (p *pacedReader) Read(b []byte) (int, error) {
 	p.extend()
 	return p.ReadSeeker.Read(b)

@@ -75,10 +75,10 @@ var jobsDescription = prometheus.NewDesc(
 	nil,
 )
 
-// Describe implements prometheus.Collector.
+// Describe implements prometheus.Collector: it sends the description of the number of jobs.
 func (jobsMetric) Describe(out chan<- *prometheus.Desc) { out <- jobsDescription }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector: it sends the number of jobs by state.
 func (m jobsMetric) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), jobsWithin)
 	defer cancel()

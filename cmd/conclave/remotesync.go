@@ -56,7 +56,7 @@ func syncServed(
 	return synced, to.awaitVisible(ctx)
 }
 
-// Put implements keeping.Target.
+// Put implements keeping.Target: it puts a document on the server, which adds or replaces it.
 func (s *servedDocuments) Put(ctx context.Context, f keeping.DocumentFile) (r keeping.ChangeResult, err error) {
 	about := client.AboutDocument{
 		ContentType: f.Type, Title: f.Title, Source: f.Source, Tags: f.Tags, Metadata: f.Metadata,
@@ -107,7 +107,7 @@ func eachOf(attached []documents.Member, do func(documents.Member) error) error 
 	return nil
 }
 
-// Delete implements keeping.Target.
+// Delete implements keeping.Target: it deletes a document on the server.
 func (s *servedDocuments) Delete(ctx context.Context, id string) (keeping.ChangeResult, error) {
 	_, err := s.server.DeleteDocument(ctx, id, client.Write{})
 	if client.Code(err) == "unknown_document" {

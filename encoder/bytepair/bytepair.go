@@ -256,10 +256,10 @@ func (c candidates) Less(i, j int) bool {
 // Swap implements heap.Interface.
 func (c candidates) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
 
-// Push implements heap.Interface.
+// Push implements heap.Interface: it appends a candidate; heap.Push calls it.
 func (c *candidates) Push(x any) { *c = append(*c, x.(candidate)) }
 
-// Pop implements heap.Interface.
+// Pop implements heap.Interface: it removes and returns the last candidate; heap.Pop calls it.
 func (c *candidates) Pop() any {
 	last := (*c)[len(*c)-1]
 	*c = (*c)[:len(*c)-1]

@@ -67,7 +67,8 @@ func keyOf(g configs.Generator) (string, error) {
 // question's context.
 func (e *endpoint) Close() error { return nil }
 
-// Generate implements learned.Generator.
+// Generate implements learned.Generator: it lets the model behind an HTTP interface write an answer of at most
+// w.MaxTokens tokens. It fails if the model does not answer in time.
 func (e *endpoint) Generate(ctx context.Context, w learned.WriteRequest) (learned.Generation, error) {
 	asking := generators.Asking{Question: w.Question, Before: w.Before, MaxTokens: w.MaxTokens, Form: w.Form}
 	for i := range w.Passages {

@@ -34,7 +34,7 @@ func (x *Set) openGenerator(name string, opening encoder.Opening) (openedReader,
 	return &generator{g, name, opening.Bundle, memory}, nil
 }
 
-// Generate implements learned.Generator.
+// Generate implements learned.Generator: it lets the loaded model write an answer of at most w.MaxTokens tokens.
 func (g *generator) Generate(ctx context.Context, w learned.WriteRequest) (learned.Generation, error) {
 	a := encoder.Asking{
 		Question: w.Question, Passages: encoderTexts(w.Passages),

@@ -93,7 +93,7 @@ func (x *Set) openReader(name string) (openedReader, error) {
 	return &reader{r, name, found.Bundle}, nil
 }
 
-// Read implements learned.Reader.
+// Read implements learned.Reader: it returns a ReadResult for each passage, in their order.
 func (r *reader) Read(ctx context.Context, question string, passages []corpus.Passage) ([]learned.ReadResult, error) {
 	said, err := r.Reader.Read(ctx, question, encoderTexts(passages))
 	out := make([]learned.ReadResult, len(said))

@@ -98,7 +98,7 @@ func (x *Set) openReranker(name string) (scorer, error) {
 	return &reranker{r, name, found.Bundle}, nil
 }
 
-// Score implements learned.Reranker.
+// Score implements learned.Reranker: it returns a Relevance for each passage, in their order.
 func (r *reranker) Score(
 	ctx context.Context,
 	question string,
@@ -108,7 +108,7 @@ func (r *reranker) Score(
 	return relevances(said), err
 }
 
-// Score implements learned.Reranker.
+// Score implements learned.Reranker: it returns the reader's Relevance for each passage, in their order.
 func (r *readerAsReranker) Score(
 	ctx context.Context,
 	question string,

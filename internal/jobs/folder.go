@@ -51,7 +51,7 @@ func OpenFolder(d disk.Disk, dir string, log *slog.Logger) (*Folder, error) {
 // operator has to remove the files.
 func (f *Folder) Damaged() []string { return f.damaged }
 
-// Read implements Register.
+// Read implements Register: it returns the jobs as they are now. The caller must not change them.
 func (f *Folder) Read(context.Context) (*Ledger, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,5 +122,6 @@ func (f *Folder) Hold(ctx context.Context, work func(context.Context) error) err
 	return work(ctx)
 }
 
-// Scratch implements Register.
+// Scratch implements Register: it returns a path in the folder where the job may leave a file or folder for its next
+// attempt.
 func (f *Folder) Scratch(id string) string { return filepath.Join(f.dir, id+".work") }

@@ -39,7 +39,9 @@ func NewFolderInputs(dir, prefix string) *FolderInputs {
 	return &FolderInputs{dir: dir, prefix: prefix, arriving: map[string]bool{}}
 }
 
-// Keep implements Inputs.
+// Keep implements Inputs: it stores what write writes in a file with a new name that begins with prefix, and calls
+// accept with that name once the file would survive a power cut. If write or accept fails, it removes the file and
+// returns the error.
 func (f *FolderInputs) Keep(
 	_ context.Context,
 	prefix string,
@@ -95,7 +97,8 @@ func syncFolder(dir string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// Open implements Inputs.
+// Open implements Inputs: it opens a file and returns its size and a function that closes it. The error is
+// fs.ErrNotExist if it is gone.
 func (f *FolderInputs) Open(_ context.Context, name string) (io.ReaderAt, int64, func() error, error) {
 	file, err := os.Open(filepath.Join(f.dir, filepath.Base(name)))
 	if err != nil {
@@ -108,7 +111,8 @@ func (f *FolderInputs) Open(_ context.Context, name string) (io.ReaderAt, int64,
 	return file, info.Size(), file.Close, nil
 }
 
-// Sweep implements Inputs.
+// Sweep implements Inputs: it removes the files for which wanted returns false, except those that Keep is still
+// storing.
 func (f *FolderInputs) Sweep(ctx context.Context, wanted func(context.Context, string) (bool, error)) error {
 	left, err := os.ReadDir(f.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

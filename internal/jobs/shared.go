@@ -24,7 +24,7 @@ func NewShared(register, working lease.Register) *SharedRegister {
 	}
 }
 
-// Read implements Register.
+// Read implements Register: it returns the jobs as they are in the store now. The caller must not change them.
 func (s *SharedRegister) Read(ctx context.Context) (*Ledger, error) {
 	l, _, err := s.readLedger(ctx)
 	return l, err
@@ -41,7 +41,8 @@ func (s *SharedRegister) readLedger(ctx context.Context) (l *Ledger, version str
 	return l, version, err
 }
 
-// Change implements Register.
+// Change implements Register: it calls change with the present jobs and stores the result durably. It calls change
+// again if another server was faster. It returns change's error, without storing anything.
 func (s *SharedRegister) Change(ctx context.Context, change func(*Ledger) error) error {
 	for {
 		l, version, err := s.readLedger(ctx)
@@ -61,10 +62,11 @@ func (s *SharedRegister) Change(ctx context.Context, change func(*Ledger) error)
 	}
 }
 
-// Hold implements Register.
+// Hold implements Register: it calls work while this server alone works on the jobs, and returns its error. It returns
+// a *lease.HeldError, without calling work, if another server does.
 func (s *SharedRegister) Hold(ctx context.Context, work func(context.Context) error) error {
 	return s.working.Hold(ctx, "a job", 0, work)
 }
 
-// Scratch implements Register.
+// Scratch implements Register: it returns "", since no folder can be reached by every server.
 func (s *SharedRegister) Scratch(string) string { return "" }

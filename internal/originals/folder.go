@@ -74,7 +74,8 @@ func (f *Folder) Bytes() int64 {
 	return f.bytes
 }
 
-// Keep implements keeping.Originals.
+// Keep implements keeping.Originals: it stores a copy of a file durably. The copy stays at least until release is
+// called, and then for as long as a document of the collection has it.
 func (f *Folder) Keep(data []byte) (release func(), err error) {
 	hash := sha256.Sum256(data)
 	sum := hex.EncodeToString(hash[:])

@@ -139,7 +139,7 @@ func (r *registry) closeAll() error {
 	return errors.Join(append(errs, r.pool.Close())...)
 }
 
-// Remove implements handlers.Collections.
+// Remove implements handlers.Collections: it closes a collection and removes its passages, documents and settings.
 func (r *registry) Remove(ctx context.Context, name string) error {
 	catalogue, err := r.openedCatalogue()
 	if err != nil {

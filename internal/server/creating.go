@@ -19,7 +19,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// Create implements handlers.Collections.
+// Create implements handlers.Collections: it makes an empty collection and returns its description. After an error
+// nothing of it is left.
 func (r *registry) Create(
 	ctx context.Context,
 	name string,
@@ -108,7 +109,7 @@ func (r *registry) completeSettings(s *collections.Settings) error {
 	return nil
 }
 
-// List implements handlers.Collections.
+// List implements handlers.Collections: it returns descriptions of all collections, in the order of their names.
 func (r *registry) List(ctx context.Context) ([]collections.Info, error) {
 	catalogue, err := r.openedCatalogue()
 	if err != nil {

@@ -162,14 +162,14 @@ func encoderMetricList() []encoderMetric {
 	}
 }
 
-// Describe implements prometheus.Collector.
+// Describe implements prometheus.Collector: it sends the descriptions of the encoders' metrics.
 func (e encoderMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, m := range encoderMetricList() {
 		out <- m.description
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector: it sends the metrics of all encoders.
 func (e encoderMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, m := range encoderMetricList() {
 		for _, x := range experts.WithEncoders(e.experts()) {
@@ -188,10 +188,10 @@ var recallDescription = prometheus.NewDesc(
 	nil,
 )
 
-// Describe implements prometheus.Collector.
+// Describe implements prometheus.Collector: it sends the description of the recall.
 func (recallMetric) Describe(out chan<- *prometheus.Desc) { out <- recallDescription }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector: it sends the measured recall of each expert's index.
 func (r recallMetric) Collect(out chan<- prometheus.Metric) {
 	for _, x := range r.experts() {
 		for name, recall := range x.Recall {

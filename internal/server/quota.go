@@ -28,7 +28,8 @@ type quotaWriter struct {
 	going   int // passages put by changes that are under way
 }
 
-// MostWait implements handlers.BoundedWriter.
+// MostWait implements handlers.BoundedWriter: it returns how long requests wait at most until searches see a change; 0:
+// no limit.
 func (q *quotaWriter) MostWait() time.Duration { return mostWait(q.Writer) }
 
 // mostWait returns how long requests wait at most until searches see a change of the writer (handlers.BoundedWriter);
@@ -40,12 +41,14 @@ func mostWait(w store.Writer) time.Duration {
 	return 0
 }
 
-// Apply implements store.Writer.
+// Apply implements store.Writer: it makes changes in their order, or returns a *store.QuotaError if they would exceed a
+// quota of the collection.
 func (q *quotaWriter) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	return q.applyWithin(ctx, changes, q.Writer.Apply)
 }
 
-// ApplyTogether implements store.Writer.
+// ApplyTogether implements store.Writer: it makes all changes or none. It returns a *store.QuotaError if they would
+// exceed a quota of the collection.
 func (q *quotaWriter) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	return q.applyWithin(ctx, changes, q.Writer.ApplyTogether)
 }

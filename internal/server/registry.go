@@ -237,7 +237,8 @@ func (r *registry) openCollection(name string) (c *collection, err error) {
 	return c, nil
 }
 
-// Use implements handlers.Collections.
+// Use implements handlers.Collections: it returns a collection, which it opens if necessary. It stays open until done
+// is called; call it if err is nil.
 func (r *registry) Use(ctx context.Context, name string) (k *handlers.Collection, done func(), err error) {
 	h, err := r.takeCollection(ctx, name)
 	if err != nil {

@@ -17,10 +17,11 @@ var collectionsDescription = prometheus.NewDesc(
 // registryMetric is the Prometheus metric of how many collections are open, and how many could not be opened.
 type registryMetric struct{ *registry }
 
-// Describe implements prometheus.Collector.
+// Describe implements prometheus.Collector: it sends the description of the number of open collections.
 func (r registryMetric) Describe(out chan<- *prometheus.Desc) { out <- collectionsDescription }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector: it sends the number of collections that are open, and of those that could
+// not be opened.
 func (r registryMetric) Collect(out chan<- prometheus.Metric) {
 	r.mu.Lock()
 	open, failed := len(r.held), len(r.failed)
@@ -37,10 +38,10 @@ type openMetric struct{ *registry }
 // series is a number of collections with one label, which add up.
 type series struct{ name, help, label, state string }
 
-// Describe implements prometheus.Collector.
+// Describe implements prometheus.Collector: it sends nothing, since the labels differ between metrics.
 func (openMetric) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector: it sends the metrics of all open collections.
 func (o openMetric) Collect(out chan<- prometheus.Metric) {
 	sums := map[series]float64{}
 	for name, h := range o.openInUse() {

@@ -10,7 +10,7 @@ import (
 // settings are those of a collection that is served.
 type settings struct{ *collection }
 
-// Settings implements handlers.Settings.
+// Settings implements handlers.Settings: it returns the present settings of the collection.
 func (s settings) Settings() (collections.Settings, error) {
 	text, err := s.assembly.Store.Settings()
 	if err != nil {

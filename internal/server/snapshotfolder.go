@@ -27,7 +27,7 @@ func (s *collection) snapshotList() handlers.Snapshots {
 	return snapshotFolder{snapshotsOf(s.config), read}
 }
 
-// List implements handlers.Snapshots.
+// List implements handlers.Snapshots: it returns the snapshots in the folder.
 func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -72,10 +72,10 @@ func (s snapshotFolder) Remove(name string) error {
 // noSnapshots is the empty list of snapshots of a store that makes none.
 type noSnapshots struct{}
 
-// List implements handlers.Snapshots.
+// List implements handlers.Snapshots: it returns an empty list.
 func (noSnapshots) List() ([]handlers.SnapshotInfo, error) { return []handlers.SnapshotInfo{}, nil }
 
-// Remove implements handlers.Snapshots.
+// Remove implements handlers.Snapshots: it returns a *jobs.Refusal, since there is no snapshot.
 func (noSnapshots) Remove(name string) error {
 	return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
 }

@@ -73,17 +73,17 @@ type target struct {
 	engine *search.Engine
 }
 
-// Put implements keeping.Target.
+// Put implements keeping.Target: it adds or replaces a document, without a condition.
 func (t target) Put(ctx context.Context, f keeping.DocumentFile) (keeping.ChangeResult, error) {
 	return t.keeper.Put(ctx, f, keeping.Condition{})
 }
 
-// Delete implements keeping.Target.
+// Delete implements keeping.Target: it deletes a document, without a condition.
 func (t target) Delete(ctx context.Context, id string) (keeping.ChangeResult, error) {
 	return t.keeper.Delete(ctx, id, keeping.Condition{})
 }
 
-// Documents implements keeping.Target.
+// Documents implements keeping.Target: it returns up to limit documents after an id; next is "" at the end.
 func (t target) Documents(ctx context.Context, after string, limit int) ([]corpus.Document, string, error) {
 	return t.engine.Documents(ctx, search.Caller{}, lookup.DocumentsRequest{After: after, Limit: limit})
 }

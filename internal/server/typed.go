@@ -15,7 +15,8 @@ type typedWriter struct {
 	types func() conditions.Types
 }
 
-// MostWait implements handlers.BoundedWriter.
+// MostWait implements handlers.BoundedWriter: it returns how long requests wait at most until searches see a change; 0:
+// no limit.
 func (w *typedWriter) MostWait() time.Duration { return mostWait(w.Writer) }
 
 // typeMisfit returns the error of a put whose metadata do not have the declared types; nil if they have, and for

@@ -213,7 +213,8 @@ func (u *unions) closeAll(all []*union) {
 	}
 }
 
-// Join implements handlers.Collections.
+// Join implements handlers.Collections: it returns a collection that searches several as one. They stay open until done
+// is called. The error is a *collections.Error if they cannot be searched as one.
 func (r *registry) Join(ctx context.Context, names []string) (k *handlers.Collection, done func(), err error) {
 	var taken []*registryEntry
 	leave := func() {

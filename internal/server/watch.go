@@ -16,16 +16,18 @@ import (
 // condition in /readyz.
 type watcher struct{ *collection }
 
-// Recalibrated implements store.Watcher.
+// Recalibrated implements store.Watcher: it lets searches use the new calibration and settings.
 func (w watcher) Recalibrated() { w.useNewCalibration() }
 
-// ReadsPassages implements store.Watcher.
+// ReadsPassages implements store.Watcher: it shows how the experts read the passages in /readyz.
 func (w watcher) ReadsPassages(r store.Reads) { w.tellReads(r) }
 
-// Comes implements store.Watcher.
+// Comes implements store.Watcher: before searches see what another process published, it takes experts that left the
+// collection out of the searches. After an error searches keep what they see.
 func (w watcher) Comes(next store.Contents) error { return w.leaveOut(next) }
 
-// Came implements store.Watcher.
+// Came implements store.Watcher: when searches see what another process published, it adds experts that joined the
+// collection to the searches.
 func (w watcher) Came(now store.Contents) { w.takeIn(now) }
 
 // Is implements store.Watcher: it shows the store's condition in /readyz, and logs it, if it has changed.

@@ -27,7 +27,8 @@ type keptTexts struct {
 // mostKeptBytes is how many bytes of texts a corpus keeps for nearness; then it begins anew.
 const mostKeptBytes = 32 << 20
 
-// ExpectNear implements storage.NearScorer.
+// ExpectNear implements storage.NearScorer: it announces that NearScores will be called, so that Indexes.Prefetch
+// fetches the texts of passages.
 func (w words) ExpectNear(string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,7 +52,7 @@ func (w words) NearScores(ctx context.Context, question string, passages []rank.
 	return nil
 }
 
-// ExplainNear implements storage.NearScorer.
+// ExplainNear implements storage.NearScorer: it returns the terms whose sum is a passage's score of nearness.
 func (w words) ExplainNear(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	near, err := w.nearness(ctx, question)
 	if err != nil {

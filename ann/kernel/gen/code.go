@@ -86,7 +86,7 @@ type vnniConstants struct{ offset, excess reg.VecVirtual }
 // name implements bytewise.
 func (vnni) name() string { return "VNNI" }
 
-// width implements bytewise.
+// width implements bytewise: it returns the number of bytes in a register.
 func (vnni) width() int { return 64 }
 
 // register implements bytewise: a 512-bit register.
@@ -174,7 +174,7 @@ type maddubsConstants struct{ offset, ones reg.VecVirtual }
 // name implements bytewise.
 func (maddubs) name() string { return "AVX2" }
 
-// width implements bytewise.
+// width implements bytewise: it returns the number of bytes in a register.
 func (maddubs) width() int { return 32 }
 
 // register implements bytewise: a 256-bit register.
@@ -214,5 +214,5 @@ func (v maddubs) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	VPADDD(c, sum, sum)
 }
 
-// store implements bytewise.
+// store implements bytewise: it emits code that writes the four sums, or the one, to out.
 func (maddubs) store(sums []reg.VecVirtual, out Mem) { storeSums(sums, out) }

@@ -184,7 +184,7 @@ type avx2 struct{}
 // name implements vector.
 func (avx2) name() string { return "AVX2" }
 
-// lanes implements vector.
+// lanes implements vector: it returns the number of float32 in a register.
 func (avx2) lanes() int { return 8 }
 
 // register implements vector: a 256-bit register.
@@ -241,7 +241,7 @@ type avx512 struct{}
 // name implements vector.
 func (avx512) name() string { return "AVX512" }
 
-// lanes implements vector.
+// lanes implements vector: it returns the number of float32 in a register.
 func (avx512) lanes() int { return 16 }
 
 // register implements vector: a 512-bit register.

@@ -183,7 +183,7 @@ func (tokenVNNI) name() string { return "VNNI" }
 // halves implements tokenwise: a block fits one register.
 func (tokenVNNI) halves() int { return 1 }
 
-// widths implements tokenwise.
+// widths implements tokenwise: it returns how many blocks are compared at once, the most first.
 func (tokenVNNI) widths() []int { return []int{2, 1} }
 
 // register implements tokenwise: a 512-bit register.
@@ -195,7 +195,7 @@ func (tokenVNNI) prepare() {}
 // add emits one instruction that adds four dimensions to each lane.
 func (tokenVNNI) add(question, tokens, sum reg.VecVirtual) { dotAccumulate(question, tokens, sum) }
 
-// fold implements tokenwise.
+// fold implements tokenwise: it emits code that leaves the maximum of each four lanes in the lowest four.
 func (tokenVNNI) fold(lanes reg.VecVirtual) {
 	high := YMM()
 	VEXTRACTI64X4(U8(1), lanes, high)
@@ -221,13 +221,13 @@ func (tokenMaddubs) name() string { return "AVX2" }
 // halves implements tokenwise: a block takes two registers.
 func (tokenMaddubs) halves() int { return 2 }
 
-// widths implements tokenwise.
+// widths implements tokenwise: it returns how many blocks are compared at once, the most first.
 func (tokenMaddubs) widths() []int { return []int{1} }
 
 // register implements tokenwise: a 256-bit register.
 func (tokenMaddubs) register() reg.VecVirtual { return YMM() }
 
-// fold implements tokenwise.
+// fold implements tokenwise: it emits code that leaves the maximum of each four lanes in the lowest four.
 func (tokenMaddubs) fold(lanes reg.VecVirtual) { foldYMM(lanes) }
 
 // prepare loads the constant that adds pairs.

@@ -37,7 +37,7 @@ type Complaining struct {
 	Out io.Writer
 }
 
-// Source implements search.Observer.
+// Source implements search.Observer: it writes the cause to c.Out if a source failed.
 func (c Complaining) Source(_ context.Context, source, status string, cause error) {
 	if cause != nil && status == reply.StatusFailed {
 		_, _ = fmt.Fprintf(c.Out, "%s failed: %v\n", source, cause)

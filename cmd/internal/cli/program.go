@@ -49,7 +49,7 @@ type Terminal struct {
 // UsageError reports a mistake in how a command was called.
 type UsageError struct{ Err error }
 
-// Error implements error.
+// Error returns the text of the error that it wraps.
 func (e UsageError) Error() string { return e.Err.Error() }
 
 // Usagef returns a UsageError with a formatted text.

@@ -25,7 +25,7 @@ type saying struct {
 	attrs []slog.Attr
 }
 
-// Enabled implements slog.Handler.
+// Enabled implements slog.Handler: it reports whether the level is a warning or higher.
 func (s *saying) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 
 // Handle writes "conclave: MESSAGE (expert wiki): why".
@@ -58,7 +58,7 @@ func (s *saying) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// WithAttrs implements slog.Handler.
+// WithAttrs implements slog.Handler: it returns a handler that adds attrs to each line.
 func (s *saying) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &saying{out: s.out, attrs: slices.Concat(s.attrs, attrs)}
 }

@@ -11,7 +11,7 @@ type Buffer struct {
 	b  bytes.Buffer
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer: it appends p, and never fails.
 func (s *Buffer) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,8 @@ func (v pinnedView) Vocabulary() storage.Vocabulary { return vocabulary(v) }
 
 type vocabulary struct{ generation *folder.Generation }
 
-// Look implements storage.Vocabulary.
+// Look implements storage.Vocabulary: it returns for each word, in lower case, whether the collection has it and which
+// of its words are near.
 func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelling, error) {
 	out := make([]storage.Spelling, len(words))
 	for i, word := range words {
@@ -42,7 +43,8 @@ func (v vocabulary) look(word string) (s storage.Spelling, err error) {
 	return s, err
 }
 
-// NeighbourShares implements storage.Vocabulary (folder.Generation.Beside).
+// NeighbourShares implements storage.Vocabulary: it returns for each word how often it stands next to its neighbours
+// (folder.Generation.Beside).
 func (v vocabulary) NeighbourShares(_ context.Context, placed []storage.WordInContext) ([]storage.Neighbours, error) {
 	out := make([]storage.Neighbours, len(placed))
 	for i, p := range placed {
