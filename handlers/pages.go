@@ -72,7 +72,7 @@ func webPages() ([]webPage, error) {
 	return all, nil
 }
 
-// serveFile serves one embedded file.
+// serveFile answers with one embedded file. It fails if the file cannot be read.
 func (p webPage) serveFile(_ *API, c *call) error {
 	read := p.text
 	if read == nil {

@@ -26,7 +26,8 @@ type remarkGroup struct {
 // mostLines bounds how many rows of a file are named by their lines.
 const mostLines = 20
 
-// addRemark serves as corpus.Input.Remarked.
+// addRemark counts a remark about the row that begins at from and ends on line last, by its kind and file, and keeps
+// the lines of the first ones. It is a corpus.Input.Remarked.
 func (r *remarks) addRemark(what corpus.Remark, from corpus.Place, last int) {
 	r.Lock()
 	defer r.Unlock()

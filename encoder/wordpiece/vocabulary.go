@@ -128,7 +128,7 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 	return t, nil
 }
 
-// bertFrame returns BERT's.
+// bertFrame returns the tokens that BERT puts before and after a text: [CLS] and [SEP].
 func bertFrame() framing.Frame { return framing.Frame{Start: "[CLS]", End: "[SEP]"} }
 
 // padID returns the id that fills rows; 0 where there is none: the mask hides it.
@@ -176,7 +176,7 @@ func parseLines(data []byte) (*vocabulary, error) {
 	return v, nil
 }
 
-// parseJSON reads a tokenizer.json.
+// parseJSON returns the vocabulary in the text of a tokenizer.json. It fails for models other than BERT's WordPiece.
 func parseJSON(data []byte) (*vocabulary, error) {
 	var file tokenizerFile
 	if err := json.Unmarshal(data, &file); err != nil {

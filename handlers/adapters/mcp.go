@@ -321,7 +321,8 @@ type toolExpert struct {
 	MaxTokens int    `json:"max_question_tokens" jsonschema:"how much of a question it reads"`
 }
 
-// listExperts implements the tool list_experts.
+// listExperts implements the tool list_experts: it returns the collection's name, its number of passages and its
+// experts. It never fails.
 func (t *toolCaller) listExperts(context.Context, expertsInput) (expertsOutput, error) {
 	_, passages := t.engine.Generation()
 	out := expertsOutput{Collection: t.collection, Passages: passages, Experts: []toolExpert{}}

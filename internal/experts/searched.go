@@ -76,7 +76,8 @@ func InWindows(of learned.PassageEncoder) learned.PassageEncoder {
 // windowedEmbedder is an embedder whose long passages are read in windows.
 type windowedEmbedder struct{ embedder }
 
-// Reads implements search.PassageReads; see InWindows.
+// Reads implements search.PassageReads: cut reports whether text is left behind the windows, unread whether the
+// expert can hardly read it.
 func (e windowedEmbedder) Reads(p corpus.Passage) (cut, unread bool) {
 	cut, unread = e.embedder.Reads(p)
 	if cut {
