@@ -88,7 +88,9 @@ func (o *Options) granularNames(stored []store.Expert, asked []string) (names []
 			bundle = asked[0]
 		}
 	} else if len(o.Inputs) > 0 {
-		return nil, badGranularity("--granularity cannot be combined with adding passages: run conclave index once for each")
+		return nil, badGranularity(
+			"granularities cannot be added with passages, which get vectors of all experts: add them before or after",
+		)
 	}
 	has := map[string]bool{}
 	for _, e := range stored {
