@@ -67,7 +67,7 @@ func (l Lineup) Choose(
 		for _, name := range strings.Split(fusions, ",") {
 			all = append(
 				all,
-				Method{Name: name, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}},
+				Method{Name: name, Kind: KindFusion, Request: requestFor(name)},
 			)
 		}
 	}
@@ -141,8 +141,17 @@ func (l Lineup) Alone() []Method {
 		}})
 }
 
-// Fusions returns "auto" and every variant of every fusion method that makes sense with these experts (fusion.Methods);
-// nil without experts. The engine may refuse some of them (keepPossible).
+// requestFor returns the request for a fusion method by its name. That for "auto" is what is served by default: a
+// reranker takes part where it pays.
+func requestFor(method string) search.Request {
+	return search.Request{
+		Fusion: search.Methods{Names: []string{method}},
+		Rerank: ask.RerankOptions{Asked: true, Auto: method == search.MethodAuto},
+	}
+}
+
+// Fusions returns "auto", as it is served by default, and every variant of every fusion method that makes sense with
+// these experts (fusion.Methods); nil without experts. The engine may refuse some of them (keepPossible).
 func (l Lineup) Fusions() []Method {
 	if len(l) == 0 {
 		return nil // one source: there is nothing to fuse
@@ -153,7 +162,7 @@ func (l Lineup) Fusions() []Method {
 		{
 			Name:    search.MethodAuto,
 			Kind:    KindFusion,
-			Request: search.Request{Fusion: search.Methods{Names: []string{search.MethodAuto}}},
+			Request: requestFor(search.MethodAuto),
 		},
 	}
 	for _, m := range fusion.Methods() {
