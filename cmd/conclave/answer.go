@@ -164,7 +164,7 @@ func printDomains(w *cli.ErrWriter, s reply.Source) {
 		}
 	}
 	if len(shown) > 0 {
-		w.Printf("%s: domains of the question: %s\n", cli.Cut(s.Name, 20), cli.Cut(strings.Join(shown, ", "), 38))
+		w.Printf("%s: domains of the question: %s\n", cli.Cut(s.Name, 20), cli.Cut(strings.Join(shown, ", "), 33))
 	}
 }
 

@@ -145,9 +145,9 @@ func TestCalibrationIsUsed(t *testing.T) {
 		t.Errorf("chances of %d sources, for %d specialists", len(r.Sources), r.Specialists)
 	}
 	for _, s := range searched(t, "--fusion", "gate").Sources {
-		if s.Name == reply.PhraseSource { // a part of what the words say
+		if s.Name == reply.PhraseSource || s.Name == reply.NearSource { // a part of what the words say
 			if s.Chance != nil {
-				t.Errorf("phrases have a chance of their own, %v", *s.Chance)
+				t.Errorf("%s has a chance of its own, %v", s.Name, *s.Chance)
 			}
 		} else if s.Chance == nil || *s.Chance <= 0 || *s.Chance >= 1 {
 			t.Errorf("the chance of %s is %v", s.Name, s.Chance)

@@ -58,7 +58,7 @@ func TestAnswersFit(t *testing.T) {
 	if err := printAnswer(&out, r, cli.Columns(&out)); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), ": domains of the question: health 0.97, tales 0.06, longlong") {
+	if !strings.Contains(out.String(), ": domains of the question: health 0.97, tales 0.06, long") {
 		t.Errorf("domains are not told: %s", out.String())
 	}
 	for _, reported := range []string{"\nreader read only the beginning of 1 of 5 passages, since they are too long for\nit; an answer", "\nleft out: reader: it was late", "answer, chance 0.50, bytes 612 to 622 of tales/0006:\n", "\n      …rds and words and words and words and words and words and words and the\n      fox ate [the würst] of them all and more", "answer, chance unknown, bytes", "\n      more than there is\n"} {
