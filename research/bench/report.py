@@ -7,7 +7,7 @@ command, its day and the commit measured beside its figures: ann-*.json
 (research/bench/vectors/ann_peer.py --json), exact-*.json and filters.json (conclave-lab bench
 ann --index flat and --filters, --json), ways.json (research/bench/ways.py --json),
 words-*.json (research/bench/lucene -json), encoder.json (research/bench/encoder -json),
-indexing.json (research/bench/indexing.py --json) and graphs.json (research/bench/graph_speed.py --json). What is missing is left out.
+indexing.json (research/bench/indexing.py --json), whole.json (research/bench/whole.py --json) and graphs.json (research/bench/graph_speed.py --json). What is missing is left out.
 """
 
 import json
@@ -33,6 +33,17 @@ def words(records):
     places = sum(record["result"]["places"] for _, record in records)
     out += ["", f"Scores differ from Lucene's by at most {worst:.1e} (relative), and {swapped} of {places} places hold another passage."]
     return out + [""] + [command(record) for _, record in records] + [""]
+
+
+def whole(records):
+    """A whole answer beside one pass of the encoder."""
+    out = ["## A whole answer", ""]
+    for record in records:
+        out += [f"{record['title'][0].upper()}{record['title'][1:]}, over HTTP, one caller, with nothing cached; medians.", ""]
+        out += ["| | ms | ratio to one pass |", "| --- | ---: | ---: |"]
+        out += [f"| {r['what']} | {r['ms']:.2f} | **{r['ratio']:.2f}** |" for r in record["result"]]
+        out += ["", command(record), ""]
+    return out
 
 
 def encoder(encoders, indexing, graphs):
@@ -101,6 +112,8 @@ def main():
     encoders, indexing, graphs = ([r for _, r in named(name)] for name in ("encoder", "indexing", "graphs"))
     if encoders or indexing or graphs:
         out += encoder(encoders, indexing, graphs)
+    if named("whole"):
+        out += whole([r for _, r in named("whole")])
     page = "\n".join(out).rstrip() + "\n"
     (docs / "benchmarks.md").write_text(page)
     print(page)
