@@ -37,9 +37,10 @@ const (
 	mostUnknown = 0.05
 )
 
-// CheckImported returns a *DoubtError unless the expert of a new bundle tells paraphrases from unrelated texts, and
-// better than with another pooling and than without its prefixes. another makes the same bundle with another pooling;
-// nil: the pooling is certain. It returns nil for a bundle that is not dense, and for a delta.
+// CheckImported returns a *DoubtError unless the expert of a new bundle tells paraphrases from unrelated texts, in the
+// language in which it does that best, and there better than with another pooling and than without its prefixes.
+// another makes the same bundle with another pooling; nil: the pooling is certain. It returns nil for a bundle that is
+// not dense, and for a delta.
 func (r *Runtime) CheckImported(
 	ctx context.Context,
 	b *models.Bundle,
@@ -48,7 +49,7 @@ func (r *Runtime) CheckImported(
 	if m := &b.Manifest; m.Kind != models.KindDense || m.Delta != "" {
 		return nil
 	}
-	own, err := r.measureBundle(ctx, b)
+	own, err := r.measureBundle(ctx, b, "")
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (r *Runtime) CheckImported(
 			if err != nil {
 				return err
 			}
-			other, err := r.measureBundle(ctx, made)
+			other, err := r.measureBundle(ctx, made, own.Language)
 			if err != nil {
 				return err
 			}
@@ -90,7 +91,7 @@ func (r *Runtime) CheckImported(
 		bare := *b
 		bare.Manifest = b.Manifest.Clone()
 		bare.Manifest.Vectors.Prefix = models.Prefix{}
-		other, err := r.measureBundle(ctx, &bare)
+		other, err := r.measureBundle(ctx, &bare, own.Language)
 		if err != nil {
 			return err
 		}
@@ -130,12 +131,12 @@ func isBetter(a, b ParaphraseResult) bool {
 	return a.Share() >= leastParaphrases && a.Separation > clearlyBetter*b.Separation && a.First >= b.First
 }
 
-// measureBundle opens a bundle on the CPU, returns the result of TryParaphrases and closes it.
-func (r *Runtime) measureBundle(ctx context.Context, b *models.Bundle) (p ParaphraseResult, err error) {
+// measureBundle opens a bundle on the CPU, returns the result of TryParaphrases in a language and closes it.
+func (r *Runtime) measureBundle(ctx context.Context, b *models.Bundle, language string) (p ParaphraseResult, err error) {
 	e, err := r.Open(b, Running{Provider: CPU})
 	if err != nil {
 		return p, err
 	}
-	p, err = e.TryParaphrases(ctx)
+	p, err = e.TryParaphrases(ctx, language)
 	return p, errors.Join(err, e.Close())
 }

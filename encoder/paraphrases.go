@@ -31,10 +31,10 @@ type ParaphraseResult struct {
 // Share returns the share of the paraphrases that are the nearest passage, 0 to 1.
 func (p ParaphraseResult) Share() float64 { return float64(p.First) / float64(p.Pairs) }
 
-// TryParaphrases encodes the paraphrases that ship with this package and returns how well they are told from unrelated
-// texts, in the language in which that is best. An encoder that is used as it was trained finds nearly all in a
-// language that it knows.
-func (e *Encoder) TryParaphrases(ctx context.Context) (best ParaphraseResult, err error) {
+// TryParaphrases encodes the paraphrases of a language that ship with this package and returns how well they are told
+// from unrelated texts. language is its English name; "": the language in which that is best. An encoder that is used
+// as it was trained finds nearly all in a language that it knows. It fails for a language that has no paraphrases.
+func (e *Encoder) TryParaphrases(ctx context.Context, language string) (best ParaphraseResult, err error) {
 	var file struct {
 		Languages []struct {
 			Language string
@@ -46,12 +46,18 @@ func (e *Encoder) TryParaphrases(ctx context.Context) (best ParaphraseResult, er
 	}
 	var all []ParaphraseResult
 	for _, l := range file.Languages {
+		if language != "" && l.Language != language {
+			continue
+		}
 		p, err := e.measureParaphrases(ctx, l.Pairs)
 		if err != nil {
 			return best, err
 		}
 		p.Language = l.Language
 		all = append(all, p)
+	}
+	if len(all) == 0 {
+		return best, fmt.Errorf("there are no paraphrases in %q", language)
 	}
 	return slices.MaxFunc(all, func(a, b ParaphraseResult) int { return cmp.Compare(a.Share(), b.Share()) }), nil
 }

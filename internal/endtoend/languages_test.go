@@ -3,9 +3,11 @@ package endtoend
 import (
 	"bytes"
 	"crypto/sha256"
+	bin "encoding/binary"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,8 +18,11 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"example.org/conclave/encoder"
 	"example.org/conclave/encoder/subword"
 	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/e5s"
 )
 
@@ -76,9 +81,9 @@ func textsOfLanguages(t *testing.T, sentences []string) []string {
 	return texts
 }
 
-// TestLanguageTokens: the tokens of the multilingual expert are those of Hugging Face's tokenizers, which have
-// SentencePiece's own map of characters (testdata/languages/ids.py writes their hashes). Any bytes give tokens.
-func TestLanguageTokens(t *testing.T) {
+// writeMultilingual writes the checkpoint of the multilingual expert into a temporary folder, which it returns. It
+// fetches the weights if need be.
+func writeMultilingual(t *testing.T) string {
 	cache, err := provision.DefaultCache()
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +100,63 @@ func TestLanguageTokens(t *testing.T) {
 	if err := model.WriteCheckpoint(t.Context(), folder); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(folder, "tokenizer.json"))
+	return folder
+}
+
+// TestLanguageVectors: the bundle in 8 bits is one that an import takes, and questions have the vectors that the
+// published engine gives (testdata/languages/vectors.json, made with the engine of the weights' package), within a
+// cosine of 0.999.
+func TestLanguageVectors(t *testing.T) {
+	bundle, err := convert.Import(t.Context(), writeMultilingual(t), filepath.Join(t.TempDir(), "m"), convert.Options{Int8: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime, err := encoder.OpenRuntime(testenv.Runtime(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = runtime.Close() }()
+	if err := runtime.CheckImported(t.Context(), bundle, nil); err != nil {
+		t.Error(err)
+	}
+	opened, err := runtime.Open(bundle, encoder.Running{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = opened.Close() }()
+	var cases []struct {
+		Text   string `json:"text"`
+		Vector []byte `json:"vector"`
+	}
+	data, err := os.ReadFile("testdata/languages/vectors.json")
+	if err == nil {
+		err = json.Unmarshal(data, &cases)
+	}
+	if err != nil || len(cases) != 10 {
+		t.Fatalf("%d cases, %v", len(cases), err)
+	}
+	for _, c := range cases {
+		got, err := opened.EncodeQuestion(t.Context(), c.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		product, own, other := 0.0, 0.0, 0.0
+		for i, x := range got {
+			y := math.Float32frombits(bin.LittleEndian.Uint32(c.Vector[4*i:]))
+			product += float64(x) * float64(y)
+			own += float64(x) * float64(x)
+			other += float64(y) * float64(y)
+		}
+		if cosine := product / math.Sqrt(own*other); cosine < .999 {
+			t.Errorf("%q: cosine %.5f", c.Text, cosine)
+		}
+	}
+}
+
+// TestLanguageTokens: the tokens of the multilingual expert are those of Hugging Face's tokenizers, which have
+// SentencePiece's own map of characters (testdata/languages/ids.py writes their hashes). Any bytes give tokens.
+func TestLanguageTokens(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(writeMultilingual(t), "tokenizer.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
