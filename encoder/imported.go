@@ -132,7 +132,9 @@ func isBetter(a, b ParaphraseResult) bool {
 }
 
 // measureBundle opens a bundle on the CPU, returns the result of TryParaphrases in a language and closes it.
-func (r *Runtime) measureBundle(ctx context.Context, b *models.Bundle, language string) (p ParaphraseResult, err error) {
+func (r *Runtime) measureBundle(
+	ctx context.Context, b *models.Bundle, language string,
+) (p ParaphraseResult, err error) {
 	e, err := r.Open(b, Running{Provider: CPU})
 	if err != nil {
 		return p, err

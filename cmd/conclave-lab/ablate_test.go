@@ -113,7 +113,7 @@ func TestAblateCounts(t *testing.T) {
 	if rrf.All == rrf.Macro || rrf.All.Top1 == 0 {
 		t.Errorf("these domains tell a mean over them from one over questions, and it says %v and %v", rrf.All, rrf.Macro)
 	}
-	if len(r.Without) != 4 || r.Foreign == nil || len(r.HeldOut) != 1 {
+	if len(r.Without) != 5 || r.Foreign == nil || len(r.HeldOut) != 1 {
 		t.Fatalf("%d rows without a source, foreign %v, held out %v", len(r.Without), r.Foreign, r.HeldOut)
 	}
 	// Without tales and without words, base is all that there is.
@@ -134,7 +134,7 @@ func TestAblateCounts(t *testing.T) {
 		fmt.Sprintf("%.1f / %.1f  %.1f / %.1f", 100*rrf.All.Top1, 100*rrf.All.Top20, 100*rrf.Macro.Top1, 100*rrf.Macro.Top20),
 		fmt.Sprintf("%+.1f / %+.1f  %.4f / %.4f", 100*(rrf.All.Top1-first.All.Top1), 100*(rrf.All.Top20-first.All.Top20),
 			rrf.P.Top1, rrf.P.Top20),
-		"without bm25", "without phrases", "without tales", "base, words and phrases, best fixed weight", "20 questions, with foreign experts (tales)", "tales, own questions", "tales, all others",
+		"without bm25", "without phrases", "without near", "without tales", "base, words and phrases, best fixed weight", "20 questions, with foreign experts (tales)", "tales, own questions", "tales, all others",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(tables), " "), strings.Join(strings.Fields(line), " ")) {
 			t.Errorf("the tables lack %q:\n%s", line, tables)
@@ -144,7 +144,7 @@ func TestAblateCounts(t *testing.T) {
 	// The joint expert is none of the gate's sources.
 	tables, r = ablated(t, "--joint", "tales", "--trials", "without")
 	agree(t, rowOf(t, r.Without, "without bm25"), questions, only("base"), "tales", "health")
-	if len(r.Without) != 3 || len(r.Yardsticks) != 1 || strings.Contains(tables, "RRF") {
+	if len(r.Without) != 4 || len(r.Yardsticks) != 1 || strings.Contains(tables, "RRF") {
 		t.Errorf("one trial was asked for:\n%s", tables)
 	}
 }

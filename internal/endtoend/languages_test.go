@@ -107,7 +107,8 @@ func writeMultilingual(t *testing.T) string {
 // published engine gives (testdata/languages/vectors.json, made with the engine of the weights' package), within a
 // cosine of 0.999.
 func TestLanguageVectors(t *testing.T) {
-	bundle, err := convert.Import(t.Context(), writeMultilingual(t), filepath.Join(t.TempDir(), "m"), convert.Options{Int8: true})
+	out := filepath.Join(t.TempDir(), "m")
+	bundle, err := convert.Import(t.Context(), writeMultilingual(t), out, convert.Options{Int8: true})
 	if err != nil {
 		t.Fatal(err)
 	}
