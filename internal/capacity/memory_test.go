@@ -47,21 +47,21 @@ func TestMemory(t *testing.T) {
 		Documents: configs.Documents{Workers: 3, Memory: 300_000_000},
 	}
 	// A token of 64 numbers and passages of 100: 16·64 and 2 heads twice by 100,
-	// 1,424 numbers of 4 bytes; 10 vectors of 256 bytes and 150, twice. Four sources:
-	// 4·(40 + 48) and 232 + 480 bytes for each of a hundred.
+	// 1,424 numbers of 4 bytes; 10 vectors of 256 bytes and 150, twice. Five sources:
+	// 5·(40 + 60) and 232 + 600 bytes for each of a hundred.
 	got := MostMemory(cfg, 7_000_000, []ExpertSize{{Width: 64, MaxTokens: 100}, {Width: 64, MaxTokens: 100}})
 	want := Memory{
 		Requests: 7_000_000,
 		Readers:  900_000_000,
-		Work:     2 * 8 * 212_800,
+		Work:     2 * 8 * 266_400,
 		Writing:  300_000_000 + 134_217_728 + 1_073_741_824 + 2*48*2_197_152,
 		Encoders: 2 * (5_696_000 + 8_120),
 	}
-	if got != want || got.Total() != 2_640_699_184 {
+	if got != want || got.Total() != 2_641_556_784 {
 		t.Errorf("%+v, together %d, want %+v", got, got.Total(), want)
 	}
 	cfg.ReadOnly = true
-	if got := MostMemory(cfg, 0, nil); got.Writing != 0 || got.Encoders != 0 || got.Total() != 2*8*120_000 {
+	if got := MostMemory(cfg, 0, nil); got.Writing != 0 || got.Encoders != 0 || got.Total() != 2*8*164_000 {
 		t.Errorf("a server that only reads: %+v, together %d", got, got.Total())
 	}
 }
