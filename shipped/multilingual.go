@@ -88,4 +88,3 @@ func wantedMultilingual(cache provision.Cache, full bool) (all []WantedBundle) {
 	}
 	return all
 }
-
