@@ -120,7 +120,7 @@ func checkNotebook(t *testing.T, path string) {
 		}
 	}
 	// How many depends on whether a busy server leaves the reranker out: 88.8 without it, 90.5 with it.
-	right := regexp.MustCompile(`([0-9.]+)% of 357 first passages are right`).FindStringSubmatch(printed.String())
+	right := regexp.MustCompile(`(\d\d\.\d)% of 357 first passages are right`).FindStringSubmatch(printed.String())
 	if right == nil {
 		t.Error("it does not show how many first passages are right")
 	} else if share, err := strconv.ParseFloat(right[1], 64); err != nil || share < 88 || share > 92 {
