@@ -245,7 +245,8 @@ func (f *footer) checkLengths() error {
 // runsFor returns the number of runs that n phrases fill.
 func runsFor(n uint64) uint64 { return (n + runPhrases - 1) / runPhrases }
 
-// slotsFor returns the size of the hash table for n terms: a power of two, of which at most two thirds are used.
+// slotsFor returns the size of the hash table for n terms: a power of two, at least 2, of which at most two thirds are
+// used.
 func slotsFor(n uint32) uint32 {
 	slots := uint64(1)
 	for 2*slots < 3*uint64(n) {

@@ -47,7 +47,8 @@ func (s *Searcher) share(term, phrase string) (float64, error) {
 	return min(1, float64(some)/float64(all)), err
 }
 
-// frequency returns how many live passages have a term or a phrase. lookup finds it in a segment.
+// frequency returns how many live passages have a term or a phrase. lookup returns its record in a segment, whose df is
+// 0 if the segment does not have it.
 func (s *Searcher) frequency(text string, lookup func(*Index, []byte) (termRecord, error)) (int, error) {
 	df := uint64(0)
 	for _, g := range s.segments {

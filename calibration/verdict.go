@@ -68,7 +68,8 @@ func (v *VerdictFit) For(reader string) *ReadVerdict {
 	return v.Read
 }
 
-// Check returns an error if a fit cannot be used to answer.
+// Check returns an error if a fit cannot be used to answer: one of its parts has other signals than this version of
+// conclave computes, or thresholds that are out of order.
 func (v *VerdictFit) Check() error {
 	err := v.Answerable.checkParts(fusion.SignalNames())
 	if r := v.Read; r != nil {
@@ -125,8 +126,9 @@ const (
 	mostDoubt        = .5
 )
 
-// thresholdsOf returns the thresholds of verdicts from the chances of questions that have an answer and of foreign
-// ones. Each domain has a list of both, and counts the same.
+// thresholdsOf returns the thresholds of verdicts by the rule above. answerable has, for each domain, the chances of
+// its questions that have an answer, and foreign those of its questions about something else. Each domain counts the
+// same.
 func thresholdsOf(answerable, foreign [][]float64) reply.Thresholds {
 	const steps = 1000
 	t := reply.Thresholds{}
@@ -147,7 +149,7 @@ func thresholdsOf(answerable, foreign [][]float64) reply.Thresholds {
 	return t
 }
 
-// meanBelow returns the mean over the lists of the share that is below a chance.
+// meanBelow returns the mean over the lists of the share of a list that is below a chance; 0 without lists.
 func meanBelow(lists [][]float64, chance float64) float64 {
 	sum := 0.0
 	for _, list := range lists {
@@ -174,8 +176,9 @@ type VerdictQuestions struct {
 	marks       []*Mark   // of each answer; nil: it was not read
 }
 
-// Read lets a reader, whose weight against the ranking is given, read for the answers whose confidence the chances
-// give. Texts that ask nothing and generated questions are left out.
+// Read has a reader read the passages of the answers, and keeps in q what it marked. chances give the confidences
+// without the reader, and weight is the reader's weight against the ranking. Questions that ask nothing, generated
+// questions, and answers without passages are left out.
 func (q *VerdictQuestions) Read(ctx context.Context, chances fusion.Chances, weight float64, o *ReadingOptions) error {
 	var err error
 	q.confidences, err = q.Confident(chances)
@@ -203,7 +206,8 @@ func (q *VerdictQuestions) Read(ctx context.Context, chances fusion.Chances, wei
 }
 
 // FitVerdict returns chances fitted to all domains, with figures of each domain by the fit to the others. reader is the
-// fingerprint of the reader that read; "": none did.
+// fingerprint of the reader that read (VerdictQuestions.Read); "": none did, and the fit has no part Read. It fails if
+// a domain has no questions of its own or no foreign ones.
 func FitVerdict(domains []VerdictQuestions, reader string) (*VerdictFit, error) {
 	for _, d := range domains {
 		if d.countKind(Answerable) == 0 || d.countKind(Unanswerable) == 0 {
@@ -266,7 +270,8 @@ func FitVerdict(domains []VerdictQuestions, reader string) (*VerdictFit, error) 
 // judgedDomain has the chances of a domain's answerable questions and of its foreign ones.
 type judgedDomain struct{ answerable, foreign []float64 }
 
-// withoutDomain returns the chances of all domains except the one at index but.
+// withoutDomain returns the chances of all domains except the one at index but; -1: of all. Each result has a list for
+// each domain.
 func withoutDomain(all []judgedDomain, but int) (answerable, foreign [][]float64) {
 	for i, d := range all {
 		if i != but {
@@ -284,8 +289,10 @@ func (d *judgedDomain) rowFor(t reply.Thresholds) VerdictRow {
 	}
 }
 
-// judgeDomain returns the chances of a domain's questions by alone or, if a reader read a question and with is not nil,
-// by with.
+// judgeDomain returns the chances that the collection answers the domain's questions, those of Answerable and of
+// Unanswerable questions apart; it leaves out questions of other kinds. A chance is what alone makes of a question's
+// signals. If with is not nil and a reader read the question, it is what with makes of the reader's best answer and
+// that chance. It fails if the signals do not fit the model.
 func (q *VerdictQuestions) judgeDomain(alone, with *Logistic) (out judgedDomain, err error) {
 	for i, a := range q.Answers {
 		if a.Without != Answerable && a.Without != Unanswerable {
@@ -316,7 +323,8 @@ func answerableWeights() map[Without]float64 {
 	}
 }
 
-// fitAnswerable fits the chance that a collection answers to all domains except but.
+// fitAnswerable returns the chance that a collection answers, fitted to the signals of all domains except the one named
+// but; "": of all.
 func fitAnswerable(domains []VerdictQuestions, but string) (Logistic, error) {
 	var outcomes []signalOutcome
 	for i := range domains {
@@ -342,8 +350,8 @@ func fitAnswerable(domains []VerdictQuestions, but string) (Logistic, error) {
 // questionsOfDomain is how many questions with an answer each domain counts for.
 const questionsOfDomain = 150
 
-// fitRead fits the chance that a collection answers, from a reader's output and the chance alone, to all domains except
-// but.
+// fitRead returns the chance that a collection answers, fitted to a reader's output and the chance by alone, of all
+// domains except the one named but; "": of all. Questions that no reader read are left out.
 func fitRead(domains []VerdictQuestions, but string, alone *Logistic) (Logistic, error) {
 	var outcomes []signalOutcome
 	for i := range domains {
@@ -368,7 +376,8 @@ func fitRead(domains []VerdictQuestions, but string, alone *Logistic) (Logistic,
 	return fitLogistic(extract.ReadSignals(), outcomes, nil)
 }
 
-// fitDomains fits the chances of a reader's output, and measures each domain's confidence by the fit to the others.
+// fitDomains sets r.Answerable.Chance and r.First by a reader's output for all domains: the chance that a collection
+// answers, and the confidence in what was read, with its error on domains that it was not fitted to.
 func (r *ReadVerdict) fitDomains(domains []VerdictQuestions, alone *Logistic) (err error) {
 	r.Answerable.Chance, err = fitRead(domains, "", alone)
 	if err != nil {

@@ -117,7 +117,7 @@ func addHTML(w *writer, text string) {
 	}
 }
 
-// textOfHTML returns the text of a piece of HTML, on one line.
+// textOfHTML returns the text of a piece of HTML, on one line; "" if it has none.
 func textOfHTML(text string) string {
 	tree, err := html.Parse(strings.NewReader(text))
 	if err != nil {

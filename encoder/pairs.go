@@ -89,8 +89,8 @@ func (x *pairs) startClock(pairs int) (stop func(error)) {
 	}
 }
 
-// Expect returns how long so many passages will take: by how long others took lately, and by those that wait now. It is
-// 0 if none were read lately.
+// Expect returns an estimate of the time until so many more passages are scored, after those that wait now. It is what
+// passages took lately, and halves every paceHalves while none are scored; 0 before the first.
 func (x *pairs) Expect(passages int) time.Duration {
 	return x.pace.expect(int(x.batcher.Stats().Waiting)+passages, time.Now())
 }

@@ -12,9 +12,9 @@ import (
 // textColumns is how wide the table for people is at most.
 const textColumns = 100
 
-// WriteText writes a table for people: of all questions together, percent for
-// accuracies, a p-value after each measure that was tested, milliseconds for
-// times. The page and the JSON hold the other measures and each domain.
+// WriteText writes the report's head, its notes, and one table of all questions together for people: percent for
+// accuracies, a p-value after each measure that was tested, milliseconds for times. It leaves out the tables of single
+// domains, which the page and the JSON have. It returns the first error of out.
 func (r *Report) WriteText(out io.Writer) error {
 	w := &textWriter{out: out}
 	w.printf(
@@ -38,7 +38,7 @@ func (r *Report) WriteText(out io.Writer) error {
 	return w.err
 }
 
-// countOf returns a number with a noun, such as "1 domain" or "2 domains".
+// countOf returns n and a noun, in the plural unless n is 1, such as "1 domain" or "2 domains".
 func countOf(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -85,7 +85,9 @@ func shownKeys(t *Table) []string {
 // longestName is the number of characters of a method's name that fit next to the columns.
 const longestName = 38
 
-// writeTable writes the most telling columns of a table; columns that are empty in all rows are left out.
+// writeTable writes the rows of t as a table of text: a line for each method, and columns for the metrics of shownKeys
+// and of r.Asked, their p values, and the median latency. It leaves out columns that are empty in all rows, and writes
+// nothing if all are or an earlier write failed. A failure is kept in w.err.
 func (w *textWriter) writeTable(r *Report, t *Table) {
 	var headings []string
 	cells := make([][]string, len(t.Rows))

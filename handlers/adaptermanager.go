@@ -12,7 +12,8 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// Manager is the server's collections as an adapter's caller may see and change them.
+// Manager lists, opens, creates and removes the server's collections for an adapter, as far as the request's caller
+// may.
 type Manager interface {
 	// Collections describes the collections that the caller may use, in the order of their names; only the one in the
 	// request's path if that names one.
@@ -67,8 +68,9 @@ func (m callManager) RemoveCollection(name string) error {
 }
 
 // openForAdapter opens the collections that a request to an adapter names (Adapter.Choose), or else the one in its
-// path, and sets c.api to them. chosen is false if the request names none and needs none. It returns a problem if body
-// and path name different collections, there are more than mostJoined, or one does not exist for this caller.
+// path, and sets c.api to them. chosen is false if nothing was opened: on a server of several collections, if the
+// request names none and needs none. It returns a problem if body and path name different collections, there are more
+// than mostJoined, or one does not exist for this caller.
 func (c *call) openForAdapter(x *Adapter, body []byte) (chosen bool, err error) {
 	names, needed := x.Choose(c.r, body)
 	names = slices.Compact(slices.Sorted(slices.Values(names)))

@@ -12,9 +12,9 @@ import (
 	"example.org/conclave/search"
 )
 
-// Adapter is an operation of an interface that others have defined. It has the same checks
-// of host, origin, key, rate and parameters as the API's own operations, the same admission,
-// limits, log and metrics. Its body it reads itself.
+// Adapter is an operation of an interface that others have defined, such as OpenAI's. Its requests pass the same checks
+// of host, origin, key, rate and parameters as those of the API's own operations, and the same admission, limits, log
+// and metrics. Only the body is the adapter's to parse.
 type Adapter struct {
 	Method, Path string // the path may have a {part}, for http.Request.PathValue
 	Scope        schema.Scope
@@ -38,15 +38,14 @@ type Adapter struct {
 	Refusal func(p *schema.Problem) (status int, body any)
 }
 
-// Answer is what an adapter answers. One of its fields is set: a value, which is written as JSON, ready JSON, or
-// events.
+// Answer is what an adapter answers. At most one of Value, JSON and Events is set; without any, the answer has no body.
 type Answer struct {
-	Status int // 0: 200
-	Value  any
-	JSON   []byte // "" with no value: there is no body
-	// Events sends each of several values as it is there, as a server-sent event, without a name if the value is no
-	// NamedEvent. An error of send ends it. Behind the last one comes "[DONE]"; an error behind the first is sent as
-	// the refusal.
+	Status int    // 0: 200
+	Value  any    // is encoded as JSON
+	JSON   []byte // is sent as it is
+	// Events calls send with each value once it is known. Each is sent as a server-sent event, with a name if it is a
+	// NamedEvent; "[DONE]" follows the last. Events returns the error of send. If it fails after the first event, the
+	// error is sent as an event in the format of Refusal.
 	Events func(send func(value any) error) error
 }
 
@@ -56,7 +55,8 @@ type NamedEvent interface {
 	EventName() string
 }
 
-// matchesPath reports whether a path may be one of the adapter's.
+// matchesPath reports whether a request's path may be one of the adapter's. Of an adapter's path with a {part} it
+// compares only what comes before the first one.
 func (x *Adapter) matchesPath(path string) bool {
 	before, _, open := strings.Cut(x.Path, "{")
 	return path == x.Path || open && strings.HasPrefix(path, before)
@@ -135,8 +135,10 @@ func adapterRoute(x *Adapter) func(*API, *call) error {
 	}
 }
 
-// askAdapter reads a request's body, opens the collection that it is for, and returns the adapter's answer. The adapter
-// runs with a processor of the call (holdTurn), unless it manages collections.
+// askAdapter reads a request's body, opens the collections that it is for, and returns the answer of x.Serve, or of
+// x.Manage if that is set. Serve runs with a processor of the call (holdTurn). If the request names no collection and
+// needs none, Serve gets an engine that it must not ask. It returns a problem if the body cannot be taken or a
+// collection cannot be opened.
 func (c *call) askAdapter(x *Adapter) (answer Answer, err error) {
 	var body []byte
 	if c.operation.Takes != nil {

@@ -34,7 +34,8 @@ type JobList struct {
 	Jobs []jobs.Job `json:"jobs"`
 }
 
-// postSnapshot answers POST /v1/admin/snapshots.
+// postSnapshot answers POST /v1/admin/snapshots: it starts a job that makes a snapshot (submitJob). Without a name in
+// the body the snapshot is named by the time, such as 20260131-120000.
 func (a *API) postSnapshot(c *call, body snapshotBody) (jobs.Job, error) {
 	if body.Name == "" {
 		body.Name = a.options.Now().UTC().Format("20060102-150405")
@@ -42,23 +43,24 @@ func (a *API) postSnapshot(c *call, body snapshotBody) (jobs.Job, error) {
 	return a.submitJob(c, jobs.Request{Kind: jobs.Snapshot, Name: body.Name})
 }
 
-// postExpert answers POST /v1/admin/experts.
+// postExpert answers POST /v1/admin/experts: it starts a job that encodes all passages with another expert (submitJob).
 func (a *API) postExpert(c *call, body expertBody) (jobs.Job, error) {
 	return a.submitJob(c, jobs.Request{Kind: jobs.AddExpert, Name: body.Name, Index: body.Index})
 }
 
-// deleteExpert answers DELETE /v1/admin/experts/{name}.
+// deleteExpert answers DELETE /v1/admin/experts/{name}: it starts a job that removes the expert (submitJob).
 func (a *API) deleteExpert(c *call, _ none) (jobs.Job, error) {
 	return a.submitJob(c, jobs.Request{Kind: jobs.RemoveExpert, Name: c.name})
 }
 
-// DryRun is the answer to a deletion that is only counted.
+// DryRun is the answer to a deletion with dry_run, which deletes nothing.
 type DryRun struct {
 	Passages int `json:"passages"` // that would be deleted
 }
 
-// deletePassages answers DELETE /v1/passages: it asks for a job that deletes the passages that have tags and meet
-// a condition, or that have ids; or it counts them.
+// deletePassages answers DELETE /v1/passages: it starts a job that deletes the passages that have tags and meet a
+// condition, or that have ids (submitJob). With dry_run it deletes nothing and returns their number as a DryRun. It
+// returns a problem if the query names no passages, an empty tag, or ids together with another condition.
 func (a *API) deletePassages(c *call, _ none) (any, error) {
 	engine, err := c.admittedEngine()
 	if err != nil {
@@ -122,8 +124,8 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 	})
 }
 
-// countDeleted returns how many passages a deletion would delete, as searches see them; those with ids as they were
-// acknowledged.
+// countDeleted returns how many passages a deletion would delete, as searches see them: those with one of the ids, or,
+// if there are no ids, those that f lets through. It counts only passages that the caller may see.
 func (a *API) countDeleted(c *call, engine *admittedEngine, f storage.Filter, ids []string) (n int, err error) {
 	if len(ids) == 0 {
 		return engine.Count(c.r.Context(), f)
@@ -176,7 +178,8 @@ func jobsUnread(err error) error {
 	return schema.NewProblem("unavailable", "The jobs could not be read; the server's log says why.").Because(err)
 }
 
-// getJobs answers GET /v1/jobs.
+// getJobs answers GET /v1/jobs with the jobs that are remembered, the newest first. It returns a problem if the
+// collection cannot be written to, since it has no jobs then, or the jobs cannot be read.
 func (a *API) getJobs(c *call, _ none) (list JobList, err error) {
 	writer, err := a.changeWriter()
 	if err != nil {
@@ -189,7 +192,8 @@ func (a *API) getJobs(c *call, _ none) (list JobList, err error) {
 	return list, err
 }
 
-// getJob answers GET /v1/jobs/{id}.
+// getJob answers GET /v1/jobs/{id} with one job. It returns the problem unknown_job (404) if there is none with this
+// id.
 func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
 	writer, err := a.changeWriter()
 	if err != nil {
@@ -208,7 +212,8 @@ func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
 	return job, nil
 }
 
-// deleteJob answers DELETE /v1/jobs/{id}: it cancels the job.
+// deleteJob answers DELETE /v1/jobs/{id}: it cancels the job and returns it. A running job ends a moment later. It
+// returns a problem if there is no such job or it has ended.
 func (a *API) deleteJob(c *call, _ none) (job jobs.Job, err error) {
 	writer, err := a.changeWriter()
 	if err != nil {

@@ -142,7 +142,9 @@ func (e *admittedEngine) admitSearch(cost int, end time.Time) *schema.Problem {
 	return e.call.api.admission.AwaitSearch(ctx, cost, end)
 }
 
-// Batch asks the engine several searches; deliver gets each answer. It fails as the engine does.
+// Batch asks the engine several searches, as Engine.Batch does, and calls deliver with each answer, in their order.
+// Before that it exchanges the call's place for one of the cost of those that run at a time (costOf). It returns a
+// *schema.Problem (429) at once if there is none, else the engine's error.
 func (e *admittedEngine) Batch(
 	ctx context.Context, by search.Caller,
 	requests []search.Request,
@@ -159,7 +161,8 @@ func (e *admittedEngine) Batch(
 	})
 }
 
-// Embed encodes texts, as the engine's method of this name. It is refused if there is no place for its cost.
+// Embed encodes texts as Engine.Embed does. Before that it exchanges the call's place for one that costs as much as so
+// many texts (costOfTexts). It returns a *schema.Problem (429) at once if there is none.
 func (e *admittedEngine) Embed(
 	ctx context.Context,
 	by search.Caller,
@@ -173,8 +176,8 @@ func (e *admittedEngine) Embed(
 	return e.engine.Embed(ctx, by, r)
 }
 
-// Rerank scores texts for a question, as the engine's method of this name. It is refused if there is no place for its
-// cost.
+// Rerank scores texts for a question as Engine.Rerank does. Before that it exchanges the call's place for one that
+// costs as much as so many texts (costOfTexts). It returns a *schema.Problem (429) at once if there is none.
 func (e *admittedEngine) Rerank(
 	ctx context.Context,
 	by search.Caller,
@@ -334,8 +337,8 @@ func (e *admittedEngine) Limits() search.Limits { return e.engine.Limits() }
 // Defaults returns what a search gets that does not say otherwise.
 func (e *admittedEngine) Defaults() search.Defaults { return e.engine.Defaults() }
 
-// holdPlace takes a place of this cost for the call instead of its usual one of cost 1. It returns nil, or the problem
-// that refuses it (429).
+// holdPlace exchanges the call's place of cost 1 for one of this cost; it does nothing if the cost is 1 or less. It
+// returns nil, or the problem that refuses it (429), and then the call has no place. It never waits.
 func (e *admittedEngine) holdPlace(cost int) *schema.Problem {
 	if cost <= 1 {
 		return nil

@@ -38,7 +38,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Options are the parts and settings of an API. Each field may be zero.
+// Options are the parts and settings of an API. Admission, Write, BodyBytes, AnswerMemory, BodyMemory, Timeout and
+// RateWindow, of at least a second, are required; each other field may be zero.
 type Options struct {
 	// Engine answers; nil until Attach is called.
 	Engine Engine
@@ -134,7 +135,8 @@ type process struct {
 	requests                  atomic.Pointer[context.Context] // the parent of all requests' contexts; nil before Serve
 }
 
-// New builds an API. Its errors are mistakes in the options.
+// New returns an API that serves nothing yet (Serve). It fails if a required option is missing, a limit is impossible,
+// or an address, origin or base path is malformed.
 func New(o Options) (*API, error) {
 	if o.Readiness == nil {
 		o.Readiness = &Readiness{}

@@ -199,8 +199,9 @@ type batch struct {
 	begun    bool // the header has been sent
 }
 
-// deliver sends the answer to the next search that was asked, and before it the
-// problems of those that were not.
+// deliver sends the answer to the next search that was asked, and before it the problems of those that were not. If the
+// search failed, or its answer is too large or too late, it sends a problem in its place and returns the error of
+// sending. It returns an error, with which the batch ends, if the caller has gone or the answer cannot be sent.
 func (b *batch) deliver(answer search.Answer) error {
 	if err := b.r.Context().Err(); err != nil {
 		return err // the caller has gone
@@ -242,7 +243,8 @@ func (b *batch) deliver(answer search.Answer) error {
 	return b.sendAnswer(text)
 }
 
-// sendRefusals sends the problems of the searches that come next and were not asked.
+// sendRefusals sends the problems of the searches that come next and were not asked, up to the next one that was. It
+// returns the error of sending.
 func (b *batch) sendRefusals() error {
 	for b.next < len(b.problems) && b.problems[b.next] != nil {
 		if err := b.sendRefusal(b.problems[b.next]); err != nil {
@@ -252,7 +254,8 @@ func (b *batch) sendRefusals() error {
 	return nil
 }
 
-// sendRefusal answers the next search with a problem.
+// sendRefusal answers the next search with a copy of p, whose fields are located in the batch (/searches/3/k), and
+// counts it as failed. It returns the error of sending.
 func (b *batch) sendRefusal(p *schema.Problem) error {
 	b.failed++
 	addressed := *p
@@ -269,7 +272,9 @@ func (b *batch) sendRefusal(p *schema.Problem) error {
 	return b.sendAnswer(line.Bytes())
 }
 
-// sendAnswer sends the text as the answer to the next search.
+// sendAnswer sends text, one JSON value, as the answer to the next search; before the first it sends the header and the
+// beginning of the JSON. Meanwhile the batch's clock stands still and its place counts as idle. It returns the error of
+// sending.
 func (b *batch) sendAnswer(text []byte) error {
 	before := ","
 	if !b.begun {
@@ -290,7 +295,8 @@ func (b *batch) sendAnswer(text []byte) error {
 	return b.api.admission.AnswerMemory.Send(b.w, text, held.Room.Bytes(), true)
 }
 
-// Finish sends the problems of the searches after the last answer, and closes the JSON of the answer.
+// Finish sends the problems of the searches after the last answer, and closes the JSON of the answer. It returns the
+// error of sending.
 func (b *batch) Finish() error {
 	if err := b.sendRefusals(); err != nil {
 		return err

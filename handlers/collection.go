@@ -16,7 +16,7 @@ type Collection struct {
 	name      string
 	readiness *Readiness
 	pace      front.Pace    // of its requests
-	members   []*Collection // that are searched as one; nil: it is no several
+	members   []*Collection // that it searches as one (JoinCollections); nil: it is a single collection
 
 	engine    atomic.Pointer[Engine]
 	writing   atomic.Pointer[collectionWriter]
@@ -49,27 +49,27 @@ func (k *Collection) Readiness() *Readiness { return k.readiness }
 // Attach sets the engine. Until then, requests that need it are answered with 503.
 func (k *Collection) Attach(e Engine) { k.engine.Store(&e) }
 
-// AttachDocuments sets what stores documents, so that they can be put and deleted. inputs is where uploads of many
-// files wait for their job. Call it before AttachWriter.
+// AttachDocuments sets the keeper, which stores and deletes documents. inputs keeps uploads of many files until their
+// job runs. Call it before AttachWriter.
 func (k *Collection) AttachDocuments(keeper *keeping.Keeper, inputs jobs.Inputs) {
 	k.inputs = inputs
 	k.keeper.Store(keeper)
 }
 
-// AttachOriginals sets what opens the files of documents. Until then, no document has a file.
+// AttachOriginals sets the reader of the files that documents were read from. Until then, no document has a file.
 func (k *Collection) AttachOriginals(r OriginalReader) { k.originals.Store(&r) }
 
-// AttachJudgments sets what stores judgments. Call it before AttachWriter; leave it out if the store cannot keep
-// judgments, which then get 404.
+// AttachJudgments sets the store of judgments. Call it before AttachWriter; leave it out if the collection's store
+// cannot keep judgments, which then get 404.
 func (k *Collection) AttachJudgments(j Judgments) { k.judgments = j }
 
-// AttachUnanswered sets where questions that searches do not answer are recorded. Call it before AttachWriter.
+// AttachUnanswered sets the log of the questions that searches do not answer. Call it before AttachWriter.
 func (k *Collection) AttachUnanswered(l *unanswered.Log) { k.unanswered = l }
 
-// AttachSettings sets what reads and changes the collection's settings. Call it before Attach.
+// AttachSettings sets the reader and writer of the collection's settings. Call it before Attach.
 func (k *Collection) AttachSettings(s Settings) { k.settings = s }
 
-// AttachWriter sets what writes passages, the queue of jobs, and the snapshots. Until then, requests to write are
+// AttachWriter sets the writer of passages, the queue of jobs, and the snapshots. Until then, requests to write are
 // answered with 503, or with 403 if the server is read-only.
 func (k *Collection) AttachWriter(w Writer, j Jobs, s Snapshots) {
 	k.writing.Store(&collectionWriter{w, j, s})

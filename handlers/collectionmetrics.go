@@ -70,7 +70,7 @@ func (m *Metrics) ForgetCollection(name string) {
 }
 
 // gatheredFor returns the series whose collection label is one that the key may use. Series without a collection label
-// are left out, since they count the requests of all callers.
+// are left out, since they count the requests of all callers. An error comes with the series that could be gathered.
 func (m *Metrics) gatheredFor(key *front.Key) ([]*dto.MetricFamily, error) {
 	all, err := m.registry.Gather()
 	for _, family := range all {

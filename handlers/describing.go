@@ -15,10 +15,10 @@ import (
 	"example.org/conclave/search"
 )
 
-// sampledPassages is the number of random passages from which a collection's languages and metadata are told.
+// sampledPassages is the number of random passages by which a collection's languages and metadata are described.
 const sampledPassages = 32
 
-// tellingBytes is the number of bytes of a text from which its language is told.
+// tellingBytes is how many bytes of a text, at most, decide which language it has.
 const tellingBytes = 2000
 
 // CollectionInfo describes a collection. Languages, Fields and Backlog are set only in the description of a single,

@@ -34,7 +34,8 @@ type DocumentAnswer struct {
 	PassageList []PlacedPassage `json:"passage_list,omitempty"`
 }
 
-// getDocuments answers GET /v1/documents.
+// getDocuments answers GET /v1/documents with a page of the documents that the caller may see, by id. The query's
+// prefix, q and filter select among them.
 func (a *API) getDocuments(c *call) error {
 	engine, err := c.admittedEngine()
 	if err != nil {
@@ -61,7 +62,9 @@ func (a *API) getDocuments(c *call) error {
 	return c.respond(http.StatusOK, DocumentList{Documents: found, Next: next})
 }
 
-// getDocument answers GET /v1/documents/{id}.
+// getDocument answers GET /v1/documents/{id} with a document and, if the query asks for them, its text and its
+// passages; with 304 if the client has this version (If-None-Match). To a caller who may not see all passages of a
+// document it is unknown if its text or passages are asked for.
 func (a *API) getDocument(c *call) error {
 	get, err := a.passageGetter(c, true)
 	if err != nil {
@@ -152,7 +155,8 @@ func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 	}, nil
 }
 
-// maySee reports whether the call's key may see a passage.
+// maySee reports whether the call's key may see a passage. It fails only for a key with a filter, if the collection is
+// not loaded yet.
 func (c *call) maySee(p *corpus.Passage) (bool, error) {
 	if !identity.IsRestricted(c.r.Context()) {
 		return true, nil

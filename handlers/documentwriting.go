@@ -21,8 +21,9 @@ import (
 	"example.org/conclave/store"
 )
 
-// documentWriter returns what stores documents, and the writer below it. reads says that passages will be put, which is
-// refused while RefusePassages is in force. It returns a problem if documents cannot be changed on this server.
+// documentWriter returns the keeper of documents, and the writer that it uses. reads says that passages will be put,
+// which is refused while RefusePassages is in force. It returns a problem if documents cannot be changed on this
+// server.
 func (a *API) documentWriter(reads bool) (*keeping.Keeper, *collectionWriter, error) {
 	get := a.changeWriter
 	if reads {
@@ -39,7 +40,9 @@ func (a *API) documentWriter(reads bool) (*keeping.Keeper, *collectionWriter, er
 	return k, w, nil
 }
 
-// putDocument answers PUT /v1/documents/{id}.
+// putDocument answers PUT /v1/documents/{id}: it stores the file in the body, as it is or as a part of a form, as the
+// document with this id, described by the query and the form. It returns a problem if the file cannot be read or
+// stored, or a condition in the headers is not met.
 func (a *API) putDocument(c *call) error {
 	keeper, writer, err := a.documentWriter(true)
 	if err != nil {
@@ -78,7 +81,8 @@ func (a *API) putDocument(c *call) error {
 	return a.sendResult(c, writer, result)
 }
 
-// deleteDocument answers DELETE /v1/documents/{id}.
+// deleteDocument answers DELETE /v1/documents/{id}: it deletes the document with all its passages. It returns a problem
+// if there is none with this id, or a condition in the headers is not met.
 func (a *API) deleteDocument(c *call) error {
 	keeper, writer, err := a.documentWriter(false)
 	if err != nil {

@@ -20,8 +20,8 @@ type registration struct {
 	cost            front.Cost
 }
 
-// register registers an operation with the router. Every route is registered here, so every request passes the checks
-// of serve and has this cost.
+// register registers an operation with the router; GET is served for HEAD too. Every route is registered here, so every
+// request passes the checks of checkedHandler and has this cost. It fails if cost is not valid.
 func (a *API) register(router chi.Router, o schema.Operation, cost front.Cost, handle func(*API, *call) error) error {
 	if err := cost.Check(); err != nil {
 		return fmt.Errorf("handlers: %s %s: %w", o.Method, o.Path, err)

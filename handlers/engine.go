@@ -14,14 +14,24 @@ import (
 
 // Engine answers the requests of this package; *search.Engine is one.
 type Engine interface {
+	// Search answers a request. Its errors, and those of the methods below, are a *fault.Error, or the context's if the
+	// caller is gone.
 	Search(ctx context.Context, by search.Caller, r search.Request) (reply.Response, error)
+	// Batch answers requests and calls deliver with each answer, in their order. The error of one search is in its
+	// answer. It returns the first error of deliver, which ends the batch.
 	Batch(ctx context.Context, by search.Caller, requests []search.Request, deliver func(search.Answer) error) error
+	// Embed returns an expert's vectors of texts.
 	Embed(ctx context.Context, by search.Caller, r lookup.EmbedRequest) (lookup.EmbedResponse, error)
+	// Rerank returns scores of how well texts answer a question.
 	Rerank(ctx context.Context, by search.Caller, r lookup.RerankRequest) (lookup.RerankResponse, error)
+	// Experts returns the descriptions of the experts, and Expert that of the one with this name.
 	Experts() []learned.ExpertInfo
 	Expert(name string) (learned.ExpertInfo, error)
+	// Readers returns the descriptions of the readers and generators, and Rerankers those of the rerankers, each with
+	// the default first.
 	Readers() []learned.ReaderInfo
 	Rerankers() []learned.RerankerInfo
+	// Methods returns the fusion methods, and whether each can answer.
 	Methods() []search.MethodInfo
 	// Passage returns a passage and its version, fit for an ETag.
 	Passage(ctx context.Context, by search.Caller, id string) (passage corpus.Passage, version string, err error)
@@ -46,6 +56,7 @@ type Engine interface {
 	Misfits(ctx context.Context) ([]lookup.Misfits, error)
 	// Generation returns the number of the newest generation, and how many passages it has.
 	Generation() (number uint64, passages int)
+	// Limits returns the limits of requests, and Defaults what a search gets that does not say otherwise.
 	Limits() search.Limits
 	Defaults() search.Defaults
 }

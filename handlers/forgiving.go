@@ -13,7 +13,7 @@ import (
 // keepAsWritten changes nothing and returns nil. It stands for normaliseLine where unknown fields are errors.
 func keepAsWritten(map[string]any) *schema.Problem { return nil }
 
-// maxUnknown bounds how many names of unknown fields an upload is told.
+// maxUnknown is the most names of unknown fields that the answer to an upload lists.
 const maxUnknown = 20
 
 // normaliseLine changes the object of an uploaded line into that of a passage, as `conclave index` reads it: it renames

@@ -71,8 +71,8 @@ type (
 	}
 )
 
-// judgmentStore returns what stores judgments, or a problem if the server only reads or the collection's store keeps
-// none.
+// judgmentStore returns the store of judgments. It returns a problem if the server only reads, the collection is still
+// being opened, or its store keeps no judgments.
 func (a *API) judgmentStore() (Judgments, error) {
 	if _, err := a.changeWriter(); err != nil {
 		return nil, err
@@ -93,7 +93,9 @@ func countsOf(all []judgments.Judgment) JudgmentCounts {
 	return JudgmentCounts{Judged: len(all), Questions: len(questions), Answered: judgments.Answered(questions)}
 }
 
-// postJudgment answers POST /v1/judgments.
+// postJudgment answers POST /v1/judgments: it stores a judgment and returns the numbers of all that count now. A
+// judgment without a grade takes an earlier one back. It returns a problem if the question is empty or too long, or
+// there is no passage to judge that the caller may see.
 func (a *API) postJudgment(c *call, body judgmentBody) (out JudgmentCounts, err error) {
 	kept, err := a.judgmentStore()
 	if err != nil {
@@ -130,7 +132,7 @@ func (a *API) postJudgment(c *call, body judgmentBody) (out JudgmentCounts, err 
 	return countsOf(kept.All()), nil
 }
 
-// getJudgments answers GET /v1/judgments.
+// getJudgments answers GET /v1/judgments with all judgments that count, the oldest first, and their numbers.
 func (a *API) getJudgments(_ *call, _ none) (list JudgmentList, err error) {
 	kept, err := a.judgmentStore()
 	if err != nil {
@@ -144,7 +146,8 @@ func (a *API) getJudgments(_ *call, _ none) (list JudgmentList, err error) {
 	return list, nil
 }
 
-// getJudgedQuestions answers GET /v1/judgments/questions.
+// getJudgedQuestions answers GET /v1/judgments/questions with the judged questions as a file of JSON lines, as
+// calibrations and evaluations read it.
 func (a *API) getJudgedQuestions(c *call) error {
 	kept, err := a.judgmentStore()
 	if err != nil {
@@ -159,12 +162,12 @@ func (a *API) getJudgedQuestions(c *call) error {
 	return c.sendText(http.StatusOK, schema.TypeLines, lines.Bytes())
 }
 
-// postCalibration answers POST /v1/admin/calibrations.
+// postCalibration answers POST /v1/admin/calibrations: it starts a job that calibrates the collection (submitJob).
 func (a *API) postCalibration(c *call, body calibrationBody) (jobs.Job, error) {
 	return a.submitJob(c, jobs.Request{Kind: jobs.Calibrate, Name: "calibration", DryRun: body.DryRun})
 }
 
-// postEvaluation answers POST /v1/admin/evaluations.
+// postEvaluation answers POST /v1/admin/evaluations: it starts a job that evaluates the collection (submitJob).
 func (a *API) postEvaluation(c *call, body evaluationBody) (jobs.Job, error) {
 	return a.submitJob(c, jobs.Request{Kind: jobs.Evaluate, Name: "evaluation", Alone: body.Alone})
 }

@@ -54,7 +54,8 @@ type LimitDefaults struct {
 	TimeoutMS   int64   `json:"timeout_ms"`
 }
 
-// getLimits answers GET /v1/limits.
+// getLimits answers GET /v1/limits with the limits of the server and of the call's collection. It returns a problem
+// while the collection is not loaded.
 func (a *API) getLimits(c *call, _ none) (limits Limits, err error) {
 	engine, err := c.admittedEngine()
 	if err != nil {

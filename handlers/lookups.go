@@ -19,7 +19,7 @@ type ExpertList struct {
 	Reliability []learned.ReliabilityBin `json:"reliability,omitempty"` // of the answers' confidence
 }
 
-// getExperts answers GET /v1/experts.
+// getExperts answers GET /v1/experts with the experts, readers, rerankers and fusion methods of the collection.
 func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 	engine, err := c.admittedEngine()
 	if err != nil {
@@ -36,7 +36,7 @@ func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 	return out, nil
 }
 
-// getExpert answers GET /v1/experts/{name}.
+// getExpert answers GET /v1/experts/{name} with the description of one expert. It fails if there is none of this name.
 func (a *API) getExpert(c *call, _ none) (out learned.ExpertInfo, err error) {
 	engine, err := c.admittedEngine()
 	if err != nil {
@@ -46,7 +46,7 @@ func (a *API) getExpert(c *call, _ none) (out learned.ExpertInfo, err error) {
 	return withoutNulls(out), err
 }
 
-// withoutNulls returns the expert with empty maps for nil ones, so that they are {} and not null in JSON.
+// withoutNulls returns the expert with empty maps in the place of nil ones, so that JSON has {} and not null.
 func withoutNulls(expert learned.ExpertInfo) learned.ExpertInfo {
 	if expert.Fingerprints == nil {
 		expert.Fingerprints = map[string]string{}
@@ -64,7 +64,8 @@ func withoutNulls(expert learned.ExpertInfo) learned.ExpertInfo {
 // answer is another sequence of bytes.
 const etagSuffix = "-gzip"
 
-// getPassage answers GET /v1/passages/{id}.
+// getPassage answers GET /v1/passages/{id} with a passage and its place in its document; with 304 if the client has
+// this version (If-None-Match). It returns a problem if there is no such passage that the caller may see.
 func (a *API) getPassage(c *call) error {
 	passage, version, err := a.storedPassage(c)
 	if err != nil {
@@ -134,7 +135,8 @@ type PassageList struct {
 // listLimit is the number of passages that are listed without a limit in the request.
 const listLimit = 100
 
-// getPassages answers GET /v1/passages.
+// getPassages answers GET /v1/passages with a page of the passages that the caller may see and that match the query's
+// filter, by id.
 func (a *API) getPassages(c *call) error {
 	engine, err := c.admittedEngine()
 	if err != nil {

@@ -44,7 +44,7 @@ type CollectionList struct {
 	Several     bool               `json:"several"` // whether the server serves a folder of them
 }
 
-// getCollections answers GET /v1/collections.
+// getCollections answers GET /v1/collections with descriptions of the collections that the caller's key may use.
 func (a *API) getCollections(c *call, _ none) (list CollectionList, err error) {
 	list = CollectionList{Collections: []collections.Info{}, Default: a.options.Name}
 	list.Several = a.options.Collections != nil
@@ -74,7 +74,9 @@ func (c *call) describeOnly() collections.Info {
 	return info
 }
 
-// getCollection answers GET /v1/collections/{collection}.
+// getCollection answers GET /v1/collections/{collection} with a description of the collection. If it is open, the
+// description has the languages and fields of a sample of its passages. It returns a problem if there is no such
+// collection, or the caller's key may not use it, which looks the same.
 func (a *API) getCollection(c *call, _ none) (info CollectionInfo, err error) {
 	switch {
 	case !c.mayUse(c.name), a.options.Collections == nil && c.name != a.options.Name:
@@ -97,7 +99,8 @@ func (a *API) getCollection(c *call, _ none) (info CollectionInfo, err error) {
 	return c.describeSampled(info)
 }
 
-// postCollection answers POST /v1/collections.
+// postCollection answers POST /v1/collections: it creates an empty collection, and returns its description with 201 and
+// Location. It returns a problem if the server cannot create collections, the key may not, or its quotas are used up.
 func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Info, err error) {
 	if err := a.checkManages(); err != nil {
 		return info, err
@@ -150,7 +153,8 @@ func (a *API) allotQuotas(c *call, q *collections.Quotas) error {
 	return nil
 }
 
-// deleteCollection answers DELETE /v1/collections/{collection}.
+// deleteCollection answers DELETE /v1/collections/{collection}: it removes the collection with all of its documents. It
+// returns a problem if there is none that the key may use, or the server cannot remove collections.
 func (a *API) deleteCollection(c *call, _ none) (none, error) {
 	if !c.mayUse(c.name) {
 		return none{}, unknownCollection(c.name)

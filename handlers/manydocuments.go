@@ -76,6 +76,7 @@ type uploadStore struct {
 	err error
 }
 
+// Write implements io.Writer: it writes b to k.to and keeps the error, or nil, in k.err.
 func (k *uploadStore) Write(b []byte) (n int, err error) {
 	n, err = k.to.Write(b)
 	k.err = err

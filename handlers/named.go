@@ -140,8 +140,9 @@ func (c *call) openCollection(name string) error {
 	return nil
 }
 
-// openCollections opens several collections, as openCollection does one, to be searched as one. Without names it opens
-// the default collection.
+// openCollections opens several collections to be searched as one, and sets c.api to them until the request is
+// answered. Without names it opens the default collection. The server must have several collections. It returns a
+// problem if the key may not use one, they cannot be opened or joined, or the request rate of one is exceeded.
 func (c *call) openCollections(names []string) error {
 	if len(names) == 0 {
 		return c.openCollection(c.api.options.Name)

@@ -30,8 +30,9 @@ func checkAccept(r *http.Request, produced []string) *schema.Problem {
 	)
 }
 
-// acceptQuality returns the weight, from 0 to 1, that an Accept header gives a media type; 0: it is not accepted. The
-// most specific matching range counts (RFC 9110, section 12.5.1). Malformed ranges are ignored.
+// acceptQuality returns the weight, from 0 to 1, that an Accept header gives to the media type offered; 0: it is not
+// accepted. The most specific matching range counts (RFC 9110, section 12.5.1). Ranges that are malformed, or ask for
+// another charset than UTF-8, are ignored.
 func acceptQuality(accept, offered string) float64 {
 	offeredType, _, _ := strings.Cut(offered, "/")
 	best := -1

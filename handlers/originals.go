@@ -42,7 +42,9 @@ const (
 	originalPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'self'"
 )
 
-// getOriginal answers GET /v1/originals/{id}: the file that a document was read from.
+// getOriginal answers GET /v1/originals/{id} with the file that a document was read from, or the part of it that the
+// header Range names. If the query has a page, it answers with that page of a PDF as a picture (sendPage). It returns a
+// problem if the file is not kept, or the caller may not see all passages of the document.
 func (a *API) getOriginal(c *call) error {
 	d, err := a.visibleDocument(c)
 	if err != nil {

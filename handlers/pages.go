@@ -24,7 +24,7 @@ type GuideSearcher interface {
 	SearchGuide(ctx context.Context, question string, k int) ([]web.Finding, error)
 }
 
-// guideSearchPath is where the guide is searched, and guideResults how many passages are shown.
+// guideSearchPath is the path of the guide's search, and guideResults the most passages that it shows.
 const (
 	guideSearchPath = "/guide/search"
 	guideResults    = 8
@@ -33,11 +33,12 @@ const (
 // webPage is one file of the web pages. openapi.yaml does not describe these.
 type webPage struct {
 	path, file, contentType string
-	text                    func() ([]byte, error) // nil: what file holds
-	shared                  bool                   // with pages of other origins, and with everybody
+	text                    func() ([]byte, error) // returns the page; nil: it is the content of file
+	shared                  bool                   // pages of other origins may load it
 }
 
-// webPages returns the page at /, the API reference at /docs, the guide, and the files that these load.
+// webPages returns the page at /, the API reference at /docs, the guide, and the files that these load. It fails if the
+// embedded files of the guide cannot be read.
 func webPages() ([]webPage, error) {
 	all := []webPage{
 		{path: front.EmbedPath, file: "embed.js", contentType: "text/javascript", shared: true},

@@ -24,7 +24,8 @@ type WriteResult struct {
 	ReadAs
 }
 
-// putPassage answers PUT /v1/passages/{id}.
+// putPassage answers PUT /v1/passages/{id}: it stores the passage in the body under this id. It returns a problem if
+// the passage is invalid or has another id, or a condition in the headers is not met.
 func (a *API) putPassage(c *call) error {
 	change := store.Change{Delete: c.name} // the id, also of a passage to put
 	if p := readConditions(c.r, &change); p != nil {
@@ -68,7 +69,8 @@ func (a *API) putPassage(c *call) error {
 	return a.writeChange(c, writer, change)
 }
 
-// deletePassage answers DELETE /v1/passages/{id}.
+// deletePassage answers DELETE /v1/passages/{id}. It returns a problem if there is no such passage, or a condition in
+// the headers is not met.
 func (a *API) deletePassage(c *call) error {
 	change := store.Change{Delete: c.name}
 	if p := readConditions(c.r, &change); p != nil {

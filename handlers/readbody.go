@@ -49,7 +49,7 @@ func (c *call) readText(most int64) (body []byte, values int, err error) {
 // turnBytes is the size of a body above which parsing it waits for a processor. A smaller one is parsed at once.
 const turnBytes = 4 << 10
 
-// firstRead is how much of a body there is room for before any of it came.
+// firstRead is the memory, in bytes, that is taken for a body before any of it arrived.
 const firstRead = 4 << 10
 
 // readBody reads the whole body, of at most this many bytes, and then admits the request (admit). Before that the

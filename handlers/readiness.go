@@ -10,14 +10,13 @@ import (
 	"example.org/conclave/handlers/schema"
 )
 
-// absolutePath is a path from the root: of two elements or more, so that the
-// slash of "and/or" is none.
+// absolutePath matches a path from the root in a text. It needs two elements or more, so that "and/or" does not match.
 var absolutePath = regexp.MustCompile(
 	`(^|[^\w/.:])((?:[A-Za-z]:)?(?:[/\\][^\s/\\"'` + "`" + `:;,()\[\]{}<>|]+){2,}[/\\]?)`,
 )
 
-// WithoutPaths cuts absolute paths in an error to their last element, for those who may
-// not know where things are on this machine.
+// WithoutPaths returns the text of an error with each absolute path cut to its last element, for callers who may not
+// know where files are on this machine.
 func WithoutPaths(text string) string {
 	return absolutePath.ReplaceAllStringFunc(text, func(found string) string {
 		parts := absolutePath.FindStringSubmatch(found)

@@ -47,7 +47,7 @@ func (c *call) encodeAnswer(into *bytes.Buffer, answer any) error {
 	return c.compute(func() error { into.Reset(); return schema.Encode(into, answer) })
 }
 
-// small is an answer that needs no memory of its own: a connection has as much.
+// small is the size, in bytes, up to which an answer takes no memory from the admission: a connection has as much.
 const small = 4 << 10
 
 // sendText sends an answer with this status and type. It first gives back the request's place, since a slow reader must

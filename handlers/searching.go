@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// postSearch answers POST /v1/search.
+// postSearch answers POST /v1/search with the response to the search in the body (searchSome).
 func (a *API) postSearch(c *call) error { return a.searchSome(c, c.readJSON) }
 
 // maySearchSome reports whether the body of a request names the collections that are searched.
@@ -54,7 +54,7 @@ func (a *API) searchSome(c *call, read func() (any, error)) error {
 	return c.api.answerSearch(c, engine, request)
 }
 
-// mostJoined is how many collections one search may be over.
+// mostJoined is the most collections that one search may be over.
 const mostJoined = 32
 
 // takeCollections sets r.Collections to nil and returns the names that it had, each once; nil if it was nil. It returns
@@ -86,7 +86,8 @@ func tooManyCollections(n int) *schema.Problem {
 		fmt.Sprintf("There are %d names in collections: it has to be from 1 to %d.", n, mostJoined), someCollections())
 }
 
-// getSearch answers GET /v1/search.
+// getSearch answers GET /v1/search with the response to the search in the query string (searchSome). Problems name the
+// query's parameters.
 func (a *API) getSearch(c *call) error {
 	body := map[string]any{}
 	filter, _ := c.query[schema.FilterParameter].(map[string]any)
@@ -120,8 +121,10 @@ func (a *API) getSearch(c *call) error {
 	return nil
 }
 
-// splitTyped fills the body of a search from a question as a person typed it: phrases in quotes go to must, words after
-// a minus to must_not, behind those of the query's parameters, and the rest becomes question.
+// splitTyped sets body["question"], and body["must"] and body["must_not"], from a question as a person typed it
+// (ask.Typed): phrases in quotes go to must, words after a minus to must_not, after those of the parameters in query,
+// and the rest is the question. What is not a string becomes the question as it is, for the check of the body to
+// report.
 func splitTyped(body map[string]any, typed any, query map[string]any) {
 	text, ok := typed.(string)
 	if !ok {
@@ -142,8 +145,8 @@ func splitTyped(body map[string]any, typed any, query map[string]any) {
 	}
 }
 
-// searchRequest returns the search that a parsed body asks for, or the problem that lists its mistakes, at most this
-// many.
+// searchRequest returns the search that a parsed body asks for. It returns a problem that lists up to `mistakes`
+// mistakes if the body violates the schema or the limits, or that the question is empty.
 func searchRequest(limits search.Limits, body any, mistakes int) (request search.Request, p *schema.Problem) {
 	limited := withLimits(limits, schema.APIDocument().Schemas["SearchRequest"])
 	if object, _ := body.(map[string]any); object["messages"] == nil {
@@ -181,7 +184,8 @@ func withLimits(limits search.Limits, s *schema.Schema) *schema.Schema {
 	return &limited
 }
 
-// decodeSearch returns the search that a parsed body asks for. The error is a *Problem that lists the mistakes.
+// decodeSearch returns the search that a parsed body asks for (searchRequest). A large body waits for a processor
+// (computeBody). The error is a *schema.Problem that lists the mistakes, or the context's.
 func (c *call) decodeSearch(limits search.Limits, body any) (request search.Request, err error) {
 	err = c.computeBody(func() error {
 		var p *schema.Problem
@@ -194,7 +198,8 @@ func (c *call) decodeSearch(limits search.Limits, body any) (request search.Requ
 	return request, err
 }
 
-// searchOwn answers a search of the call's collection. read returns the parsed body.
+// searchOwn answers a search of the call's collection. read returns the parsed body. Errors are those of read, or the
+// *schema.Problem of a request that cannot be answered.
 func (a *API) searchOwn(c *call, read func() (any, error)) error {
 	engine, err := c.admittedEngine()
 	if err != nil {
@@ -214,7 +219,8 @@ func (a *API) searchOwn(c *call, read func() (any, error)) error {
 	return a.answerSearch(c, engine, request)
 }
 
-// answerSearch asks the engine and answers the call, with events if the caller wants these.
+// answerSearch asks the engine and sends its response: as server-sent events if the caller prefers these, else as JSON.
+// It returns an error only if nothing was sent.
 func (a *API) answerSearch(c *call, engine *admittedEngine, request search.Request) (err error) {
 	x := front.ExchangeOf(c.r.Context())
 	x.Question = request.Question
@@ -286,7 +292,7 @@ func headerToken(name string) string {
 	}, name)
 }
 
-// postFuse answers POST /v1/fuse.
+// postFuse answers POST /v1/fuse with the fused ranking of the candidates in the body, which needs no collection.
 func (a *API) postFuse(c *call, r search.FuseRequest) (search.FuseResponse, error) {
 	var out search.FuseResponse
 	err := c.compute(func() (err error) {

@@ -32,12 +32,15 @@ type ServeOptions struct {
 // afterCut is how long handlers have to notice that their connection was cut.
 const afterCut = 5 * time.Second
 
-// Serve serves the API on the listener, and closes it. When ctx is done, it
-// stops in order: /readyz says no, the listener closes, requests under way may
-// end within the drain timeout, and then what is left is cut. When it returns
-// no request runs any more, so that sessions and files can be closed; if one
-// had to be cut, the error says so. Without keys it refuses a listener that is
-// not on loopback (see Listen).
+// Serve serves the API on the listener until ctx ends, and closes the listener. Then it stops in order:
+//
+//  1. /readyz answers that the server is not ready, for o.DrainDelay;
+//  2. the listener closes, and requests under way may end within o.DrainTimeout;
+//  3. those that are left are cut off.
+//
+// When it returns, no request runs any more, so that models and files can be closed. It returns nil after a stop by
+// ctx, and an error if a request was cut off or did not end, if serving failed, or for a listener that other machines
+// can reach on a server without keys (Listen).
 func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) error {
 	if err := a.mayServe(listener); err != nil {
 		return errors.Join(err, listener.Close())

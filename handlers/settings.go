@@ -31,7 +31,8 @@ type SettingsAnswer struct {
 	Misfits []lookup.Misfits `json:"misfits"`
 }
 
-// getSettings answers GET /v1/admin/settings.
+// getSettings answers GET /v1/admin/settings with the synonyms and field types of the call's collection, empty if it
+// has none, and the values that do not fit these types. It returns a problem while the collection is not loaded.
 func (a *API) getSettings(c *call, _ none) (out SettingsAnswer, err error) {
 	engine, err := c.admittedEngine()
 	if err != nil {
@@ -53,7 +54,9 @@ func (a *API) getSettings(c *call, _ none) (out SettingsAnswer, err error) {
 	return out, err
 }
 
-// putSettings answers PUT /v1/admin/settings.
+// putSettings answers PUT /v1/admin/settings: it replaces the synonyms and field types of the call's collection by
+// those of s, and returns them as getSettings does. It returns a problem if the collection cannot be written to or the
+// settings are not possible.
 func (a *API) putSettings(c *call, s ServedSettings) (out SettingsAnswer, err error) {
 	if _, err := c.api.changeWriter(); err != nil {
 		return out, err

@@ -15,7 +15,7 @@ type SnapshotList struct {
 	Snapshots []SnapshotInfo `json:"snapshots"`
 }
 
-// Snapshots are those in the server's folder of snapshots.
+// Snapshots lists and removes the snapshots of a collection in the server's folder of snapshots.
 type Snapshots interface {
 	// List returns the snapshots.
 	List() ([]SnapshotInfo, error)
@@ -23,7 +23,8 @@ type Snapshots interface {
 	Remove(name string) error
 }
 
-// getSnapshots answers GET /v1/admin/snapshots.
+// getSnapshots answers GET /v1/admin/snapshots with the snapshots of the collection. It returns a problem if the
+// collection cannot be written to.
 func (a *API) getSnapshots(*call, none) (list SnapshotList, err error) {
 	writer, err := a.changeWriter()
 	if err != nil {
@@ -33,7 +34,8 @@ func (a *API) getSnapshots(*call, none) (list SnapshotList, err error) {
 	return list, err
 }
 
-// deleteSnapshot answers DELETE /v1/admin/snapshots/{name}.
+// deleteSnapshot answers DELETE /v1/admin/snapshots/{name}: it removes the snapshot. It returns a problem if there is
+// none of this name, or the collection cannot be written to.
 func (a *API) deleteSnapshot(c *call, _ none) (none, error) {
 	writer, err := a.changeWriter()
 	if err != nil {

@@ -57,8 +57,8 @@ func (a *API) encodeInTurn(ctx context.Context, into *bytes.Buffer, answer any) 
 	return schema.Encode(into, answer)
 }
 
-// resultsAPlace is the number of results, or of candidates of each source, that a search may ask for at a cost of 1.
+// resultsAPlace is the most results, or candidates of each source, that a search may ask for at a cost of 1.
 const resultsAPlace = 100
 
-// textsAPlace is the number of texts that are embedded at a cost of 1.
+// textsAPlace is the most texts that are encoded at a cost of 1.
 const textsAPlace = 16

@@ -9,8 +9,9 @@ import (
 	"example.org/conclave/search/fault"
 )
 
-// problemOf returns the problem for any error. Errors of the engine and this package are shown to users; for others the
-// problem says only that the server failed, and the log has the cause.
+// problemOf returns the problem for any error but nil. Errors of the engine and this package are shown to users; for
+// others the problem says only that the server failed, and the log has the cause. ctx is the request's: if it has
+// ended, a canceled call is one whose client has gone.
 func problemOf(ctx context.Context, err error) *schema.Problem {
 	var p *schema.Problem
 	if errors.As(err, &p) {

@@ -23,8 +23,8 @@ type RemovedQuestions struct {
 	Removed int `json:"removed"`
 }
 
-// unansweredLog returns the log of the collection's unanswered questions; nil: the configuration keeps none. It returns
-// a problem where the collection cannot keep one, since it is read only or in a store.
+// unansweredLog returns the log of the collection's unanswered questions; nil if the configuration keeps none. It
+// returns a problem if the server only reads, the collection is still being opened, or its store keeps no such log.
 func (a *API) unansweredLog() (*unanswered.Log, error) {
 	if _, err := a.changeWriter(); err != nil {
 		return nil, err
@@ -39,7 +39,8 @@ func (a *API) unansweredLog() (*unanswered.Log, error) {
 	return a.unanswered, nil
 }
 
-// getUnanswered answers GET /v1/admin/unanswered.
+// getUnanswered answers GET /v1/admin/unanswered with the questions that searches did not answer. The list is empty if
+// the configuration keeps none.
 func (a *API) getUnanswered(*call, none) (UnansweredList, error) {
 	list := UnansweredList{Questions: []unanswered.Question{}}
 	kept, err := a.unansweredLog()
@@ -51,7 +52,8 @@ func (a *API) getUnanswered(*call, none) (UnansweredList, error) {
 	return list, nil
 }
 
-// deleteUnanswered answers DELETE /v1/admin/unanswered.
+// deleteUnanswered answers DELETE /v1/admin/unanswered: it removes the query's question, or all questions if the query
+// has none, and returns how many it removed.
 func (a *API) deleteUnanswered(c *call, _ none) (out RemovedQuestions, err error) {
 	kept, err := a.unansweredLog()
 	if err != nil || kept == nil {

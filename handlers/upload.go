@@ -45,11 +45,10 @@ const (
 	statusRejected = "rejected"
 )
 
-// mostRejected is how many lines in a row may be rejected before an upload ends: it is not
-// what it was meant to be.
+// mostRejected is how many lines in a row may be rejected before an upload ends: the file is then probably a wrong one.
 const mostRejected = 4096
 
-// The headers of an upload's answer, beside the backlog's.
+// The headers of an upload's answer, besides backlogHeader.
 const (
 	acceptedHeader = "Conclave-Accepted"
 	rejectedHeader = "Conclave-Rejected"
@@ -247,9 +246,8 @@ func (u *uploadRequest) endWith(p *schema.Problem) error {
 	return u.answer.Flush()
 }
 
-// Of an answer that waits for the end of its body, so much may come of nothing, and so
-// much more of each byte that was sent: a packed body may hold a thousand times as many
-// lines as it has bytes.
+// The most bytes of an answer that waits for the end of its body: answerFree, and answerPerByte for each byte that the
+// client sent. A compressed body may have a thousand times as many lines as bytes.
 const (
 	answerFree    = 16 << 20
 	answerPerByte = 64
@@ -320,7 +318,8 @@ func (u *uploadRequest) completeProblem(p *schema.Problem) *schema.Problem {
 	return &q
 }
 
-// setHeader sets the answer's headers. A streamed answer lacks the counts of lines, which are not known yet.
+// setHeader sets the headers of the answer: type, backlog and, unless the answer is streamed, the numbers of accepted
+// and rejected lines, which a streamed one does not know yet.
 func (u *uploadRequest) setHeader(h http.Header) {
 	h.Set("Content-Type", schema.TypeLines)
 	h.Set("Cache-Control", "no-store")

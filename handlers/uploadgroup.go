@@ -95,7 +95,8 @@ func (u *uploadRequest) storeGroup(lines []upload.Line) *schema.Problem {
 	return nil
 }
 
-// countReading counts a stored line that an expert reads only in part, or hardly.
+// countReading adds a stored line to u.cut if an expert reads only its beginning, and to u.unread if one can hardly
+// read it.
 func (u *uploadRequest) countReading(r ReadAs) {
 	if r.Truncated {
 		u.cut++

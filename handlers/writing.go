@@ -22,8 +22,8 @@ type Writer interface {
 	// Apply makes changes in their order and returns a result for each, durable by then. It waits while the backlog is
 	// full. An error means that no result is known.
 	Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error)
-	// Passage reads a passage as it was acknowledged last. room waits until there is
-	// memory for one of so many bytes; its error ends the reading.
+	// Passage returns the version of a passage that was acknowledged last, even if searches do not see it yet; ok is
+	// false if there is none. It calls room with the passage's bytes, which waits for memory, and returns its error.
 	Passage(
 		ctx context.Context, id string, room func(bytes int) error,
 	) (p corpus.Passage, version string, ok bool, err error)
@@ -54,7 +54,7 @@ type Jobs interface {
 	Cancel(ctx context.Context, id string) (jobs.Job, error)
 }
 
-// WriteLimits bound what is written.
+// WriteLimits are the limits of requests that change the collection.
 type WriteLimits struct {
 	UploadBytes   int64         // of one bulk upload
 	DocumentBytes int64         // of one file
@@ -102,7 +102,8 @@ func (a *API) AttachWriter(w Writer, j Jobs, s Snapshots) error {
 // It fails if they are there already.
 func (a *API) ShowWriting() error { return a.options.Metrics.showBacklog(a.writing.Load()) }
 
-// passageWriter returns what changeWriter does, but the problem of RefusePassages while that is in force.
+// passageWriter returns the parts that write to the collection, as changeWriter does, for a request that puts passages.
+// While RefusePassages is in force, it returns a problem with that reason.
 func (a *API) passageWriter() (*collectionWriter, error) {
 	w, err := a.changeWriter()
 	if err != nil {
@@ -129,8 +130,10 @@ func (a *API) changeWriter() (*collectionWriter, error) {
 	return nil, schema.NewProblem("not_ready", "The collection is still being opened; /readyz tells how far it is.")
 }
 
-// applyChanges makes changes, returns their results, and counts and times them. A full backlog delays it: until the
-// changes are made, it calls extend at intervals, to move the connection's deadlines.
+// applyChanges makes changes and returns a result for each, in their order, once they are durable; it also counts and
+// times them. A full backlog delays it: until the changes are made, it calls extend at intervals, to move the
+// connection's deadlines. A change that is refused has its error in its result. The error means that no result is
+// known: a problem, or the context's.
 func (a *API) applyChanges(
 	ctx context.Context,
 	w Writer,
@@ -302,7 +305,7 @@ func (a *API) extendWriting(control *http.ResponseController) {
 	}
 }
 
-// noteBacklog sets the header with the number of changes that searches do not see yet.
+// noteBacklog sets the header Conclave-Backlog to the number of stored changes that searches do not see yet.
 func (w *collectionWriter) noteBacklog(h http.Header) {
 	h.Set(backlogHeader, strconv.Itoa(w.Backlog().Changes))
 }

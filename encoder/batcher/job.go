@@ -78,5 +78,6 @@ func (j *job) keepVectors(r *run) {
 // hasWaitingRows reports whether the job has rows that are in no run yet, and has not failed.
 func (j *job) hasWaitingRows() bool { return j.failed == nil && j.next < len(j.order) }
 
-// isAnswerable reports whether the job can be answered: no row waits, or it failed, and none of its runs is under way.
+// isAnswerable reports whether the job can be answered: none of its runs is under way, and it failed or has no rows
+// that wait for one.
 func (j *job) isAnswerable() bool { return !j.hasWaitingRows() && len(j.under) == 0 }

@@ -130,8 +130,8 @@ func createEmbeddings(ctx context.Context, e handlers.Engine, in embeddingReques
 	return out, nil
 }
 
-// embedTexts returns the vectors of texts by an expert. Unless truncate is set, it returns a problem if the expert
-// would read only the beginning of a text.
+// embedTexts returns the vectors of texts by an expert, as questions or as passages. Unless truncate is set, it returns
+// a problem that names the first text of which the expert would read only the beginning. Other errors are the engine's.
 func embedTexts(
 	ctx context.Context,
 	e handlers.Engine,

@@ -39,7 +39,8 @@ type admittedRequest struct {
 	Extra     int            // bytes of the answer for which no memory was taken yet
 }
 
-// SetExtra sets the bytes of the answer, as c states them, for which the engine takes no memory.
+// SetExtra records the bytes of the answer for which the engine takes no memory, as c states them. AnswerMemoryOf adds
+// them to its first call.
 func (held *admittedRequest) SetExtra(c Cost) {
 	held.Mu.Lock()
 	defer held.Mu.Unlock()
@@ -159,15 +160,15 @@ func (a *Admission) ReleaseWork(ctx context.Context) {
 	held.place, held.bodyBytes = nil, 0
 }
 
-// ReleaseAll gives back all that a request holds.
+// ReleaseAll gives back the request's place and the memory of its body and answer.
 func (a *Admission) ReleaseAll(ctx context.Context) {
 	a.ReleaseWork(ctx)
 	a.ReleaseAnswer(ctx)
 }
 
-// AnswerMemoryOf returns a function that takes memory for so many bytes of a request's answer. In its first call it
-// waits for that, and for what Costs announced; later calls grow what there is without waiting. It fails if there is
-// none in time.
+// AnswerMemoryOf returns a function that takes memory for so many bytes of a request's answer. Its first call waits for
+// that memory, and for what SetExtra announced; later calls take more without waiting. It returns a problem if there is
+// no memory in time, or ever, for so much; otherwise the error is its context's.
 func (a *Admission) AnswerMemoryOf(r *http.Request) func(context.Context, int) error {
 	return func(ctx context.Context, bytes int) error {
 		held := &ExchangeOf(r.Context()).Admitted

@@ -8,13 +8,13 @@ import (
 // is registered, by one of the functions below; the zero value is refused.
 type Cost struct {
 	Kind  CostKind
-	bytes int // of the answer, beside what the engine takes room for
+	bytes int // of the answer, in addition to those for which the engine takes memory
 }
 
 // CostKind says which of the functions below made a cost.
 type CostKind int
 
-// The kinds. The zero value is that of a cost that nobody stated.
+// The kinds of cost. The zero value, unstated, is that of a Cost that no function below made.
 const (
 	unstated CostKind = iota
 	KindProbing
@@ -50,7 +50,7 @@ func AnsweringInParts() Cost { return Cost{Kind: KindInParts} }
 // server.
 func Storing() Cost { return Cost{Kind: KindStoring} }
 
-// errNoCost is a mistake in the program.
+// errNoCost is the error of a Cost that no function above made, which is a mistake in the program.
 var errNoCost = errors.New("it is not said what it costs")
 
 // Check returns an error if the cost was not made by one of the functions above.

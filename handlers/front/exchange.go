@@ -15,8 +15,8 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// Exchange is what is known about one request: for its log line, its metrics, and the problem that it may end with. It
-// belongs to the goroutine that serves the request.
+// Exchange has what the log line of one request, its metrics, and the problem that it may end with need. It belongs to
+// the goroutine that serves the request.
 type Exchange struct {
 	RequestID string
 	TraceID   string // W3C trace context, 32 hex digits; "" without one
@@ -59,7 +59,8 @@ func ExchangeOf(ctx context.Context) *Exchange {
 	return &Exchange{}
 }
 
-// WithExchange returns a request with an exchange in its context, and the exchange: the one that it has, or a new one.
+// WithExchange returns a request that has an exchange in its context, and that exchange. It is r itself if r has one;
+// otherwise a copy of r with a new one.
 func WithExchange(r *http.Request) (*http.Request, *Exchange) {
 	if x, ok := r.Context().Value(ExchangeKey{}).(*Exchange); ok {
 		return r, x

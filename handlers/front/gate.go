@@ -31,7 +31,8 @@ type Gate struct {
 	connections *overload.Connections
 }
 
-// NewGate returns a gate. It fails if the options are invalid.
+// NewGate returns a gate that bounds the connections of each caller by `connections`. It sets the Pace of each of
+// o.Keys, and fails if an origin is malformed.
 func NewGate(o GateOptions, connections *overload.Connections) (*Gate, error) {
 	crossOrigin, err := newCrossOrigin(o.CORSOrigins)
 	if err != nil {

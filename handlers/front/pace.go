@@ -23,7 +23,8 @@ func (p *Pace) Set(rate float64) {
 	p.at = time.Time{}
 }
 
-// Take takes one request and returns 0, or returns how long to wait for the next one and the rate, without taking any.
+// Take takes one request and returns 0 and the rate. If the rate is exceeded, it takes none, and returns how long to
+// wait for the next one and the rate in requests a second. Without a limit both are 0.
 func (p *Pace) Take(now time.Time) (wait time.Duration, rate float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,8 +13,9 @@ import (
 	"github.com/go-chi/httprate"
 )
 
-// LimitRate returns middleware that answers 429 to a caller with too many requests a second. A caller is a key or,
-// without a valid key, an address, so that guessing keys is limited too. Health checks are not counted.
+// LimitRate returns middleware that answers 429 to a caller with more than RateRequests requests in a RateWindow; next
+// itself if RateRequests is 0. A caller is a key or, without a valid key, an address, so that guessing keys is limited
+// too. Health checks are not counted.
 func (g *Gate) LimitRate(next http.Handler) http.Handler {
 	if g.options.RateRequests == 0 {
 		return next

@@ -15,7 +15,7 @@ import (
 // Checker checks parsed JSON against a schema of the document and collects at most Most mistakes. The JSON Schema
 // library of the tests has no such limit: 32,000 mistakes in one list cost it 67 ms and 14 MB. A test compares the two.
 type Checker struct {
-	Most  int // mistakes that are told
+	Most  int // mistakes that are collected
 	found []violation
 }
 
@@ -31,8 +31,8 @@ const MaxViolations = 20
 // passage's metadata.
 const maxEntries = 1024
 
-// Decode checks a parsed body against a schema and stores it in the variable that into points to (Fill). It returns a
-// problem that names at most so many mistakes if the body violates the schema.
+// Decode checks a parsed body against a schema and stores it in the variable that into points to (Fill). If the body
+// violates the schema, it returns a problem that names at most so many mistakes, and stores nothing.
 func Decode(s *Schema, body any, mistakes int, into any) *Problem {
 	c := Checker{Most: min(mistakes, MaxViolations)}
 	body = c.Check(s, body, "")
@@ -55,8 +55,9 @@ func (c *Checker) addMistake(code, pointer, format string, args ...any) {
 // isFull reports whether Most mistakes were found, so that checking can stop.
 func (c *Checker) isFull() bool { return len(c.found) >= c.Most }
 
-// Check adds the mistakes of v, which pointer locates, by schema s, and returns v with its integers in plain form (10.0
-// as 10).
+// Check adds the mistakes of the parsed JSON v by schema s to those found, and stops early once Most were found.
+// pointer is the JSON pointer to v in the body, "" for the body itself. It returns v with its integers in plain form
+// (10.0 as 10); lists and objects are changed in place.
 func (c *Checker) Check(s *Schema, v any, pointer string) any {
 	if c.isFull() {
 		return v
@@ -300,7 +301,7 @@ func typeName(v any) string {
 	return "object"
 }
 
-// withArticle returns the name of a JSON type with "a" or "an" before it.
+// withArticle returns a JSON Schema type for users, with its article: "a string", "a list", "true or false".
 func withArticle(jsonType string) string {
 	switch jsonType {
 	case "boolean":

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Encode appends a value as one line of JSON to into.
+// Encode appends a value as one line of JSON to into. It fails if the value cannot be encoded.
 func Encode(into *bytes.Buffer, v any) error {
 	encoder := json.NewEncoder(into)
 	encoder.SetEscapeHTML(false) // it is JSON, says its type, and may not be sniffed

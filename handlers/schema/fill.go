@@ -11,7 +11,9 @@ import (
 )
 
 // Fill stores parsed JSON, which a schema has checked, in the variable that into points to. It does what encoding/json
-// does with the text, but takes the names of fields exactly. A type with an UnmarshalJSON method gets its part as text.
+// does with the text, but takes the names of fields exactly, and leaves out those that the variable's type lacks. A
+// type with an UnmarshalJSON method gets its part as text. It fails if a value does not fit its variable; what comes
+// before is stored then.
 func Fill(parsed, into any) error { return fillValue(parsed, reflect.ValueOf(into).Elem()) }
 
 // fillValue stores parsed JSON in a variable of any type. It fails if the value does not fit.
@@ -104,7 +106,8 @@ func fillScalar(parsed any, to reflect.Value) error {
 	return unfitError(parsed, to)
 }
 
-// fillMap stores a parsed object in a map with string keys.
+// fillMap stores a parsed object in a new map with string keys. It fails if parsed is not an object, the keys are of
+// another type, or a value does not fit.
 func fillMap(parsed any, to reflect.Value) error {
 	object, ok := parsed.(map[string]any)
 	if !ok || to.Type().Key().Kind() != reflect.String {
@@ -121,7 +124,8 @@ func fillMap(parsed any, to reflect.Value) error {
 	return nil
 }
 
-// fillStruct stores a parsed object in a struct. Fields that the struct lacks are left out.
+// fillStruct stores a parsed object in a struct. Fields that the struct lacks are left out, and fields that the object
+// lacks stay as they are. It fails if parsed is not an object or a value does not fit.
 func fillStruct(parsed any, to reflect.Value) error {
 	object, ok := parsed.(map[string]any)
 	if !ok {

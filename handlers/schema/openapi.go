@@ -78,6 +78,7 @@ type Schema struct {
 	rest *Schema // of properties that are not named; nil: there may be none
 }
 
+// SchemaPrefix is what a $ref begins with; the name of a schema follows.
 const SchemaPrefix = "#/components/schemas/"
 
 // linkRefs replaces each $ref in a schema by the schema that it names. inside holds the references that are being
@@ -127,8 +128,8 @@ func (s *Schema) linkRefs(all map[string]json.RawMessage, inside map[string]*Sch
 // OthersTag is that of the interfaces which others have defined.
 const OthersTag = "chatbots"
 
-// APIDocument is that of the program. A mistake in it is one in the program,
-// which every test finds.
+// APIDocument returns the document of the program's openapi.yaml, which it reads in the first call. It panics if the
+// file has a mistake, which every test finds.
 var APIDocument = sync.OnceValue(func() *Document {
 	d, err := readDocument(openapiSource)
 	if err != nil {
@@ -137,8 +138,8 @@ var APIDocument = sync.OnceValue(func() *Document {
 	return d
 })
 
-// readDocument returns the document from the text of openapi.yaml, completed. It fails if the text is malformed or uses
-// what is not enforced.
+// readDocument returns the document from the text of openapi.yaml, completed (completeDocument). It fails if the text
+// is malformed, has a code of a problem twice, or refers to a schema that it does not have.
 func readDocument(source []byte) (*Document, error) {
 	for _, option := range []string{"missing", "weights", "normalisation", "sharpness", "weighting"} {
 		source = bytes.ReplaceAll(
@@ -252,8 +253,9 @@ func isForeign(item any) bool {
 	return false
 }
 
-// nameCollections adds each path of a collection a second time, with {collection} in it, behind the others in their
-// order.
+// nameCollections adds to the document, for each path that is about one collection, a second path below
+// /v1/collections/{collection} that does the same. Their operations come after all others, which are `order` in number,
+// and in the same order.
 func nameCollections(tree map[string]any, order int) {
 	paths := memberOf(tree, "paths")
 	parameter := map[string]any{
@@ -304,8 +306,8 @@ func errorResponse(status int, schema string) map[string]any {
 // ProblemName returns the name of the document's response for problems of a status, such as Problem404.
 func ProblemName(status int) string { return fmt.Sprintf("Problem%d", status) }
 
-// readRules sets the operations and schemas from the document as it is served. It fails if it cannot enforce what the
-// document says.
+// readRules sets d.Operations and d.Schemas from d.JSON, the document as it is served, with all references replaced. It
+// fails if the document cannot be read or a reference names no schema.
 func (d *Document) readRules() error {
 	var read struct {
 		Paths map[string]map[string]struct {

@@ -4,6 +4,7 @@ import (
 	"strings"
 )
 
+// CollectionsPath is the path below which a collection's name stands.
 const CollectionsPath = "/v1/collections/"
 
 // PathNamed returns the path of an operation below /v1 with the collection's name in it:

@@ -19,8 +19,7 @@ type listReader struct {
 	limited *limitedReader
 }
 
-// limitedReader fails when more than a given number of bytes is read for one item, since the decoder keeps these in
-// memory.
+// limitedReader fails when more than `left` bytes are read for one item, since the decoder keeps these in memory.
 type limitedReader struct {
 	from io.Reader
 	left int
@@ -28,6 +27,7 @@ type limitedReader struct {
 
 var errItemTooLong = errors.New("an item of the list is longer than a line may be")
 
+// Read implements io.Reader. It returns errItemTooLong once f.left bytes were read.
 func (f *limitedReader) Read(b []byte) (int, error) {
 	if f.left <= 0 {
 		return 0, errItemTooLong
@@ -42,7 +42,9 @@ func newListReader(body io.Reader, most int) *listReader {
 	return &listReader{in: bufio.NewReaderSize(body, 64<<10), most: most}
 }
 
-// nextLines returns the next items as lines, as lineReader.Next does.
+// nextLines returns the JSON of the next items of the list as lines: about uploadChunk bytes, and at most GroupLines
+// lines. It returns io.EOF after the last item, or the error that ended the body, in the call after the one that met
+// it.
 func (l *listReader) nextLines() (lines []Line, err error) {
 	if l.ended != nil {
 		return nil, l.ended
@@ -63,7 +65,8 @@ func (l *listReader) nextLines() (lines []Line, err error) {
 	return lines, nil
 }
 
-// readItem returns the JSON of the next item; io.EOF after the last.
+// readItem returns the JSON of the next item; io.EOF after the last. It returns errNotList if the body is not one list,
+// errItemTooLong for an item of more than l.most bytes, and io.ErrUnexpectedEOF if the body ends within the list.
 func (l *listReader) readItem() (json.RawMessage, error) {
 	if l.decoder == nil {
 		if first, err := l.in.Peek(3); err == nil && bytes.Equal(first, []byte("\xef\xbb\xbf")) {

@@ -36,6 +36,7 @@ type CountedBody struct {
 	End   func(came int)
 }
 
+// Read implements io.Reader. It returns ErrTooMuch once the body has more than Most bytes, after those.
 func (c *CountedBody) Read(b []byte) (int, error) {
 	read := c.Taken.Load()
 	if read > c.Most {
@@ -57,13 +58,14 @@ func (c *CountedBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// contextReader is a body whose reads fail once a context has ended. It is put behind the decompression, which can make
-// much of a few bytes.
+// contextReader is a body whose reads fail once a context has ended. It wraps the decompressed body, since a few
+// compressed bytes can become many.
 type contextReader struct {
 	ctx  context.Context
 	body io.Reader
 }
 
+// Read implements io.Reader. It returns the context's error once the context has ended.
 func (w contextReader) Read(b []byte) (int, error) {
 	if err := w.ctx.Err(); err != nil {
 		return 0, err
@@ -108,6 +110,8 @@ type boundedReader struct {
 	left int64
 }
 
+// Read implements io.Reader. It returns ErrTooMuch, and drops what it read last, if the body has more bytes than the
+// bound.
 func (a *boundedReader) Read(b []byte) (int, error) {
 	n, err := a.from.Read(b)
 	a.left -= int64(n)

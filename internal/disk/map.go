@@ -59,8 +59,8 @@ var ErrFault = errors.New(
 )
 
 // Survive calls step, which reads mapped files, and returns its error. If a file was cut since it was mapped, the
-// system sends SIGBUS, which would end the process; here it becomes ErrFault. It covers the calling goroutine only: a
-// step that starts others has to call Survive in each.
+// system sends SIGBUS, which would end the process; here it becomes ErrFault. Other panics of step go on. It covers the
+// calling goroutine only: a step that starts others has to call Survive in each.
 func Survive(step func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -47,6 +47,7 @@ func (e *Expert) Owner() string {
 }
 
 // PassageWords returns, for each token that the encoder reads of a passage, which word of it the token belongs to.
+// There are no words if the bundle's template hides their places (encoder.Encoder.Places).
 func (e *Expert) PassageWords(p corpus.Passage) ([]learned.Word, error) {
 	places, err := e.Encoder.Places(encoder.Text{Title: p.Title, Text: p.Text})
 	words := make([]learned.Word, len(places))
@@ -102,8 +103,9 @@ func (e *Expert) Windows(p corpus.Passage) (windows []rank.Span, cut bool) {
 	return windows, false
 }
 
-// EncodePassages returns the vectors of passages as they are stored. A vector of a passage with unknown words is
-// shorter: its length is the share of the passage that the encoder can read (asRead).
+// EncodePassages returns a vector for each passage, in their order, as they are stored: multiplied by the share of the
+// passage that the encoder can read, so that one with unknown words scores less (asRead). Vectors of experts that are
+// Late or Sparse are not multiplied.
 func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	vectors, read, err := e.readPassages(ctx, passages)
 	if !e.Late() && !e.Sparse() { // whose unknown words have no word piece
@@ -112,8 +114,8 @@ func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) 
 	return vectors, err
 }
 
-// readPassages returns the vectors of passages, encoded with the bundle's template, and the share of each passage that
-// the encoder can read, from 0 to 1.
+// readPassages returns a vector for each passage, encoded with the bundle's template (scaleToUnit), and the share of
+// each passage that the encoder can read, from 0 to 1.
 func (e *Expert) readPassages(ctx context.Context, passages []corpus.Passage) ([][]float32, []float64, error) {
 	of := encoderTexts(passages)
 	if e.Granularity != nil && e.Granularity.Untitled {

@@ -79,7 +79,7 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	return t, nil
 }
 
-// file returns the tokenizer's file for a bundle.
+// file returns the tokenizer's one file, under the name that it has in a bundle.
 func (t *tokenizer) file() []bundleFile {
 	return []bundleFile{{t.name, func(w io.Writer) error {
 		_, err := w.Write(t.data)

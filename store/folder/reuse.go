@@ -69,7 +69,8 @@ func (r *reuse) vector(e store.PassageEncoder, p *corpus.Passage, whole uint64) 
 	return nil
 }
 
-// ofPart returns a copy of the vector of the part of a passage that has this text; nil if there is no such part or
+// ofPart returns a copy of the vector of one part of the passage with ordinal o. passage is the text of the whole
+// passage, part that of the part. It returns nil if no part has this text, the expert does not split passages, or the
 // vectors are damaged.
 func (v *Vectors) ofPart(o rank.Ordinal, passage, part string) []float32 {
 	ix, local, err := v.indexOf(o)
@@ -88,8 +89,8 @@ func (v *Vectors) ofPart(o rank.Ordinal, passage, part string) []float32 {
 	return nil
 }
 
-// encoders returns encoders that look up each vector first and compute only the missing ones. put must have the
-// passages that will be encoded.
+// encoders returns encoders that look up each vector first and compute only the missing ones; all itself if r has no
+// passages. put must have the passages that will be encoded.
 func (r *reuse) encoders(all []store.PassageEncoder, put inMemory) []store.PassageEncoder {
 	if len(r.known) == 0 {
 		return all
@@ -111,8 +112,8 @@ func (r *reuse) prints(put inMemory) map[string]uint64 {
 	return prints
 }
 
-// shared returns passes over two experts that look up vectors first, as encoders does. A passage is encoded for both if
-// one of its vectors is missing.
+// shared returns passes over two experts that look up vectors first, as encoders does; all itself if r has no passages.
+// A passage is encoded for both experts if one of its vectors is missing.
 func (r *reuse) shared(all []store.SharedPass, put inMemory) []store.SharedPass {
 	if len(r.known) == 0 {
 		return all
@@ -168,7 +169,8 @@ func (e reusing) Windows(p corpus.Passage) ([]rank.Span, bool) {
 	return nil, false
 }
 
-// EncodePassages returns the vectors of passages: the stored ones, and the encoder's for the others.
+// EncodePassages returns a vector for each passage, in their order: the stored one, or the encoder's where none is
+// stored. It fails if the encoder does or gives another number of vectors.
 func (e reusing) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	out := make([][]float32, len(passages))
 	var rest []corpus.Passage

@@ -34,8 +34,9 @@ type leaf struct {
 // name returns the name of the leaf in a query, by which a hit says that it has it: FIELD:VALUE.
 func (l *leaf) name() string { return l.field + ":" + l.value }
 
-// allLeaves returns the leaves of the question's terms, in their order, and for each variant of the query the leaves
-// of its forms.
+// allLeaves returns the values that the query looks for: own has a leaf for each term of the question, in their order,
+// and forms a list for each of q.variants, with a leaf for each form that passages have by q's counts. A list is empty
+// if there is no such form.
 func (q *wordQuery) allLeaves() (own []leaf, forms [][]leaf) {
 	for _, t := range q.terms {
 		own = append(own, leaf{t.text, q.field, t.text, t.count, t.count})
@@ -70,8 +71,8 @@ func (w words) Explain(ctx context.Context, question string, passage rank.Ordina
 	return q.explainPassage(own, forms, func(l *leaf) (*storage.TermScore, error) { return l.score(whys) })
 }
 
-// explain returns, for each leaf that the passage has, the cluster's explanation of its score. Leaves that it does not
-// have are not in the map.
+// explain returns the cluster's explanation of the score of each leaf that the passage has; other leaves are not in the
+// map. It asks for mostClauses leaves in a search, and all searches in one request.
 func (w words) explain(ctx context.Context, leaves []leaf, passage rank.Ordinal) (map[leaf]*explanation, error) {
 	among := w.store.idsQuery(w.table.idsOf([]rank.Ordinal{passage}))
 	var searches []object
@@ -130,7 +131,8 @@ func (e *explanation) collectWeights(into map[string]*explanation) {
 }
 
 // explainPassage returns the scores of a passage: of each term that it has, and of each variant its best form, less the
-// scores of the terms that the form stands for. scoreOf returns nil for a leaf that the passage does not have.
+// scores of the terms that the form stands for. terms and forms are those of allLeaves. scoreOf returns nil for a leaf
+// that the passage does not have; its errors are returned.
 func (q *wordQuery) explainPassage(
 	terms []leaf,
 	forms [][]leaf,

@@ -139,7 +139,8 @@ func (w *inputWriter) send() {
 	w.err = err
 }
 
-// finish writes the last chunk and the head, after which the input can be opened.
+// finish writes the last chunk and the head, after which the input can be opened. It returns the error of an earlier
+// chunk, if one could not be written.
 func (w *inputWriter) finish() error {
 	if w.send(); w.err != nil {
 		return w.err

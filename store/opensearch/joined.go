@@ -35,7 +35,7 @@ type memberState struct {
 	sample *placedSample
 }
 
-// memberStateOf returns what Join reads of an index now.
+// memberStateOf returns the store, the counts and the sample that an index has now, of which Join makes a corpus.
 func memberStateOf(c *Corpus) memberState {
 	return memberState{c.Store(), c.Known(), c.shared.Load().sample}
 }
@@ -88,7 +88,7 @@ func Join(all []*Corpus, names []string) (*JoinedCorpus, error) {
 	return j, nil
 }
 
-// add adds the numbers of another index to these.
+// add adds the numbers of another index to these, in place.
 func (n *Statistics) add(more Statistics) {
 	n.Passages += more.Passages
 	n.Deleted += more.Deleted
@@ -99,8 +99,9 @@ func (n *Statistics) add(more Statistics) {
 	n.changes += more.changes
 }
 
-// joinSamples returns the sample of several indexes together: the passages with the lowest keys of all. It returns nil
-// if the sample of one was not read.
+// joinSamples returns the sample of several indexes together, with the vectors and codes of its passages: those with
+// the lowest sample keys of all, at most `sampled`. Their ids are those of memberID. It returns nil if the sample of an
+// index was not read.
 func joinSamples(all []*Corpus) *sample {
 	out := &sample{vectors: map[string]map[string][]float32{}, codes: map[string]map[string][]byte{}}
 	for i, c := range all {
@@ -246,9 +247,9 @@ func (s *Store) tagHits(answers []searchAnswer) error {
 	return nil
 }
 
-// findIDs looks passages up by ids as users write them. found are the ids with their members', and there the
-// documents; of an id in several members those of the first one that has it. An id that is in none gets the number of
-// the last.
+// findIDs looks passages up by ids as users write them. For each id, found has it with the number of the first member
+// that has the passage, and there has that member's document. If no member has it, there[i].Found is false and found[i]
+// has the number of the last.
 func (s *Store) findIDs(
 	ctx context.Context,
 	ids []string,
@@ -311,7 +312,8 @@ func askMembers[T any](
 	return nil
 }
 
-// add adds the counts of another index to these.
+// add adds the counts of another index to these, in place: those of each entry, and those of each field's documents.
+// t.inexact stays as it is.
 func (t *termCounts) add(more *termCounts) {
 	for e, n := range more.of {
 		t.of[e] += n

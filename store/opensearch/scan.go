@@ -52,8 +52,9 @@ func (c *Corpus) ScanSelected(ctx context.Context, f storage.Filter) (*Scan, err
 	return c.Store().scan(ctx, object{"bool": object{"filter": clauses}})
 }
 
-// scan begins to read the passages that a query finds; the caller has to Close the Scan. The index is refreshed first;
-// for a user that may only read it cannot be, and the Scan has what was acknowledged a second ago.
+// scan begins to read the passages that a query finds; the caller has to Close the Scan. It refreshes the index first,
+// so that the Scan has all that was acknowledged. A user who may only read cannot refresh: the Scan then lacks what was
+// acknowledged in the last second.
 func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 	if err := s.refresh(ctx); err != nil && !cluster.IsStatus(err, http.StatusForbidden) {
 		return nil, err

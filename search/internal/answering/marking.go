@@ -118,9 +118,9 @@ func (a *Answer) readsForConfidence() bool {
 		len(first.Items) > 0
 }
 
-// rankBy orders the passages that were read by the sum of their scores and the reader's, and puts them in the place of
-// the first so many of the ranking, of which some may have been deleted. The reader's contribution to a score is
-// credited.
+// rankBy orders the passages that were read by the sum of their scores and the reader's. It sets a.ToRead to them, and
+// puts them in the first ranking in the place of its first items. `first` is the number of those items; some may have
+// been deleted and are left out. Each item notes the reader's contribution to its score.
 func (a *Answer) rankBy(read *extract.Read, first int) {
 	scores, selections := make([]float64, len(a.ToRead)), make([]float64, len(a.ToRead))
 	for i, item := range a.ToRead {
@@ -139,7 +139,8 @@ func (a *Answer) rankBy(read *extract.Read, first int) {
 }
 
 // leaveTimeToFetch returns a context that ends before ctx does, by the time that fetching the texts takes: half of what
-// is reserved after the sources. The caller has to call the function.
+// is reserved after the sources. Without a deadline the context ends with ctx. The caller has to call the function that
+// is returned.
 func leaveTimeToFetch(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -148,13 +149,15 @@ func leaveTimeToFetch(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/run.Reserved, run.ReservedMost/2)))
 }
 
-// noteUnanswered adds a note to Degraded that the reader failed with cause, and reports it.
+// noteUnanswered adds a note to a.Degraded that the reader failed with cause or was too late, so that no answers are
+// marked, and records cause in the run's report (noteLate).
 func (a *Answer) noteUnanswered(ctx context.Context, cause error) {
 	a.noteLate(ctx, a.Plan.Reader.Name, cause, "read the passages", "no answers are marked")
 }
 
-// noteLate adds a note to Degraded that a model failed or was too late, and reports cause. done completes "it had not …
-// in time", and so says what follows for the answer.
+// noteLate adds a note to a.Degraded that the model with this name gave no result, and records cause in the run's
+// report. cause decides between failed, out of time and overloaded. The note's text is made from done and so: "it had
+// not DONE in time, so SO", such as "scored the passages" and "they are ranked without it".
 func (a *Answer) noteLate(ctx context.Context, name string, cause error, done, so string) {
 	status := reply.StatusFailed
 	reason := "it failed, so " + so + "; the server's log says why"

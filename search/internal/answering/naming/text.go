@@ -303,8 +303,8 @@ func (t *Text) hasInitials(words []string) bool {
 }
 
 // rivalOf returns the name in the text that follows the same word as the mention does: in "at Kestrelpond" that is
-// Kestrelpond, for a mention in "at Stridewell". Otherwise it returns the first name in the text, or "" if there is
-// none.
+// Kestrelpond, for a mention in "at Stridewell". Otherwise it returns the first name after the text's first word, or ""
+// if there is none. A capital at the beginning of a sentence makes a name only of an acronym.
 func (t *Text) rivalOf(m Mention) (rival string) {
 	for i, x := range t.tokens {
 		if !isCapital(x.bare) || x.opens && i > 0 && !isAcronym(x.bare) || hasDigit(x.bare) {
