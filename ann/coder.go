@@ -58,7 +58,8 @@ func newCoderGraph(v *Vectors, o BuildOptions) *library.Graph[uint32] {
 	return g
 }
 
-// coderDistance returns the negative inner product as the library's distance.
+// coderDistance returns a distance for the library: the negative inner product of two vectors, so that the greatest
+// product is the nearest.
 func coderDistance(v *Vectors) library.DistanceFunc {
 	return func(a, b []float32) float32 { return -v.kernels.Dot(a, b) }
 }
@@ -146,8 +147,9 @@ func (x *coder) BytesPerVector() float64 {
 	return float64(4*x.dim + x.graph.M*entry + 96)
 }
 
-// Search implements Index. It asks the graph only without a filter; with one, with o.Exact or with so few vectors, it
-// compares all that may be found.
+// Search implements Index. It compares the query with every vector that passes the filter if there is a filter, if
+// o.Exact is set or if the index has at most o.K vectors; else it searches the graph. It fails if the query or o is
+// invalid (checkQuery), the file is damaged or ctx has ended.
 func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err

@@ -270,8 +270,9 @@ func (o *outlookFile) sender(s *outlookStorage, page int) string {
 	return addressed(name, address)
 }
 
-// addressed returns a sender or recipient, such as "Ann <ann@example.org>": only the address if the name is empty or
-// equal, and only the name if the address has no @, as Exchange's own have.
+// addressed returns a sender or recipient as text, such as "Ann <ann@example.org>". If the address has no @, as
+// Exchange's own have, it returns the name alone, which may be "". If the name is empty or the same as the address, it
+// returns the address alone.
 func addressed(name, address string) string {
 	switch {
 	case !strings.Contains(address, "@"):

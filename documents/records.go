@@ -175,8 +175,11 @@ type xmlElement struct {
 	fields []field // of the elements in it that have text alone
 }
 
-// readXML reads any XML and returns its title. An element with child elements becomes a record, whose fields are the
-// children with text alone. Text beside elements becomes a paragraph, and the elements title and head a heading.
+// readXML writes the content of any XML as blocks, and returns its title: the first text of a title, head or heading
+// element that becomes a heading; "" if there is none. An element with child elements becomes a record, whose fields
+// are its attributes and the children with text alone. Text beside elements becomes a paragraph. If the XML is
+// malformed, the rest is left out with a warning; without a block before, the text is read as plain text. It fails if
+// elements nest more than deepestRecord deep.
 func readXML(w *writer, text string) (title string, err error) {
 	d := xml.NewDecoder(strings.NewReader(text))
 	d.Strict = false

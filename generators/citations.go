@@ -77,7 +77,7 @@ func newComparison(question string, passages []Passage) *comparison {
 	return out
 }
 
-// wordSet returns the analysed words of a text.
+// wordSet returns the set of the words of a text as forms.Analyse returns them.
 func wordSet(text string) map[string]bool {
 	words := map[string]bool{}
 	for _, w := range forms.Analyse(text) {
@@ -157,7 +157,7 @@ func (c *comparison) readCitations(s *Sentence, sentence string) (plain string) 
 	})
 }
 
-// allPassages returns the places of all passages.
+// allPassages returns the indexes of all passages, from 0.
 func (c *comparison) allPassages() []int {
 	all := make([]int, len(c.own))
 	for i := range all {
@@ -166,7 +166,8 @@ func (c *comparison) allPassages() []int {
 	return all
 }
 
-// supportShare returns the share of the words that one of the passages with these numbers has; 0 without words.
+// supportShare returns the share of the words, from 0 to 1, that occur in at least one of the passages with these
+// numbers; different words may be in different passages. It is 0 if there are no words.
 func (c *comparison) supportShare(words []string, passages []int) float64 {
 	if len(words) == 0 {
 		return 0
@@ -258,5 +259,5 @@ func (c *comparison) missingNames(sentence string, passages []int, foreign bool)
 	return missing
 }
 
-// isWordRune reports whether a character is of a word.
+// isWordRune reports whether a character is a letter or a digit.
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

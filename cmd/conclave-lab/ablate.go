@@ -106,8 +106,8 @@ func (x *ablateCommand) run(cmd *cobra.Command, config configs.Config, term cli.
 	)
 }
 
-// ablate collects the answers of all sources to the questions, fits gates without one source at a time and writes the
-// findings. Wrong names of sources are a fault of usage.
+// ablate collects the answers of all sources to the questions, fits gates without one source at a time, and writes the
+// findings. It returns a usage error if a flag names a source that the collection does not have.
 func (x *ablateCommand) ablate(
 	ctx context.Context,
 	l *assembly.Assembly,

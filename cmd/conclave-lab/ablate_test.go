@@ -36,7 +36,7 @@ func ablated(t *testing.T, args ...string) (tables string, r ablation.Findings) 
 	return out, r
 }
 
-// rowOf returns the row of a name.
+// rowOf returns the row with this name. The test fails at once if there is none.
 func rowOf(t *testing.T, rows []ablation.Row, name string) ablation.Row {
 	t.Helper()
 	at := slices.IndexFunc(rows, func(r ablation.Row) bool { return r.Name == name })
@@ -46,7 +46,8 @@ func rowOf(t *testing.T, rows []ablation.Row, name string) ablation.Row {
 	return rows[at]
 }
 
-// agree compares a row with what a ranking of each question is worth.
+// agree fails the test unless a row has the shares that ranking gives for the questions of these domains: of each
+// domain, over all questions, and as the mean over domains.
 func agree(t *testing.T, r ablation.Row, questions []judged, ranking func(j *judged) []string, domains ...string) {
 	t.Helper()
 	of := func(domain string) ablation.Accuracies {
@@ -90,6 +91,7 @@ func agree(t *testing.T, r ablation.Row, questions []judged, ranking func(j *jud
 	}
 }
 
+// near reports whether two rows' shares are equal but for rounding.
 func near(a, b ablation.Accuracies) bool {
 	return math.Abs(a.Top1-b.Top1) < 1e-9 && math.Abs(a.Top5-b.Top5) < 1e-9 && math.Abs(a.Top20-b.Top20) < 1e-9
 }

@@ -21,8 +21,8 @@ type benchSearchCommand struct {
 	asJSON    bool
 }
 
-// newBenchSearch returns the command `conclave-lab bench search`, which measures searches beside the encoders of their
-// experts alone.
+// newBenchSearch returns the command `conclave-lab bench search`, which compares the cost of whole searches with the
+// cost of only encoding the same questions with the same experts.
 func newBenchSearch(term cli.Terminal) *cobra.Command {
 	var x benchSearchCommand
 	command := &cobra.Command{
@@ -64,8 +64,9 @@ questions. No vectors are cached between questions.`,
 	return command
 }
 
-// run measures searches of a collection with the command's sets of experts, and returns the cost of each. It fails if a
-// flag is invalid.
+// run measures searches of the configured collection with each number of experts in --counts, and returns their costs.
+// It returns a usage error if a flag is invalid, and fails if questions cannot be read or the collection cannot be
+// opened.
 func (x *benchSearchCommand) run(
 	ctx context.Context,
 	config configs.Config,

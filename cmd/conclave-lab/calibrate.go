@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newCalibrate returns the command whose subcommands fit what is shipped with conclave: the confidence and the verdict
-// of collections that nobody calibrated.
+// newCalibrate returns the command `conclave-lab calibrate`. Its subcommands fit the confidence and the verdict that
+// conclave ships for collections without a calibration of their own.
 func newCalibrate(term cli.Terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "calibrate",

@@ -44,8 +44,8 @@ collections without a calibration, and is where calibrations start.`,
 	return command
 }
 
-// bind gives a command the flags, with how many questions of each domain are asked, of its own
-// collection and of the others.
+// bind adds the flags to a command. questions is the default of --limit, the number of questions of each domain.
+// foreign is the default of --foreign, the number of questions of each domain that are asked of the other collections.
 func (x *fitPriorCommand) bind(command *cobra.Command, questions, foreign int) {
 	flags := command.Flags()
 	configs.AddFlags(flags, "bundles", "encoder.provider")
@@ -91,8 +91,9 @@ func (x *fitPriorCommand) run(cmd *cobra.Command, config configs.Config, term cl
 	return cli.WriteFile(x.out, prior.Write)
 }
 
-// readQuestions reads the questions of the domains, generates those of exact things, and returns the
-// folder of each domain's collection.
+// readQuestions returns the questions of the domains in --questions, the questions generated from each domain's
+// collection (Assembly.GenerateQuestions) in the same order, and the folder of each domain's collection by its name. It
+// returns a usage error if there are fewer than three domains or one has no collection.
 func (x *fitPriorCommand) readQuestions(
 	ctx context.Context,
 	config configs.Config,
@@ -132,7 +133,8 @@ func (x *fitPriorCommand) readQuestions(
 	return domains, generated, folders, nil
 }
 
-// askDomain asks the collection of one of the domains.
+// askDomain opens the collection of domains[at], which config names, without its calibration, and asks it all questions
+// (gatherEvidence). It returns the answers under the shipped gate, for FitPrior.
 func (x *fitPriorCommand) askDomain(
 	ctx context.Context,
 	config configs.Config,
@@ -152,7 +154,8 @@ func (x *fitPriorCommand) askDomain(
 	return out, err
 }
 
-// gatherEvidence asks a collection the questions of its domain, of the others, and those of all domains.
+// gatherEvidence asks the collection of domains[at] four kinds of questions and returns what each source answered: its
+// own, those of the other domains, which nothing in it answers, texts that ask nothing, and the generated ones.
 func (x *fitPriorCommand) gatherEvidence(
 	ctx context.Context,
 	l *assembly.Assembly,
@@ -173,8 +176,8 @@ func (x *fitPriorCommand) gatherEvidence(
 	)
 }
 
-// besideQuestions returns the generated questions of a collection, and some of each other one, which
-// are not there.
+// besideQuestions returns the questions generated from the collection at an index, and at most foreign of those
+// generated from each other collection, which nothing in this one answers.
 func besideQuestions(generated []questions.Domain, at, foreign int) questions.Domain {
 	all := slices.Concat(generated[at].Questions, questions.Foreign(generated, at, foreign).Questions)
 	return questions.NewDomain(questions.GeneratedDomain, all, 0)

@@ -92,8 +92,9 @@ func (x *fitVerdictCommand) run(cmd *cobra.Command, config configs.Config, term 
 	return cli.WriteFile(x.out, verdict.Write)
 }
 
-// withReaderConfidence returns the verdicts in the file at path, with the reader's confidence of fit. It fails if the
-// file cannot be read, or is not of the same reader.
+// withReaderConfidence returns the verdicts in the file at path, with the confidence of what a reader puts first taken
+// from fit. It fails if the file cannot be read, or if either of the two has no reader or they are of different
+// readers.
 func withReaderConfidence(path string, fit *calibration.VerdictFit) (*calibration.VerdictFit, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -110,7 +111,9 @@ func withReaderConfidence(path string, fit *calibration.VerdictFit) (*calibratio
 	return kept, nil
 }
 
-// judgeDomain asks the collection of one of the domains, and has its reader read.
+// judgeDomain asks the collection of domains[at] all questions (gatherEvidence) except those of domains near it
+// (isNear), and lets its reader read the passages found. It returns the answers for FitVerdict, and sets x.reader to
+// the reader's name. Without a reader, the answers have nothing of one and x.reader stays as it is.
 func (x *fitVerdictCommand) judgeDomain(
 	ctx context.Context,
 	config configs.Config,
@@ -145,7 +148,7 @@ func (x *fitVerdictCommand) judgeDomain(
 	return out, err
 }
 
-// isNear reports whether two domains are said to answer each other's questions.
+// isNear reports whether one --near flag names both domains: the collection of one may answer questions of the other.
 func (x *fitVerdictCommand) isNear(a, b string) bool {
 	return slices.ContainsFunc(x.near, func(list string) bool {
 		names := strings.Split(list, ",")

@@ -21,7 +21,8 @@ type poolsCommand struct {
 	asJSON    string
 }
 
-// newPools returns the command `conclave-lab pools`, which ranks one passage that answers among few others.
+// newPools returns the command `conclave-lab pools`, which measures how well each source and method ranks the one
+// passage that answers a question among some thirty.
 func newPools(term cli.Terminal) *cobra.Command {
 	var x poolsCommand
 	command := &cobra.Command{

@@ -57,8 +57,9 @@ func verdictWords(v reply.Verdict) string {
 	return strings.ReplaceAll(string(v), "_", " ")
 }
 
-// printAnswers writes what a reader found: the words, how sure they are, and the text around
-// them, in which they are marked.
+// printAnswers writes the answer that a generator wrote, and each answer that a reader marked in a passage: its chance,
+// its place, and the text around it with the answer in brackets. It says so if a reader marked none that is sure
+// enough. It writes nothing if no reader or generator was asked.
 func printAnswers(w *cli.ErrWriter, r reply.Response, width int) {
 	indented := func(text string) {
 		w.Printf("      %s\n", strings.Join(cli.Wrap(cli.Printable(text), width-6, 9), "\n      ")+"\n")

@@ -100,8 +100,8 @@ func (x *calibrateCommand) run(cmd *cobra.Command, config configs.Config, term c
 }
 
 // fit asks the collection the questions, fits a calibration to the answers, prints its figures, and stores it in the
-// collection unless it is a dry run. If a file for the evidence is named, it only writes what the sources answered to
-// that.
+// collection unless --dry-run is set. With --evidence it fits nothing, and only writes what the sources answered to
+// that file.
 func (x *calibrateCommand) fit(
 	ctx context.Context,
 	l *assembly.Assembly,

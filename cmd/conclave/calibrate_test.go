@@ -330,8 +330,8 @@ func TestEvaluateKnowsItsFits(t *testing.T) {
 	}
 }
 
-// reliable checks the kept curves against what else is known of the same questions:
-// the expected calibration error is the mean gap of the bins, and each question is in one.
+// reliable checks the stored reliability curves: the expected calibration error of each source is the mean gap of its
+// bins, and the bins of the answers have each question with its answer and without.
 func reliable(t *testing.T, r *calibration.Record) {
 	t.Helper()
 	for _, s := range r.Sources {

@@ -161,7 +161,8 @@ func (s *served) metric(name string) int {
 	return n
 }
 
-// loggedCores returns how many cores runs of a lane ("passage" or "question") had at once, as the log says.
+// loggedCores returns the most cores that runs of a lane ("passage" or "question") had at once, as the log says. The
+// test fails at once if the log does not say it.
 func loggedCores(t *testing.T, log, lane string) int {
 	t.Helper()
 	found := regexp.MustCompile(`"?` + lane + `_cores"?[=:](\d+)`).FindStringSubmatch(log)

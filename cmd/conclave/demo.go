@@ -72,7 +72,8 @@ second start takes a moment only.`,
 	return command
 }
 
-// buildDemo indexes the demo corpus unless it is indexed already.
+// buildDemo indexes the demo corpus with the configured experts into the configured collection, unless that has it
+// already. It fails if a file of the corpus cannot be read.
 func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) error {
 	var names []string
 	for _, x := range config.Experts {

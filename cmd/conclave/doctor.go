@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// finding is a line of the doctor's.
+// finding is one checked part of the machine, the configuration or the collection, as `conclave doctor` prints it.
 type finding struct {
 	What   string        `json:"what"`
 	Status doctor.Status `json:"status"`
@@ -24,7 +24,8 @@ type finding struct {
 	Mend   string        `json:"mend,omitempty"`
 }
 
-// newDoctor returns the command conclave doctor.
+// newDoctor returns the command `conclave doctor`, which checks this machine, the configuration and the collection, and
+// prints what repairs each fault. The command fails if a check does.
 func newDoctor(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
@@ -65,8 +66,8 @@ func newDoctor(term cli.Terminal) *cobra.Command {
 	return command
 }
 
-// remedyFor returns what to do about a finding: the hint of its error, or what usually repairs the
-// thing.
+// remedyFor returns what to do about a finding: the hints of its error, or else what usually repairs that part. It is
+// "" if there is nothing to do or no advice.
 func remedyFor(f doctor.Finding, config configs.Config) string {
 	if hints := cli.Hints(f.Err); len(hints) > 0 {
 		return strings.Join(hints, "; ")

@@ -211,7 +211,9 @@ func (x *evaluateCommand) checkFlags() ([]evaluation.Method, error) {
 	return also, nil
 }
 
-// measureOptions returns what to measure, now that the sources are known.
+// measureOptions returns the options of the flags, completed with the methods that the collection's sources allow, the
+// calibration in use, and the files to write. It opens the file of --state, and fails if that or a method cannot be
+// used.
 func (x *evaluateCommand) measureOptions(
 	ctx context.Context,
 	l *assembly.Assembly,

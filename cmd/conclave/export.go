@@ -127,8 +127,9 @@ same command continues. 'conclave import' does the reverse.`,
 	return command
 }
 
-// exportPassages writes the passages of the configured collection that a filter lets through as JSON Lines, and their
-// vectors into a folder; "": no vectors.
+// exportPassages writes the passages of the configured collection that the filter lets through as JSON Lines, and their
+// vectors into the folder vectors, unless that is "". It returns a usage error if the filter does not fit the declared
+// types of fields. Vectors need a collection in a folder.
 func exportPassages(
 	ctx context.Context, config configs.Config, only storage.Filter, to io.Writer, vectors string,
 ) (err error) {
@@ -164,7 +165,7 @@ func exportPassages(
 	return opened.(vectorExporter).ExportVectors(ctx, vectors, only)
 }
 
-// vectorExporter is a collection in a folder.
+// vectorExporter is a collection whose vectors can be exported: one in a folder.
 type vectorExporter interface {
 	ExportVectors(ctx context.Context, folder string, f storage.Filter) error
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newImport returns the command `conclave import`, which makes a collection of a store, with the vectors that it has.
+// newImport returns the command `conclave import`, which makes a new collection in a folder from an index of
+// OpenSearch, with its vectors.
 func newImport(term cli.Terminal) *cobra.Command {
 	var from string
 	command := &cobra.Command{

@@ -222,8 +222,10 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	return command
 }
 
-// run does what the flags ask for: it removes an expert, merges segments, makes the collection match files, or reads
-// inputs and builds. It prints the result as a text for people or as JSON.
+// run does the one action that the flags ask for, and prints the result as text or JSON: it removes an expert
+// (--remove-expert), purges the deleted passages of a store (--settle), makes an existing collection match files
+// (--sync), or builds (buildCollection). After a build of a folder it also prints what would improve the answers
+// (printNext).
 func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.Terminal) error {
 	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()
@@ -291,8 +293,9 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 	return printNext(config, term.Out)
 }
 
-// wordConstants returns the constants of BM25 that the flags ask for. For a collection that is there, what no flag
-// names stays as it is; the zero value says that no flag names any.
+// wordConstants returns the constants of BM25 that the flags ask for. If the collection exists (there), a constant
+// without a flag is taken from the collection, and with no flag at all the result is the zero value, which changes
+// nothing. It fails if a flag is invalid or the collection's constants cannot be read.
 func (x *indexCommand) wordConstants(
 	ctx context.Context, config configs.Config, there bool,
 ) (store.WordConstants, error) {
@@ -320,8 +323,8 @@ func (x *indexCommand) wordConstants(
 	return asked, nil
 }
 
-// settingsText returns the text of the collection's settings with the types of fields that the flags declare; nil if
-// they declare none.
+// settingsText returns the collection's settings as text, with the types of fields in --fields added. It returns nil,
+// which changes no settings, without that flag.
 func (x *indexCommand) settingsText(ctx context.Context, config configs.Config) ([]byte, error) {
 	if len(x.fields) == 0 {
 		return nil, nil
@@ -451,7 +454,8 @@ func (x *indexCommand) buildCollection(
 	return report, err
 }
 
-// foreignText says in which languages passages are, that the experts read English alone, and what to do.
+// foreignText returns the warning that passages are in languages other than English, which these experts do not read,
+// with the commands that add an expert for them. codes are language codes.
 func foreignText(codes, experts []string) string {
 	names := make([]string, len(codes))
 	for i, code := range codes {
@@ -478,8 +482,9 @@ func (x *indexCommand) recordRoots(config configs.Config) error {
 	return originals.RecordRoots(disk.OS{}, config.Collection, x.roots)
 }
 
-// printIndexed writes one line on a build: the generation, which a store does not have, and how many passages were
-// written, replaced, already there or left out.
+// printIndexed writes what a build did: a line with the generation (0: a store has none) and how many passages were
+// written, replaced, already there or left out, then lines on copies, fields, recall, and passages that experts could
+// not read to their end. where is the collection's path or address.
 func printIndexed(w *cli.ErrWriter, r indexing.IndexReport, where string) {
 	passages := cli.Plural(int64(r.Passages), "passage")
 	switch {
@@ -539,7 +544,7 @@ func printIndexed(w *cli.ErrWriter, r indexing.IndexReport, where string) {
 	}
 }
 
-// buildOptions returns the options of a build whose progress bar shows.
+// buildOptions returns the options of a build with the configured kind of index, whose progress bar shows.
 func buildOptions(config configs.Config, bar *cli.Progress) store.BuildOptions {
 	return store.BuildOptions{
 		Index: store.Index{Kind: config.Index.Kind},

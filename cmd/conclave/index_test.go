@@ -13,7 +13,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// workplace returns a folder with a tiny expert, its runtime, and three passages.
+// workplace changes into a temporary folder with a tiny expert named small and a configuration, and returns the path of
+// a file of three passages.
 func workplace(t *testing.T) (passages string) {
 	t.Helper()
 	library := testenv.Runtime(t)

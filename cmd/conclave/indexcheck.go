@@ -19,8 +19,9 @@ import (
 const maxBuildThreads = 1024
 
 // checkFlags returns a usage error if the flags ask for something impossible, before anything is read. A flag without
-// effect is an error too, since its user believes that it counts. defaults are the settings of the configuration, for
-// what no flag names.
+// effect is an error too, since its user believes that it counts. defaults are the configured settings, for what no
+// flag names. It also sets x.part from --share, x.analysis to the default if no flag names it, and x.phrasesAsked and
+// x.analysisAsked.
 func (x *indexCommand) checkFlags(flags *pflag.FlagSet, defaults configs.Index) error {
 	if err := x.inputs.Check(); err != nil {
 		return err
@@ -152,8 +153,9 @@ func refuseFlags(flags *pflag.FlagSet, names []string, why string) error {
 	return nil
 }
 
-// checkFits returns a usage error if the flags ask for another kind of vector index than has, the experts of the
-// collection, already have: all segments of an expert have one kind.
+// checkFits returns a usage error if a flag asks for another vector index than the experts of the collection in dir
+// have: all segments of an expert share one kind and its parameters. has are the collection's experts; nil: there is no
+// collection yet. With --add-expert or --granularity it returns nil.
 func (x *indexCommand) checkFits(dir string, has []store.Expert) error {
 	if x.addExpert != "" || len(x.granularity) > 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/internal/indexing"
 )
 
-// sayCosts prints above the progress bar what encoding the passages takes, for each choice of experts. If err is not
-// nil, it prints that this could not be measured.
+// sayCosts prints a table above the progress bar: for each choice of experts, the passes over the passages, the time
+// and the bytes that encoding takes. If err is not nil, it prints instead that this could not be measured.
 func (x *indexCommand) sayCosts(passages int64, choices []indexing.Choice, err error, bar *cli.Progress) {
 	if err != nil {
 		bar.Say("what encoding takes cannot be measured: %v", err)
@@ -57,8 +57,8 @@ func crowdedText(c indexing.Crowding) string {
 	)
 }
 
-// roughTime returns a duration in words, rounded: "40 s", "12 min", "3.5 h". It is "no time" for 0 passes, and "" if no
-// time was measured.
+// roughTime returns a duration in words, rounded: "40 s", "12 min", "3.5 h". It is "no time" if encoding needs no pass
+// over the passages, and "" for 0, which stands for a time that was not measured.
 func roughTime(d time.Duration, passes int) string {
 	switch {
 	case passes == 0:

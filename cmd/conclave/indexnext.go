@@ -11,7 +11,7 @@ import (
 )
 
 // printNext opens the collection as a search would, and writes which method "auto" stands for and what would improve
-// its answers. If the collection cannot be opened, it writes why, and returns no error.
+// its answers. If the collection cannot be opened, it writes the reason and hints. The only error is that of writing.
 func printNext(config configs.Config, out io.Writer) error {
 	w := &cli.ErrWriter{Out: out}
 	l, err := assembly.Open(

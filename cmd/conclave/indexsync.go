@@ -18,7 +18,9 @@ type syncReport struct {
 	unreadFiles
 }
 
-// syncCollection makes the documents of an existing collection match the files given with --in.
+// syncCollection makes the documents of an existing collection, or of the server at --url, match the files given with
+// --in, and prints what it did. It fails if documents of missing files were held, which --delete-all would remove, and
+// with --strict if a file could not be read.
 func (x *indexCommand) syncCollection(
 	ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress,
 ) error {

@@ -133,6 +133,7 @@ func TestHealthcheckForPrograms(t *testing.T) {
 	}
 }
 
+// sameJSON reports whether two texts are the same JSON object, regardless of white space and the order of keys.
 func sameJSON(t *testing.T, a, b string) bool {
 	t.Helper()
 	x, _ := json.Marshal(parsed(t, a))

@@ -79,6 +79,7 @@ func TestLateInteractionJoins(t *testing.T) {
 	}
 }
 
+// idsOf returns the ids of a response's results, best first.
 func idsOf(r reply.Response) (ids []string) {
 	for _, x := range r.Results {
 		ids = append(ids, x.ID)

@@ -25,7 +25,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// newRead returns the command that shows the passages that files are cut into, without indexing them.
+// newRead returns the command `conclave read`, which shows the passages that files are cut into, without indexing them.
 func newRead(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	var reference string
@@ -102,8 +102,8 @@ func printPassages(out io.Writer, source *documents.Stream, asJSON bool) error {
 	}
 }
 
-// newReadFiles returns the hidden command of a worker process: it reads files for the conclave that started it, which
-// kills it if a file takes too long.
+// newReadFiles returns the hidden command `conclave read-files` of a worker process. It reads files for the conclave
+// that started it, which kills it if a file takes too long.
 func newReadFiles(term cli.Terminal) *cobra.Command {
 	var o documents.ServeOptions
 	command := &cobra.Command{
@@ -186,8 +186,8 @@ func newConverters(d configs.Documents, launcher string) *documents.Converters {
 	return out
 }
 
-// newRunConfined returns the hidden command that limits the memory and the rights of its process and then becomes
-// another program, such as tesseract.
+// newRunConfined returns the hidden command `conclave run-confined`, which limits the memory and the rights of its
+// process and then becomes another program, such as tesseract.
 func newRunConfined() *cobra.Command {
 	var memory int64
 	command := &cobra.Command{
@@ -226,6 +226,8 @@ type unreadFiles struct {
 	Files []unreadFile `json:"unread,omitempty"`
 }
 
+// unreadFile is a file that was not read, was left out, or has a warning. Reason is a documents.Reason, "skipped" or
+// "warning".
 type unreadFile struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
@@ -267,8 +269,9 @@ const mostWarnings = 5
 // varying matches what differs between warnings of one kind: numbers, and what is quoted from the file.
 var varying = regexp.MustCompile(`: ".*|"[^"]*"|[0-9]+`)
 
-// printAll calls say with the number of the files that were not read, and with each file and the reason. With short,
-// only the first of more than mostWarnings similar warnings is said, with the number of the others.
+// printAll calls say with the number of files that were not read, if there are any, and with each file or warning and
+// the reason. With short, more than mostWarnings similar warnings become one line, with the first file and the number
+// of the others.
 func (x *unreadFiles) printAll(short bool, say func(format string, args ...any)) {
 	alike := map[string]int{}
 	for _, f := range x.Files {
@@ -298,7 +301,8 @@ func (x *unreadFiles) printAll(short bool, say func(format string, args ...any))
 }
 
 // openInputs returns the inputs to index. All inputs that hold documents become one input, a stream of their passages,
-// in the place of the first of them.
+// in the place of the first of them; x.roots is set to their paths. It returns a usage error for documents with an
+// --id-prefix.
 func (x *indexCommand) openInputs(
 	ctx context.Context,
 	config configs.Config,

@@ -140,7 +140,7 @@ func wordPairs(words []string) (pairs []string) {
 	return pairs
 }
 
-// countTexts returns how often each text is there.
+// countTexts returns how often each text occurs in a list.
 func countTexts(texts []string) map[string]int {
 	out := map[string]int{}
 	for _, text := range texts {

@@ -9,13 +9,14 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// remarks collects what was done with rows of tables that a reader of the files may not
-// expect: how many they are, and the lines of the first.
+// remarks collects what was done with rows of tables that a reader of the files may not expect: the number of rows, and
+// the lines of the first ones.
 type remarks struct {
 	sync.Mutex
 	of []remarkGroup
 }
 
+// remarkGroup counts the rows of a file with one kind of remark.
 type remarkGroup struct {
 	what  corpus.Remark
 	file  string
@@ -52,7 +53,7 @@ func (r *remarks) addRemark(what corpus.Remark, from corpus.Place, last int) {
 	x.lines = append(x.lines, lines)
 }
 
-// printRemarks prints what was collected.
+// printRemarks prints a line for each kind of remark and file: how many rows it is about, and the first of their lines.
 func (r *remarks) printRemarks(bar *cli.Progress) {
 	for _, x := range r.of {
 		says := map[corpus.Remark]string{
@@ -73,7 +74,7 @@ func (r *remarks) printRemarks(bar *cli.Progress) {
 	}
 }
 
-// countRemarks counts by file and remark what was collected, for JSON; nil: there is nothing.
+// countRemarks returns the number of rows by file and remark, for JSON; nil if there are no remarks.
 func (r *remarks) countRemarks() map[string]map[corpus.Remark]int64 {
 	var out map[string]map[corpus.Remark]int64
 	for _, x := range r.of {

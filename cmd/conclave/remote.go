@@ -36,7 +36,7 @@ func (s *serverFlags) bindFlags(flags *pflag.FlagSet) {
 	)
 }
 
-// checkFlags refuses flags that contradict each other or mean nothing.
+// checkFlags returns a usage error for --url with --collection, and for --key without --url.
 func (s *serverFlags) checkFlags(flags *pflag.FlagSet) error {
 	switch {
 	case s.url != "" && flags.Changed("collection"):
@@ -47,7 +47,8 @@ func (s *serverFlags) checkFlags(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// newClient returns the server, with its key of the flag or of the environment.
+// newClient returns a client of the server at --url, which sends each request once. Its API key is that of --key, or
+// else of the environment. It returns a usage error if the address is invalid.
 func (s *serverFlags) newClient(environ []string) (*client.Client, error) {
 	base, err := serverAddress(s.url)
 	return &client.Client{
@@ -57,7 +58,8 @@ func (s *serverFlags) newClient(environ []string) (*client.Client, error) {
 	}, err
 }
 
-// export writes the passages that a server shows as JSON Lines: all, or those that meet a condition in JSON.
+// export writes the passages that the server shows to the key as JSON Lines: all, or with filter those that meet that
+// condition in JSON. After an error, the passages before it were written.
 func (s *serverFlags) export(ctx context.Context, environ []string, filter string, to io.Writer) error {
 	server, err := s.newClient(environ)
 	if err != nil {
@@ -120,7 +122,8 @@ func convertJSON(from, to any) error {
 	return nil
 }
 
-// serverAddress returns the base address of a server without a slash at its end.
+// serverAddress returns the base address of a server without slashes at its end. It returns a usage error unless the
+// address begins with http:// or https:// and has a host, and no query or fragment.
 func serverAddress(given string) (string, error) {
 	base := strings.TrimRight(given, "/")
 	u, err := url.Parse(base)

@@ -19,8 +19,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// servedDocuments lets the documents of a running server follow files. Mails are read here once
-// more, since what is attached to one is put by itself.
+// servedDocuments is the keeping.Target of a sync with a running server. It also reads each mail itself, since the
+// attachments of a mail are put as documents of their own.
 type servedDocuments struct {
 	server *client.Client
 	mails  *documents.Extractor
@@ -37,8 +37,9 @@ type servedDocuments struct {
 // syncAttempts is how often a request is sent to a server that has too much to do.
 const syncAttempts = 10
 
-// syncServed makes the documents of a running server those of some files, and returns when
-// searches see them.
+// syncServed makes the documents of a running server equal to the files of o (keeping.Sync), waits until searches see
+// the changes, and returns what it did. A request that the server refuses because it is busy is sent up to syncAttempts
+// times.
 func syncServed(
 	ctx context.Context,
 	server *client.Client,
@@ -88,7 +89,8 @@ func (s *servedDocuments) Put(ctx context.Context, f keeping.DocumentFile) (r ke
 	return r, eachOf(attached, f.Attached)
 }
 
-// attachmentsOf returns the attachments of a mail; nil if the file is not a mail, or cannot be read as one.
+// attachmentsOf returns the attachments of a mail, which are put as documents of their own. It returns nil if the file
+// is not a mail or cannot be read as one.
 func (s *servedDocuments) attachmentsOf(ctx context.Context, f keeping.DocumentFile) []documents.Member {
 	if !documents.IsMail(f.Data, f.ID, f.Type) {
 		return nil
@@ -117,7 +119,9 @@ func (s *servedDocuments) Delete(ctx context.Context, id string) (keeping.Change
 	return keeping.ChangeResult{ID: id, Outcome: store.Deleted}, err
 }
 
-// Documents implements keeping.Target. Its calls go on where the last one ended.
+// Documents implements keeping.Target: it returns up to limit documents, and the after of the next call, "" at the end.
+// after must be that, or "" for a new listing: other ids also begin at the first document. All calls of a listing read
+// from one request.
 func (s *servedDocuments) Documents(
 	ctx context.Context,
 	after string,
@@ -180,8 +184,9 @@ func (s *servedDocuments) awaitVisible(ctx context.Context) error {
 	return nil
 }
 
-// ofServedFile returns the error of one file, which lets a sync go on, for a server's answer that refuses the file: an
-// *documents.UnreadableError with the reason, or keeping.OfFile. It returns other errors as they are.
+// ofServedFile converts the error of a request that the server refused because of the file into the error of one file,
+// after which a sync goes on: a *documents.UnreadableError with the reason, or keeping.OfFile. It returns other errors
+// as they are.
 func ofServedFile(err error) error {
 	var problem *client.Problem
 	if !errors.As(err, &problem) {

@@ -24,7 +24,7 @@ func conclave(t *testing.T, args ...string) (code int, out, complaints string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// passagesFile writes a corpus of three passages.
+// passagesFile writes a corpus of three passages to a file and returns its path.
 func passagesFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "passages.jsonl")
@@ -187,6 +187,7 @@ func TestIndexAndSearchWords(t *testing.T) {
 	}
 }
 
+// freeAddress returns an address of this machine with a port that no program listened on a moment ago.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -62,14 +62,15 @@ func newServe(term cli.Terminal) *cobra.Command {
 	return command
 }
 
-// serving says what is served beside a configuration.
+// serving says what serve serves in addition to what the configuration says.
 type serving struct {
 	name  string   // the collection's for those who name it; "": its folder's
 	watch []string // folders whose documents it follows
 }
 
-// serve serves until ctx is done or the server fails. ready is called with the address once questions are
-// answered.
+// serve runs a server with this configuration, and the name and followed folders in of, until ctx is done or the server
+// fails. It calls ready with the server's address when questions are answered. It returns the failure, if there was
+// one, and errors of closing.
 func serve(
 	ctx context.Context,
 	config configs.Config,

@@ -25,7 +25,8 @@ type served struct {
 	end func() int // stops it, and gives the exit code
 }
 
-// startServer serves the collection "c" of the present folder until end.
+// startServer serves the collection "c" of the present folder on a free port and returns when it is ready. The server
+// ends with the test at the latest.
 func startServer(t *testing.T, args ...string) *served {
 	t.Helper()
 	address := freeAddress(t)
@@ -47,7 +48,7 @@ func startServer(t *testing.T, args ...string) *served {
 	}
 }
 
-// stop ends the server, which has to end well.
+// stop ends the server and fails the test unless it ends without an error.
 func (s *served) stop() {
 	s.t.Helper()
 	if code := s.end(); code != cli.ExitOK {

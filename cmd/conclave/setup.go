@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// bindSetup adds the flag that setup and demo have in common.
+// bindSetup adds the flag --python, which setup and demo have in common.
 func bindSetup(flags *pflag.FlagSet, s *shipped.Setup) {
 	flags.StringVar(&s.Python, "python", "python3", "Python `interpreter` with pip, used to download")
 }
 
-// setup fetches and makes what is missing in the cache, shows its progress, and returns the names of the shipped
-// experts.
+// setup fetches what is missing in the cache, imports the bundles, shows the progress on the terminal, and returns the
+// names of the shipped experts. It does not make again what is in the cache.
 func setup(ctx context.Context, s shipped.Setup, cache provision.Cache, term cli.Terminal) ([]string, error) {
 	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()

@@ -30,7 +30,8 @@ type about struct {
 	Formats   map[string][]int `json:"formats"`     // that are read, of what is on disk
 }
 
-// describeProgram returns what is known of this program without the configuration.
+// describeProgram returns the program's version, commit, platform and the formats that it reads. The library of ONNX
+// Runtime is left out, since that depends on the configuration.
 func describeProgram() about {
 	a := about{
 		Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,

@@ -17,8 +17,9 @@ import (
 	"example.org/conclave/internal/provision"
 )
 
-// Wheel writes the wheel of a platform: the program of parts, what starts it, and the client for Python. The
-// runtime is the package that it depends on; the weights and the training are extras.
+// Wheel writes the wheel conclave-server for a platform, with the program and the licences in the folder parts, the
+// Python package that starts the program, and the client for Python. tag is the platform's in the wheel's name. The
+// wheel requires onnxruntime; the weights and the training are extras.
 func (r *Release) Wheel(parts, tag string) error {
 	source := filepath.Join(r.Source, "deploy", "release", "python")
 	client := filepath.Join(r.Source, "client", "python", "src", "conclave_client")
@@ -84,7 +85,8 @@ func (r *Release) Wheel(parts, tag string) error {
 	return r.write(about.fileName(), func(out io.Writer) error { return about.write(out, content, r.Time, r.Level) })
 }
 
-// Models writes the wheel of the base encoder's weights, as they are installed.
+// Models writes the wheel conclave-models with the weights of the base encoder, as they are in the cache folder
+// installed.
 func (r *Release) Models(installed string) error {
 	cache := provision.Cache{Root: "conclave_models"}
 	content := Content{"conclave_models/__init__.py": {
@@ -111,8 +113,8 @@ type distribution struct {
 // fileName returns the name of the wheel, as PEP 427 has it.
 func (d distribution) fileName() string { return d.Name + "-" + d.Version + "-" + d.Tag + ".whl" }
 
-// write writes a wheel with the content (PEP 427). The bytes depend on content, metadata, time and the level of
-// compression alone.
+// write writes a wheel with the content (PEP 427), to which it adds METADATA, WHEEL and entry_points.txt: it changes
+// the map. at is the time of all files. The bytes depend on content, metadata, at and the level of compression alone.
 func (d distribution) write(out io.Writer, content Content, at time.Time, level int) error {
 	info := d.Name + "-" + d.Version + ".dist-info/"
 	content[info+"METADATA"] = ArchiveFile{Text: []byte(d.Metadata)}
@@ -160,8 +162,8 @@ func addToWheel(archive *zip.Writer, name string, file ArchiveFile, at time.Time
 // described takes apart what git describes: a tag, and how many commits later which commit was built.
 var described = regexp.MustCompile(`^(\d+\.\d+\.\d+)(?:-(a|b|rc)\.?(\d+))?(?:-(\d+)-g([0-9a-f]+))?(-dirty)?$`)
 
-// PythonVersion returns a version in the form of PEP 440. What was built of a commit without a tag is before
-// every release.
+// PythonVersion returns a version of git describe, such as 1.2.3-rc.1 or 1.2.3-4-g0123abc, in the form of PEP 440. A
+// commit without a tag becomes a version before every release. It fails for any other text.
 func PythonVersion(version string) (string, error) {
 	if regexp.MustCompile(`^[0-9a-f]{7,40}(-dirty)?$`).MatchString(version) {
 		return "0.0.0.dev0+g" + strings.Replace(version, "-", ".", 1), nil
@@ -184,7 +186,7 @@ func PythonVersion(version string) (string, error) {
 	return out + local, nil
 }
 
-// versionOf returns the version that a pyproject.toml states.
+// versionOf returns the version in the pyproject.toml at path. It fails if there is none.
 func versionOf(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

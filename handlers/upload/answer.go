@@ -94,7 +94,8 @@ func (s *Spool) Begun() bool { return false }
 // Flush does nothing.
 func (s *Spool) Flush() error { return nil }
 
-// Finish sends the whole answer with this status. head sets its headers.
+// Finish sends the whole answer with this status. head sets its headers. It fails if the client is gone or the
+// temporary file cannot be read.
 func (s *Spool) Finish(status int, head func(http.Header)) error {
 	var rest io.Reader
 	if s.out != nil {
@@ -148,7 +149,8 @@ type Stream struct {
 	started bool
 }
 
-// Add sends lines; before the first it sends the status 200 and the headers.
+// Add writes each value as a line of JSON; before the first one it sets the headers, and the status becomes 200. The
+// server may buffer the lines until Flush. It fails if a value cannot be marshalled or the client is gone.
 func (s *Stream) Add(lines ...any) error {
 	if !s.started {
 		s.started = true

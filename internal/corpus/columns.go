@@ -10,11 +10,11 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// Columns names the columns of a table that make a passage. "" is the usual name: id or
+// Columns has the names of the columns of a table that become a passage's fields. "" stands for the usual names: id or
 // _id, text or contents, title.
 type Columns struct{ ID, Text, Title string }
 
-// columns says where the fields of a table stand; -1 is absent. Other columns are
+// columns has the index of the column of each field of a passage; -1 if the table has none. The other columns become
 // metadata by their names.
 type columns struct {
 	names                 []string
@@ -119,7 +119,8 @@ func findColumns(names []string, want Columns) (columns, error) {
 }
 
 // passageOf returns the passage in a row, which must not have more fields than the header. Other columns become
-// metadata, always as strings; empty cells are left out. The passage is not checked.
+// metadata, always as strings; empty cells are left out. The passage is not checked. The error is that of the tags
+// (cellTags).
 func (c *columns) passageOf(fields []string) (p Passage, err error) {
 	for i, field := range fields {
 		switch i {
@@ -151,7 +152,8 @@ func (c *columns) passageOf(fields []string) (p Passage, err error) {
 	return p, nil
 }
 
-// cellTags returns the tags in a cell: those of a JSON list, or else the texts between commas, without empty ones.
+// cellTags returns the tags in a cell: those of a JSON list, or else the texts between commas, without empty ones. The
+// error is a *FieldError for a JSON list that has other values than strings.
 func cellTags(cell string) (tags []string, err error) {
 	cell = strings.TrimSpace(cell)
 	if strings.HasPrefix(cell, "[") && json.Valid([]byte(cell)) {
@@ -167,7 +169,8 @@ func cellTags(cell string) (tags []string, err error) {
 	return tags, nil
 }
 
-// splitHeader returns the column names in the first line of a table whose fields comma separates.
+// splitHeader returns the column names in the first line of a table, without white space and quotes around them. comma
+// is the byte between the fields.
 func splitHeader(line []byte, comma byte) []string {
 	fields, _ := splitQuoted(bytes.TrimRight(line, "\r\n"), comma)
 	if fields == nil {
@@ -179,8 +182,9 @@ func splitHeader(line []byte, comma byte) []string {
 	return fields
 }
 
-// tableOf returns the format of a table and the byte that separates its fields, by its first line. ok is false if the
-// line is not that of a table. If it is one and cannot be read, err says why.
+// tableOf returns the format of a table and the byte between its fields, by its first line. ok is false if the line
+// does not look like that of a table. If it does, but lacks a needed column or is not as want says, ok is true and err
+// says why.
 func tableOf(line []byte, want Columns) (format Format, comma byte, ok bool, err error) {
 	var wrong error
 	for _, comma := range []byte("\t,;") {
@@ -216,8 +220,8 @@ func (c *columns) onlyDPR() bool {
 	)
 }
 
-// likeNames reports whether the cells of a line look like names of columns, rather than
-// parts of a sentence.
+// likeNames reports whether the cells of a line look like names of columns: each has 1 to 40 bytes and at most one
+// space.
 func likeNames(cells []string) bool {
 	return !slices.ContainsFunc(cells, func(cell string) bool {
 		return cell == "" || len(cell) > 40 || strings.Count(cell, " ") > 1

@@ -84,7 +84,7 @@ var documentKeys = []string{
 // DocumentKeys returns the keys of metadata that documents use themselves and users cannot set.
 func DocumentKeys() []string { return slices.Clone(documentKeys) }
 
-// Document describes what some passages were cut from.
+// Document describes the document that some passages were cut from.
 type Document struct {
 	ID     string `json:"id"`
 	Title  string `json:"title,omitempty"`
@@ -189,8 +189,8 @@ func PlaceInDocument(p *Passage) (begin, end int, ok bool) {
 	return begin, end, known && ended && 0 <= begin && begin <= end
 }
 
-// OwnText returns the part of a passage's text that stands in its document: all but what was put
-// before it so that it can be understood.
+// OwnText returns the part of a passage's text that stands in its document: the text without the context, such as
+// headings, that was put before it. It returns the whole text if the passage's metadata do not say where it stands.
 func OwnText(p *Passage) string {
 	begin, end, ok := PlaceInDocument(p)
 	if !ok || end-begin > len(p.Text) {
@@ -199,8 +199,8 @@ func OwnText(p *Passage) string {
 	return p.Text[len(p.Text)-(end-begin):]
 }
 
-// TextBefore returns the text of a document that stands between a passage and the one before it, and is in neither.
-// number is the passage's, from 1.
+// TextBefore returns the text of a document between a passage and the one before it, which belongs to neither. number
+// is the passage's, from 1. If the metadata do not have it, it is Gap, or "" for the first passage.
 func TextBefore(p *Passage, number int) string {
 	if text, ok := p.Metadata[TextBeforeKey].(string); ok {
 		return text

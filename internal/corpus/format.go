@@ -59,7 +59,7 @@ func ParseFormat(name string) (Format, error) {
 // hasNamedColumns reports whether files of this format have a header, so that users may name columns (CSV and TSV).
 func (f Format) hasNamedColumns() bool { return f == CSV || f == TSV }
 
-// ErrUnknownFormat is the error for content that tells no format.
+// ErrUnknownFormat is the error for content whose format cannot be told from its beginning.
 var ErrUnknownFormat = errors.New("this is no format that is known")
 
 // refusePacked returns an error if a file begins like a known binary format, such as zstd or Parquet; nil otherwise.

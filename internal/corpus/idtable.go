@@ -11,8 +11,8 @@ type idTable struct {
 	n     int
 }
 
-// slotOf returns the index of a key's first slot. Keys are the upper bits of a hash and need no further mixing; the
-// number of slots is a power of two.
+// slotOf returns the index of the slot at which the search for a key begins. Keys are the upper bits of a hash and need
+// no further mixing; the number of slots is a power of two.
 func (t *idTable) slotOf(key uint32) int { return int(key) & (len(t.slots) - 1) }
 
 // add adds the next ordinal, which is the number of those added before; keys has the keys of all ordinals. It doubles

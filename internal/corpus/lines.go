@@ -14,17 +14,15 @@ import (
 // that a file can make the reader take.
 const MaxLineBytes = 16 << 20
 
-// errTooLong is what next returns for a line over the bound. The line has been
-// passed over, so reading can go on.
+// errTooLong is what nextLine returns for a line that is too long. The line was skipped, so reading can go on.
 var errTooLong = errors.New("line is too long")
 
-// lineReader reads lines of bounded length and counts them. It is not a
-// bufio.Scanner because a line that is too long must not end the reading, and
-// because its length has to be told.
+// lineReader reads lines of bounded length and counts them. It is used in place of a bufio.Scanner because reading has
+// to go on after a line that is too long, and the error has to say how long that was.
 type lineReader struct {
 	in     *bufio.Reader
 	most   int
-	number int // of the line that next returned last, from 1
+	number int // of the line that nextLine returned last, from 1
 	buffer []byte
 }
 

@@ -85,8 +85,8 @@ func notJSON(record []byte, err error) error {
 // KnownFields are the fields of a passage.
 const KnownFields = "id, title, text, tags and metadata"
 
-// MaxUnknown bounds how many members EachUnknown tells of; objects that are keyed by
-// something else than names have any number.
+// MaxUnknown is the greatest number of unknown members that EachUnknown warns of. Objects whose keys are not names of
+// fields have any number of them.
 const MaxUnknown = 20
 
 // EachUnknown returns a function for Input.Unknown that accepts every unknown member and warns of each name once, where

@@ -21,19 +21,18 @@ import (
 // Input is a file, or another source, to read passages from, and how to read it.
 type Input struct {
 	Path     string // a file, a BEIR folder, or "-" for standard input
-	Source   Stream // in place of Path: who has the passages already
+	Source   Stream // passages to read in place of those at Path; nil: Path is read
 	Format   Format // "" is Auto
 	IDPrefix string // put in front of every id, as "wiki/"
-	// Columns are those of a CSV or TSV.
+	// Columns names the columns of a CSV or TSV.
 	Columns Columns
 	// Stdin is read for the path "-".
 	Stdin io.Reader
-	// Unknown is told of each member of a JSON object that says nothing about
-	// a passage, and where it stands. An error makes the record a bad one; nil
-	// passes over it, as does a nil function.
+	// Unknown is called with each member of a JSON object that is not a field of a passage, and its place. If it
+	// returns an error, the record is a bad one. Without it, such members are ignored.
 	Unknown func(place Place, member string) error
-	// Remarked is told of each row of a table with which something was done that a
-	// reader of the file may not expect, and of its last line. Nil: nobody.
+	// Remarked is called for each row of a table with which something was done that a reader of the file may not
+	// expect. last is the row's last line. It may be nil.
 	Remarked func(what Remark, from Place, last int)
 }
 
@@ -60,8 +59,8 @@ type Parser struct {
 	behind   []byte // the rest of a line at which two files were put together
 }
 
-// Open opens an input and reads as much as it needs to tell the format. The error names the file and says what is
-// allowed. Call Close when done.
+// Open opens an input and reads as much as it needs to tell the format. It fails if the path, the format, the prefix of
+// ids or the content cannot be used; the error names the file and what is allowed. Call Close when done.
 func Open(in Input) (*Parser, error) {
 	format, err := ParseFormat(string(in.Format))
 	if err != nil {
@@ -135,7 +134,9 @@ func (r *Parser) openFile(path string) error {
 	return nil
 }
 
-// openFormat detects gzip, the encoding and, for Auto, the format, and sets the readers of lines and tables.
+// openFormat detects gzip, the encoding and, for Auto, the format, and sets the readers of lines and tables. It fails
+// if the format cannot be told, the content is damaged or in a wrong encoding, or columns are named for a format
+// without a header.
 func (r *Parser) openFormat() error {
 	in := bufio.NewReaderSize(r.source, 64<<10)
 	head, err := in.Peek(2)
@@ -210,7 +211,8 @@ func (r *Parser) Next() (Passage, error) {
 	return Passage{}, wrong
 }
 
-// nextRecord returns the next passage, checked, and the line on which its record begins.
+// nextRecord returns the next passage, checked and with the prefix before its id, and the line on which its record
+// begins. It returns io.EOF after the last one, and a *FieldError for a bad record.
 func (r *Parser) nextRecord() (Passage, int, error) {
 	if r.table != nil {
 		p, line, err := r.table.nextPassage()

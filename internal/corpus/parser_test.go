@@ -19,7 +19,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// readAll reads an input to its end or its first error.
+// readAll returns the passages of an input up to its end or its first error, which it also returns.
 func readAll(in Input) ([]Passage, error) {
 	r, err := Open(in)
 	if err != nil {
@@ -39,6 +39,7 @@ func readAll(in Input) ([]Passage, error) {
 	}
 }
 
+// write writes a file with this name into a new temporary folder and returns its path.
 func write(t testing.TB, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -51,6 +52,7 @@ func write(t testing.TB, name string, content []byte) string {
 	return path
 }
 
+// zipped returns content compressed with gzip.
 func zipped(t testing.TB, content []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer

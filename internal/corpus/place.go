@@ -21,8 +21,8 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
-// ReadError says where reading a corpus went wrong. Its cause is a *FieldError
-// where a field is at fault.
+// ReadError is an error with the place at which reading a corpus failed. Its cause is a *FieldError if a field is
+// wrong.
 type ReadError struct {
 	Place Place
 	// Recoverable is true when only this record is bad: Next goes on behind it.
@@ -43,6 +43,7 @@ type Places struct {
 	runs []placeRun
 }
 
+// placeRun is a run of records on consecutive lines of one file.
 type placeRun struct {
 	first int // the number of the first record of the run
 	place Place

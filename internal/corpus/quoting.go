@@ -45,8 +45,9 @@ func (t *table) quotedRow() (fields []string, used int, loose string) {
 	}
 }
 
-// quotedField returns the text of a quoted field whose opening quote is before rest, the rest of its last line (a comma
-// or nothing), and how many further lines the field takes. problem says why the field is malformed; "": it is not.
+// quotedField returns the text of a quoted field that begins on the row's line number used and whose opening quote is
+// before rest. behind is the rest of the field's last line (a comma and more, or nothing), and lines the number of
+// further lines that the field takes. problem says why the field is malformed; "" if it is not.
 func (t *table) quotedField(rest []byte, used int) (text string, behind []byte, lines int, problem string) {
 	opened := t.lines.peekAt(used - 1).number
 	var field []byte

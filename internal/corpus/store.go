@@ -47,8 +47,8 @@ func newStore(path string, file *disk.Mapping) (*Store, error) {
 	return s, nil
 }
 
-// Close unmaps the store, which must not be used afterwards. Passages that were read before stay valid, except for the
-// bytes of Metadata.
+// Close unmaps the store, which must not be used afterwards. Passages that were read before stay valid, but not the
+// bytes that Texts and Metadata returned.
 func (s *Store) Close() error { return s.file.Close() }
 
 // Len returns the number of passages.
@@ -81,7 +81,7 @@ func (s *Store) ID(ordinal rank.Ordinal) (string, error) {
 }
 
 // Size returns how many bytes a passage takes, with its id, title, text, tags and metadata, uncompressed. It does not
-// read them.
+// read the record. It fails if there is no such ordinal or its place in the file is damaged.
 func (s *Store) Size(ordinal rank.Ordinal) (int, error) {
 	record, err := s.recordAt(ordinal)
 	if err != nil {
@@ -119,7 +119,8 @@ func (s *Store) Tags(ordinal rank.Ordinal) ([]string, error) {
 }
 
 // Metadata returns the metadata of a passage as JSON without decoding the rest; empty if it has none. The bytes belong
-// to the mapping and are valid until Close.
+// to the mapping, are not to be changed, and are valid until Close. It fails if there is no such ordinal or its record
+// is damaged.
 func (s *Store) Metadata(ordinal rank.Ordinal) ([]byte, error) {
 	body, err := s.checkedBody(ordinal)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
+// randomPassages returns n valid passages with distinct ids, some with titles, tags and metadata.
 func randomPassages(rng *rand.Rand, n int) []Passage {
 	out := make([]Passage, n)
 	for i := range out {
@@ -36,8 +37,10 @@ func randomPassages(rng *rand.Rand, n int) []Passage {
 	return out
 }
 
+// byID compares passages by their ids, for slices.SortFunc.
 func byID(a, b Passage) int { return strings.Compare(a.ID, b.ID) }
 
+// writeStore writes a store of these passages and returns its path.
 func writeStore(t testing.TB, passages []Passage) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "passages")

@@ -31,7 +31,7 @@ type StoreWriter struct {
 	err     error // the first failure; nothing is written behind it
 }
 
-// DuplicateError says that an id is there already.
+// DuplicateError is the error of a passage whose id was written already.
 type DuplicateError struct {
 	ID      string
 	Earlier int // which Append wrote the passage that has it, from 0

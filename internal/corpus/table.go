@@ -228,8 +228,8 @@ type lookahead struct {
 	head int // of kept, the next line
 }
 
-// peekAt returns the line i lines after the next one, without taking it. After the last line it returns the line with
-// io.EOF.
+// peekAt returns the line i lines after the next one, without taking it. Beyond the last line it returns a line whose
+// err is io.EOF.
 func (l *lookahead) peekAt(i int) peekedLine {
 	for len(l.kept) <= l.head+i {
 		if n := len(l.kept); n > l.head && errors.Is(l.kept[n-1].err, io.EOF) {

@@ -22,7 +22,8 @@ type told struct {
 	remarks  []string // "what first-last"
 }
 
-// skipping reads an input to its end past bad records.
+// skipping reads an input to its end, and returns its passages, its bad records and the remarks. The test fails at an
+// error after which reading cannot go on.
 func skipping(t *testing.T, in Input) (out told) {
 	t.Helper()
 	in.Remarked = func(what Remark, from Place, last int) {
@@ -49,6 +50,7 @@ func skipping(t *testing.T, in Input) (out told) {
 	}
 }
 
+// texts returns "id|text|title" of each passage.
 func texts(passages []Passage) (out []string) {
 	for _, p := range passages {
 		out = append(out, p.ID+"|"+p.Text+"|"+p.Title)
@@ -248,7 +250,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// utf16Of returns a text in UTF-16, as JSON escapes say it.
+// utf16Of returns the code units of a text in UTF-16.
 func utf16Of(s string) (units []uint16) {
 	for _, r := range s {
 		if r < 0x10000 {

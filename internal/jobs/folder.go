@@ -12,9 +12,8 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// Folder is the Register of a collection in a folder: a file for each job. The one process that
-// has the collection open for writing has it, so a job whose process died is taken up at once
-// by the next one.
+// Folder is the Register of a collection in a folder, with a file for each job. Only the process that has the
+// collection open for writing has a Folder of it, so the next process takes up the jobs of one that died at once.
 type Folder struct {
 	dir     string
 	disk    disk.Disk
@@ -109,7 +108,7 @@ func sameRecord(a, b *Record) bool {
 	return err == nil && again == nil && bytes.Equal(first, second)
 }
 
-// errWorking is the error of Hold where another queue of this process works.
+// errWorking is the error of Hold if another queue of this process works on the jobs.
 var errWorking = errors.New("another process works on the jobs already")
 
 // Hold calls work and returns its error. It returns errWorking, without calling work, if another queue of this process

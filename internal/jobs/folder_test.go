@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// openDir opens the queue of a folder, which does nothing.
+// openDir returns the register of the folder dir, and a queue over it that accepts the kind Snapshot and does no jobs.
 func openDir(t *testing.T, dir string, log *slog.Logger) (*Queue, *Folder) {
 	t.Helper()
 	f, err := OpenFolder(disk.OS{}, dir, log)

@@ -11,26 +11,25 @@ import (
 	"time"
 )
 
-// Handler is how one kind of job is done.
+// Handler does the jobs of one kind.
 type Handler struct {
-	// Check says what keeps a request from becoming a job, as a *Refusal. It may
-	// be nil.
+	// Check returns a *Refusal if a request cannot become a job. It may be nil.
 	Check func(Request) error
-	// Work does the job. It ends early when ctx does, and may be begun again
-	// after a restart, also when it had done its work and nobody wrote that down.
+	// Work does the job, and ends early when ctx does. It may be called again after a restart, even if it had done the
+	// job and that was not stored.
 	Work func(ctx context.Context, t Task) (Result, error)
 }
 
-// Task is a job as its work gets it, with the progress of the attempt before, where that is known.
+// Task is a job as Work gets it. Its Progress is that of the attempt before, if that is known.
 type Task struct {
 	Job
-	// Scratch is a path for what should outlive a restart, or "". Nothing is there at
-	// the first attempt, and what is there is removed when the job has ended.
+	// Scratch is a path where the job may leave a file or folder for its next attempt; "" if there is no such place.
+	// Nothing is there at the first attempt. What is there is removed when the job has ended.
 	Scratch string
 	Report  func(Progress)
 }
 
-// QueueOptions are what a Queue is made of.
+// QueueOptions configure a Queue.
 type QueueOptions struct {
 	Kinds  map[string]Handler
 	Inputs Inputs       // of the jobs; nil: they have none
@@ -81,7 +80,8 @@ func NewQueue(r Register, o QueueOptions) *Queue {
 }
 
 // Submit adds a job to the register and returns it; from then on the job survives a restart. It returns a *Refusal if
-// the kind is unknown, the kind's Check refuses the request, an equal job is under way, or too many wait.
+// the kind is unknown, the kind's Check refuses the request, a job for the same name has not ended, or too many wait
+// (checkRequest).
 func (q *Queue) Submit(ctx context.Context, r Request) (job Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()

@@ -20,11 +20,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type work = func(ctx context.Context, task Task) (Result, error)
 
+// kindsOf returns options with which w does the jobs of the kinds Snapshot and DeleteTagged.
 func kindsOf(w work) QueueOptions {
 	return QueueOptions{Kinds: map[string]Handler{Snapshot: {Work: w}, DeleteTagged: {Work: w}}}
 }
 
-// serving returns the queue of a server, whose one kind of work is given.
+// serving returns a queue over a register that looks for jobs every millisecond and does them with w.
 func serving(r Register, w work) *Queue {
 	q := NewQueue(r, kindsOf(w))
 	q.look = time.Millisecond
@@ -42,6 +43,7 @@ func running(t *testing.T, q *Queue) (stop func()) {
 	return stop
 }
 
+// submit adds a job of the kind Snapshot with this name. The test fails at once if it is refused.
 func submit(t *testing.T, q *Queue, name string) Job {
 	t.Helper()
 	j, err := q.Submit(t.Context(), Request{Kind: Snapshot, Name: name})
@@ -51,6 +53,7 @@ func submit(t *testing.T, q *Queue, name string) Job {
 	return j
 }
 
+// listed returns all jobs of the queue, the newest first.
 func listed(t *testing.T, q *Queue) []Job {
 	t.Helper()
 	all, err := q.Jobs(context.Background())
@@ -60,6 +63,7 @@ func listed(t *testing.T, q *Queue) []Job {
 	return all
 }
 
+// refusal returns the code of a *Refusal, or the text of another error.
 func refusal(err error) string {
 	var r *Refusal
 	if errors.As(err, &r) {
@@ -68,7 +72,8 @@ func refusal(err error) string {
 	return fmt.Sprint(err)
 }
 
-// awaited waits until a job is as it should be.
+// awaited waits until is returns true for the job with this id, and returns the job. The test fails at once with the
+// text what if the job ends before.
 func awaited(t *testing.T, q *Queue, id, what string, is func(Job) bool) Job {
 	t.Helper()
 	for {
@@ -86,6 +91,7 @@ func awaited(t *testing.T, q *Queue, id, what string, is func(Job) bool) Job {
 	}
 }
 
+// hasEnded reports whether a job has ended, for awaited.
 func hasEnded(j Job) bool { return j.State.Ended() }
 
 // TestInOrder runs jobs one at a time, in their order, and tells how they went.
@@ -423,7 +429,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// faultyRun makes one run and returns how many operations there were.
+// faultyRun lets one server take and do three jobs while operation number at fails, or with lasting all from that on,
+// and then a second server finish them. It checks that every accepted job is done or cancelled, and none again that had
+// ended. It returns how many operations the first server made.
 func faultyRun(t *testing.T, s *site, at int, lasting bool) (operations int) {
 	t.Helper()
 	done := map[string]int{} // how often, by name

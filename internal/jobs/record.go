@@ -66,7 +66,7 @@ func makeFolder(d disk.Disk, dir string) error {
 // removeRecord removes a job's file. If that fails the next process reads the job again, and removes it then.
 func removeRecord(d disk.Disk, dir, id string) { _ = d.Remove(recordPath(dir, id)) }
 
-// damagedSuffix is behind the name of a record that was set aside.
+// damagedSuffix is added to the name of a damaged record.
 const damagedSuffix = ".damaged"
 
 // readRecords returns the jobs in dir in the order of their numbers, the number of the next job, and the paths of

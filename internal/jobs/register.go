@@ -27,8 +27,8 @@ type Register interface {
 // Ledger is the list of all jobs, the oldest first.
 type Ledger struct {
 	Next uint64 `json:"next"` // number of the next job, from 1
-	// Worker is the token of the server that works or worked last: no other one changes a job
-	// that runs.
+	// Worker is the token of the server that works on the jobs, or did so last. Only that server changes a running
+	// job; others may ask to cancel it.
 	Worker string    `json:"worker"`
 	Jobs   []*Record `json:"jobs"`
 }

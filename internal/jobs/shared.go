@@ -7,9 +7,9 @@ import (
 	"example.org/conclave/internal/jobs/lease"
 )
 
-// SharedRegister is the Register of a store, over two registers of the cluster: one has the jobs, the
-// other one who works on them. A server that gives no signs of life for a while loses its job
-// to another one.
+// SharedRegister is the Register of a store. It uses two registers of the cluster: one holds the list of jobs, the
+// other the lease of the server that works on them. A server that gives no sign of life for lease.Gone loses its job to
+// another one.
 type SharedRegister struct {
 	register lease.Register
 	working  lease.Lease

@@ -50,7 +50,7 @@ func folderSite(t *testing.T) *site {
 	}
 }
 
-// storeSite returns a collection in a store, whose servers give so many signs of life.
+// storeSite returns a collection in a store, whose servers give a sign of life every beat.
 func storeSite(beat time.Duration) *site {
 	all := &memory{}
 	start := func(*testing.T) (Register, func(bool)) {
@@ -67,7 +67,7 @@ func storeSite(beat time.Duration) *site {
 	}
 }
 
-// atEach runs a test at each kind of site.
+// atEach runs a subtest for a collection in a folder, and one for a collection in a store.
 func atEach(t *testing.T, beat time.Duration, test func(t *testing.T, s *site)) {
 	t.Run("folder", func(t *testing.T) { test(t, folderSite(t)) })
 	t.Run("store", func(t *testing.T) { test(t, storeSite(beat)) })
@@ -80,6 +80,8 @@ type faults struct {
 	lasting bool
 }
 
+// set lets the operation with this number fail, from 1 on, and with lasting all after it; 0: none. It counts from 0
+// again.
 func (f *faults) set(at int, lasting bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,6 +89,7 @@ func (f *faults) set(at int, lasting bool) {
 	f.n = 0
 }
 
+// counted returns the number of operations since set.
 func (f *faults) counted() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,6 +112,7 @@ type faultyDisk struct {
 	cut    atomic.Bool
 }
 
+// fails counts an operation, and returns EIO if it fails or the disk is cut off.
 func (d *faultyDisk) fails() error {
 	if d.faults.next() || d.cut.Load() {
 		return syscall.EIO
@@ -159,6 +163,7 @@ type faultyFile struct {
 	disk *faultyDisk
 }
 
+// Write writes all of b, or half of it if the operation fails.
 func (f *faultyFile) Write(b []byte) (int, error) {
 	if err := f.disk.fails(); err != nil {
 		n, _ := f.File.Write(b[:len(b)/2])
@@ -196,6 +201,7 @@ type way struct {
 
 var errCut = errors.New("nobody answers")
 
+// Read implements lease.Register over one of the wire's registers.
 func (w way) Read(context.Context) ([]byte, string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -208,6 +214,8 @@ func (w way) Read(context.Context) ([]byte, string, error) {
 	return slices.Clone(w.data[w.to]), fmt.Sprint(w.version[w.to]), nil
 }
 
+// Write implements lease.Register. Every second operation that fails writes all the same, as if only the answer were
+// lost.
 func (w way) Write(_ context.Context, data []byte, version string) (string, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

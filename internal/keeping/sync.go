@@ -146,7 +146,9 @@ func Sync(ctx context.Context, to Target, o SyncOptions) (SyncReport, error) {
 	return s.synced, nil
 }
 
-// markRoots fills s.marks. It returns an error if MovedFrom is set with several roots, or a root has no absolute path.
+// markRoots fills s.marks, which has each root by its mark (documents.RootOf). If MovedFrom is set, its mark also
+// stands for the one root, so that the documents read from there count as that root's. It returns an error if MovedFrom
+// is set and there is not exactly one root, or if a path cannot be made absolute.
 func (s *syncing) markRoots() error {
 	for _, root := range s.Roots {
 		mark, err := documents.RootOf(root)

@@ -39,10 +39,10 @@ type AnswerMemory struct {
 	sending map[*transfer]struct{}
 }
 
-// ordinary is the most that an answer takes which is not large.
+// ordinaryBytes is the greatest size of an ordinary answer; answers that take more are large.
 const ordinaryBytes = 2 << 20
 
-// Share is what an answer has taken of the room, and whether it counts as large.
+// Share is the part of an AnswerMemory that one answer has taken, and whether it counts as a large answer.
 type Share struct {
 	bytes int64
 	large bool
@@ -51,7 +51,7 @@ type Share struct {
 // Bytes returns how many bytes the share has.
 func (s Share) Bytes() int64 { return s.bytes }
 
-// SendWithin is how long an answer may take its reader while others wait.
+// SendWithin is how long sending an answer may take while others wait for memory or a place.
 const SendWithin = 10 * time.Second
 
 // NewAnswerMemory returns a memory of size bytes, all free, for a server that admits at most this many places
@@ -187,8 +187,9 @@ func (r *AnswerMemory) evictSlow() (stop func()) {
 	return func() { close(ended) }
 }
 
-// cutOff ends the transfers that are overdue and for which which returns true, the slowest first: it lets their write
-// deadline pass. what is the label of the metric ("memory" or "place").
+// cutOff ends overdue transfers, the slowest first, until which returns false for all that are left. It lets their
+// write deadline pass, so that their Send fails. what is the label of the metric ("memory" or "place"). which is called
+// with mu held.
 func (r *AnswerMemory) cutOff(what string, which func(*transfer) bool) {
 	now := time.Now()
 	r.mu.Lock()
@@ -212,7 +213,7 @@ func (r *AnswerMemory) cutOff(what string, which func(*transfer) bool) {
 	}
 }
 
-// transfer is one answer on its way to its reader. Its fields are guarded by its room.
+// transfer is an answer that is being sent. Its fields are guarded by AnswerMemory.mu.
 type transfer struct {
 	control      *http.ResponseController
 	began, moved time.Time // moved: when some of it was taken last
@@ -222,8 +223,9 @@ type transfer struct {
 	cut          bool // up
 }
 
-// overdueSeconds returns how many seconds the whole answer will take its reader at the pace so far. It returns 0 if the
-// reader is not overdue: it has moved within patience and will be done in SendWithin.
+// overdueSeconds returns how many seconds the whole answer will take at the pace so far, as a measure of how slow its
+// reader is. It returns 0 in the first patience, for a transfer that was cut off, and for a reader that took bytes
+// within patience and will be done in SendWithin.
 func (s *transfer) overdueSeconds(now time.Time) float64 {
 	took, still := now.Sub(s.began), now.Sub(s.moved)
 	whole := took.Seconds() * float64(s.bytes) / float64(max(s.sent, 1))
@@ -236,7 +238,7 @@ func (s *transfer) overdueSeconds(now time.Time) float64 {
 	return whole
 }
 
-// piece is how much of an answer is written before its pace is looked at.
+// pieceBytes is how much of an answer is written between two updates of its pace.
 const pieceBytes = 32 << 10
 
 // Send writes an answer's text in pieces and flushes it. held is how many bytes of memory the answer has, and placed

@@ -9,6 +9,7 @@ import (
 	"time"
 )
 
+// connectionKey is the key of the connection in a request's context.
 type connectionKey struct{}
 
 // WithConnection returns a context from which ConnectionOf returns c. It is for http.Server.ConnContext.
@@ -84,6 +85,7 @@ func (c *Connection) awaitCaller() (happened func()) {
 	return func() { c.changeClock(func(time.Time) { c.working++ }) }
 }
 
+// attendedBody is a request's body that lets the connection's clock run while it is read.
 type attendedBody struct {
 	io.ReadCloser
 	connection *Connection
@@ -101,6 +103,7 @@ func (b *attendedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// attendedWriter is a http.ResponseWriter that lets the connection's clock run while it writes.
 type attendedWriter struct {
 	http.ResponseWriter
 	connection *Connection

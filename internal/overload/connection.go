@@ -18,15 +18,12 @@ const (
 	dataFrame    = 0
 )
 
-// Connection is one accepted connection, and how long its caller keeps the server
-// waiting. Its fields are guarded by its connections.
-//
-// A request is at work while the server does something for it that neither waits for its
-// body nor for its answer to be taken. While none of a connection is at work, and it is
-// read from or written to, a clock runs: debt is what it has run, less the time in which what moved meanwhile has to
-// move, at the least rate. What moves is what the caller sends of its requests, and what
-// it takes of its answers: of HTTP/2 only what bodies hold, both ways, since other frames
-// cost it nothing.
+// Connection is an accepted connection that measures how long its client keeps the server waiting. A clock runs while a
+// read or write is under way and no request of the connection is at work; a request is at work while the server
+// computes for it and waits neither for its body nor for the client to take its answer. debt is the time that the clock
+// has run, minus the time that the bytes which moved meanwhile may take at the least rate: bytes of requests and
+// answers, but of HTTP/2 only those of bodies, since other frames cost a client nothing. The fields are guarded by the
+// mutex of the set of connections, all.
 type Connection struct {
 	net.Conn
 	all         *Connections
@@ -112,12 +109,13 @@ func (c *Connection) isAwaited() bool {
 	return c.reading || c.writing
 }
 
-// creditSent takes the time that these bytes of a request may take at the least rate off the debt. The debt may become
-// negative, by credit at most.
+// creditSent reduces the debt for bytes of a request that arrived, by the time that they may take at the least rate.
+// The debt may become negative, down to -credit.
 func (c *Connection) creditSent(bytes int) { c.debt = max(c.debt-c.all.timeOf(int64(bytes)), -credit) }
 
-// creditTaken takes the time that these bytes of an answer may take off the debt, which does not become negative: the
-// system takes many bytes before the caller reads any.
+// creditTaken reduces the debt for bytes of an answer that the system or the client took, by the time that they may
+// take at the least rate. The debt does not become negative, since the system takes many bytes before the client reads
+// any.
 func (c *Connection) creditTaken(bytes int64) {
 	if c.debt > 0 {
 		c.debt = max(c.debt-c.all.timeOf(bytes), 0)
@@ -155,7 +153,8 @@ func (c *Connection) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// countRead counts bytes that arrived: it begins a request's debt at 0, and keeps what may be the request's header.
+// countRead counts bytes that arrived. The first bytes of a request set the debt to 0. Bytes of a header in HTTP/1
+// reduce the debt (creditSent), and up to mostHeader of them are kept for framedTwice.
 func (c *Connection) countRead(b []byte) {
 	if c.isSilent() || c.spoken {
 		c.debt = 0 // a request begins
@@ -169,7 +168,7 @@ func (c *Connection) countRead(b []byte) {
 	}
 }
 
-// mostHeader is how much of a header is looked at.
+// mostHeader is the most bytes of a request's header that are kept.
 const mostHeader = 64 << 10
 
 // readPreface compares the connection's first bytes with the preface of HTTP/2, and sets http2 once all of it has come.
@@ -199,8 +198,10 @@ func (c *Connection) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// sampleTaken asks the system how many bytes of a write under way the caller has acknowledged, and credits those since
-// the last call. The first call of a write only begins the count, and sets a debt back to 0.
+// sampleTaken adds the time since the last call to the debt of a write under way, and takes off what the bytes are
+// worth that the client has acknowledged since then, as the system counts them. The first call in a write has no
+// earlier count, so it sets a positive debt to 0 instead. Without a write under way, or if the system does not count,
+// it does nothing.
 func (c *Connection) sampleTaken(now time.Time) {
 	if !c.writing || c.clock.IsZero() {
 		return
@@ -230,7 +231,8 @@ func (c *Connection) withDescriptor(do func(fd int)) bool {
 	return err == nil && raw.Control(func(fd uintptr) { do(int(fd)) }) == nil // or it is closed
 }
 
-// hasUnread asks the system whether bytes wait to be read.
+// hasUnread reports whether bytes wait to be read: some that were read ahead, or some that the system holds. It does
+// not block.
 func (c *Connection) hasUnread() bool {
 	n := len(c.ahead)
 	if n == 0 {
@@ -248,8 +250,8 @@ func (c *Connection) CloseWrite() error {
 	return nil
 }
 
-// linger is how long what still comes of an unwanted body is taken: closed on unread
-// bytes, a connection is reset, and its caller may lose the answer.
+// linger is how long Close discards the rest of an unwanted body. Without that the system would reset the connection,
+// and the client might lose the answer.
 const linger = 500 * time.Millisecond
 
 // Close closes the connection and gives its place back. After EndReading it first closes the sending half, and discards
@@ -271,7 +273,7 @@ func (c *Connection) Close() error {
 	return err
 }
 
-// frames reads the frames of HTTP/2 that are written, in whatever pieces.
+// frames follows the frames of HTTP/2 in the bytes written to a connection, however they are cut.
 type frames struct {
 	head [9]byte
 	have int // bytes of head

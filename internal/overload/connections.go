@@ -54,12 +54,12 @@ func NewConnections(bytesASecond int) *Connections {
 // on a busy machine may not run between connecting and sending.
 const grace = 50 * time.Millisecond
 
-// writeBuffer is how much the system keeps for a connection of what was written and
-// not taken. Left to itself it keeps megabytes, which nobody counts, and for which a
-// caller that reads nothing looks like one that reads.
+// writeBuffer is how many written bytes the system keeps for a connection until the client takes them. If the system
+// chose, it would keep megabytes, which count in no limit and make a client that reads nothing look like one that
+// reads.
 const writeBuffer = 256 << 10
 
-// waitingName is the state, in the metrics, of what never had a place.
+// waitingName is the state, in the metrics, of connections that never had a place.
 const waitingName = "waiting"
 
 // timeOf returns how long a client may take to send or read this many bytes.
@@ -140,8 +140,8 @@ func (n *Connections) enterProbe(c *Connection) (wait time.Duration) {
 	return 0
 }
 
-// chooseVictim returns the connection to close first for a new one (see Connections); nil: none may be closed. n.mu
-// must be held.
+// chooseVictim returns the connection to close first for a new one, in the order that Connections describes. It returns
+// nil if none may be closed now. It updates what slow readers have taken, at most every patience/4. n.mu must be held.
 func (n *Connections) chooseVictim() *Connection {
 	for c := range n.open {
 		if c.isRefused() {
@@ -170,8 +170,9 @@ func (n *Connections) chooseVictim() *Connection {
 	}
 }
 
-// mostOverdue returns the connection to close first by its recorded state: a silent one, or else the one that is most
-// overdue; nil: there is none.
+// mostOverdue returns the connection to close first, by its recorded state: a new one that has sent nothing, else an
+// idle one, in both cases the longest silent, else the one that is most overdue. It returns nil if there is none. n.mu
+// must be held.
 func (n *Connections) mostOverdue(now time.Time) *Connection {
 	var found *Connection
 	// Silent ones are new, or else idle. The states are numbered: new, active, idle.

@@ -21,7 +21,7 @@ type pipes struct {
 	all *Connections
 }
 
-// connect makes a connection that has no place, and its caller's end.
+// connect returns a new connection without a place, and the client's end of it. Both are closed with the test.
 func (p pipes) connect() (*Connection, net.Conn) {
 	p.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

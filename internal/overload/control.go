@@ -48,8 +48,8 @@ const fewPerProcessor = 4
 // recent is the share of the newest measurement in the average.
 const recent = 1. / 16
 
-// wait is how long, at the most, a request may be expected to take: what is
-// admitted then is done soon after a flood ends.
+// wait is the greatest expected time with which a request is admitted, so that what is admitted is done soon after a
+// flood ends.
 const wait = 500 * time.Millisecond
 
 // New returns a Control that admits requests with a total cost of at most most, on this many processors. Both must be
@@ -178,8 +178,8 @@ func (c *Control) expectedTime(cost int) time.Duration {
 	return time.Duration(c.unit * float64(all) * float64(time.Second))
 }
 
-// admitWaiting lets those in that wait for a place, in their order, as long as there is room; one whose group has its
-// share is passed over. mu must be held.
+// admitWaiting admits waiting requests, the oldest first, as long as there is room. It passes over a request whose
+// group already has its share. mu must be held.
 func (c *Control) admitWaiting() {
 	c.waiting = slices.DeleteFunc(c.waiting, func(w *waiter) bool {
 		if c.refusalFor(w.place.group, w.place.cost, 2*wait) != nil {

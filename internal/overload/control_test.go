@@ -72,6 +72,7 @@ func TestFloodIsAnsweredOrRefused(t *testing.T) {
 	})
 }
 
+// load returns the cost that is admitted now.
 func (c *Control) load() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

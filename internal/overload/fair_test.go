@@ -50,14 +50,15 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// turnsAt returns turns by a clock that advance sets.
+// turnsAt returns turns with a clock that only advance moves.
 func turnsAt(processors int) (t *turns, advance func(time.Duration)) {
 	now := time.Unix(0, 0)
 	made := newTurns(processors, func() time.Time { return now })
 	return &made, func(d time.Duration) { now = now.Add(d) }
 }
 
-// queue lets a caller of a group wait for a turn, and tells out of it when it has come.
+// queue starts a goroutine that takes a turn for a group and sends its name to out when it has the turn. It returns
+// when the goroutine is in the queue or has its turn.
 func (t *turns) queue(group, name string, out chan<- served) {
 	count := func() (n int) {
 		t.mu.Lock()

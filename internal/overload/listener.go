@@ -37,18 +37,19 @@ type pending struct {
 	removed bool // it is not among those that are here any more
 }
 
+// acceptedConnection is a result of Accept: a connection with a place, or an error.
 type acceptedConnection struct {
 	connection *Connection
 	err        error
 }
 
-// ListenerOptions say how connections without a place are treated.
+// ListenerOptions configure what a Listener does with connections for which there is no place.
 type ListenerOptions struct {
-	Waiting int           // that may be here, at least 1
-	Within  time.Duration // how long a connection has to say what it asks; 0: any time
+	Waiting int           // most connections that may wait, at least 1
+	Within  time.Duration // how long a connection may take to send its first request; 0: any time
 	// IsProbe reports whether a path is that of a health check.
 	IsProbe func(path string) bool
-	// Refusal returns what one that is turned away is answered over HTTP/1.
+	// Refusal returns the answer over HTTP/1 to a connection that is turned away.
 	Refusal func() []byte
 }
 
@@ -224,7 +225,7 @@ func (e *Listener) removePending(g *pending) {
 	}
 }
 
-// saysEnough is how much of a request is read before it is known to be no health check.
+// saysEnough is how many bytes of a request are read until it counts as not a health check.
 const saysEnough = 4 << 10
 
 // readAhead reads the beginning of a waiting connection's first request. A health check without a body gets one of the

@@ -30,10 +30,10 @@ func Slow(what string, err error) *SlowError {
 	return &SlowError{what, err}
 }
 
-// patience is how long every caller may keep the server waiting.
+// patience is how long any client may keep the server waiting.
 const patience = time.Second
 
-// credit is how much longer the server waits for one that has sent more than it had to.
+// credit is the most time that a client can be ahead by sending faster than the least rate.
 const credit = 10 * time.Second
 
 // Pace measures how fast a client sends a body: the bytes that came, and the time that the server waited for them. The

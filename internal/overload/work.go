@@ -28,7 +28,7 @@ const (
 	workShare = 1. / 2
 )
 
-// quietAfter is how long no search must have computed for work to be free.
+// quietAfter is the time without a search after which work needs no budget.
 const quietAfter = time.Second
 
 // account is a caller's budget. It grows with time up to saved, and is negative after a piece of work that took more.
@@ -39,7 +39,8 @@ type account struct {
 
 const saved = 100 * time.Millisecond
 
-// newWork returns the accounts for work on this many processors, half of which it may use at a time (at least one).
+// newWork returns the budget of work on this many processors, without debts. Work runs on half of them at a time, at
+// least on one.
 func newWork(processors int) work {
 	return work{
 		processors: float64(processors),
@@ -48,8 +49,9 @@ func newWork(processors int) work {
 	}
 }
 
-// fillAccount adds what the account's share of the time has earned since the last call, up to saved. It returns how
-// long it takes until a debt is paid; 0 if there is none.
+// fillAccount adds to an account the processor time that was earned since the last call: share times the time that
+// passed. The account holds at most saved. It returns how long a debt takes to be paid at that rate; 0 if there is
+// none.
 func (a *account) fillAccount(now time.Time, share float64) (wait time.Duration) {
 	since := min(now.Sub(a.at), time.Hour) // the first time, it is since ever
 	a.left = min(a.left+time.Duration(share*float64(since)), saved)
@@ -57,9 +59,9 @@ func (a *account) fillAccount(now time.Time, share float64) (wait time.Duration)
 	return time.Duration(float64(max(-a.left, 0)) / share)
 }
 
-// Work calls do, which computes for caller who and waits for nothing, once that caller has no debt and one of the
-// places for work is free. It charges the caller with the processor time. It returns ctx's error, without calling do,
-// if ctx ends first.
+// Work waits until the caller named who has no debt and one of the places for work is free. Then it calls do, which
+// must only compute and wait for nothing, and charges the caller with the processor time. It returns ctx's error,
+// without calling do, if ctx ends first.
 func (c *Control) Work(ctx context.Context, who string, do func()) error {
 	if err := c.waitForCredit(ctx, who); err != nil {
 		return err
@@ -74,8 +76,9 @@ func (c *Control) Work(ctx context.Context, who string, do func()) error {
 	return nil
 }
 
-// Read calls do, which may wait for its client meanwhile, once caller who has no debt. It takes no place, and charges
-// the caller with the processor time alone. It returns ctx's error, without calling do, if ctx ends first.
+// Read waits until the caller named who has no debt, calls do, and charges the caller with the processor time. Unlike
+// in Work, do takes no place and may wait for its client. It returns ctx's error, without calling do, if ctx ends
+// first.
 func (c *Control) Read(ctx context.Context, who string, do func()) error {
 	if err := c.waitForCredit(ctx, who); err != nil {
 		return err
@@ -84,8 +87,8 @@ func (c *Control) Read(ctx context.Context, who string, do func()) error {
 	return nil
 }
 
-// waitForCredit waits until caller who has no debt, or no search has come for quietAfter. It returns ctx's error if
-// that ends first.
+// waitForCredit waits until the caller named who and all callers together have no debt, or no search has come for
+// quietAfter. It returns ctx's error if ctx ends first.
 func (c *Control) waitForCredit(ctx context.Context, who string) error {
 	for {
 		wait := c.work.debtTime(who, c.now())
@@ -100,8 +103,8 @@ func (c *Control) waitForCredit(ctx context.Context, who string) error {
 	}
 }
 
-// debtTime returns how long caller who has to wait until its debt and that of all callers together are paid; 0 while no
-// search has come for quietAfter.
+// debtTime returns how long the caller named who has to wait until its debt, and that of all callers together, are
+// paid. It is 0 if there is no debt or no search has come for quietAfter.
 func (w *work) debtTime(who string, now time.Time) (wait time.Duration) {
 	if w.isQuiet(now) {
 		return 0
@@ -122,7 +125,8 @@ func (w *work) isQuiet(now time.Time) bool {
 	return now.UnixNano()-w.searched.Load() > int64(quietAfter)
 }
 
-// runCharged calls do and charges caller who with the processor time of its thread. It charges also if do panics.
+// runCharged calls do on one thread and charges the caller named who with the processor time of that thread, even if do
+// panics. What do computes in other goroutines is not charged.
 func (c *Control) runCharged(who string, do func()) {
 	runtime.LockOSThread()
 	began := threadTime()
@@ -134,8 +138,8 @@ func (c *Control) runCharged(who string, do func()) {
 	do()
 }
 
-// chargeAccount takes the time off the accounts of caller who and of all callers together. It does nothing while no
-// search has come for quietAfter.
+// chargeAccount subtracts processor time from the account of the caller named who and from that of all callers
+// together. It does nothing if no search has come for quietAfter.
 func (w *work) chargeAccount(who string, took time.Duration, now time.Time) {
 	if w.isQuiet(now) {
 		return

@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/internal/collections"
 )
 
-// lookEvery is how often collections are looked for that can be closed, in their idle time.
+// lookEvery is how many times per idle time (config.Collections.Idle) the registry looks for collections to close.
 const lookEvery = 4
 
 // closeUnused closes collections and unions that were not used for config.Collections.Idle, until ctx is done.
@@ -178,9 +178,10 @@ func (r *registry) Remove(ctx context.Context, name string) error {
 	return err
 }
 
-// withdrawCollection marks a collection as going, so that no further request uses it, and waits up to drainWithin for
-// those that do. The caller closes it, deletes it from r.held, and closes its gone, for which others wait. It returns
-// an error, and the collection stays in use, if requests do not end in time.
+// withdrawCollection marks a collection as going, so that no further request uses it, and waits up to drainWithin until
+// the requests that use it have ended. It returns the collection's entry, without a collection if it is not open. The
+// caller closes the collection, deletes the entry from r.held, and closes its channel gone, on which others wait. If
+// requests do not end in time, it returns an error and the collection stays in use.
 func (r *registry) withdrawCollection(ctx context.Context, name string) (*registryEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, drainWithin)
 	defer cancel()

@@ -120,8 +120,9 @@ func (s *collection) showAndAttach() {
 	s.api.Attach(s.assembly.Engine)
 }
 
-// startGoroutines starts the goroutines that work through jobs (unless queue is nil) and that watch the store, until
-// s.running is done.
+// startGoroutines starts the collection's goroutines, which run until s.running is done: one works through the jobs of
+// queue, unless that is nil, one writes unanswered questions, one removes unused copies of files, and one watches the
+// store.
 func (s *collection) startGoroutines(queue worker) {
 	if queue != nil {
 		s.group.Go(func() error { queue.Run(s.running); return nil })
@@ -151,7 +152,8 @@ func (s *collection) tellCollection() {
 	s.api.Readiness().Set(schema.Component{Name: "collection", Status: handlers.Ready, Detail: lacking})
 }
 
-// tellCalibration shows in /readyz why the collection's calibration is not used, or removes that if it is used.
+// tellCalibration shows a warning in /readyz if the collection's calibration is not used, with the reason. If it is
+// used, or there is none, it removes that warning.
 func (s *collection) tellCalibration() {
 	const name = "calibration"
 	if refused := s.assembly.Refused(); refused != "" {

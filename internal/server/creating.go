@@ -161,7 +161,9 @@ func (r *registry) describeClosed(l *stores.ListedCollection) collections.Info {
 	return info
 }
 
-// Describe implements handlers.Collections. It opens the collection.
+// Describe implements handlers.Collections: it returns a collection's settings, experts and size, for which it opens
+// the collection. Of a damaged collection it returns what is known without opening it. The error is a
+// *collections.Error if the collection is unknown or cannot be opened now, or ctx's.
 func (r *registry) Describe(ctx context.Context, name string) (info collections.Info, err error) {
 	h, err := r.takeCollection(ctx, name)
 	var refused *collections.Error

@@ -44,7 +44,7 @@ func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs
 	return result, err
 }
 
-// deletingStage is what the progress of a deletion is of.
+// deletingStage is the stage in the progress of a deletion.
 const deletingStage = "deleting"
 
 // selectedBy returns the filter of the passages that a job deletes. It returns a *conditions.MisfitError if the job's

@@ -17,8 +17,7 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// herd writes so many passages, of which every third has the tag old, every
-// second the tag wild.
+// herd writes n passages, herd/0 to herd/n-1. Every third has the tag old, every second the tag wild.
 func (s *served) herd(n int) {
 	s.t.Helper()
 	var lines strings.Builder
@@ -41,7 +40,7 @@ func (s *served) herd(n int) {
 	s.call(http.MethodPost, "/v1/passages", lines.String(), http.StatusOK, nil)
 }
 
-// ids lists all passages.
+// ids returns the set of the ids of all passages.
 func (s *served) ids() map[string]bool {
 	s.t.Helper()
 	out := map[string]bool{}
@@ -58,8 +57,8 @@ func (s *served) ids() map[string]bool {
 	}
 }
 
-// left checks that of the herd those stay that keep says, and the three
-// passages that were there before it.
+// left checks that of the n passages of herd exactly those remain for which keep returns true, and that the three
+// passages written before are there.
 func (s *served) left(n int, keep func(i int) bool) {
 	s.t.Helper()
 	ids := s.ids()
@@ -169,6 +168,7 @@ func TestDeleteTaggedInterrupted(t *testing.T) {
 // dots are passages that an earlier version stored, with ids that are refused today.
 type dots struct{ left []string }
 
+// Next implements corpus.Stream: it returns a passage for each of the ids in d.left.
 func (d *dots) Next() (p corpus.Passage, err error) {
 	if len(d.left) == 0 {
 		return p, io.EOF

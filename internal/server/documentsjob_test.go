@@ -23,7 +23,7 @@ import (
 	"example.org/conclave/internal/jobs"
 )
 
-// post sends a body of a type and returns the answer's header.
+// post sends a body with a content type, checks the status of the answer and returns its header.
 func (s *served) post(path, contentType string, body []byte, want int) http.Header {
 	s.t.Helper()
 	response, err := http.Post(s.url+path, contentType, bytes.NewReader(body))

@@ -41,7 +41,7 @@ func (s *site) importGolden(names ...string) {
 	}
 }
 
-// index adds experts to the collection.
+// index adds experts to the collection, one after the other, and returns the first error.
 func (s *site) index(names ...string) error {
 	for _, name := range names {
 		if _, err := indexing.Index(s.t.Context(), indexing.Options{

@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/internal/judgments"
 )
 
-// judge says of n questions about the herd which passage answers.
+// judge sends n judgments: passage herd/i answers the question for number i of the herd.
 func (s *served) judge(n int) {
 	s.t.Helper()
 	for i := range n {
@@ -70,7 +70,7 @@ func TestJudgedJobs(t *testing.T) {
 	s.end()
 }
 
-// measured asks for a job and returns what it found.
+// measured posts a job of evaluation or calibration, waits for it and returns what it measured.
 func (s *served) measured(path, body string) jobs.MeasuredResult {
 	s.t.Helper()
 	job := s.job(s.call(http.MethodPost, path, body, http.StatusAccepted, nil))

@@ -34,8 +34,9 @@ func (s *collection) absentNames() (names []string) {
 	return names
 }
 
-// LoadMore loads an expert for this collection, sharing the vectors and encoders that the collection says. The caller
-// adds it with startSearching or ends it with CloseUnused.
+// LoadMore loads an expert without letting searches ask it. The expert shares vectors and encoders with those of the
+// collection, as the store has them now. The caller passes it to startSearching, or closes it with Experts.CloseUnused.
+// It fails if the bundle cannot be used.
 func (s *collection) LoadMore(name string) (*experts.Expert, error) {
 	contents, done := s.assembly.Store.Contents()
 	s.assembly.Experts.Hold(contents.Experts())
@@ -83,8 +84,8 @@ func (s *collection) stopSearching(name string) (*experts.Expert, error) {
 	return removed, nil
 }
 
-// removeAbsent removes an expert that has left the collection from those that answers and /readyz name as missing. It
-// does nothing if the expert is not missing.
+// removeAbsent removes an expert that is no longer in the collection from the experts that answers and /readyz list as
+// missing. It does nothing if the expert is not listed.
 func (s *collection) removeAbsent(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -94,7 +94,8 @@ func (s *collection) sweepOriginals() error {
 	}
 }
 
-// usedOriginals returns the SHA-256 of all documents, after everything that was acknowledged is seen by searches.
+// usedOriginals returns the SHA-256 of each document whose file is kept, as a copy or where it was read. It first waits
+// until searches see all acknowledged writes, so that no new document is missing.
 func (s *collection) usedOriginals(ctx context.Context) (map[string]bool, error) {
 	if err := s.writer.Wait(ctx, 0); err != nil {
 		return nil, err

@@ -129,7 +129,8 @@ func (r *registry) openedCatalogue() (stores.Catalogue, error) {
 	return r.catalogue, nil
 }
 
-// tellFailed logs why a collection cannot be used, shows it in /readyz, and remembers it for tryOpening.
+// tellFailed logs why a collection cannot be used and shows it in /readyz. It also keeps err, which requests for the
+// collection get for tryOpening instead of another attempt.
 func (r *registry) tellFailed(name string, err error) {
 	r.log.Error("a collection cannot be used", "collection", name, "cause", err)
 	r.mu.Lock()
@@ -160,8 +161,8 @@ func (r *registry) countFailed() {
 		"%d cannot be used: the log names them, and GET /v1/collections those of a key", len(r.failed))}})
 }
 
-// tellWorks removes a collection's failure from /readyz: it works now, or was removed. It does nothing if there is
-// none.
+// tellWorks forgets a collection's failure and removes it from /readyz. Call it when the collection was opened, made or
+// removed. It does nothing if there is no failure.
 func (r *registry) tellWorks(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -35,7 +35,7 @@ func (r registryMetric) Collect(out chan<- prometheus.Metric) {
 // since each collection's store decides which it has.
 type openMetric struct{ *registry }
 
-// series is a number of collections with one label, which add up.
+// series identifies a metric of collections with one label, whose values are added up.
 type series struct{ name, help, label, state string }
 
 // Describe implements prometheus.Collector: it sends nothing, since the labels differ between metrics.

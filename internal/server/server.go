@@ -38,9 +38,9 @@ type ServerOptions struct {
 	Watch []string
 }
 
-// Server serves a collection over HTTP, or all those of a folder, and writes to them unless the
-// configuration says that it only reads. One group owns its goroutines: the one that answers, and
-// those of its collection, or the one that closes collections that nobody uses.
+// Server serves one collection over HTTP, or all collections of a folder or store, and writes to them unless the
+// configuration says read only. Its group owns its goroutines: one answers requests, and others belong to the
+// collection, or close collections that are not used and watch the store.
 type Server struct {
 	*collection // nil where it serves several
 	config      configs.Config

@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/internal/collections"
 )
 
-// settings are those of a collection that is served.
+// settings implements handlers.Settings for a collection that is served.
 type settings struct{ *collection }
 
 // Settings implements handlers.Settings: it returns the present settings of the collection.
@@ -19,8 +19,8 @@ func (s settings) Settings() (collections.Settings, error) {
 	return assembly.ParseSettings(text)
 }
 
-// Configure implements handlers.Settings. It changes the synonyms and fields of the stored settings, and leaves the
-// others.
+// Configure implements handlers.Settings: it stores the synonyms and fields of to in place of the present ones, keeps
+// the other settings, and lets searches use them. The error is a *collections.Error if a value is invalid.
 func (s settings) Configure(ctx context.Context, to collections.Settings) error {
 	if err := assembly.CheckSettings(&to); err != nil {
 		return &collections.Error{Code: "out_of_range", Detail: err.Error()}

@@ -25,6 +25,7 @@ func several(t *testing.T) *site {
 	return s
 }
 
+// create makes a collection with a request's body, and returns its description.
 func (s *served) create(body string) collections.Info {
 	s.t.Helper()
 	var info collections.Info
@@ -39,7 +40,7 @@ func (s *served) add(collection, id, text string) {
 		fmt.Sprintf(`{"text":%q}`, text), http.StatusCreated, nil)
 }
 
-// found returns the ids of a collection's passages for a question.
+// foundIn returns the ids that a search of a collection finds, best first, with spaces between.
 func (s *served) foundIn(collection, question string) string {
 	s.t.Helper()
 	var answer struct{ Results []struct{ ID string } }
@@ -122,7 +123,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// metrics returns what the server measures.
+// metrics returns the text of /metrics.
 func (s *served) metrics() string {
 	s.t.Helper()
 	answer, err := http.Get(s.url + "/metrics")
@@ -137,7 +138,7 @@ func (s *served) metrics() string {
 	return string(text)
 }
 
-// measures fails the test where the server does not measure these.
+// measures fails the test unless /metrics has a line that begins with each of series.
 func (s *served) measures(series ...string) {
 	s.t.Helper()
 	text := s.metrics()

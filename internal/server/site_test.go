@@ -44,7 +44,7 @@ const threePassages = `{"id":"1","title":"Rice","text":"Cooked rice keeps for a 
 {"id":"3","title":"Foxes","text":"A fox asked the moon to come down from the sky."}
 `
 
-// newSite makes bundles, and a collection with vectors of some of them.
+// newSite writes tiny bundles, and builds a collection of three passages with vectors of the experts in names.
 func newSite(t *testing.T, bundles []tiny.Expert, names ...string) *site {
 	t.Helper()
 	config := configs.Defaults()
@@ -83,7 +83,7 @@ func newSite(t *testing.T, bundles []tiny.Expert, names ...string) *site {
 	return s
 }
 
-// named returns bundles without anything special.
+// named returns descriptions of tiny bundles with these names and nothing else set.
 func named(names ...string) (out []tiny.Expert) {
 	for _, name := range names {
 		out = append(out, tiny.Expert{Name: name})
@@ -91,6 +91,7 @@ func named(names ...string) (out []tiny.Expert) {
 	return out
 }
 
+// write writes a file at a path below the site's folder, and makes the folders above it.
 func (s *site) write(path, text string) {
 	s.t.Helper()
 	path = filepath.Join(s.dir, path)
@@ -123,7 +124,7 @@ func (s *site) flip(pattern string, at func(size int) int) (name string, mend fu
 	return filepath.Base(files[0]), change
 }
 
-// verify checks the whole collection, and how many passages it has.
+// verify checks every file of the collection, and that it has this many passages.
 func (s *site) verify(passages int) {
 	s.t.Helper()
 	if r, err := folder.Verify(s.t.Context(), s.config.Collection, nil); err != nil || r.Passages != passages {
@@ -140,7 +141,7 @@ type served struct {
 	end func() // stops it, and fails the test when that fails
 }
 
-// serve serves the collection until end.
+// serve starts a server of the site, as open does. The test fails at once if it does not start.
 func (s *site) serve() *served {
 	s.t.Helper()
 	out, err := s.open()
@@ -150,6 +151,7 @@ func (s *site) serve() *served {
 	return out
 }
 
+// open starts a server of the site. If it starts, it ends with the test at the latest; out.log is set in any case.
 func (s *site) open() (*served, error) {
 	out := &served{t: s.t, log: &testenv.Buffer{}}
 	var err error
@@ -205,7 +207,8 @@ func (s *served) call(method, path, body string, want int, out any) http.Header 
 	return response.Header
 }
 
-// find asks the given experts, or words alone, and returns the ids found.
+// find searches with the given experts, or with BM25 if there are none, and returns the ids found, best first. The test
+// fails if a source was left out.
 func (s *served) find(question string, experts ...string) (ids []string) {
 	s.t.Helper()
 	request := map[string]any{
@@ -241,7 +244,7 @@ func (s *served) job(header http.Header) (j jobs.Job) {
 	return j
 }
 
-// done waits for a job that succeeds.
+// done waits for the job at a header's Location and returns it. The test fails at once unless it is done.
 func (s *served) done(header http.Header) jobs.Job {
 	s.t.Helper()
 	j := s.job(header)
@@ -269,7 +272,7 @@ func (s *served) warnings(component string) string {
 	return ""
 }
 
-// experts returns the names of the experts that the server tells of.
+// experts returns the names of the experts in GET /v1/experts.
 func (s *served) experts() (names []string) {
 	s.t.Helper()
 	var infos struct{ Experts []learned.ExpertInfo }
@@ -280,7 +283,7 @@ func (s *served) experts() (names []string) {
 	return names
 }
 
-// until waits until something is so.
+// until waits until is returns true. The test fails at once with the text what after 30 seconds.
 func (s *served) until(what string, is func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
@@ -290,11 +293,12 @@ func (s *served) until(what string, is func() bool) {
 	}
 }
 
-// same compares sets of ids.
+// same reports whether got has the ids in want, in any order.
 func same(got []string, want ...string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)))
 }
 
+// containsAll reports whether a text has every part.
 func containsAll(text string, parts ...string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 }

@@ -52,8 +52,8 @@ func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 	return list, nil
 }
 
-// Remove implements handlers.Snapshots. It renames the snapshot first, so that one that is half removed is never taken
-// for a whole one.
+// Remove implements handlers.Snapshots: it deletes a snapshot, or returns a *jobs.Refusal if there is none of this
+// name. It renames the snapshot first, so that a half removed one is never taken for a whole one.
 func (s snapshotFolder) Remove(name string) error {
 	at := filepath.Join(s.path, name)
 	if !plainName(name) || s.read.Check(at) != nil {

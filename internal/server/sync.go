@@ -83,7 +83,8 @@ func (t target) Delete(ctx context.Context, id string) (keeping.ChangeResult, er
 	return t.keeper.Delete(ctx, id, keeping.Condition{})
 }
 
-// Documents implements keeping.Target: it returns up to limit documents after an id; next is "" at the end.
+// Documents implements keeping.Target: it returns up to limit documents in the order of their ids, beginning after the
+// id after. next is the after of the next call, or "" if no documents follow.
 func (t target) Documents(ctx context.Context, after string, limit int) ([]corpus.Document, string, error) {
 	return t.engine.Documents(ctx, search.Caller{}, lookup.DocumentsRequest{After: after, Limit: limit})
 }

@@ -19,8 +19,8 @@ type typedWriter struct {
 // no limit.
 func (w *typedWriter) MostWait() time.Duration { return mostWait(w.Writer) }
 
-// typeMisfit returns the error of a put whose metadata do not have the declared types; nil if they have, and for
-// deletions.
+// typeMisfit returns why a put's metadata do not have the declared types. It returns nil if they have, and for a
+// deletion.
 func typeMisfit(types conditions.Types, c *store.Change) *corpus.FieldError {
 	if c.Put == nil {
 		return nil

@@ -126,8 +126,8 @@ func (s *collection) takeIn(now store.Contents) {
 	}
 }
 
-// takeInOne loads an expert that joined the collection and starts searching it. It fails if its encoder is not the one
-// of the stored vectors, or an index is below its recall floor.
+// takeInOne loads an expert that joined the collection and starts searching it. It fails, and closes the expert again,
+// if its encoder is not the one of the stored vectors, an index is below its recall floor, or searches cannot use it.
 func (s *collection) takeInOne(now store.Contents, name string) error {
 	e, err := s.LoadMore(name)
 	if err != nil {

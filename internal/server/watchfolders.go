@@ -107,7 +107,7 @@ func (w *follower) isUnchanged(f documents.FoundFile) bool {
 	return ok && state == stateOf(f)
 }
 
-// fileReports are the functions that follow calls with problems of single files.
+// fileReports are the functions that syncOnce calls with problems of single files.
 type fileReports struct {
 	failed func(path string, err error) // called when a file was not read
 	warned func(path, warning string)   // called when a part of a file was left out or guessed

@@ -83,7 +83,8 @@ func outsideCollections(path string) error {
 	}
 }
 
-// holdsManifest reports whether a folder has a file that begins as a manifest does, damaged or not.
+// holdsManifest reports whether the file manifest.FileName in a folder begins as a manifest does; what follows may be
+// damaged. It is false if the file is not there or cannot be read.
 func holdsManifest(dir string) bool {
 	file, err := os.Open(filepath.Join(dir, manifest.FileName))
 	if err != nil {

@@ -251,8 +251,9 @@ func (i *Inputs) Sweep(ctx context.Context, wanted func(ctx context.Context, nam
 	return errors.Join(errs...)
 }
 
-// Open opens an input and returns its length in bytes. closes does nothing. The error is fs.ErrNotExist if the input is
-// not there, or not whole.
+// Open returns a reader of an input, and the input's length in bytes. The reader fetches chunks from the cluster with
+// ctx, so ctx must last as long as it is read. closes does nothing. The error is fs.ErrNotExist if the input does not
+// exist or was not written to its end.
 func (i *Inputs) Open(ctx context.Context, name string) (in io.ReaderAt, bytes int64, closes func() error, err error) {
 	data, version, err := i.store.Register(name).Read(ctx)
 	if err == nil && version == "" {

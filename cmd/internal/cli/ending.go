@@ -7,23 +7,24 @@ import (
 	"time"
 )
 
-// Ending bounds how long a command may go on after it was interrupted. A call of the system
-// that never returns, as where a file system interrupts it without end, would otherwise keep
-// the process until somebody kills it. What was published is safe at any moment.
+// ending bounds how long a command may go on after it was interrupted. Without it, a system call that never returns, as
+// on a file system that interrupts it again and again, would keep the process until somebody kills it. What was
+// published is safe at any moment. Grace is the allowed time in nanoseconds.
 type ending struct{ Grace atomic.Int64 }
 
-// unhurried is what a command has to end by itself: to remove what it had begun to write.
+// unhurried is the time that a command has after an interruption to end by itself, for example to remove what it had
+// begun to write.
 const unhurried = 15 * time.Second
 
-// NewEnding returns an ending that lets a command go on for unhurried after an interruption.
+// NewEnding returns an ending with which a command may go on for the time unhurried after an interruption.
 func NewEnding() *ending {
 	e := &ending{}
 	e.Grace.Store(int64(unhurried))
 	return e
 }
 
-// Allow sets the time that the command may go on after an interruption to unhurried and more, for requests that it must
-// answer first. It does nothing on nil.
+// Allow sets the time that the command may go on after an interruption to unhurried + more. more is for requests that
+// the command must answer first. It does nothing if e is nil.
 func (e *ending) Allow(more time.Duration) {
 	if e != nil {
 		e.Grace.Store(int64(unhurried + more))

@@ -17,7 +17,7 @@ type Inputs struct {
 	armed   bool // a prefix waits for its --in
 }
 
-// Bind adds both flags to a command.
+// Bind adds the flags --in and --id-prefix to a command. Each --in adds to x.Files, with the prefix before it.
 func (x *Inputs) Bind(flags *pflag.FlagSet) {
 	flags.Func("in", "`file` or BEIR folder to read, '-' for standard input; may be repeated", func(path string) error {
 		if path == "" {
@@ -36,7 +36,7 @@ func (x *Inputs) Bind(flags *pflag.FlagSet) {
 	})
 }
 
-// BindColumns adds the flags that name the columns of tables.
+// BindColumns adds the flags --id-column, --text-column and --title-column, which set x.Columns.
 func (x *Inputs) BindColumns(flags *pflag.FlagSet) {
 	flags.StringVar(&x.Columns.ID, "id-column", "", "`name` of the column of a CSV or TSV that has the ids (default: id)")
 	flags.StringVar(

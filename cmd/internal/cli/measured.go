@@ -15,17 +15,16 @@ import (
 	"example.org/conclave/internal/questions"
 )
 
-// EvaluationTimeout is what the sources have for one question. It is long, so that a
-// slow machine does not change the measured accuracy.
+// EvaluationTimeout is the time limit of the sources for one question. It is long, so that a slow machine does not
+// change the measured accuracy.
 const EvaluationTimeout = 30 * time.Second
 
-// AskedSpecialists is how many specialists "auto" asks where nobody says
-// otherwise. One is as good where every question has its domain's expert; the
-// second is for those between two domains.
+// AskedSpecialists is the number of specialists that "auto" asks by default. One is as good if every question has its
+// domain's expert; the second is for questions between two domains.
 const AskedSpecialists = 2
 
-// OpenForMeasuring calls do with the opened collection, as OpenCollection does, with limits that questions for
-// measuring need: EvaluationTimeout for each, and at least calibration.EnsembleDepth candidates.
+// OpenForMeasuring opens the configured collection and calls do with it, as OpenCollection does. It raises two limits
+// for measuring: the timeout of a question to EvaluationTimeout, and candidates to calibration.EnsembleDepth.
 func OpenForMeasuring(
 	config configs.Config,
 	term Terminal,
@@ -37,7 +36,9 @@ func OpenForMeasuring(
 	return OpenCollection(config, term, uncalibrated, do)
 }
 
-// Gather asks the collection all questions, shows progress on the terminal, and returns what each source answered.
+// Gather asks the sources of the collection the questions, shows the progress on the terminal, and returns what each
+// source answered. It leaves out questions whose relevant passages are all absent from the collection. It fails if a
+// search fails, or no passage of a domain is in the collection.
 func Gather(
 	ctx context.Context,
 	l *assembly.Assembly,

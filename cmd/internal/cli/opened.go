@@ -30,8 +30,7 @@ func OpenCollection(config configs.Config, term Terminal, uncalibrated bool, do 
 	return errors.Join(do(l), l.Close())
 }
 
-// Complaining tells the terminal why a source failed, where a server would
-// tell its log.
+// Complaining is a search.Observer that writes to Out why a source failed, as a server writes it to its log.
 type Complaining struct {
 	search.NoObserver
 	Out io.Writer

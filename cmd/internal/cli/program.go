@@ -37,8 +37,8 @@ func Main(newRoot func(Terminal) *cobra.Command) {
 	os.Exit(code)
 }
 
-// Terminal has what a command reads and writes: answers go to Out; progress,
-// logs and complaints to Err.
+// Terminal has the streams and the environment of a command. Answers go to Out; progress, logs and complaints go to
+// Err.
 type Terminal struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -81,11 +81,11 @@ func Run(ctx context.Context, root *cobra.Command, args []string, term Terminal)
 	return ExitFailed
 }
 
-// ErrSilent fails a command that has said everything already.
+// ErrSilent is the error of a command that has already printed what went wrong. Run prints nothing for it.
 var ErrSilent = errors.New("failed")
 
-// AlreadySaid returns ErrSilent for an error that the command's output has told already, so that Run does not print it
-// again; nil for nil.
+// AlreadySaid returns ErrSilent in place of an error that the command has printed itself, so that Run fails without
+// printing it again. For nil it returns nil.
 func AlreadySaid(err error) error {
 	if err != nil {
 		return ErrSilent
@@ -99,8 +99,9 @@ func isCobraUsage(err error) bool {
 	return strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "required flag(s)")
 }
 
-// NewRoot completes the first command of a program with what all programs share: the flags of
-// the configuration, and mistakes in the command line that are usage errors.
+// NewRoot adds the subcommands to the root command of a program, completes the root and returns it. The root gets the
+// flags --config and --log-level, and shows its help without arguments. Mistakes in flags and arguments become
+// UsageErrors, and the terminal's streams are used.
 func NewRoot(term Terminal, root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.Args = noCommand
@@ -119,7 +120,7 @@ func NewRoot(term Terminal, root *cobra.Command, commands ...*cobra.Command) *co
 	return root
 }
 
-// Group returns a command that only has others.
+// Group returns a command that only has the given subcommands. It shows its help without arguments.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use:   use,
@@ -131,8 +132,8 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return g
 }
 
-// noCommand returns an error for the first argument of a command that only has others: there is no
-// such command. The error names those with similar names. Without arguments it returns nil.
+// noCommand checks the arguments of a command that only has subcommands: it returns an error that the first argument is
+// not one of them, with the names of similar ones. Without arguments it returns nil.
 func noCommand(command *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -145,7 +146,7 @@ func noCommand(command *cobra.Command, args []string) error {
 	return err
 }
 
-// wrapArgs turns complaints about positional arguments into usage errors.
+// wrapArgs makes errors about positional arguments of a command, and of all below it, UsageErrors.
 func wrapArgs(command *cobra.Command) {
 	if check := command.Args; check != nil {
 		command.Args = func(cmd *cobra.Command, args []string) error {

@@ -10,10 +10,9 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress shows long work on the terminal: a line that says how far the stage is,
-// with rate and time left. Where standard error is not a terminal it prints such a line
-// now and then, and one when a stage ends, so that a log stays readable. conclave-train
-// says the same in the same form.
+// Progress shows on the terminal how far long work is, with rate and time left. If out is not a terminal, it prints
+// such a line now and then, and one when a stage ends, so that a log stays readable. conclave-train prints the same
+// lines.
 type Progress struct {
 	mu       sync.Mutex // work may report from several goroutines
 	out      io.Writer
@@ -26,7 +25,8 @@ type Progress struct {
 	logged   time.Time // the last line of a log
 }
 
-// NewProgress returns a progress bar on out; unless out is a terminal, it prints a line for each stage.
+// NewProgress returns a progress bar on out. If out is not a terminal, it prints lines now and then and at the end of
+// each stage.
 func NewProgress(out io.Writer) *Progress { return &Progress{out: out, terminal: isTerminal(out)} }
 
 // Report shows that done of total units of a stage are done. The first call with another stage ends the stage before. A
@@ -84,8 +84,8 @@ const logEvery = 30 * time.Second
 // settled is how long a stage has to last before its rate means something.
 const settled = 500 * time.Millisecond
 
-// describe says how far the stage is: "encoding base  256 of 1,500 passages,
-// 77/s, 16s left".
+// describe returns how far the stage is after the time took: "encoding base  256 of 1,500 passages, 77/s, 16s left".
+// The total is left out if it is 0 or less, and the rate in the first settled.
 func (p *Progress) describe(total int64, took time.Duration) string {
 	text := p.stage + "  " + Count(p.done, p.unit)
 	if total > 0 {
@@ -133,7 +133,8 @@ func (p *Progress) finish() {
 	p.stage = ""
 }
 
-// perSecond writes a rate; slow ones keep a decimal.
+// perSecond returns a rate as text, such as "77/s"; rates below 10 have one decimal, and bytes a unit, as in "1.5
+// MiB/s".
 func perSecond(rate float64, unit string) string {
 	if unit != "bytes" && rate < 10 {
 		return fmt.Sprintf("%.1f/s", rate)

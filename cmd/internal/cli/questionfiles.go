@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// QuestionFiles are the questions that were named, and what belongs to them by
-// name.
+// QuestionFiles are the flags that name files of questions, with the relevance judgements and splits of each.
 type QuestionFiles struct {
 	Files         []string
 	qrels, splits []string
@@ -19,13 +18,13 @@ type QuestionFiles struct {
 	Limit         int // questions of a domain; 0: all
 }
 
-// Bind adds the flags to a command and makes --questions a required one.
+// Bind adds the flags --questions, --qrels, --split and --question-format to a command, and makes --questions required.
 func (f *QuestionFiles) Bind(command *cobra.Command) {
 	f.Offer(command.Flags())
 	_ = command.MarkFlagRequired("questions")
 }
 
-// Offer adds the flags, none of them required.
+// Offer adds the flags --questions, --qrels, --split and --question-format, none of them required.
 func (f *QuestionFiles) Offer(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Files, "questions", nil, "`[NAME=]FILE` of questions, or BEIR folder; may be repeated")
 	flags.StringArrayVar(&f.qrels, "qrels", nil, "`[NAME=]FILE` of relevance judgements, for TREC topics")
@@ -35,7 +34,7 @@ func (f *QuestionFiles) Offer(flags *pflag.FlagSet) {
 	)
 }
 
-// BindLimit adds the flags of Bind, and --limit with a default.
+// BindLimit adds the flags of Bind, and --limit with the default limit.
 func (f *QuestionFiles) BindLimit(command *cobra.Command, limit int) {
 	f.Bind(command)
 	command.Flags().

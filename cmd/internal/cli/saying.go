@@ -11,8 +11,8 @@ import (
 	"example.org/conclave/configs"
 )
 
-// NewSaying returns the logger of commands other than serve: it writes warnings and errors
-// as lines for people. With --log-level debug it is the server's.
+// NewSaying returns the logger of commands other than serve. It writes warnings and errors as lines for people; with
+// the level debug it writes everything as the server's logger does (NewLogger).
 func NewSaying(out io.Writer, config configs.Log) *slog.Logger {
 	if config.Level == "debug" {
 		return NewLogger(out, config)
@@ -20,6 +20,7 @@ func NewSaying(out io.Writer, config configs.Log) *slog.Logger {
 	return slog.New(&saying{out: out})
 }
 
+// saying is a slog.Handler that writes warnings and errors as lines for people.
 type saying struct {
 	out   io.Writer
 	attrs []slog.Attr
@@ -28,7 +29,8 @@ type saying struct {
 // Enabled implements slog.Handler: it reports whether the level is a warning or higher.
 func (s *saying) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 
-// Handle writes "conclave: MESSAGE (expert wiki): why".
+// Handle implements slog.Handler: it writes "conclave: MESSAGE (expert wiki): why". The attributes cause and why follow
+// the colon, with hints on lines of their own; the others stand in the brackets.
 func (s *saying) Handle(_ context.Context, r slog.Record) error {
 	var of []string
 	why := ""
@@ -63,5 +65,5 @@ func (s *saying) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &saying{out: s.out, attrs: slices.Concat(s.attrs, attrs)}
 }
 
-// WithGroup implements slog.Handler; groups are not told.
+// WithGroup implements slog.Handler: it returns s, since lines do not show groups.
 func (s *saying) WithGroup(string) slog.Handler { return s }

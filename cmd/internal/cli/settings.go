@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// readSettings reads the configuration of a command: its flags over the
-// environment over the file over the defaults.
+// readSettings returns the configuration of a command and prints its warnings. Flags go before the environment, that
+// before the file, and that before the defaults. The error is a UsageError if a flag is wrong.
 func readSettings(cmd *cobra.Command, term Terminal) (configs.Config, error) {
 	config, err := configs.Load(cmd.Flags(), term.Environ)
 	var mistake *configs.Error
@@ -45,7 +45,8 @@ func WithSettings(
 	}
 }
 
-// ReadSettingsAndCache returns the configuration of a command and the cache folder.
+// ReadSettingsAndCache returns the configuration of a command and the cache folder that it names. The error is a
+// UsageError if a flag is wrong.
 func ReadSettingsAndCache(cmd *cobra.Command, term Terminal) (configs.Config, provision.Cache, error) {
 	config, err := readSettings(cmd, term)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // Run runs one command line of conclave, and returns its exit code and what it wrote.
 type Run func(args ...string) (code int, out, complaints string)
 
-// Write writes a file, and the folders above it.
+// Write writes a file, and makes the folders above it. The test fails at once if it cannot.
 func Write(t *testing.T, name, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -43,8 +43,8 @@ func ContainsAll(text string, parts []string) bool {
 	return true
 }
 
-// The sizes of the two domains differ, so that a mean over questions is none
-// over domains.
+// TalesAsked and HealthAsked are the numbers of questions of the two domains. They differ, so that a mean over
+// questions is not a mean over domains.
 const TalesAsked, HealthAsked = 40, 20
 
 // Calibratable makes a temporary folder, changes into it, and indexes the collection c: two domains of the demo, tales
@@ -83,8 +83,8 @@ func Calibratable(t *testing.T, conclave Run) {
 	}
 }
 
-// domainFile writes at most so many lines of a file of the demo to the file name: those whose ids are of the domain.
-// The test fails if there are fewer, or none.
+// domainFile writes the first lines, at most most, whose ids are of a domain from the demo's file from to the file
+// name. The test fails if there are none, or fewer than most unless that is math.MaxInt.
 func domainFile(t *testing.T, name, from, domain string, most int) {
 	t.Helper()
 	data, err := demo.FS.ReadFile(from)
@@ -158,7 +158,8 @@ func Alone(t *testing.T, conclave Run) []JudgedQuestion {
 	return out
 }
 
-// trecRun reads the passages of each question, best first.
+// trecRun reads a file of rankings in TREC's format, and returns the ids of the passages for each question's id, best
+// first.
 func trecRun(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	file, err := os.Open(path)
@@ -213,7 +214,7 @@ func Share(questions []JudgedQuestion, domain string, k int, ranking func(j *Jud
 	return float64(right) / float64(all)
 }
 
-// Damage flips a bit of an expert's graph.
+// Damage flips a bit in the middle of the first ONNX graph of an expert in the folder experts.
 func Damage(t *testing.T, expert string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("experts", expert, "*.onnx"))

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// CheckDocumented fails unless every command line of a program that a document shows,
-// in a block or in a sentence, names a command that there is, with flags that it
-// has. (internal/endtoend runs those of the blocks.)
+// CheckDocumented fails the test unless every command line of a program in the documents, in a block or in a sentence,
+// names an existing command with flags that it has, and at least least lines are found. newRoot returns the program's
+// root command. (internal/endtoend runs the lines of blocks.)
 func CheckDocumented(t *testing.T, newRoot func() *cobra.Command, least int) {
 	t.Helper()
 	program := newRoot().Name() + " "

@@ -27,12 +27,13 @@ const (
 	missing = 5               // signs of life, after which a lease is free
 )
 
-// Gone returns how long after its last sign of life a holder loses a lease.
+// Gone returns how long after a holder's last sign of life another process may take its lease. beat is the time between
+// two signs of life.
 func Gone(beat time.Duration) time.Duration { return missing * beat }
 
-// Lease is what one process at a time may have. Nobody compares clocks: one who finds it
-// held watches for a while whether its register changes. Where the holder was a process of
-// the same system, it also sees whether that is gone.
+// Lease is a lock that one process at a time can hold, over a register that all of them reach. The holder changes the
+// register every Beat. A process that finds the lease held watches the register by its own clock, so clocks need not
+// agree. If the holder ran on the same system, it also checks whether that process still exists.
 type Lease struct {
 	Register Register
 	Of       string        // what is changed by who has it, such as "index passages", for errors
@@ -50,8 +51,8 @@ type holder struct {
 	Place string    `json:"place,omitempty"`
 }
 
-// placeHere identifies the boot and the process id namespace of this system, so that process ids of equal places can be
-// compared. It is "" on systems other than Linux.
+// placeHere returns a text that only processes of the same boot and process id namespace share: their process ids can
+// be compared. It is "" on systems other than Linux.
 func placeHere() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, again := os.Readlink("/proc/self/ns/pid")
@@ -107,8 +108,9 @@ type heldLease struct {
 	version string
 }
 
-// takeLease takes the lease. If a living process has it, takeLease waits up to patience for it, and then returns a
-// *HeldError. A holder counts as dead if its process is gone or the register has not changed for Gone(l.Beat).
+// takeLease takes the lease and stores doing with it. If another process has it, takeLease watches whether that lives:
+// a holder counts as dead if its process is gone or the register has not changed for Gone(l.Beat). It returns a
+// *HeldError at the first sign of life after patience, so even with patience 0 it may wait for one.
 func (l Lease) takeLease(ctx context.Context, doing string, patience time.Duration) (*heldLease, error) {
 	host, _ := os.Hostname()
 	h := &heldLease{
@@ -191,9 +193,10 @@ func (h *heldLease) renewHold(ctx context.Context) error {
 	}
 }
 
-// Hold takes the lease, calls work, and frees the lease. It returns work's error, or a *HeldError without calling work
-// if another living process keeps the lease longer than patience. If the lease is lost, work's context ends with a
-// *HeldError as its cause; Hold returns that if work then fails. doing describes the work to other processes.
+// Hold takes the lease, calls work, and frees the lease. It returns work's error. If another process has the lease and
+// still gives signs of life after patience, it returns a *HeldError without calling work. If the lease is lost, work's
+// context ends with a *HeldError as its cause; Hold returns that if work then fails. doing describes the work in the
+// errors of other processes.
 func (l Lease) Hold(ctx context.Context, doing string, patience time.Duration, work func(context.Context) error) error {
 	h, err := l.takeLease(ctx, doing, patience)
 	if err != nil {

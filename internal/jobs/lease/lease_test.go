@@ -19,6 +19,7 @@ type memory struct {
 	version int
 }
 
+// Read implements Register; the version counts the writes.
 func (m *memory) Read(ctx context.Context) ([]byte, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -28,6 +29,7 @@ func (m *memory) Read(ctx context.Context) ([]byte, string, error) {
 	return slices.Clone(m.data), strconv.Itoa(m.version), ctx.Err()
 }
 
+// Write implements Register: it stores data if the version is the present one.
 func (m *memory) Write(ctx context.Context, data []byte, version string) (string, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

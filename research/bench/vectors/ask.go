@@ -37,9 +37,10 @@ type Found struct {
 	Seconds float64        `json:"seconds"` // of both
 }
 
-// AnswerFiltered reads searches from in and writes their answers to out until in ends, with the first of o.Ef. columns
-// is a file of int32, little-endian: for each column a number of each vector. They are treated as fields of passages
-// are in a collection.
+// AnswerFiltered answers searches until in ends. Each line of in is a FilteredSearch in JSON. The first line of out has
+// the number of vectors as {"rows": N}; then comes a Found for each search, in order, made with the first of o.Ef.
+// columns names a file of little-endian int32: for each column one number of each vector, indexed as the metadata of
+// passages are. A malformed line, or a Query out of range, ends it with an error.
 func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, out io.Writer) (err error) {
 	x, queries, end, err := o.begin(ctx, &Figures{})
 	if err != nil {
@@ -87,7 +88,8 @@ func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, 
 	return errors.Join(lines.Err(), ctx.Err())
 }
 
-// markPassing returns a filter of the vectors that meet the condition of a search.
+// markPassing returns a filter with those of the rows vectors that meet a search's condition: their number in its
+// Column is at least Low and below High.
 func markPassing(values *fields.Index, ask FilteredSearch, rows int) (*ann.Filter, error) {
 	marked := make([]uint64, (rows+63)/64)
 	within := conditions.Interval{
@@ -100,7 +102,8 @@ func markPassing(values *fields.Index, ask FilteredSearch, rows int) (*ann.Filte
 	return ann.FilterOf(marked), nil
 }
 
-// readColumns returns an index of the columns in a file.
+// readColumns returns an index of the numbers in a file, as fields named by the columns' numbers from 0. It fails if
+// the file does not hold a whole number of columns of rows numbers.
 func readColumns(path string, rows int) (*fields.Index, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

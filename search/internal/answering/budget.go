@@ -158,7 +158,9 @@ func (a *Answer) setToRead() {
 	}
 }
 
-// CutToPage cuts each ranking, in its final order, to the page that is answered. It fails if ids cannot be read.
+// CutToPage cuts each ranking, in its final order, to the page that is answered (pageOf), and keeps the first passages
+// of each for Head. If Plan.MarkedOnPage, it also removes the extracts of passages that are not on the first ranking's
+// page. It fails if ids cannot be read.
 func (a *Answer) CutToPage() (err error) {
 	for i := range a.Rankings {
 		r := &a.Rankings[i]

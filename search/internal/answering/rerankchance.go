@@ -82,7 +82,9 @@ func (a *Answer) rerankedChance(x *learned.LoadedReranker, scores, said []float6
 	}
 }
 
-// reranksForConfidence reports whether reranking will replace the confidence.
+// reranksForConfidence reports whether the confidence of the first ranking will be replaced by one from the reranker's
+// scores: the ranking has a confidence, its method weighs sources by question, and some of its passages are to be
+// reranked.
 func (a *Answer) reranksForConfidence() bool {
 	first := &a.Rankings[0]
 	return first.Confidence != nil && a.Plan.Methods[0].WeighsByQuestion() && a.Plan.Window(len(first.Items)) > 0

@@ -25,7 +25,9 @@ const (
 	PlainWord = 'p'
 )
 
-// ValueTerms returns the terms of a passage's metadata in FieldValues, in order and each once.
+// ValueTerms returns what the field FieldValues holds for a passage, sorted and without duplicates: markValues in any
+// case, the kind terms of each field of its metadata (KindTerm), and a term for each value. A value that is too long
+// has only its kind term.
 func ValueTerms(p *corpus.Passage) []string {
 	terms := []string{markValues}
 	dates := map[string]bool{}
