@@ -75,7 +75,7 @@ func callLibrary(what string, call func() error) (err error) {
 	return call()
 }
 
-// coderStep is how many vectors are added between two looks at the context.
+// coderStep is how many vectors are added between two checks of the context.
 const coderStep = 64
 
 // buildCoder builds the graph of v's vectors with the library and writes it to path. It fails if ctx ends, and leaves

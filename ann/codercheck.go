@@ -55,7 +55,7 @@ func checkCoder(content []byte, v *Vectors) error {
 	return r.err
 }
 
-// coderReader reads from what is left, and remembers the first error.
+// coderReader reads values from the bytes in left, and keeps the first error.
 type coderReader struct {
 	left []byte
 	err  error

@@ -10,30 +10,31 @@
 // a search keeps on its way: more is slower and finds more. Recall@k is the
 // share of the k nearest vectors that are among the k found.
 //
-// For late interaction a passage has not one vector but one for each of its
-// tokens, of length 1, and so has a question, of any length. A vector is then the
-// flat list of these, n times the dimension numbers with an n of its own, and in
-// place of an inner product stands the sum, over the question's tokens, of the
-// greatest inner product with a token of the passage. The file holds a byte a
-// number (kernel.EncodeTokens), and a score is that of these codes: integer until
-// the last sum, so that every processor gives the same bits.
+// For late interaction a passage has a vector of length 1 for each of its tokens,
+// and a question one of any length for each of its own. "Vector" then means the flat
+// list of these: n·dimension numbers for n tokens. The score is, instead of an inner
+// product, the sum over the question's tokens of the greatest inner product with a
+// token of the passage. The file holds one byte for each number (kernel.EncodeTokens).
+// Scores are computed from these codes, in integers until the last sum, so that every
+// processor gives the same bits.
 //
 // A passage may also have a vector for each of several parts of its text (OpenGrouped,
-// CreateParts). The index is then of these vectors, which are called rows, and a
-// third file says which are whose. What is found are passages, each with the
+// CreateParts). The index is then of these vectors, which are called rows, and a third
+// file says which rows belong to which passage. Searches return passages, each with the
 // greatest inner product of its rows.
 //
-// There are four kinds of index behind one interface: flat compares with every
-// vector; hnsw is the project's own graph (package graph); coder is the graph of
-// a library; late compares with every list of token vectors. Package kernel multiplies, package mapped is the
-// container of the files.
+// There are five kinds of index with one interface (Index): flat compares with every
+// vector; hnsw is the project's own graph (package graph); coder is the graph of a
+// library; late compares with every list of token vectors; sparse searches lists of
+// weights of word pieces by postings (package bm25). Package kernel computes inner
+// products, and package mapped reads and writes the files.
 //
 // An index is files that do not change once written: its vectors, for a graph a
 // second one, and for parts a third. They are read in place through memory maps, so opening costs the same
 // for any number of vectors, and what the system keeps resident is what searches
 // touch. Before the first search of an open index the checksums of its files are
-// compared, which reads them through once: a file whose content was damaged behind its
-// intact header is an error that names it, and no search gives wrong neighbours
-// (Index.Verify). Check verifies the invariants as well. (A file that is cut short
+// compared, which reads the whole files once (Index.Verify). So damage after an intact
+// header is an error that names the file, and no search gives wrong neighbours. Check
+// verifies the invariants as well. (A file that is cut short
 // while it is mapped causes a fault where it is read: see disk.Survive.)
 package ann

@@ -8,9 +8,9 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Filter is the set of ordinals that a search may find: those with a tag, or
-// those not deleted. It may be used by any number of searches at once, once
-// no more is added.
+// Filter is the set of ordinals that a search may find, such as those that are not
+// deleted. Once no more ordinals are added, any number of searches may use it at
+// once.
 type Filter struct {
 	words []uint64
 	count int

@@ -78,10 +78,10 @@ func (x *hnsw) BytesPerVector() float64 { return x.graph.BytesPerVector() }
 // about as long as comparing floats that lie anywhere.
 //
 // On 43,378 real vectors of 384 numbers, for the 100 best with ef 300, in
-// queries per second of one thread: the graph beside comparing all that is
-// allowed, and the recall@10 of the graph's answers (0.998 at 12,800 a second
-// without a filter). Where most of the searches gave up, these compared all in
-// the end.
+// queries per second of one thread: first of the graph, then of comparing all
+// that is allowed, and the recall@10 of the graph's answers (0.998 at 12,800 a
+// second without a filter). Where most of the searches gave up, they compared
+// all in the end.
 //
 //	allowed  any vectors            the nearest            the furthest           near another vector
 //	0.999    12,200    310  0.998   12,400    360  0.998    2,800    240  0.996   12,500    310  0.998
@@ -152,10 +152,10 @@ func (x *hnsw) search(
 	return hits, stats, err
 }
 
-// tombstoneShare: where a filter leaves out less than one vector in so many, as
-// a few deletions do, the graph is first searched without it. If no more than
-// one candidate in so many has to be dropped, the rest is as good as what a
-// filtered search finds, which takes a third longer.
+// tombstoneShare is used twice. If a filter leaves out less than one vector in
+// tombstoneShare, as after a few deletions, the graph is first searched without the
+// filter. If then no more than one candidate in tombstoneShare has to be dropped, the
+// others are as good as those of a filtered search, which takes a third longer.
 const tombstoneShare = 32
 
 // findCandidates sets s.candidates to the rows that the graph finds and the filter lets through, and returns how many

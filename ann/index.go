@@ -15,9 +15,9 @@ import (
 //
 // Ordinals are those of the file of vectors: the n-th vector appended is n.
 //
-// Where the kind's vectors are lists of token vectors (Kind.Tokens), a vector
-// and a query are such a list, its vectors one after the other, and what is said
-// here of inner products holds for the sum that late interaction makes of them.
+// If the kind's vectors are lists of token vectors (Kind.Tokens), a vector and a
+// query are such lists, their vectors one after the other. Instead of an inner
+// product, the score is then the sum of late interaction.
 type Index interface {
 	// Len is the number of vectors.
 	Len() int
@@ -41,14 +41,13 @@ type Index interface {
 	// with the copies of its last vector that the file holds; the
 	// vectors of a passage's parts are a list as well, in memory of its own.
 	Vector(ordinal rank.Ordinal) []float32
-	// BytesPerVector is the memory that a search reads again and again, per
-	// vector: what should stay resident.
+	// BytesPerVector is the memory, per vector, that searches read again and again
+	// and that should therefore stay resident.
 	BytesPerVector() float64
-	// Verify compares the checksums of the index's files. That is done once for as
-	// long as it is open, and every search and Scores does it first, so that damage is
-	// a DamageError and never a wrong answer; calling Verify before spares the first
-	// search the time of reading the files through. Where ctx ends before that is
-	// done, the next call goes on from there.
+	// Verify compares the checksums of the index's files, once while it is open. Every
+	// search and Scores calls it first, so that damage is a DamageError and never a
+	// wrong answer. Call it earlier to spare the first search the time of reading whole
+	// files. If ctx ends first, the next call goes on from there.
 	Verify(ctx context.Context) error
 	// Check reads everything, also what Verify has read, and verifies checksums
 	// and invariants.
@@ -66,8 +65,8 @@ type SearchOptions struct {
 	Ef     int     // efSearch: candidates kept on the way; 0 is max(120, 3·K), and less than K is K
 	Exact  bool    // compare with every vector
 	Filter *Filter // the ordinals that may be found; nil is all
-	// Walk walks a graph also where comparing all that may be found is reckoned
-	// faster: for measuring that reckoning.
+	// Walk searches the graph even if comparing all vectors that may be found is
+	// estimated to be faster. It is for measuring that estimate.
 	Walk bool
 }
 

@@ -24,18 +24,18 @@ const (
 // Kind is one kind of index as Build and Open know it.
 type Kind struct {
 	Name string
-	// Graph says whether an index has a second file beside its vectors.
+	// Graph says whether an index has a second file in addition to its vectors: a graph, or postings.
 	Graph bool
-	// Tokens says that a vector is a list of token vectors, of a multiple of the
-	// index's dimension numbers, which differs from vector to vector. Encoders give
-	// such lists or they do not, so people have no choice of this kind.
+	// Tokens says that a vector is a list of token vectors: a multiple of the index's
+	// dimension numbers, which differs from vector to vector. The kind follows from the
+	// encoder: users cannot choose it.
 	Tokens bool
 	// Pairs says that a vector is a list of pairs of a word piece's id, in ascending order, and its weight, above 0. It
-	// may be empty. Encoders give such lists or they do not, too.
+	// may be empty. This kind also follows from the encoder.
 	Pairs bool
-	// Floor10 is the recall@10 below which an index must not be served: what
-	// it finds is then not what it was asked for. A kind whose floor is 0 is
-	// served however little it finds, with a warning.
+	// Floor10 is the recall@10 below which an index must not be served, since it
+	// misses too many of the nearest vectors. A kind whose floor is 0 is served
+	// whatever its recall, with a warning.
 	Floor10 float64
 	// Warning is what people should know before they choose the kind.
 	Warning string

@@ -16,8 +16,8 @@ import (
 // the sum (Khattab and Zaharia 2020, "ColBERT: Efficient and Effective Passage
 // Search via Contextualized Late Interaction over BERT", section 3.2). There is
 // no graph: a search compares with every list, which takes some microseconds
-// each, so that such an index is mostly asked for the Scores of what others have
-// found.
+// each. So such an index is mostly used to score passages that other sources have
+// found (Scores).
 //
 // The scores are those of the stored codes with the query's (kernel.Question),
 // the same to the last bit on every processor.
@@ -109,8 +109,8 @@ func (x *lateIndex) checkQuery(query []float32, o SearchOptions) error {
 	return o.checkBounds(x.count)
 }
 
-// scanLists is how many lists are compared between two looks at the context:
-// mostly some ten microseconds' worth.
+// scanLists is how many lists are compared between two checks of the context, mostly
+// in some ten microseconds.
 const scanLists = 16
 
 // scanLists returns the k best of n lists, of which at gives the ordinals. It fails if ctx ends.

@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// scanRows is how many rows are compared between two looks at the context:
-// some hundred microseconds' worth. Their scores stay in the nearest cache.
+// scanRows is how many rows are compared between two checks of the context, in some
+// hundred microseconds. Their scores fit in the first-level cache.
 const scanRows = 1024
 
 // scanVectors returns the o.K best vectors by comparing the query with all that o.Filter lets through. It fails if ctx

@@ -14,17 +14,17 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// sparse compares a query with stored lists of weights of word pieces (SPLADE): by the sum of the products of those
-// that both have. Its second file has the lists turned around, by word piece, in the postings of package bm25, whose
-// search skips what cannot be among the hits; the first, which has a list for each ordinal, gives the scores of given
-// ordinals, the same to the last bit.
+// sparse compares a query with stored lists of weights of word pieces (SPLADE): the score is the sum of the products
+// of the weights that both have. Its first file has the list of each ordinal, for Scores. Its second file has the same
+// weights as postings by word piece (package bm25), for searches, which skip lists that cannot be among the hits. Both
+// give the same scores to the last bit.
 type sparse struct {
 	*pairs
 	words    *bm25.Index
 	searcher *bm25.Searcher
 }
 
-// sparseMemory is how much of postings waits in memory while they are built.
+// sparseMemory is how many bytes of postings a build keeps in memory before it writes them to temporary files.
 const sparseMemory = 256 << 20
 
 // buildSparse writes the postings of a file of pairs to graphPath. It fails if the file is damaged or ctx ends.

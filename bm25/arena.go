@@ -17,7 +17,7 @@ type arena struct {
 	free  uint32 // first unused address; page<<16 | offset
 }
 
-// A list is one list's place in an arena.
+// arenaList is one byte list in an arena, by the addresses of its bytes. The zero value is an empty list.
 type arenaList struct {
 	head, at, end uint32 // first byte, next byte to write, end of the current chunk
 	chunk         uint32 // size of the current chunk

@@ -17,7 +17,7 @@ const (
 	maxPassages = 1<<31 - 2
 	// maxSurfaces bounds the memory of words already analysed.
 	maxSurfaces = 1 << 20
-	// termMemory is about what a distinct term costs in the builder beside its
+	// termMemory is about what a distinct term costs in the builder in addition to its
 	// postings: two map entries, the texts, its list.
 	termMemory = 200
 
@@ -115,7 +115,8 @@ func (b *Builder) Add(title, text string) error {
 	return b.err
 }
 
-// post appends a term's posting of the passage being added, whose length is indexed, and resets the term's count.
+// post appends the posting of a term for the passage being added, counts its impact, and sets t.tf to 0. indexed is the
+// passage's length as the index keeps it (roundLength).
 func (b *Builder) post(t *builderTerm, passage, indexed uint32) {
 	// One varint holds the distance from the last passage, plus one, and in its
 	// lowest bit whether tf is 1: most are.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// builderSource is what a builder holds in memory.
+// builderSource is the termIterator of the terms and phrases that a builder holds in memory.
 type builderSource struct {
 	builder  *Builder
 	order    []uint32 // terms by their bytes

@@ -6,14 +6,14 @@ import (
 )
 
 // A cursor reads the postings of one term, or phrase, in one segment, forwards,
-// a block at a time. It is large, since it holds a decoded block, and is used
-// again for the next question.
+// a block at a time. It is large, since it holds a decoded block, so cursors are
+// pooled and reused for later questions.
 type cursor struct {
 	index  *Index
 	scale  *strengths
 	record termRecord
 	weight float32 // the term's in the question
-	blocks []byte  // what is known of the blocks; nil if there is only one
+	blocks []byte  // the entries of the blocks; nil if there is only one
 
 	block   uint32 // where the cursor is; record.blocks when it is past the end
 	decoded bool   // whether that block is decoded

@@ -65,8 +65,8 @@ import (
 // The terms of a run's first phrase are in runs, and the rest of its key is 0.
 // Looking a phrase up bisects runs and reads the phrases of one.
 const (
-	// magic is that of all versions of the format, so that a file of another one
-	// is told by its number.
+	// magic is at the beginning and the end of files of all versions of the format, so
+	// that decodeFooter can name the version of a file that it does not read.
 	magic         = "conclave bm25 1\n"
 	formatVersion = 2
 
@@ -106,7 +106,7 @@ const (
 // span is a stretch of the file.
 type span struct{ offset, length uint64 }
 
-// footer is what a file says about itself.
+// footer describes the contents of a segment's file: counts, parameters and where the sections are.
 type footer struct {
 	params    Params
 	analyser  uint32

@@ -88,8 +88,8 @@ func (g *segment) mark(r termRecord, bits []uint64) error {
 	return nil
 }
 
-// A Wording is a word or some words, as a text is compared with them: without regard to case,
-// white space and the punctuation between words.
+// A Wording is one or more words to look for in texts (In). Case, white space and the punctuation
+// between words make no difference.
 type Wording struct {
 	form  string
 	words int

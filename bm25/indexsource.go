@@ -11,7 +11,8 @@ import (
 // passages of which are deleted.
 const gone = ^uint32(0)
 
-// indexSource is a segment that is being merged.
+// indexSource is the termIterator of a segment that is being merged. It leaves out the postings of
+// deleted passages, and renumbers the others.
 type indexSource struct {
 	index      *Index
 	scale      *strengths

@@ -91,7 +91,8 @@ func NewNearness(analysis forms.Analysis, question string, rarities []NearTerm) 
 	return n
 }
 
-// addVariant lets entries of the vocabulary stand for a set of terms.
+// addVariant records that each of these entries of the vocabulary, or phrases of two terms, stands for the terms in
+// mask: bit i for n.terms[i].
 func (n *Nearness) addVariant(entries []string, mask uint64) {
 	for _, entry := range entries {
 		first, second, pair := strings.Cut(entry, string(forms.PhraseGap))
@@ -107,8 +108,8 @@ func (n *Nearness) addVariant(entries []string, mask uint64) {
 	}
 }
 
-// admit lets words with the first two letters of an entry be looked up. A term, and another form of words in ASCII,
-// begins with the letters of its words, but for an i that may stand for a y.
+// admit adds the first two letters of an entry to n.may; words of ASCII that begin with no such letters are not looked
+// up. It relies on this: terms and other forms begin with the letters of their words, but for an i in place of a y.
 func (n *Nearness) admit(entry string) {
 	entry = strings.TrimPrefix(entry, forms.FormMark)
 	switch len(entry) {
@@ -301,7 +302,7 @@ func (n *Nearness) findIn(text []byte) {
 // longestPlain is below the length at which the word rules cut a word.
 const longestPlain = 200
 
-// isStopWord reports whether a word is a stop word, which a possessive may be as well.
+// isStopWord reports whether a word of ASCII, which must not be empty, is a stop word, also before a possessive 's.
 func (n *Nearness) isStopWord(word string) bool {
 	if c := word[len(word)-1] | 0x20; c == 's' && len(word) > 2 && byteClasses[word[len(word)-2]] != plainByte {
 		return n.analyser.Term(word) == nil
@@ -327,7 +328,8 @@ const (
 	longestStopWord = 5
 )
 
-// packedWord returns the letters of a word of at most 8 bytes in lower case as one number.
+// packedWord returns the bytes of a word of ASCII as one number, the same for both cases of letters. Only words of at
+// most 8 bytes have different numbers.
 func packedWord(word []byte) (key uint64) {
 	for _, c := range word {
 		key = key<<8 | uint64(c|0x20)
@@ -335,7 +337,7 @@ func packedWord(word []byte) (key uint64) {
 	return key
 }
 
-// stopWordPlace returns where a word is looked for first in plainStopWords.
+// stopWordPlace returns the index in plainStopWords at which the search for a word begins. key is its packedWord.
 func stopWordPlace(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> 56 }
 
 // isPlainStopWord reports whether a word of letters and digits of ASCII is a stop word.
@@ -379,7 +381,8 @@ func (n *Nearness) placeWord(word []byte, at int) int {
 	return at + 1
 }
 
-// entryOf returns what a term of a passage means to the question.
+// entryOf returns the nearEntry of words with this term: the question's terms that it stands for, and the term itself
+// if it is part of a pair. The term "" is that of stop words.
 func (n *Nearness) entryOf(term string) (e nearEntry) {
 	e.mask = n.entries[term]
 	e.stop = term == ""
@@ -389,7 +392,8 @@ func (n *Nearness) entryOf(term string) (e nearEntry) {
 	return e
 }
 
-// placeChunk does what placeWord does for a chunk of any number of words.
+// placeChunk appends the terms of a chunk of text to n.places, and those that its words' other forms stand for. at is
+// the place of its first word. It returns the place after its last; stop words take none.
 func (n *Nearness) placeChunk(chunk []byte, at int) int {
 	text := n.analyser.Normalised(string(chunk))
 	may := n.mayStandFor(text)
@@ -427,14 +431,16 @@ func (n *Nearness) placeChunk(chunk []byte, at int) int {
 	}
 }
 
-// placeForm adds the terms that another form of a passage's word at a place stands for to n.places.
+// placeForm adds the question's terms that form stands for to n.places. form is another form of the passage's word at
+// this place.
 func (n *Nearness) placeForm(at int, form string) {
 	if mask := n.entries[forms.FormMark+form]; mask != 0 {
 		n.placeTerms(at, mask)
 	}
 }
 
-// place adds the terms of a word, and of a pair that ends with it, to n.places.
+// place adds the question's terms that a word at a place stands for to n.places, with those of the pair that it makes
+// with the word before.
 func (n *Nearness) place(at int, e nearEntry) {
 	mask := e.mask
 	if e.part != "" {
@@ -448,7 +454,7 @@ func (n *Nearness) place(at int, e nearEntry) {
 	}
 }
 
-// placeTerms adds terms at a place, which is that of the last element of n.places or after it.
+// placeTerms adds the terms in mask to n.places. The place must not be before that of the last element.
 func (n *Nearness) placeTerms(at int, mask uint64) {
 	if last := len(n.places) - 1; last >= 0 && n.places[last].at == at {
 		n.places[last].mask |= mask

@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/bm25/forms"
 )
 
-// otherTerms is a variant of which some passage has a form.
+// otherTerms is a variant of a question's terms (forms.Variant) of which some passage has a form.
 type otherTerms struct {
 	forms.Variant
 	terms []questionTerm // those of the question that passages have
@@ -22,8 +22,8 @@ func (o *otherTerms) weight() (most float32) {
 	return most
 }
 
-// otherForms returns the variants of a question's terms of which some passage has a form. terms are the question's
-// terms that passages have.
+// otherForms returns the variants of a question's terms of which some passage has a form; nil with the analysis Lucene.
+// terms are the question's terms that passages have. It fails if the index is damaged.
 func (s *Searcher) otherForms(r *forms.Reading, terms []questionTerm) (out []otherTerms, err error) {
 	if !r.Analyser.Unicode {
 		return nil, nil
@@ -128,8 +128,9 @@ func (w *scratch) nextOther(of *otherTerms) *otherCursors {
 	return o
 }
 
-// openOthers fills w.others with cursors for the variants of which segment number at has a form: on the postings of the
-// forms and of the terms that they stand for.
+// openOthers replaces w.others by the variants of which the segment has a form, with cursors on the postings of the
+// forms and of the terms that they stand for. at is the segment's index in questionTerm.records. It fails if the
+// postings are damaged.
 func (w *scratch) openOthers(g *segment, u *understood, at int) error {
 	w.closeOthers()
 	for i := range u.others {
@@ -224,16 +225,16 @@ func (w *scratch) boundOthers(from, to uint32) (most float64, left bool) {
 	return most, left
 }
 
-// formScore is what a form adds to a passage of the window that has nothing of the terms
-// that it stands for.
+// formScore is what the best form of a variant adds to the score of a passage of the window that has none of
+// the variant's terms.
 type formScore struct {
 	at    uint16
 	of    uint32 // place in others
 	score float64
 }
 
-// findOthers sets w.found to the selected passages of a window that have another form, with what it adds, and adds that
-// to w.more.
+// findOthers appends to w.found an element for each variant and each selected passage of a window that has a form of
+// it, with the most that one of these forms adds, and adds that to w.more. On an error, w.found may have some of them.
 func (w *scratch) findOthers(from, to uint32) error {
 	for of := range w.others {
 		some := false
@@ -305,7 +306,8 @@ func (w *scratch) forgetOthers() {
 	w.found = w.found[:0]
 }
 
-// highest raises w.forms of the passages of a window to the scores of a form's postings, and marks them in w.formed.
+// highest raises w.forms, for each passage of a window that has a form, to what the form adds to its score if that is
+// more, and marks the passage in w.formed. It leaves the cursor after the window.
 func (w *scratch) highest(c *cursor, from, to uint32) error {
 	raise := func(passage uint32, score float64) {
 		at := passage & windowMask

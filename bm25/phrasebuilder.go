@@ -12,10 +12,10 @@ const (
 	beginsText = 1 << 31
 )
 
-// A phraseBuilder keeps the terms of passages in the order of their texts, from
-// which their phrases are sorted out when a segment or a run is written: most
-// phrases occur once, so that looking each one up in a table and keeping a list
-// of its passages would cost many times more.
+// A phraseBuilder keeps the terms of passages in the order of their texts. When a
+// segment is written, it makes pairs of adjacent terms and sorts them into phrases.
+// Most phrases occur once, so a table of phrases with a list of passages for each
+// would cost many times more.
 type phraseBuilder struct {
 	pages [][]uint32 // terms; the first of a text with beginsText
 	n     int        // how many terms

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// A phraseWriter collects the run of phrases that is being written (see the
-// file's format).
+// A phraseWriter encodes the phrases of one run after the other (see the file's
+// format), and keeps the entry of each run for the section of runs.
 type phraseWriter struct {
 	width   int    // bytes of a passage
 	entries []byte // the run's phrases
 	blocks  []byte // and their blocks
 	n       int    // how many phrases
 	last    uint64 // key of the last one
-	heads   []byte // what is known of each run
+	heads   []byte // the entry of each run
 }
 
 // addPhrase writes a phrase and its postings in from, unless all its passages were deleted. The key has the terms'

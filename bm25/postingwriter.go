@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// A postingWriter turns the postings of one term after the other into blocks
-// (see the file's format).
+// A postingWriter encodes the postings of a term into blocks (see the file's format).
+// Call reset before each term.
 type postingWriter struct {
 	lengths []uint32 // terms in each passage
 	ranks   *ranks
 	codes   []byte // rank → code, or otherImpact
 
 	out    []byte // the term's blocks
-	blocks []byte // what is known of each block
+	blocks []byte // the entry of each block
 	df     uint32
 	high   uint32 // largest rank of the term
 	err    error

@@ -45,7 +45,7 @@ func (s *Searcher) understand(question string) (u understood, err error) {
 	return u, err
 }
 
-// understood is what of a question is looked for.
+// understood is an analysed question with its terms looked up in all segments.
 type understood struct {
 	terms   []questionTerm // that some passage has
 	others  []otherTerms

@@ -143,8 +143,9 @@ func (w *scratch) takeCursor() *cursor {
 	return c
 }
 
-// openCursors fills w.cursors with a cursor for each term that segment number at has, before the first posting, and
-// resets w.most and w.dense.
+// openCursors fills w.cursors with a cursor, before the first posting, for each term that the segment has. at is the
+// segment's index in questionTerm.records. It fills w.dense and sets w.most to zeros, which each window replaces. It
+// fails if the postings are damaged.
 func (w *scratch) openCursors(g *segment, terms []questionTerm, at int) error {
 	w.pool = append(w.pool, w.cursors...)
 	w.cursors = w.cursors[:0]

@@ -24,8 +24,8 @@ type Segment struct {
 	Deleted []uint64
 }
 
-// statistics are what the formula needs to know of a whole collection, over
-// the passages that are not deleted.
+// statistics are the numbers of the whole collection that the formula uses. Deleted
+// passages do not count.
 type statistics struct {
 	passages  int     // all
 	withTerms int     // those with at least one term: the formula's N
@@ -46,7 +46,8 @@ type Searcher struct {
 	scratch    sync.Pool // of *scratch
 }
 
-// segment is a Segment and what the collection's statistics make of it.
+// segment is a Segment of a Searcher, with the strengths of its impacts under the statistics of
+// the whole collection.
 type segment struct {
 	Segment
 	scale *strengths

@@ -8,9 +8,9 @@ import (
 	"math"
 )
 
-// A source yields terms in the order of their bytes, and then phrases, each with
-// its postings by ascending passage: what a builder has in memory, or a segment that
-// is merged.
+// A termIterator yields terms in the order of their bytes, and then phrases, each with
+// its postings by ascending passage. It is called a source: the memory of a builder
+// (builderSource), or a segment that is merged (indexSource).
 type termIterator interface {
 	// next moves to the next term; io.EOF after the last. The bytes are valid
 	// until the next call.

@@ -13,7 +13,7 @@ import (
 type spool struct {
 	disk   disk.Disk
 	folder string // "": all is in memory
-	last   []byte // behind what is in the file
+	last   []byte // the bytes after those in the file
 	file   disk.File
 	length uint64
 	err    error // the first that the file gave; copyTo returns it

@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/bm25/forms"
 )
 
-// termRecord is what a segment knows of a term without reading its postings.
-// The zero value is a term that does not occur.
+// termRecord is the entry of a term, or of a phrase, in a segment's dictionary: how many
+// passages have it, and where its postings are. The zero value is a term that does not occur.
 type termRecord struct {
 	id      uint64 // a term's number, or phraseID and a phrase's key
 	df      uint32
@@ -24,7 +24,7 @@ type termRecord struct {
 	end     uint64
 }
 
-// phraseID tells the id of a phrase from that of a term.
+// phraseID is a bit that is set in the ids of phrases and not in those of terms.
 const phraseID = 1 << 63
 
 // String returns the number of the term, or of a phrase's terms, for error messages.

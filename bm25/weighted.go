@@ -15,10 +15,10 @@ import (
 // MaxCode is the largest weight of a term in a passage under the analysis Weighted, in whole numbers from 1.
 const MaxCode = 255
 
-// WeightedTerm is a term of a question under the analysis Weighted, by its number, and what a passage's code counts.
+// WeightedTerm is a term of a question under the analysis Weighted, by its number, and its weight in the question.
 type WeightedTerm struct {
 	ID     uint32
-	Weight float32 // of one; at least 0
+	Weight float32 // what a code of 1 adds to a passage's score; at least 0
 }
 
 // AddWeighted indexes the next passage, given as numbers of terms, ascending, with a code of 1 to MaxCode each, as a

@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// segmentContent is what a segment is written from.
+// segmentContent is the content of a segment to be written.
 type segmentContent struct {
 	params  Params
 	lengths []uint32 // terms in each passage
@@ -28,10 +28,10 @@ type segmentContent struct {
 	spool spool
 }
 
-// segmentWriter writes the sections of a file one after the other. Postings and
-// phrases go out as they come; what is known of blocks and of the runs
-// of phrases (a tenth of a byte per posting, 24 bytes per 64 phrases) waits in memory until they are done,
-// and what is known of terms (24 bytes and its text per term) in spools, which may be a file.
+// segmentWriter writes the sections of a file one after the other. Postings and phrases
+// are written at once. The entries of later sections are kept until then: those of
+// blocks and runs of phrases in memory (a tenth of a byte per posting, 24 bytes per 64
+// phrases), those of terms in spools, which may be files (24 bytes and its text per term).
 type segmentWriter struct {
 	out          *bufio.Writer
 	sums         *disk.ChunkSums
@@ -101,7 +101,7 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 // write appends bytes to the file. Its errors are returned by Flush of the writer.
 func (w *segmentWriter) write(b []byte) { _, _ = w.out.Write(b) }
 
-// section writes b as section number i, right behind the one before.
+// section writes b as section number i. Sections must be written in the order of their numbers, without gaps.
 func (w *segmentWriter) section(i int, b []byte) {
 	w.write(b)
 	w.closeSection(i, uint64(len(b)))

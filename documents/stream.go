@@ -41,6 +41,7 @@ func (o Options) Extractor() *Extractor {
 // SkippedError says why a file was left out without being read.
 type SkippedError struct{ Why string }
 
+// Error says that the file was left out, and why.
 func (e *SkippedError) Error() string { return "left out: " + e.Why }
 
 // Stream returns the passages of many files, one after the other in the order of the files, and reads some files ahead.
@@ -205,8 +206,9 @@ func (r *fileReading) warned(path, warning string) {
 	}
 }
 
-// read reads the file and what is inside it, and collects passages. whole is its document if readSmall has read it;
-// nil: it has not.
+// read turns r.data, the bytes of the file, into r.passages: of the file itself, or if it is an archive of its members.
+// whole is the file's document if it was read already (readSmall), else nil. Failures, such as r.err, and warnings are
+// kept for Next to report.
 func (r *fileReading) read(whole *Document) {
 	f := r.file
 	failed := r.err

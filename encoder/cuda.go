@@ -33,7 +33,7 @@ type GPU struct {
 	Memory int64 // bytes that each graph may take of its memory, weights included; 0: no bound
 }
 
-// driver is the library of NVIDIA's driver, which the system has and no package brings.
+// driver is the library of NVIDIA's driver. It has to be installed on the system; no package has it.
 const driver = "libcuda.so.1"
 
 // CUDAError says that the provider cuda cannot be used.

@@ -8,7 +8,7 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 )
 
-// decoderRun is a decoder in the middle of an answer.
+// decoderRun is the state of a generator's decoder while it writes one answer.
 type decoderRun struct {
 	g      *Generator
 	states *states

@@ -12,10 +12,10 @@ import (
 	"example.org/conclave/models"
 )
 
-// smallSession is a graph of a few matrices that is applied to one vector. It runs at once, on
-// the processor, on the caller's thread and beside whatever else runs, instead of going through
-// the queue: also where other graphs run on a GPU, since bringing one vector there and back takes
-// longer, and since every start has to give the same digits. It is safe for concurrent use.
+// smallSession is a graph of a few matrices that is applied to one vector. It runs at once, on the
+// processor and on the caller's thread, instead of waiting in the queue. This is so even where other
+// graphs run on a GPU: copying one vector there and back takes longer, and every start has to give
+// the same digits. It is safe for concurrent use.
 type smallSession struct {
 	file      string
 	inner     *ort.DynamicAdvancedSession

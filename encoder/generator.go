@@ -36,7 +36,7 @@ type Generator struct {
 	closed bool
 }
 
-// Asking is what a generator is asked.
+// Asking is a request to a Generator.
 type Asking struct {
 	Question string
 	Passages []Text // at least one
@@ -226,8 +226,9 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (GeneratedText, error)
 }
 
 // tokenRows returns the tokens of each passage together with the question, in the words of Izacard & Grave's code, and
-// how many passages lost their end. It returns a *QuestionError for a question that is too long, and a *ScriptError for
-// one of characters that the tokenizer does not know.
+// how many passages lost their end. It returns a *QuestionError for a question that takes more than half of the limit
+// of a passage's tokens, and a *ScriptError if a third or more of the question's tokens are unknown. It also fails if
+// there is no passage.
 func (g *Generator) tokenRows(a Asking) (rows [][]int32, cut int, err error) {
 	if len(a.Passages) == 0 {
 		return nil, 0, errors.New("there is no passage to answer from")
@@ -251,7 +252,7 @@ func (g *Generator) tokenRows(a Asking) (rows [][]int32, cut int, err error) {
 			unknown++
 		}
 	}
-	// One token stands for any number of such characters beside each other, the space
+	// One token stands for any number of such characters in a row, the space
 	// before them is another, and the last ends the text.
 	if 3*unknown >= len(asked)-1 && unknown > 0 {
 		return nil, 0, &ScriptError{Unknown: unknown, Tokens: len(asked) - 1}
@@ -283,8 +284,8 @@ func (g *Generator) checkMemory(a Asking, rows [][]int32) error {
 	return nil
 }
 
-// readTokens bounds a run of the encoder, padding counted, and with that the memory that
-// it takes beside its results.
+// readTokens is the most tokens of a run of the encoder, padding included. It bounds the memory that
+// a run takes in addition to its results.
 const readTokens = 4096
 
 // states are what the decoder attends to: of each layer keys and values, each [heads,

@@ -8,7 +8,8 @@ import (
 	"example.org/conclave/models"
 )
 
-// SettingTokenizer is what a DoubtError may suspect beside the settings of an import.
+// SettingTokenizer names the tokenizer in DoubtError.Setting. Unlike models.SettingPooling and models.SettingPrefix, it
+// is not a setting of an import.
 const SettingTokenizer = "tokenizer"
 
 // DoubtError says that an encoder does not tell paraphrases from unrelated texts as well as it
@@ -28,12 +29,12 @@ const (
 	// leastParaphrases is the share of paraphrases that an encoder has to find in its best
 	// language. all-MiniLM-L6-v2 finds all sixteen, one with random weights two.
 	leastParaphrases = 0.5
-	// clearlyBetter is by how much another setting has to separate paraphrases better to be
-	// taken for the right one. all-MiniLM-L6-v2 separates by 1.9 times as much with its own
-	// pooling as with the other.
+	// clearlyBetter is the least ratio of the separations of paraphrases by which another
+	// setting counts as the right one. all-MiniLM-L6-v2 separates 1.9 times as far with its
+	// own pooling as with the other.
 	clearlyBetter = 1.25
-	// mostUnknown is the share of words that the model's own vocabulary lacks at most, in a
-	// language that the model knows.
+	// mostUnknown is the greatest share of words that the model's own vocabulary may lack in
+	// a language that the model knows.
 	mostUnknown = 0.05
 )
 

@@ -12,8 +12,8 @@ import (
 // mostTokenizer bounds a generator's tokenizer, in bytes.
 const mostTokenizer = 256 << 20
 
-// CheckTokenizer returns the error with which a bundle's tokenizer would be refused when the
-// bundle is opened. It needs no runtime.
+// CheckTokenizer returns an error if opening the bundle would fail because of its tokenizer's file. It needs no
+// runtime. A bundle without a tokenizer of its own, such as a delta, passes.
 func CheckTokenizer(b *models.Bundle) error {
 	m := &b.Manifest
 	switch {
@@ -33,8 +33,8 @@ func CheckTokenizer(b *models.Bundle) error {
 	return err
 }
 
-// Try opens a bundle of any kind as a server would and closes it again. It returns the error with which the server
-// would refuse the bundle. For a delta, which cannot be opened by itself, it returns nil.
+// Try opens a bundle of any kind as a server would and closes it again. It returns an error if one of both fails. A
+// delta cannot be opened by itself: for it Try does nothing and returns nil.
 func (r *Runtime) Try(b *models.Bundle) error {
 	m := &b.Manifest
 	var opened interface{ Close() error }

@@ -10,9 +10,9 @@ import (
 const (
 	// leastMeasured is the smallest run that is measured, in tokens; each next one has twice as many.
 	leastMeasured = 512
-	// nearlyBest is the share of the best speed that is enough: larger runs only make whoever waits wait longer.
+	// nearlyBest is the share of the best speed that is enough: larger runs only make callers wait longer.
 	nearlyBest = 0.9
-	// busyRun is the longest run of passages while somebody asks questions.
+	// busyRun is the longest time of a run of passages while questions come.
 	busyRun = 10 * time.Millisecond
 	// measuredTimes is how often a run is measured; the fastest counts.
 	measuredTimes = 3

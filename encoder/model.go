@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/models"
 )
 
-// model is a bundle's graphs in ONNX Runtime and the queue before them.
+// model is a bundle's graphs in ONNX Runtime, with the queue of texts that wait for a run. Encoders may share it.
 type model struct {
 	manifest *models.Manifest
 	options  Running

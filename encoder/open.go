@@ -126,8 +126,8 @@ func (e *Encoder) couldCarry(dense *Encoder) bool {
 		a.manifest.Vectors.Prefix == b.manifest.Vectors.Prefix
 }
 
-// sharedWithin is how far the vectors of two graphs may be apart, in every
-// component, to be the same: as far as those of two batches.
+// sharedWithin is how far the vectors of two graphs may differ in a component and
+// still count as the same. Vectors of one graph differ as much between batches.
 const sharedWithin = 1e-5
 
 // sharedTexts are tried before two encoders share a model.

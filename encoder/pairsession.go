@@ -16,9 +16,9 @@ import (
 type pairGraph struct {
 	file             string
 	ids, mask, types string // types is "" where it takes none
-	segments         bool   // types are 1 behind the first separator
+	segments         bool   // types are 1 after the first separator, otherwise 0
 	ofRow, ofToken   []string
-	longest          int // tokens that are tried
+	longest          int // tokens of the run that tests the graph
 }
 
 // readerGraph returns the description of the graph in a reader's bundle.

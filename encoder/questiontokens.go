@@ -14,8 +14,8 @@ import (
 	"example.org/conclave/models"
 )
 
-// questionTokens is a tokenizer that several encoders share, with the tokens of the
-// last questions: experts of one base ask for those of the same question at the same
+// questionTokens is a tokenizer that several encoders share, with a cache of the tokens
+// of recent questions: experts of one base need those of the same question at the same
 // moment.
 type questionTokens struct {
 	textTokenizer

@@ -42,7 +42,7 @@ func (e *Encoder) readableShare(t Text, ids []int32) float64 {
 // the Readable of the text: if it is 1, a lone letter of another script counts as a word.
 func (e *Encoder) hideUnread(vectors []float32, ids []int32, read float64) (hidden bool) {
 	if len(ids) > 2 {
-		ids = ids[1 : len(ids)-1] // as words does
+		ids = ids[1 : len(ids)-1] // as wordRows does
 	}
 	d := e.Dimension()
 	for i, id := range ids {

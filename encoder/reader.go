@@ -16,7 +16,7 @@ import (
 // memory and threads.
 type Reader struct{ pairs }
 
-// Reading is what a reader says of a passage.
+// Reading is the result of a reader for one passage.
 type Reading struct {
 	// Select is the logit that the passage answers. Of a reader without selection
 	// it is how far the best span's score is above that of [CLS], which SQuAD 2's
@@ -43,7 +43,7 @@ type Span struct {
 const (
 	// bestSpans is how many spans of a passage are returned.
 	bestSpans = 20
-	// mostWindows bounds what is read of one passage.
+	// mostWindows is the most windows that are read of one passage.
 	mostWindows = 16
 	// scoredTokens is how many tokens of question and passage together are read to score a passage.
 	scoredTokens = 160

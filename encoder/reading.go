@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/models"
 )
 
-// passageRead is a passage as it is read: in windows. For each window the graph gives
-// select, the starts and the ends: 2·tokens+1 numbers (2·tokens without selection).
+// passageRead is a passage in the windows in which it is read. The logits of a window
+// are select, the starts and the ends: 2·tokens+1 numbers (2·tokens without selection).
 type passageRead struct {
 	words   []wordpiece.Range // of the text's tokens
 	units   []int             // of the text's tokens (unitsOf)

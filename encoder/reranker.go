@@ -14,7 +14,7 @@ import (
 // Close it to free its memory and threads.
 type Reranker struct{ pairs }
 
-// Relevance is what a reranker says of a passage.
+// Relevance is the score of a passage for a question.
 type Relevance struct {
 	Score float64 // a logit, the larger the better the passage answers
 	// Cut says that question and passage are longer together than what was read.

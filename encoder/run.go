@@ -8,7 +8,7 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 )
 
-// output is where a graph writes: float32 of a shape that is known before.
+// output is memory for one output of a graph, float32, whose shape is known before the run.
 type output struct {
 	shape ort.Shape
 	data  []float32

@@ -22,7 +22,7 @@ type Running struct {
 	Queue int
 	// BatchTokens bounds every run by padded tokens, and with that the memory
 	// that ONNX Runtime takes; 0: no bound. The batches that are best for speed
-	// are smaller on a processor; see sizes.
+	// are smaller on a processor; see setBatchSizes.
 	BatchTokens int
 	// CacheEntries is how many question vectors are remembered; 0: none. Of a
 	// late expert, whose questions have a vector a token, it is as many
@@ -58,7 +58,7 @@ func (o Running) withDefaults() (Running, error) {
 // each core (MiniLM-L6 on two cores, in tokens a millisecond, fp32 and int8:
 // 12 tokens 7.6 and 10.7; 192 tokens 10.7 and 20.8; 384 tokens 12.3 and 26.0;
 // 768 tokens 12.8 and 26.8; 4,096 tokens 10.1 and 19), so larger batches only
-// make whoever waits wait longer. Of 16, 32, 64 and 128 for what a run costs
+// make callers wait longer. Of 16, 32, 64 and 128 for what a run costs
 // beyond its tokens, 64 answers 64 callers fastest (research/bench/encoder). Of a
 // GPU these are the most: what is best there is measured when a graph is opened
 // (measureRuns). Its runs take no cores from each other.
@@ -92,9 +92,9 @@ func (o Running) setBatchSizes(c *batcher.Config, provider string, m *models.Man
 	}
 }
 
-// usualTokens is the length of question that a late expert's cache has room
-// for; most are shorter. Ten thousand of the longest, 62 tokens of 64 numbers,
-// would take 160 MB.
+// usualTokens is the mean number of tokens of a question for which a late expert's
+// cache has room; most questions are shorter. Ten thousand of the longest, 62 tokens
+// of 64 numbers, would take 160 MB.
 const usualTokens = 16
 
 // setSingleRows makes c form batches of one row for the towers whose rows must not be run together. Each question then

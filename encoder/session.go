@@ -24,10 +24,10 @@ type session struct {
 	file     string
 	inner    runner
 	types    bool // the graph takes token types
-	oneByOne bool // a row's vector would depend on the rows beside it
+	oneByOne bool // a row's vector would depend on the other rows of its run
 	late     bool // the graph gives rows for tokens in place of one vector
 	width    int  // of what it gives for a text or, if late, for a token
-	pooled   int  // of the vector that a late graph gives beside them; 0: none
+	pooled   int  // of the text's vector that a late graph also gives; 0: none
 	pad      int64
 }
 

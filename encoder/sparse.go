@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/models"
 )
 
-// sparseTokens bounds a run of a sparse encoder, which makes a number for each of its tokens and each word piece:
-// 250 MB with a vocabulary of 30,522.
+// sparseTokens is the most tokens of a run of a sparse encoder. A run makes a number for each of its tokens and each
+// word piece of the vocabulary: 250 MB with a vocabulary of 30,522.
 const sparseTokens = 2048
 
 // pairsOf returns the weights above 0 as pairs of id and weight, in the order of ids. weights has one for each id; an

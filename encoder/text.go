@@ -75,8 +75,8 @@ func (e *Encoder) passageTokens(t Text, limit int) ([]int32, error) {
 	}
 }
 
-// normalisedMark follows the fingerprint of a passage encoder that reads texts as
-// normalise.Text gives them. Vectors of ASCII texts are the same with and without.
+// normalisedMark is appended to the fingerprint of a passage encoder that normalises
+// texts (normalise.Text). Vectors of ASCII texts are the same with and without.
 const normalisedMark = "+nfkc-"
 
 // Normalised returns the fingerprint of a passage encoder that normalises texts first. own is that of the encoder

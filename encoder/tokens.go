@@ -2,10 +2,10 @@ package encoder
 
 import "fmt"
 
-// A late expert's graph gives for every token of a text its vector and, behind
-// it, its importance: rows of dimension+1 numbers. Here they become what
-// callers get (Khattab & Zaharia 2020, "ColBERT", section 3; there all of a
-// question's tokens have equal weight).
+// A late expert's graph gives a row of dimension+1 numbers for every token of a
+// text: its vector, then its importance. This file turns rows into the vectors
+// that callers get (Khattab & Zaharia 2020, "ColBERT", section 3; there all of
+// a question's tokens have equal weight).
 
 // wordRows returns the rows of the tokens without the first and the last, [CLS] and [SEP]; if there are no others, it
 // returns all.

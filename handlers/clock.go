@@ -14,7 +14,8 @@ type workClock struct {
 	since time.Time // it goes
 }
 
-// newClock returns a running clock with this much time left. Call stop when the work is done.
+// newClock returns a running clock whose k.ctx, derived from ctx, is cancelled after this much time of work with the
+// cause context.DeadlineExceeded. The caller must call stop when the work is done, which cancels k.ctx too.
 func newClock(ctx context.Context, left time.Duration) (k *workClock, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	k = &workClock{ctx: ctx, left: left, since: time.Now()}

@@ -67,9 +67,9 @@ func (a *API) checkedHandler(o *schema.Operation, cost front.Cost, handle func(*
 	})
 }
 
-// admitEarly returns the problem of a request that would be refused now, before its body is read. A request without a
-// body is complete and takes its place here (admit); one with a body takes it when the body was read. Health checks
-// need none.
+// admitEarly returns an error if the request would be refused now, before its body is read. A request without a body is
+// complete, so it takes its place here (admit); the others call admit when their body was read. Health checks need no
+// place: it returns nil.
 func (c *call) admitEarly() error {
 	switch {
 	case c.cost.Kind == front.KindProbing:

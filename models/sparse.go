@@ -3,13 +3,15 @@ package models
 // PairNumbers is the length of a pair of a sparse expert's vectors.
 const PairNumbers = 2
 
+// sparse checks the fields of the manifest that matter for a sparse expert, and records what is wrong.
+//
 // A sparse expert (SPLADE) gives a text a weight for each word piece, of which all but some dozens are 0. Its graph's
 // output is float32 [batch, Vectors.Dimension], the vocabulary, of weights that are never negative. A vector is
 // the list of those above 0: pairs of the word piece's id, in ascending order, and its weight. So
 // Manifest.Dimension is PairNumbers. Vectors are compared by their inner product.
 //
-// With Vectors.QuestionWeights questions take no run of the model: a question's vector has, of each word piece
-// that is in it, the weight that this file says, float32 little-endian of each id.
+// With Vectors.QuestionWeights a question takes no run of the model. Its vector has, for each word piece in it, the
+// weight in this file, which has a float32 in little-endian for each id.
 func (v *validation) sparse() {
 	x := v.m.Vectors
 	v.oneOf("pooling", x.Pooling, PoolingMax)

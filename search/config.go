@@ -86,7 +86,8 @@ type Defaults struct {
 	WordsChance learned.Chance
 }
 
-// complete fills in the observer and the turns, and returns an error if there is no corpus or a limit is below 1.
+// complete sets an observer that does nothing and unlimited turns where these are nil. It returns an error if there is
+// no corpus or a limit other than Timeout is below 1.
 func (c *EngineConfig) complete() error {
 	if c.Corpus == nil {
 		return errors.New("search: a corpus is needed")

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/ann/kernel"
 )
 
-// contextEvery is how many hops pass between two looks at the context.
+// contextEvery is how many hops a search makes between two checks of the context.
 const contextEvery = 256
 
 // Searcher is the memory of one search at a time. It may be used again, and

@@ -5,9 +5,9 @@
 // Each instruction set that the processor has gives one Set; Best is the
 // fastest. All Sets give the same integer results to the last bit, and float
 // results that differ only by rounding, since they add in different orders.
-// Within one Set the order of additions for a pair of vectors never depends
-// on what is computed beside it, so a score is the same to the last bit
-// however it was asked for.
+// Within one Set the order of additions for a pair of vectors does not depend
+// on which other pairs the same call computes, so every function gives the same
+// score, to the last bit.
 //
 // The assembly is written by the program in folder gen, with avo.
 package kernel

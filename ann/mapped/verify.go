@@ -19,11 +19,11 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s is damaged: %s; rebuild it", e.Path, e.What)
 }
 
-// verifyStep is how much is summed between two looks at the context: well under
-// a millisecond's worth.
+// verifyStep is how many bytes are summed between two checks of the context, in well
+// under a millisecond.
 const verifyStep = 1 << 20
 
-// verification is how far Verify has come with a file.
+// verification is the progress of Verify over a file.
 type verification struct {
 	outcome atomic.Pointer[outcome] // nil until everything was read
 	turn    chan struct{}           // has room for the one caller that reads on

@@ -15,7 +15,7 @@ type Writer struct {
 	path string
 	file *disk.Replacement
 	buf  []byte // what is not in the file yet
-	err  error  // the first failure; nothing is written behind it
+	err  error  // the first failure; nothing is written after it
 	head header
 	at   uint64
 }

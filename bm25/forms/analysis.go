@@ -1,5 +1,5 @@
-// Package forms makes the words of texts: terms as an index has them, the forms that passages' words are found by,
-// joined and folded spellings, and the variants of a question's terms.
+// Package forms analyses texts: it returns the terms under which an index has their words, the other forms of
+// passages' words, such as those without accents or joined into one word, and the variants of a question's terms.
 package forms
 
 import "fmt"
@@ -12,12 +12,13 @@ const (
 	// Lucene is the analysis of Lucene 9.12's EnglishAnalyzer (see Analyse).
 	Lucene Analysis = iota
 	// Unicode is Lucene's, of texts in the form of normalise.Words, and a question's words
-	// are also found where they stand in another form: without accents, as one word or
-	// as several (see forms.go). Of texts in ASCII, the terms, how many there are, and how
+	// also find passages that have them in another form: without accents, as one word or
+	// as several (see joined.go). Of texts in ASCII, the terms, how many there are, and how
 	// many passages have them are Lucene's.
 	Unicode
-	// Weighted is no analysis of texts: passages and questions are given as terms with weights (AddWeighted), and a
-	// passage's score is the sum of products in the place of BM25's formula. Collections' words have another one.
+	// Weighted does not analyse texts: passages and questions are given as terms with weights (AddWeighted), and a
+	// passage's score is the sum of their products instead of BM25's formula. It cannot be chosen for the words of a
+	// collection.
 	Weighted
 )
 

@@ -8,11 +8,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// unaccented returns a lower-case word without accents, as people type it who have other keys:
-// letters of the Latin, Greek and Cyrillic alphabets lose their marks, Hebrew and Arabic
-// words their points, letters with strokes and ligatures become those that they are made
-// of (as in Lucene's ASCIIFoldingFilter), and apostrophes are typewriters'. Marks of other
-// scripts are parts of their letters, as vowels of Devanagari are, and stay.
+// unaccented returns a lower-case word without accents, as people type it on a keyboard without them:
+//
+//   - Letters of the Latin, Greek and Cyrillic alphabets lose their marks, and Hebrew and Arabic words their points.
+//   - Letters with strokes, and ligatures, become plain letters, as in Lucene's ASCIIFoldingFilter.
+//   - Apostrophes become '.
+//   - Marks of other scripts stay, such as the vowels of Devanagari: they are parts of their letters.
 func unaccented(word string) string {
 	var out strings.Builder
 	marked := false // the letter before is of an alphabet with accents

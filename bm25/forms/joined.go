@@ -9,14 +9,13 @@ import (
 	"example.org/conclave/bm25/internal/words"
 )
 
-// Words of a passage stand in one form, and people ask for them in another: José and
-// Jose, wi-fi and wifi, BC.6613-18 and BC661318. With the analysis Unicode a passage has,
-// beside the terms of its text, postings of the other forms that its words may be asked
-// for in. They are no terms: they do not count in lengths, have document frequencies of
-// their own, and a question looks them up for what its own terms do not reach (see
-// Variant). So texts in ASCII have the scores that they have with the analysis Lucene,
-// except where a passage has a word of the question in another form, and in that form
-// more often than as it is written.
+// A passage has a word in one form, and people ask for it in another: José and Jose, wi-fi
+// and wifi, BC.6613-18 and BC661318. With the analysis Unicode a passage is indexed under the
+// terms of its text and also under the other forms of its words. Other forms are not terms:
+// they do not count in lengths, have document frequencies of their own, and a question looks
+// them up for passages that its own terms do not find (see Variant). So texts in ASCII have
+// the scores that they have with the analysis Lucene, except where a passage has a word of the
+// question in another form, and in that form more often than as it is written.
 //
 // The other forms of a passage's words are
 //
@@ -161,7 +160,7 @@ func isWordPart(text string) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_'
 }
 
-// form returns the term of a word without its accents; "" for a stop word.
+// form removes the accents of a word and returns the term of the result; "" if that is empty or a stop word.
 func (a *Analyser) form(word string) string {
 	word = withoutPossessive(word)
 	a.lower = append(a.lower[:0], unaccented(string(appendFolded(nil, word)))...)
@@ -226,10 +225,10 @@ func (a *Analyser) partForms(word string) (forms []string) {
 	return forms
 }
 
-// JoinedForm is the form of several words as one.
+// JoinedForm is the other form of a compound: the term of its words written as one, or a name with its signs.
 type JoinedForm struct {
 	Form  string
-	words []string // none of a name with its signs
+	words []string // of the compound; nil for a name with its signs
 }
 
 // CompoundForms returns the other forms of a compound that TextWords.Next returned; nil if there are none.

@@ -10,8 +10,9 @@ func (analysis Analysis) Words(title, text string) []string {
 	return append(analysis.Terms(title), analysis.Terms(text)...)
 }
 
-// Forms returns the other forms of a passage's words (see Unicode), as the vocabulary has them and with repetitions;
-// nil with the analysis Lucene.
+// Forms returns the other forms of the words of a passage's title and text (see Unicode), each as an entry of the
+// vocabulary, which begins with FormMark. A form that several words have is repeated. With the analysis Lucene it
+// returns nil.
 func (analysis Analysis) Forms(title, text string) (forms []string) {
 	if analysis != Unicode {
 		return nil

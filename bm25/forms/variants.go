@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// A Variant is terms of a question in other forms. A passage that has one of these gets,
-// beside what the terms add to its score, by how much the best of the forms is above what
-// they add; so a passage with the terms as the question has them scores as without
-// variants. A form has at most the share otherForm of the weight of the terms for which it
-// stands.
+// A Variant is terms of a question in other forms. If the best form of a passage adds more
+// to the score than the terms themselves do, the passage gets the difference as well. So a
+// passage with the terms as the question has them scores as without variants. A form has at
+// most the share otherForm of the weight of the terms for which it stands.
 type Variant struct {
 	Of      []string // the terms, each once; none: of a name with its signs
 	Count   int      // how often the question has them
 	Entries []string // of the vocabulary: terms, other forms with their mark; two terms with a gap are a phrase
 }
 
-// Asked returns the entries of the vocabulary that a question asks for beside its terms (see Unicode), for terms first
-// and then for phrases; nil with the analysis Lucene.
+// Asked returns the entries of the vocabulary that a question asks for in addition to its terms and phrases (see
+// Unicode): first those that stand for terms, then those that stand for phrases. It returns nil with the analysis
+// Lucene.
 func (analysis Analysis) Asked(question string) (entries []string) {
 	entries = analysis.AskedWords(question)
 	r := analysis.ReadingOf(question)
@@ -39,10 +39,10 @@ func (analysis Analysis) AskedWords(question string) (entries []string) {
 	return entries
 }
 
-// Boost returns the factor by which the rarity of a form, idf, is multiplied for its weight: the count of the variant
-// times otherForm, times the number of its terms or, if that is less, own/idf, so that a form finds no more than the
-// question's own terms. own is the sum of the terms' rarities. An engine that multiplies with it has the weights of
-// Searcher.
+// Boost returns the factor b with which a form of the variant has the weight b·idf in a question; idf is that of the
+// form, and own is the sum of the idf of the variant's terms. b is the variant's count, times otherForm, times the
+// number of its terms or, if that is less, own/idf. So a form weighs no more than the terms that it stands for. An
+// engine that uses b has the weights of Searcher.
 func (v *Variant) Boost(own, idf float32) float32 {
 	boost := float32(v.Count) * otherForm
 	if len(v.Of) == 0 {
@@ -112,7 +112,8 @@ func (r *Reading) find(text string) (at int, found bool) {
 	)
 }
 
-// ReadingOf analyses a question. Call CountTerms on the result before Variants and PhraseVariants.
+// ReadingOf returns an analysed question, without its distinct terms yet: call CountTerms(false) before Variants, or
+// CountTerms(true) before PhraseVariants.
 func (analysis Analysis) ReadingOf(question string) *Reading {
 	r := &Reading{Analyser: Analyser{Unicode: analysis == Unicode}}
 	if !r.Analyser.Unicode {
@@ -239,7 +240,8 @@ func onlyLetters(word string) bool {
 	return true
 }
 
-// variantList is a question's variants, of which each has other terms.
+// variantList collects a question's variants: at most one for each term or phrase, one for each list
+// of terms that are written as one word, and one for each name with its signs.
 type variantList struct {
 	reading *Reading
 	all     []Variant
@@ -260,8 +262,8 @@ func (l *variantList) place(term string) int {
 	return l.places[i] - 1
 }
 
-// joined returns the index in l.all of the variant in which these terms are written as one, form, and adds it if
-// needed.
+// joined returns the index in l.all of the variant for several terms that are written as one word with the term form.
+// It adds the variant, without entries, if there is none.
 func (l *variantList) joined(form string, terms []string) int {
 	key := form + FormMark + strings.Join(terms, string(PhraseGap))
 	at, ok := l.joins[key]
@@ -292,8 +294,9 @@ func (l *variantList) addEntry(at int, entry string) {
 	}
 }
 
-// phraseForm returns the phrase that a word may stand for: its two parts, with a mark between them or one of letters
-// and one of digits, such as BC6613. It is "" if there is none.
+// phraseForm returns the phrase that a word may stand for: the terms of its two parts with PhraseGap between them. A
+// word has two parts at a mark, as wi-fi, or where letters and digits meet, as BC6613. It returns "" for other words,
+// for decimal numbers, and if a part is a stop word.
 func (a *Analyser) phraseForm(word string) string {
 	word = withoutPossessive(word)
 	pieces, apostrophes := innerPieces(word)

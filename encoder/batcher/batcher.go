@@ -47,8 +47,8 @@ type Config struct {
 	Runs          int // runs of this model at a time, at least 1
 	Queue         int // questions that may wait, and calls for passages; more are refused
 	BatchTokens   int // padded tokens in a batch of questions
-	PassageTokens int // padded tokens in a batch of passages while nobody asks questions
-	BusyTokens    int // and while somebody does
+	PassageTokens int // padded tokens in a batch of passages while no questions come
+	BusyTokens    int // padded tokens in a batch of passages while questions come
 	StartTokens   int // what a run costs beyond its tokens, in tokens; see runCost
 	Cache         int // vectors of questions to remember, of whatever lengths
 	CacheNumbers  int // and how many numbers they may have together; 0: any

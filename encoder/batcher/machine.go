@@ -18,8 +18,8 @@ import (
 // threads.
 //
 // While questions come, passages have half of the cores, and of those half of the time:
-// after a run they leave the cores alone for as long as it took. So a question finds a
-// core, whoever writes how much.
+// after a run they leave the cores alone for as long as it took. So a question finds a free
+// core, however many passages are being written.
 type Machine struct {
 	slots        *semaphore.Weighted
 	cores        int
@@ -27,8 +27,8 @@ type Machine struct {
 
 	mu       sync.Mutex
 	usage    usage         // recent time of runs of questions, by tenant
-	passages int           // permits of runs of passages that ran has not given back
-	queued   int           // callers that wait in permit
+	passages int           // permits of runs of passages that were not given back
+	queued   int           // callers that wait in takePermit
 	freed    chan struct{} // closed when a permit was given back
 }
 
@@ -38,18 +38,19 @@ func NewMachine(cores int) *Machine {
 	return &Machine{slots: semaphore.NewWeighted(int64(cores)), cores: cores, freed: make(chan struct{})}
 }
 
-// tryAcquire takes one slot for each of threads, at most all, and returns true; false: they are not free now.
+// tryAcquire takes one slot for each of threads, at most all, and returns true. If they are not free now, it takes none
+// and returns false. The caller gives them back with releaseSlots(threads).
 func (m *Machine) tryAcquire(threads int) bool {
 	return m.slots.TryAcquire(m.slotsFor(threads))
 }
 
 // acquireSlots waits for one slot for each of threads, at most all, first come, first served. It returns ctx's error if
-// that ends first. release gives them back.
+// that ends first. The caller gives them back with releaseSlots(threads).
 func (m *Machine) acquireSlots(ctx context.Context, threads int) error {
 	return m.slots.Acquire(ctx, m.slotsFor(threads))
 }
 
-// releaseSlots gives back the slots that acquire or tryAcquire took for threads.
+// releaseSlots gives back the slots that acquireSlots or tryAcquire took for as many threads.
 func (m *Machine) releaseSlots(threads int) { m.slots.Release(m.slotsFor(threads)) }
 
 // slotsFor returns the number of slots for threads: at most one for each core.
@@ -84,8 +85,8 @@ func (m *Machine) isQuiet() bool {
 	return time.Now().UnixNano()-m.lastQuestion.Load() > int64(quietAfter)
 }
 
-// takePermit waits until one more run of passages may begin, and counts it. The caller gives each permit back with ran.
-// It does not end early: there is no context.
+// takePermit waits until one more run of passages may begin, and counts it. The caller gives each permit back with
+// givePermitBack. It does not end early: there is no context.
 func (m *Machine) takePermit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +97,7 @@ func (m *Machine) takePermit() {
 		m.mu.Unlock()
 		select {
 		case <-freed:
-		case <-time.After(quietAfter / 4): // nobody may ask any more
+		case <-time.After(quietAfter / 4): // it may be quiet by now
 		}
 		m.mu.Lock()
 	}
@@ -125,7 +126,8 @@ func (m *Machine) beginPassages() bool {
 }
 
 // givePermitBack gives back the permit of a run of passages that took this long; 0: the run did not take place. While
-// questions come, the permit becomes free only after another took, so that passages use their cores half of the time.
+// questions come, the permit becomes free only after a pause as long as the run, so that passages use their cores half
+// of the time. It does not wait for that.
 func (m *Machine) givePermitBack(took time.Duration) {
 	end := func() {
 		m.mu.Lock()

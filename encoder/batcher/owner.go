@@ -9,13 +9,13 @@ import (
 )
 
 // owner is the state of the batcher's goroutine, the only one that uses it, so it needs no locks. It blocks only in
-// own's select.
+// the select of runLoop.
 type owner struct {
 	b        *Batcher
 	waiting  waitingQueue
 	flights  map[string]*entry // entries that wait or are in a run that has callers, by key
 	jobs     []*job
-	nextJob  int               // index into jobs where turn begins: jobs of one tenant take turns
+	nextJob  int               // index into jobs where nextJobToRun begins: jobs of one tenant take turns
 	rested   map[string]uint64 // value of passages at the last batch of each tenant that has jobs
 	passages uint64            // number of batches of passages started
 	arrivals uint64
@@ -285,8 +285,9 @@ func (o *owner) hasQuestions() bool {
 	return false
 }
 
-// startBatch forms a batch of questions or passages and runs it in another goroutine. The caller has acquired the
-// machine's slots for it; start releases them if nothing is left to run.
+// startBatch forms a batch of questions or passages and runs it in another goroutine, which sends the run to
+// Batcher.finished. The caller has acquired the machine's slots for it; if nothing is left to run, startBatch releases
+// them.
 func (o *owner) startBatch() {
 	c := &o.b.config
 	r := &run{}

@@ -25,7 +25,7 @@ type entry struct {
 // question does not wait for the long queue of another.
 type waitingQueue struct {
 	entries []*entry
-	lengths []int // tokens of each of entries, for group
+	lengths []int // tokens of each of entries, for nextBatch
 	tenants map[string]*askingTenant
 	served  uint64 // number of batches formed
 }

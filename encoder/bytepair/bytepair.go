@@ -32,7 +32,7 @@ type Tokenizer struct {
 	merges map[[2]int32]merge
 }
 
-// merge is what two neighbours become; the least rank is merged first.
+// merge is the piece that two adjacent pieces become; the pair with the least rank is merged first.
 type merge struct {
 	rank int
 	id   int32
@@ -171,8 +171,8 @@ func Decoder() func(piece string) string {
 	}
 }
 
-// Append appends the ids of a text's pieces to ids, up to limit entries, and returns the result. Any bytes are allowed:
-// broken UTF-8 is dropped.
+// Append appends the ids of a text's pieces to ids and returns the result, cut to limit entries, including those that
+// ids had. Any bytes are allowed: broken UTF-8 is dropped.
 func (t *Tokenizer) Append(ids []int32, text string, limit int) []int32 {
 	text = strings.ToValidUTF8(text, "")
 	if t.prefix && text != "" && text[0] != ' ' {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// class is a character's in GPT-2's rule.
+// class is the class of a character in GPT-2's rule for words.
 type class int
 
 const (

@@ -20,9 +20,9 @@ type Stepper interface {
 	Step(ctx context.Context, tokens []int32, from []int) (logits, shares [][]float32, err error)
 }
 
-// Options says what to look for.
+// Options are the parameters of Generate.
 type Options struct {
-	Start, End int32 // the tokens before an answer and behind it
+	Start, End int32 // the tokens before and after an answer
 	MaxTokens  int   // of the answer, End counted
 	Beams      int   // 1: greedy
 	// Each, unless nil, is called with the tokens so far, without End, after every token
@@ -30,7 +30,7 @@ type Options struct {
 	Each func(tokens []int32)
 }
 
-// Answer is what was found.
+// Answer is the result of Generate.
 type Answer struct {
 	Tokens []int32 // without End
 	// Complete says that End followed and not the limit.
@@ -126,7 +126,7 @@ func beamSearch(ctx context.Context, s Stepper, o Options) (hypothesis, error) {
 	}
 }
 
-// candidate is one more token behind a running hypothesis.
+// candidate is a token that may follow a running hypothesis.
 type candidate struct {
 	row   int
 	token int32

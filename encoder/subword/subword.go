@@ -1,6 +1,6 @@
-// Package subword gives the tokenizers of RoBERTa (package bytepair) and XLM-RoBERTa (package
-// unigram) what an encoder asks of a tokenizer beside splitting: the special tokens around texts,
-// pairs, and how much of a text the vocabulary knows.
+// Package subword wraps the tokenizers of RoBERTa (package bytepair) and XLM-RoBERTa (package
+// unigram) for an encoder. They only split texts; this package adds the special tokens around
+// texts, pairs of texts, and how much of a text the vocabulary knows.
 package subword
 
 import (
@@ -91,8 +91,9 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, t.fillKnown(ids, text)
 }
 
-// fillKnown sets the special ids and what t knows of its vocabulary. text returns the text of a piece, and whether it
-// begins a word.
+// fillKnown sets t's special ids, covered scripts, strange pieces and whole words. ids has the id of each piece of the
+// vocabulary. text returns the text of a piece, and whether it begins a word. It fails if a token that stands around
+// texts (t.frame) is missing.
 func (t *Tokenizer) fillKnown(ids map[string]int, text func(piece string) (string, bool)) error {
 	id := func(name string) (int32, bool) {
 		at, ok := ids[name]
@@ -132,8 +133,9 @@ func (t *Tokenizer) fillKnown(ids map[string]int, text func(piece string) (strin
 	return nil
 }
 
-// A script is covered where it has this share of the words that pieces begin, or so many: a
-// vocabulary of a hundred languages has a hundredth of its words in some of them.
+// A script is covered if at least this share of the vocabulary's words, or this number of them, is in
+// it. The number is for vocabularies of a hundred languages, which have a hundredth of their words in
+// some scripts.
 const (
 	coveredShare = .02
 	coveredWords = 300
@@ -171,8 +173,8 @@ func coveredScripts(pieces []string, text func(piece string) (string, bool)) (co
 	return covered
 }
 
-// coversScript reports whether the vocabulary has the words of a letter's script. Letters of no script
-// stand in words of all.
+// coversScript reports whether the vocabulary covers the script of a letter (coveredScripts). It returns true for
+// letters that belong to no script.
 func (t *Tokenizer) coversScript(letter rune) bool {
 	for _, table := range t.scripts {
 		if unicode.Is(table, letter) {
@@ -189,7 +191,8 @@ func (t *Tokenizer) Behind(form func(text string) string) *Tokenizer {
 	return &u
 }
 
-// append appends the ids of a text's pieces to ids, up to limit entries, and returns the result.
+// append appends the ids of a text's pieces to ids and returns the result, cut to limit entries, including those that
+// ids had. It fails if the tokenizer does, which only a damaged file's does.
 func (t *Tokenizer) append(ids []int32, text string, limit int) ([]int32, error) {
 	if t.form != nil {
 		text = t.form(text)
@@ -270,7 +273,7 @@ func (t *Tokenizer) Strange(id int32) bool {
 // case, each once, in the order of their ids.
 func (t *Tokenizer) WholeWords() []string { return t.whole }
 
-// mostWords is how much of a text is looked at for its words, in bytes.
+// mostWords is the most bytes of a text in which Words counts.
 const mostWords = 8192
 
 // Words counts the words of a text, or of its beginning if it is longer than any question.

@@ -107,8 +107,8 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, t.tryASCII()
 }
 
-// readSpecial takes the special pieces out of what text can become, and finds those that begin and
-// end a text.
+// readSpecial sets the tokens around a text (t.frame, t.end) by the file, and hides the special pieces, so that no text
+// is split into them. It fails if a token around texts is no piece, or if a token that is not special was added.
 func (t *Tokenizer) readSpecial(f *file) error {
 	t.hidden = make([]bool, len(t.pieces))
 	hide := func(id int32) {
@@ -150,8 +150,9 @@ func (t *Tokenizer) readSpecial(f *file) error {
 	return nil
 }
 
-// readNormalisation accepts a map of characters, and behind it that trailing spaces are cut
-// and several spaces become one.
+// readNormalisation sets how t normalises texts by the normalizer of the file, which may be nil. It accepts a map of
+// characters, and after it the steps that cut trailing spaces and replace several spaces by one. It fails for any other
+// step.
 func (t *Tokenizer) readNormalisation(s *step) error {
 	if s == nil {
 		return nil
@@ -184,7 +185,8 @@ func (t *Tokenizer) readNormalisation(s *step) error {
 	return nil
 }
 
-// readSplitting accepts Metaspace, alone or behind a split at white space.
+// readSplitting sets how t splits texts into words, by the pre_tokenizer of the file. It accepts Metaspace, alone or
+// after WhitespaceSplit, if it puts ▁ before every word. It fails for anything else, and if there is none.
 func (t *Tokenizer) readSplitting(s *step) error {
 	if s == nil {
 		return errors.New("pre_tokenizer is missing; Metaspace is needed")

@@ -36,7 +36,7 @@ const unknownPenalty = 10
 type Tokenizer struct {
 	pieces []string
 	scores []float64
-	hidden []bool           // special pieces: text does not become them, nor they text
+	hidden []bool           // by id: the piece is special: no text gets its id, and Decode leaves it out
 	ids    map[string]int32 // of the others
 	// longest is the longest piece, in bytes.
 	longest      int
@@ -86,8 +86,8 @@ func (t *Tokenizer) Encode(text string, maxTokens int) (ids []int32, err error) 
 	return append(ids, t.end), nil
 }
 
-// Append appends the ids of a text's pieces to ids, up to limit entries and without special tokens, and returns the
-// result. It fails if the map of characters is damaged.
+// Append appends the ids of a text's pieces, without special tokens, to ids. It returns the result, cut to limit
+// entries, including those that ids had. It fails if the map of characters is damaged.
 func (t *Tokenizer) Append(ids []int32, text string, limit int) (_ []int32, err error) {
 	defer func() {
 		// The library indexes by what a map of characters says.
@@ -193,7 +193,7 @@ func (t *Tokenizer) appendWord(ids []int32, word string) []int32 {
 	for end := len(word); end > 0; end = best[end].start {
 		id := best[end].id
 		if id == t.unknown && len(back) > 0 && back[len(back)-1] == id {
-			continue // unknown characters beside each other are one token
+			continue // unknown characters in a row are one token
 		}
 		back = append(back, id)
 	}

@@ -22,7 +22,7 @@ const (
 //
 // The reference tokenizer (Hugging Face tokenizers) takes general categories
 // from tables of Unicode 8.0, so a character assigned later is a letter to
-// it, whatever it is today: a model trained behind it saw it that way. Go's
+// it, whatever it is today: models were trained on texts tokenised so. Go's
 // newer tables are therefore cut down to what Unicode 8.0 had; the characters
 // whose category changed since are set by hand. A test compares all 1,112,064
 // characters with the reference.

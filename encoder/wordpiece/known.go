@@ -64,8 +64,8 @@ func (t *Tokenizer) isUnknown(word string) bool {
 	return err != nil || len(pieces) == 1 && pieces[0] == t.unk
 }
 
-// coversScript reports whether the vocabulary has the words of a letter's script. Letters of
-// no script, such as ʻ, stand in words of all.
+// coversScript reports whether the vocabulary covers the script of a letter (coveredScripts). It returns true for
+// letters that belong to no script, such as ʻ.
 func (t *Tokenizer) coversScript(letter rune) bool {
 	for _, table := range t.scripts {
 		if unicode.Is(table, letter) {
@@ -85,7 +85,8 @@ func (t *Tokenizer) Strange(id int32) bool {
 	return id >= 0 && int(id) < len(t.strange) && t.strange[id]
 }
 
-// strangePieces returns, for each id, what Strange reports.
+// strangePieces returns a list that has, for each id, whether the piece is [UNK] or in a script that the vocabulary
+// does not cover. Ids that are far beyond the number of pieces are left out.
 func (t *Tokenizer) strangePieces() []bool {
 	most := 0
 	for _, id := range t.ids {

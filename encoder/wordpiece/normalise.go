@@ -14,9 +14,9 @@ import (
 // and only then is the text lower-cased, each character for itself: a capital
 // sigma at the end of a word becomes σ, not ς.
 //
-// It stands in front of the library because the library's own normaliser
-// panics where lower-casing changes a character's length (İ, ẞ) and loses
-// accents and non-ASCII spaces.
+// It is used instead of the library's own normaliser, which panics where
+// lower-casing changes a character's length (İ, ẞ) and loses accents and
+// non-ASCII spaces.
 type normaliser struct {
 	classes      *classes
 	lowerCase    bool
@@ -25,7 +25,8 @@ type normaliser struct {
 	form         func(string) string // before all else; nil: nothing
 }
 
-// normalise cleans text. Any bytes are allowed; broken UTF-8 is dropped.
+// normalise returns text in the form in which words are looked up in the vocabulary (see normaliser). Any bytes are
+// allowed; broken UTF-8 is dropped.
 func (n *normaliser) normalise(text string) string {
 	if n.form != nil {
 		text = n.form(text)
@@ -44,8 +45,9 @@ func (n *normaliser) normalise(text string) string {
 	return clean
 }
 
-// cleanText returns text without control characters, with every space as U+0020 and spaces around ideographs. It also
-// lower-cases ASCII if the vocabulary is lower-case; ascii is true if there is nothing else.
+// cleanText returns text without control characters, with every space as U+0020 and, if n.ideographs is set, with
+// spaces around ideographs. It lower-cases letters of ASCII if n.lowerCase is set. The second result is true if the
+// returned text is all ASCII.
 func (n *normaliser) cleanText(text string) (string, bool) {
 	var out strings.Builder
 	out.Grow(len(text))

@@ -18,8 +18,8 @@ type splitCache struct {
 	generation int // words in one generation
 }
 
-// longWord is the length in bytes above which a word is not worth keeping:
-// no language has it often, and memory stays bounded in bytes too.
+// longWord is the length in bytes above which a word is not kept. Longer words are
+// rare in every language, and the cache's bytes stay bounded.
 const longWord = 64
 
 // newSplitCache returns an empty cache of up to two generations of this many words.

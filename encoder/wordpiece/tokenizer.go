@@ -12,8 +12,8 @@
 // The model, greedy longest match first (Schuster & Nakajima 2012; Devlin et
 // al. 2019, section 4.1), is github.com/sugarme/tokenizer's. What surrounds
 // it there is replaced: its normaliser panics on İ and ẞ and loses accents
-// and non-ASCII spaces, its pre-tokenizer keeps offsets that nobody here
-// reads (172 µs a question against 0.6 µs), and it turns "[SEP]" typed by a
+// and non-ASCII spaces, its pre-tokenizer keeps offsets that are not
+// needed here (172 µs a question against 0.6 µs), and it turns "[SEP]" typed by a
 // user into the real separator. Here text is text: no string in the input
 // ever becomes a special token.
 package wordpiece
@@ -172,7 +172,8 @@ func nextChunk(text string) (chunk, rest string) {
 }
 
 // appendWord appends the ids of one word and returns the result: the word itself if the vocabulary has it, otherwise
-// its pieces. Of a long word it appends only as many as make limit.
+// its pieces. If the word is longer than longestWord, it stops when the result has limit ids; otherwise the result may
+// have a few more.
 func (t *Tokenizer) appendWord(ids []int32, word string, limit int) ([]int32, error) {
 	if len(word) > longestWord && utf8.RuneCountInString(word) > longestWord {
 		return t.appendLong(ids, word, limit), nil
@@ -220,8 +221,8 @@ func (t *Tokenizer) appendLong(ids []int32, word string, limit int) []int32 {
 	return ids
 }
 
-// splitWord asks the library. It is the one place that calls code which may
-// panic on a strange word.
+// splitWord returns the ids of a word's pieces, as the library finds them; [UNK] alone if no piece has one of the
+// word's characters. A panic of the library, which a strange word may cause, becomes an error.
 func (t *Tokenizer) splitWord(word string) (pieces []int32, err error) {
 	for _, r := range word {
 		if _, ok := t.alphabet[r]; !ok {

@@ -20,7 +20,7 @@ import (
 	"github.com/sugarme/tokenizer/model/wordpiece"
 )
 
-// vocabulary is what a tokenizer file says.
+// vocabulary is the content of a tokenizer's file.
 type vocabulary struct {
 	ids          map[string]int
 	ideographs   bool
@@ -29,8 +29,8 @@ type vocabulary struct {
 	frame        framing.Frame
 }
 
-// mostBytes bounds a file that is read whole; those of the largest vocabularies have a
-// tenth of it.
+// mostBytes is the most bytes of a tokenizer's file. Those of the largest vocabularies have
+// a tenth of it.
 const mostBytes = 256 << 20
 
 // What all BERT models have.
@@ -62,8 +62,8 @@ func Open(path string, lowerCase bool) (*Tokenizer, error) {
 	return t, nil
 }
 
-// newFromVocabulary returns the tokenizer of the vocabulary that parse finds in data. It fails if the file contradicts
-// lowerCase.
+// newFromVocabulary returns the tokenizer of the vocabulary that parse finds in data. It fails if parse does, if the
+// file itself says whether to lower-case texts and lowerCase differs, or if a special token is missing.
 func newFromVocabulary(parse func([]byte) (*vocabulary, error), data []byte, lowerCase bool) (*Tokenizer, error) {
 	v, err := parse(data)
 	if err != nil {
@@ -190,7 +190,7 @@ func parseJSON(data []byte) (*vocabulary, error) {
 // frequent ones. They are in lower case, and each is there once.
 func (t *Tokenizer) WholeWords() []string { return t.whole() }
 
-// wholeWords makes what WholeWords returns.
+// wholeWords returns the result of WholeWords for a vocabulary, which takes a pass over all of it.
 func (t *Tokenizer) wholeWords(v *vocabulary) (words []string) {
 	known := map[string]bool{}
 	for _, piece := range v.orderedPieces() {

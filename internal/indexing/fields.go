@@ -83,7 +83,9 @@ func (t *fieldTypes) Next() (corpus.Passage, error) {
 	return p, nil
 }
 
-// countValues counts the fields of a passage and the types of their values.
+// countValues counts, for each metadata field of a passage, one more passage with the field and with each type that the
+// value fits. Of a type that it does not fit, the first such value is kept as an example. Once mostFields fields are
+// known, it ignores new ones.
 func (t *fieldTypes) countValues(p *corpus.Passage) {
 	for field, value := range p.Metadata {
 		f := t.found[field]

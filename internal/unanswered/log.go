@@ -76,7 +76,7 @@ func Open(d disk.Disk, path string, most int, age time.Duration) (*Log, error) {
 	return l, nil
 }
 
-// shorten returns a question of at most mostBytes bytes; "…" behind it if it was cut.
+// shorten returns a question as it is, or if it has more than mostBytes bytes, its first mostBytes followed by "…".
 func shorten(question string) string {
 	if len(question) <= mostBytes {
 		return question
@@ -160,8 +160,8 @@ func (l *Log) All() []Question {
 	return slices.SortedFunc(maps.Values(l.questions), compare)
 }
 
-// Remove removes a question, or all if question is "". It returns their number, when the file has them no more. If the
-// file cannot be written, it returns an error and the questions stay.
+// Remove removes the question with the same words in any case, or all questions if question is "". It returns how many
+// it removed, after writing the file. If the file cannot be written, it returns 0 and an error, and the questions stay.
 func (l *Log) Remove(question string) (removed int, err error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()

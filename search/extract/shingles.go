@@ -20,8 +20,8 @@ func Repeats(a, b map[string]bool) bool {
 	return len(a) > 0 && float64(shared) >= repeated*float64(len(a))
 }
 
-// Shingles returns the set of all runs of shingle consecutive words of a text, in lower case and separated by spaces. A
-// shorter text gives one run of all its words, an empty one none.
+// Shingles returns the set of all runs of four consecutive words (shingle) of a text, in lower case and separated by
+// spaces. Words are runs of letters and digits. A shorter text gives one run of all its words, an empty one none.
 func Shingles(text string) map[string]bool {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)

@@ -104,8 +104,9 @@ type Counter struct {
 	at, n int // n units come before byte at
 }
 
-// CountTo returns the position of byte at of the text in the counter's unit. at has to be the begin of a character or
-// the length of the text; CountTo panics if it is greater.
+// CountTo converts at, a position in the text in bytes, to the counter's unit. at has to be where a character begins,
+// or the length of the text. CountTo may be called in any order, but a position below the one before is counted from
+// the beginning of the text. If at is outside the text, it panics, or with OffsetBytes returns at.
 func (c *Counter) CountTo(at int) int {
 	if c.Unit == OffsetBytes {
 		return at

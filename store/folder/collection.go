@@ -10,7 +10,7 @@ import (
 )
 
 // Collection reads a collection: it hands out its newest generation that was
-// loaded. Any number of processes may read, beside one that writes.
+// loaded. Any number of processes may read it while one writes.
 type Collection struct {
 	dir   string
 	files *sharedFiles
@@ -33,7 +33,7 @@ func Open(dir string) (*Collection, error) {
 }
 
 // ErrUnfinished says that the first build of a collection was interrupted, or
-// has not ended yet. Building again clears what it left.
+// has not ended yet. Build may be called again: it removes the unfinished files.
 var ErrUnfinished = store.ErrUnfinished
 
 // Acquire pins and returns the newest loaded generation. Call Release on it when done. It panics after Close.

@@ -10,15 +10,15 @@ import (
 	"example.org/conclave/store/folder/internal/wal"
 )
 
-// commitBytes is how much is committed as one group at most, so that a change
-// does not wait long behind others.
+// commitBytes is the most bytes that are committed as one group, so that a change
+// does not wait long for others.
 const commitBytes = 8 << 20
 
-// maxApply is how much one Apply may bring, so that a group fits into a frame
-// of the log.
+// maxApply is the most bytes that the changes of one Apply may have, so that a
+// group fits into a record of the log.
 const maxApply = 24 << 20
 
-// maxTogether is how much one ApplyTogether may bring.
+// maxTogether is the most bytes that the changes of one ApplyTogether may have.
 const maxTogether = 48 << 20
 
 // TogetherBytes returns the most bytes that the changes of one ApplyTogether may have.
@@ -35,7 +35,8 @@ type commitRequest struct {
 	done     chan struct{}
 }
 
-// ready is a change as it goes into the log.
+// ready is a change that is encoded for the log. change has the caller's
+// condition; of a passage that is put it has only the id.
 type ready struct {
 	wal.Change
 	version string       // of a passage that is put
@@ -180,8 +181,9 @@ func (l *Live) commitAll(ctx context.Context) {
 	}
 }
 
-// confirmAfter is how long nothing comes before the log gets evidence of its own
-// that the last change was acknowledged; else the next change is that.
+// confirmAfter is how long no change comes before a record is written to the log only
+// as evidence that the last change was acknowledged. Otherwise the next change is the
+// evidence.
 const confirmAfter = 100 * time.Millisecond
 
 // tendLog is called when no change came for a while. It writes evidence that the last change was acknowledged. If
@@ -271,7 +273,8 @@ func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 	}
 }
 
-// maxLogFile is when a file of the log is ended, so that each can be read whole.
+// maxLogFile is the size in bytes from which on the next changes go to a new file of
+// the log, so that each file fits into memory.
 const maxLogFile = 64 << 20
 
 // commitGroup collects the log's entries of a group.
@@ -282,8 +285,9 @@ type commitGroup struct {
 	results []*store.ChangeResult // of each entry
 }
 
-// add checks a change against the version that the group leaves so far, sets its result, and appends it to the log
-// entries unless there is nothing to change.
+// add checks the condition of a change against the version that the group leaves so far. If it holds, add sets the
+// outcome in result, and appends the change to the log entries unless it changes nothing. Otherwise it sets the error
+// in result.
 func (g *commitGroup) add(c *ready, result *store.ChangeResult) {
 	have, err := g.version(result.ID)
 	if err == nil {

@@ -60,8 +60,8 @@ func (g *Generation) ofDocuments(at int, words []uint64, documents []string) (co
 	return count, nil
 }
 
-// mostCompared is how many passages of a segment are read at most to see whether they have a
-// wording: where more have its terms side by side, these are relied on.
+// mostCompared is the most passages of a segment whose texts are compared with a wording. If more
+// have its terms side by side, all of them count as having the wording.
 const mostCompared = 20_000
 
 // worded clears the bits in words of the passages of segment at that lack a wording of c.Must or have one of c.MustNot,
@@ -93,10 +93,12 @@ func (g *Generation) worded(at int, words []uint64, c Condition) (count int, err
 	return count, nil
 }
 
-// having returns a bit for each passage of segment at that has the wording text; bits outside of among mean nothing. A
-// wording of several words is compared with the texts, unless more than mostCompared passages have its terms side by
-// side: these all count. It returns nil if the wording has only stop words and among has more passages than that: no
-// passage is to be excluded then.
+// having returns a bit for each passage of segment at, set if the passage has the wording text. Bits of passages that
+// are not in among mean nothing.
+//
+// A wording of several words is compared with the passages' texts, unless more than mostCompared passages have to be
+// compared: then those count that have its terms side by side. If a wording has only stop words, all of among have to
+// be compared; if these are too many, having returns nil, and the caller must not exclude any passage.
 func (g *Generation) having(at int, text string, among []uint64) ([]uint64, error) {
 	wording := bm25.WordingOf(text)
 	having, err := g.words.Having(at, text)

@@ -18,8 +18,8 @@ const (
 	copiesMagic = "copies 1"
 )
 
-// fingerprints are corpus.Passage.Fingerprint of each passage of a segment, in a file that is mapped: eight bytes each
-// behind copiesMagic.
+// fingerprints are corpus.Passage.Fingerprint of each passage of a segment, in a mapped file: copiesMagic, then eight
+// bytes for each.
 type fingerprints struct{ mapping *disk.Mapping }
 
 // Close unmaps the file.

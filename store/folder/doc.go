@@ -5,9 +5,10 @@
 //
 //   - segment: a folder of files that never change once written: passages,
 //     words, and for each expert vectors and a graph;
-//   - manifest: the file that names the segments and everything about them. It
-//     is replaced by one rename, which is the moment when a change is there;
-//   - generation: the number of a manifest, one more with each;
+//   - manifest: the file that names and describes all segments. A change is
+//     published by replacing it with one rename;
+//   - generation: a state of the collection, as one manifest describes it. Each
+//     has the number of the one before, plus one;
 //   - expert: here, the encoder of passages that made some vectors. It is known
 //     by its fingerprint;
 //   - part: of a passage, bytes of its text that have a vector of their own, for an
@@ -17,15 +18,14 @@
 //   - to pin: to hold a generation, so that its files stay open until it is
 //     released;
 //   - tombstone: a mark that a passage of a segment is deleted;
-//   - selection: the passages of a generation that a filter by tags lets
-//     through;
-//   - log: what was acknowledged and is not yet in a segment;
+//   - selection: the passages of a generation that meet a Condition;
+//   - log: the changes that were acknowledged and are not yet in a segment;
 //   - flush: to make a segment of the oldest changes of the log;
 //   - merge: to make one segment of several, without what is deleted.
 //
-// A collection has two faces. Build, and the functions of offline.go, change one
-// that nobody serves. Live searches and changes one at the same time. Both are a
-// writer, which makes segments and publishes generations. Open only reads.
+// There are two ways to change a collection. Build, and the functions of offline.go,
+// change one that no server has open. Live searches and changes one at the same time.
+// Both use a writer, which makes segments and publishes generations. Open only reads.
 //
 // # On disk
 //
@@ -41,9 +41,9 @@
 // only grows. So a reader may keep a file open for as long as it likes, and
 // files that are shared by generations are opened once.
 //
-// Each file of a segment ends with a seal, its checksum as the manifest names it,
-// which is compared when the file is opened: one in the place of another is
-// refused (package segmentfile).
+// Each file of a segment ends with a seal: the checksum that the manifest has for it.
+// The two are compared when the file is opened, so that a file in the place of another
+// is refused (package segmentfile).
 //
 // # Order
 //
@@ -56,22 +56,23 @@
 // Everything that a manifest names is written, synced, and its folder synced,
 // before the manifest is renamed into place, and that folder is synced after.
 // So a kill or a power cut at any instant leaves the last published generation
-// whole, and beside it at most files that no manifest names, which the next
-// writer removes.
+// whole. It may also leave files that no manifest names; the next writer removes
+// these.
 //
-// An operation of the file system that fails is no crash: the writer goes on.
-// A new generation is opened before its manifest is renamed, so that whatever
-// is missing then, a file or a descriptor, is missed before anything is
-// published. Publishing has three outcomes. Not published: what was made for it
-// is removed. Published: what only the generation before named is removed.
-// Unknown, when the rename or the sync behind it failed: nothing is removed and
-// nothing is written until the manifest that is found on disk was written once
-// more, and so is durable. The next writer after a kill syncs the manifest
-// before it clears up, for the same reason.
+// If an operation of the file system fails, the writer goes on. It opens a new
+// generation before it renames its manifest, so that a missing file or descriptor
+// is noticed before anything is published. Publishing has three outcomes:
 //
-// A change is acknowledged when its record of the log is synced;
-// the manifest says up to which change the segments go, and the rest is read
-// from the log when the collection is opened for writing. How a record that was
-// cut off is told from one that is damaged, and what follows a sync that fails,
-// stands at Folder and SectorBytes.
+//   - Not published: the files that were made for the generation are removed.
+//   - Published: the files that only the generation before has are removed.
+//   - Unknown, when the rename or the sync after it failed: nothing is removed or
+//     written until the manifest found on disk has been written once more, and so
+//     is durable. For the same reason the next writer after a kill syncs the
+//     manifest before it removes leftovers.
+//
+// A change is acknowledged when its record of the log is synced. The manifest has
+// the number of the last change that is in the segments; later ones are read from
+// the log when the collection is opened for writing. Package wal describes how a
+// record that was cut off differs from a damaged one, and what happens after a
+// failed sync.
 package folder

@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// firstsName is the key of a segment's firsts among the files that generations share. There
-// is no such file.
+// firstsName is the key of a segment's firsts in sharedFiles. They are shared like open files, but
+// there is no such file.
 const firstsName = "documents"
 
 // firsts are the passages of a segment that are the first of their document, in the order of

@@ -103,7 +103,7 @@ func eachBatch(
 	return nil
 }
 
-// vectorFile is where an expert's vectors go.
+// vectorFile writes the vectors of one expert for one segment.
 type vectorFile struct {
 	expert manifest.Expert
 	to     ann.Writer

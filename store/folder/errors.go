@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// Error is what is wrong with a collection, with the facts from which a remedy
-// follows. Its text names no command, since it may reach clients of a server.
+// Error is an error of a collection with the facts that callers need to suggest a
+// remedy. Its text names no command, since it may reach clients of a server.
 type Error struct {
 	Fault  error  // one of those below
 	Dir    string // the collection's folder
@@ -55,7 +55,8 @@ var (
 	ErrOtherWords = errors.New("words with other parameters")
 )
 
-// fault returns an *Error of one of the faults above. expert is "" if it concerns none. format and args make the text.
+// fault returns an *Error with one of the Err variables above as its Fault, and the text of format and args. expert is
+// "" if the fault concerns none.
 func fault(what error, dir, expert, format string, args ...any) error {
 	return &Error{Fault: what, Dir: dir, Expert: expert, Err: fmt.Errorf(format, args...)}
 }
@@ -64,7 +65,7 @@ func fault(what error, dir, expert, format string, args ...any) error {
 // others.
 func checkOwners(plan *manifest.Manifest, dir string) error { return owned(plan.CheckOwners(), dir) }
 
-// owned returns an error that wraps a *manifest.OwnerError as an ErrNoOwner fault, and any other as it is; nil for nil.
+// owned returns an ErrNoOwner fault for an error that wraps a *manifest.OwnerError, and any other error as it is.
 func owned(err error, dir string) error {
 	if e := (*manifest.OwnerError)(nil); errors.As(err, &e) {
 		return fault(ErrNoOwner, dir, e.Owner, "%w", err)

@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/store/folder/internal/segmentfile"
 )
 
-// extension is files that every segment gets beside those that it has.
+// extension is files to add to every segment, such as those of a new expert.
 type extension[T any] struct {
 	stage  func(store.Progress) bool // whose progress is of passages
 	build  func(made *draft, dir string, texts *corpus.Store, r *reporter) (T, []*manifest.SegmentFile, error)

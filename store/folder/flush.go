@@ -15,8 +15,8 @@ import (
 	"example.org/conclave/store/folder/internal/wal"
 )
 
-// retryAfter is how long it takes to try a failed flush, merge or log again; it doubles up to
-// retryMost times that.
+// retryAfter is the wait before a failed flush, merge or write to the log is tried again. It
+// doubles with each failure, up to retryMost times retryAfter.
 const (
 	retryAfter = time.Second
 	retryMost  = 60

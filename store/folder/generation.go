@@ -36,8 +36,9 @@ type Generation struct {
 	pins    atomic.Int64
 }
 
-// openGeneration opens the files that a manifest names, those of what. The generation is pinned once; the caller
-// releases it. It returns ErrOtherAnalyser if it is to search words that were analysed differently.
+// openGeneration opens the files that a manifest names; what says whether all, or which only. The generation is pinned
+// once; the caller releases it. With everything, it returns an ErrOtherAnalyser fault if the words were analysed
+// differently than this program does. If a file cannot be opened, it closes those that it has opened.
 func openGeneration(files *sharedFiles, dir string, m *manifest.Manifest, what parts) (*Generation, error) {
 	g := &Generation{dir: dir, manifest: m, files: files}
 	g.pins.Store(1)

@@ -59,8 +59,8 @@ type LiveOptions struct {
 	// FlushAfter is how long a change waits for others before it is made
 	// visible.
 	FlushAfter time.Duration
-	// FlushPassages is the most that one flush makes visible; 0: no bound. With
-	// slow encoders it bounds how long a change waits behind others.
+	// FlushPassages is the most passages that one flush makes visible; 0: no bound.
+	// With slow encoders it bounds how long a change waits for earlier ones.
 	FlushPassages int
 	// MaxPending is how many changes may wait to be made visible before Apply
 	// waits too; 0: no bound.

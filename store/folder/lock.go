@@ -30,7 +30,7 @@ func lock(d disk.Disk, dir string) (*os.File, error) {
 	if err == nil {
 		if found, err := leadsTo(path, d, file); err == nil && !found {
 			// A first build that failed removed the folder's content between
-			// our two calls: this lock is on a file that nobody will find.
+			// our two calls: this lock is on a file that has lost its name.
 			_ = file.Close()
 			return lock(d, dir)
 		}
@@ -68,7 +68,8 @@ func unlock(file *os.File) error {
 	return errors.Join(unix.Flock(int(file.Fd()), unix.LOCK_UN), file.Close())
 }
 
-// leadsTo reports whether path is still the file that is open, and not removed or replaced.
+// leadsTo reports whether path still names the open file. It returns false without an error if the file was removed or
+// replaced.
 func leadsTo(path string, d disk.Disk, file *os.File) (bool, error) {
 	now, err := d.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {

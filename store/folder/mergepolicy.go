@@ -12,11 +12,11 @@ import (
 // Smallest·Factor, up to Smallest·Factor², and so on. When a tier has Factor
 // segments, they become one, of the next tier. So a collection of n passages
 // has at most (Factor−1)·(1+log_Factor(n/Smallest)) segments when no merge is
-// due, and a passage is written again once a tier. A segment of which more than
-// maxDeleted is deleted is merged with itself, to be rid of the rest. A merge
-// needs, until it is done, at most as much disk as the segments that it replaces,
-// which is why a tier beyond maxMerged is left alone, and why a merge waits
-// while the disk has no room for it (see roomFor).
+// due, and a passage is written again once for each tier. A segment of which more
+// than maxDeleted is deleted is merged alone, to drop its deleted passages. Until
+// it is done, a merge needs at most as much disk as the segments that it replaces.
+// So a tier beyond maxMerged is left alone, and a merge waits while the disk has no
+// room for it (see roomFor).
 type MergePolicy struct {
 	Factor   int // default 8
 	Smallest int // default 1,000 passages

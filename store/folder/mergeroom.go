@@ -9,9 +9,9 @@ import (
 // errNoRoom is the error of a merge that waits for free disk.
 var errNoRoom = errors.New("too little free disk to merge")
 
-// mergeReserve is what a merge leaves of the free disk at least, as a share of
-// what it needs itself: for the log and the flushes beside it, and because a
-// larger graph may take a few bytes more a vector.
+// mergeReserve is the least free disk that a merge leaves, as a share of what it
+// needs itself: for the log and the flushes at the same time, and because a
+// larger graph may take a few more bytes for each vector.
 const mergeReserve = 0.25
 
 // roomFor returns an error (errNoRoom) if the disk has not enough free bytes to merge these segments. It returns nil if

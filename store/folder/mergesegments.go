@@ -127,7 +127,7 @@ func (g *Generation) chosen(names []string) ([]*segment, error) {
 
 // mergedWords returns a function that writes the words of a merged segment into a folder, from the postings of its
 // sources. The file is the same, byte for byte, as analysing the texts again would give, in less than half the time
-// (bm25's BenchmarkMergeOrdered beside BenchmarkBuild).
+// (compare bm25's BenchmarkMergeOrdered with BenchmarkBuild).
 func mergedWords(
 	d disk.Disk,
 	from []*segment,

@@ -11,8 +11,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// mostNumber is the largest number of a generation, a segment or a log's entry: every program
-// that reads JSON has it exactly, and no collection comes near it.
+// mostNumber is the largest number of a generation, a segment or a change of the log. Every program
+// that reads JSON represents it exactly, and no collection comes near it.
 const mostNumber = 1 << 53
 
 // checkNext returns an error if generation m can be read but no next one can be made: numbers are used up or taken by

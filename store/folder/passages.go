@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/store/folder/internal/wal"
 )
 
-// passages is what a segment is made of, in the order of the ids: a store that
-// was just written, what a flush has in memory, or what a merge takes over.
+// passages are the passages of a new segment, in the order of their ids: those of
+// a store that was just written, of a flush (inMemory) or of a merge (takenOver).
 type passages interface {
 	Len() int
 	Passage(o rank.Ordinal) (corpus.Passage, error)
@@ -40,7 +40,7 @@ type origin struct {
 	ordinal rank.Ordinal
 }
 
-// takenOver is the passages of a merge: of other segments, in an order.
+// takenOver is the passages of a merge, which it reads from the merged segments.
 type takenOver struct {
 	from  []*segment
 	order []origin

@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/store/folder/internal/wal"
 )
 
-// flushBytes bounds what a flush has in memory.
+// flushBytes is about the most bytes of passages that a flush has in memory.
 const flushBytes = 32 << 20
 
 // pending is the changes that are in the log and not yet in a segment. It holds

@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// reporter passes progress on, but not more often than a person can read. Several
-// goroutines may use it; it calls the function behind it one at a time.
+// reporter passes progress on to a function, at most once in reportEvery. Several
+// goroutines may use it; it makes one call of the function at a time.
 type reporter struct {
 	mu   sync.Mutex
 	to   func(store.Progress)

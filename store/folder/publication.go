@@ -38,8 +38,8 @@ func (d *draft) discard() {
 	d.paths = nil
 }
 
-// publication is a new generation on its way: opened, so that what it needs is
-// known to be there, and with the files that were made for it.
+// publication is a new generation that is opened but not yet known to be published,
+// with the files that were made for it.
 type publication struct {
 	next *Generation
 	made draft
@@ -99,8 +99,8 @@ func (w *writer) publish(
 	return m, nil
 }
 
-// partsOf returns what of a new generation can be opened: everything, or the passages alone while the words are those
-// of another analyser.
+// partsOf returns what openGeneration can open of a generation: everything, or wordless if another analyser made its
+// words.
 func partsOf(m *manifest.Manifest) parts {
 	if !m.Words.Current() {
 		return wordless

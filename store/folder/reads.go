@@ -35,11 +35,12 @@ func (g *Generation) Reads() (out store.Reads) {
 // segmentReads are the lists of an open segment.
 type segmentReads struct{ cut, unread, unknown segmentfile.Tombstones }
 
-// readMaker tells how the passages of a new segment are read; known is false where nobody
-// can say.
+// readMaker returns how the encoders read the passages of a new segment; known is false if
+// that is not known of any.
 type readMaker func(ctx context.Context, texts passages) (reads segmentReads, known bool, err error)
 
-// readBy returns a readMaker that asks these encoders. If they cannot say it of one passage, known is false for all.
+// readBy returns a readMaker that asks these encoders which passages they cut and which they can hardly read. known is
+// false if none of the encoders can tell.
 func readBy(encoders []store.PassageEncoder) readMaker {
 	return func(ctx context.Context, texts passages) (reads segmentReads, known bool, err error) {
 		var cut, unread []rank.Ordinal
@@ -66,8 +67,8 @@ func readBy(encoders []store.PassageEncoder) readMaker {
 	}
 }
 
-// readsTakenOver returns a readMaker that takes over what the merged segments say. Passages of a segment that says
-// nothing are unknown; known is false if all are.
+// readsTakenOver returns a readMaker for a merged segment that takes its lists from the segments in from. order says
+// where each passage comes from. Passages of a segment without lists are unknown; known is false if all passages are.
 func readsTakenOver(from []*segment, order []origin) readMaker {
 	return func(context.Context, passages) (reads segmentReads, known bool, err error) {
 		var cut, unread, unknown []rank.Ordinal

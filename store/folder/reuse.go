@@ -12,10 +12,9 @@ import (
 	"example.org/conclave/store"
 )
 
-// reuse finds vectors that a generation has for the texts of passages that are put: of
-// passages that are replaced or deleted at the same time, such as the earlier version of
-// a document, of which most passages often say what they said before. They are made by
-// the encoders of the experts that the generation names.
+// reuse finds stored vectors for the texts of passages that are put, so that they need not
+// be encoded. It looks at the passages that are replaced or deleted at the same time, such as
+// those of the earlier version of a document, most of which are often unchanged.
 type reuse struct {
 	generation *Generation
 	known      map[uint64][]rank.Ordinal // by fingerprint, which is a little less than the text
@@ -103,7 +102,7 @@ func (r *reuse) encoders(all []store.PassageEncoder, put inMemory) []store.Passa
 	return out
 }
 
-// prints returns the fingerprint of each passage by its id.
+// prints returns a map from the id of each passage to the fingerprint of its title and text.
 func (r *reuse) prints(put inMemory) map[string]uint64 {
 	prints := make(map[string]uint64, len(put))
 	for i := range put {
@@ -112,8 +111,9 @@ func (r *reuse) prints(put inMemory) map[string]uint64 {
 	return prints
 }
 
-// shared returns passes over two experts that look up vectors first, as encoders does; all itself if r has no passages.
-// A passage is encoded for both experts if one of its vectors is missing.
+// shared returns the passes over two experts, each changed so that it looks up vectors first and encodes only passages
+// of which a vector is missing, for both experts. It returns all itself if r has no passages. put must have the
+// passages that will be encoded.
 func (r *reuse) shared(all []store.SharedPass, put inMemory) []store.SharedPass {
 	if len(r.known) == 0 {
 		return all
@@ -151,7 +151,7 @@ func (r *reuse) shared(all []store.SharedPass, put inMemory) []store.SharedPass 
 	return out
 }
 
-// reusing is an encoder in front of which the vectors that are there are looked up.
+// reusing is an encoder that first looks up stored vectors, and encodes only what has none.
 type reusing struct {
 	store.PassageEncoder
 	from   *reuse

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// drawn keeps the sample of a generation.
+// drawn is the cached sample of a generation.
 type drawn struct {
 	mu       sync.Mutex
 	ordinals []rank.Ordinal

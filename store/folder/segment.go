@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/store/folder/tags"
 )
 
-// segment is an open segment in its place in a generation.
+// segment is an open segment of a generation.
 type segment struct {
 	name    string
 	base    rank.Ordinal // of its first passage in the generation
@@ -34,7 +34,7 @@ type segment struct {
 	firsts  *firsts
 }
 
-// parts says what of a segment is opened.
+// parts says which files of a segment are opened.
 type parts int
 
 const (
@@ -192,7 +192,7 @@ func openFile[T io.Closer](
 	return out, err
 }
 
-// counts returns an error if a file is of n passages and the manifest says want.
+// counts returns an error unless n, the number of passages that file f has, is want, the number in the manifest.
 func (o *opening) counts(f manifest.SegmentFile, n, want int) error {
 	if n != want {
 		return fmt.Errorf("%s is of %d passages, the manifest says %d", filepath.Join(o.folder, f.Name), n, want)

@@ -84,16 +84,16 @@ func (w *writer) addSegment(
 	return report, nil
 }
 
-// segmentMaker says how the words and vectors of a segment are made: of texts that
-// are analysed and encoded, but a merge has them already.
+// segmentMaker makes the words, vectors and reads of a new segment: by analysing and
+// encoding its texts, or in a merge by copying from the merged segments.
 type segmentMaker struct {
 	words   func(ctx context.Context, dir string, texts passages, r *reporter) error
 	vectors map[string]vectorMaker // by expert
 	reads   readMaker
 }
 
-// vectorMaker makes the vectors of an expert for passages: an encoder does it
-// from their texts, a merge has them already.
+// vectorMaker writes the vectors of an expert for the passages texts to the files to:
+// with an encoder, or in a merge by copying. If it fails, it leaves no file.
 type vectorMaker func(ctx context.Context, d disk.Disk, to vectorPaths, texts passages, x manifest.Expert,
 	r *reporter) error
 

@@ -14,16 +14,15 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Selection is the passages of a generation that a filter lets through, without
-// those that are deleted. It does not change, and is of use as long as its
-// generation is pinned.
+// Selection is the live passages of a generation that meet a Condition. It does not
+// change, and may be used as long as its generation is pinned.
 type Selection struct {
 	generation *Generation
 	segments   []segmentSelection
 	count      int
 }
 
-// segmentSelection is what a selection has of a segment.
+// segmentSelection is the selected passages of one segment.
 type segmentSelection struct {
 	count  int
 	words  []uint64    // as bm25.Selection has it; nil is all
@@ -126,8 +125,8 @@ func keyOf(lists ...[]string) string {
 	return string(sum.Sum(nil))
 }
 
-// narrowed returns the live ones of the passages of segment at whose bits are set in words. count is the number of
-// bits. It clears those of deleted passages in words, and keeps it.
+// narrowed returns the selection, in segment at, of the live passages whose bits are set in words. count is the number
+// of bits that are set. It may keep words, and clears the bits of deleted passages in it.
 func (g *Generation) narrowed(at int, words []uint64, count int) segmentSelection {
 	s := g.segments[at]
 	if count == s.store.Len() {
@@ -170,7 +169,8 @@ func (s *Selection) checkGeneration(g *Generation) error {
 	return nil
 }
 
-// selections remembers selections that were asked for. Zero is empty.
+// selections is a cache of selections by the key of their condition. The zero value
+// is empty.
 type selections struct {
 	mu    sync.Mutex
 	known map[string]*Selection

@@ -29,8 +29,8 @@ type SnapshotReport struct {
 // Snapshot copies the newest generation of the collection in dir to the new folder out, by hard links: that is quick,
 // and takes no space until the collection drops the files. Both must be on one file system. The copy is a complete
 // collection with an identity of its own. It is made as out.tmp and renamed, so it is there whole or not at all; what
-// an interrupted snapshot left is replaced. It needs no lock and works beside a server, but a change that is only in
-// the log is not in it (Live.Snapshot).
+// an interrupted snapshot left is replaced. It needs no lock and works while a server has the collection, but a change
+// that is only in the log is not in the copy (Live.Snapshot).
 func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err error) {
 	id := NewID()
 	err = newest(disk.OS{}, dir, func(m *manifest.Manifest) (err error) {
@@ -40,7 +40,8 @@ func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err 
 	return report, err
 }
 
-// snapshotTo works as Snapshot does. Nothing is published meanwhile.
+// snapshotTo copies the writer's present generation to the new folder out, as Snapshot does, with id as the identity of
+// the copy. It holds w.mu, so that no generation is published meanwhile.
 func (w *writer) snapshotTo(ctx context.Context, out, id string) (SnapshotReport, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,8 +119,8 @@ func snapshot(
 			return report, err
 		}
 	}
-	// Its log begins behind what it holds, and the numbers go on from there. It
-	// is a collection of its own: what the other one logs from here on is not its.
+	// The copy is a collection of its own, with an empty log. Its next change has the number after
+	// m.Applied, as a later change of the original may have too.
 	own := *m
 	own.ID = id
 	if _, err := manifest.Write(d, making, &own); err != nil {

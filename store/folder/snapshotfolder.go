@@ -15,10 +15,10 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// snapshotMark is a file that a folder has while a snapshot is made in it, from
-// before anything else is there until after it has its name. What an interrupted
-// one leaves is known by it. Behind a snapshot that is whole, the next writer
-// removes it, like all that is called tmp.
+// snapshotMark is a file that marks a folder in which a snapshot is made. It is
+// created before anything else and removed after the folder has got its name, so a
+// folder that has it was left by an interrupted snapshot. If it is left in a whole
+// snapshot, the next writer removes it, as every file whose name begins with tmp-.
 const snapshotMark = "tmp-snapshot"
 
 const snapshotMarkText = "A snapshot is being made here, or was interrupted: making it again replaces this folder.\n"

@@ -20,7 +20,8 @@ func (g *Generation) WordParams() bm25.Params { return g.manifest.Words.Params()
 // collection. The generation has to stay pinned meanwhile.
 func (g *Generation) Source() store.Stream { return &storedSource{generation: g} }
 
-// storedSource reads some ids ahead.
+// storedSource is a stream of the passages of a generation. It looks up sourceAhead
+// of them at a time.
 type storedSource struct {
 	generation *Generation
 	after      string
@@ -28,7 +29,7 @@ type storedSource struct {
 	done       int64
 }
 
-// sourceAhead is how many ids are found at once.
+// sourceAhead is how many passages are looked up at once.
 const sourceAhead = 256
 
 // Next returns the next passage, and io.EOF after the last.
@@ -77,7 +78,7 @@ func (g *Generation) StoredEncoders() (out []store.PassageEncoder, err error) {
 	return out, nil
 }
 
-// storedEncoder is an expert of a generation.
+// storedEncoder returns the stored vectors of one expert of a generation.
 type storedEncoder struct {
 	expert     manifest.Expert
 	late       bool
@@ -146,7 +147,7 @@ func (e storedEncoder) Windows(p corpus.Passage) (windows []rank.Span, cut bool)
 	}
 	ordinal, ok, err := e.generation.Ordinal(p.ID)
 	if err != nil || !ok {
-		return nil, false // EncodePassages tells
+		return nil, false // EncodePassages returns the error
 	}
 	return e.windowsAt(ordinal), false
 }

@@ -46,7 +46,7 @@ func encodedTogether(
 	return makers
 }
 
-// sharedPass is the pass of two experts over one segment's passages.
+// sharedPass encodes one segment's passages for two experts in one pass.
 type sharedPass struct {
 	encode  func(context.Context, []corpus.Passage) (late, dense [][]float32, err error)
 	reader  store.PassageEncoder // says in which windows both read long passages
@@ -55,8 +55,9 @@ type sharedPass struct {
 	made    vectorPaths // the files of the one whose turn is still to come
 }
 
-// vectors is the vectorMaker of both experts. The first call encodes for both and writes the other's vectors to
-// temporary files; the second call renames these.
+// vectors is the vectorMaker of both experts. The first call, for x, encodes for both, and writes the vectors of x to
+// the files to, and those of the other expert to temporary files. The second call renames these to its own to. If
+// the first call fails or ctx ends, it removes what it made.
 func (s *sharedPass) vectors(
 	ctx context.Context,
 	d disk.Disk,
@@ -125,7 +126,8 @@ func (s *sharedPass) vectors(
 	return err
 }
 
-// take renames the temporary files of the first call to those of this expert.
+// take renames the temporary files that the first call of vectors made to those of the second call's expert. The file
+// of parts may be missing.
 func (s *sharedPass) take(d disk.Disk, to vectorPaths) error {
 	if err := d.Rename(s.made.vectors, to.vectors); err != nil {
 		return err

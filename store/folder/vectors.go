@@ -11,8 +11,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// Vectors is the vectors of one expert in all segments, searched as one. Where a passage
-// has several, its score is the greatest of theirs.
+// Vectors is the vectors of one expert in all segments, searched as one. If a passage has
+// several vectors, its score is the greatest of their scores.
 type Vectors struct {
 	generation *Generation
 	expert     manifest.Expert // that keeps them

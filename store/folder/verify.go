@@ -48,8 +48,8 @@ func (r *VerifyReport) verifyLog(dir string) error {
 	})
 }
 
-// heldFiles are the files of a generation, open, so that what a writer removes
-// can still be read.
+// heldFiles are open files of a generation. They can be read although a writer has
+// removed them.
 type heldFiles map[string]*os.File // by path
 
 // holdNewest opens the newest generation and all its files, so that they can be read to the end whatever a writer

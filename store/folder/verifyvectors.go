@@ -14,7 +14,8 @@ import (
 // damaged file; only searches of its expert fail. If ctx ends it, the next call or search goes on from there.
 func (g *Generation) VerifyVectors(ctx context.Context) error { return g.verifyVectors(ctx, nil) }
 
-// verifyVectors works as VerifyVectors does, without the files that generation but has open; nil: all.
+// verifyVectors works as VerifyVectors does, but leaves out the files that the generation but has open too. If but is
+// nil, it leaves out none.
 func (g *Generation) verifyVectors(ctx context.Context, but *Generation) error {
 	known := map[ann.Index]bool{}
 	if but != nil {

@@ -17,7 +17,8 @@ type windowedBatch struct {
 	spans    [][]rank.Span    // of each passage: its windows; nil: it is encoded as it is
 }
 
-// windowed returns a batch in which the long passages are split into the windows in which the encoder reads them.
+// windowed returns a batch with the texts to encode: for each passage its windows, if the encoder reads it in several
+// (store.WindowsOf), and otherwise the passage itself.
 func windowed(encoder store.PassageEncoder, batch []corpus.Passage) windowedBatch {
 	w := windowedBatch{passages: batch, spans: make([][]rank.Span, len(batch))}
 	for i, p := range batch {
@@ -34,8 +35,8 @@ func windowed(encoder store.PassageEncoder, batch []corpus.Passage) windowedBatc
 	return w
 }
 
-// each calls do with the index of each passage and the range of its texts, from up to but without to. It stops at the
-// first error and returns it.
+// each calls do, in order, with the index of each passage and the range of its texts in w.texts: from up to, but not
+// including, to. It stops at the first error and returns it.
 func (w *windowedBatch) each(do func(passage, from, to int) error) error {
 	from := 0
 	for i := range w.passages {

@@ -13,8 +13,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// errWordsChanged is the error of a segment that was being made while the words
-// of all others were rebuilt.
+// errWordsChanged is the error if the words of the collection were rebuilt while a
+// new segment was made.
 var errWordsChanged = errors.New("the words of the collection were rebuilt meanwhile: start again")
 
 // WordParams returns the parameters with which the words of the collection in dir were indexed. It reads only the

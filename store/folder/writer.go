@@ -14,9 +14,9 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// writer is the one that may change a collection. It holds the lock from
-// openWriter to Close. Its methods may be called concurrently: what takes long,
-// making segments, is done aside, and only publishing is one at a time.
+// writer changes a collection; there is at most one for each. It holds the lock from
+// openWriter to Close. Its methods may be called concurrently: they make segments, which
+// takes long, in parallel, and only publish one at a time.
 type writer struct {
 	dir   string
 	disk  disk.Disk

@@ -217,7 +217,8 @@ func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waite
 	return nil
 }
 
-// encodeInBatches encodes the passages of all that have no document yet, batchPassages at a time.
+// encodeInBatches encodes the passages of those attempts whose body, the document, is not made yet, batchPassages
+// attempts at a time, and sets it. It returns the first error, and adds the time that the cluster took to waited.
 func (w *Writer) encodeInBatches(ctx context.Context, all []*attempt, waited *waitedTime) error {
 	for from := 0; from < len(all); from += batchPassages {
 		if err := w.encode(ctx, all[from:min(from+batchPassages, len(all))], waited); err != nil {

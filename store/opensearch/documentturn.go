@@ -25,7 +25,8 @@ type documentTurn struct {
 	version  string        // of the register, where the turn is this change's; "": it is not
 }
 
-// turnOf returns the documentTurn of the change that this intent describes. It makes no request.
+// turnOf returns the place of a change in the queue of its document's changes (documentTurn); the intent names the
+// document. It makes no request, and claims nothing yet (claimNext).
 func (w *Writer) turnOf(intent *Register) *documentTurn {
 	r := w.store.Register("turn-" + intent.name)
 	r.made = &w.registers
@@ -58,8 +59,8 @@ func (t *documentTurn) awaitTurn(ctx context.Context) error {
 	}
 }
 
-// claimNext notes in the cluster that the next change of the document is this one, unless another writer has claimed
-// it.
+// claimNext writes to the cluster that the next change of the document is this one, unless another writer has claimed
+// it. It sets t.version if this change has the claim. Failures are ignored: the change then has no claim.
 func (t *documentTurn) claimNext(ctx context.Context) {
 	if t.version != "" {
 		return

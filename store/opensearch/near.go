@@ -129,8 +129,9 @@ func (r *request) textsSearch(ordinals []rank.Ordinal) object {
 	}
 }
 
-// takeTexts keeps the texts in the answer to textsSearch, for the request and for later ones. A passage that is gone
-// gets no text, unless the answer is not of all shards.
+// takeTexts keeps the texts in the answer to textsSearch, for the request and in the cache for later ones. A passage
+// that is not in the answer gets an empty text for this request; but if shards failed, it stays unknown. It fails if a
+// text cannot be decoded.
 func (r *request) takeTexts(ordinals []rank.Ordinal, s searchAnswer) error {
 	byID := make(map[string]titled, len(s.hits))
 	r.corpus.textsMu.Lock()
@@ -160,7 +161,8 @@ func (r *request) takeTexts(ordinals []rank.Ordinal, s searchAnswer) error {
 	return nil
 }
 
-// keep keeps a text by the fingerprint of its document.
+// keep adds a text to the cache under the fingerprint of its document, unless it is there. If the cache has more than
+// mostKeptBytes, keep first empties it. r.corpus.textsMu must be held.
 func (k *keptTexts) keep(print uint64, t titled) {
 	if k.of == nil || k.bytes > mostKeptBytes {
 		*k = keptTexts{of: map[uint64]titled{}}

@@ -87,7 +87,8 @@ func (r *request) lacks() error {
 	return r.guessed.partialError()
 }
 
-// Separate returns the same indexes with an own memory of what was asked, for another question about the same view.
+// Separate returns the same indexes for another question about the same view. They share nothing that this request
+// fetched, such as scores and vectors.
 func (r *request) Separate() storage.Indexes {
 	out := *r
 	out.fetched = newFetched()
@@ -455,7 +456,8 @@ func (r *request) fetchVectors(ctx context.Context, x schema.Expert, ordinals []
 	return nil
 }
 
-// takeVector keeps the vector of a passage, or those of its windows, of a document.
+// takeVector keeps an expert's vectors of the passage at o, from its document: one, or one for each window. It fails if
+// the document has none or they cannot be decoded.
 func (r *request) takeVector(x schema.Expert, o rank.Ordinal, from schema.Source) error {
 	made, err := from.Encoded(x)
 	if err != nil {
@@ -488,8 +490,9 @@ func (s *Store) readStored(ctx context.Context, ids []string, fields ...string) 
 	return parseGot(answer, plain)
 }
 
-// readPassages reads passages by their ids, of whichever version of a document. One that is not there has its id
-// alone, as a deleted one.
+// readPassages returns the passages with these ids of a table, in the same order; a stand-in's id gives the passage as
+// the stand-in has it. Each passage has its own ID (passageIDOf). One that is not in the index, such as a deleted one,
+// has nothing else.
 func (s *Store) readPassages(ctx context.Context, ids []string) ([]corpus.Passage, error) {
 	if len(ids) == 0 {
 		return []corpus.Passage{}, nil

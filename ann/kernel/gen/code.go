@@ -78,7 +78,8 @@ func codeDots(v bytewise) {
 
 // vnni multiplies unsigned with signed bytes and adds four products in one
 // step. The codes stay unsigned, so that a product sum is too large by 128
-// times the sum of the query's signed bytes, which is added up beside them.
+// times the sum of the query's signed bytes. That excess is added up too, and
+// subtracted at the end.
 type vnni struct{ constants *vnniConstants }
 
 type vnniConstants struct{ offset, excess reg.VecVirtual }
@@ -92,7 +93,7 @@ func (vnni) width() int { return 64 }
 // register implements bytewise: a 512-bit register.
 func (vnni) register() reg.VecVirtual { return ZMM() }
 
-// prepare loads the constant that makes unsigned codes signed.
+// prepare emits code that loads the constant which makes unsigned codes signed, and takes the registers of v.constants.
 func (v vnni) prepare() {
 	bits := GP32()
 	v.constants.offset, v.constants.excess = ZMM(), ZMM()
@@ -100,13 +101,14 @@ func (v vnni) prepare() {
 	VPBROADCASTD(bits, v.constants.offset)
 }
 
-// begin clears the sum of the query's bytes.
+// begin emits code that clears v.constants.excess, the sum of the query's bytes.
 func (v vnni) begin() {
 	e := v.constants.excess
 	VPXOR(e.AsX(), e.AsX(), e.AsX())
 }
 
-// query loads a register of query bytes as signed ones, and adds 128 times their sum to v.constants.excess.
+// query emits code that loads a register of query bytes as signed ones, and adds 128 times their sum to
+// v.constants.excess. It returns that register.
 func (v vnni) query(m Mem) []reg.VecVirtual {
 	q := ZMM()
 	VPXORD(m, v.constants.offset, q)
@@ -114,7 +116,7 @@ func (v vnni) query(m Mem) []reg.VecVirtual {
 	return []reg.VecVirtual{q}
 }
 
-// add adds the products of the query with a register of codes to sum.
+// add emits code that adds the products of the query with a register of codes to sum.
 func (v vnni) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	c := ZMM()
 	VMOVDQU32(codes, c)
@@ -132,7 +134,7 @@ func dotAccumulate(signed, unsigned, sum reg.VecVirtual) {
 	})
 }
 
-// store subtracts the excess from the sums and stores them.
+// store emits code that subtracts the excess from the four sums, or the one, and writes them to out.
 func (v vnni) store(sums []reg.VecVirtual, out Mem) {
 	for _, s := range sums {
 		VPSUBD(v.constants.excess, s, s)
@@ -180,7 +182,7 @@ func (maddubs) width() int { return 32 }
 // register implements bytewise: a 256-bit register.
 func (maddubs) register() reg.VecVirtual { return YMM() }
 
-// prepare loads the constants that make codes signed and that add pairs.
+// prepare emits code that loads the constants which make codes signed and which add pairs.
 func (v maddubs) prepare() {
 	bits := GP32()
 	offset128, ones16 := YMM(), YMM()
@@ -196,7 +198,8 @@ func (v maddubs) prepare() {
 // begin does nothing: there is no excess.
 func (maddubs) begin() {}
 
-// query loads a register of query bytes as signed ones, and their magnitudes.
+// query emits code that loads a register of query bytes as signed ones, and another with their magnitudes. It returns
+// both registers.
 func (v maddubs) query(m Mem) []reg.VecVirtual {
 	q, magnitude := YMM(), YMM()
 	VPXOR(m, v.constants.offset, q)
@@ -204,7 +207,7 @@ func (v maddubs) query(m Mem) []reg.VecVirtual {
 	return []reg.VecVirtual{q, magnitude}
 }
 
-// add adds the products of the query with a register of codes to sum.
+// add emits code that adds the products of the query with a register of codes to sum.
 func (v maddubs) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	c := YMM()
 	VPXOR(codes, v.constants.offset, c)

@@ -230,7 +230,7 @@ func (tokenMaddubs) register() reg.VecVirtual { return YMM() }
 // fold implements tokenwise: it emits code that leaves the maximum of each four lanes in the lowest four.
 func (tokenMaddubs) fold(lanes reg.VecVirtual) { foldYMM(lanes) }
 
-// prepare loads the constant that adds pairs.
+// prepare emits code that loads the constant which adds pairs.
 func (v tokenMaddubs) prepare() {
 	bits := GP32()
 	ones := YMM()

@@ -76,8 +76,8 @@ func drawDay(rng *rand.Rand) time.Time {
 	return time.Date(2024, time.January, 1+rng.IntN(40), 0, 0, 0, 0, time.UTC)
 }
 
-// drawMoment returns a moment on one of these days, in RFC 3339 with one of five offsets; every third is a midnight in
-// UTC.
+// drawMoment returns a time on one of the days of drawDay, in RFC 3339 with milliseconds and one of five offsets from
+// UTC. With a chance of one third it is a midnight in UTC.
 func drawMoment(rng *rand.Rand) string {
 	t := drawDay(rng).Add(time.Duration(rng.IntN(86_400_000)) * time.Millisecond)
 	if rng.IntN(3) == 0 {
@@ -86,10 +86,12 @@ func drawMoment(rng *rand.Rand) string {
 	return t.In(time.FixedZone("", 3600*(rng.IntN(5)-2))).Format(time.RFC3339Nano)
 }
 
-// Condition draws a condition of the right form.
+// Condition returns a random condition that is valid in form, nested at most 3 levels deep. It may compare a field with
+// a value of another kind than the field's.
 func Condition(rng *rand.Rand) conditions.Condition { return drawCondition(rng, 3) }
 
-// drawCondition draws a condition that nests at most depth levels deep; depth 0 gives a comparison or tags.
+// drawCondition returns a random condition that nests at most depth levels deep; with depth 0 it is a comparison or
+// TagsAny.
 func drawCondition(rng *rand.Rand, depth int) (c conditions.Condition) {
 	inner := func(n int) (out []conditions.Condition) {
 		for range 1 + rng.IntN(n) {
@@ -133,7 +135,8 @@ func drawCondition(rng *rand.Rand, depth int) (c conditions.Condition) {
 	return c
 }
 
-// drawBounds draws bounds that are of one kind.
+// drawBounds sets one or two bounds of c to values that of returns; two bounds are of one kind. If the first value is a
+// boolean, which has no order, it sets c.Eq instead.
 func drawBounds(rng *rand.Rand, c *conditions.Condition, of func() *conditions.Value) {
 	low := of()
 	high := of()
@@ -169,7 +172,8 @@ func drawBounds(rng *rand.Rand, c *conditions.Condition, of func() *conditions.V
 	}
 }
 
-// drawValue draws what a field may be compared with.
+// drawValue returns a random value to compare a field with, of a kind that the field has in Metadata; for fields that
+// it does not know, of any kind.
 func drawValue(rng *rand.Rand, field string) conditions.Value {
 	switch field {
 	case "price":

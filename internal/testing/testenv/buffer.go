@@ -18,6 +18,7 @@ func (s *Buffer) Write(p []byte) (int, error) {
 	return s.b.Write(p)
 }
 
+// String returns what was written since the last Reset.
 func (s *Buffer) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -57,8 +57,9 @@ func (a *Answer) namedNowhere(ctx context.Context, first []fusion.Item) (names [
 	return names, ShareOf(k, names), nil
 }
 
-// NamesNowhere returns the words of the question that are names and in no passage: numbers, and capitalised words where
-// capital letters mark names in the question.
+// NamesNowhere returns the names in a question that no passage of the collection has, as bare words without
+// repetitions; nil if there are none. Names are numbers and codes of at least leastTelling and, where capital letters
+// mark names in the question, capitalised words. k has the question's words.
 func NamesNowhere(k *sources.Keys, question string, in naming.Language) (names []string) {
 	var capital []string
 	if naming.CapitalsTell(question, in) {

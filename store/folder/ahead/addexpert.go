@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// caughtUp is how few passages may be left to encode when the collection is
-// asked to take the expert in, which holds up what is written meanwhile.
+// caughtUp is the most passages that may be left to encode when the expert is added
+// to the collection. Changes that come meanwhile become visible only after that.
 const caughtUp = 1000
 
 // AddExpert adds an expert to a collection that is served. It first encodes the passages into the file scratch, while

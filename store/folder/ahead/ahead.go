@@ -1,5 +1,5 @@
-// Package ahead adds an expert to a folder that is searched and written to: most passages are
-// encoded ahead, into a file of its own, while nobody waits.
+// Package ahead adds an expert to a collection that is searched and written to. It first encodes
+// most passages into a file, while changes go on; only the rest holds them up.
 package ahead
 
 import (
@@ -16,18 +16,18 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// Ahead is an encoder of passages that encodes ahead of time and keeps what it
-// made in a file, by the passages' versions. What is interrupted goes on where
-// it was, and what is encoded while nobody waits need not be encoded while
-// everybody does.
+// Ahead is an encoder of passages that keeps the vectors it computes in a file, by
+// the passages' versions, and does not compute these again. So an interrupted run
+// goes on where it was, and most vectors are there before the collection's changes
+// have to wait for the rest.
 //
 // The file is a head and records, little-endian:
 //
 //	head    magic (4 bytes), dimension (4), length of the fingerprint (4), the fingerprint
 //	record  version (16 bytes), how many numbers (4), the vector, CRC-32C of all (4)
 //
-// A record that was cut off by a crash is dropped when the file is opened, with
-// all behind it. Nothing is synced: what is lost is encoded again.
+// When the file is opened, it is truncated at the first record that a crash cut
+// off. Nothing is synced: what is lost is encoded again.
 type Ahead struct {
 	store.PassageEncoder
 	path string
@@ -49,8 +49,8 @@ type place struct {
 
 const aheadMagic = 0x32485441 // "ATH2"
 
-// OpenAhead opens the file at path, or makes it. It empties a file that is of another encoder or damaged at its
-// beginning, and drops damaged records with all behind them. The caller closes it.
+// OpenAhead opens the file of an encoder's vectors at path, or creates it. It empties a file that is of another encoder
+// or damaged at its beginning, and truncates a file at its first damaged record. The caller closes it.
 func OpenAhead(path string, encoder store.PassageEncoder) (*Ahead, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -63,7 +63,8 @@ func OpenAhead(path string, encoder store.PassageEncoder) (*Ahead, error) {
 	return a, nil
 }
 
-// mostTokens bounds what is believed of a record.
+// mostTokens is the most token vectors, or pairs of a sparse encoder, of a record. A
+// record with more is damaged.
 const mostTokens = 1 << 16
 
 // Sparse reports whether the encoder's vectors are sparse (store.IsSparse).
@@ -88,7 +89,8 @@ func versionOf(p *corpus.Passage) (v version, err error) {
 }
 
 // EncodePassages implements store.PassageEncoder: it reads the vectors that the file has, and encodes the others and
-// keeps them in the file. After Close it encodes all.
+// keeps them in the file. It fails if the encoder does or the file cannot be read or written. After Close it encodes
+// all passages and keeps none.
 func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	vectors := make([][]float32, len(passages))
 	versions := make([]version, len(passages))

@@ -10,7 +10,8 @@ import (
 	"math"
 )
 
-// head returns the first bytes of the encoder's file.
+// head returns the bytes that a file of this encoder's vectors begins with: a magic number, the dimension and the
+// encoder's fingerprint.
 func (a *Ahead) head() []byte {
 	fingerprint := a.Fingerprint()
 	b := binary.LittleEndian.AppendUint32(nil, aheadMagic)
@@ -21,8 +22,8 @@ func (a *Ahead) head() []byte {
 
 const recordHead, recordTail = len(version{}) + 4, 4
 
-// load reads which vectors the file has, and cuts it off at the first record that is not whole. If the file's head is
-// not that of this encoder, it begins the file anew.
+// load sets a.known to the places of the vectors in the file, and truncates the file at the first record that is cut
+// off or damaged. If the file does not begin with the head of this encoder, load empties it and writes the head.
 func (a *Ahead) load() error {
 	in := bufio.NewReaderSize(a.file, 1<<20)
 	want := a.head()
@@ -52,8 +53,8 @@ func (a *Ahead) load() error {
 	}
 }
 
-// nextRecord reads a record, into memory if it fits. It returns nil without an error at the end of the file or at a
-// record that is cut off or damaged.
+// nextRecord returns the next record with its head and checksum, in memory's array if that is large enough. It returns
+// nil without an error at the end of the file and at a record that is cut off or damaged.
 func (a *Ahead) nextRecord(in io.Reader, memory []byte) ([]byte, error) {
 	record := append(memory[:0], make([]byte, recordHead)...)
 	if _, err := io.ReadFull(in, record); err != nil {

@@ -19,7 +19,7 @@ import (
 	"example.org/conclave/store/folder/view"
 )
 
-// backend is a collection that is open.
+// backend is an open collection as a store.Backend.
 type backend struct {
 	dir string
 
@@ -80,8 +80,8 @@ func (b *backend) Meters() (out []store.Meter) {
 	return out
 }
 
-// recordStamp tells one calibration of a collection from the next, and its settings, which a line-up is
-// made by, too; the zero value is none. A new file takes the place of the old one.
+// recordStamp identifies the versions of a collection's calibration and settings files, so that a change
+// of one is noticed. The zero value stands for no files. A change replaces the file by a new one.
 type recordStamp struct{ record, settings fileStamp }
 
 type fileStamp struct {

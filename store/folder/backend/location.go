@@ -79,7 +79,8 @@ func (l location) configure(o store.BuildOptions, built error) error {
 	return collections.WriteText(disk.OS{}, l.dir, o.Settings)
 }
 
-// AddExpert encodes all passages of the collection with one more expert, while nobody else writes to it.
+// AddExpert encodes all passages of the collection with one more expert. It returns folder.ErrLocked if another writer
+// has the collection.
 func (l location) AddExpert(
 	ctx context.Context,
 	e store.PassageEncoder,
@@ -88,7 +89,8 @@ func (l location) AddExpert(
 	return folder.AddExpert(ctx, l.dir, e, o)
 }
 
-// RemoveExpert removes an expert's vectors from the collection, while nobody else writes to it.
+// RemoveExpert removes an expert's vectors from the collection. It returns folder.ErrLocked if another writer has the
+// collection.
 func (l location) RemoveExpert(ctx context.Context, name string) error {
 	return folder.RemoveExpert(ctx, l.dir, name)
 }
@@ -102,8 +104,8 @@ func (l location) Folder() string { return l.dir }
 // Shards returns 0: a folder has no shards.
 func (l location) Shards(context.Context) (int, error) { return 0, nil }
 
-// Open opens the collection for reading. It fails if there is none, it has another format, or its recall is below
-// o.Floors.
+// Open opens the collection for reading. It fails if there is none or it has another format. Unless o.Floors is nil, it
+// also fails if the measured recall of an expert is below its floor.
 func (l location) Open(_ context.Context, o store.OpenOptions) (store.Backend, error) {
 	c, err := folder.Open(l.dir)
 	if err != nil {

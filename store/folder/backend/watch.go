@@ -8,11 +8,11 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// watchEvery is how often a folder is looked at for what other processes changed: the
-// calibration and, where the collection is only read, the manifest.
+// watchEvery is the time between two checks of a folder for changes by other processes: of the
+// calibration and settings and, if the collection is only read, of the manifest.
 const watchEvery = time.Second
 
-// conditionOf is what the collection is called beside others of a server's conditions.
+// conditionOf is the name of the collection's condition among those of a server.
 const conditionOf = "collection"
 
 // Watch implements store.Backend: once a second, until ctx ends, it tells w of new generations and of new calibrations

@@ -48,7 +48,7 @@ type writer struct {
 	backend *backend
 }
 
-// lookAtBacklog is how often Visible tells what still waits.
+// lookAtBacklog is the time between two calls of waiting by Visible.
 const lookAtBacklog = 2 * time.Second
 
 // Visible waits until searches see all that was acknowledged before. If waiting is not nil, it is called every
@@ -113,7 +113,8 @@ func (t *selectedPassages) Next() (corpus.Passage, error) {
 // Total returns the number of passages.
 func (t *selectedPassages) Total() int64 { return t.total }
 
-// Close releases the generation. The error is always nil.
+// Close releases the generation that the passages are read from. It must be called exactly once, and Next not after it.
+// The error is always nil.
 func (t *selectedPassages) Close() error {
 	t.stop()
 	t.generation.Release()

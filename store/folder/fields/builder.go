@@ -23,7 +23,7 @@ type Builder struct {
 	lists    map[name]*valueList
 }
 
-// name is of a column.
+// name is the key of a column: a field and a kind of values.
 type name struct {
 	field string
 	kind  conditions.Kind

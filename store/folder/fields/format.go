@@ -15,7 +15,7 @@ import (
 //	records     recordBytes for each column, in the order of the fields' bytes and of the kinds
 //	names       the columns' fields, in order
 //	columns     in order
-//	checksums   8 bytes for each chunk of chunkBytes of all behind the header
+//	checksums   8 bytes for each chunk of chunkBytes of all after the header
 //
 // A column of numbers, dates or booleans has its distinct values as keys, 8 bytes each, ascending;
 // of words, where each begins in the texts, 8 bytes each, ascending as bytes; of long texts nothing,

@@ -54,11 +54,11 @@ func (x *Index) Passages() int { return int(x.passages) }
 // Equal reports whether two indexes have the same content.
 func (x *Index) Equal(y *Index) bool { return x.ChecksummedFile.Equal(y.ChecksummedFile) }
 
-// bytes returns n bytes of the file from an offset in its body, and checks them first if nobody has. It fails if they
-// are damaged or not all in the body.
+// bytes returns n bytes of the file from an offset in its body. It first compares the checksums of what was not checked
+// yet. It fails if the bytes are damaged or not all in the body.
 func (x *Index) bytes(from, n uint64) ([]byte, error) { return x.Bytes(from, from+n) }
 
-// column is where the values of a field are that are of one kind.
+// column is the place in the file of the values of one kind that a field has.
 type column struct {
 	index    *Index
 	field    string

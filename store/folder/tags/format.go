@@ -16,7 +16,7 @@ import (
 //	            one more that closes the last
 //	texts       the tags' bytes, in order
 //	postings    the tags' passages, in order
-//	checksums   8 bytes for each chunk of chunkBytes of all behind the header
+//	checksums   8 bytes for each chunk of chunkBytes of all after the header
 //
 // Opening reads the header and the checksums, one part in 512. Everything else
 // is checked when it is first read, chunk by chunk, so that a flipped bit is an
@@ -61,7 +61,7 @@ func (h *header) postingsAt() uint64 { return h.textsAt() + h.texts }
 // sumsAt returns the offset at which the checksums begin and the checked body ends.
 func (h *header) sumsAt() uint64 { return h.postingsAt() + h.postings }
 
-// chunks returns the number of checksums, one for each chunkBytes behind the header.
+// chunks returns the number of checksums: one for each chunkBytes after the header, and one for the rest.
 func (h *header) chunks() uint64 { return (h.sumsAt() - headerBytes + chunkBytes - 1) / chunkBytes }
 
 // size returns the length of the whole file.

@@ -48,7 +48,7 @@ func (x *Index) decode(data []byte) (end uint64, err error) {
 // Passages returns the number of passages, with tags or without.
 func (x *Index) Passages() int { return int(x.passages) }
 
-// record is what is known of a tag.
+// record is the entry of a tag: where its text and its postings are, and how many passages have it.
 type record struct {
 	text, textEnd         uint64 // in the section of texts
 	postings, postingsEnd uint64 // in the section of postings

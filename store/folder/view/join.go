@@ -18,7 +18,7 @@ type JoinedCorpus struct {
 	members     []*folder.Generation // of the collections, in their order, when they were joined
 }
 
-// Join returns several collections as one corpus, as they are now (folder.Join). names are theirs, in the same order.
+// Join returns several collections as one corpus, as they are now. names are the collections' names, in the same order.
 // It fails as folder.Join does. The caller closes it.
 func Join(all []*folder.Collection, names []string) (*JoinedCorpus, error) {
 	var generations []*folder.Generation
@@ -63,7 +63,7 @@ func (j *JoinedCorpus) Current() bool {
 // Close releases the collections when no view searches them any more. Acquire must not be called afterwards.
 func (j *JoinedCorpus) Close() { j.generation.Release() }
 
-// member is a view that knows which collection a passage is of.
+// member is a view of a JoinedCorpus, which knows the collection of each passage.
 type member struct {
 	pinnedView
 	names []string

@@ -1,5 +1,5 @@
-// Package view shows a collection to the search engine: collection's types as the
-// interfaces that search asks for. Neither knows of the other.
+// Package view adapts a collection to the search engine: it implements the interfaces
+// of package storage with the types of package folder. Neither imports the other.
 package view
 
 import (
@@ -24,7 +24,7 @@ func Of(c *folder.Collection) Corpus { return Corpus{c} }
 // the collection is closed.
 func (c Corpus) Acquire() storage.View { return pinnedView{c.collection.Acquire()} }
 
-// pinnedView is a generation with all that is in it.
+// pinnedView is a pinned generation as a storage.View.
 type pinnedView struct{ generation *folder.Generation }
 
 // Generation returns the number of the generation; it grows with each that is published.

@@ -16,7 +16,7 @@ const (
 	ManifestPending = "tmp-manifest"
 	Begin           = "conclave manifest "
 	Format          = 5
-	// MaxManifest bounds what a damaged or foreign file can make us read.
+	// MaxManifest is the most bytes of a manifest; a larger file is damaged or foreign.
 	MaxManifest = 256 << 20
 )
 
@@ -82,10 +82,9 @@ const (
 	// NotPublished: the generation before counts, and nothing of the new one
 	// ever will. Only now may files of the new one be removed.
 	NotPublished Outcome = iota
-	// published: the new generation counts and would survive a power cut. Only
-	// now may files that the one before alone names be removed.
+	// Published: the new generation counts and would survive a power cut. Only now may
+	// the files that only the generation before names be removed.
 	Published
-	// unknown: it is open which of the two would be there after a power cut. Nothing
-	// is removed.
+	// Unknown: either of the two may be there after a power cut. Nothing may be removed.
 	Unknown
 )

@@ -1,5 +1,5 @@
-// Package manifest is the file that says which segments of a collection are visible: what it holds, how it is encoded
-// and checked, and how another one takes its place.
+// Package manifest reads, checks and replaces the manifest of a collection: the file that names its visible segments,
+// its experts and how its words were analysed.
 package manifest
 
 import (
@@ -16,8 +16,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// Manifest says what of a folder counts. The zero generation is a collection
-// whose first build has not ended.
+// Manifest describes one generation of a collection: its experts, segments and their
+// files. Generation 0 is that of a collection whose first build has not ended.
 type Manifest struct {
 	// ID is random and tells apart two collections that follow each other
 	// under one path.
@@ -32,7 +32,7 @@ type Manifest struct {
 	Applied uint64 `json:"applied,omitempty"`
 }
 
-// Words is how BM25 was built. All segments agree.
+// Words are the parameters and the analysis of the words' index, the same in all segments.
 type Words struct {
 	K1      float64 `json:"k1"`
 	B       float64 `json:"b"`
@@ -308,16 +308,16 @@ func (m *Manifest) checkContents() error {
 	return nil
 }
 
-// Reads says that a segment's passages were looked at, and names the lists of
-// those that are read in part and hardly, where there are any, and of those that came from
-// segments whose passages were not looked at.
+// Reads names the lists of a segment's passages of which encoders read only the beginning
+// (Cut), which they can hardly read (Unread), and of which that is not known (Unknown), since
+// they came from a segment without Reads. A list is nil if it would be empty.
 type Reads struct {
 	Cut     *Marks `json:"cut,omitempty"`
 	Unread  *Marks `json:"unread,omitempty"`
 	Unknown *Marks `json:"unknown,omitempty"`
 }
 
-// Marks is a file that lists passages as one of tombstones does.
+// Marks is a file that lists passages, in the format of tombstones.
 type Marks struct {
 	SegmentFile
 	Passages int `json:"passages"`

@@ -1,3 +1,3 @@
-// Package segmentfile has what the files of a segment share and what knows nothing of a collection: seals with
-// checksums, and lists of passages, such as the deleted ones.
+// Package segmentfile reads and writes what all files of a segment have in common, the seals with checksums, and lists
+// of passages, such as the deleted ones. It knows nothing of collections.
 package segmentfile

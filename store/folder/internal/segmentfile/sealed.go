@@ -12,12 +12,10 @@ import (
 )
 
 // Every file of a segment ends with a seal: sealMagic, and the xxh3 (128 bits)
-// of all before it. The manifest names that checksum, so the seal says which
-// file it is, of which collection, segment, expert and generation: that of the
-// one place in a manifest that names it. To compare the two when a file is
-// opened costs the same however large it is, and finds a file that was put in
-// the place of another; what is damaged inside of it, its own checksums find. A
-// copy by hard links is sealed as the original is.
+// of all bytes before it. The manifest has the same checksum. Both are compared
+// when a file is opened, which takes the same time however large the file is, and
+// finds a file that was put in the place of another. Damage inside a file is found
+// by the file's own checksums. A copy by hard links has the seal of the original.
 const (
 	sealMagic = "CNCLSEAL"
 	SealBytes = len(sealMagic) + 16 // of a seal

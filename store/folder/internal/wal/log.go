@@ -15,31 +15,31 @@
 // # What was acknowledged
 //
 // A record is written at once and synced before any of its changes is
-// acknowledged, and nothing is written behind it before that. So the beginning
-// of another record in the same file is evidence that the ones before it were
-// synced, and so is another file that begins with a later change. Where nobody
-// writes, a record without changes is put behind the last one, as evidence
-// alone; it costs no sync, since it is the page cache that has it until the next
-// one. The first record of a file is written and synced before the file gets its
-// name, and is evidence of itself.
+// acknowledged, and no other record is written before that. So the beginning of
+// a later record in the same file is evidence that the ones before it were
+// synced, and so is another file that begins with a later change. When no change
+// comes for a while, a record without changes is appended, as evidence alone. It
+// is not synced: the page cache keeps it until the next sync. The first record of
+// a file is written and synced before the file gets its name, and is evidence of
+// itself.
 //
-// A record with evidence that is not whole is a damaged file. One without is the
-// last of all, from less than a moment before a power cut, and may have been
-// acknowledged or not. Its sectors tell: those that a cut write did not reach
-// are as they were before. If any is right but for one byte, the file is damaged;
-// else the write was cut, and nobody was told that it was through. Only what no
-// sector tells is lost silently: the last record damaged by more than a byte, and
-// the power cut before its evidence was on the disk.
+// If a record with evidence is not whole, the file is damaged. A record without
+// evidence is the last of all, written just before a power cut; its changes may
+// have been acknowledged or not. Its sectors show which: those that a cut write
+// did not reach are as they were before. If a sector is right but for one byte,
+// the file is damaged; otherwise the write was cut, and its changes were not
+// acknowledged. One loss is not noticed: the last record is damaged by more than
+// a byte, and the power was cut before its evidence was on the disk.
 //
 // # When a write or a sync fails
 //
 // It is then unknown which part of the record is on the disk. A second sync does not
 // help: the system may have dropped what it could not write. That file is never written
-// again. The next record begins a new file with the number
-// that the failed one had, and what a file has from the number of the next file
-// on was acknowledged to nobody and does not count. The same is done with a last
-// record that has no evidence when a log is opened: its sync may have failed, so
-// it is written and synced anew before anybody is shown what is in it.
+// again. The next record begins a new file with the number of the failed one.
+// Changes in a file whose numbers are those of the next file or higher were never
+// acknowledged and do not count. A last record without evidence is treated alike
+// when a log is opened: its sync may have failed, so it is written and synced
+// again, in a new file, before its changes are visible.
 package wal
 
 import (
@@ -68,20 +68,20 @@ type Kind byte
 const (
 	Put    Kind = 1 // content: a passage's record
 	Delete Kind = 2 // content: an id
-	// Joined is added to the kind of a change that searches see at once with the
-	// one behind it, which stands in the same record.
+	// Joined is added to the kind of a change that becomes visible together with the
+	// next change, which is in the same record.
 	Joined Kind = 0x80
 )
 
-// ContentPlace is where a change's content lies.
+// ContentPlace is the place of a change's content in the log: a file, an offset and a length.
 type ContentPlace struct {
 	File   *LogIdentity
 	offset int64 // in the sectors' contents
 	Length int
 }
 
-// Log is the log as its one writer sees it. Its methods are called by one
-// goroutine at a time.
+// Log is a log that is open for appending; a collection has at most one. Its methods
+// must be called by one goroutine at a time.
 type Log struct {
 	disk      disk.Disk
 	Dir       string // the log's folder
@@ -92,7 +92,7 @@ type Log struct {
 	Of        *LogIdentity // file's
 	sectors   int          // written to it
 	holds     bool         // something in it was acknowledged
-	confirmed bool         // behind its last change is evidence
+	confirmed bool         // its last change is followed by evidence
 	full      []fullFile
 }
 
@@ -105,7 +105,7 @@ type fullFile struct {
 // LogName returns the name of the log's file whose first change has this number.
 func LogName(first uint64) string { return fmt.Sprintf("%020d.log", first) }
 
-// Change is a change on its way into the log.
+// Change is a change to append to the log.
 type Change struct {
 	Kind    Kind
 	Content []byte
@@ -189,8 +189,7 @@ func (f *LogIdentity) head() []byte {
 }
 
 // create opens a new file for the next change under a temporary name. Append renames it when its first record is
-// durable, replacing any file of that name: changes of that number were acknowledged to nobody or are being written
-// again.
+// durable, replacing any file of that name: changes of that number were never acknowledged or are being written again.
 func (l *Log) create() error {
 	if !l.rooted {
 		made := l.disk.Mkdir(l.Dir)
@@ -242,7 +241,7 @@ func (l *Log) Confirm() {
 	record := make([]byte, RecordHeader)
 	putRecordHeader(record, l.Next, 0)
 	if _, err := l.write(record); err != nil {
-		l.abandon() // nothing was lost; the next change tells whether the disk is well
+		l.abandon() // nothing was lost; the next change shows whether the disk works
 		return
 	}
 	l.confirmed = true

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// LogDamageError says that a file of the log is not as it was written. Changes
-// that were acknowledged would be lost if it were read on.
+// LogDamageError says that a file of the log is not as it was written. The program does
+// not go on, since acknowledged changes would be lost.
 type LogDamageError struct {
 	File string
 	Byte int // where it is wrong, or begins to be

@@ -17,8 +17,8 @@ type Visit func(seq uint64, kind Kind, content []byte, at ContentPlace) error
 
 // Open reads the log of the collection with this id in the folder dir, and calls visit, in order, with each change
 // numbered above applied. It returns the log for appending. It fails if the log is damaged, since acknowledged changes
-// would be lost. A last record that was cut off is dropped: it was acknowledged to nobody. A last record that is whole,
-// but perhaps not synced, is written again.
+// would be lost, and with visit's first error. A last record that was cut off is dropped: its changes were not
+// acknowledged. A last record that is whole, but perhaps not synced, is written again.
 func Open(d disk.Disk, dir, id string, applied uint64, visit Visit) (*Log, error) {
 	found, err := readLog(d, dir, id, applied, visit)
 	if err != nil {
@@ -39,8 +39,9 @@ func Open(d disk.Disk, dir, id string, applied uint64, visit Visit) (*Log, error
 	return l, found.last.visit(applied, visit)
 }
 
-// Each calls visit, in order, with each change of a log numbered above applied. It writes nothing. It fails as Open
-// does.
+// Each calls visit, in order, with each change numbered above applied in the log of the collection with this id in the
+// folder dir. A folder without a log has no changes. Each writes nothing. It fails if the log is damaged or a file of
+// it is missing, and with visit's first error; a last record that was cut off is no damage.
 func Each(d disk.Disk, dir, id string, applied uint64, visit Visit) error {
 	found, err := readLog(d, dir, id, applied, visit)
 	if err != nil {
@@ -53,7 +54,7 @@ func Each(d disk.Disk, dir, id string, applied uint64, visit Visit) error {
 type foundLog struct {
 	next  uint64 // the number of the next change
 	files []fullFile
-	last  logRecord // of all, if nothing tells whether it was synced
+	last  logRecord // of all, if nothing shows that it was synced
 }
 
 // logRecord is the changes of a record, and where they lie.

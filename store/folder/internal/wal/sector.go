@@ -14,18 +14,18 @@ import (
 //	checksum  CRC-32C of the file's identity, the sector's number, whether it is
 //	          a record's first, and the content
 //
-// No sector is written twice, and none is shared by two records, so nothing that
-// is written can harm what was acknowledged before. And a sector that is not
-// what it should be says why (see sectorState): disks write sectors whole, so a
-// power cut leaves the new sector or what was there before, zeros or another
-// file's bytes, and no sector that is right but for one byte.
+// No sector is written twice, and no two records share one, so a write cannot damage
+// changes that were acknowledged before. A wrong sector also shows the cause (see
+// sectorState): disks write sectors whole, so a power cut leaves either the new sector
+// or the old bytes, zeros or those of another file. It never leaves a sector that is
+// right but for one byte; that is damage.
 const (
 	SectorBytes  = 512
 	ContentBytes = SectorBytes - 4
 )
 
-// LogIdentity is what a file of a log is: of which collection and from which
-// change on. It is at the file's beginning, and every checksum covers it.
+// LogIdentity identifies a file of a log: the collection, and the number of the first
+// change. It is at the file's beginning, and every checksum covers it.
 type LogIdentity struct {
 	Disk  disk.Disk
 	Path  string
@@ -74,19 +74,19 @@ func (f *LogIdentity) appendSectors(out []byte, number int, record []byte) []byt
 // sectorsOf returns how many sectors a record of n bytes takes.
 func sectorsOf(n int) int { return (n + ContentBytes - 1) / ContentBytes }
 
-// sectorState is what a sector of a file turns out to be.
+// sectorState is the state of a sector of a file, as its checksum shows it.
 type sectorState int
 
 const (
 	firstSector sectorState = iota // as it was written, the first of a record
 	laterSector                    // as it was written, another one
-	unwritten                      // zeros, or behind the file's end
+	unwritten                      // zeros, or beyond the file's end
 	foreign                        // something else: what was on the disk before
 	wrongByte                      // right but for one byte, which no write that was cut leaves
 )
 
-// sectorAt returns what sector number of a file with this data is. For wrongByte, wrong is the offset of that byte in
-// the file.
+// sectorAt returns the state of the sector with this number in a file that has these data, by its checksum. If the
+// state is wrongByte, wrong is the offset of that byte in the file. A sector beyond the end of data is unwritten.
 func (f *LogIdentity) sectorAt(data []byte, number int) (state sectorState, wrong int) {
 	at := number * SectorBytes
 	if len(data) < at+SectorBytes {
@@ -132,7 +132,7 @@ func byteAtFault(difference uint32) (at int, ok bool) {
 	}
 	for at := ContentBytes - 1; at >= 0; at-- {
 		b := byTop[difference>>24]
-		effect := castagnoliTable[b] // of a byte b behind which nothing comes
+		effect := castagnoliTable[b] // of a byte b after which no byte comes
 		if difference == effect {
 			return at, true
 		}
@@ -141,5 +141,5 @@ func byteAtFault(difference uint32) (at int, ok bool) {
 	return 0, false
 }
 
-// castagnoliTable is of the checksums of records.
+// castagnoliTable is the table for the checksums of sectors.
 var castagnoliTable = crc32.MakeTable(crc32.Castagnoli)
