@@ -36,7 +36,7 @@ const unknownPenalty = 10
 type Tokenizer struct {
 	pieces []string
 	scores []float64
-	hidden []bool           // by id: the piece is special: no text gets its id, and Decode leaves it out
+	hidden []bool           // by id: the piece is special: no part of a word is this piece, and Decode leaves it out
 	ids    map[string]int32 // of the others
 	// longest is the longest piece, in bytes.
 	longest      int
