@@ -248,8 +248,10 @@ func first(n *html.Node) int {
 	return 1
 }
 
-// textBelow returns the text of a node without skipped and hidden elements. Spaces separate block elements; the white
-// space in the text itself stays as it is (clean).
+// textBelow returns the text of a node and of all that it contains, in the order of the document, without hidden
+// elements and those of skipped, such as scripts; "" if there is none. A space stands before and after each block
+// element, and a superscript, subscript or formula is written in one line, such as x^2. Other white space stays as it
+// is in the page.
 func textBelow(n *html.Node) string {
 	var b strings.Builder
 	var walk func(*html.Node)

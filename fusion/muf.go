@@ -50,29 +50,7 @@ const familiarityTemperature = 0.05
 // question to the experts. An expert without a domain counts as familiar as the specialists are on the mean. Where no
 // familiarity is known, it is MUF.
 func (in *Input) fuseFamiliar(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, error) {
-	if err := c.checkSources(experts); err != nil {
-		return Ranking{}, err
-	}
-	if err := o.setDefaults(); err != nil {
-		return Ranking{}, err
-	}
-	weighted, mean := byConfidence(experts, o.Sharpness)
-	if len(weighted) == 0 {
-		return Sum(c, weighted, o, k)
-	}
-	shares := in.familiarShares()
-	products := make([]float64, len(weighted))
-	for i := range weighted {
-		products[i] = weighted[i].Weight * shares[i]
-	}
-	for i, w := range weightsOf(products) {
-		weighted[i].Weight = w
-	}
-	ranking, err := Sum(c, weighted, o, k)
-	if err == nil {
-		ranking.Confidence = &mean
-	}
-	return ranking, err
+	return fuseByConfidence(c, experts, in.familiarShares(), o, k)
 }
 
 // familiarShares returns the share of each expert among in.Sources, in their order: exp(familiarity / temperature), in
@@ -150,6 +128,11 @@ func (r Ranking) confidentIf(known bool) Ranking {
 // of these (Li et al., 2021, equation 6 and section 5), or by a power of them (LinearOptions.Sharpness). The Weight of
 // a source is its confidence. The ranking's confidence is their mean. It fails for impossible sources and options.
 func MUF(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, error) {
+	return fuseByConfidence(c, experts, nil, o, k)
+}
+
+// fuseByConfidence is MUF with each expert's weight multiplied by its number in shares, unless that is nil.
+func fuseByConfidence(c *Candidates, experts []Source, shares []float64, o LinearOptions, k int) (Ranking, error) {
 	if err := c.checkSources(experts); err != nil {
 		return Ranking{}, err
 	}
@@ -157,6 +140,15 @@ func MUF(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, erro
 		return Ranking{}, err
 	}
 	weighted, mean := byConfidence(experts, o.Sharpness)
+	if shares != nil {
+		products := make([]float64, len(weighted))
+		for i := range weighted {
+			products[i] = weighted[i].Weight * shares[i]
+		}
+		for i, w := range weightsOf(products) {
+			weighted[i].Weight = w
+		}
+	}
 	ranking, err := Sum(c, weighted, o, k)
 	if err == nil && len(experts) > 0 {
 		ranking.Confidence = &mean

@@ -37,7 +37,9 @@ func (p Params) Check() error {
 	return nil
 }
 
-// Build makes the graph of the rows of vectors, each of dim elements.
+// Build returns the graph of vectors that stand in rows one after the other, each of dim numbers. Without vectors the
+// graph is empty. It fails for impossible parameters or too many
+// vectors, and if ctx ends. p.Progress is called after each batch.
 //
 // Nodes are added in batches. The nodes of a batch search the graph as it was
 // before the batch, in parallel, and choose their neighbours; then the links

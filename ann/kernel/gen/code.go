@@ -123,7 +123,8 @@ func (v vnni) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	dotAccumulate(query[0], c, sum)
 }
 
-// dotAccumulate emits VPDPBUSD, which avo's tables do not have: sum += the products of four bytes in each lane.
+// dotAccumulate emits the instruction VPDPBUSD, which avo's tables do not have. For each lane of 32 bits it multiplies
+// the four signed bytes by the four unsigned ones and adds the products to the lane of sum.
 func dotAccumulate(signed, unsigned, sum reg.VecVirtual) {
 	Instruction(&ir.Instruction{
 		Opcode:   "VPDPBUSD",

@@ -218,7 +218,8 @@ func (avx2) tail(query reg.Register, rows []reg.GPVirtual, sums []pair, count re
 	}
 }
 
-// sum emits code that stores the sum of all lanes of a pair.
+// sum emits code that adds up the sixteen numbers of a pair of registers and writes the sum to out. The code changes
+// both registers.
 func (avx2) sum(p pair, out Mem) {
 	VADDPS(p[1], p[0], p[0])
 	sumYMM(p[0], out)

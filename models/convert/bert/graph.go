@@ -28,7 +28,8 @@ type Head struct {
 	Sparse bool
 }
 
-// firstTokenOnly reports whether only the first token's row of the last layer is used.
+// firstTokenOnly reports whether the outputs of the head need the last layer's row of the first token alone: for any
+// pooling but the mean, and for a reranker. The last layer then computes no other rows.
 func (h Head) firstTokenOnly() bool {
 	return h.Pooling != "mean" && h.Late == 0 && !h.Reader && !h.Sparse
 }

@@ -11,8 +11,8 @@ import (
 
 // RerankChance returns the probability that the passage that a ranking and a reranker together put first answers, if no
 // such probability was fitted. scores are the ranking's, said the reranker's, and weight is the reranker's weight.
-// first is the probability that the first passage answered before, and any that some passage does; if any is lower than
-// first, first counts.
+// first is the probability that the passage which was first before answers, and any that some passage does; if any is
+// lower than first, first counts. The result is at most any, and 0 if both are 0. There has to be at least one score.
 //
 // It takes the β for which any·softmax(β·scores) gives the first passage its probability, and applies it to scores +
 // weight·said. So the result is higher if the reranker agrees, and lower if it does not.

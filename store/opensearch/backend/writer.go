@@ -79,7 +79,8 @@ func (w *writer) Snapshots() (store.Snapshots, error) {
 	return nil, elsewhere("make snapshots with the cluster's own means")
 }
 
-// elsewhere returns the *store.ElsewhereError of something that a store cannot do; how says how it is done instead.
+// elsewhere returns a *store.ElsewhereError, which says that an operation is not done by the server of a cluster. how
+// is a sentence for users on how to do it instead.
 func elsewhere(how string) error {
 	return &store.ElsewhereError{Instead: "the passages are in a store: " + how}
 }
