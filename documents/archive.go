@@ -17,8 +17,9 @@ type parts struct {
 	bound int64
 }
 
-// openParts opens a document that is a zip archive. It is an *UnreadableError if that is damaged or encrypted, or has
-// more than Limits.Members files.
+// openParts opens a document that is a zip archive; the result reads from data. The paths of parts are cleaned:
+// with / between folders and without a leading one. The error is an *UnreadableError if the archive is damaged, any
+// file in it is encrypted, or there are more than Limits.Members files.
 func openParts(data []byte, limits Limits) (*parts, error) {
 	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -40,8 +41,9 @@ func openParts(data []byte, limits Limits) (*parts, error) {
 // partCost is what reading a part counts beside its bytes, so that no part is read without end.
 const partCost = 256
 
-// read returns the content of a part by its path; nil, without an error, if there is no such part. The error is an
-// *UnreadableError if it is damaged or Limits.UnpackedBytes is exceeded.
+// read returns the unpacked content of a part by its path; nil, without an error, if there is no such part. Its
+// length and partCost are taken from the bytes that further parts may have, so reading a part twice counts twice.
+// The error is an *UnreadableError if the part is damaged or Limits.UnpackedBytes is exceeded.
 func (p *parts) read(name string) ([]byte, error) {
 	f := p.files[name]
 	if f == nil {

@@ -28,8 +28,9 @@ var (
 	}
 )
 
-// readAsciiDoc reads AsciiDoc: headings, lists, code, tables and admonitions. It skips attributes, comments and
-// included files.
+// readAsciiDoc writes the blocks of an AsciiDoc text to w: headings, lists, code, tables and admonitions. It skips
+// attributes, comments and included files. The title returned is the text of the first heading, or ""; the error is
+// always nil.
 func readAsciiDoc(w *writer, text string) (string, error) {
 	p := &paragraphWriter{w: w, plain: func(s string) string { return replaceAll(s, adocInline) }, kind: Paragraph}
 	lines := strings.Split(text, "\n")
@@ -92,7 +93,8 @@ func readAsciiDoc(w *writer, text string) (string, error) {
 	return firstHeading(w), nil
 }
 
-// closing returns the line that ends a delimited block, by the line that begins it.
+// closing returns the line that ends a delimited block, given the line that begins it: "```" for a fence with or
+// without a language, else the same line.
 func closing(line string) string {
 	if strings.HasPrefix(line, "```") {
 		return "```"
@@ -100,9 +102,9 @@ func closing(line string) string {
 	return line
 }
 
-// adocTable reads and writes the table whose opening delimiter is lines[at], and returns the index of its closing one,
-// or len(lines). The first line of cells tells the number of columns. It has their names if headed or if a blank line
-// follows.
+// adocTable writes the table whose opening delimiter is lines[at] to p, and returns the index of its closing
+// delimiter, or len(lines) if that is missing. The first line of cells tells the number of columns. It is a row of
+// column names if headed is true or a blank line follows.
 func adocTable(p *paragraphWriter, lines []string, at int, headed bool) int {
 	var cells []string
 	columns := 0

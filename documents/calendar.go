@@ -2,8 +2,9 @@ package documents
 
 import "strings"
 
-// readCalendar reads a calendar (iCalendar) or address book (vCard): each event, task or address becomes a paragraph of
-// its fields. The title is always "".
+// readCalendar writes a calendar (iCalendar) or an address book (vCard) to w: each event, task or address becomes a
+// paragraph of its fields. Fields for programs are left out, such as UID, PHOTO and all that begin with X-. The
+// title is always "" and the error nil.
 func readCalendar(w *writer, text string) (string, error) {
 	out := recordWriter{w: w}
 	var fields []field

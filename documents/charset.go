@@ -87,8 +87,8 @@ func decode(data []byte, declared string) (text, doubt string, err error) {
 	return text, doubt, nil
 }
 
-// encodingNamed returns an encoding and its usual name by any name in the HTML or IANA registry; nil and "" if the name
-// is unknown.
+// encodingNamed returns an encoding and its usual name, in lower case, by any name in the HTML or IANA registry.
+// Both are zero if the label is "" or unknown, or if HTML forbids the encoding.
 func encodingNamed(label string) (encoding.Encoding, string) {
 	if label == "" {
 		return nil, ""
@@ -109,7 +109,8 @@ func (e *UnknownEncodingError) Error() string {
 	return fmt.Sprintf("there is no encoding %q: name one such as windows-1251, ISO-8859-2 or Shift_JIS", e.Name)
 }
 
-// CheckEncoding returns an *UnknownEncodingError if no encoding has this name. "" is no error.
+// CheckEncoding returns an *UnknownEncodingError if no encoding has this name, which may be in any case. "" is no
+// error.
 func CheckEncoding(name string) error {
 	if e, _ := encodingNamed(name); e == nil && name != "" {
 		return &UnknownEncodingError{name}
@@ -134,8 +135,9 @@ const (
 	clearScore  = 0.3      // the score of a text that most of whose characters are of the language
 )
 
-// guessEncoding returns the most likely encoding of a text that is not UTF-8. It decodes a sample of at most guessBytes
-// with each candidate, rates how much the result looks like a language written in it, and adds the guess of chardet.
+// guessEncoding returns the most likely encoding of a text that is not UTF-8, and whether the guess is doubtful or
+// the bytes are hardly a text. It decodes a sample of at most guessBytes with each candidate, rates how much the
+// result looks like a language written in it, and adds the guess of chardet.
 func guessEncoding(data []byte) guessedEncoding {
 	sample := linesBeyondASCII(data, guessBytes)
 	found := chardet.Detect(sample)
@@ -178,8 +180,9 @@ type decodedSample struct {
 	wide  bool // its characters have two bytes
 }
 
-// margin returns by how much this sample has a better score than the other, for each character in which they differ; a
-// very large number if they are equal.
+// margin returns by how much this sample has a better score than the other, for each character in which they
+// differ: negative if the other is better, and math.MaxFloat64 if the texts are equal. Both must be decoded from
+// the same bytes.
 func (s decodedSample) margin(other decodedSample) float64 {
 	beyond, different := 0, 0
 	for i, r := range s.runes {
@@ -197,7 +200,8 @@ func (s decodedSample) margin(other decodedSample) float64 {
 	return (s.score - other.score) * float64(beyond) / float64(different)
 }
 
-// linesBeyondASCII returns the lines of a text that have a byte above 127, up to `most` bytes.
+// linesBeyondASCII returns a copy of the lines of a text that have a byte above 127, one after the other and cut
+// after `most` bytes; nil if there are none.
 func linesBeyondASCII(data []byte, most int) []byte {
 	var sample []byte
 	for len(data) > 0 && len(sample) < most {
@@ -214,7 +218,8 @@ func linesBeyondASCII(data []byte, most int) []byte {
 	return sample
 }
 
-// transform decodes data from an encoding; name is for the error message.
+// transform returns data decoded from an encoding; name is for the error message. Bytes that the encoding does not
+// have become U+FFFD. A decoder that fails gives an *UnreadableError.
 func transform(data []byte, e encoding.Encoding, name string) (string, error) {
 	text, err := e.NewDecoder().Bytes(data)
 	if err != nil {
@@ -223,7 +228,8 @@ func transform(data []byte, e encoding.Encoding, name string) (string, error) {
 	return string(text), nil
 }
 
-// charsetOf returns the charset parameter of a media type, such as "utf-8"; "" if it has none.
+// charsetOf returns the charset parameter of a media type, such as "utf-8"; "" if it has none or the type is
+// malformed.
 func charsetOf(contentType string) string {
 	_, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil {

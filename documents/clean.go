@@ -50,14 +50,14 @@ func clean(text string) string {
 	return b.String()
 }
 
-// invisible reports whether a character has no shape: soft hyphens, marks of direction
-// and width, and control characters.
+// invisible reports whether a character has no shape: soft hyphens, marks of direction and width, and control
+// characters. Line feed, tab and the joiners U+200C and U+200D, which some scripts need, are not counted.
 func invisible(r rune) bool {
 	return r == '\u00AD' || r == '\uFEFF' || unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' ||
 		unicode.Is(unicode.Cf, r) && r != '\u200C' && r != '\u200D' || r == '\uFFFE'
 }
 
-// stripControl returns code without control characters; line ends become \n.
+// stripControl returns code without control characters, except tabs and line ends. \r\n and \r become \n.
 func stripControl(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {

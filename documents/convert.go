@@ -38,12 +38,12 @@ func (c *Converters) find(name string) (Converter, bool) {
 	return found, ok
 }
 
-// mostSaid is how many bytes of a converter's output are kept for error messages.
-const mostSaid = 1 << 10
+// mostOutput is how many bytes of a converter's output are kept for error messages.
+const mostOutput = 1 << 10
 
-// convert runs a converter and returns the converted file, named like the original but with the new ending. The error
-// is an *UnreadableError if the program fails, writes no file or takes longer than c.Time, and ctx's error if ctx ends
-// first. Temporary files are removed.
+// convert runs the program `by` on a file and returns the converted file, named like the original but with the new
+// ending. It blocks for at most c.Time. The error is an *UnreadableError if the program fails, writes no file or
+// takes longer, and ctx's error if ctx ends first. Temporary files are removed in any case.
 func (c *Converters) convert(ctx context.Context, by Converter, in Input, limits Limits) (Input, error) {
 	dir, err := os.MkdirTemp("", "conclave-convert-")
 	if err != nil {
@@ -71,8 +71,8 @@ func (c *Converters) convert(ctx context.Context, by Converter, in Input, limits
 	cmd := confine(limited, args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Env, "HOME="+dir, "TMPDIR="+dir)
-	said := &firstBytes{most: mostSaid}
-	cmd.Stdout, cmd.Stderr = said, said
+	output := &firstBytes{most: mostOutput}
+	cmd.Stdout, cmd.Stderr = output, output
 	runtime.LockOSThread() // the program is killed with the thread that started it
 	err = cmd.Run()
 	runtime.UnlockOSThread()
@@ -82,14 +82,14 @@ func (c *Converters) convert(ctx context.Context, by Converter, in Input, limits
 	case limited.Err() != nil:
 		return Input{}, unreadable(TooSlow, nil, "%s took longer than %v to convert it", by.name(), c.Time)
 	case err != nil:
-		return Input{}, unreadable(Damaged, nil, "%s could not convert it: %s", by.name(), lastLine(said.b))
+		return Input{}, unreadable(Damaged, nil, "%s could not convert it: %s", by.name(), lastLine(output.b))
 	}
 	out, err := onlyFile(made, limits)
 	if err != nil {
 		return Input{}, err
 	}
 	if out.Data == nil {
-		return Input{}, unreadable(Damaged, nil, "%s wrote nothing when it converted it: %s", by.name(), lastLine(said.b))
+		return Input{}, unreadable(Damaged, nil, "%s wrote nothing when it converted it: %s", by.name(), lastLine(output.b))
 	}
 	out.Name = strings.TrimSuffix(in.Name, path.Ext(in.Name)) + path.Ext(out.Name)
 	return out, nil
@@ -98,8 +98,8 @@ func (c *Converters) convert(ctx context.Context, by Converter, in Input, limits
 // name returns the program's name without its folder.
 func (c Converter) name() string { return filepath.Base(c.Command[0]) }
 
-// onlyFile returns the first regular file of a folder; its Data is nil, without an error, if there is none. A file of
-// more than Limits.FileBytes is an *UnreadableError.
+// onlyFile reads the first regular file of a folder, in the order of names. Without such a file its Data is nil and
+// the error too. A file of more than Limits.FileBytes is an *UnreadableError.
 func onlyFile(folder string, limits Limits) (Input, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -126,8 +126,10 @@ func convertible(mediaType string) bool {
 	return (own.Name == "" || own.archive && own.MediaType != Mailbox) && !strings.HasPrefix(mediaType, "image/")
 }
 
-// readConverted converts a file and reads the result. The document keeps the media type of the original, and a warning
-// names the converter. The error is an *UnreadableError if the conversion fails or its result cannot be read.
+// readConverted converts a file with the program `by` and reads the result: the document and the members found in
+// it. It waits for a place in the pool. The document keeps the media type of the original, and a warning names the
+// converter. The error is an *UnreadableError if the conversion fails, or makes a file of a type that is not read
+// or the same bytes again.
 func (r *Extractor) readConverted(
 	ctx context.Context,
 	by Converter,
@@ -154,9 +156,9 @@ func (r *Extractor) readConverted(
 	return d, attached, err
 }
 
-// OfficeConverters returns the converters, by ending, of Office formats from before 2007 (.doc, .xls, .ppt and their
-// templates). program is the path of LibreOffice. It is told the expected format: left to itself, LibreOffice reads a
-// damaged file as plain text.
+// OfficeConverters returns the converters, by ending, of Office formats from before 2007 (.doc, .xls, .ppt and
+// their templates). program is the path of LibreOffice; it is not looked at. It is told the expected format: left
+// to itself, LibreOffice reads a damaged file as plain text.
 func OfficeConverters(program string) map[string]Converter {
 	out := map[string]Converter{}
 	for ending, by := range map[string]struct{ filter, to string }{

@@ -66,7 +66,8 @@ const (
 	headingsShare   = 8
 )
 
-// Longest returns the largest size of a piece when pieces of the size usual are wanted.
+// Longest returns the largest size of a piece when pieces of the size usual are wanted: 1.6 times as much, rounded
+// down.
 func Longest(usual int) int { return usual * 8 / 5 }
 
 // cutter holds the state of Cut: the pieces so far and the headings above the current place.
@@ -113,7 +114,8 @@ func (c *cutter) leave() {
 	c.empty = false
 }
 
-// headings returns the texts of the first n headings above the current place, each cut to longestHeading bytes.
+// headings returns the texts of the first n headings above the current place, the highest first, each cut to
+// longestHeading bytes; nil if n is 0.
 func (c *cutter) headings(n int) []string {
 	var all []string
 	for _, h := range c.path[:n] {
@@ -122,8 +124,8 @@ func (c *cutter) headings(n int) []string {
 	return all
 }
 
-// repeat returns the headings for one more piece, and counts their bytes; nil if all pieces together would have too
-// many.
+// repeat returns the headings for one more piece, and takes their bytes from c.repeats. It returns nil once that is
+// used up, for this piece and all after it.
 func (c *cutter) repeat(headings []string) []string {
 	for _, h := range headings {
 		c.repeats -= len(h)
@@ -145,7 +147,8 @@ type unit struct {
 	starts     bool   // a block begins with it
 }
 
-// section cuts the blocks between two headings into pieces.
+// section cuts the blocks between two headings into pieces, which it appends to c.pieces with the headings above
+// them. A piece gets the lead of its first unit, unless that text is in the piece.
 func (c *cutter) section(blocks []Block) {
 	c.empty = false
 	units := c.units(blocks)
@@ -165,7 +168,9 @@ func (c *cutter) section(blocks []Block) {
 	}
 }
 
-// units splits the blocks of a section into units.
+// units splits the blocks of a section into units, in order: rows, sentences of long paragraphs, lines of long
+// code. A row has the column names of its table as its lead, and an item of a list the sentence that introduces the
+// list.
 func (c *cutter) units(blocks []Block) []unit {
 	var all []unit
 	lead := ""
@@ -217,8 +222,8 @@ func (c *cutter) units(blocks []Block) []unit {
 	return all
 }
 
-// introduction returns the last sentence of a paragraph that ends with a colon, and its offset in the document's text;
-// "" and -1 if there is none or it is too long to be repeated.
+// introduction returns the last sentence of a paragraph that ends with a colon, and its offset in the document's
+// text; "" and -1 if there is no colon or the sentence is larger than a quarter of a piece.
 func (c *cutter) introduction(b Block) (string, int) {
 	text := c.d.TextOf(b)
 	if !strings.HasSuffix(text, ":") {
@@ -290,7 +295,8 @@ func (c *cutter) lines(all []unit, b Block) []unit {
 	return all
 }
 
-// fitting appends a unit to all; one that is too long for a piece is cut into several.
+// fitting appends a unit to all; one that is too long for a piece is cut into parts of about half the usual size,
+// of which only the first can start a block.
 func (c *cutter) fitting(all []unit, u unit) []unit {
 	if u.size <= c.most {
 		return append(all, u)
@@ -310,8 +316,9 @@ func (c *cutter) fitting(all []unit, u unit) []unit {
 // part returns the largest size of the parts of a sentence that is too long for a piece: half of the usual size.
 func (c *cutter) part() int { return max(1, c.usual/2) }
 
-// fittingPrefix returns how many bytes of a text are its next part: as many as have the size part(), but ending after a
-// clause or a word if there is such an end in their second half.
+// fittingPrefix returns how many bytes of a text, which is not empty, are its next part: as many as have the size
+// part(), but ending after a clause, else after a word, if there is such an end in their second half. It is at
+// least one character, whatever the size of that.
 func (c *cutter) fittingPrefix(text string) int {
 	some := 1
 	for c.size(text[:min(some, len(text))]) <= c.part() {
@@ -341,9 +348,9 @@ func (c *cutter) fittingPrefix(text string) int {
 	return cmp.Or(clause, space, n)
 }
 
-// breaks groups the units of a section into pieces, and returns the index after the last unit of each piece. It
-// minimises the sum of the squared differences from the mean length, plus a high cost for each piece that begins inside
-// a block.
+// breaks groups the units of a section into pieces, and returns the index after the last unit of each piece, in
+// order; nil if there are no units. It minimises the sum of the squared differences from the mean size, plus a high
+// cost for each piece that begins inside a block. Only a piece of one unit can be larger than c.most.
 func (c *cutter) breaks(units []unit) []int {
 	total := 0
 	for _, u := range units {

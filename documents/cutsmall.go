@@ -61,7 +61,8 @@ type pieceJoiner struct {
 	size func(string) int
 }
 
-// isShort reports whether a piece is too short for a passage.
+// isShort reports whether a piece, with its lead, has fewer words than fewestWords, a size below shortSize and
+// fewer than shortBytes bytes.
 func (j *pieceJoiner) isShort(p Piece) bool {
 	text := p.Text(j.d)
 	return len(text) < shortBytes && len(strings.Fields(text)) < fewestWords && j.size(text) < shortSize
@@ -119,7 +120,7 @@ func (j *pieceJoiner) hasHeading(p Piece) bool {
 	})
 }
 
-// commonPath returns the headings with which both heading paths begin.
+// commonPath returns the headings with which both heading paths begin, as a part of a.
 func commonPath(a, b []string) []string {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {

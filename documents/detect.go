@@ -151,8 +151,8 @@ func insideZip(data []byte) string {
 	return ""
 }
 
-// textual reports whether the first bytes of a file are text, in any encoding: they have no NUL byte, unless they are
-// UTF-16, and few control characters.
+// textual reports whether the first bytes of a file are text, in any encoding: they have no NUL byte, unless they
+// are UTF-16, and at most 1 % control characters, or 5 % if they are valid UTF-8. No bytes are text.
 func textual(head []byte) bool {
 	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) ||
 		unmarkedUTF16(head[:len(head)&^1]) != "" {

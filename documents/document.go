@@ -78,8 +78,8 @@ type Document struct {
 	cutAt  int
 }
 
-// cutInto cuts the document into pieces for passages of about so many words, which PassagesOf then uses. It returns an
-// *UnreadableError if there are more than mostPassages.
+// cutInto cuts the document into pieces for passages of about so many words, and keeps them for PassagesOf. It
+// returns an *UnreadableError if there are more than mostPassages.
 func (d *Document) cutInto(words int) error {
 	d.pieces, d.cutAt = Cut(d, words, sizeOf), words
 	if n := len(d.pieces); n > mostPassages {
@@ -167,11 +167,13 @@ func (w *writer) warn(format string, args ...any) {
 	}
 }
 
-// add appends a block. It does nothing if the text is blank, and refuses the file if the text is beyond the limits.
+// add appends a block; kind 0 is a paragraph, and level is that of a heading or item, else 0. It does nothing if
+// the text is blank or a limit was exceeded before. If the text is beyond the limits it sets w.err, and the
+// document is refused.
 func (w *writer) add(kind Kind, level int, text string) { w.addRow(kind, level, "", text) }
 
-// addRow appends a block, as add does, with the row of column names that it stands below; header is "" if there is
-// none, and must be clean already.
+// addRow appends a block as add does. header is the row of column names that it stands below, already clean; "" if
+// there is none.
 func (w *writer) addRow(kind Kind, level int, header, text string) {
 	if kind == Code {
 		text = strings.Trim(strings.ToValidUTF8(stripControl(text), ""), "\n")
@@ -235,7 +237,8 @@ const (
 	longestHeading = 300
 )
 
-// cutShort returns a text shortened to at most so many bytes, ending in "…" if something was cut off.
+// cutShort returns a text shortened to at most so many bytes, at least 3, ending in "…" if something was cut off.
+// No character is cut in two.
 func cutShort(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -247,8 +250,8 @@ func cutShort(text string, most int) string {
 	return text[:n] + "…"
 }
 
-// document returns the collected document. The error is an *UnreadableError if a limit was exceeded or there is no
-// text.
+// document returns the collected document, whose Pages is the number of the page that was written last. The error
+// is an *UnreadableError if a limit was exceeded or there is no text.
 func (w *writer) document(mediaType, title string) (*Document, error) {
 	if w.err != nil {
 		return nil, w.err

@@ -7,9 +7,11 @@ import (
 	"strings"
 )
 
-// readDOCX reads a Word file: paragraphs, headings by their styles' outline levels, lists, tables, text boxes and
-// footnotes. Deleted text and the headers and footers of pages are not read. Pages are numbered as Word has drawn them
-// last, if the file says so.
+// readDOCX writes the blocks of a Word file to w: paragraphs, headings by their styles' outline levels, lists,
+// tables, text boxes and footnotes. Deleted text and the headers and footers of pages are not read. Pages are
+// numbered as Word has drawn them last, if the file says so. The title is that of the file's properties, else the
+// first heading, else "". warnings name embedded parts that cannot be read; an archive or XML that is damaged is an
+// *UnreadableError.
 func readDOCX(w *writer, data []byte) (title string, warnings []string, err error) {
 	p, document, related, err := openOffice(data, w.limits)
 	if err != nil {
@@ -29,7 +31,9 @@ func readDOCX(w *writer, data []byte) (title string, warnings []string, err erro
 	return title, d.warnings, nil
 }
 
-// readFile reads the main part of a Word file, after its styles, footnotes and list numbering.
+// readFile writes the blocks of a Word file's main part, after reading its styles, footnotes and list numbering.
+// related are the relations of the main part. It counts in d.left what is not read. The error is an
+// *UnreadableError if a part is damaged or a limit is exceeded.
 func (d *docx) readFile(p *parts, document []byte, related map[string]relation) error {
 	d.parts, d.related = p, related
 	styles, err := p.read(ofKind(related, "styles"))
@@ -249,7 +253,8 @@ func (d *docx) table() *table {
 	return nil
 }
 
-// flush writes the text of the current paragraph, with its number, as a block or into the cell of the current table.
+// flush ends the current paragraph: its text, after its number, becomes a block, or is appended to the cell of the
+// innermost table. Blank text writes no block and keeps the number for the next text.
 func (d *docx) flush() {
 	text := d.line.take()
 	if d.number != "" && strings.TrimSpace(text) != "" {
@@ -266,8 +271,8 @@ func (d *docx) flush() {
 	d.w.add(d.kind, d.level, text)
 }
 
-// addNotes writes the footnotes that were cited since the last call. Inside a table it does nothing: they follow the
-// table.
+// addNotes writes the footnotes that were cited since the last call, as blocks. Inside a table it does nothing:
+// they follow the table.
 func (d *docx) addNotes() {
 	if len(d.tables) > 0 {
 		return
@@ -279,7 +284,8 @@ func (d *docx) addNotes() {
 }
 
 // endCell appends the collected cell to the last row of the current table. A cell that is merged with the one above
-// gets its text; a cell over several columns is followed by empty ones.
+// gets its text; a cell over several columns is followed by empty ones. After spreadCells such copies in one table,
+// or outside of tables, nothing is copied.
 func (d *docx) endCell() {
 	t := d.table()
 	if t == nil {
@@ -304,8 +310,8 @@ func (d *docx) endCell() {
 	t.span, t.goesOn = 0, false
 }
 
-// endTable writes the innermost table. A table inside a cell becomes text of that cell, and one with a single column
-// paragraphs.
+// endTable writes the innermost table, then the footnotes and embedded parts that it refers to. A table inside a
+// cell becomes text of that cell, and one with a single column paragraphs. Without a table it does nothing.
 func (d *docx) endTable() {
 	t := d.table()
 	if t == nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// addAside writes the diagrams and embedded files of the paragraph or table that was just read. Inside a table it does
-// nothing: they follow the table.
+// addAside writes the diagrams and embedded files of the paragraph or table that was just read. The first error is
+// kept in d.err; the parts after it are dropped. Inside a table it does nothing: they follow the table.
 func (d *docx) addAside() {
 	if len(d.tables) > 0 {
 		return
@@ -23,8 +23,9 @@ func (d *docx) addAside() {
 	d.aside = nil
 }
 
-// addPart writes a diagram, or a file embedded in the text (altChunk). If its content cannot be read, a warning says
-// so. The error is an *UnreadableError if the part cannot be unpacked or a limit is exceeded.
+// addPart writes a diagram, a chart, or a file embedded in the text (altChunk). A missing part and other kinds
+// write nothing. If its content cannot be read, a warning says so. The error is an *UnreadableError if the part
+// cannot be unpacked or a limit is exceeded.
 func (d *docx) addPart(r relation) error {
 	data, err := d.parts.read(r.target)
 	if err != nil || data == nil {
@@ -101,11 +102,11 @@ func (d *docx) nameHeads() error {
 		if err != nil {
 			return err
 		}
-		said, err := textOfPart(part, "p")
+		text, err := textOfPart(part, "p")
 		if err != nil {
 			continue // what is not read cannot damage the rest
 		}
-		d.left.addFooter(said)
+		d.left.addFooter(text)
 	}
 	return nil
 }
@@ -116,14 +117,15 @@ func (d *docx) nameComments() error {
 	if err != nil {
 		return err
 	}
-	if said, err := textOfPart(part, "p"); err == nil && said != "" {
-		d.left.addComments(bytes.Count(part, []byte("<w:comment ")), said)
+	if text, err := textOfPart(part, "p"); err == nil && text != "" {
+		d.left.addComments(bytes.Count(part, []byte("<w:comment ")), text)
 	}
 	return nil
 }
 
-// readNotes reads the texts of a Word file's notes into d.notes: "footnote" or "endnote". The lines that separate notes
-// from the text are left out. The error is an *UnreadableError if the XML is damaged.
+// readNotes reads the texts of a Word file's notes of a kind, "footnote" or "endnote", into d.notes. It leaves out
+// the lines that separate notes from the text. A file without such notes is no error; damaged XML is an
+// *UnreadableError.
 func (d *docx) readNotes(kind string) error {
 	part, err := d.parts.read(ofKind(d.related, kind+"s"))
 	if err != nil || part == nil {

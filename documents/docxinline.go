@@ -51,7 +51,7 @@ func (d *docx) characters(text string) {
 	}
 }
 
-// endInline ends an element inside of a paragraph.
+// endInline ends an element inside of a paragraph. At the end of a formula it appends that to the paragraph.
 func (d *docx) endInline(e xml.EndElement) {
 	if d.math.reading() {
 		if formula, done := d.math.end(); done {
@@ -64,7 +64,7 @@ func (d *docx) endInline(e xml.EndElement) {
 	}
 }
 
-// say appends text to the paragraph.
+// say appends text to the paragraph, raised or lowered as d.vertical tells.
 func (d *docx) say(text string) { d.line.write(text, d.vertical) }
 
 // symbolOf returns the character with a hexadecimal code in a font; "" if the code is no number. A code of the font

@@ -105,15 +105,16 @@ func (f *formulaReader) start(e xml.StartElement) (skip bool) {
 	return false
 }
 
-// say appends characters to the innermost element if they are text.
+// say appends characters to the innermost element if they are in a run of text, else it drops them. It must only be
+// called within a formula.
 func (f *formulaReader) say(text string) {
 	if f.inRun {
 		f.open[len(f.open)-1].text.WriteString(text)
 	}
 }
 
-// end ends the innermost element and adds its text to the element around it. With the end of the outermost element it
-// returns the formula on one line and true.
+// end ends the innermost element and adds its text to the element around it. With the end of the outermost element
+// it returns the formula on one line and true. It panics outside of a formula.
 func (f *formulaReader) end() (formula string, done bool) {
 	f.inRun = false
 	n := len(f.open) - 1

@@ -30,7 +30,8 @@ type docxNumbers struct {
 	styles map[string]styleNumber   // what a style's paragraphs are numbered by, where a list says so
 }
 
-// readNumbers reads the numbering part of a Word file, which defines its lists.
+// readNumbers reads the numbering part of a Word file, which defines its lists; a nil part has none. The error is
+// an *UnreadableError if its XML is damaged.
 func readNumbers(part []byte) (*docxNumbers, error) {
 	n := &docxNumbers{
 		lists:  map[string]*numberedList{},
@@ -94,8 +95,8 @@ func readNumbers(part []byte) (*docxNumbers, error) {
 	return n, err
 }
 
-// next returns the number of the next item of a list, such as "2.1", and advances the list; "" if the list has bullets
-// or is unknown. level is from 0.
+// next returns the number of the next item of a list, such as "2.1", and advances the list. It is "" if the list
+// has bullets or is unknown, the level, from 0, is out of range, or n is nil.
 func (n *docxNumbers) next(id string, level int) string {
 	if n == nil || level < 0 || level >= listLevels {
 		return ""
@@ -112,8 +113,8 @@ func (n *docxNumbers) next(id string, level int) string {
 	return list.next(level)
 }
 
-// next returns the number of the next item at a level from 0, such as "2.1", and advances the list; "" if the level has
-// no number.
+// next returns the number of the next item at a level from 0, such as "2.1", and advances the list; the levels
+// below begin again. It is "" if the level has no number or one of more than 50 bytes.
 func (list *numberedList) next(level int) string {
 	if list.begun[level] {
 		list.counts[level]++
@@ -146,8 +147,9 @@ func (list *numberedList) next(level int) string {
 	return text
 }
 
-// formatNumber returns a number in one of Word's formats, such as "lowerRoman"; in digits if the format is unknown.
-// "lowerLetter" goes on after z with aa, bb, and "lowerColumn" with aa, ab.
+// formatNumber returns a number in one of Word's formats, such as "lowerRoman"; in digits if the format is unknown
+// or cannot write it, as Roman digits cannot write 0. "lowerLetter" goes on after z with aa, bb, and "lowerColumn"
+// with aa, ab.
 func formatNumber(n int, format string) string {
 	upper := strings.HasPrefix(format, "upper")
 	switch {
@@ -171,7 +173,7 @@ func inCase(text string, upper bool) string {
 	return text
 }
 
-// columnLetters returns a number from 1 as the columns of a spreadsheet are named: a to z, aa, ab.
+// columnLetters returns a number from 1 as the columns of a spreadsheet are named: a to z, aa, ab; "" for less.
 func columnLetters(n int) string {
 	letters := ""
 	for ; n > 0; n = (n - 1) / 26 {
@@ -180,7 +182,7 @@ func columnLetters(n int) string {
 	return letters
 }
 
-// romanNumber returns a number from 1 to 3999 in Roman digits.
+// romanNumber returns a number from 1 to 3999 in small Roman digits.
 func romanNumber(n int) string {
 	var b strings.Builder
 	for _, d := range []struct {

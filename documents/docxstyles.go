@@ -19,8 +19,9 @@ type styleNumber struct {
 	level int
 }
 
-// readStyles returns which paragraph styles are headings, with their levels, and which are list items. A style inherits
-// from the style that it is based on.
+// readStyles returns which paragraph styles are headings, with their levels, which are list items, and the
+// numbering of each. A style inherits from the style that it is based on, up to 16 styles away. A nil part has no
+// styles; damaged XML is an *UnreadableError.
 func readStyles(part []byte) (docxStyles, error) {
 	s := docxStyles{headings: map[string]int{}, lists: map[string]bool{}, numbers: map[string]styleNumber{}}
 	based := map[string]string{}

@@ -217,7 +217,8 @@ func (d *dom) childrenOfItem(n *html.Node, mark int) {
 	d.flush()
 }
 
-// listOf returns the list that an element begins, with the number of its first item.
+// listOf returns the list that an element begins, with the number of its first item. A reversed list without a
+// start counts down from its number of items.
 func listOf(n *html.Node) htmlList {
 	l := htmlList{ordered: n.DataAtom == atom.Ol, next: first(n), step: 1}
 	l.format = map[string]string{
@@ -240,7 +241,8 @@ func listOf(n *html.Node) htmlList {
 	return l
 }
 
-// first returns the number of the first item of an ordered list: its attribute start, or 1.
+// first returns the number of the first item of an ordered list: its attribute start, or 1 if that is missing,
+// negative or above a million.
 func first(n *html.Node) int {
 	if start, err := strconv.Atoi(attribute(n, "start")); err == nil && start >= 0 && start < 1<<20 {
 		return start
@@ -282,7 +284,8 @@ func textBelow(n *html.Node) string {
 	return b.String()
 }
 
-// writeArranged appends a superscript, subscript or formula to a line: "^3", "_1", "1/2".
+// writeArranged appends a superscript, subscript or formula element to a line as text: "^3", "_1", "1/2". A raised
+// link within the page becomes "[1]", the mark of a note.
 func writeArranged(line *strings.Builder, n *html.Node) {
 	before := line.String()
 	if n.DataAtom == atom.Math {
@@ -326,7 +329,7 @@ func (d *dom) doubtCents() {
 // raisedPair finds a whole number with two raised digits at the end of a text.
 var raisedPair = regexp.MustCompile(`(?:^|[^\d.,^])(\d{1,4})\^(\d\d)$`)
 
-// insideArranged returns the text of the children of a superscript or subscript.
+// insideArranged returns the text of the children of a superscript or subscript, without references to footnotes.
 func insideArranged(n *html.Node) string {
 	var all strings.Builder
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -346,7 +349,7 @@ func raisesFraction(n *html.Node) bool {
 	return slash.NextSibling != nil && slash.NextSibling.DataAtom == atom.Sub
 }
 
-// codeBelow returns the text of a node with its line breaks.
+// codeBelow returns all text of a node with its line breaks, also the text of hidden elements.
 func codeBelow(n *html.Node) string {
 	var b strings.Builder
 	var walk func(*html.Node)
@@ -385,7 +388,7 @@ func hidden(n *html.Node) bool {
 	return false
 }
 
-// attribute returns the value of an attribute; "" if it is missing.
+// attribute returns the value of an attribute; "" if it is missing or empty.
 func attribute(n *html.Node, key string) string {
 	for _, a := range n.Attr {
 		if a.Key == key {

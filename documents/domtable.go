@@ -8,8 +8,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// table writes a table row by row, each cell with the name of its column. A table used only for the layout of a page is
-// read as the blocks in its cells.
+// table writes a table row by row, each cell with the name of its column, after its caption. A table used only for
+// the layout of a page is read as the blocks in its cells. Rows at the top whose cells are all headings name the
+// columns, unless all rows are like that.
 func (d *dom) table(n *html.Node) {
 	rows, caption := rowsOf(n)
 	if caption != nil {
@@ -114,8 +115,8 @@ type row struct {
 	header bool // all of its cells are headings of columns
 }
 
-// rowsOf returns the rows and the caption of a table, without those of tables inside it. caption is nil if there is
-// none.
+// rowsOf returns the rows that have cells, and the last caption, of a table, without those of tables inside it and
+// hidden ones. caption is nil if there is none.
 func rowsOf(table *html.Node) (rows []row, caption *html.Node) {
 	var walk func(n *html.Node, head bool)
 	walk = func(n *html.Node, head bool) {
@@ -146,7 +147,7 @@ func rowsOf(table *html.Node) (rows []row, caption *html.Node) {
 	return rows, caption
 }
 
-// emphasised reports whether all text of a cell is bold.
+// emphasised reports whether all text of a cell is bold; false for a cell without text.
 func emphasised(cell *html.Node) bool {
 	found := false
 	for c := cell.FirstChild; c != nil; c = c.NextSibling {

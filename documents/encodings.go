@@ -121,7 +121,8 @@ func likelyIn(e encoding.Encoding, last byte) func(rune) float64 {
 	}
 }
 
-// score rates, from -2 to 1, how much a text decoded with this encoding looks like one of the languages written in it.
+// score rates, from -2 to 1, how much a text decoded with this encoding looks like the best fitting of the
+// languages written in it. A text in ASCII alone has 0.
 func (c *candidateEncoding) score(text string) float64 {
 	if c.common != nil {
 		return scoreWide(strings.TrimRight(text, string(utf8.RuneError)), c.common)
@@ -236,8 +237,9 @@ func scoreWide(text string, common func(rune) float64) float64 {
 	return max(-2, sum/float64(count))
 }
 
-// weigh returns how much each letter of an alphabet counts for its language, and whether that is in the Latin script.
-// Letters of Latin alphabets count 1; in other alphabets the most frequent third counts 1, the rarest -0.2.
+// weigh returns how much each letter of an alphabet counts for its language, and whether it is in the Latin script.
+// Letters of Latin alphabets count 1; in other alphabets the most frequent third counts 1, the next 0.5 and the
+// rarest -0.2. The alphabet must not be empty.
 func (a alphabet) weigh() (letters map[rune]float64, latin bool) {
 	letters = map[rune]float64{}
 	all := []rune(string(a))

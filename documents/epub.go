@@ -8,7 +8,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// readEPUB reads the chapters of a book in their order, without the table of contents, and returns its title.
+// readEPUB writes the chapters of a book to w, in reading order and without the table of contents, and returns its
+// title; "" if it has none. The error is an *UnreadableError if the book is encrypted, a part is damaged or a limit
+// is exceeded.
 func readEPUB(w *writer, data []byte) (string, error) {
 	p, err := openParts(data, w.limits)
 	if err != nil {
@@ -63,8 +65,9 @@ func readEPUB(w *writer, data []byte) (string, error) {
 	return title, nil
 }
 
-// chaptersOf returns the paths of the chapters in reading order, and the title, from a book's package file. folder is
-// that of the package file.
+// chaptersOf returns the paths of the chapters in the archive, in reading order and each once, and the title, from
+// the content of a book's package file. folder is the path of the folder of the package file; "" for the root of
+// the archive.
 func chaptersOf(book []byte, folder string) (chapters []string, title string, err error) {
 	parts := map[string]string{}
 	read := map[string]bool{}

@@ -39,7 +39,8 @@ func NewExtractor(limits Limits, pool *Pool) *Extractor {
 }
 
 // For returns a copy of the Extractor whose requests wait in the queue of a group, such as a collection (Pool). Its
-// documents are already cut for passages of about `words` words, so that PassagesOf does not cut them; 0: not cut.
+// documents are already cut for passages of about `words` words, so that PassagesOf need not cut them; 0: not cut.
+// A document that gives too many passages is then refused by Read.
 func (r *Extractor) For(group string, words int) *Extractor {
 	of := *r
 	of.group, of.words = group, words
@@ -52,9 +53,9 @@ func (r *Extractor) Limits() Limits { return r.limits }
 // Encoding returns the encoding that all texts are read in; "": it is detected for each.
 func (r *Extractor) Encoding() string { return r.encoding }
 
-// Read returns the document of one file that is not an archive. attached are the files attached to a mail, unread; they
-// are returned even with an error if the mail itself has no text. The error is an *UnreadableError if the file is to
-// blame, and ctx's error if ctx ends first.
+// Read returns the document of one file that is not an archive; it waits for a process of the pool. attached are
+// the files attached to a mail, unread; they are returned even with an error if the mail itself has no text. The
+// error is an *UnreadableError if the file is to blame, also if it is empty, and ctx's error if ctx ends first.
 func (r *Extractor) Read(ctx context.Context, in Input) (d *Document, attached []Member, err error) {
 	if int64(len(in.Data)) > r.limits.FileBytes {
 		return nil, nil, tooLargeFile(int64(len(in.Data)), r.limits)
@@ -83,9 +84,10 @@ const (
 	smallFiles = 256 << 10
 )
 
-// readSmall reads several small files with one request to a process, and returns their documents by file name. Files
-// that are not in the result still have to be read with Read: those that are not small, are archives, mails, PDFs or
-// pictures, need a converter, or could not be read. The result is nil if fewer than two qualify or the process failed.
+// readSmall reads several small files with one request to a process, and returns their documents by file name.
+// Files that are not in the result still have to be read with Read: those that are not small, are archives, mails,
+// PDFs or pictures, need a converter, or could not be read. The result is nil if fewer than two qualify or the
+// request failed. r must have a pool.
 func (r *Extractor) readSmall(ctx context.Context, files []Input) map[string]*Document {
 	var requests []*request
 	for _, in := range files {
@@ -152,7 +154,8 @@ func (r *Extractor) readFile(
 	return a.document, a.members, nil
 }
 
-// ask returns the answer of the pool to a request, or without a pool that of a parser in this process.
+// ask returns the answer of the pool to a request, or without a pool that of a parser in this process. The error is
+// that of the pool or of ctx; a file that cannot be read is answer.refused.
 func (r *Extractor) ask(ctx context.Context, request *request) (*answer, error) {
 	if r.pool == nil {
 		return (&fileParser{}).answer(ctx, request), nil
@@ -160,9 +163,10 @@ func (r *Extractor) ask(ctx context.Context, request *request) (*answer, error) 
 	return r.pool.ask(ctx, r.group, request)
 }
 
-// Expand calls visit for each file inside an archive or a mailbox, like the function Expand; the unpacking is done by
-// the pool. A text that is too long to read at once is visited in several parts (textParts). Errors are those of visit,
-// of ctx, and *UnreadableError; files visited before an error stay visited.
+// Expand calls visit for each file inside an archive or a mailbox, like the function Expand; the pool unpacks it,
+// some files at a time. Any other file is visited itself. A text that is too long to read at once is visited in
+// several parts (textParts). Errors are those of visit, of ctx, and *UnreadableError; files visited before an error
+// stay visited.
 func (r *Extractor) Expand(ctx context.Context, name string, data []byte, visit func(Member) error) error {
 	visit = r.visitingParts(visit)
 	if r.pool == nil {

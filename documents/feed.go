@@ -37,8 +37,9 @@ func (t feedText) html() string {
 	return t.Text
 }
 
-// readFeed reads an RSS or Atom feed and returns its title. Each entry becomes a heading with its date, author and text
-// below.
+// readFeed writes an RSS or Atom feed to w and returns its title; "" if it has none. Each entry becomes a heading
+// with its date, author and text below. Where the XML is damaged, the entries before stay and that is no error. The
+// error is an *UnreadableError if a limit is exceeded.
 func readFeed(w *writer, text string) (title string, err error) {
 	d := xml.NewDecoder(strings.NewReader(text))
 	d.Strict = false
@@ -86,7 +87,8 @@ func readFeed(w *writer, text string) (title string, err error) {
 	return title, nil
 }
 
-// addEntry writes an entry of a feed.
+// addEntry writes an entry of a feed: its title as a heading, its first date and its author, and the longest of its
+// texts.
 func addEntry(w *writer, e feedEntry) {
 	w.add(Heading, 2, textOfHTML(e.Title.html()))
 	var about []string
@@ -109,7 +111,7 @@ func addEntry(w *writer, e feedEntry) {
 	addHTML(w, longest)
 }
 
-// addHTML writes the blocks of a piece of HTML.
+// addHTML writes the blocks of a piece of HTML to w, with warnings for what is not read in it.
 func addHTML(w *writer, text string) {
 	if tree, err := html.Parse(strings.NewReader(text)); err == nil {
 		nameUnread(w, tree)

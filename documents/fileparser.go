@@ -14,8 +14,8 @@ type fileParser struct {
 	memory *wasmMemory // of PDFium; nil if pdf is nil
 }
 
-// answer does what a request asks for: read a file, unpack an archive or draw a page. If reading panics, the file is
-// refused as damaged.
+// answer does what a request asks for: read a file, unpack an archive or draw a page. It never returns nil; errors
+// are in answer.refused. If reading panics, the file is refused as damaged.
 func (p *fileParser) answer(ctx context.Context, r *request) (a *answer) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -99,8 +99,9 @@ func (p *fileParser) read(ctx context.Context, r *request, a *answer) (d *Docume
 	return d, false, err
 }
 
-// draw returns an answer whose only member is a page of a PDF as a PNG, and the number of pages. If there is no such
-// page, it has no member. If PDFium fails, answer.leaves is set.
+// draw returns an answer whose only member is a page of a PDF as a PNG, and the number of pages. If there is no
+// such page, it has no member. If PDFium fails, the answer refuses the file and answer.leaves is set: this process
+// must not be used again. Without PDFium the file is refused.
 func (p *fileParser) draw(r *request) *answer {
 	if p.pdf == nil {
 		return refuse(unreadable(Unsupported, nil, "PDF is not read here"))

@@ -161,8 +161,8 @@ func reasonToIgnore(entry fs.DirEntry) string {
 	return ""
 }
 
-// Original returns the value of corpus.DocumentOriginalKey for the documents of the file: a reference to it. "" if the
-// path is not UTF-8, which metadata has to be.
+// Original returns the value of corpus.DocumentOriginalKey for the documents of the file: a reference to it by its
+// path below the root. It is "" if that path is not UTF-8, which metadata has to be.
 func (f *FoundFile) Original() string {
 	if !utf8.ValidString(f.Below) {
 		return ""
@@ -170,7 +170,8 @@ func (f *FoundFile) Original() string {
 	return corpus.OriginalFile + f.Below
 }
 
-// fileAt returns the FoundFile on disk at `at`, with the Path `below`. Its Data reads at most Limits.FileBytes.
+// fileAt returns the FoundFile on disk at `at`, with `below` as its Path and Below. Its Data opens and reads the
+// file anew each time; more than Limits.FileBytes is an *UnreadableError.
 func fileAt(at, below string, info fs.FileInfo, limits Limits) FoundFile {
 	f := FoundFile{Path: below, Below: below, At: at, Size: info.Size(), ModTime: info.ModTime()}
 	f.Data = func() ([]byte, error) {
@@ -220,8 +221,8 @@ func Expand(name string, data []byte, limits Limits, visit func(Member) error) e
 	return expand(name, data, limits, limits.Depth, &left, &members, visit)
 }
 
-// expand does the work of Expand. left and members count down the bytes and files that may still be unpacked, and depth
-// how many archives may still be nested.
+// expand does the work of Expand. left and members count down the bytes and files that may still be unpacked; it
+// changes both. depth is how many archives may still be nested.
 func expand(
 	name string,
 	data []byte,
@@ -321,7 +322,8 @@ func expandTar(in io.Reader, inner func(string, io.Reader) error) error {
 	}
 }
 
-// memberName returns the path of a file in an archive, cleaned so that it has no ".." and no leading slash.
+// memberName returns the path of a file in an archive, cleaned so that it has no "..", backslash or leading slash.
+// Bytes that are not UTF-8 become _; the root becomes "".
 func memberName(name string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(name, "_"), `\`, "/")), "/")
 }

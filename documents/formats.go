@@ -170,7 +170,7 @@ func formatOfType(mediaType string) Format {
 	return formatWith(func(f Format) bool { return f.MediaType == mediaType || slices.Contains(f.Types, mediaType) })
 }
 
-// formatWith returns the first format for which is returns true; the zero Format if there is none.
+// formatWith returns the first of Formats for which `is` returns true; the zero Format if there is none.
 func formatWith(is func(Format) bool) Format {
 	all := Formats()
 	if at := slices.IndexFunc(all, is); at >= 0 {
@@ -223,8 +223,8 @@ func mailed(
 	}
 }
 
-// decoded returns a Format.read that decodes the file, by its declared charset or its bytes, and calls read with the
-// text in UTF-8 and \n as line ends.
+// decoded returns a Format.read that decodes the file, by its declared charset or its bytes (writer.decode), and
+// calls read with the text in UTF-8 and \n as line ends. A text that cannot be decoded is an *UnreadableError.
 func decoded(read func(w *writer, text string) (title string, err error)) func(*writer, Input) (content, error) {
 	return func(w *writer, in Input) (c content, err error) {
 		text, err := w.decode(in.Data, charsetOf(in.Type))
@@ -255,14 +255,15 @@ func textFormatOf(head []byte, ending, declared string) string {
 	return found.MediaType
 }
 
-// isFeed reports whether the beginning of an XML file has the root element of RSS or Atom.
+// isFeed reports whether the first 2 KiB of an XML file have the root element of RSS or Atom.
 func isFeed(head []byte) bool {
 	head = head[:min(len(head), 2048)]
 	return bytes.Contains(head, []byte("<rss")) || bytes.Contains(head, []byte("<feed")) ||
 		bytes.Contains(head, []byte("<rdf:RDF"))
 }
 
-// isManPage reports whether the beginning of a file has one of the macros .TH, .Dd and .Sh of manual pages.
+// isManPage reports whether a line among the first 8 KiB of a file begins with one of the macros .TH, .Dd and .Sh
+// of manual pages.
 func isManPage(head []byte) bool {
 	for line := range bytes.Lines(head[:min(len(head), 8192)]) {
 		if bytes.HasPrefix(line, []byte(".TH ")) || bytes.HasPrefix(line, []byte(".Dd ")) ||

@@ -34,8 +34,8 @@ func writeIndex(base, index string) string {
 	return base + "_" + inParentheses(index)
 }
 
-// inParentheses returns a part of a formula in parentheses. A single number or name, with or without a sign before it,
-// stays as it is, and so does what is in parentheses already.
+// inParentheses returns a part of a formula, without blanks at its ends, in parentheses. A single number or name,
+// with or without a sign before it, stays as it is, and so does what is in parentheses already.
 func inParentheses(part string) string {
 	part = strings.TrimSpace(part)
 	for i, r := range part {
@@ -120,7 +120,8 @@ func marksNote(before, raised string) bool {
 	return letters > longestUnit
 }
 
-// writeLowered returns how a subscript is written after the text before it: as it is, but "_1" after a digit.
+// writeLowered returns how a subscript is written after the text before it: as it is, but a number after a digit as
+// "_1".
 func writeLowered(before, lowered string) string {
 	lowered = strings.TrimSpace(lowered)
 	last, _ := utf8.DecodeLastRuneInString(before)

@@ -9,7 +9,7 @@ import (
 )
 
 // besideCells counts the comments, pictures and texts of drawings in a workbook, which are not read. The counts are
-// zero if the workbook cannot be opened.
+// zero if the workbook cannot be opened, and end at the first part that cannot be unpacked.
 func besideCells(data []byte, limits Limits) *leftOut {
 	left := &leftOut{}
 	p, err := openParts(data, limits)

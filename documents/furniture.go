@@ -8,10 +8,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// prune removes navigation, banners, comments, hidden parts and the like from an HTML page, and returns its body, or
-// its main element if that has nearly all the words. Elements and roles of HTML are followed always; names (classes
-// and ids) only as long as half of the words remain. Warnings name all that is removed. A page without a body is
-// returned as it is.
+// prune removes navigation, banners, comments, hidden parts and the like from an HTML page, which it changes, and
+// returns its body, or its main element if that has nearly all the words. Elements and roles of HTML are followed
+// always; names (classes and ids) only as long as half of the words remain. Warnings name all that is removed. A
+// page without a body is returned as it is.
 func (w *writer) prune(page *html.Node) *html.Node {
 	body := find(page, atom.Body)
 	if body == nil {
@@ -76,7 +76,8 @@ func moveNotes(n, main *html.Node) {
 	}
 }
 
-// beside reports whether an element is navigation, a banner or the like by its HTML element or role.
+// beside reports whether an element is navigation, a banner, a side note or the like by its HTML element or role.
+// Footnotes are not, and a header is only outside of articles and if it has no h1.
 func beside(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Aside:
@@ -108,24 +109,25 @@ func namedBeside(n *html.Node) bool {
 	return besideByName(class) || besideByName(id) && !namedByHeading(n, id)
 }
 
-// namedByHeading reports whether the id of an element has no other words than the heading that the element begins with,
-// as generators of documentation name sections, and less than half of its words are links: "font-related-parameters" is
-// no list of related pages.
+// namedByHeading reports whether the id of an element has no other words than the heading that the element begins
+// with, as generators of documentation name sections, and has fewer words in links than outside of them:
+// "font-related-parameters" is no list of related pages.
 func namedByHeading(n *html.Node, id string) bool {
 	heading := headingAtTop(n)
 	if heading == nil {
 		return false
 	}
-	said := setOf(wordsOfName(clean(textBelow(heading)))...)
+	inHeading := setOf(wordsOfName(clean(textBelow(heading)))...)
 	for _, word := range wordsOfName(id) {
-		if !said[word] {
+		if !inHeading[word] {
 			return false
 		}
 	}
 	return linkedWords(n) < wordsBelow(n)
 }
 
-// headingAtTop returns the heading that is the first element with text in n; nil if another one is.
+// headingAtTop returns the heading that the text of n begins with, at any depth; nil if other text comes first or
+// there is none.
 func headingAtTop(n *html.Node) *html.Node {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch {
@@ -142,7 +144,8 @@ func headingAtTop(n *html.Node) *html.Node {
 	return nil
 }
 
-// linkedWords returns the number of words in links below n, which wordsBelow does not count.
+// linkedWords returns the number of words in links below n, also of hidden ones. wordsBelow counts those outside of
+// links.
 func linkedWords(n *html.Node) (words int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.DataAtom == atom.A {
@@ -176,7 +179,8 @@ func setOf(words ...string) map[string]bool {
 }
 
 // besideByName reports whether one of the words in class or id names is in furniture, as in "site-footer",
-// "relatedPosts", "nav_main"; not if the word before it is "has", "no" or "with".
+// "relatedPosts", "nav_main"; not if the word before it is "has", "no" or "with". It is false for names of more
+// than 1000 bytes together.
 func besideByName(identifiers string) bool {
 	if identifiers == "" || len(identifiers) > 1000 {
 		return false
@@ -193,7 +197,8 @@ func besideByName(identifiers string) bool {
 	return false
 }
 
-// wordsOfName returns the words of an identifier in lower case: "related", "posts" for relatedPosts-1.
+// wordsOfName returns the words of an identifier in lower case, without digits: "related", "posts" for
+// relatedPosts-1; nil if it has no letters.
 func wordsOfName(identifier string) (words []string) {
 	begin := 0
 	var before rune

@@ -21,9 +21,10 @@ type ignoreRules map[string][]gitignore.Pattern
 // mostIgnoreBytes bounds a .gitignore file. Longer ones are refused.
 const mostIgnoreBytes = 1 << 20
 
-// read adds the patterns of a folder's .gitignore, if it has one, to those of the folder above, which must have been
-// read before. at is the folder on disk, and below its path below the root, "." for the root. After an error only the
-// patterns of the folders above apply.
+// read sets the patterns of a folder: those of the folder above, which must have been read before, and those of its
+// own .gitignore, if it has one. at is the folder on disk, and below its path below the root, "." for the root. A
+// .gitignore that cannot be read, is no regular file or is too long is an error, after which only the patterns of
+// the folders above apply.
 func (r ignoreRules) read(at, below string) error {
 	var domain []string
 	patterns := r[path.Dir(below)]
@@ -62,8 +63,8 @@ func (r ignoreRules) read(at, below string) error {
 	return nil
 }
 
-// match reports whether the .gitignore files above a file or folder exclude it. below is its path below the root. The
-// last pattern that matches decides.
+// match reports whether the .gitignore files above a file or folder exclude it. below is its path below the root.
+// The last pattern that matches decides; the root is never excluded.
 func (r ignoreRules) match(below string, isFolder bool) bool {
 	if below == "." {
 		return false

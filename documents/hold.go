@@ -35,7 +35,7 @@ func HoldResults(ctx context.Context) (held context.Context, release func()) {
 	return context.WithValue(ctx, holdKey{}, h), h.release
 }
 
-// release gives back the reserved memory, if any.
+// release gives back the reserved memory, if any; further calls do nothing. It is safe for concurrent use.
 func (h *hold) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -45,8 +45,9 @@ func (h *hold) release() {
 	h.of, h.bytes = nil, 0
 }
 
-// holdResult waits until there is memory for a document and reserves it, if ctx is from HoldResults and the document is
-// not small. The error is ctx's.
+// holdResult waits until there is memory for a document and reserves it, after giving back what ctx had reserved
+// before. It returns nil at once if ctx is not from HoldResults or the document is small (freeBytes). The error is
+// ctx's.
 func (p *Pool) holdResult(ctx context.Context, d *Document) error {
 	h, holds := ctx.Value(holdKey{}).(*hold)
 	cost := min(d.cost(), heldBytes)

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// readHTML reads the main text of an HTML page, without navigation, banners and the like, and returns its title. The
-// main text is what the page marks as such, else what Readability finds, else what prune leaves.
+// readHTML writes the main text of an HTML page to w, without navigation, banners and the like, and returns its
+// title; "" if it has none. The main text is what the page marks as such, else what Readability finds, else what
+// prune leaves. Warnings name what is left out. Bytes that are no text are an *UnreadableError.
 func readHTML(w *writer, data []byte, contentType string) (string, error) {
 	text, err := w.decode(data, declaredInHTML(data, contentType))
 	if err != nil {
@@ -58,8 +59,8 @@ func mainText(text string, whole *html.Node) *html.Node {
 	return article.Node
 }
 
-// headingsBelow counts the headings of the levels 1 to 4 in a node, without those that are links to other pages, as the
-// headings of teasers are.
+// headingsBelow counts the headings of the levels 1 to 4 in a node, at any depth, without those that are links to
+// other pages, as the headings of teasers are.
 func headingsBelow(n *html.Node) (count int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch c.DataAtom {
@@ -114,8 +115,8 @@ func wordsBelow(n *html.Node) int {
 	return count
 }
 
-// declaredInHTML returns the charset in a page's Content-Type or, if that has none, in the page itself; "" if neither
-// names one.
+// declaredInHTML returns the charset in a page's Content-Type or, if that has none, in the first 4 KiB of the page;
+// "" if neither names one.
 func declaredInHTML(data []byte, contentType string) string {
 	if name := charsetOf(contentType); name != "" {
 		return name

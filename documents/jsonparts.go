@@ -12,8 +12,9 @@ type jsonList struct {
 	mostElements int
 }
 
-// newJSONList returns the list that a JSON text consists of, to be read in shorter lists of at most `most` bytes and
-// mostElements elements; nil if the text is not one list in UTF-8.
+// newJSONList returns the list that a JSON text consists of, to be read in shorter lists of at most `most` bytes
+// and mostElements elements (at least 1 each). It shares memory with the text. It is nil if the text is not one
+// list in UTF-8; the elements are not checked.
 func newJSONList(text []byte, most, mostElements int) *jsonList {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xEF\xBB\xBF")))
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' || !utf8.Valid(text) {
@@ -33,8 +34,8 @@ func newJSONList(text []byte, most, mostElements int) *jsonList {
 	return &jsonList{rest: text[1 : len(text)-1], most: max(1, most), mostElements: max(1, mostElements)}
 }
 
-// next returns the next elements as a list in JSON, at least one element even if it is longer than most; nil at the
-// end.
+// next returns the next elements as a list in JSON of its own, at least one element even if it is longer than most;
+// nil at the end.
 func (l *jsonList) next() []byte {
 	end, count := 0, 0
 	for end < len(l.rest) && count < l.mostElements {

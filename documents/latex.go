@@ -70,8 +70,8 @@ var texLevels = map[string]int{
 	"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6,
 }
 
-// texLines returns the lines of a text. Sections, environments and items that begin within a line begin lines of their
-// own, but in code.
+// texLines returns the lines of a text. Sections, environments and items that begin within a line begin lines of
+// their own, except in code. From lines that are divided in this way it removes comments.
 func texLines(text string) (lines []string) {
 	code := "" // the environment of code that the line is in
 	for line := range strings.SplitSeq(text, "\n") {
@@ -102,8 +102,9 @@ func texLines(text string) (lines []string) {
 // texCode are the environments whose lines are code.
 var texCode = setOf("verbatim", "lstlisting", "minted", "Verbatim", "alltt")
 
-// readLaTeX reads LaTeX: sections, lists, tables, code and paragraphs. Of an unknown command the text in its braces is
-// read. Of the preamble only the title is read.
+// readLaTeX writes the blocks of a LaTeX text to w: sections, lists, tables, code and paragraphs. Of an unknown
+// command the text in its braces is read. Drawings are left out with a warning. Of the preamble only the title is
+// read, and returned; without one the first heading, or "". The error is always nil.
 func readLaTeX(w *writer, text string) (title string, err error) {
 	plain := func(s string) string { return replaceAll(s, texInline) }
 	if m := texTitle.FindStringSubmatch(text[:min(len(text), 64<<10)]); m != nil {
@@ -201,7 +202,8 @@ func texEndOf(lines []string, from int, name string) int {
 	return len(lines)
 }
 
-// texTable reads the rows of a table.
+// texTable writes the rows of a LaTeX table to p. The first row names the columns if a rule follows it and it is
+// not the only row.
 func texTable(p *paragraphWriter, lines []string) {
 	var rows [][]string
 	headed := 0

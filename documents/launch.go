@@ -12,9 +12,9 @@ import (
 )
 
 // ConfinerOf returns a Confiner that starts programs through launcher, a program of this project. args are the
-// arguments that make launcher call BecomeProgram; "--memory", the bytes of address space, the program and its
-// arguments follow. The program's environment has only PATH and LANG. It runs in a process group of its own, which is
-// killed when the command's context ends.
+// arguments that make launcher call BecomeProgram; "--memory", the bytes of address space, "--", the program and
+// its arguments follow. The program's environment has only PATH and LANG. It runs in a process group of its own,
+// which is killed when the command's context ends.
 func ConfinerOf(launcher string, memory int64, args ...string) Confiner {
 	return func(ctx context.Context, program string, more ...string) *exec.Cmd {
 		all := append(append([]string(nil), args...), "--memory", strconv.FormatInt(memory, 10), "--", program)
@@ -30,8 +30,9 @@ func ConfinerOf(launcher string, memory int64, args ...string) Confiner {
 	}
 }
 
-// BecomeProgram replaces this process by another program, which gets at most `memory` bytes of address space, a low
-// priority and, on Linux, no network. It returns only if that fails.
+// BecomeProgram replaces this process by another program, which is looked up in PATH and keeps the environment. It
+// gets at most `memory` bytes of address space and in a file that it writes, a low priority and, on Linux, no
+// network. BecomeProgram returns only if that fails; what was taken away then stays so.
 func BecomeProgram(memory int64, program string, args ...string) error {
 	path, err := exec.LookPath(program)
 	if err == nil {

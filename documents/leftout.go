@@ -21,7 +21,8 @@ type leftOut struct {
 	footers  map[string]bool
 }
 
-// addObject counts an embedded object by its program or kind, such as "Equation.3"; "" counts as "unknown".
+// addObject counts an embedded object by its program or kind, such as "Equation.3"; "" counts as "unknown". After
+// mostWarnings kinds nothing is counted.
 func (l *leftOut) addObject(kind string) {
 	if l.objects == nil {
 		l.objects = map[string]int{}
@@ -34,7 +35,8 @@ func (l *leftOut) addObject(kind string) {
 	}
 }
 
-// addComments counts so many comments in the margin. text is the beginning of them, for the warning.
+// addComments counts so many comments in the margin. text is the beginning of them, for the warning, which uses
+// that of the first call.
 func (l *leftOut) addComments(count int, text string) {
 	if l.comments == 0 {
 		l.comment = clean(text)
@@ -42,8 +44,8 @@ func (l *leftOut) addComments(count int, text string) {
 	l.comments += count
 }
 
-// addFooter counts a page header or footer. Each text counts once, and one without letters, such as a page number, not
-// at all.
+// addFooter counts a page header or footer. Each text counts once, and one without letters, such as a page number,
+// not at all; no more than mostWarnings texts are counted.
 func (l *leftOut) addFooter(text string) {
 	if l.footers == nil {
 		l.footers = map[string]bool{}
@@ -54,7 +56,7 @@ func (l *leftOut) addFooter(text string) {
 	}
 }
 
-// addDrawing counts a drawing by its text, unless that is blank.
+// addDrawing counts a drawing by its text, unless that is blank or mostWarnings drawings were counted.
 func (l *leftOut) addDrawing(text string) {
 	text = clean(text)
 	if text != "" && len(l.drawings) < mostWarnings {
@@ -69,11 +71,11 @@ func (l *leftOut) name(w *writer) {
 		w.warn("%d headers and footers of pages were left out: %.80q", len(texts), texts[0])
 	}
 	if l.comments > 0 {
-		said := ""
+		quoted := ""
 		if l.comment != "" {
-			said = fmt.Sprintf(": %.80q", l.comment)
+			quoted = fmt.Sprintf(": %.80q", l.comment)
 		}
-		w.warn("%d comments in the margin were left out%s", l.comments, said)
+		w.warn("%d comments in the margin were left out%s", l.comments, quoted)
 	}
 	if l.pictures > 0 {
 		w.warn("%d pictures in it were left out", l.pictures)

@@ -23,7 +23,8 @@ func (p *paragraphWriter) begin(kind Kind, level int) {
 	p.kind, p.level = kind, level
 }
 
-// flush writes the collected lines as a block. Lines that follow are a paragraph.
+// flush writes the collected lines, joined and without markup, as a block; it writes none if there are no lines.
+// Lines that follow are a paragraph.
 func (p *paragraphWriter) flush() {
 	if len(p.lines) > 0 {
 		p.w.add(p.kind, p.level, p.plain(joinLines(p.lines)))
@@ -57,7 +58,7 @@ func (p *paragraphWriter) table(rows [][]string, headed int) {
 	}
 }
 
-// dedent returns lines without the indent that all of them share.
+// dedent returns copies of lines without the indent that all of them share; blank lines do not count for it.
 func dedent(lines []string) []string {
 	least := -1
 	for _, line := range lines {
@@ -78,7 +79,8 @@ func dedent(lines []string) []string {
 // indentOf returns the length of a line's indent in bytes.
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// pipeRow returns the cells of a table row written with bars: "| bolt | 1.20 |".
+// pipeRow returns the cells of a table row written with bars: "bolt", "1.20" for "| bolt | 1.20 |". Bars at both
+// ends and blanks around cells are dropped.
 func pipeRow(line string) []string {
 	line = strings.Trim(strings.TrimSpace(line), "|")
 	cells := strings.Split(line, "|")
@@ -94,7 +96,7 @@ type replacement struct {
 	with    string
 }
 
-// replaceAll applies replacements one after the other.
+// replaceAll returns the text after applying the replacements one after the other.
 func replaceAll(text string, all []replacement) string {
 	for _, r := range all {
 		text = r.pattern.ReplaceAllString(text, r.with)

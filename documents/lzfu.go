@@ -15,8 +15,9 @@ var (
 	errRTFLong   = errors.New("its RTF is longer than documents.text_bytes allows")
 )
 
-// unpackRTF returns the RTF of a text that Outlook has compressed (LZFu) or stored. It fails if the text is damaged or
-// unpacks to more than most bytes.
+// unpackRTF returns the RTF of a text that Outlook has compressed (LZFu) or stored; a stored one shares memory with
+// packed. It fails with errRTFPacked if the text is damaged, and with errRTFLong if it says that it unpacks to more
+// than `most` bytes. A text that ends early is returned as far as it goes.
 func unpackRTF(packed []byte, most int) ([]byte, error) {
 	const (
 		headBytes  = 16

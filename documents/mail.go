@@ -18,8 +18,10 @@ const (
 	mostPartErrors = 10
 )
 
-// readMail reads a mail: sender, recipients, date, subject and text with its quotations. title is the subject. The
-// attached files are returned unread.
+// readMail writes a mail to w: sender, recipients, date, subject and text with its quotations. title is the
+// subject. attached are the other parts, unread; one without a file name is called part-1 and so on. warnings count
+// pictures and say if there is no text. The error is an *UnreadableError if the mail is damaged or may have more
+// than Limits.Members parts.
 func readMail(w *writer, data []byte, limits Limits) (title string, attached []Member, warnings []string, err error) {
 	if n := bytes.Count(data, []byte("\n--")); n > limits.Members {
 		return "", nil, nil, unreadable(TooLarge, nil, "it may have %d parts, more than %d", n, limits.Members)
@@ -91,7 +93,8 @@ func partEnding(mediaType string) string {
 // plain text of many mails says only that there is HTML.
 const richerHTML = 1.2
 
-// addMailText writes the plain text of a mail, or its HTML if there is no plain text or the HTML says more.
+// addMailText writes the plain text of a mail as paragraphs, or its HTML if there is no plain text or the HTML has
+// over richerHTML times as many words. It writes nothing if there is neither.
 func addMailText(w *writer, mail *enmime.Envelope) {
 	plain := mail.Root.DepthMatchFirst(func(p *enmime.Part) bool {
 		return p.ContentType == "text/plain" && p.Disposition != "attachment"
@@ -112,8 +115,9 @@ func addMailText(w *writer, mail *enmime.Envelope) {
 	}
 }
 
-// parseMail returns the parts of a mail, with texts decoded. Of a mail with more than mostMultiparts parts that have
-// parts themselves the further ones are files as they are, and a warning says so. The error is enmime's.
+// parseMail returns the parts of a mail, with texts decoded and all plain texts joined (joinTexts). In a mail with
+// more than mostMultiparts parts that have parts themselves, the further ones are not taken apart, and a warning
+// says so. The error is enmime's.
 func parseMail(w *writer, data []byte) (*enmime.Envelope, error) {
 	parts := 0
 	taken := false
@@ -140,7 +144,8 @@ func parseMail(w *writer, data []byte) (*enmime.Envelope, error) {
 	return parser.EnvelopeFromPart(root)
 }
 
-// joinTexts joins all plain texts of a mail in its first text part. enmime does the same, but in quadratic time.
+// joinTexts moves all plain texts of a mail into its first text part, with a line of -- between them. It changes
+// nothing if the root is multipart/alternative. enmime does the same, but in quadratic time.
 func joinTexts(root *enmime.Part) {
 	const plain = "text/plain"
 	if root.ContentType == "multipart/alternative" { // the first one says it all
@@ -162,7 +167,8 @@ func joinTexts(root *enmime.Part) {
 	texts[0].Content = bytes.Join(all, []byte("\n--\n"))
 }
 
-// splitMailbox returns the mails in a file in mbox format, without their "From " lines.
+// splitMailbox returns the mails in a file in mbox format, in order and without their "From " lines, as parts of
+// data; nil if there is no such line. What stands before the first one is dropped.
 func splitMailbox(data []byte) [][]byte {
 	var mails [][]byte
 	from := []byte("From ")

@@ -157,9 +157,10 @@ func readManPage(w *writer, text string) (title string, err error) {
 	return title, nil
 }
 
-// manTable returns the rows of a table in tbl's language, from the lines between .TS and .TE. The rows begin after the
-// line of formats, which ends with a full stop. Cells are separated by tabs, or by the character that the first line
-// names, as in "tab(|);". A cell with several lines stands between T{ and T}.
+// manTable returns the rows of a table in tbl's language, from the lines between .TS and .TE; nil if there are
+// none. The rows begin after the line of formats, which ends with a full stop. Cells are separated by tabs, or by
+// the character that the first line names, as in "tab(|);". A cell with several lines stands between T{ and T}.
+// Rules are left out.
 func manTable(lines []string) (rows [][]string) {
 	separator := "\t"
 	formats := slices.IndexFunc(lines, func(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), ".") })

@@ -23,7 +23,9 @@ var markdown = goldmark.New(
 // beforeGoldmark is the priority of a renderer that takes the place of goldmark's, which has 1000.
 const beforeGoldmark = 100
 
-// readMarkdown reads GitHub Flavored Markdown, and returns the title in its front matter.
+// readMarkdown writes GitHub Flavored Markdown to w as blocks, and returns the title in its front matter, else the
+// heading that it begins with, else "". Warnings name what is read as plain text because it is nested too deep or
+// too frequent. The error is an *UnreadableError if the bytes are no text.
 func readMarkdown(w *writer, data []byte) (string, error) {
 	text, err := w.decode(data, "")
 	if err != nil {
@@ -63,8 +65,9 @@ func readMarkdown(w *writer, data []byte) (string, error) {
 // blankLines matches many blank lines in a row, which make the parser slow: it records each for every open list.
 var blankLines = regexp.MustCompile(`\n([ \t]*\n){4,}`)
 
-// frontMatter cuts the YAML front matter, between lines of ---, off a text. It returns the title in it, "" if there is
-// none, and the rest of the text.
+// frontMatter cuts the YAML front matter, between lines of ---, off a text. It returns the title in it, "" if there
+// is none, and the rest of the text. A text without front matter, or with one that is no YAML, is returned
+// unchanged; else line ends become \n.
 func frontMatter(text string) (title, rest string) {
 	body, found := strings.CutPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "---\n")
 	if !found {
@@ -83,7 +86,7 @@ func frontMatter(text string) (title, rest string) {
 	return fields.Title, rest
 }
 
-// firstHeading returns the heading with which the blocks in w begin; "" if they begin otherwise.
+// firstHeading returns the text of the first block in w if that is a heading, else "".
 func firstHeading(w *writer) string {
 	if len(w.blocks) == 0 || w.blocks[0].Kind != Heading {
 		return ""

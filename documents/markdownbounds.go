@@ -34,7 +34,7 @@ type markdownBounds struct {
 
 var boundsKey = parser.NewContextKey()
 
-// boundsOf returns the counts of the document that is being parsed.
+// boundsOf returns the counts of the document that is being parsed. The first call for a document makes them.
 func boundsOf(pc parser.Context) *markdownBounds {
 	b, ok := pc.Get(boundsKey).(*markdownBounds)
 	if !ok {
@@ -48,7 +48,7 @@ func boundsOf(pc parser.Context) *markdownBounds {
 // also those of extensions, in one that keeps the bounds.
 type boundedParser struct{ parser.Parser }
 
-// newBoundedParser returns a parser of CommonMark without extensions.
+// newBoundedParser returns a parser of CommonMark whose time is bounded. Extensions are added by its AddOptions.
 func newBoundedParser() parser.Parser {
 	p := boundedParser{parser.NewParser()}
 	p.AddOptions(
@@ -60,7 +60,8 @@ func newBoundedParser() parser.Parser {
 }
 
 // AddOptions implements parser.Parser: it adds the options with their parsers wrapped, so that nesting, marks and
-// tables are bounded.
+// tables are bounded. Parsers that find plain addresses in a text, such as GFM's, are dropped: these are text all
+// the same.
 func (p boundedParser) AddOptions(options ...parser.Option) {
 	given := parser.NewConfig()
 	for _, o := range options {
@@ -138,7 +139,8 @@ func (b *boundedInline) Parse(parent ast.Node, block text.Reader, pc parser.Cont
 	return b.InlineParser.Parse(parent, block, pc)
 }
 
-// CloseBlock implements parser.CloseBlocker: it begins to count marks anew, for the next block.
+// CloseBlock implements parser.CloseBlocker: it calls that of the wrapped parser, if it has one, and sets the
+// counts of the block to zero for the next one.
 func (b *boundedInline) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
 	if c, ok := b.InlineParser.(parser.CloseBlocker); ok {
 		c.CloseBlock(parent, block, pc)

@@ -21,7 +21,7 @@ func (h htmlInMarkdown) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 	to.Register(ast.KindRawHTML, h.inline)
 }
 
-// block writes the lines of a block of HTML.
+// block writes the lines of a block of HTML unchanged. The error is always nil.
 func (htmlInMarkdown) block(out util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	block, ok := n.(*ast.HTMLBlock)
 	if !ok || !entering {
@@ -37,7 +37,8 @@ func (htmlInMarkdown) block(out util.BufWriter, source []byte, n ast.Node, enter
 	return ast.WalkContinue, nil
 }
 
-// inline writes a tag in a paragraph, or the text that it is if it is none of HTML.
+// inline writes a tag in a paragraph unchanged, or as escaped text if HTML has no such element or it is one of
+// takesAll. The error is always nil.
 func (htmlInMarkdown) inline(out util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	raw, ok := n.(*ast.RawHTML)
 	if !ok || !entering {

@@ -9,7 +9,9 @@ import (
 // deepestFormula is how deep a formula may be nested. Deeper parts are written as plain text.
 const deepestFormula = 64
 
-// mathBelow returns a formula of MathML on one line: "1/2", "10^3", "√(x + 1)".
+// mathBelow returns a formula of MathML on one line: "1/2", "10^3", "√(x + 1)"; "" for annotations and nodes
+// without text. depth is how deep n is in the formula, 0 for the outermost element; below deepestFormula the plain
+// text is returned.
 func mathBelow(n *html.Node, depth int) string {
 	if n.Type == html.TextNode {
 		return strings.Join(strings.Fields(n.Data), " ")

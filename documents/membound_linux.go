@@ -34,7 +34,8 @@ func boundMemory(pid int, memory int64) (*memoryBound, error) {
 	return b, b.allow(0)
 }
 
-// allow sets the bound for reading a file of so many bytes. It does nothing if there is no bound.
+// allow sets the bound for reading a file of so many bytes, but never above the process's hard limit. It does
+// nothing if there is no bound or it is set already. After an error the bound is what it was.
 func (b *memoryBound) allow(file int) error {
 	room := roomFor(b.memory, file)
 	if b.memory == 0 || room == b.room {
@@ -53,7 +54,8 @@ func (b *memoryBound) allow(file int) error {
 	return nil
 }
 
-// parseMapped returns the size of an address space in bytes, as the text of /proc/PID/statm has it.
+// parseMapped returns the size of an address space in bytes, as the text of /proc/PID/statm has it: its first
+// number, in pages. It fails if that is no number.
 func parseMapped(statm []byte) (int64, error) {
 	first, _, _ := bytes.Cut(statm, []byte(" "))
 	pages, err := strconv.ParseInt(string(first), 10, 64)

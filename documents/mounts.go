@@ -37,8 +37,9 @@ func SplitMark(mark string) (root, mountPoint string) {
 	return root, mountPoint
 }
 
-// MountPointAbove returns the path with slashes, below its root, of the mount point with this mark (SplitMark) that is
-// above the file of a document; "" if the document's id has no such path, as that of a very long path.
+// MountPointAbove returns the path with slashes, below its root, of the mount point that is above the file of a
+// document. mountPoint is its mark, as SplitMark returns it. The result is "" if the document's id has no such
+// path, as that of a very long path.
 func MountPointAbove(id, mountPoint string) string {
 	// The id may begin with the names of folders above the root.
 	for rest, more := id, true; more; _, rest, more = strings.Cut(rest, "/") {

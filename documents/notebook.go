@@ -8,7 +8,8 @@ import (
 // notebookText is text of a notebook: one string, or its lines.
 type notebookText string
 
-// UnmarshalJSON reads a string or a list of strings; any other value leaves the text empty.
+// UnmarshalJSON reads a string, or a list of strings, which it joins; any other value leaves the text as it was.
+// The error is always nil.
 func (t *notebookText) UnmarshalJSON(data []byte) error {
 	var lines []string
 	if json.Unmarshal(data, &lines) == nil {
@@ -76,5 +77,5 @@ func readNotebook(w *writer, text string) (string, error) {
 // notebookTextOrNo is an output of a notebook that may be text; its text is empty for others, such as objects.
 type notebookTextOrNo struct{ text notebookText }
 
-// UnmarshalJSON reads text as notebookText does.
+// UnmarshalJSON reads text as notebookText does. The error is always nil.
 func (t *notebookTextOrNo) UnmarshalJSON(data []byte) error { return t.text.UnmarshalJSON(data) }

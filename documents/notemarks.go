@@ -39,7 +39,7 @@ const (
 	markOrPower                       // 2 or 3 behind a letter or bracket, as in square metres and cubic metres
 )
 
-// kindOfRaised returns what a match of raisedNumber can be.
+// kindOfRaised returns what a match of raisedNumber can be, by the number and the character before it.
 func kindOfRaised(match []string) raisedKind {
 	before, _ := utf8.DecodeRuneInString(match[1])
 	switch {
@@ -53,7 +53,7 @@ func kindOfRaised(match []string) raisedKind {
 
 // settleRaised returns a text whose raised numbers are written as powers, "metres^2", where isPower says so, at the
 // beginning of words as they are, and else as marks of footnotes, "council[2]". isPower is asked for numbers of the
-// kind markOrPower only.
+// kind markOrPower only. A text without noteBegin is returned as it is.
 func settleRaised(text string, isPower func(number string) bool) string {
 	if !strings.ContainsRune(text, noteBegin) {
 		return text
@@ -70,11 +70,12 @@ func settleRaised(text string, isPower func(number string) bool) string {
 	}))
 }
 
-// settleNotes decides which raised numbers of the blocks are marks of footnotes and which are powers. One that can be a
-// power is one if no footnote with its number was found, and either some other raised number has a footnote or none
-// counts footnotes. A footnote begins with a raised number, or is a paragraph, note or caption that begins with a
-// number, a row of one cell that does, or an item of a list at the end of the document. Numbers that count footnotes
-// are those that cannot be powers.
+// settleNotes decides which raised numbers of the blocks are marks of footnotes and which are powers, and rewrites
+// the texts, headers and warnings of the document; Begin and End of the blocks move. One that can be a power is one
+// if no footnote with its number was found, and either some other raised number has a footnote or none counts
+// footnotes. A footnote begins with a raised number, or is a paragraph, note or caption that begins with a number,
+// a row of one cell that does, or an item of a list at the end of the document. Numbers that count footnotes are
+// those that cannot be powers.
 func (w *writer) settleNotes() {
 	if !strings.ContainsRune(w.text.String(), noteBegin) {
 		return
@@ -175,15 +176,16 @@ func findFootnotes(pages []pdfPage) footnoteEvidence {
 	return e
 }
 
-// isPower reports whether a raised number on a page, which can be a power, is one: the PDF has no footnotes; or they
-// are at the feet of pages, and the page has none with this number, or another mark of it.
+// isPower reports whether a raised number on a page, counted from 0, which can be a power, is one: the PDF has no
+// footnotes; or they are at the feet of pages, and the page has none with this number, or another mark of it.
 func (e *footnoteEvidence) isPower(page int, number string) bool {
 	at := notePlace{page, number}
 	return !e.counted || e.atFeet && (!e.notes[at] || e.marks[at])
 }
 
-// settleNotes decides which raised numbers of a PDF's lines are marks of footnotes, "council[2]", and which are powers,
-// "metres^2" (footnoteEvidence.isPower).
+// settleNotes decides which raised numbers of a PDF's lines are marks of footnotes, "council[2]", and which are
+// powers, "metres^2" (footnoteEvidence.isPower), and rewrites the texts of the lines and, in copies, of their
+// words.
 func settleNotes(pages []pdfPage) {
 	evidence := findFootnotes(pages)
 	for p, page := range pages {

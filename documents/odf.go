@@ -14,15 +14,16 @@ import (
 // sheet.
 const mostRepeats = 100
 
-// readODF reads an OpenDocument text or presentation, and returns its title. Slides and sheets are pages; each sheet
-// begins with a heading with its name.
+// readODF writes an OpenDocument text or presentation to w, and returns its title, else the first heading, else "".
+// Slides are pages. Warnings count what is left out, such as pictures. The error is an *UnreadableError if the file
+// is encrypted, damaged or beyond the limits.
 func readODF(w *writer, data []byte) (string, error) { return readOpenDocument(w, data, false) }
 
-// readODS reads an OpenDocument spreadsheet: each sheet is a page that begins with a heading with its name. It returns
-// the title.
+// readODS writes an OpenDocument spreadsheet to w: each sheet is a page that begins with a heading with its name.
+// The result is that of readODF.
 func readODS(w *writer, data []byte) (string, error) { return readOpenDocument(w, data, true) }
 
-// readOpenDocument does the work of readODF and readODS.
+// readOpenDocument does the work of readODF, and with sheets that of readODS.
 func readOpenDocument(w *writer, data []byte, sheets bool) (string, error) {
 	p, err := openParts(data, w.limits)
 	if err != nil {
@@ -89,8 +90,8 @@ type odf struct {
 	folder    string // of the part that is being read, with a slash at its end; "" for the main one
 }
 
-// copies counts bytes that will be copied into cells. If all copies together exceed Limits.TextBytes, it refuses the
-// file and returns false.
+// copies counts bytes that will be copied into cells, and returns true. If all copies together exceed
+// Limits.TextBytes, it refuses the file (writer.refuse) and returns false.
 func (o *odf) copies(bytes int) bool {
 	o.copied += bytes
 	if o.copied > o.w.limits.TextBytes {
@@ -217,7 +218,9 @@ func (o *odf) start(e xml.StartElement) bool {
 	return false
 }
 
-// startParagraph begins a paragraph or a heading.
+// startParagraph begins a paragraph or a heading, after writing the text collected before as a block. Its kind,
+// level and number are those of the element, its style and the list around it. In a footnote it only appends a
+// space.
 func (o *odf) startParagraph(e xml.StartElement) {
 	o.inText++
 	if o.note != nil {
@@ -255,7 +258,8 @@ func (o *odf) startParagraph(e xml.StartElement) {
 	}
 }
 
-// startTable begins an element of a table.
+// startTable begins an element of a table, row or cell; it ignores any other element. A table of a spreadsheet
+// begins a page with the sheet's name as its heading.
 func (o *odf) startTable(e xml.StartElement) {
 	t := o.table()
 	switch e.Name.Local {
@@ -309,8 +313,10 @@ func cellValue(e xml.StartElement) string {
 	return n
 }
 
-// readObject reads an object embedded in the file, such as a formula or a chart, by its path from the part that is
-// being read. What is not read is counted. It returns false: what is in the element is read, too.
+// readObject writes an object embedded in the file, such as a formula or a chart, by its path from the part that is
+// being read; "" if it is in the element. Objects that are damaged or nested deeper than Limits.Depth, and charts
+// of spreadsheets, are counted as left out. If a part cannot be unpacked or a limit is exceeded, it sets o.w.err.
+// It always returns false: what is in the element is read, too.
 func (o *odf) readObject(path string) (skip bool) {
 	if path == "" { // it is in the element
 		return false
@@ -423,8 +429,8 @@ func (o *odf) table() *odfTable {
 	return nil
 }
 
-// flush writes the collected paragraph and its footnotes as blocks, or adds the paragraph to the current cell of a
-// table.
+// flush writes the collected paragraph, after its number, and its footnotes as blocks, or adds the paragraph to the
+// current cell of a table.
 func (o *odf) flush() {
 	text := o.line.take()
 	if strings.TrimSpace(text) != "" && o.number != "" {
@@ -442,8 +448,9 @@ func (o *odf) flush() {
 	o.notes = nil
 }
 
-// endCell appends the collected cell to the last row, as often as the file repeats it. Empty cells are appended before
-// the next one with a text.
+// endCell appends the collected cell to the last row, as often as the file repeats it. Empty cells are only
+// counted, and appended before the next one with a text, at most mostRepeats. If the copies are too large, the file
+// is refused.
 func (o *odf) endCell() {
 	t := o.table()
 	if t == nil || len(t.rows) == 0 {
@@ -472,7 +479,8 @@ func (o *odf) endCell() {
 	}
 }
 
-// endTable writes the innermost table. A table inside a cell becomes text of that cell.
+// endTable writes the innermost table. A table inside a cell becomes text of that cell. If the file marks no
+// header, the first row names the columns if it looks like that. Without a table it does nothing.
 func (o *odf) endTable() {
 	t := o.table()
 	if t == nil {

@@ -23,8 +23,9 @@ type odfStyle struct {
 	hasList  bool // list is set; "" takes the number from headings
 }
 
-// readStyles reads the common styles of the file and the styles of the content part, and counts the headers and footers
-// of pages, which are not read.
+// readStyles reads the common styles of the file and the styles of the content part, and counts the headers and
+// footers of pages, which are not read. Common styles that are damaged give a warning; other damage is an
+// *UnreadableError.
 func (o *odf) readStyles(content []byte) error {
 	o.styles = odfStyles{text: map[string]odfStyle{}, lists: map[string]*[listLevels]numberLevel{}}
 	common, err := o.parts.read("styles.xml")
@@ -42,7 +43,9 @@ func (o *odf) readStyles(content []byte) error {
 	return o.styles.read(content, "body")
 }
 
-// read reads the styles in an XML part, without the element called except.
+// read adds the styles in an XML part to s, and the texts of page headers and footers to s.footers. It skips
+// elements whose local name is `except` with all that is in them. A nil part adds nothing; damaged XML is an
+// *UnreadableError, after which s has the styles before the damage.
 func (s *odfStyles) read(part []byte, except string) error {
 	name := ""
 	var levels *[listLevels]numberLevel
@@ -104,7 +107,7 @@ func (s *odfStyles) read(part []byte, except string) error {
 }
 
 // odfVertical returns whether letters are raised or lowered, by a text position such as "super 58%" or "-33% 58%";
-// onLine if it cannot be parsed.
+// onLine if it is 0 or cannot be parsed.
 func odfVertical(position string) vertical {
 	at, _, _ := strings.Cut(position, " ")
 	switch at {
@@ -123,7 +126,8 @@ func odfVertical(position string) vertical {
 	return subscript
 }
 
-// odfLevel returns the numbering of a level, from 1, of a list whose levels above are known.
+// odfLevel returns the numbering that an element defines for a level, from 1 to listLevels, of a list whose levels
+// above are known.
 func odfLevel(e xml.StartElement, level int, levels *[listLevels]numberLevel) numberLevel {
 	l := numberLevel{start: 1, format: "none"}
 	if n, err := strconv.Atoi(value(e, "start-value")); err == nil && n >= 0 {
@@ -195,8 +199,9 @@ func (s *odfStyles) heading(name string) int {
 	return 0
 }
 
-// headingNumber returns the number of a heading of a level from 1 that is in no list, such as "2.1", and advances the
-// numbers of headings; "" if it has none.
+// headingNumber returns the number of a heading that is in no list, such as "2.1", and advances the numbers of
+// headings. level is from 1. It is "", and nothing advances, if the element or its style says that it has no number
+// or the level is too deep.
 func (s *odfStyles) headingNumber(e xml.StartElement, level int) string {
 	if value(e, "is-list-header") == "true" || level > listLevels {
 		return ""
@@ -244,7 +249,8 @@ type odfList struct {
 // depth returns how many lists are around the place.
 func (l *odfLists) depth() int { return len(l.open) }
 
-// start begins a list.
+// start begins a list inside the innermost one, or an outermost list. An inner list without a style has that of the
+// list around it. An outermost list goes on counting if its element says so.
 func (l *odfLists) start(e xml.StartElement) {
 	list := odfList{style: value(e, "style-name")}
 	if n := len(l.open); n > 0 {
@@ -269,7 +275,8 @@ func (l *odfLists) start(e xml.StartElement) {
 	l.open = append(l.open, list)
 }
 
-// startItem begins an item of the innermost list, or a header of it, which has no number.
+// startItem begins an item of the innermost list, or a header of it, which has no number. Outside of lists it does
+// nothing.
 func (l *odfLists) startItem(e xml.StartElement) {
 	n := len(l.open)
 	if n == 0 {
@@ -282,8 +289,8 @@ func (l *odfLists) startItem(e xml.StartElement) {
 	}
 }
 
-// number returns the number of the item, such as "2.", if its first paragraph begins; "" for other paragraphs and items
-// without number.
+// number returns the number of the item, such as "2.", for the item's first paragraph, and advances the list; ""
+// for other paragraphs and items without number. There must be an open list.
 func (l *odfLists) number(styles *odfStyles) string {
 	n := len(l.open)
 	list := &l.open[n-1]
@@ -299,5 +306,5 @@ func (l *odfLists) number(styles *odfStyles) string {
 	return list.numbers.next(n - 1)
 }
 
-// end ends the innermost list.
+// end ends the innermost list; without one it does nothing.
 func (l *odfLists) end() { l.open = l.open[:max(0, len(l.open)-1)] }

@@ -37,7 +37,8 @@ func (o *omission) name(w *writer, of string) {
 	}
 }
 
-// hiddenText returns the text of an element that hidden reports, without scripts and the like.
+// hiddenText returns all text of a hidden element and of those in it, without that of skipped elements such as
+// scripts, with a space after each piece.
 func hiddenText(n *html.Node) string {
 	var b strings.Builder
 	var walk func(*html.Node)
@@ -65,8 +66,8 @@ func nameUnread(w *writer, n *html.Node) {
 	pictures.name(w, "that describe pictures")
 }
 
-// addUnread adds the texts of the skipped elements below n to fields, and the descriptions of pictures to pictures. It
-// leaves out what no browser shows.
+// addUnread adds the texts of the skipped elements below n, such as form fields, to fields, and the descriptions of
+// pictures to pictures. It leaves out what no browser shows, such as scripts and hidden elements.
 func addUnread(n *html.Node, fields, pictures *omission) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch {
@@ -89,7 +90,8 @@ func addUnread(n *html.Node, fields, pictures *omission) {
 	}
 }
 
-// noscriptText returns the visible text of a noscript element, whose content the parser leaves as it is written.
+// noscriptText returns the visible text of a noscript element, whose content the HTML parser leaves unparsed; "" if
+// there is none.
 func noscriptText(n *html.Node) string {
 	tree, err := html.Parse(strings.NewReader(allText(n)))
 	if err != nil {
@@ -109,8 +111,9 @@ func allText(n *html.Node) string {
 	return b.String()
 }
 
-// omitted returns how much visible text of whole is missing in part, text node by text node: one that whole has twice
-// and part once is missing once. If part has no h1, the first of whole counts as kept.
+// omitted returns how much visible text of whole is missing in part, with the beginnings of the first missing
+// texts. It compares text node by text node: one that whole has twice and part once is missing once. If part has no
+// h1, the first of whole counts as kept.
 func omitted(whole, part *html.Node) (o omission) {
 	kept := map[string]int{}
 	eachText(part, func(text string) { kept[text]++ })

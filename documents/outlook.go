@@ -66,8 +66,9 @@ const (
 	oxProperties = "__properties_version1.0"
 )
 
-// readOutlook reads a mail in Outlook's format (MSG) as readMail reads one of a mail server. Mails in it are attached
-// as files that end in ".eml".
+// readOutlook reads a mail in Outlook's format (MSG): it makes a mail of a mail server of it, and reads that with
+// readMail, whose results it returns. Mails in it are attached as files that end in ".eml". The error is an
+// *UnreadableError if the file is damaged or beyond the limits.
 func readOutlook(
 	w *writer,
 	data []byte,
@@ -131,8 +132,9 @@ func (s *outlookStorage) add(f *mscfb.File) {
 	s.streams[f.Name] = f
 }
 
-// read returns the content of a stream; nil if there is none or it cannot be read, which is a warning. Beyond
-// Limits.UnpackedBytes for all streams it sets o.err.
+// read returns the content of a stream; nil if there is none, it cannot be read, which is a warning, or o.err is
+// set. It takes its bytes from those that may still be read; beyond Limits.UnpackedBytes for all streams it sets
+// o.err.
 func (o *outlookFile) read(s *outlookStorage, name string) []byte {
 	f := s.streams[name]
 	if f == nil || o.err != nil {
@@ -154,8 +156,8 @@ func (o *outlookFile) read(s *outlookStorage, name string) []byte {
 // outlookProperties are the properties of a storage with a value of at most eight bytes, by number and type.
 type outlookProperties map[uint32]uint64
 
-// properties returns the properties in a storage's list, which begins after a header of so many bytes; none if the list
-// is missing.
+// properties returns the properties in a storage's list, which begins after `header` bytes; none if the list is
+// missing.
 func (o *outlookFile) properties(s *outlookStorage, header int) outlookProperties {
 	all := outlookProperties{}
 	list := o.read(s, oxProperties)
@@ -168,7 +170,8 @@ func (o *outlookFile) properties(s *outlookStorage, header int) outlookPropertie
 // number returns a property with an integer value; 0 if it is missing.
 func (p outlookProperties) number(property uint32) int { return int(uint32(p[property<<16|oxLong])) }
 
-// time returns a property with a time; ok is false if it is missing.
+// time returns a property with a time, in UTC; ok is false if it is missing or out of range, and the time is of no
+// use then.
 func (p outlookProperties) time(property uint32) (at time.Time, ok bool) {
 	const toUnix = 11_644_473_600 // seconds from 1601
 	n := p[property<<16|oxTime]
@@ -181,8 +184,8 @@ func streamOf(property, kind uint32) string {
 	return fmt.Sprintf("%s%04X%04X", oxStream, property, kind)
 }
 
-// text returns a text property: the Unicode one, or else the one in the Windows code page; "" if it is missing or
-// cannot be decoded.
+// text returns a text property: the Unicode one, or else the one in the Windows code page `page`, 0 if that is
+// unknown. It is "" if the property is missing or cannot be decoded.
 func (o *outlookFile) text(s *outlookStorage, property uint32, page int) string {
 	if data := o.read(s, streamOf(property, oxUnicode)); data != nil {
 		text, err := transform(data, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "UTF-16LE")
@@ -201,7 +204,8 @@ func (o *outlookFile) text(s *outlookStorage, property uint32, page int) string 
 	return text
 }
 
-// pageNamed returns the name of the encoding of a Windows code page; "" if it is unknown.
+// pageNamed returns the name of the encoding of a Windows code page: that of a known page, else "IBM" with its
+// number, which may not exist; "" for 0.
 func pageNamed(page int) string {
 	known := map[int]string{
 		65001: "utf-8", 932: "shift_jis", 936: "gbk", 949: "euc-kr", 950: "big5", 20866: "koi8-r", 21866: "koi8-u",
@@ -220,8 +224,9 @@ func pageNamed(page int) string {
 	return ""
 }
 
-// mail returns a message as a mail of a mail server (RFC 5322). The list of its properties begins after a header of so
-// many bytes. Messages in it are attached up to depth levels deep.
+// mail returns a message as a mail of a mail server (RFC 5322). The list of its properties begins after `header`
+// bytes. Messages in it are attached up to depth levels deep; a deeper one sets o.err. With o.err set, the mail is
+// incomplete.
 func (o *outlookFile) mail(s *outlookStorage, header, depth int) []byte {
 	p := o.properties(s, header)
 	page := p.number(oxMessagePage)
@@ -283,7 +288,9 @@ func addressed(name, address string) string {
 	return name + " <" + address + ">"
 }
 
-// recipients returns the recipients in the fields To and Cc, separated by commas; "" if there are none.
+// recipients returns the recipients in the fields To and Cc, such as "Ann <ann@example.org>", separated by commas;
+// "" if there are none. If the message lists none, the names are those that Outlook shows. page is the code page of
+// its texts.
 func (o *outlookFile) recipients(s *outlookStorage, page int) (to, cc string) {
 	var all [2][]string
 	for _, name := range slices.Sorted(slices.Values(s.parts)) {
@@ -295,12 +302,12 @@ func (o *outlookFile) recipients(s *outlookStorage, page int) (to, cc string) {
 		if address == "" {
 			address = o.text(of, oxMail, page)
 		}
-		said := addressed(o.text(of, oxName, page), address)
+		recipient := addressed(o.text(of, oxName, page), address)
 		switch o.properties(of, 8).number(oxRecipientType) {
 		case 1:
-			all[0] = append(all[0], said)
+			all[0] = append(all[0], recipient)
 		case 2:
-			all[1] = append(all[1], said)
+			all[1] = append(all[1], recipient)
 		}
 	}
 	to = strings.Join(all[0], ", ")
@@ -312,8 +319,8 @@ func (o *outlookFile) recipients(s *outlookStorage, page int) (to, cc string) {
 	return to, cc
 }
 
-// html returns the HTML body of a message and the name of its encoding; empty if it has none. page is the code page of
-// its properties, and internetPage the one that the message declares for its body; 0: unknown.
+// html returns the HTML body of a message and the name of its encoding; the body is empty if there is none. page is
+// the code page of its properties, and internetPage the one that the message declares for its body; 0: unknown.
 func (o *outlookFile) html(s *outlookStorage, page, internetPage int) (text []byte, charset string) {
 	if data := o.read(s, streamOf(oxHTML, oxBinary)); len(data) > 0 {
 		charset = declaredInHTML(data, "")
@@ -347,8 +354,9 @@ func (o *outlookFile) textOfRTF(s *outlookStorage) string {
 	return inner.text.String()
 }
 
-// attach writes a file or message that is attached to a message. A picture that web, the HTML body, shows is marked as
-// inline. An object of another program is left out with a warning. At depth 0 an attached message sets o.err.
+// attach appends a file or message that is attached to a message to out. A picture that web, the HTML body, shows
+// is marked as inline. An object of another program is left out with a warning. depth is how many levels of
+// messages may still be attached: at 0 an attached message sets o.err.
 func (o *outlookFile) attach(out *mailWriter, s *outlookStorage, web []byte, page, depth int) {
 	name := o.text(s, oxLongName, page)
 	if name == "" {
@@ -406,7 +414,8 @@ func (m *mailWriter) begin() {
 	fmt.Fprintf(&m.b, "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=%q\r\n\r\n", mailBoundary)
 }
 
-// texts writes the plain text of a mail and its HTML in an encoding; blank ones are left out.
+// texts writes the plain text of a mail and its HTML, which is in `encoding`. Blank text is left out if there is
+// HTML, and so is empty HTML.
 func (m *mailWriter) texts(plain string, web []byte, encoding string) {
 	fmt.Fprintf(&m.b, "--%s\r\nContent-Type: multipart/alternative; boundary=%q\r\n\r\n", mailBoundary, textBoundary)
 	if strings.TrimSpace(plain) != "" || len(web) == 0 {
@@ -433,7 +442,7 @@ func (m *mailWriter) attach(mediaType, disposition, name string, content []byte)
 	m.content(content)
 }
 
-// content writes the content of a part in base64.
+// content ends the header of a part and writes its content in base64.
 func (m *mailWriter) content(content []byte) {
 	m.b.WriteString("Content-Transfer-Encoding: base64\r\n\r\n")
 	const bytesALine = 57

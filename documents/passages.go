@@ -28,9 +28,11 @@ func SumOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// PassagesOf returns the passages of a document, of about `usual` words each (sizeOf). data is the file, for its size
-// and checksum. The passages have the ids ID#1, ID#2 and so on; the document's title with the headings as title; and
-// its tags and metadata. corpus.JoinDocument makes the text of the document from them.
+// PassagesOf returns the passages of a document, of about `usual` words each (sizeOf), in the order of the text.
+// data is the file, for its size and checksum. The passages have the ids ID#1, ID#2 and so on; the document's title
+// with the headings as title; and the tags, metadata and places in the file that `about` and d give. They share
+// Tags. If d was cut for `usual` words, its pieces are used. corpus.JoinDocument makes the text of the document
+// from them.
 func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passage {
 	if about.Title != "" {
 		titled := *d
@@ -120,8 +122,8 @@ func lengths(text string) (points, units int) {
 // Below separates the headings of a heading path in titles.
 const Below = " › "
 
-// titleOfPiece returns the document's title and the piece's headings, joined by Below. A first heading that equals the
-// title is left out.
+// titleOfPiece returns the document's title and the piece's headings, joined by Below. A first heading that equals
+// the title, in any case, is left out. It is "" without both.
 func titleOfPiece(d *Document, p Piece) string {
 	path := p.Headings
 	if d.Title != "" && (len(path) == 0 || !strings.EqualFold(path[0], d.Title)) {

@@ -41,7 +41,8 @@ func (b *lineBoxes) shows(first, last pdfBox) bool {
 	return x >= 0 && x <= b.visible.Right && y >= 0 && y <= b.visible.Top
 }
 
-// at returns the box of a letter by its index in the text of the page; ok is false if PDFium knows none.
+// at returns the box of a letter, in the page's points, by its index in the text of the page; ok is false if PDFium
+// knows none.
 func (b *lineBoxes) at(index int) (box pdfBox, ok bool) {
 	got, err := b.p.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: b.page, Index: index})
 	if err != nil {
@@ -52,8 +53,8 @@ func (b *lineBoxes) at(index int) (box pdfBox, ok bool) {
 	return pdfBox{min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)}, true
 }
 
-// pieces splits a line where its letters change their height on the page. at is the index of its first letter. The line
-// stays whole if parted is false or places are unknown.
+// pieces splits a line at the spaces where its letters change their height on the page by more than half of it. at
+// is the index of its first letter. The line stays whole if parted is false or places are unknown.
 func (b *lineBoxes) pieces(line string, at int, parted bool) (all []string) {
 	if !parted || !b.known {
 		return []string{line}
@@ -115,7 +116,8 @@ func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
 // blankUnit reports whether a UTF-16 code unit is a space, a tab or a no-break space.
 func blankUnit(u uint16) bool { return u == ' ' || u == '\t' || u == 0xa0 }
 
-// weigh sets l.Bold by the weight or the name of the font of the letter at an index.
+// weigh sets l.Bold by the weight (600 or more) or the name of the font of the letter at an index; false if PDFium
+// knows neither.
 func (b *lineBoxes) weigh(l *pdfLine, index int) {
 	weight, err := b.p.FPDFText_GetFontWeight(&requests.FPDFText_GetFontWeight{TextPage: b.page, Index: index})
 	l.Bold = err == nil && weight.FontWeight >= 600

@@ -23,7 +23,8 @@ type pdfCell struct {
 	words []pdfWord
 }
 
-// part returns the cell that has the words from:to of the line.
+// part returns the cell that has the words from:to of the line, which must be in this cell and at least one. Its
+// words share memory with the cell's.
 func (c *pdfCell) part(from, to int) pdfCell {
 	p := *c
 	words := c.words[from-c.from : to-c.from]
@@ -49,7 +50,9 @@ const wideSpace = 0.9
 // the height of the letters. The space between two words of a sentence is narrower.
 const columnSpace = 0.45
 
-// cellsOf splits the lines of a page into cells, in the order of the lines. Lines whose place is unknown are left out.
+// cellsOf splits the lines of a page into cells, in the order of the lines: at wide white space and where one of
+// the vertical rules lies between two words. A line whose words have no places is one cell; lines whose place is
+// unknown are left out.
 func cellsOf(lines []pdfLine, vertical []pdfRule) (cells []pdfCell) {
 	for n, l := range lines {
 		if l.Size == 0 {
@@ -94,7 +97,8 @@ type visualRow struct {
 	bottom, top float64
 }
 
-// rowsOfCells groups cells into rows by their height on the page, from top to bottom. It does not change cells.
+// rowsOfCells groups cells into rows by their height on the page, from top to bottom, each from left to right.
+// Cells are of one row if they overlap by 55 % of the lower height. It does not change cells.
 func rowsOfCells(cells []pdfCell) (rows []visualRow) {
 	sorted := slices.Clone(cells)
 	slices.SortStableFunc(sorted, func(a, b pdfCell) int { return cmp.Compare(b.middle(), a.middle()) })
@@ -116,8 +120,8 @@ func rowsOfCells(cells []pdfCell) (rows []visualRow) {
 	return rows
 }
 
-// drawnByRows reports whether the PDF draws these rows one after the other, as programs draw a table. For text set in
-// columns it is false: that is drawn column by column.
+// drawnByRows reports whether the PDF draws four fifths of the rows that begin in the first column after the row
+// above, as programs draw a table. For text set in columns it is false: that is drawn column by column.
 func drawnByRows(rows []visualRow, columns []pdfColumn) bool {
 	pairs, ordered := 0, 0
 	last := -1
@@ -142,7 +146,8 @@ func drawnByRows(rows []visualRow, columns []pdfColumn) bool {
 type pdfColumn struct{ left, right float64 }
 
 // columnsOf returns the columns of a table, from left to right. White space that no cell crosses separates them. If
-// that gives fewer columns than most rows have cells, a few cells, such as headings over several columns, may cross it.
+// that gives fewer columns than most rows have cells, up to 30 % of the rows may have a cell that crosses it, such
+// as a heading over several columns.
 func columnsOf(rows []visualRow) (columns []pdfColumn) {
 	counts := map[int]int{}
 	tables := 0
@@ -170,8 +175,8 @@ func columnsOf(rows []visualRow) (columns []pdfColumn) {
 	return columns
 }
 
-// columnsBetween returns the columns that are separated by white space which at most `few` cells cross. Rows with a
-// single cell do not count.
+// columnsBetween returns the columns, from left to right, that are separated by white space which at most `few`
+// cells cross. Rows with a single cell do not count.
 func columnsBetween(rows []visualRow, few int) (columns []pdfColumn) {
 	type edge struct {
 		x    float64
@@ -203,8 +208,9 @@ func columnsBetween(rows []visualRow, few int) (columns []pdfColumn) {
 	return columns
 }
 
-// splitAtColumns returns the rows with each cell that reaches over several columns split where the white space between
-// two columns lies between two of its words that are at least columnSpace apart.
+// splitAtColumns returns the rows with each cell that reaches over several columns split where the white space
+// between two columns lies between two of its words that are at least columnSpace apart. Rows with a single cell
+// stay whole. It does not change rows.
 func splitAtColumns(rows []visualRow, columns []pdfColumn) []visualRow {
 	split := slices.Clone(rows)
 	for i := range split {
@@ -232,7 +238,8 @@ func splitAtColumns(rows []visualRow, columns []pdfColumn) []visualRow {
 	return split
 }
 
-// liesBetween reports whether the white space from left to right is a part of that between two columns.
+// liesBetween reports whether the white space from left to right overlaps that between two neighbouring columns.
+// There must be a column.
 func liesBetween(columns []pdfColumn, left, right float64) bool {
 	for i, next := range columns[1:] {
 		if max(left, columns[i].right) < min(right, next.left) {
@@ -242,7 +249,8 @@ func liesBetween(columns []pdfColumn, left, right float64) bool {
 	return false
 }
 
-// columnOf returns the index of the column that a cell overlaps most, or else of the nearest one.
+// columnOf returns the index of the column that a cell overlaps most, or else of the nearest one; of equal ones the
+// first.
 func columnOf(c *pdfCell, columns []pdfColumn) int {
 	best := 0
 	most := math.Inf(-1)
@@ -268,7 +276,8 @@ type columnText struct {
 	marks   int // cells that are marks of a list
 }
 
-// prose reports whether a column looks like running text, and not like values of a table.
+// prose reports whether a column looks like running text, and not like values of a table: at least four words in a
+// cell on average, and many cells begin with a small letter or fill the column.
 func (t *columnText) prose() bool {
 	return t.cells > 0 && t.words >= 4*t.cells && (t.lower*5 >= 2*t.cells || t.filled*5 >= 3*t.cells)
 }

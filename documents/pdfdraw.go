@@ -27,8 +27,9 @@ type DrawnPage struct {
 	Pages int    // of the PDF
 }
 
-// DrawPage draws a page of a PDF, numbered from 1, and marks the words of a text on it; "" marks none. The error is an
-// *UnreadableError if the file is no PDF that can be read, or drawing it takes too long.
+// DrawPage draws a page of a PDF, numbered from 1, and marks the words of a text on it; "" marks none. It waits for
+// a process of the pool. PNG is nil if there is no such page. The error is an *UnreadableError if the file is no
+// PDF that can be read, drawing it takes too long or there is no pool, and ctx's error if ctx ends first.
 func (r *Extractor) DrawPage(ctx context.Context, data []byte, number int, mark string) (DrawnPage, error) {
 	if r.pool == nil {
 		return DrawnPage{}, unreadable(Unsupported, nil, "PDF is not read here")
@@ -46,8 +47,9 @@ func (r *Extractor) DrawPage(ctx context.Context, data []byte, number int, mark 
 	return drawn, nil
 }
 
-// drawPDFPage returns the page of a PDF that a request asks for as a PNG, nil if there is none, and the number of
-// pages. An error of PDFium leaves it in an unknown state.
+// drawPDFPage returns the page of a PDF that a request asks for as a PNG, with the words of its text marked, and
+// the number of pages. picture is nil, without an error, if there is no such page. A page that would be too large
+// is drawn with fewer dots per inch. An error leaves PDFium in an unknown state.
 func drawPDFPage(pool pdfium.Pool, r *request) (picture []byte, pages int, err error) {
 	p, err := pool.GetInstance(time.Minute)
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// layOut returns the document of a PDF's pages, in the reading order of PDFium, which follows columns. A PDF says where
-// letters are drawn, not what they are. So headings are recognised by size and weight, paragraphs by the white space
-// around them, and running heads and page numbers, which are left out, by their repetition. The error is an
+// layOut returns the document of a PDF's pages, in the reading order of PDFium, which follows columns. It changes
+// the pages of the answer. A PDF says where letters are drawn, not what they are. So headings are recognised by
+// size and weight, paragraphs by the white space around them, and running heads and page numbers, which are left
+// out, by their repetition. Warnings name what is left out and pages that cannot be read. The error is an
 // *UnreadableError if there is no text or more than limits allow.
 func layOut(answer *pdfAnswer, limits Limits) (*Document, error) {
 	pages := answer.Pages
@@ -61,7 +62,8 @@ type layout struct {
 	floor float64 // lines below this one may be footnotes
 }
 
-// page adds the lines and tables of a page, numbered from 1. A paragraph may go on on the next page.
+// page adds the lines and tables of a page, numbered from 1, in their order. The last paragraph is kept if it may
+// go on on the next page.
 func (l *layout) page(number int, page pdfPage) {
 	l.floor = page.Height / 3
 	l.left, l.right = margins(page.Lines)
@@ -152,8 +154,8 @@ func (l *layout) continues(line pdfLine, newPage bool) bool {
 	return !(ends(last.Text) && (indented || short))
 }
 
-// leading returns the distance between the last two lines of a paragraph, in points. For a single line it estimates
-// that from the letters of the next line.
+// leading returns the distance between the last two lines of a paragraph, in points. For a single line, or two at
+// one height, it estimates that from the height of the next line's letters.
 func leading(lines []pdfLine, next pdfLine) float64 {
 	if n := len(lines); n > 1 {
 		if d := lines[n-2].Bottom - lines[n-1].Bottom; d > next.Size/2 {
@@ -227,7 +229,8 @@ func texts(lines []pdfLine) []string {
 	return all
 }
 
-// flush writes the current paragraph as a block, if there is one, and begins an empty one.
+// flush writes the current paragraph as a block, if there is one, and begins an empty one. The block is a heading,
+// a footnote, an item of a list or a paragraph, by the look of its lines.
 func (l *layout) flush() {
 	if len(l.lines) == 0 {
 		return
@@ -248,8 +251,8 @@ func (l *layout) flush() {
 	l.w.pageEnd = 0
 }
 
-// bodySize returns the height of the letters of the main text, in points; 0 if no place of a line is known. Long lines
-// count more, as diagrams and tables may hold more letters than the main text.
+// bodySize returns the height of the letters of the main text, in points, rounded to a half; 0 if no place of a
+// line is known. Long lines count more, as diagrams and tables may hold more letters than the main text.
 func bodySize(pages []pdfPage) float64 {
 	letters := map[float64]int{}
 	for _, page := range pages {

@@ -19,8 +19,10 @@ const (
 	mostGap     = 3      // characters between two marked ones of a line that are marked, too, such as spaces
 )
 
-// placesOf returns where on a drawn page the words of a text stand, one rectangle for each line. The text may have
-// other white space, hyphens and line breaks than the page.
+// placesOf returns where on a drawn page the words of a text stand, in pixels, in the order of the page: one
+// rectangle for each part of a line. It is nil if the page does not have the text. The text may have other white
+// space, hyphens and line breaks than the page. drawn is the size of the picture. Only the first mostMarked letters
+// of a page are searched. The error is PDFium's.
 func placesOf(p pdfium.Pdfium, page requests.Page, drawn image.Rectangle, text string) ([]image.Rectangle, error) {
 	loaded, err := p.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: page})
 	if err != nil {
@@ -80,8 +82,9 @@ func isSameLine(part, letter image.Rectangle) bool {
 	return 2*shared > min(part.Dy(), letter.Dy())
 }
 
-// commonLetters returns the indexes of the characters of a page that are letters or digits in a run of sameLetters, or
-// of all letters of a shorter text, that the text has too.
+// commonLetters returns, in ascending order, the indexes of the characters of a page that are letters or digits in
+// a run of sameLetters, or of all letters of a shorter text, that the text has too. Runs shorter than sureLetters
+// count only near a longer one.
 func commonLetters(page []rune, text string) (found []int) {
 	wanted, _ := lettersOf([]rune(text))
 	size := min(sameLetters, len(wanted))
@@ -135,8 +138,8 @@ func keepSure(common []bool, sure int) {
 	}
 }
 
-// lettersOf returns the letters and digits of a text in lower case, with ligatures and the like as single letters, and
-// for each the index of its character.
+// lettersOf returns the letters and digits of a text in lower case, with ligatures and the like as single letters,
+// and for each the index of its character in text.
 func lettersOf(text []rune) (letters []rune, at []int) {
 	for i, character := range text {
 		for _, r := range norm.NFKC.String(strings.ToLower(string(character))) {
@@ -149,7 +152,8 @@ func lettersOf(text []rune) (letters []rune, at []int) {
 	return letters, at
 }
 
-// highlight colours a part of a picture as a yellow pen does: what is black stays black.
+// highlight colours a rectangle of a picture as a yellow pen does: what is black stays black. The part outside of
+// the picture is ignored.
 func highlight(picture *image.RGBA, at image.Rectangle) {
 	const red, green, blue = 255, 224, 122
 	at = at.Intersect(picture.Bounds())

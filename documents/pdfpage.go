@@ -54,8 +54,9 @@ type pdfWord struct {
 	Right float64
 }
 
-// readPDFPage reads a page by its index from 0: its visible lines, the values of its form fields, and the rules that
-// may belong to tables. With an error it returns what was read before.
+// readPDFPage reads a page by its index from 0: its visible lines, the values of its form fields beside their
+// labels, and, if some row has several cells, the rules that may belong to tables. With an error it returns what
+// was read before.
 func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) (page pdfPage, err error) {
 	loaded, err := p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: index})
 	if err != nil {
@@ -113,9 +114,9 @@ func pageFrame(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int, by
 	return width, height, place
 }
 
-// readLines returns the lines of text in the visible part of a page, whose size and place are known. PDFium joins the
-// values of form fields, which follow the first `whole` lines, into one line; that is split where the letters change
-// their height on the page.
+// readLines returns the lines of text in the visible part of a page that are not blank, with their places; page has
+// its size and place. PDFium joins the values of form fields, which follow the first `whole` lines, into one line;
+// that is split where the letters change their height on the page. No text is no error.
 func readLines(
 	p pdfium.Pdfium,
 	by requests.Page,
@@ -184,7 +185,7 @@ func readLetters(p pdfium.Pdfium, page references.FPDF_TEXTPAGE, count int) (tex
 // noLetter stands for a letter without a code in Unicode while the place of a line is read.
 const noLetter = '\uffff'
 
-// dropUncoded removes each noLetter from a line, and the words that have nothing else.
+// dropUncoded removes each noLetter from a line and its words, and the words that have nothing else.
 func dropUncoded(l *pdfLine) {
 	uncoded := string(noLetter)
 	if !strings.Contains(l.Text, uncoded) {
@@ -199,7 +200,7 @@ func dropUncoded(l *pdfLine) {
 
 // withFields draws the form fields and annotations of a page into its content, so that their text can be read, and
 // returns the page loaded again; the page that was passed is closed then. Without annotations, or if that fails, it
-// returns the page that was passed.
+// returns the page that was passed; the error is nil if there are none or they cannot be drawn.
 func withFields(
 	p pdfium.Pdfium,
 	document references.FPDF_DOCUMENT,

@@ -18,8 +18,8 @@ const (
 // is all pages.
 type pageRange struct{ part, parts int }
 
-// of returns the indexes of the range's pages, from begin to before end, in a PDF with so many pages. If the PDF is too
-// short to be worth parting, the first range has all pages and the others none.
+// of returns the indexes of the range's pages, from begin to before end, in a PDF with so many pages. If the PDF
+// has fewer than partedPages pages for each range, the first range has all pages and the others none.
 func (r pageRange) of(pages int) (begin, end int) {
 	switch {
 	case r.parts <= 1:
@@ -32,8 +32,9 @@ func (r pageRange) of(pages int) (begin, end int) {
 	return pages * r.part / r.parts, pages * (r.part + 1) / r.parts
 }
 
-// askPDF returns the answer to a request for a PDF. A large one is read by all processes of the pool that are free at
-// the moment, each a range of its pages; another one then makes the document of all.
+// askPDF returns the answer to a request for a PDF. A large one is read by all processes of the pool that are free
+// at the moment, each a range of its pages; another one then makes the document of all. If a range fails, the whole
+// is read by one process. The error is that of ask.
 func (r *Extractor) askPDF(ctx context.Context, whole *request) (*answer, error) {
 	n := 1
 	if r.pool != nil && len(whole.file.Data) >= partedBytes {
@@ -105,8 +106,8 @@ func (a *pdfAnswer) encode() []byte {
 	return e.b
 }
 
-// decodeParts returns the pages of several encoded answers, one appended to the other, as a single answer. The error is
-// errFrame if they are damaged.
+// decodeParts returns the pages of several encoded answers, one appended to the other, as a single answer with the
+// title of the first. The error is errFrame if they are damaged; the answer is of no use then.
 func decodeParts(encoded []byte) (*pdfAnswer, error) {
 	d := decoder{b: encoded}
 	a := &pdfAnswer{}
@@ -127,7 +128,7 @@ func decodeParts(encoded []byte) (*pdfAnswer, error) {
 	return a, d.err
 }
 
-// page reads a page that pdfAnswer.encode wrote.
+// page reads a page that pdfAnswer.encode wrote. Damage sets d.err.
 func (d *decoder) page() (p pdfPage) {
 	d.floats(&p.Width, &p.Height)
 	for range d.count() {
@@ -156,7 +157,7 @@ func (e *encoder) floats(all ...float64) {
 	}
 }
 
-// floats reads numbers of eight bytes each.
+// floats reads numbers of eight bytes each. If there are too few bytes, it sets d.err and drops the rest.
 func (d *decoder) floats(all ...*float64) {
 	for _, f := range all {
 		if len(d.b) < 8 {

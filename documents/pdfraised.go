@@ -18,8 +18,9 @@ const (
 )
 
 // words sets the words of a line with their places, writes raised letters as exponents, as in "10^3" and "x^n", and
-// removes the words outside of the visible part of the page. It changes nothing if PDFium does not know the place of a
-// word.
+// removes the words outside of the visible part of the page, from the text too. units is the line's text in UTF-16,
+// and at the index of its first letter on the page. It changes nothing but the line's left edge if PDFium does not
+// know the place of a word.
 func (b *lineBoxes) words(l *pdfLine, at int, units []uint16) {
 	var words []pdfWord
 	word := raisedLine{} // the last one, as long as letters may be added to it
@@ -170,7 +171,8 @@ func (b *lineBoxes) raise(line *raisedLine, at int, units []uint16, base pdfBox)
 	return base
 }
 
-// joinSplit returns the lines with those joined that PDFium splits at raised or lowered letters. It reuses lines.
+// joinSplit returns the lines in their order, with those joined that PDFium splits at raised or lowered letters. It
+// writes the result into the memory of lines.
 func joinSplit(lines []pdfLine) []pdfLine {
 	joined := lines[:0]
 	for _, l := range lines {
@@ -196,8 +198,8 @@ func joinSplit(lines []pdfLine) []pdfLine {
 	return joined
 }
 
-// join appends next, which stands to the right of l. where says whether its first word is raised, lowered or on the
-// line.
+// join appends next, which stands to the right of l, to l and its words. where says whether its first word is
+// raised, lowered or on the line. The words are joined to one unless there is a space between them.
 func (l *pdfLine) join(next pdfLine, where vertical) {
 	if l.Words == nil {
 		l.Words = []pdfWord{{l.Text, l.Left, l.Right}}

@@ -17,7 +17,8 @@ const (
 	mostRuledCells = 20000
 )
 
-// ruledTables returns the tables whose cells are separated by vertical and horizontal rules.
+// ruledTables returns the tables whose cells are separated by vertical and horizontal rules; nil if there are none
+// or far too many rules.
 func ruledTables(horizontal, vertical []pdfRule, cells []pdfCell) (tables []pdfTable) {
 	if len(horizontal) < 2 || len(vertical) < 1 || len(horizontal)*len(vertical) > 4_000_000 {
 		return nil
@@ -35,8 +36,8 @@ type lattice struct {
 	horizontal, vertical []pdfRule
 }
 
-// lattices groups rules that touch each other, directly or by way of others. Groups with fewer than two horizontal
-// rules or no vertical one are left out.
+// lattices returns the groups of rules that touch each other, directly or by way of others. Groups with fewer than
+// two horizontal rules or no vertical one are left out.
 func lattices(horizontal, vertical []pdfRule) []lattice {
 	parents := make([]int, len(horizontal)+len(vertical))
 	for i := range parents {
@@ -80,7 +81,8 @@ func lattices(horizontal, vertical []pdfRule) []lattice {
 	return all
 }
 
-// places sorts values and returns them without those that are within `touching` points of the one before.
+// places sorts values, in place, and returns them in ascending order without those that are within `touching`
+// points of the one before.
 func places(values []float64) (distinct []float64) {
 	slices.Sort(values)
 	for _, v := range values {
@@ -91,8 +93,9 @@ func places(values []float64) (distinct []float64) {
 	return distinct
 }
 
-// table returns the table that the rules form around cells of the page; nil if what they enclose does not look like
-// one.
+// table returns the table that the rules form around cells of the page; nil if it would be too large or what they
+// enclose does not look like one. If the rules only part groups of rows and columns, it is the table by the
+// alignment of cells, where that has more columns.
 func (l *lattice) table(all []pdfCell) *pdfTable {
 	var xs, ys []float64
 	for _, v := range l.vertical {
@@ -164,9 +167,10 @@ func boldBand(byBand [][]pdfCell, n int) bool {
 	return false
 }
 
-// bandRows returns the row of a table between two horizontal rules. If a table with few rules has several lines of text
-// between these, each with a cell in the same first column, it returns a row for each line. xs are the edges of columns
-// and bands is the number of bands of the table.
+// bandRows returns the rows of a table between two horizontal rules, one text for each column: usually one row. If
+// a table with few rules has three or more lines of text between these, each with a cell in the same first column,
+// it returns a row for each line. xs are the edges of columns and bands is the number of spaces between rules that
+// the table has.
 func bandRows(cells []pdfCell, xs []float64, bands int) [][]string {
 	lines := rowsOfCells(cells)
 	columns := len(xs) - 1

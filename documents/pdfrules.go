@@ -35,7 +35,8 @@ type ruleReader struct {
 	rules    []pdfRule
 }
 
-// readRules returns the straight lines drawn on a page; nil if there are none, or so many that the page is a drawing.
+// readRules returns the straight lines drawn on a page, in its points; nil if there are none, PDFium fails, or
+// there are so many that the page is a drawing. page has its size and place.
 func readRules(p pdfium.Pdfium, loaded references.FPDF_PAGE, page pdfPage) []pdfRule {
 	by := requests.Page{ByReference: &loaded}
 	count, err := p.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: by})
@@ -86,8 +87,9 @@ func (r *ruleReader) matrixOf(object references.FPDF_PAGEOBJECT) matrix {
 	return matrix{float64(m.A), float64(m.B), float64(m.C), float64(m.D), float64(m.E), float64(m.F)}
 }
 
-// read adds the rules of a path, or of the objects inside a form object, to r.rules. outer transforms the coordinates
-// around the object to those of the page.
+// read adds the rules of a path, or of the objects inside a form object, to r.rules, and counts their segments.
+// outer transforms the coordinates around the object to those of the page. depth is how many form objects are
+// around it: more than three levels, and objects that PDFium cannot read, are skipped.
 func (r *ruleReader) read(object references.FPDF_PAGEOBJECT, outer matrix, depth int) {
 	kind, err := r.p.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: object})
 	if err != nil {
@@ -118,7 +120,9 @@ func (r *ruleReader) read(object references.FPDF_PAGEOBJECT, outer matrix, depth
 	}
 }
 
-// readPath adds the straight lines of a path to r.rules. Curves are skipped.
+// readPath adds the straight lines of a path to r.rules; m transforms its coordinates to those of the page. Curves
+// are skipped, and so is the whole path if the page has more than mostSegments segments with it. If PDFium fails,
+// the lines before stay.
 func (r *ruleReader) readPath(object references.FPDF_PAGEOBJECT, m matrix) {
 	count, err := r.p.FPDFPath_CountSegments(&requests.FPDFPath_CountSegments{PageObject: object})
 	if err != nil {
@@ -172,8 +176,8 @@ func (r *ruleReader) readPath(object references.FPDF_PAGEOBJECT, m matrix) {
 	end()
 }
 
-// addShape adds the edges of a line or polygon, given by its corners, to r.rules. A thin rectangle counts as one rule,
-// and one that covers the page as none.
+// addShape adds the horizontal and vertical edges of a line or polygon, given by its corners, to r.rules. A thin
+// rectangle counts as one rule, and one that covers the page as none. Edges shorter than shortRule are left out.
 func (r *ruleReader) addShape(corners [][2]float64) {
 	if len(corners) < 2 {
 		return
@@ -205,7 +209,8 @@ func (r *ruleReader) addShape(corners [][2]float64) {
 	}
 }
 
-// splitRules returns the horizontal and the vertical rules, each with the rules that continue it in one.
+// splitRules returns the horizontal and the vertical rules, sorted by their place, each joined with the rules that
+// continue it. It does not change rules.
 func splitRules(rules []pdfRule) (horizontal, vertical []pdfRule) {
 	for _, r := range rules {
 		if r.Right-r.Left >= r.Top-r.Bottom {
@@ -221,9 +226,9 @@ func splitRules(rules []pdfRule) (horizontal, vertical []pdfRule) {
 	return horizontal, vertical
 }
 
-// joinRules returns the rules, with each group that lies on one line and touches or overlaps joined to one, such as the
-// edges of cells that are drawn one by one. parts returns pointers to a rule's coordinates: across, which all its
-// points share, and from and to, its ends.
+// joinRules returns the rules, with each group that lies on one line and touches or overlaps joined to one, such as
+// the edges of cells that are drawn one by one. parts returns pointers to a rule's coordinates: across, which all
+// its points share, and from and to, its ends. It sorts rules in place.
 func joinRules(rules []pdfRule, parts func(*pdfRule) (across, from, to *float64)) []pdfRule {
 	slices.SortFunc(rules, func(a, b pdfRule) int {
 		acrossA, fromA, _ := parts(&a)

@@ -34,9 +34,10 @@ var (
 	romanPage = regexp.MustCompile(`^\W*[ivxlc]{1,7}\W*$`)
 )
 
-// runningForms returns the forms by which a line is compared with lines of other pages: its text, and its text with one
-// number replaced by "#", for each number that may be the page number. It is nil if the line is not at the top or
-// bottom of the page. index is the page's, from 0; pages is how many there are.
+// runningForms returns the forms by which a line is compared with lines of other pages: its text, and its text with
+// one number replaced by "#", for each of the first four numbers that may be the page number. It is nil if the line
+// is not at the top or bottom of the page, is blank or has no known place. index is the page's, from 0; pages is
+// how many there are.
 func runningForms(line pdfLine, page pdfPage, index, pages int) (forms []runningLine) {
 	if page.Height == 0 || line.Size == 0 || line.Text == "" ||
 		line.Bottom > page.Height*edge && line.Top < page.Height*(1-edge) {
@@ -72,10 +73,11 @@ func isPageNumber(text string, offset, pages int) bool {
 	return of != nil && of[1] == strconv.Itoa(pages+offset-1)
 }
 
-// dropRunning clears the running heads and page numbers of the pages: lines at the top or bottom that repeat exactly,
-// or differ only in the page number. The first occurrence of a running head stays; words of tables are not touched. If
-// more than half of the pages would have no line left, what has words stays on these: it is their text. It returns a
-// warning that says how many lines were dropped; "" if none.
+// dropRunning clears the running heads and page numbers of the pages: lines at the top or bottom that repeat
+// exactly on at least headPages pages and headShare percent of them, or differ only in the page number. The first
+// occurrence of a running head stays; words of tables are not touched. If more than half of the pages would have no
+// line left, what has words stays on these: it is their text. Cleared lines stay in their places as empty ones. It
+// returns a warning that says how many lines were dropped; "" if none.
 func dropRunning(pages []pdfPage) (warning string) {
 	if len(pages) < 2 {
 		return ""
@@ -157,8 +159,8 @@ func dropRunning(pages []pdfPage) (warning string) {
 var leader = regexp.MustCompile(`(?:\.\s?){4,}\s*(?:\d+|[ivxlc]+)\s*$`)
 
 // dropContents clears the lines of tables of contents: those with leader dots, on pages that have at least three of
-// them. They would be found in place of the sections that they name. It returns a warning that says how many lines were
-// dropped; "" if none.
+// them. They would be found in place of the sections that they name. Cleared lines stay in their places as empty
+// ones. It returns a warning that says how many lines were dropped; "" if none.
 func dropContents(pages []pdfPage) (warning string) {
 	dropped, first := 0, ""
 	for i := range pages {

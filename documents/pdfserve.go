@@ -30,8 +30,9 @@ type pdfAnswer struct {
 	All    bool      // Pages are all pages of the file
 }
 
-// CompilePDFium compiles PDFium and stores the result in the folder cache, so that processes with this
-// ServeOptions.Cache start quickly. It is no error if the folder cannot be written: nothing is stored then.
+// CompilePDFium compiles PDFium, which takes seconds, and stores the result in the folder cache, so that processes
+// with this ServeOptions.Cache start quickly. It is no error if the folder cannot be written: nothing is stored
+// then. The error says that PDFium does not start.
 func CompilePDFium(ctx context.Context, cache string) error {
 	pool, err := openPDFium(ctx, cache)
 	if err != nil {
@@ -40,8 +41,9 @@ func CompilePDFium(ctx context.Context, cache string) error {
 	return pool.Close()
 }
 
-// openPDFium starts PDFium, a WebAssembly module that cannot open files. cache is the folder for its compiled form;
-// with "" or a folder that cannot be written, as in a read-only container, starting takes seconds.
+// openPDFium starts PDFium, a WebAssembly module that cannot open files, and returns its pool of one instance,
+// which the caller closes. cache is the folder for its compiled form; with "" or a folder that cannot be written,
+// as in a read-only container, starting takes seconds.
 func openPDFium(ctx context.Context, cache string) (pdfium.Pool, error) {
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemoryPages).
 		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling)
@@ -64,9 +66,10 @@ func openPDFium(ctx context.Context, cache string) (pdfium.Pool, error) {
 // that is used up and no further page can be read.
 const pagesAtOnce = 500
 
-// readPDF reads the title of a PDF and the text and rules of a range of its pages, in new instances of PDFium so that
-// files cannot see each other's memory. A PDF that cannot be read, or has more than textBytes of text, gives an answer
-// with a Reason. The error is not nil only if PDFium itself does not work.
+// readPDF reads the title of a PDF and the text and rules of a range of its pages, in new instances of PDFium so
+// that files cannot see each other's memory. A PDF that cannot be read, or has more than textBytes of text, gives
+// an answer with a Reason; single pages that cannot be read are listed in Unread. The error is not nil only if
+// PDFium itself does not work.
 func readPDF(pool pdfium.Pool, data []byte, textBytes int, pages pageRange) (*pdfAnswer, error) {
 	p, err := pool.GetInstance(time.Minute)
 	if err != nil {
@@ -129,7 +132,8 @@ func readPDF(pool pdfium.Pool, data []byte, textBytes int, pages pageRange) (*pd
 	return answer, nil
 }
 
-// checkLetters sets the Reason of an answer with all pages of a PDF if none of them has a letter.
+// checkLetters replaces an answer with all pages of a PDF by one with a Reason if none of them has a line: NoText,
+// with the blank pages, or Damaged if some page cannot be read.
 func (a *pdfAnswer) checkLetters() {
 	for _, page := range a.Pages {
 		if len(page.Lines) > 0 {

@@ -20,7 +20,7 @@ const (
 )
 
 // findTables returns the tables of a page: first those drawn with rules, then those whose cells are only aligned in
-// columns. On a page with more than mostTableRows rows it looks for the first kind only.
+// columns, from top to bottom. On a page with more than mostTableRows rows it looks for the first kind only.
 func findTables(page pdfPage) (tables []pdfTable) {
 	horizontal, vertical := splitRules(page.Rules)
 	cells := cellsOf(page.Lines, vertical)
@@ -39,8 +39,8 @@ func findTables(page pdfPage) (tables []pdfTable) {
 	return append(tables, alignedTables(rows, horizontal)...)
 }
 
-// alignedTables returns the tables among rows of text, recognised by the positions of their cells; horizontal rules
-// help to tell which rows belong together.
+// alignedTables returns the tables among rows of text, from top to bottom, recognised by the positions of their
+// cells; horizontal rules help to tell which rows belong together.
 func alignedTables(rows []visualRow, horizontal []pdfRule) (tables []pdfTable) {
 	for i := 0; i < len(rows); {
 		if len(rows[i].cells) < 2 {
@@ -153,7 +153,8 @@ func spans(horizontal []pdfRule, low, high, left, right float64) bool {
 	return false
 }
 
-// alignedTable returns the table that the rows form, or nil if they look like text set in columns or like a list.
+// alignedTable returns the table that the rows form; nil if they have fewer than two rows with two cells or two
+// columns, or look like text set in columns or like a list.
 func alignedTable(rows []visualRow, horizontal []pdfRule) *pdfTable {
 	if fullRows(rows) < 2 {
 		return nil
@@ -208,8 +209,9 @@ func fullRows(rows []visualRow) (full int) {
 	return full
 }
 
-// belowCaption returns the rows without the first ones that are the caption of the table: a row with a cell that covers
-// two columns and half of the table's width, and after it rows with one cell.
+// belowCaption returns the rows without the first ones that are the caption of the table: a row with a cell that
+// covers two columns and half of the table's width, and after it rows with one cell. If all rows are like that, it
+// returns all.
 func belowCaption(rows []visualRow, columns []pdfColumn) []visualRow {
 	width := columns[len(columns)-1].right - columns[0].left
 	for i, r := range rows {
@@ -229,7 +231,7 @@ func belowCaption(rows []visualRow, columns []pdfColumn) []visualRow {
 	return rows
 }
 
-// distinctColumns reports whether each cell of a row stands in a column of its own.
+// distinctColumns reports whether the cells of a row stand in columns of their own, in the order of the columns.
 func distinctColumns(r visualRow, columns []pdfColumn) bool {
 	last := -1
 	for _, c := range r.cells {
@@ -242,8 +244,9 @@ func distinctColumns(r visualRow, columns []pdfColumn) bool {
 	return true
 }
 
-// makeTable returns a table with the rows' texts in the given columns. Rows of the page that are further lines of a
-// table row are joined to it (continues), except across a rule.
+// makeTable returns a table with the rows' texts in the given columns, without leader dots. Rows of the page that
+// are further lines of a table row are joined to it (continues), except across a rule. The first rows in bold are
+// its header, unless all rows are bold.
 func makeTable(rows []visualRow, columns []pdfColumn, horizontal []pdfRule) *pdfTable {
 	t := &pdfTable{}
 	left, right := columns[0].left, columns[len(columns)-1].right
@@ -338,8 +341,8 @@ func continues(rows []visualRow, texts, before []string, pitch float64) bool {
 	return filled < len(texts) && down < 0.8*pitch
 }
 
-// rulesPartRows reports whether a table has a horizontal rule between its rows: there are at least two, and four out of
-// five of the parts that they make have at most one entry of the first column.
+// rulesPartRows reports whether horizontal rules part the rows of a table: at least two lie between rows, and four
+// out of five of the parts that they make have at most one entry of the first column.
 func rulesPartRows(rows []visualRow, columns []pdfColumn, horizontal []pdfRule) bool {
 	left, right := columns[0].left, columns[len(columns)-1].right
 	bands, single, entries := 0, 0, 0

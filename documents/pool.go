@@ -48,7 +48,8 @@ type Pool struct {
 	held *semaphore.Weighted // memory of documents that are read and not stored yet (HoldResults)
 }
 
-// NewPool returns a Pool. Its processes are started when there are files to read.
+// NewPool returns a Pool with the defaults of PoolOptions filled in. Its processes are started when there are files
+// to read. The caller closes it.
 func NewPool(o PoolOptions) *Pool {
 	o.Workers = max(o.Workers, 1)
 	if o.Idle == 0 {
@@ -65,7 +66,7 @@ func NewPool(o PoolOptions) *Pool {
 // Workers returns the largest number of processes that read at the same time.
 func (p *Pool) Workers() int { return p.options.Workers }
 
-// spare returns how many more processes may read now; 0 if requests wait.
+// spare returns how many more processes may read now; 0 if requests wait or after Close.
 func (p *Pool) spare() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,8 +78,8 @@ func (p *Pool) spare() int {
 
 var errClosed = errors.New("documents: the readers of files are closed")
 
-// Close ends the idle processes at once, and the busy ones after the file that they are reading. Requests that come
-// later, and those that still wait, fail. The error is always nil.
+// Close ends the idle processes at once, and the busy ones after the file that they are reading; it does not wait
+// for these. Requests that come later fail. The error is always nil.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	idle := p.idle
@@ -94,9 +95,10 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// ask waits for the group's turn, sends a request to a process and returns the answer. The error is an *UnreadableError
-// if the file is to blame and the answer has nothing else to tell, ctx's error if ctx ends first (the process is killed
-// then), or errClosed after Close. An answer with members or blank pages may have refused set: that is no error.
+// ask waits for the group's turn, sends a request to a process and returns the answer; within HoldResults it also
+// waits for memory for the document. The error is an *UnreadableError if the file is to blame and the answer has
+// nothing else to tell, ctx's error if ctx ends first (the process is killed then), errClosed after Close, or why
+// no process starts. An answer with members or blank pages may have refused set: that is no error.
 func (p *Pool) ask(ctx context.Context, group string, r *request) (*answer, error) {
 	if err := p.enter(ctx, group); err != nil {
 		return nil, err
@@ -121,9 +123,9 @@ func (p *Pool) ask(ctx context.Context, group string, r *request) (*answer, erro
 	return a, err
 }
 
-// askMany waits for the group's turn, sends several small requests to one process and returns their answers in the same
-// order. There must be at least one request, and at most mostAtOnce. An error does not tell which file caused it: ask
-// for each file by itself then.
+// askMany waits for the group's turn, sends several small requests to one process and returns their answers in the
+// same order. There must be at least one request, and at most mostAtOnce. Files that are refused are told in their
+// answers; an error does not tell which file caused it: ask for each file by itself then.
 func (p *Pool) askMany(ctx context.Context, group string, requests []*request) ([]*answer, error) {
 	if err := p.enter(ctx, group); err != nil {
 		return nil, err
@@ -142,8 +144,9 @@ func (p *Pool) askMany(ctx context.Context, group string, requests []*request) (
 	return answers, err
 }
 
-// enter waits until the group may use one more process; the caller calls leave afterwards. It returns errClosed after
-// Close, and ctx's error if ctx ends first; leave must not be called then.
+// enter waits until the group may use one more process; groups that wait take turns, and requests of one are served
+// in order. The caller calls leave afterwards. It returns errClosed after Close, and ctx's error if ctx ends first;
+// leave must not be called then.
 func (p *Pool) enter(ctx context.Context, group string) error {
 	p.mu.Lock()
 	if p.closed {
@@ -204,8 +207,9 @@ func (p *Pool) forget(group string) {
 	p.order = slices.DeleteFunc(p.order, func(g string) bool { return g == group })
 }
 
-// take returns the idle process that was used last, or starts a new one. It returns errClosed after Close, ctx's error,
-// or why the process did not start.
+// take returns the idle process that was used last, or starts a new one and waits until it is ready. It returns
+// errClosed after Close, ctx's error, or why the process did not start. The caller gives the process to put, or
+// kills it.
 func (p *Pool) take(ctx context.Context) (*worker, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -249,7 +253,8 @@ type startedWorker struct {
 	err error
 }
 
-// send passes a function to a channel and returns true; it returns false if the channel is closed.
+// send passes a function to a channel and returns true, as soon as it is received; it returns false if the channel
+// is closed, also meanwhile.
 func send(to chan<- func(), do func()) (sent bool) {
 	defer func() { _ = recover() }() // it was closed meanwhile
 	to <- do
@@ -278,7 +283,7 @@ func (p *Pool) put(w *worker) {
 	p.mu.Unlock()
 }
 
-// expire ends a process if it is still idle.
+// expire kills a process if it is still idle, else it does nothing.
 func (p *Pool) expire(w *worker) {
 	p.mu.Lock()
 	at := slices.Index(p.idle, w)

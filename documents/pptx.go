@@ -7,8 +7,10 @@ import (
 	"strings"
 )
 
-// readPPTX reads the slides of a presentation in order: titles as headings, lists, tables, and then the speaker notes.
-// Each slide is a page.
+// readPPTX writes the slides of a presentation to w in order: titles as headings, lists, tables, charts and
+// diagrams, with the speaker notes after each. Each slide is a page. It returns the title in the file's properties,
+// else the first heading, else "". Warnings count what is left out. The error is an *UnreadableError if the file is
+// damaged or beyond the limits.
 func readPPTX(w *writer, data []byte) (string, error) {
 	p, presentation, related, err := openOffice(data, w.limits)
 	if err != nil {
@@ -65,7 +67,8 @@ func readPPTX(w *writer, data []byte) (string, error) {
 	return title, nil
 }
 
-// countComments counts the comments on a slide: they are not read.
+// countComments counts the comments on a slide, which are not read, in left. around are the slide's relations. The
+// error says that their part cannot be unpacked; damaged XML is no error.
 func countComments(left *leftOut, p *parts, around map[string]relation) error {
 	part, err := p.read(ofKind(around, "comments"))
 	if err != nil || part == nil {
@@ -85,7 +88,8 @@ func countComments(left *leftOut, p *parts, around map[string]relation) error {
 	return nil // what is not read cannot damage the rest
 }
 
-// addDrawings adds the charts and diagrams of a slide.
+// addDrawings writes the charts and diagrams of a slide, in the order of the ids of its relations `around`. The
+// error is an *UnreadableError if one is damaged or a limit is exceeded.
 func addDrawings(w *writer, p *parts, around map[string]relation) error {
 	for _, id := range slices.Sorted(maps.Keys(around)) {
 		r := around[id]
@@ -111,7 +115,8 @@ func addDrawings(w *writer, p *parts, around map[string]relation) error {
 	return nil
 }
 
-// readChart writes the title of a chart in XML, and each series with its categories and values.
+// readChart writes the title of a chart in XML as a caption, and each series as a row of its name, categories and
+// values. Series without values are left out. The error is an *UnreadableError if the XML is damaged.
 func readChart(w *writer, data []byte) error {
 	var title strings.Builder
 	var in []string

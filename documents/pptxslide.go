@@ -30,8 +30,9 @@ type slideReader struct {
 	start    int    // the number that the first paragraph of the list has
 }
 
-// readSlide writes the text of a slide or of its notes, and counts in left what is not read. plain is the kind of text
-// outside of titles and lists; Note means that all of it is notes.
+// readSlide writes the text of a slide or of its notes to w, and counts in left what is not read. plain is the kind
+// of text outside of titles and lists; Note means that all of it is notes. A nil slide writes nothing; damaged XML
+// is an *UnreadableError.
 func readSlide(w *writer, left *leftOut, slide []byte, plain Kind) error {
 	s := &slideReader{w: w, left: left, plain: plain, shape: shape{kind: plain}}
 	return newElements(slide).each(s.startElement, s.characters, s.endElement)
@@ -92,7 +93,8 @@ func (s *slideReader) startElement(e xml.StartElement) (skip bool) {
 	return false
 }
 
-// placeholder sets the shape by the type of its placeholder.
+// placeholder sets the shape by the type of its placeholder: a title, a list, or what is left out such as a date.
+// In notes all text keeps its kind.
 func (s *slideReader) placeholder(kind string) {
 	switch kind {
 	case "title", "ctrTitle":

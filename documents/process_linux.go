@@ -11,5 +11,6 @@ func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killGroup kills a process that was started with apart, and all processes that it started.
+// killGroup kills a process that was started with apart, and all processes in its group; errors are ignored, as if
+// it has ended.
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -2,8 +2,8 @@ package documents
 
 import "os/exec"
 
-// WorkerOf returns a Worker that starts a program whose arguments make it run Serve. The process has an empty
-// environment.
+// WorkerOf returns a Worker that runs a program with these arguments, which must make it run Serve. A Pool starts
+// the process with an empty environment.
 func WorkerOf(program string, args ...string) Worker {
 	return func() *exec.Cmd { return exec.Command(program, args...) }
 }

@@ -33,8 +33,8 @@ func (l *raisedLine) write(text string, at vertical) {
 	l.text.WriteString(text)
 }
 
-// end appends the collected superscript or subscript to the text. next is what follows: a slash makes a superscript the
-// upper part of a fraction.
+// end appends the collected superscript or subscript, if any, to the text. next is what follows: a slash makes a
+// superscript the upper part of a fraction.
 func (l *raisedLine) end(next string) {
 	if l.raised.Len() == 0 {
 		return

@@ -42,9 +42,9 @@ const (
 	installOCR     = "install tesseract (Debian: apt-get install tesseract-ocr) to have pictures of text read"
 )
 
-// recognise returns the text on each page of a picture; only a TIFF has several pages. The error is an *UnreadableError
-// if tesseract cannot read the picture or finds too much text, ctx's error if ctx ends first, or why tesseract did not
-// start.
+// recognise returns the text on each page of a picture, in order; only a TIFF has several pages. It runs tesseract
+// and blocks until that ends. The error is an *UnreadableError if tesseract cannot read the picture or finds too
+// much text, ctx's error if ctx ends first, or why tesseract did not start.
 func (o *Recogniser) recognise(ctx context.Context, picture []byte) ([]recognisedPage, error) {
 	confine := o.Confine
 	if confine == nil {
@@ -55,8 +55,8 @@ func (o *Recogniser) recognise(ctx context.Context, picture []byte) ([]recognise
 	cmd := confine(running, o.Program, "stdin", "stdout", "-l", o.Languages, "tsv")
 	cmd.Env = append(cmd.Env, "OMP_THREAD_LIMIT=1") // one core for one picture
 	cmd.Stdin = bytes.NewReader(picture)
-	said := &firstBytes{most: 1 << 10}
-	cmd.Stderr = said
+	stderr := &firstBytes{most: 1 << 10}
+	cmd.Stderr = stderr
 	cmd.WaitDelay = time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -79,14 +79,14 @@ func (o *Recogniser) recognise(ctx context.Context, picture []byte) ([]recognise
 	case tooMuch:
 		return nil, unreadable(TooLarge, nil, "tesseract finds more than %d bytes of text in it", mostRecognised)
 	case err != nil:
-		return nil, unreadable(Damaged, nil, "tesseract does not read it: %s", lastLine(said.b))
+		return nil, unreadable(Damaged, nil, "tesseract does not read it: %s", lastLine(stderr.b))
 	}
 	return readRecognised(table), nil
 }
 
 // lastLine returns the last line of a program's output, without white space around it; "-" if there is none.
-func lastLine(said []byte) string {
-	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(said), "?")), "\n")
+func lastLine(output []byte) string {
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(output), "?")), "\n")
 	if last := lines[len(lines)-1]; last != "" {
 		return last
 	}
@@ -103,8 +103,8 @@ const (
 	wordLevel        = "5"
 )
 
-// readRecognised returns the pages in tesseract's TSV output. The words of a paragraph are joined by spaces. Rows with
-// missing columns are skipped.
+// readRecognised returns the pages in tesseract's TSV output, in order. The words of a paragraph are joined by
+// spaces. Rows with missing columns are skipped, and what follows a row of more than mostRecognised bytes is lost.
 func readRecognised(table []byte) (pages []recognisedPage) {
 	lines := bufio.NewScanner(bytes.NewReader(table))
 	lines.Buffer(nil, mostRecognised)
@@ -146,8 +146,9 @@ func readRecognised(table []byte) (pages []recognisedPage) {
 	return pages
 }
 
-// readPicture recognises the text of a picture and returns it as a document with a page for each page of the picture.
-// The error is an *UnreadableError if tesseract is not installed, finds no text or takes longer than Limits.Time.
+// readPicture recognises the text of a picture and returns it as a document with a page for each page of the
+// picture, cut into passages if the extractor cuts. The error is an *UnreadableError if tesseract is not installed,
+// finds no text or takes longer than Limits.Time, and ctx's error if ctx ends first.
 func (r *Extractor) readPicture(ctx context.Context, in Input, mediaType string) (*Document, error) {
 	o := r.recogniser()
 	if o == nil {
@@ -197,10 +198,11 @@ func (r *Extractor) recogniseInTurn(ctx context.Context, picture []byte) ([]reco
 	return r.pool.options.OCR.recognise(ctx, picture)
 }
 
-// recogniseBlank recognises the text of the scanned pages of a PDF (answer.blank) and inserts it into the answer's
-// document, or makes a document if there was none. Pages that fail or come too late are named in its warnings; without
-// tesseract the warning says what to install. If there is still no text, a.refused says why. The error is ctx's, or an
-// *UnreadableError if the document then has too many passages.
+// recogniseBlank recognises the text of the scanned pages of a PDF (answer.blank), one page after the other, and
+// inserts it into the answer's document, or makes a document if there was none. Pages that fail or come after
+// Recogniser.Time are named in its warnings; without tesseract the warning says what to install. If there is still
+// no text, a.refused says why. The error is ctx's, or an *UnreadableError if the document then has too many
+// passages.
 func (r *Extractor) recogniseBlank(ctx context.Context, request *request, a *answer) error {
 	blank := a.blank
 	o := r.recogniser()
@@ -265,7 +267,8 @@ func (r *Extractor) recogniseBlank(ctx context.Context, request *request, a *ans
 }
 
 // recognisePage draws a page of a PDF, numbered from 1, and returns its recognised text, which has no words if
-// tesseract finds none. It fails if drawing and recognising together take longer than `within`.
+// tesseract finds none. It fails if drawing and recognising together, with the waits for a process, take longer
+// than `within`.
 func (r *Extractor) recognisePage(
 	ctx context.Context,
 	request *request,
@@ -291,7 +294,8 @@ func (r *Extractor) recognisePage(
 	return pages[0], nil
 }
 
-// pageList returns "page 3" or "pages 1, 2, 3", with at most five numbers and then "and others".
+// pageList returns "page 3" or "pages 1, 2, 3", with at most five numbers and then "and others". It names the pages
+// in the order given.
 func pageList(pages []int) string {
 	var names []string
 	for _, page := range pages[:min(len(pages), 5)] {
@@ -307,9 +311,9 @@ func pageList(pages []int) string {
 	return "pages " + list
 }
 
-// insertRecognised inserts the text of recognised pages, by page number from 1, between the blocks of the other pages.
-// It sets Document.Recognised and adds a warning with tesseract's confidence. Pages beyond Limits.TextBytes or
-// Limits.Blocks are left out with a warning.
+// insertRecognised inserts the text of recognised pages, by page number from 1, between the blocks of the other
+// pages. It sets Document.Recognised and adds a warning with tesseract's confidence, or changes nothing if no page
+// has a word. Pages from the one on that exceeds Limits.TextBytes or Limits.Blocks are left out with a warning.
 func (d *Document) insertRecognised(found map[int]recognisedPage, limits Limits) {
 	numbers := make([]int, 0, len(found))
 	size, blocks := len(d.Text), len(d.Blocks)

@@ -53,8 +53,10 @@ func (r *recordWriter) close() {
 	}
 }
 
-// readJSON reads a JSON value or JSON lines. Each object in a list, and each line, becomes a record; values outside of
-// lists become one record. Text that is no JSON is read as plain text. The title is always "".
+// readJSON writes a JSON value or JSON lines to w. Each object in a list, and each line, becomes a record; values
+// outside of lists become one record. Text that is no JSON is read as plain text; where it ceases to be JSON, the
+// rest is left out with a warning. The title is "" for JSON. The error is an *UnreadableError if values are nested
+// too deep or a limit is exceeded.
 func readJSON(w *writer, text string) (string, error) {
 	r := &jsonReader{out: recordWriter{w: w}, d: json.NewDecoder(strings.NewReader(text))}
 	r.d.UseNumber()
@@ -100,8 +102,10 @@ func (r *jsonReader) flush() {
 	}
 }
 
-// value reads the next JSON value, whose fields get names that begin with name. outer is true as long as the value is
-// in no list: each element of a list in it is a record of its own.
+// value reads the next JSON value and adds its texts, numbers and booleans to r.fields under names that begin with
+// name; null is dropped. depth is how many values are around it. outer is true as long as the value is in no list:
+// each element of a list in it is written as a record of its own. The error is io.EOF only at the end of the text,
+// the decoder's, or an *UnreadableError if it is too deep or a limit is exceeded.
 func (r *jsonReader) value(name string, depth int, outer bool) error {
 	if depth > deepestRecord {
 		return unreadable(TooLarge, nil, "its values are more than %d deep in each other", deepestRecord)
@@ -175,11 +179,11 @@ type xmlElement struct {
 	fields []field // of the elements in it that have text alone
 }
 
-// readXML writes the content of any XML as blocks, and returns its title: the first text of a title, head or heading
-// element that becomes a heading; "" if there is none. An element with child elements becomes a record, whose fields
-// are its attributes and the children with text alone. Text beside elements becomes a paragraph. If the XML is
-// malformed, the rest is left out with a warning; without a block before, the text is read as plain text. It fails if
-// elements nest more than deepestRecord deep.
+// readXML writes the content of any XML as blocks, and returns its title: the first text of a title, head or
+// heading element that becomes a heading; "" if there is none. An element with child elements becomes a record,
+// whose fields are its attributes and the children with text alone. Text beside elements becomes a paragraph. If
+// the XML is malformed, the rest is left out with a warning; without a block before, the text is read as plain
+// text. The error is an *UnreadableError if elements nest more than deepestRecord deep or a limit is exceeded.
 func readXML(w *writer, text string) (title string, err error) {
 	d := xml.NewDecoder(strings.NewReader(text))
 	d.Strict = false
@@ -237,24 +241,24 @@ func readXML(w *writer, text string) (title string, err error) {
 // endElement ends an XML element: it becomes a field of its parent, the last in path, or a record or heading in out. It
 // returns the text of a title element; "" for others.
 func endElement(out *recordWriter, path []*xmlElement, e *xmlElement) (title string) {
-	said := strings.TrimSpace(e.text.String())
+	text := strings.TrimSpace(e.text.String())
 	leaf := len(e.fields) == 0
 	var around *xmlElement
 	if len(path) > 0 {
 		around = path[len(path)-1]
 	}
 	switch name := strings.ToLower(e.name); {
-	case leaf && said == "":
+	case leaf && text == "":
 	case leaf && (name == "title" || name == "head" || name == "heading") && around != nil && len(around.fields) == 0:
-		out.w.add(Heading, min(len(path), 6), said)
-		return clean(said)
+		out.w.add(Heading, min(len(path), 6), text)
+		return clean(text)
 	case leaf && around != nil && strings.TrimSpace(around.text.String()) != "": // inside of a paragraph
-		around.text.WriteString(said)
+		around.text.WriteString(text)
 	case leaf && around != nil:
-		around.fields = append(around.fields, field{e.name, said})
+		around.fields = append(around.fields, field{e.name, text})
 	default:
-		if said != "" {
-			e.fields = append([]field{{"", said}}, e.fields...)
+		if text != "" {
+			e.fields = append([]field{{"", text}}, e.fields...)
 		}
 		out.add(e.fields)
 	}

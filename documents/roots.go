@@ -19,8 +19,8 @@ type Owner func(mark, id string) (own, other bool)
 //  2. else its path below the root (DocumentID), unless another file or a document from elsewhere has that id,
 //  3. else its path with the names of folders above the root before it, as many as needed.
 //
-// It is an error if a file is found twice since one root lies in another, or if a root cannot be read. An error of
-// visit ends the walk and is returned.
+// It is an error if a file is found twice since one root lies in another, if no id is left for a file, if a root
+// cannot be read, or if ctx ends. An error of visit ends the walk and is returned.
 func (w Walking) Files(ctx context.Context, roots []string, visit func(root string, f FoundFile) error) error {
 	taken := map[string]string{} // where a file is, by its id
 	seen := map[string]bool{}    // files, by where they are
@@ -84,8 +84,8 @@ func (w Walking) chooseID(mark string, ids []string, taken map[string]string) st
 }
 
 // PossibleIDs returns the ids that the document of a file may have, the first choice first: for its path below the
-// root, then with the name of the root's folder before it, and so on up. If the root's absolute path cannot be found,
-// there is only the first.
+// root, then with the name of the root's folder before it, and so on up. path is below the root, or the root's own
+// name if that is a file. If the root's absolute path cannot be found, there is only the first.
 func PossibleIDs(root, path string) []string {
 	ids := []string{DocumentID(path)}
 	absolute, err := filepath.Abs(root)

@@ -32,8 +32,9 @@ var (
 	}
 )
 
-// readReST reads reStructuredText: headings, directives, code, lists and tables. The underlines of headings get their
-// levels in the order in which they first occur. The title is the first heading of the text, if any.
+// readReST writes the blocks of reStructuredText to w: headings, directives, code, lists and tables. The underlines
+// of headings get their levels in the order in which they first occur. The title returned is the heading that the
+// text begins with, or ""; the error is always nil.
 func readReST(w *writer, text string) (string, error) {
 	r := &rstReader{
 		p: &paragraphWriter{
@@ -58,7 +59,7 @@ type rstReader struct {
 	styles []string // the underlines of headings, the highest first
 }
 
-// next reads the block that begins at the current line.
+// next reads the block that begins at the current line, and moves past what it has read.
 func (r *rstReader) next() {
 	line := r.lines[r.at]
 	trimmed := strings.TrimSpace(line)
@@ -116,7 +117,8 @@ func (r *rstReader) next() {
 	}
 }
 
-// isHeading reports whether a heading begins at the current line. If so, it reads and writes it.
+// isHeading reports whether a heading begins at the current line. If so, it writes the heading and moves past it.
+// If not, it may have moved past a line that looked like an overline.
 func (r *rstReader) isHeading() bool {
 	line := strings.TrimRight(r.lines[r.at], " ")
 	over := len(line) >= 3 && isUnderline(line) && r.at+2 < len(r.lines) &&
@@ -160,7 +162,8 @@ func (r *rstReader) isHeading() bool {
 	return true
 }
 
-// isUnderline reports whether a line consists of one punctuation mark, repeated.
+// isUnderline reports whether a line, without blanks, consists of one ASCII punctuation mark, repeated. A single
+// mark counts too.
 func isUnderline(line string) bool {
 	if line == "" || line[0] >= utf8.RuneSelf || unicode.IsLetter(rune(line[0])) ||
 		unicode.IsDigit(rune(line[0])) ||
@@ -170,8 +173,8 @@ func isUnderline(line string) bool {
 	return strings.Trim(line, line[:1]) == ""
 }
 
-// indented returns the following lines that are indented deeper than `indent`, with blank ones between, and moves past
-// them.
+// indented returns the following lines that are indented deeper than `indent` bytes, with blank ones between but
+// not around them, and moves past them; none if the next line is not. The result shares memory with the lines.
 func (r *rstReader) indented(indent int) (block []string) {
 	from := r.at
 	end := r.at
@@ -191,8 +194,9 @@ func (r *rstReader) indented(indent int) (block []string) {
 	return r.lines[from:end]
 }
 
-// directive reads a directive: code as code, a table as rows, and others, such as admonitions, as text after their
-// name. Directives without text of their own, such as image and toctree, are dropped.
+// directive reads the directive at the current line with its body: code as code, a table as rows, and others, such
+// as admonitions, as text after their name. Directives without text of their own, such as image and toctree, are
+// dropped.
 func (r *rstReader) directive() {
 	parts := rstDirective.FindStringSubmatch(r.lines[r.at])
 	indent := len(parts[1])
@@ -277,7 +281,8 @@ func (r *rstReader) inner(block []string) {
 	r.p.flush()
 }
 
-// simpleTable reads a table whose columns are marked by lines of "=".
+// simpleTable reads the table at the current line whose columns are marked by lines of "=". A row with an empty
+// first cell continues the row above; rows above an inner border name the columns.
 func (r *rstReader) simpleTable() {
 	border := r.lines[r.at]
 	var begins []int
@@ -324,7 +329,8 @@ func (r *rstReader) simpleTable() {
 	r.p.table(rows, headed)
 }
 
-// gridTable reads a table drawn with "+", "-" and "|".
+// gridTable reads the table at the current line that is drawn with "+", "-" and "|". The lines between two borders
+// are one row; rows above a border of "=" name the columns.
 func (r *rstReader) gridTable() {
 	var rows [][]string
 	headed := 0
@@ -356,8 +362,9 @@ func (r *rstReader) gridTable() {
 	r.p.table(rows, headed)
 }
 
-// csvTable reads a table of values with commas, or the delimiter in the options, between them. Its column names are in
-// the options or its first rows. A table in another file is named as a warning.
+// csvTable writes a table of values with commas, or the delimiter in the options, between them. Its column names
+// are in the options or its first rows. A table in another file is named in a warning. What is no such table is
+// read as blocks.
 func (r *rstReader) csvTable(block []string, options map[string]string) {
 	if from := cmp.Or(options["file"], options["url"]); from != "" {
 		r.p.w.warn("a table in another file (%s) was left out", from)
@@ -383,8 +390,8 @@ func (r *rstReader) csvTable(block []string, options map[string]string) {
 	r.p.table(rows, headed)
 }
 
-// headerRowsOf returns how many rows of a table name its columns, by the options of its directive; 0 if they do not
-// say.
+// headerRowsOf returns how many rows of a table name its columns, by the options of its directive: at most
+// mostHeaderRows, and 0 if they do not say.
 func headerRowsOf(options map[string]string) int {
 	n, err := strconv.Atoi(options["header-rows"])
 	if err != nil || n < 0 {
@@ -393,7 +400,7 @@ func headerRowsOf(options map[string]string) int {
 	return min(n, mostHeaderRows)
 }
 
-// listTable reads a table that is a list of lists.
+// listTable writes a table that is a list of lists: each item "* - " begins a row, and "- " a further cell of it.
 func (r *rstReader) listTable(block []string, options map[string]string) {
 	var rows [][]string
 	for _, line := range trimAll(block) {

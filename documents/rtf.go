@@ -65,7 +65,9 @@ var rtfSkipped = setOf(
 	"wgrffmtfilter",
 )
 
-// readRTF reads Rich Text Format: paragraphs, headings by their outline level, lists and tables.
+// readRTF writes the blocks of Rich Text Format to w: paragraphs, headings by their outline level, lists and
+// tables. It returns the title in the file's information; "" if it has none. Warnings count what is left out. The
+// error is an *UnreadableError if groups are nested too deep or a limit is exceeded.
 func readRTF(w *writer, text string) (string, error) {
 	r := &rtfReader{w: w, state: rtfState{unicodeSkip: 1}}
 	r.page, _ = encodingNamed("windows-1252")
@@ -110,7 +112,8 @@ func readRTF(w *writer, text string) (string, error) {
 	return r.title, nil
 }
 
-// put appends a byte in the code page, unless it is to be skipped.
+// put collects a byte in the code page, unless it replaces a character that was read already or is in a group that
+// is not read.
 func (r *rtfReader) put(c byte) {
 	if r.skipping > 0 {
 		r.skipping--
@@ -122,7 +125,7 @@ func (r *rtfReader) put(c byte) {
 	r.bytes = append(r.bytes, c)
 }
 
-// endBytes decodes the collected bytes and adds them to the text.
+// endBytes decodes the collected bytes and adds them to the text. Bytes that cannot be decoded are dropped.
 func (r *rtfReader) endBytes() {
 	if len(r.bytes) == 0 {
 		return
@@ -134,7 +137,8 @@ func (r *rtfReader) endBytes() {
 	r.bytes = r.bytes[:0]
 }
 
-// say appends text to the title, the superscript or subscript, or the paragraph, whichever is being read.
+// say appends text to the title, the header or footer, the superscript or subscript, or the paragraph, whichever is
+// being read. Text of other groups that are skipped is dropped.
 func (r *rtfReader) say(text string) {
 	switch {
 	case r.inTitle:
@@ -163,7 +167,8 @@ func (r *rtfReader) endRaised() {
 	r.raised.Reset()
 }
 
-// control reads a control word or symbol, whose backslash is before text, and returns its length in bytes.
+// control reads a control word or symbol, carries it out, and returns its length in bytes. text begins after its
+// backslash. The data of \bin are skipped.
 func (r *rtfReader) control(text string) int {
 	if text == "" {
 		return 0
@@ -200,7 +205,8 @@ func (r *rtfReader) control(text string) int {
 	return end
 }
 
-// symbol reads a control symbol, such as \~, and returns its length in bytes.
+// symbol reads a control symbol, such as \~, at the beginning of text and returns its length in bytes. Unknown
+// symbols are ignored.
 func (r *rtfReader) symbol(text string) int {
 	switch text[0] {
 	case '\'':
@@ -225,7 +231,8 @@ func (r *rtfReader) symbol(text string) int {
 	return 1
 }
 
-// word carries out a control word, such as \par. has tells whether it has a numeric value.
+// word carries out a control word, such as \par. has tells whether it has a numeric value; value is 0 if not.
+// Unknown words are ignored.
 func (r *rtfReader) word(word string, value int, has bool) {
 	switch word {
 	case "title":
@@ -316,7 +323,8 @@ func (r *rtfReader) word(word string, value int, has bool) {
 	}
 }
 
-// endParagraph writes the collected paragraph as a block, or adds it to the current cell of a table.
+// endParagraph writes the collected paragraph as a block, after the table before it, or adds a space to the current
+// cell of a table. In a group that is not read it does nothing.
 func (r *rtfReader) endParagraph() {
 	r.endRaised()
 	if r.state.skip {

@@ -31,7 +31,8 @@ const (
 	argumentAt     = 16 // the low half of the first argument
 )
 
-// callFilter returns the BPF program of forbidCalls. pid is this process.
+// callFilter returns the BPF program of forbidCalls. pid is this process, for which alone ownCalls are allowed.
+// Threads may be started, processes not; a call of another architecture kills the process.
 func callFilter(pid int) []unix.SockFilter {
 	load := func(at uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}

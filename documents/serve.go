@@ -21,10 +21,11 @@ type ServeOptions struct {
 	Yields bool
 }
 
-// Serve answers requests to read files, for a Pool in another process: it reads them from in and writes answers to out.
-// It returns nil when in ends, and an error if PDFium does not start or a message is damaged. Call it in a process of
-// its own, as it confines that process for good: to some memory and, on Linux, to the files that are open, without
-// network and other programs. Serve has no time limit; the Pool kills a process that takes too long.
+// Serve answers requests to read files, for a Pool in another process: it reads them from in and writes answers to
+// out, in the same order. It returns nil when in ends, and an error if PDFium does not start, the process cannot be
+// confined or a message is damaged. Call it in a process of its own, as it confines that process for good: to some
+// memory and, on Linux, to the files that are open, without network and other programs. Goroutines that it starts
+// go on until the process ends. Serve has no time limit; the Pool kills a process that takes too long.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) error {
 	reader := &fileParser{memory: newWASMMemory()}
 	var err error
@@ -64,8 +65,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 	return <-failed
 }
 
-// readRequests passes the requests of an input on to a channel and allows memory for each. It returns nil when the
-// input ends, and an error if a request is damaged.
+// readRequests passes the requests of an input on to a channel, which it does not close, and allows memory for
+// each. It blocks while the channel is full. It returns nil when the input ends, and an error if a request is
+// damaged.
 func readRequests(in io.Reader, bounds *confinement, requests chan<- *request) error {
 	r := bufio.NewReaderSize(in, smallFrame)
 	for {

@@ -16,8 +16,10 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// readXLSX reads the sheets of a workbook with values as Excel shows them. Each sheet is a page that begins with a
-// heading with its name. Hidden sheets are left out and named in the warnings.
+// readXLSX writes the sheets of a workbook to w, with values as Excel shows them. Each sheet is a page that begins
+// with a heading with its name. title is that of the file's properties, or "". warnings name hidden sheets, which
+// are left out, and formulas without a value. The error is an *UnreadableError if the workbook is damaged or beyond
+// the limits.
 func readXLSX(w *writer, data []byte) (title string, warnings []string, err error) {
 	// A library that reads what others wrote may panic on it.
 	defer func() {
@@ -104,8 +106,9 @@ func readSheet(w *writer, book *excelize.File, sheet string) error {
 // shortened matches a number as Excel shows one with too many digits for a cell without a format.
 var shortened = regexp.MustCompile(`^-?\d(?:\.\d+)?E[+-]?\d+$`)
 
-// wholeNumber returns the digits of a number in a cell without a number format, such as an article's number, and shown
-// for all other cells: those whose format is scientific. column and row are from 1.
+// wholeNumber returns all digits of a number in a cell without a number format, such as an article's number. For
+// all other cells, such as those whose format is scientific, and for numbers of 1e15 or more it returns shown, the
+// text that Excel shows. column and row are from 1.
 func wholeNumber(book *excelize.File, sheet string, column, row int, shown string) string {
 	cell, err := excelize.CoordinatesToCellName(column, row)
 	if err != nil {
@@ -209,8 +212,9 @@ func (t *sheetWriter) close() {
 	t.begun, t.header = false, ""
 }
 
-// readCSV reads a table of values that are separated by commas, semicolons, tabs or bars, or as a first line "sep="
-// says.
+// readCSV writes a table of values to w that are separated by commas, semicolons, tabs or bars, or as a first line
+// "sep=" says. The error is an *UnreadableError if the bytes are no text, the table is malformed or a limit is
+// exceeded; the rows before it are written.
 func readCSV(w *writer, data []byte, contentType string) error {
 	text, err := w.decode(data, charsetOf(contentType))
 	if err != nil {
@@ -243,9 +247,9 @@ func readCSV(w *writer, data []byte, contentType string) error {
 // Excel writes, names it and is cut off. Else it is the comma, semicolon, tab or bar that splits the first rows into
 // the most cells (median).
 func separator(text string) (comma rune, table string) {
-	if said, rest, _ := strings.Cut(text, "\n"); len(said) < 20 {
-		said = strings.Trim(strings.TrimRight(said, "\r"), `"`)
-		if c, found := strings.CutPrefix(strings.ToLower(said), "sep="); found {
+	if firstLine, rest, _ := strings.Cut(text, "\n"); len(firstLine) < 20 {
+		firstLine = strings.Trim(strings.TrimRight(firstLine, "\r"), `"`)
+		if c, found := strings.CutPrefix(strings.ToLower(firstLine), "sep="); found {
 			r, size := utf8.DecodeRuneInString(c)
 			if size == len(c) && size > 0 && !strings.ContainsRune("\"\r\ufffd", r) {
 				return r, rest

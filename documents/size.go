@@ -47,7 +47,7 @@ func sizeOf(text string) int {
 	return max(words, int(math.Ceil(float64(tokens)/tokensAWord)))
 }
 
-// runOf returns how many bytes at the beginning of a text are of a kind.
+// runOf returns how many bytes at the beginning of a text are characters for which kind returns true.
 func runOf(text string, kind func(rune) bool) int {
 	if end := strings.IndexFunc(text, func(r rune) bool { return !kind(r) }); end >= 0 {
 		return end

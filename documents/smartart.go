@@ -11,7 +11,9 @@ import (
 // mostDiagramDepth is the deepest list level for the points of a diagram.
 const mostDiagramDepth = 9
 
-// readDiagram writes the points of a SmartArt diagram as a nested list. part is its data model.
+// readDiagram writes the points of a SmartArt diagram to w as a nested list. part is its data model in XML. Points
+// that are connected with nothing follow at the first level. The error is an *UnreadableError if the XML is
+// damaged.
 func readDiagram(w *writer, part []byte) error {
 	d := diagram{texts: map[string]*strings.Builder{}, below: map[string][]connection{}}
 	if err := d.read(part); err != nil {

@@ -31,7 +31,7 @@ type Options struct {
 	Warned func(path, warning string)
 }
 
-// Extractor returns the Extractor for these options.
+// Extractor returns a new Extractor for these options.
 func (o Options) Extractor() *Extractor {
 	r := NewExtractor(o.Limits, o.Pool).For(o.Group, o.Words)
 	r.encoding = o.Encoding
@@ -63,8 +63,9 @@ type Stream struct {
 	bytes   int64 // of these files
 }
 
-// Open finds the files at the roots, which may be files, archives and folders, and returns a Stream of their passages.
-// Close it when done. A root that cannot be read is an error.
+// Open finds the files at the roots, which may be files, archives and folders, and returns a Stream of their
+// passages. It reads no file yet. Options.Failed is called for those that are left out. ctx bounds the whole life
+// of the Stream. Close it when done. A root that cannot be read is an error.
 func Open(ctx context.Context, roots []string, o Options) (*Stream, error) {
 	s := &Stream{options: o}
 	s.ctx, s.stop = context.WithCancel(ctx)
@@ -91,8 +92,9 @@ func (s *Stream) failed(path string, err error) {
 	}
 }
 
-// Next returns the next passage, or io.EOF after the last. A file that cannot be read is passed to Options.Failed and
-// skipped. The error is ctx's if ctx of Open ends.
+// Next returns the next passage, or io.EOF after the last; it blocks until that is read. A file that cannot be read
+// is passed to Options.Failed and skipped. It calls Options.Failed and Options.Warned itself. The error is ctx's if
+// ctx of Open ends or after Close.
 func (s *Stream) Next() (corpus.Passage, error) {
 	for len(s.queue) == 0 {
 		if err := s.ctx.Err(); err != nil {
@@ -233,7 +235,8 @@ func (r *fileReading) read(whole *Document) {
 	r.data = nil
 }
 
-// took adds the passages and warnings of a document that was read.
+// took adds the passages and warnings of a document that was read from the file m. modified is the time of the file
+// on disk.
 func (r *fileReading) took(m Member, d *Document, modified time.Time) {
 	for _, warning := range d.Warnings {
 		r.warned(m.Name, warning)
@@ -245,8 +248,8 @@ func (r *fileReading) took(m Member, d *Document, modified time.Time) {
 	r.passages = append(r.passages, PassagesOf(about, d, m.Data, r.options.Words)...)
 }
 
-// member reads a file and those attached to it, up to `depth` mails deep. A file that cannot be read is reported with
-// failed; the error is only ctx's.
+// member reads a file and those attached to it, up to `depth` mails deep, and adds their passages. A file that
+// cannot be read is reported with failed; the error is only ctx's. modified is the time of the file on disk.
 func (r *fileReading) member(m Member, modified time.Time, depth int) error {
 	d, attached, err := r.reader.Read(r.ctx, Input{Name: m.Name, Data: m.Data})
 	switch {

@@ -13,17 +13,18 @@ var (
 // longestCues is the length in bytes after which a paragraph of subtitles ends even without the end of a sentence.
 const longestCues = 600
 
-// readSubtitles reads subtitles in SRT or WebVTT. Sentences are collected in paragraphs, each with the time at which it
-// begins before it.
+// readSubtitles writes subtitles in SRT or WebVTT to w. Sentences are collected in paragraphs, each with the time
+// at which it begins before it, "[00:01:30] ". A paragraph also ends after longestCues bytes. The title is always
+// "" and the error nil.
 func readSubtitles(w *writer, text string) (string, error) {
-	var said []string
+	var spoken []string
 	size := 0
 	begin := ""
 	flush := func() {
-		if len(said) > 0 {
-			w.add(Paragraph, 0, "["+begin+"] "+joinLines(said))
+		if len(spoken) > 0 {
+			w.add(Paragraph, 0, "["+begin+"] "+joinLines(spoken))
 		}
-		said, size = nil, 0
+		spoken, size = nil, 0
 	}
 	cue, inText := "", false
 	for line := range strings.SplitSeq(text, "\n") {
@@ -47,10 +48,10 @@ func readSubtitles(w *writer, text string) (string, error) {
 		if line == "" {
 			continue
 		}
-		if len(said) == 0 {
+		if len(spoken) == 0 {
 			begin = cue
 		}
-		said = append(said, line)
+		spoken = append(spoken, line)
 		size += len(line)
 		if ends(line) || size > longestCues {
 			flush()

@@ -13,8 +13,9 @@ const longestHeader = 1000
 // mostHeaderRows bounds how many rows name the columns of a table.
 const mostHeaderRows = 10
 
-// addTable writes the rows of a table. The first `headed` rows name the columns; if headed is 0, headerRows decides.
-// The names are written once, as one row, and are the Header of all rows below.
+// addTable writes the rows of a table to w. The first `headed` rows, at most mostHeaderRows, name the columns; if
+// headed is 0, headerRows decides. The names are written once, as one row, and are the Header of all rows below
+// unless they are longer than longestHeader.
 func addTable(w *writer, rows [][]string, headed int) {
 	headed = min(headed, len(rows), mostHeaderRows)
 	if headed == 0 {
@@ -41,8 +42,9 @@ func addHeader(w *writer, rows [][]string) string {
 	return ""
 }
 
-// columnNames returns one name for each column, from one or more rows of names. Names in several rows are joined from
-// top to bottom: "2024 › Revenue". An upper name counts for the columns to its right until the next one.
+// columnNames returns one name for each column, from one or more rows of names; "" for a column without. Names in
+// several rows are joined from top to bottom: "2024 › Revenue". An upper name counts for the columns to its right
+// until the next one. A single row is returned itself.
 func columnNames(rows [][]string) []string {
 	if len(rows) == 1 {
 		return rows[0]
@@ -241,7 +243,8 @@ func yearsBelow(column int, rows [][]string) bool {
 	return periods*2 > others
 }
 
-// isPeriod reports whether a cell is a year or a part of one: "2024", "2023/24", "FY 2024", "Q1 2024".
+// isPeriod reports whether a cell is one or two years or a part of one, from 1700 to 2200: "2024", "2023/24", "FY
+// 2024", "Q1 2024".
 func isPeriod(cell string) bool {
 	digits, years, run := 0, 0, 0
 	letters := 0
@@ -265,7 +268,8 @@ func isPeriod(cell string) bool {
 	return years > 0 && years <= 2 && !strings.ContainsAny(cell, "$€£¥%,:")
 }
 
-// numeric reports whether at least half of a cell's characters are digits, as in numbers and dates.
+// numeric reports whether at least half of a cell's characters are digits, as in numbers and dates; false if it has
+// none.
 func numeric(cell string) bool {
 	digits := 0
 	for _, r := range cell {

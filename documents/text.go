@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// readText reads plain text and returns its first heading as the title. Blank lines separate paragraphs. A line is a
-// heading if the next line underlines it, or if it stands alone, is short, and is numbered like a section or in
-// capitals (headingLevel). Lines with indents or columns keep their white space.
+// readText writes plain text to w and returns the heading that it begins with as the title, or "". Blank lines
+// separate paragraphs. A line is a heading if the next line underlines it, or if it stands alone, is short, and is
+// numbered like a section or in capitals (headingLevel). Lines with indents or columns keep their white space.
+// Bytes that are no text are an *UnreadableError.
 func readText(w *writer, data []byte, contentType string) (string, error) {
 	text, err := w.decode(data, charsetOf(contentType))
 	if err != nil {
@@ -25,7 +26,7 @@ func readText(w *writer, data []byte, contentType string) (string, error) {
 	return firstHeading(w), nil
 }
 
-// paragraphs returns the runs of lines between blank ones.
+// paragraphs returns the runs of lines between blank ones, in order; nil if all lines are blank.
 func paragraphs(text string) (all [][]string) {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -138,9 +139,9 @@ func arranged(lines []string) bool {
 // line for each paragraph.
 const wrappedAt = 120
 
-// wrapped reports whether the lines are one paragraph that a program has wrapped: none is longer than wrappedAt, hardly
-// any had room for the first word of the next, and they do not begin alike. Other lines were ended on purpose: chats,
-// logs, verses, addresses, code.
+// wrapped reports whether the lines, of which none is blank, are one paragraph that a program has wrapped: none is
+// longer than wrappedAt, hardly any had room for the first word of the next, and they do not begin alike. A single
+// line is wrapped unless it is too long. Other lines were ended on purpose: chats, logs, verses, addresses, code.
 func wrapped(lines []string) bool {
 	width := 0
 	begins := map[string]int{}
@@ -198,7 +199,8 @@ func addLines(w *writer, lines []string) {
 	}
 }
 
-// joinLines returns several lines as one. A word that is hyphenated at the end of a line is joined (joinHyphenated).
+// joinLines returns several lines as one, trimmed and with spaces between. A word that is hyphenated at the end of
+// a line is joined (joinHyphenated).
 func joinLines(lines []string) string {
 	var b []byte
 	for i, line := range lines {

@@ -11,9 +11,10 @@ import (
 // to three times as long, in another encoding and with marks between the cells of a table.
 const textPartShare = 3
 
-// textParts splits a text of more than half of Limits.TextBytes, such as a log or an export, into files of whole lines,
-// and a list in JSON into files with shorter lists. The parts of a table of values all begin with its first line. Part
-// 2 of a/b.log is named a/b.log/b-part-2.log. It returns nil for shorter texts and for files of other kinds.
+// textParts splits a text of more than half of Limits.TextBytes, such as a log or an export, into files of whole
+// lines, and a list in JSON into files with shorter lists, in order. The parts of a table of values all begin with
+// its first line. Part 2 of a/b.log is named a/b.log/b-part-2.log. It returns nil for shorter texts and for files
+// of other kinds. Parts may share memory with m.
 func textParts(m Member, limits Limits) (parts []Member) {
 	if len(m.Data) <= limits.TextBytes/2 {
 		return nil
@@ -63,8 +64,8 @@ type longLines struct {
 	units int    // bytes of a unit of the encoding
 }
 
-// start sets the bytes that end a line: of UTF-16, with or without a byte order mark, those in its byte order, and
-// otherwise \n.
+// start sets the bytes that end a line, and cuts off a byte order mark: of UTF-16, with or without a mark, those in
+// its byte order, and otherwise \n.
 func (l *longLines) start() {
 	l.end = []byte("\n")
 	l.units = 1
@@ -111,8 +112,8 @@ func (l *longLines) line(text []byte) int {
 	}
 }
 
-// next takes the next part of the rest: as many lines as fit, at least one, with the head before them if headed. l.rest
-// must not be empty.
+// next takes the next part of the rest: as many lines as fit, at least one, with the head before them if headed and
+// after the mark. Without either it shares memory with the text. l.rest must not be empty.
 func (l *longLines) next(headed bool) []byte {
 	end, count := 0, 0
 	for end < min(len(l.rest), l.most-len(l.head)) && count < l.mostLines {
@@ -135,8 +136,8 @@ func (l *longLines) next(headed bool) []byte {
 	return part
 }
 
-// visitingParts returns a function that calls visit for each part of a long text (textParts), and for any other file
-// once.
+// visitingParts returns a function that calls visit for each part of a long text (textParts) in order, and for any
+// other file once. It stops at the first error of visit and returns it.
 func (r *Extractor) visitingParts(visit func(Member) error) func(Member) error {
 	return func(m Member) error {
 		parts := textParts(m, r.limits)

@@ -68,7 +68,8 @@ func beginningOf(d *Document) string {
 	return all.String()
 }
 
-// saysWords reports whether the texts have at least this share of the title's words.
+// saysWords reports whether the texts together have at least this share, from 0 to 1, of the title's words, and at
+// least one; in any case of letters.
 func saysWords(title string, share float64, texts ...string) bool {
 	words := wordsOf(title)
 	have := map[string]bool{}
@@ -125,8 +126,9 @@ func titleHeading(d *Document) string {
 // copyMark matches what programs put behind the name of a file: "(1)", "- copy", "_v2".
 var copyMark = regexp.MustCompile(`(?i)(?:\s*\(\d+\)|[ _-]+copy|[ _-]+final|[ _-]v\d+)+$`)
 
-// titleOfFile returns a file's name as a title: without folders and ending, with spaces for underscores. It is "" for a
-// name without an ending, which may be any id, and for one that is mostly digits.
+// titleOfFile returns a file's name as a title: without folders, ending and marks of copies such as "(1)", with
+// spaces for underscores. It is "" for a name without an ending, which may be any id, and for one with fewer than
+// three letters or more digits than letters.
 func titleOfFile(file string) string {
 	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
 	ending := path.Ext(base)

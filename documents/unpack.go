@@ -33,9 +33,10 @@ func IsMail(data []byte, name, declared string) bool {
 
 var errEnough = errors.New("documents: enough is unpacked")
 
-// unpack returns an answer with the files of an archive after the first request.skip ones: about unpackAtOnce bytes of
-// them, or a single larger file. answer.more says that further files follow, and answer.itself that the file is no
-// archive. If the archive is damaged, the answer has the files before the damage and refuses the rest.
+// unpack returns an answer with the files of an archive after the first request.skip ones: about unpackAtOnce bytes
+// of them, or a single larger file. answer.more says that further files follow, and answer.itself that the file is
+// no archive. If the archive is damaged or beyond the limits, the answer has the files before that and refuses the
+// rest.
 func unpack(r *request) *answer {
 	a := &answer{}
 	seen, bytes := 0, 0

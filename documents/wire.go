@@ -55,8 +55,9 @@ func readFrame(in io.Reader, most int) ([]byte, error) {
 	return readPayload(in, length)
 }
 
-// readLength reads the head of a frame and returns the length of its payload in bytes. It fails if that is more than
-// `most`, and returns io.EOF if the input ends before the frame.
+// readLength reads the head of a frame and returns the length of its payload in bytes. It fails if that is more
+// than `most`. It returns io.EOF if the input ends before the frame, and io.ErrUnexpectedEOF if it ends within the
+// head.
 func readLength(in io.Reader, most int) (int, error) {
 	var head [8]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
@@ -81,7 +82,8 @@ func readPayload(in io.Reader, length int) ([]byte, error) {
 // smallFrame is the largest payload, in bytes, of a frame that is written with a single call.
 const smallFrame = 64 << 10
 
-// writeFrame writes one frame. Its payload is the concatenation of the parts.
+// writeFrame writes one frame, whose payload is the concatenation of the parts, with a single call of out.Write if
+// it has at most smallFrame bytes. Errors are those of out; a part of the frame may be written then.
 func writeFrame(out io.Writer, parts ...[]byte) error {
 	length := 0
 	for _, part := range parts {
@@ -362,7 +364,8 @@ func (e *encoder) document(doc *Document) {
 	e.b = append(append(e.b, blocks.b...), pieces.b...)
 }
 
-// document reads a document. If it is damaged, or a block or piece lies outside the text, it sets err and returns nil.
+// document reads a document. If it is damaged, or a block or piece lies outside the text, it sets d.err and returns
+// nil. Pieces with the same headings share them.
 func (d *decoder) document() *Document {
 	doc := &Document{Title: d.text(), MediaType: d.text(), Text: d.text(), Pages: d.number(), Warnings: d.texts()}
 	shared := d.texts()

@@ -19,7 +19,7 @@ type worker struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	said   *firstBytes // on its standard error
+	stderr *firstBytes // on its standard error
 	memory *memoryBound
 	expiry *time.Timer // ends it after it was idle for a while; nil: it was never idle
 	ending sync.Once
@@ -28,14 +28,15 @@ type worker struct {
 // startWithin is how long a new process may take until it is ready for its first request.
 const startWithin = time.Minute
 
-// startWorker starts a process without waiting until it is ready for requests: await does that.
+// startWorker starts a process, without an environment unless the command has one, and does not wait until it is
+// ready for requests: await does that. The caller kills it in the end. The error says why it did not start.
 func startWorker(start Worker) (*worker, error) {
 	cmd := start()
 	if cmd.Env == nil {
 		cmd.Env = []string{} // not this process's
 	}
-	w := &worker{cmd: cmd, said: &firstBytes{most: 4 << 10}}
-	cmd.Stderr = w.said
+	w := &worker{cmd: cmd, stderr: &firstBytes{most: 4 << 10}}
+	cmd.Stderr = w.stderr
 	cmd.SysProcAttr = apart()
 	var err error
 	w.in, err = cmd.StdinPipe()
@@ -73,12 +74,12 @@ func (w *worker) await(ctx context.Context) error {
 		return err
 	}
 	w.kill()
-	return fmt.Errorf("start the reader of files: %w: %.300s", err, w.said.b)
+	return fmt.Errorf("start the reader of files: %w: %.300s", err, w.stderr.b)
 }
 
-// ask sends a request and returns the answer. The error is ctx's, or an *UnreadableError: TooSlow beyond Limits.Time,
-// TooLarge if the process ran out of memory, Damaged if it ended otherwise. After an error the process has been killed
-// and cannot be used again.
+// ask sends a request and waits for the answer. The error is ctx's, or an *UnreadableError: TooSlow beyond
+// Limits.Time, TooLarge if the process ran out of memory, Damaged if it ended otherwise. After an error the process
+// has been killed and cannot be used again.
 func (w *worker) ask(ctx context.Context, r *request) (*answer, error) {
 	a, err := w.within(ctx, r.limits.Time, func() (*answer, error) {
 		if err := w.memory.allow(r.size()); err != nil {
@@ -100,7 +101,7 @@ func (w *worker) ask(ctx context.Context, r *request) (*answer, error) {
 		return nil, unreadable(TooSlow, nil, "reading it took longer than %v", r.limits.Time)
 	}
 	w.kill()
-	if w.said.tellsOfMemory() {
+	if w.stderr.tellsOfMemory() {
 		return nil, unreadable(TooLarge, nil, "reading it takes more memory than the reader of a file may have")
 	}
 	return nil, unreadable(Damaged, nil, "the reader ended on it")
@@ -150,8 +151,8 @@ func mostAnswer(r *request) int {
 	return 1<<20 + 8*l.TextBytes + 128*l.Blocks + int(l.FileBytes) + 2*unpackAtOnce
 }
 
-// within runs do, and kills the process if the time limit or ctx ends first. It then returns context.DeadlineExceeded
-// or ctx's error, otherwise the results of do.
+// within runs do in this goroutine, and kills the process if the time limit or ctx ends first, which makes do fail.
+// It then returns context.DeadlineExceeded or ctx's error, otherwise the results of do.
 func (w *worker) within(ctx context.Context, limit time.Duration, do func() (*answer, error)) (*answer, error) {
 	late := time.AfterFunc(limit, w.kill)
 	gone := context.AfterFunc(ctx, w.kill)
@@ -169,7 +170,8 @@ func (w *worker) within(ctx context.Context, limit time.Duration, do func() (*an
 	return a, err
 }
 
-// kill ends the process and all processes that it started, and waits for its end. It may be called several times.
+// kill ends the process and all processes that it started, and waits for its end. It may be called several times
+// and concurrently.
 func (w *worker) kill() {
 	w.ending.Do(func() {
 		killGroup(w.cmd.Process)

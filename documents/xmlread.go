@@ -59,7 +59,7 @@ func (e *elements) each(start func(xml.StartElement) (skip bool), text func(stri
 	}
 }
 
-// value returns the attribute with a local name; "" if it is missing.
+// value returns an attribute of an element by its local name, the first of several; "" if it is missing.
 func value(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
@@ -70,7 +70,8 @@ func value(e xml.StartElement, name string) string {
 }
 
 // relations returns the relationships of a part of an Office file by id, with the paths of their targets in the
-// archive. Targets outside the file are left out.
+// archive; none if the part has no relationships. Targets outside the file are left out. The error is an
+// *UnreadableError if the relationships are damaged.
 func (p *parts) relations(part string) (map[string]relation, error) {
 	folder, name, _ := cutLast(part)
 	data, err := p.read(folder + "_rels/" + name + ".rels")
@@ -116,7 +117,7 @@ func openOffice(data []byte, limits Limits) (p *parts, document []byte, related 
 // relation is a relationship of an Office part: the kind and the path of its target.
 type relation struct{ kind, target string }
 
-// ofKind returns the target of a relationship of a kind; "" if there is none.
+// ofKind returns the target of a relationship of a kind, any of several; "" if there is none.
 func ofKind(all map[string]relation, kind string) string {
 	for _, r := range all {
 		if r.kind == kind {
@@ -126,8 +127,8 @@ func ofKind(all map[string]relation, kind string) string {
 	return ""
 }
 
-// within returns the cleaned path in an archive of a target relative to a folder, which ends with a slash, or of an
-// absolute one.
+// within returns the cleaned path in an archive of a target: relative to a folder, which is "" or ends with a
+// slash, or from the root if target begins with a slash. It cannot leave the archive.
 func within(folder, target string) string {
 	if !strings.HasPrefix(target, "/") {
 		target = folder + target
@@ -147,7 +148,8 @@ func within(folder, target string) string {
 	return strings.Join(parts, "/")
 }
 
-// cutLast splits a path after its last slash; found is false if it has none.
+// cutLast splits a path after its last slash, which stays with the folder; without one, folder is "" and found
+// false.
 func cutLast(path string) (folder, name string, found bool) {
 	at := strings.LastIndexByte(path, '/')
 	return path[:at+1], path[at+1:], at >= 0
@@ -179,8 +181,9 @@ func titleIn(part []byte) string {
 	return clean(title.String())
 }
 
-// textOfPart returns the characters of the elements t in an XML part of an Office file, with a space after each element
-// called block. The error is an *UnreadableError if the XML is damaged.
+// textOfPart returns the cleaned characters of the elements t in an XML part of an Office file, with a space after
+// each element called block; "" for a nil part. The error is an *UnreadableError if the XML is damaged, beside the
+// text before.
 func textOfPart(part []byte, block string) (string, error) {
 	var text strings.Builder
 	inText := false

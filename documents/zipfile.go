@@ -6,8 +6,9 @@ import (
 	"io"
 )
 
-// OpenZip opens a zip archive of `size` bytes. If its list of files has more than listBytes, the error is an
-// *UnreadableError: the list takes about ten times as much memory.
+// OpenZip opens a zip archive of `size` bytes, which it goes on reading from data. If its list of files has more
+// than listBytes, the error is an *UnreadableError: the list takes about ten times as much memory. Other errors are
+// those of archive/zip.
 func OpenZip(data io.ReaderAt, size int64, listBytes int) (*zip.Reader, error) {
 	list := &boundedReader{ReaderAt: data, left: listBytes + endBytes}
 	archive, err := zip.NewReader(list, size)
@@ -46,7 +47,7 @@ func (b *boundedReader) ReadAt(to []byte, at int64) (int, error) {
 // listBytes is the largest list of files in an archive held in memory that openZip accepts.
 const listBytes = 4 << 20
 
-// openZip opens a zip archive held in memory, like OpenZip with listBytes.
+// openZip opens a zip archive held in memory, like OpenZip with the bound listBytes.
 func openZip(data []byte) (*zip.Reader, error) {
 	return OpenZip(bytes.NewReader(data), int64(len(data)), listBytes)
 }
