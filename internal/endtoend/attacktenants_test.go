@@ -189,8 +189,8 @@ func (p *process) filteredAnswers() (answers []string) {
 	return answers
 }
 
-// askWhole asks with a key until the answer leaves nothing out for want of time, as the first ones of a busy cluster may,
-// twenty times at most. It returns the last answer.
+// askWhole asks with a key until the answer leaves nothing out for want of time, as the first ones of a busy cluster
+// may, twenty times at most. It returns the last answer.
 func (p *process) askWhole(method, path, key, body string) (status int, answer []byte, err error) {
 	for range 20 {
 		status, answer, err = p.ask(method, path, key, body,
