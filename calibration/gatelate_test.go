@@ -95,7 +95,7 @@ func TestLateOfFewSpecialists(t *testing.T) {
 		q := &questions[i]
 		followed(t, q, func(rank.Ordinal) float32 { return random.Float32() })
 		for row := range q.Table.Len() {
-			if q.Table.Best(row, []int{1, 2, 3}) == 0 {
+			if q.Table.BestRank(row, []int{1, 2, 3}) == 0 {
 				first++
 				break
 			}

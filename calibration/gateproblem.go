@@ -70,7 +70,7 @@ func formOf(q *Question) (gateForm, error) {
 		scores[i] = make([]float64, 0, q.Table.Len())
 	}
 	q.Table.Each(fusion.Exact, func(row int, own []float64) {
-		if q.Table.Best(row, columns) == 0 { // none of these sources found it
+		if q.Table.BestRank(row, columns) == 0 { // none of these sources found it
 			return
 		}
 		if q.Relevant[q.Table.Ordinal(row)] > 0 {

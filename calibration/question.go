@@ -284,7 +284,7 @@ func (q *Question) ensembleOf(column int) (e ensembleAnswer) {
 // AnsweredBy reports whether the first hit of the source at a column answers.
 func (q *Question) AnsweredBy(column int) bool {
 	for row := range q.Table.Len() {
-		if q.Table.Best(row, []int{column}) == 1 && q.Relevant[q.Table.Ordinal(row)] > 0 {
+		if q.Table.BestRank(row, []int{column}) == 1 && q.Relevant[q.Table.Ordinal(row)] > 0 {
 			return true
 		}
 	}
@@ -348,12 +348,12 @@ func (q *Question) evidenceLine() evidenceLine {
 	}
 	missed := maps.Clone(q.Relevant)
 	q.Table.Each(fusion.Exact, func(row int, own []float64) {
-		if q.Table.Best(row, columns) == 0 { // none of these sources found it
+		if q.Table.BestRank(row, columns) == 0 { // none of these sources found it
 			return
 		}
 		for i, column := range columns {
 			e.Scores[i] = append(e.Scores[i], own[column])
-			e.Ranks[i] = append(e.Ranks[i], q.Table.Best(row, columns[i:i+1]))
+			e.Ranks[i] = append(e.Ranks[i], q.Table.BestRank(row, columns[i:i+1]))
 		}
 		e.Grades = append(e.Grades, q.Relevant[q.Table.Ordinal(row)])
 		delete(missed, q.Table.Ordinal(row))

@@ -215,7 +215,7 @@ func (q *Question) markHolding() {
 		return
 	}
 	for _, o := range q.Table.Ordinals() {
-		if q.Wording.Held(o)&set == set {
+		if q.Wording.SetOf(o)&set == set {
 			q.Relevant[o] = 1
 		}
 	}

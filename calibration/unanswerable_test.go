@@ -286,8 +286,8 @@ func TestGeneratedAreAnsweredByWhatHoldsThem(t *testing.T) {
 	}
 	sets := map[rank.Ordinal]uint64{3: 0b0110, 5: 0b1110, 8: 0b1011}
 	q := Question{Table: &table, Wording: fusion.Wording{Keys: fusion.Keys{
-		List: []fusion.Key{{Text: "who"}, {Text: "Ana"}, {Text: "Peña?"}, {Text: "has"}},
-		Held: func(o rank.Ordinal) uint64 { return sets[o] },
+		List:  []fusion.Key{{Text: "who"}, {Text: "Ana"}, {Text: "Peña?"}, {Text: "has"}},
+		SetOf: func(o rank.Ordinal) uint64 { return sets[o] },
 	}}}
 	for drawn, want := range map[string][]rank.Ordinal{"Ana Peña": {3, 5}, "Ana": {3, 5, 8}, "of Peña": {3, 5},
 		"elsewhere": nil} {

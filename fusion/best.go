@@ -41,7 +41,7 @@ func (c *Candidates) orderTied(rows []int32) {
 const sumBits = 40
 
 // roundScores rounds c.scores to the precision of their sums, so that scores that should be equal are equal. magnitude
-// is the largest contribution to any candidate.
+// is the largest contribution to any candidate. It changes nothing if magnitude is 0 or near the limits of a float64.
 func (c *Candidates) roundScores(magnitude float64) {
 	_, exponent := math.Frexp(magnitude)
 	unit, each := math.Ldexp(1, exponent-sumBits), math.Ldexp(1, sumBits-exponent)
@@ -59,8 +59,9 @@ func (c *Candidates) bestRows(k int, candidate func(row int) bool) []int32 {
 	return c.highestRows(k, func(row int32) float64 { return c.scores[row] }, candidate)
 }
 
-// highestRows returns the k rows with the highest scores, best first, among those that
-// candidate accepts; equal ones by the passages' ids. The slice is scratch of c.
+// highestRows returns the k rows with the highest scores, best first, among those that candidate accepts; equal ones by
+// the passages' ids. The slice is scratch of c. There are none if k is 0 or less. It may call candidate more than once
+// for a row.
 func (c *Candidates) highestRows(k int, score func(row int32) float64, candidate func(row int) bool) []int32 {
 	before := func(a, b int32) bool {
 		if x, y := score(a), score(b); x != y {

@@ -106,7 +106,8 @@ func Origins() map[string]Origin {
 
 // Reset fills the table with the hits of the sources: lists[i] becomes column i, and an empty list is a source that
 // found nothing. A list must be in the order of its scores, with equal ones in any order, have each passage once, and
-// only finite scores. Otherwise, or with more than MaxSources lists, Reset returns an error, and the table is empty.
+// only finite scores. Otherwise, or with more than MaxSources lists, Reset returns an error, and the table is empty. It
+// also undoes Admit and OrderTies.
 func (c *Candidates) Reset(lists [][]rank.Hit) error {
 	c.ordinals = c.ordinals[:0]
 	c.cells = c.cells[:0]
@@ -156,7 +157,7 @@ func (c *Candidates) Reset(lists [][]rank.Hit) error {
 }
 
 // Admit adds a row for each passage that is not a candidate yet. No source has a score in it. Passages may be in any
-// order and repeated.
+// order and repeated. An admitted passage ranks as a candidate even if none of the fused sources found it.
 func (c *Candidates) Admit(passages []rank.Ordinal) {
 	if len(passages) == 0 {
 		return
@@ -298,10 +299,10 @@ type StoredScore struct {
 	Rank   int     // of a hit, in the source's own list, from 1
 }
 
-// Restore fills the table with stored scores of candidates from an earlier search: said[row][column]. A row's number
+// Restore fills the table with stored scores of candidates from an earlier search: scores[row][column]. A row's number
 // becomes its passage. The ranks of a column must agree with its scores; its lowest score is that of the last hit
-// given. It fails for more than MaxSources columns.
-func (c *Candidates) Restore(columns int, said [][]StoredScore) error {
+// given. It fails for more than MaxSources columns. Each row has to have as many scores as there are columns.
+func (c *Candidates) Restore(columns int, scores [][]StoredScore) error {
 	c.ordinals = c.ordinals[:0]
 	c.cells = c.cells[:0]
 	c.columns = make([]column, columns)
@@ -310,7 +311,7 @@ func (c *Candidates) Restore(columns int, said [][]StoredScore) error {
 	if columns > MaxSources {
 		return fmt.Errorf("%d sources to fuse, at most %d are possible", columns, MaxSources)
 	}
-	for row, cells := range said {
+	for row, cells := range scores {
 		c.ordinals = append(c.ordinals, rank.Ordinal(row))
 		for at, s := range cells {
 			c.cells = append(c.cells, cell{score: s.Score, rank: int32(s.Rank), origin: s.Origin})

@@ -42,7 +42,8 @@ const (
 // CCE ranks by the granularities of one expert (Yang et al., 2022, "Confidence-Calibrated Ensemble Dense Phrase
 // Retrieval", section 3.2), or by several experts: columns are theirs. The confidence of each is the TopProbability of
 // its first hits. Without o.Sharpness the surest alone ranks, of equally sure ones that with the lowest column. It
-// fails for columns that do not exist and impossible options.
+// fails for columns that do not exist and impossible options. The ranking has no confidence if none of the columns has
+// more than one hit.
 func CCE(c *Candidates, columns []int, o CCEOptions, missing Missing, k int) (Ranking, error) {
 	experts := make([]Source, len(columns))
 	for i, column := range columns {
@@ -51,7 +52,7 @@ func CCE(c *Candidates, columns []int, o CCEOptions, missing Missing, k int) (Ra
 	if err := c.checkSources(experts); err != nil {
 		return Ranking{}, err
 	}
-	several, err := c.sureAlone(experts, o)
+	several, err := c.setTopProbabilities(experts, o)
 	if err != nil {
 		return Ranking{}, err
 	}
@@ -64,9 +65,10 @@ func CCE(c *Candidates, columns []int, o CCEOptions, missing Missing, k int) (Ra
 	return ranking.confidentIf(several), err
 }
 
-// sureAlone sets the weights of experts to their confidences by CCE. several is false if none has more than one hit:
-// such a confidence means nothing.
-func (c *Candidates) sureAlone(experts []Source, o CCEOptions) (several bool, err error) {
+// setTopProbabilities sets the weights of experts, in place, to their confidences by CCE: the TopProbability of the
+// first o.Depth hits of each. several is false if none has more than one hit: such a confidence means nothing. It fails
+// for impossible options.
+func (c *Candidates) setTopProbabilities(experts []Source, o CCEOptions) (several bool, err error) {
 	o.Temperature, o.Depth = cmp.Or(o.Temperature, DefaultCCETemperature), cmp.Or(o.Depth, DefaultCCEDepth)
 	if !(o.Temperature > 0) || math.IsInf(o.Temperature, 0) || o.Depth < 1 {
 		return false, fmt.Errorf("CCE with temperature %v over %d hits: they must be above 0", o.Temperature, o.Depth)

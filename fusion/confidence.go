@@ -20,20 +20,20 @@ const (
 	likely                = 1e-3 // a thousand times the smoothing
 )
 
-// MutualInformation returns how much the members of an expert's ensemble disagree
-// about a question, in nats, between 0 (all agree) and ln(members): the mutual
-// information between the passage that a member would choose and the member
-// (Li et al., 2021, equation 4; Poole et al., 2019).
+// MutualInformation returns how much the members of an expert's ensemble disagree about a question, in nats, between 0
+// (all agree) and ln(members): the mutual information between the passage that a member would choose and the member (Li
+// et al., 2021, equation 4; Poole et al., 2019).
 //
-// scores holds, member by member, each member's inner products with the same
-// hits: members × hits numbers. temperature divides them before the softmax
-// over the hits. (The paper's text calls 1e-3 an inverse temperature; the
-// authors' code divides by it, and only that gives the paper's figures.) It
-// has to be fitted for each expert: 1e-3 suits DPR's inner products near 80,
-// not those of unit vectors.
+// scores holds, member by member, each member's inner products with the same hits: members × hits numbers. temperature
+// divides them before the softmax over the hits. (The paper's text calls 1e-3 an inverse temperature; the authors' code
+// divides by it, and only that gives the paper's figures.) It has to be fitted for each expert: 1e-3 suits DPR's inner
+// products near 80, not those of unit vectors.
 //
-// The logarithm is of P + 1e-6, as in the authors' code, so the result may be
-// a little outside its bounds; Confidence clamps.
+// The logarithm is of P + 1e-6, as in the authors' code, so the result may be a little outside its bounds; Confidence
+// clamps.
+//
+// It fails if the scores are not a multiple of members, one is not finite, members is below 1, or the temperature is
+// not a finite number above 0. It returns 0 without hits.
 func MutualInformation(scores []float32, members int, temperature float64) (float64, error) {
 	if members < 1 || len(scores)%members != 0 {
 		return 0, fmt.Errorf("%d scores are not %d members times a number of hits", len(scores), members)

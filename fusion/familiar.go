@@ -47,7 +47,8 @@ func Rivals(sources []ObservedSource) {
 
 // MostFamiliar returns the sources, in their order, without all specialists but the `most` most familiar with the
 // question; of equally familiar ones the first stay. The others add little: the near ones and the base know as much of
-// a distant domain (docs/evidence/experts.md has the table).
+// a distant domain (docs/evidence/experts.md has the table). It returns the argument itself if there are no more than
+// that; otherwise a new slice.
 func MostFamiliar(sources []ObservedSource, most int) []ObservedSource {
 	var specialists []int
 	for i, s := range sources {

@@ -79,7 +79,7 @@ const (
 	lexicalFeatures
 )
 
-// DenseFeatureNames returns the features that decide about a dense source's weight.
+// DenseFeatureNames returns the features that decide about a dense source's weight. The order is that of Gate.Dense.
 func DenseFeatureNames() []string {
 	return []string{
 		"relative_familiarity",
@@ -92,7 +92,7 @@ func DenseFeatureNames() []string {
 	}
 }
 
-// LexicalFeatureNames returns the features that decide about BM25's weight.
+// LexicalFeatureNames returns the features that decide about BM25's weight. The order is that of Gate.Lexical.
 func LexicalFeatureNames() []string {
 	return []string{
 		"highest_familiarity",

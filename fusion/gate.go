@@ -36,7 +36,8 @@ func (s *Settings) gateFor(sources []ObservedSource) *Gate {
 }
 
 // giveChances sets the confidences of a gate's ranking, if the sources are those that the chances were fitted for and
-// scored enough random passages. An empty ranking has the confidence 0.
+// scored enough random passages. An empty ranking has the confidence 0. It sets r.Answerable under the same conditions,
+// and r.Any only if k is above 1. It fails if a fitted chance does not take the signals.
 func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 	fitted := s.Chances != nil && (!s.CloseOnly || Closeness(in.Sources))
 	if len(r.Items) == 0 && fitted { // of no passages none answers
@@ -144,7 +145,8 @@ func (g *Gate) Check() error {
 }
 
 // Weigh returns the observed sources with the gate's weights for a question with features f. The result is in the
-// memory of into if that is large enough. Fitting a gate uses the same function.
+// memory of into if that is large enough. Fitting a gate uses the same function. The weights of the dense sources add
+// up to 1; a source of a kind that the gate was not fitted with has the weight 0.
 func (g *Gate) Weigh(into []Source, sources []ObservedSource, f Features) []Source {
 	weights := slices.Grow(into[:0], len(sources))[:len(sources)]
 	words := 0.0
@@ -245,8 +247,8 @@ func dotProduct(a, b []float64) float64 {
 	return sum
 }
 
-// Best returns the best rank, from 1, that one of the columns gives the candidate of a row; 0 if none found it.
-func (c *Candidates) Best(row int, columns []int) int {
+// BestRank returns the best rank, from 1, that one of the columns gives the candidate of a row; 0 if none found it.
+func (c *Candidates) BestRank(row int, columns []int) int {
 	best := 0
 	for _, column := range columns {
 		if r := int(c.cellAt(row, column).rank); r > 0 && (best == 0 || r < best) {

@@ -29,7 +29,7 @@ func (c *Candidates) foundRows(sources []ObservedSource) []int32 {
 	}
 	rows := make([]int32, 0, len(c.ordinals))
 	for row := range c.ordinals {
-		if c.Best(row, columns) > 0 {
+		if c.BestRank(row, columns) > 0 {
 			rows = append(rows, int32(row))
 		}
 	}

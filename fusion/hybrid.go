@@ -14,10 +14,10 @@ func hybridMethod() Method {
 		completes: true, normalises: true, sharpens: true, weighs: wordsAlone,
 		Variants: []Variant{{Name: "hybrid"}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
-			experts, known := in.weightBySureness()
+			experts, known := in.weightByConfidence()
 			if !known && len(experts) > 1 &&
 				!slices.ContainsFunc(in.Sources, func(o ObservedSource) bool { return o.Kind.Dense() && o.Confidence >= 0 }) {
-				if _, err := in.Table.sureAlone(experts, s.CCE); err != nil {
+				if _, err := in.Table.setTopProbabilities(experts, s.CCE); err != nil {
 					return Ranking{}, err
 				}
 			}

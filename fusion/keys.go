@@ -22,9 +22,9 @@ const MaxKeys = 64
 // Keys are those of a question, and which of them a passage has.
 type Keys struct {
 	List []Key // at most MaxKeys
-	// Held is the set of those that a passage has, a bit each: of a word that the index has
+	// SetOf returns the set of those that a passage has, a bit each: of a word that the index has
 	// in parts, all of them side by side. Nil where that is not known.
-	Held func(rank.Ordinal) uint64
+	SetOf func(rank.Ordinal) uint64
 }
 
 // What the first passage holds of the question's keys, among the signals.
@@ -53,15 +53,15 @@ const (
 )
 
 // heldSignals returns the signals of which keys a passage has, and the factor, 0 to 1, for all other signals; zeros and
-// 1 if Held is nil. A question for a code is answered by the passage that has it; how near the encoders find that
+// 1 if SetOf is nil. A question for a code is answered by the passage that has it; how near the encoders find that
 // passage says little, since they have such words in pieces. The more the passage has of the question beside the codes,
 // the more it is an ordinary one.
 func (k *Keys) heldSignals(passage rank.Ordinal, shortness float64) (signals [heldSignals]float64, others float64) {
 	others = 1
-	if k.Held == nil {
+	if k.SetOf == nil {
 		return signals, others
 	}
-	set := k.Held(passage)
+	set := k.SetOf(passage)
 	has := func(i int) bool { return set>>i&1 == 1 }
 	rarest, codes, there, rest, words, all := 0., 0., 0., 0., 0, true
 	for i, x := range k.List {

@@ -9,7 +9,7 @@ import (
 
 // holding returns keys of which a passage holds those that are said.
 func holding(set uint64, list ...Key) Keys {
-	return Keys{List: list, Held: func(rank.Ordinal) uint64 { return set }}
+	return Keys{List: list, SetOf: func(rank.Ordinal) uint64 { return set }}
 }
 
 // TestHeldByHand: what a passage holds, worked out on paper.

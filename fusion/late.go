@@ -55,12 +55,12 @@ func (c *Candidates) lateFeaturesOf(sources []ObservedSource, late, lexical int)
 }
 
 // firstBy returns the rows with the highest scores in a column among those that one of the sources found, at most
-// headDepth, the best first and equal ones by their ids.
+// headDepth, the best first and equal ones by their ids. The slice is scratch of c.
 func (c *Candidates) firstBy(sources []ObservedSource, column int) []int32 {
 	columns := make([]int, len(sources))
 	for i, s := range sources {
 		columns[i] = s.Column
 	}
 	return c.highestRows(headDepth, func(row int32) float64 { return float64(c.cellAt(int(row), column).score) },
-		func(row int) bool { return c.cellAt(row, column).origin != FromNone && c.Best(row, columns) > 0 })
+		func(row int) bool { return c.cellAt(row, column).origin != FromNone && c.BestRank(row, columns) > 0 })
 }

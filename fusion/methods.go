@@ -128,11 +128,11 @@ func MethodNamed(name string) (Method, bool) {
 	return Method{}, false
 }
 
-// MethodNames returns the names of the methods for which that is true, in the order of Methods; of all if it is nil.
-func MethodNames(that func(Method) bool) []string {
+// MethodNames returns the names of the methods that filter accepts, in the order of Methods; of all if filter is nil.
+func MethodNames(filter func(Method) bool) []string {
 	var names []string
 	for _, m := range Methods() {
-		if that == nil || that(m) {
+		if filter == nil || filter(m) {
 			names = append(names, m.Name)
 		}
 	}
@@ -157,9 +157,9 @@ func (in *Input) weightedSources(s Settings) (sources []Source, words bool) {
 	return sources, words
 }
 
-// weightBySureness returns the experts, with their confidences as weights. If one has no confidence, known is false and
-// all have the weight 1.
-func (in *Input) weightBySureness() (experts []Source, known bool) {
+// weightByConfidence returns the experts, with their confidences as weights. If one has no confidence, known is false
+// and all have the weight 1.
+func (in *Input) weightByConfidence() (experts []Source, known bool) {
 	known = true
 	for _, o := range in.Sources {
 		if o.Kind.Dense() {

@@ -18,7 +18,7 @@ func mufMethod() Method {
 			{Name: "muf, z-scores", Normalisation: ZScore}, {Name: "muf, min-max", Normalisation: MinMax},
 		},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
-			experts, known := in.weightBySureness()
+			experts, known := in.weightByConfidence()
 			fuse := MUF
 			if s.Weighting == ByFamiliarity {
 				fuse = in.fuseFamiliar
@@ -109,7 +109,7 @@ func mufSparse() Method {
 		needsDense: true, confidence: true,
 		Variants: []Variant{{Name: "muf-sparse"}},
 		Fuse: func(in Input, _ Settings, k int) (Ranking, error) {
-			experts, known := in.weightBySureness()
+			experts, known := in.weightByConfidence()
 			ranking, err := MUFSparse(in.Table, experts, k)
 			return ranking.confidentIf(known), err
 		},

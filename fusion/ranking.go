@@ -150,7 +150,7 @@ func (c *Candidates) checkSources(sources []Source) error {
 	return nil
 }
 
-// orEqual returns the sources as they are, or a copy with a weight of 1 each if no weight is above 0.
+// orEqual returns the sources themselves, or, if no weight is above 0, a copy with a weight of 1 each.
 func orEqual(sources []Source) []Source {
 	for _, s := range sources {
 		if s.Weight > 0 {

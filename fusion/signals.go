@@ -33,18 +33,15 @@ type Wording struct {
 // long is the number of words from which a question is not short.
 const long = 5
 
-// Signals returns what is known of a fused answer when it is given, for the chance
-// that it is right. They are read from the sources' own scores of its first
-// passage, so that they mean the same whatever weights put it there: how far it is
-// ahead of the others for each source; how close it is in itself, in comparison
-// with random passages of the collection (ObservedSource.Random) and with what the
-// question's words could score at most; how far the sources agree; whether the encoder
-// knows the question's words; and how much closer it is to late interaction than to the
-// dense source, if the question is short.
+// Signals returns what is known of a fused answer when it is given, for the chance that it is right. They are read from
+// the sources' own scores of its first passage, so that they mean the same whatever weights put it there: how far it is
+// ahead of the others for each source; how close it is in itself, in comparison with random passages of the collection
+// (ObservedSource.Random) and with what the question's words could score at most; how far the sources agree; whether
+// the encoder knows the question's words; and how much closer it is to late interaction than to the dense source, if
+// the question is short.
 //
-// The dense source is the base, or the first that is no specialist: closeness means
-// something different for each specialist. The signals of a source that did not answer
-// are 0.
+// The dense source is the base, or the first that is no specialist: closeness means something different for each
+// specialist. The signals of a source that did not answer are 0. Without a first passage all are 0.
 func Signals(c *Candidates, sources []ObservedSource, r Ranking, wording Wording) []float64 {
 	signals := make([]float64, len(SignalNames()))
 	if len(r.Items) == 0 {

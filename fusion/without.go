@@ -4,7 +4,8 @@ import "example.org/conclave/internal/rank"
 
 // Without returns a copy of the table as it would be if the passages for which gone is true were not in the collection:
 // their rows are missing, and each source's later hits move up. What a source would have found below its last hit is
-// not known.
+// not known. Passages that were added by Admit stay as rows, but where only some of the sources are fused they no
+// longer count as candidates.
 func (c *Candidates) Without(gone func(rank.Ordinal) bool) *Candidates {
 	out := &Candidates{columns: make([]column, len(c.columns)), byID: c.byID}
 	up := make([][]bool, len(c.columns)) // by source and rank: that hit is gone

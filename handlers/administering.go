@@ -159,8 +159,8 @@ func (a *API) submitJob(c *call, request jobs.Request) (job jobs.Job, err error)
 	return job, nil
 }
 
-// jobProblem returns the problem for an error of the job queue. An error that only says that the request ended is
-// returned as it is.
+// jobProblem returns the problem for an error of the job queue: that of a *jobs.Refusal, otherwise that of
+// storeProblem. An error that only says that the request ended is returned as it is. err must not be nil.
 func jobProblem(err error) error {
 	var refusal *jobs.Refusal
 	if errors.As(err, &refusal) {

@@ -19,7 +19,8 @@ type KeptDocument struct {
 }
 
 // KeepDocument adds or replaces a document by a file, and returns the document when searches see it. contentType may be
-// "" if it is not known. It fails if the file cannot be read or stored, or the server only reads.
+// "" if it is not known. It fails if the file cannot be read or stored, or the server only reads. The content type
+// application/octet-stream counts as unknown.
 func (e *admittedEngine) KeepDocument(
 	ctx context.Context,
 	id, contentType string,
@@ -86,7 +87,8 @@ func (e *admittedEngine) awaitDocument(
 }
 
 // DocumentNamed returns the latest stored version of a document, even if searches do not see it yet. text asks for its
-// text too. It fails if there is no document with this id that the caller may see.
+// text too. It fails if there is no document with this id that the caller may see. The text is joined from the
+// document's passages, which takes memory for each.
 func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool) (d KeptDocument, err error) {
 	defer e.call.lendTurn()()
 	get, err := e.call.api.passageGetter(e.call, text) // two passages are small
@@ -111,7 +113,8 @@ func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool
 }
 
 // DropDocument deletes a document, and returns when searches no longer see it. there is false if there was none, which
-// is no error.
+// is no error. It fails if the deletion cannot be stored, the caller leaves, or searches do not see the deletion in
+// time.
 func (e *admittedEngine) DropDocument(ctx context.Context, id string) (there bool, err error) {
 	defer e.call.lendTurn()()
 	keeper, writer, err := e.call.api.documentWriter(false)

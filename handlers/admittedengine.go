@@ -191,7 +191,8 @@ func (e *admittedEngine) Rerank(
 	return e.engine.Rerank(ctx, by, r)
 }
 
-// Passage returns a passage and its version, as searches see it.
+// Passage returns a passage and its version, as searches see it. It waits for a processor. Its errors are the engine's,
+// or the context's.
 func (e *admittedEngine) Passage(ctx context.Context, by search.Caller, id string) (corpus.Passage, string, error) {
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
@@ -211,7 +212,8 @@ func (e *admittedEngine) Visible(ctx context.Context, passage *corpus.Passage) b
 	return e.engine.Visible(ctx, passage)
 }
 
-// List returns up to limit passages with ids after an id, and the id to go on after; "" at the end.
+// List returns up to limit passages with ids after an id, and the id to go on after; "" at the end. It waits for a
+// processor. Its errors are the engine's, or the context's.
 func (e *admittedEngine) List(
 	ctx context.Context,
 	by search.Caller,
@@ -229,7 +231,8 @@ func (e *admittedEngine) List(
 	return found, next, err
 }
 
-// Sample returns up to n random passages that the caller may see.
+// Sample returns up to n random passages that the caller may see. It waits for a processor. Its errors are the
+// engine's, or the context's.
 func (e *admittedEngine) Sample(ctx context.Context, by search.Caller, n int) ([]corpus.Passage, error) {
 	ctx, by, done := e.enterEngine(ctx, by, time.Time{})
 	defer done()
@@ -241,7 +244,8 @@ func (e *admittedEngine) Sample(ctx context.Context, by search.Caller, n int) ([
 	return out, err
 }
 
-// Count returns how many passages that the caller may see match a filter.
+// Count returns how many passages that the caller may see match a filter. It waits for a processor. Its errors are the
+// engine's, or the context's.
 func (e *admittedEngine) Count(ctx context.Context, f storage.Filter) (int, error) {
 	ctx, _, done := e.enterEngine(ctx, search.Caller{}, time.Time{})
 	defer done()
@@ -253,7 +257,8 @@ func (e *admittedEngine) Count(ctx context.Context, f storage.Filter) (int, erro
 	return out, err
 }
 
-// Misfits returns the values of metadata fields that do not fit their declared types.
+// Misfits returns the values of metadata fields that do not fit their declared types. It waits for a processor. Its
+// errors are the engine's, or the context's.
 func (e *admittedEngine) Misfits(ctx context.Context) ([]lookup.Misfits, error) {
 	ctx, _, done := e.enterEngine(ctx, search.Caller{}, time.Time{})
 	defer done()
@@ -265,7 +270,8 @@ func (e *admittedEngine) Misfits(ctx context.Context) ([]lookup.Misfits, error) 
 	return out, err
 }
 
-// Documents returns the first documents after a request's id, and the id to go on after; "" at the end.
+// Documents returns the first documents after a request's id, and the id to go on after; "" at the end. It waits for a
+// processor. Its errors are the engine's, or the context's.
 func (e *admittedEngine) Documents(
 	ctx context.Context, by search.Caller,
 	r lookup.DocumentsRequest,
@@ -282,7 +288,8 @@ func (e *admittedEngine) Documents(
 }
 
 // DocumentText returns the text of a document from the passage with the number from on, counted from 1: of as many
-// passages as have at most most stored bytes together, and of one at least.
+// passages as have at most `most` stored bytes together, and of one at least. It waits for a processor. Its errors are
+// the engine's, or the context's.
 func (e *admittedEngine) DocumentText(
 	ctx context.Context, by search.Caller,
 	id string,

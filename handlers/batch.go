@@ -157,7 +157,7 @@ func (b *batch) searchRun(c *call, r *collectionRun, all int) error {
 func (b *batch) isAnswered(item int) bool { return b.next > item }
 
 // shortenDeadline ends a batch earlier if its body has a timeout_ms. It returns a problem if that is no whole number or
-// more than the server's limit.
+// more than the server's limit. Without a timeout_ms, or with one that is not a number, it does nothing.
 func (c *call) shortenDeadline(body any) *schema.Problem {
 	given, ok := body.(map[string]any)["timeout_ms"].(json.Number)
 	if !ok {

@@ -45,8 +45,9 @@ func (a *API) withExchange(next http.Handler) http.Handler {
 	})
 }
 
-// logRequest writes the access log line. The query string is not in it, since
-// it holds the question.
+// logRequest writes the access log line of a request that was answered: at level Error for a status of 500 or more,
+// other than 504 and the problem not_ready; at Debug for a health check that succeeded; otherwise at Info. The query
+// string is not in it, since it holds the question; the question is, if Options.LogQuestions is set.
 func (a *API) logRequest(r *http.Request, x *front.Exchange, rec *front.Recorder, took time.Duration) {
 	level := slog.LevelInfo
 	switch status := rec.Status(); {

@@ -70,7 +70,8 @@ func (c *call) decodeBody(into any) error {
 }
 
 // checkRequest returns nil if the request, except for its body, is one that openapi.yaml allows for the operation, and
-// the caller's key may use it now. Otherwise it returns the problem. It sets c.name and c.query.
+// the caller's key may use it now. Otherwise it returns the problem. It sets c.name and c.query, and takes one request
+// from the rate limit of the key.
 func (c *call) checkRequest() (err error) {
 	o := c.operation
 	if err := c.api.gate.Require(c.r.Context(), o.Scope); err != nil {

@@ -56,7 +56,8 @@ func (k *Collection) AttachDocuments(keeper *keeping.Keeper, inputs jobs.Inputs)
 	k.keeper.Store(keeper)
 }
 
-// AttachOriginals sets the reader of the files that documents were read from. Until then, no document has a file.
+// AttachOriginals sets the reader of the files that documents were read from. Until then, requests for the file of a
+// document get the problem no_original.
 func (k *Collection) AttachOriginals(r OriginalReader) { k.originals.Store(&r) }
 
 // AttachJudgments sets the store of judgments. Call it before AttachWriter; leave it out if the collection's store

@@ -43,8 +43,8 @@ func (m *Metrics) ShowCollections(most int) error {
 	return m.registerAll([]prometheus.Collector{m.collections.requests, m.collections.seconds})
 }
 
-// CollectionLabel returns the label of a collection: its name, or othersLabel if all labels are used. ShowCollections
-// must have been called.
+// CollectionLabel returns the label of a collection: its name, or othersLabel if all labels are used. A new collection
+// takes a label if one is left. ShowCollections must have been called.
 func (m *Metrics) CollectionLabel(name string) string {
 	c := m.collections
 	c.mu.Lock()
@@ -59,6 +59,7 @@ func (m *Metrics) CollectionLabel(name string) string {
 }
 
 // ForgetCollection removes the series of a collection that was removed, and frees its label for another.
+// ShowCollections must have been called.
 func (m *Metrics) ForgetCollection(name string) {
 	c := m.collections
 	c.mu.Lock()

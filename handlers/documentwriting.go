@@ -187,13 +187,13 @@ func describeByQuery(f *keeping.DocumentFile, c *call) *schema.Problem {
 	f.Tags = stringsOf(c.query["tags"])
 	f.Root = text("root")
 	f.Encoding = text("encoding")
-	said := map[string]string{}
+	texts := map[string]string{}
 	for _, name := range []string{"modified", "metadata"} {
 		if value, given := c.query[name].(string); given {
-			said[name] = value
+			texts[name] = value
 		}
 	}
-	return setDescription(f, said)
+	return setDescription(f, texts)
 }
 
 // checkEncoding returns a problem unless there is a text encoding of this name, or the name is "".
@@ -205,21 +205,21 @@ func checkEncoding(name string) *schema.Problem {
 	return nil
 }
 
-// setDescription sets f.Modified and f.Metadata from the texts with these names in said, if given. It returns a problem
-// if the time is not in RFC 3339 or the metadata are not a JSON object.
-func setDescription(f *keeping.DocumentFile, said map[string]string) *schema.Problem {
+// setDescription sets f.Modified and f.Metadata from the texts with these names in texts, if given. It returns a
+// problem if the time is not in RFC 3339 or the metadata are not a JSON object.
+func setDescription(f *keeping.DocumentFile, texts map[string]string) *schema.Problem {
 	wrong := func(name, detail string) *schema.Problem {
 		return schema.NewProblem("invalid_document", fmt.Sprintf("%s %s.", name, detail),
 			schema.ProblemField{Pointer: "/" + name, Parameter: name, Detail: detail})
 	}
-	if modified, given := said["modified"]; given {
+	if modified, given := texts["modified"]; given {
 		var err error
 		f.Modified, err = time.Parse(time.RFC3339, modified)
 		if err != nil {
 			return wrong("modified", "has to be a time as 2026-01-31T12:00:00Z")
 		}
 	}
-	metadata, given := said["metadata"]
+	metadata, given := texts["metadata"]
 	if !given {
 		return nil
 	}
@@ -246,7 +246,7 @@ func readForm(f *keeping.DocumentFile, body []byte, boundary string) *schema.Pro
 	}
 	parts := multipart.NewReader(bytes.NewReader(body), boundary)
 	given := false
-	said := map[string]string{}
+	texts := map[string]string{}
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -273,7 +273,7 @@ func readForm(f *keeping.DocumentFile, body []byte, boundary string) *schema.Pro
 		case "tags":
 			f.Tags = append(f.Tags, string(data))
 		case "title", "source", "encoding", "modified", "metadata":
-			said[name] = string(data)
+			texts[name] = string(data)
 		default:
 			return broken(fmt.Sprintf(
 				"it has a part %.80q; those that are known are file, title, source, encoding, modified, tags and metadata.", name))
@@ -285,14 +285,14 @@ func readForm(f *keeping.DocumentFile, body []byte, boundary string) *schema.Pro
 	if !given {
 		return broken("it has no part named file.")
 	}
-	if title, ok := said["title"]; ok {
+	if title, ok := texts["title"]; ok {
 		f.Title = title
 	}
-	if source, ok := said["source"]; ok {
+	if source, ok := texts["source"]; ok {
 		f.Source = source
 	}
-	if encoding, ok := said["encoding"]; ok {
+	if encoding, ok := texts["encoding"]; ok {
 		f.Encoding = encoding
 	}
-	return setDescription(f, said)
+	return setDescription(f, texts)
 }

@@ -12,7 +12,8 @@ import (
 	"example.org/conclave/search/lookup"
 )
 
-// postEmbed answers POST /v1/embed, with JSON unless the caller prefers npy.
+// postEmbed answers POST /v1/embed, with JSON unless the caller prefers npy. With npy, the header Conclave-Truncated
+// has the indexes of the texts of which only the beginning was read, separated by commas.
 func (a *API) postEmbed(c *call) error {
 	var request lookup.EmbedRequest
 	if err := c.decodeBody(&request); err != nil {

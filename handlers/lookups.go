@@ -36,7 +36,8 @@ func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 	return out, nil
 }
 
-// getExpert answers GET /v1/experts/{name} with the description of one expert. It fails if there is none of this name.
+// getExpert answers GET /v1/experts/{name} with the description of one expert. It returns a problem if there is none of
+// this name.
 func (a *API) getExpert(c *call, _ none) (out learned.ExpertInfo, err error) {
 	engine, err := c.admittedEngine()
 	if err != nil {

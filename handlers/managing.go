@@ -60,7 +60,8 @@ func (a *API) getCollections(c *call, _ none) (list CollectionList, err error) {
 	return list, err
 }
 
-// describeOnly returns the description of the collection of a server that has only one.
+// describeOnly returns the description of the collection of a server that has only one. While the engine is not loaded,
+// its status is collections.Opening, without numbers and experts.
 func (c *call) describeOnly() collections.Info {
 	info := collections.Info{Name: c.api.options.Name, Status: collections.Opening, Default: true}
 	if engine, err := c.admittedEngine(); err == nil {
@@ -120,8 +121,9 @@ func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Inf
 	return info, nil
 }
 
-// allotQuotas gives a new collection the quotas of the caller's key, if the request has none. It returns a problem if
-// the request asks for more than the key has, or the key has as many collections as it may.
+// allotQuotas gives a new collection the quotas of the caller's key, if the request has none (q is changed). It does
+// nothing for a caller without a key. It returns a problem if the request asks for more than the key has, or the key
+// has as many collections as it may.
 func (a *API) allotQuotas(c *call, q *collections.Quotas) error {
 	key := front.ExchangeOf(c.r.Context()).Key
 	if key == nil {

@@ -45,25 +45,25 @@ func (a *API) postDocuments(c *call) error {
 		)
 	}
 	defer a.uploads.Leave(who)
-	var said error // what answers say, in the place of what Keep says
+	var refused error // the problem of the request; the error of Keep only wraps it
 	var job jobs.Job
 	err := a.inputs.Keep(c.r.Context(), UploadPrefix, func(to io.Writer) error {
-		said = a.spoolDocuments(c, to)
-		return said
+		refused = a.spoolDocuments(c, to)
+		return refused
 	}, func(name string) error {
-		said = c.admit(time.Now())
-		if said != nil {
-			return said
+		refused = c.admit(time.Now())
+		if refused != nil {
+			return refused
 		}
 		prefix, _ := c.query["prefix"].(string)
-		job, said = a.submitJob(c, jobs.Request{
+		job, refused = a.submitJob(c, jobs.Request{
 			Kind: jobs.AddDocuments, Name: name, Prefix: prefix, Tags: stringsOf(c.query["tags"]), Encoding: encoding,
 		})
-		return said
+		return refused
 	})
 	switch {
-	case said != nil:
-		return said
+	case refused != nil:
+		return refused
 	case err != nil:
 		return storeProblem(err)
 	}

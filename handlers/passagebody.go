@@ -12,8 +12,9 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// parsePassage returns the passage in a JSON text, which may have no unknown fields. also may change the parsed object
-// before it is checked; its problem is returned. With a problem, out.ID is set if the text contained one.
+// parsePassage returns the passage in a JSON text, which may have no unknown fields; fields that are null count as
+// absent. also may change the parsed object before it is checked; its problem is returned. With a problem, out.ID is
+// set if the text contained one.
 func (a *API) parsePassage(
 	text []byte,
 	also func(object map[string]any) *schema.Problem,
@@ -41,8 +42,8 @@ func (a *API) parsePassage(
 	}
 	// The schema has made sure of the types.
 	out.Title, _ = object["title"].(string)
-	said, given := object["text"].(string)
-	out.Text = said
+	passageText, given := object["text"].(string)
+	out.Text = passageText
 	if !given && strings.TrimSpace(out.Title) == "" {
 		return out, missingText()
 	}

@@ -160,7 +160,8 @@ func (a *API) writeChange(c *call, writer *collectionWriter, change store.Change
 func passagePath(id string) string { return "/passages/" + url.PathEscape(id) }
 
 // storedPassage returns the passage that a call names, and its version: the last acknowledged one if the server writes,
-// else the one that searches see. It returns a problem if there is none that the caller may see.
+// else the one that searches see. It returns a problem if there is none that the caller may see. It waits for memory
+// for the passage.
 func (a *API) storedPassage(c *call) (corpus.Passage, string, error) {
 	if writer := a.writing.Load(); writer != nil {
 		ctx := c.r.Context()

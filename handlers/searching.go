@@ -170,7 +170,8 @@ func searchRequest(limits search.Limits, body any, mistakes int) (request search
 	return request, nil
 }
 
-// withLimits returns a copy of a search's schema with the limits in force, so that an error can name them.
+// withLimits returns a copy of a search's schema in which k, candidates and timeout_ms have the limits in force as
+// their maxima, so that an error can name them. s is not changed.
 func withLimits(limits search.Limits, s *schema.Schema) *schema.Schema {
 	limited := *s
 	limited.Properties = maps.Clone(s.Properties)

@@ -33,7 +33,7 @@ type eventStream struct {
 	c     *call
 	ctx   context.Context
 	begun bool
-	said  int // bytes of the generated text
+	sent  int // bytes of the generated text
 	err   error
 }
 
@@ -55,10 +55,10 @@ func (e *eventStream) streamSearch(engine Engine, request search.Request) (reply
 			return e.sendEvent("passages", r)
 		},
 		Written: func(text string) {
-			if e.sendEvent("token", tokenEvent{text[e.said:]}) != nil {
+			if e.sendEvent("token", tokenEvent{text[e.sent:]}) != nil {
 				cancel() // nobody reads what would be written
 			}
-			e.said = len(text)
+			e.sent = len(text)
 		},
 	}}, request)
 	if err == nil {

@@ -231,7 +231,8 @@ func refusedChange(err error) *schema.Problem {
 
 // awaitVisible waits until searches see the change with this number. It returns a problem if the collection cannot show
 // it now, or a BoundedWriter's limit is over; the change is stored nevertheless. The request's body must have been
-// read: a read deadline that passes would look as if the client had left.
+// read: a read deadline that passes would look as if the client had left. It returns the context's error if the request
+// ends first. Meanwhile it moves the write deadline of the connection.
 func (a *API) awaitVisible(r *http.Request, w *collectionWriter, seq uint64, control *http.ResponseController) error {
 	since := time.Now()
 	most := time.Duration(0)

@@ -67,7 +67,8 @@ func fieldsOf(c *conditions.Condition) (fields []string) {
 }
 
 // nearFields returns what a note on a missing field says after the field's name: the declared field with nearly the
-// same spelling, or else all declared fields; "" if none are declared.
+// same spelling, or else all declared fields; "" if none are declared. Of several near ones it is the alphabetically
+// first.
 func (e *Engine) nearFields(field string) string {
 	view := e.pin()
 	defer view.Release()

@@ -17,7 +17,7 @@ const (
 )
 
 // planAnswer checks Request.Answer and sets the plan's reader and generator, with defaults filled in. It adds problems
-// to wrong.
+// to wrong. It does nothing if no answer is wanted.
 func (l *lineUp) planAnswer(r *Request, p *plan.Plan, wrong *fault.Problems) {
 	o := r.Answer
 	if !o.Wanted {
@@ -64,8 +64,9 @@ func checkLeastChance(w *fault.Problems, least *float64) {
 	}
 }
 
-// readersFor returns the reader and the generator for a name in a request. With a generator the first reader marks
-// words too. Either is nil if there is none; an unknown name is added to wrong.
+// readersFor returns the reader that marks words and the generator for the name in a request; either is nil if there is
+// none. ask.ReaderAuto gives the first of each, and the name of a generator the first reader too. The empty name is the
+// first of all. It adds an unknown name, or that nothing is loaded, to wrong.
 func (l *lineUp) readersFor(name string, wrong *fault.Problems) (marks, writes *learned.LoadedReader) {
 	first := func(generates bool) *learned.LoadedReader {
 		at := slices.IndexFunc(l.readers, func(x learned.LoadedReader) bool { return (x.Generator != nil) == generates })

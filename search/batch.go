@@ -28,6 +28,8 @@ type Answer struct {
 //
 // Batch returns a *fault.Error if the batch is empty or too long, or if the engine is closed. It also returns the first
 // error of deliver, and then ends the batch.
+//
+// It returns when no search of the batch runs any more.
 func (e *Engine) Batch(ctx context.Context, by Caller, requests []Request, deliver func(Answer) error) error {
 	if n := len(requests); n == 0 || n > e.limits.Batch {
 		code := "batch_too_large"

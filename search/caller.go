@@ -36,8 +36,8 @@ type Watchers struct {
 	Sentence func(s reply.WrittenSentence)
 }
 
-// takeRoom waits until the caller has memory for so many bytes, and returns the error of c.TakeRoom. Meanwhile it gives
-// back the turn of ctx's step.
+// takeRoom waits until the caller has memory for so many bytes, and returns the error of c.TakeRoom; it returns nil at
+// once if that is not set. While it waits, another request may compute in the place of this one (turn.Elsewhere).
 func (c Caller) takeRoom(ctx context.Context, bytes int) error {
 	if c.TakeRoom == nil {
 		return nil
@@ -46,7 +46,7 @@ func (c Caller) takeRoom(ctx context.Context, bytes int) error {
 }
 
 // reportWait tells the caller that the search waits for a model on another machine. goOn has to be called when the
-// search continues.
+// search continues. It is never nil.
 func (c Caller) reportWait() (goOn func()) {
 	if c.Wait == nil {
 		return func() {}

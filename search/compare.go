@@ -30,6 +30,8 @@ import (
 //  2. The deadline is for all sources together.
 //  3. Confidence, familiarity and chance of a source are in every response if one of the requests needs them.
 //  4. An expert that would have been skipped is there with weight 0 if another request asks it.
+//
+// The responses are in the order of the requests. The first error ends the comparison; there are no responses then.
 func (e *Engine) Compare(ctx context.Context, requests []Request) ([]reply.Response, error) {
 	started := time.Now()
 	l, err := e.useLineUp()
@@ -65,7 +67,8 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]reply.Respo
 	return responses, nil
 }
 
-// respondToPlan makes the response to one plan out of the findings for several plans.
+// respondToPlan makes the response to one plan out of the findings for several plans. started is when the comparison
+// began. It fails as rank and finish do.
 func (l *lineUp) respondToPlan(
 	ctx context.Context,
 	p *plan.Plan,

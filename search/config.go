@@ -109,8 +109,9 @@ func (l Limits) checkBounds() error {
 	return nil
 }
 
-// complete fills in defaults that are zero, and returns an error if a default exceeds the limits or is unknown, or if
-// an expert is unusable.
+// complete sets Defaults.Auto, Rerank, Sharpness and ChancesBasis where they are zero, and the ExpertInfo of all
+// experts (checkExperts). It returns an error if a default exceeds the limits or is unknown, or if a gate or an expert
+// is unusable.
 func (c *LineUp) complete(l Limits) error {
 	d := &c.Defaults
 	d.Auto = cmp.Or(d.Auto, fusion.MethodRRF)
@@ -158,8 +159,9 @@ func (c *LineUp) complete(l Limits) error {
 	return c.checkExperts()
 }
 
-// checkExperts fills in ExpertInfo of all experts, and returns an error if one has no name, no encoder, a name of
-// another one or of BM25, or an impossible calibration, or if the reference is unusable.
+// checkExperts sets name, kind, domains and ensemble members in the ExpertInfo of all experts; those of c.Experts in
+// place, and c.Late becomes a changed copy. It returns an error if an expert has no name, no encoder, the name of
+// another or of BM25, or an impossible calibration, or if the reference is unusable.
 func (c *LineUp) checkExperts() error {
 	names := map[string]bool{}
 	for i := range c.Experts {

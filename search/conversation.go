@@ -48,7 +48,8 @@ func (t *topics) put(key [sha256.Size]byte, topic answering.Topic) {
 
 // findTopic returns the topic of the user's messages, oldest first: that of the passage that answers the last of them,
 // which is asked with the topic of those before it. It is the zero Topic if there are no messages or none is answered.
-// Topics are remembered for messages, caller, filter and generation.
+// Topics are remembered for messages, caller, filter and generation. It fails silently: if ctx ends or asking fails,
+// the topic is that of the messages before, or zero.
 func (l *lineUp) findTopic(
 	ctx context.Context,
 	q *sources.Inquiry,
@@ -81,8 +82,9 @@ func (l *lineUp) findTopic(
 	return topic
 }
 
-// topicOf returns the topic of the passage that answers the last of messages, if that is asked with the topic before.
-// It returns before if the last message is no question or the collection may not answer it, or with an error.
+// topicOf asks the last of messages, together with the topic before, and returns the topic of the passage that answers
+// it. It returns before if the last message is no question or the collection may not answer it, and also with an error.
+// messages must not be empty.
 func (l *lineUp) topicOf(
 	ctx context.Context,
 	q *sources.Inquiry,
@@ -111,6 +113,7 @@ func (l *lineUp) topicOf(
 
 // askInConversation corrects a question, adds synonyms, and asks the sources. If there are messages before it, it also
 // asks, at the same time, the question with the title of the topic; without a title, the question after those messages.
+// A question is not corrected if the caller may not see all passages. Failures of sources are in the findings.
 func (l *lineUp) askInConversation(
 	ctx context.Context,
 	q sources.Inquiry,
@@ -152,9 +155,9 @@ func (l *lineUp) askInConversation(
 }
 
 // rewriteMessages lets the request's generator rewrite the last message of a conversation as a question that stands
-// alone, of at most so many bytes, which replaces all messages in the plan. It returns how long that took. It does
-// nothing if there is no conversation or no such generator. If rewriting fails, the messages stay, and p.Unwritten says
-// why.
+// alone. That question replaces all messages in the plan, and p.Inquiry.Message becomes the message as it was. It has
+// at most the given number of bytes. rewriteMessages returns how long it took. It does nothing and returns 0 if there
+// is no conversation or no such generator. If rewriting fails, the messages stay, and p.Unwritten says why.
 func rewriteMessages(ctx context.Context, by Caller, p *plan.Plan, bytes int) time.Duration {
 	if len(p.Inquiry.Before) == 0 || p.Writer == nil || p.Writer.Rewriter == nil {
 		return 0

@@ -23,7 +23,7 @@ func readingModels(q *sources.Inquiry) (n int) {
 // whole when the response has to be complete. searched is the time by which everything but a generator on another
 // machine has to be done. The time of a request is q.Timeout from arrived (zero: from began), or less if ctx ends
 // earlier; q.Timeout becomes what of it was left at began. The sources leave time for the models that read what they
-// found. A generator on another machine has q.Writing in addition.
+// found. A generator on another machine has q.Writing in addition. Call cancel at the end; it ends both contexts.
 func divideTime(
 	ctx context.Context,
 	q *sources.Inquiry,

@@ -67,7 +67,8 @@ func describeExpert(x *learned.Expert, view storage.View) learned.ExpertInfo {
 	return info
 }
 
-// Readers returns descriptions of the readers and generators, the default first.
+// Readers returns descriptions of the readers and generators, the default first. It returns nil if there are none. It
+// works on a closed engine too.
 func (e *Engine) Readers() (all []learned.ReaderInfo) {
 	for _, r := range e.current.Load().readers {
 		r.Info.Name = r.Name
@@ -77,7 +78,8 @@ func (e *Engine) Readers() (all []learned.ReaderInfo) {
 	return all
 }
 
-// Rerankers returns descriptions of the rerankers, the default first.
+// Rerankers returns descriptions of the rerankers, the default first. It returns nil if there are none. It works on a
+// closed engine too.
 func (e *Engine) Rerankers() (all []learned.RerankerInfo) {
 	for _, x := range e.current.Load().rerankers {
 		x.Info.Name = x.Name

@@ -11,9 +11,10 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// Embed returns an expert's vectors of texts, as questions (after its head) or as passages without a title, with their
-// numbers of tokens. Errors are of kind Invalid, also for a sparse or late expert, else as ModelError returns them: not
-// a *fault.Error if the caller is gone. It has Limits.Timeout and waits for memory (Caller.TakeRoom).
+// Embed returns an expert's vectors of texts, in their order, as questions (after its head) or as passages without a
+// title, with their numbers of tokens. A request that is wrong, also one for a sparse or late expert, gets a
+// *fault.Error of kind Invalid, and a closed engine one of kind Unavailable; other errors are those of
+// lookup.ModelError. It has Limits.Timeout and waits for memory (Caller.TakeRoom).
 func (e *Engine) Embed(ctx context.Context, by Caller, r lookup.EmbedRequest) (lookup.EmbedResponse, error) {
 	l, err := e.useLineUp()
 	if err != nil {

@@ -260,7 +260,9 @@ func (l *lineUp) rank(
 }
 
 // finish waits for memory, lets a reranker and a reader work on the answer, reads the texts, counts facets, and lets a
-// generator write. It returns the response and reports it to the observer. whole is the context of the request.
+// generator write. It returns the response and reports it to the observer. whole is the context of the request. It
+// fails as explainFailure says, or with an error of the caller's TakeRoom or Found; a reader or generator that fails is
+// noted in the response.
 func (l *lineUp) finish(
 	whole context.Context,
 	by Caller,

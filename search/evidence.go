@@ -101,8 +101,8 @@ func (e *Engine) gather(
 	return l.collectEvidence(ctx, o.found, p, depth)
 }
 
-// collectEvidence returns what the sources found for a plan, with exact scores. It cuts hits to the plan's candidates.
-// It fails if one source failed.
+// collectEvidence returns what the sources found for a plan, with exact scores. It fails if one source failed. It
+// shortens the Hits in p to the plan's candidates.
 func (l *lineUp) collectEvidence(ctx context.Context, p *sources.Findings, by *plan.Plan, depth int) (Evidence, error) {
 	found := Evidence{Table: new(fusion.Candidates)}
 	found.Wording, _ = p.Panel.Wording(p.Inquiry.Question)
@@ -133,7 +133,7 @@ func (l *lineUp) collectEvidence(ctx context.Context, p *sources.Findings, by *p
 		for _, o := range a.ObserveWith(ctx, p.Panel.Familiarities(a.Known), true) {
 			found.Sources[o.Column].ObservedSource = o
 		}
-		found.Wording.Keys = copyHeld(a.Keys(ctx), a.Table.Ordinals())
+		found.Wording.Keys = copyKeySets(a.Keys(ctx), a.Table.Ordinals())
 		return nil
 	})
 	if err != nil {
@@ -158,21 +158,22 @@ func (l *lineUp) collectEvidence(ctx context.Context, p *sources.Findings, by *p
 	return found, keepOrder(found.Table, p.View.Passages())
 }
 
-// copyHeld returns k with a Held that no longer needs the collection: it looks up now which keys each of the passages
-// has.
-func copyHeld(k fusion.Keys, passages []rank.Ordinal) fusion.Keys {
-	if k.Held == nil {
+// copyKeySets returns k with a SetOf that no longer needs the collection: it looks up now which keys each of the
+// passages has.
+func copyKeySets(k fusion.Keys, passages []rank.Ordinal) fusion.Keys {
+	if k.SetOf == nil {
 		return k
 	}
 	sets := make(map[rank.Ordinal]uint64, len(passages))
 	for _, o := range passages {
-		sets[o] = k.Held(o)
+		sets[o] = k.SetOf(o)
 	}
-	k.Held = func(o rank.Ordinal) uint64 { return sets[o] }
+	k.SetOf = func(o rank.Ordinal) uint64 { return sets[o] }
 	return k
 }
 
 // keepOrder makes a table order equal scores by the passages' ids without the collection: it looks up their order now.
+// It fails if the ids cannot be read.
 func keepOrder(table *fusion.Candidates, passages storage.Passages) error {
 	all := slices.Clone(table.Ordinals())
 	if err := passages.SortByID(all); err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // allowExact returns a *fault.Error if one of the wanted sources (indexes of Sources) has more passages than its index
-// can compare in an exact search.
+// can compare in an exact search. An index whose MostExact is 0 has no limit.
 func (l *lineUp) allowExact(wanted []int, view storage.View) error {
 	for _, at := range wanted {
 		if x, ok := view.Index(l.panel.Sources[at].Name()); ok && x.MostExact > 0 && x.Passages > x.MostExact {

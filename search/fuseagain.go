@@ -91,7 +91,7 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 		return FuseResponse{}, err
 	}
 	table := new(fusion.Candidates)
-	err := table.Restore(len(e.sources), e.said)
+	err := table.Restore(len(e.sources), e.scores)
 	ranking := fusion.Ranking{}
 	k := cmp.Or(r.K, len(r.Candidates))
 	if err == nil {
@@ -124,7 +124,7 @@ func (e *fuseTable) chooseMethod(r *FuseRequest, wrong *fault.Problems) *fusion.
 		)
 		return nil
 	}
-	o := e.Observe(r)
+	o := e.observeSources(r)
 	e.checkNeeds(r, &m, o, wrong)
 	e.checkOptions(r, &m, o, wrong)
 	e.observed = slices.DeleteFunc(e.observed, func(x fusion.ObservedSource) bool { // as in a search
@@ -155,8 +155,8 @@ func (e *fuseTable) chooseMethod(r *FuseRequest, wrong *fault.Problems) *fusion.
 	return &m
 }
 
-// Observe sets e.observed to the kind and confidence of each source, and returns what they offer to a method.
-func (e *fuseTable) Observe(r *FuseRequest) fusion.Offer {
+// observeSources sets e.observed to the kind and confidence of each source, and returns what they offer to a method.
+func (e *fuseTable) observeSources(r *FuseRequest) fusion.Offer {
 	o := fusion.Offer{Gate: true, Temperature: len(r.Confidences) == 0 && r.Temperature > 0}
 	for column, name := range e.sources {
 		x := fusion.ObservedSource{
@@ -296,7 +296,8 @@ func inRange(pointer string, of map[string]float64, most float64, wrong *fault.P
 	}
 }
 
-// response returns the response to a fuse request: the ranking's items with the fields of their candidates.
+// response returns the response to a fuse request: the ranking's items with the fields of their candidates. The results
+// are in the order of the ranking, and their scores are rounded to the printed digits.
 func (e *fuseTable) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ranking) FuseResponse {
 	out := FuseResponse{
 		Fusion:     m.Name,

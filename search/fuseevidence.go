@@ -18,7 +18,7 @@ type fuseTable struct {
 	sources    []string                // names, by column
 	kinds      []fusion.SourceKind     // by column
 	candidates []*Candidate            // by row, in the order of their ids, in which equal scores rank
-	said       [][]fusion.StoredScore  // by row and column
+	scores     [][]fusion.StoredScore  // by row and column
 	observed   []fusion.ObservedSource // of the sources that the method uses
 	weights    map[int]float64         // by column: from the request, or else from the contributions if needed
 }
@@ -31,7 +31,7 @@ func ofNoSource(origin string) bool {
 }
 
 // fuseTableOf returns the table of a request's candidates. It adds a problem to wrong for each candidate or
-// contribution that is invalid.
+// contribution that is invalid. After too many sources or problems it stops, and the table is incomplete.
 func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 	e := &fuseTable{}
 	columns := map[string]int{}
@@ -65,7 +65,7 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 		return e
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(r.Candidates[a].ID, r.Candidates[b].ID) })
-	e.said = make([][]fusion.StoredScore, len(order))
+	e.scores = make([][]fusion.StoredScore, len(order))
 	ranked := make([]map[int]bool, len(e.sources))
 	for row, at := range order {
 		candidate := &r.Candidates[at]
@@ -76,7 +76,7 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 			)
 		}
 		e.candidates = append(e.candidates, candidate)
-		e.said[row] = make([]fusion.StoredScore, len(e.sources))
+		e.scores[row] = make([]fusion.StoredScore, len(e.sources))
 		for n := range candidate.Contributions {
 			given := &candidate.Contributions[n]
 			if ofNoSource(given.Origin) {
@@ -86,7 +86,7 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 			said, problem := given.restore()
 			switch {
 			case problem != "":
-			case e.said[row][column].Origin != fusion.FromNone:
+			case e.scores[row][column].Origin != fusion.FromNone:
 				problem = "source " + wording.Quote(given.Source) + " scored the passage already"
 			case said.Rank > 0 && ranked[column][said.Rank]:
 				problem = fmt.Sprintf(
@@ -102,22 +102,22 @@ func fuseTableOf(r *FuseRequest, wrong *fault.Problems) *fuseTable {
 				}
 				ranked[column][said.Rank] = true
 			}
-			e.said[row][column] = said
+			e.scores[row][column] = said
 		}
 		if len(*wrong) > fault.MaxProblems {
 			return e
 		}
 	}
-	e.inOrder(wrong)
+	e.checkHitOrder(wrong)
 	return e
 }
 
-// inOrder adds a problem to wrong if the hits of a source, in the order of their ranks, are not in descending order of
-// their scores.
-func (e *fuseTable) inOrder(wrong *fault.Problems) {
+// checkHitOrder adds a problem to wrong if the hits of a source, in the order of their ranks, are not in descending
+// order of their scores.
+func (e *fuseTable) checkHitOrder(wrong *fault.Problems) {
 	for column, name := range e.sources {
 		var hits []fusion.StoredScore
-		for _, said := range e.said {
+		for _, said := range e.scores {
 			if said[column].Origin == fusion.FromHit {
 				hits = append(hits, said[column])
 			}

@@ -77,7 +77,7 @@ func TestPartsElsewhereAreNotTheNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	for o, want := range map[rank.Ordinal][]string{0: {"bc 6613"}, 1: {"BC.6613-19", "bc 6613", "6613 19"}, 2: {"Ana", "Peña?"}, 3: {"Ana", "Peña?", "ana peña"}} {
-		set, err := keys.Held(t.Context(), p.Inquiry.Question, w, pairs, o)
+		set, err := keys.SetOf(t.Context(), p.Inquiry.Question, w, pairs, o)
 		var held []string
 		for i, k := range keys.List {
 			if set>>i&1 == 1 {

@@ -141,7 +141,8 @@ func (e *Engine) Use(x LineUp) (drained <-chan struct{}, err error) {
 }
 
 // Close makes the engine refuse new requests and waits until running ones have ended, and every source that outlived
-// its request. Then encoders and corpus may be closed. It returns an error if ctx ends first.
+// its request. Then encoders and corpus may be closed. It returns an error if ctx ends first. It may be called again,
+// to wait once more.
 func (e *Engine) Close(ctx context.Context) error {
 	e.swapping.Lock()
 	last := e.current.Load()
@@ -163,7 +164,7 @@ func errClosed() *fault.Error {
 }
 
 // useLineUp returns the current line-up and makes the request its user. The caller has to call panel.Users.Leave on it.
-// It fails if the engine is closed.
+// It fails if the engine is closed. The error is of kind Unavailable.
 func (e *Engine) useLineUp() (*lineUp, error) {
 	for !e.closed.Load() {
 		if l := e.current.Load(); l.panel.Users.Enter() {

@@ -10,7 +10,7 @@ import (
 )
 
 // newReader returns a reader of the newest generation for a caller. Call done at the end of the request. It fails if
-// the engine is closed.
+// the engine is closed; done is nil then.
 func (e *Engine) newReader(by Caller) (r lookup.Reader, done func(), err error) {
 	l, err := e.useLineUp()
 	if err != nil {
@@ -38,7 +38,8 @@ func (e *Engine) Passage(ctx context.Context, by Caller, id string) (corpus.Pass
 
 // List returns the passages that the caller may see, in the order of their ids' bytes: those after the id after ("":
 // from the first), at most limit, and fewer if they have more than Limits.AnswerBytes together. next is the id to pass
-// as after for the passages that follow; "" if there are none. It waits for memory (Caller.TakeRoom).
+// as after for the passages that follow; "" if there are none. It waits for memory (Caller.TakeRoom). It fails if a
+// passage cannot be read, or the engine is closed.
 func (e *Engine) List(
 	ctx context.Context,
 	by Caller,
@@ -54,7 +55,7 @@ func (e *Engine) List(
 }
 
 // Sample returns at most n random passages, without those that the caller may not see. It waits for memory
-// (Caller.TakeRoom).
+// (Caller.TakeRoom). It fails if a passage cannot be read, or the engine is closed.
 func (e *Engine) Sample(ctx context.Context, by Caller, n int) ([]corpus.Passage, error) {
 	r, done, err := e.newReader(by)
 	if err != nil {
@@ -66,7 +67,8 @@ func (e *Engine) Sample(ctx context.Context, by Caller, n int) ([]corpus.Passage
 
 // Documents returns documents that the caller may see. next is the value of After for the documents that may follow; ""
 // if there are none. A request with Match may return fewer documents than its limit, even none, and yet a next. It
-// waits for memory (Caller.TakeRoom).
+// waits for memory (Caller.TakeRoom). It fails if the request is invalid, the store cannot be read, or the engine is
+// closed.
 func (e *Engine) Documents(
 	ctx context.Context,
 	by Caller,
@@ -81,8 +83,8 @@ func (e *Engine) Documents(
 }
 
 // DocumentText returns the text of a document from the passage with the number from on, counted from 1: of as many
-// passages as have at most so many stored bytes together, and of one at least. It waits for memory (Caller.TakeRoom).
-// It returns a *fault.Error of kind NotFound if the document does not exist, has no such passage, or may not be seen by
+// passages as have at most `most` stored bytes together, and of one at least. It waits for memory (Caller.TakeRoom). It
+// returns a *fault.Error of kind NotFound if the document does not exist, has no such passage, or may not be seen by
 // the caller.
 func (e *Engine) DocumentText(
 	ctx context.Context,

@@ -117,8 +117,8 @@ func (l *lineUp) checkConfidence(m plan.Method, p *plan.Plan, wrong *fault.Probl
 	}
 }
 
-// excludedByAll returns why no method of the plan uses an expert, as a sentence for users; "" if one does. expert is an
-// index of Sources.
+// excludedByAll returns why no method of the plan uses an expert, as a sentence for users (the last method's reason);
+// "" if one does or the plan has no methods. expert is an index of Sources.
 func (l *lineUp) excludedByAll(p *plan.Plan, expert int) string {
 	reason := ""
 	for _, m := range p.Methods {

@@ -29,7 +29,7 @@ func takesOption(option fusion.Option) func(fusion.Method) bool {
 
 // checkOptions adds a problem to wrong for each option of a request that none of its methods takes, so that no option
 // is ignored silently. "late": false is always allowed: it leaves late interaction out, as methods other than the gate
-// do anyway.
+// do anyway. It adds nothing if methods is empty.
 func (l *lineUp) checkOptions(r *Request, methods []plan.Method, wrong *fault.Problems) {
 	if len(methods) == 0 {
 		return // told already

@@ -146,7 +146,8 @@ func (l *lineUp) planSources(r *Request, p *plan.Plan) {
 }
 
 // planExperts returns the indexes of the experts with these names, ascending, so that the order of the names does not
-// matter; nil means all. It adds a problem to wrong for each name that is unknown or repeated.
+// matter; nil means all. It adds a problem to wrong for each name that is unknown, repeated or that of late
+// interaction.
 func (l *lineUp) planExperts(names *[]string, wrong *fault.Problems) []int {
 	var experts []int
 	if names == nil {
@@ -236,7 +237,8 @@ func (l *lineUp) planMethods(asked Methods, wrong *fault.Problems) []plan.Method
 	return methods
 }
 
-// method returns the method with a name, for "auto" the line-up's default for it; nil if there is none.
+// method returns the method with a name, for "auto" the line-up's default for it; nil if there is none. The method
+// belongs to the line-up: do not change it.
 func (l *lineUp) method(name string) *fusion.Method {
 	if name == MethodAuto {
 		name = l.defaults.Auto

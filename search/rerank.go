@@ -75,7 +75,9 @@ func (e *Engine) Rerank(ctx context.Context, by Caller, r lookup.RerankRequest) 
 	return out, nil
 }
 
-// rerankerFirst returns the reranker that RerankRequest.Model stands for; nil: late interaction.
+// rerankerFirst returns the reranker that RerankRequest.Model stands for; nil: late interaction. It is the reranker
+// with that name. For any other name it is the first reranker, unless there is late interaction and the name is that of
+// late interaction or the first reranker is the one that is loaded by default (learned.RerankerInfo.Usual).
 func (l *lineUp) rerankerFirst(name string) *learned.LoadedReranker {
 	if x := l.rerankerNamed(name); x != nil {
 		return x

@@ -7,7 +7,8 @@ import (
 	"example.org/conclave/search/internal/answering"
 )
 
-// RoomBytes returns the greatest memory in bytes that one response takes (Caller.TakeRoom).
+// RoomBytes returns the greatest memory in bytes that one response takes (Caller.TakeRoom). It is a multiple of
+// l.AnswerBytes.
 func (l Limits) RoomBytes() int { return answering.Copies * l.AnswerBytes }
 
 // waitForEarlier waits until ahead is closed: the answers before this one in a batch were delivered. It returns how

@@ -50,7 +50,7 @@ func serveBody[In, Out any](
 }
 
 // readInto returns a request's JSON body as a value. It returns a problem if the body has an unknown field or does not
-// fit.
+// fit. It reads the body to its end.
 func readInto[In any](r *http.Request) (in In, err error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -93,8 +93,8 @@ func bodyError(body []byte, err error) error {
 	return fieldError("not_json", "", "the body is not the JSON that is taken here: %v", err)
 }
 
-// fieldError returns a problem with a code and a text for the part of the request that pointer locates; "" for the
-// whole.
+// fieldError returns a *fault.Error of kind Invalid with a code and a text for users (fmt.Sprintf), for the part of the
+// request that the JSON pointer locates; "" for the whole request.
 func fieldError(code, pointer, format string, args ...any) error {
 	e := &fault.Error{Kind: fault.Invalid, Code: code, Detail: fmt.Sprintf(format, args...)}
 	if pointer != "" {
@@ -124,7 +124,8 @@ func collectionOf(e handlers.Engine) string {
 // texts is a JSON value that may be one string or a list of strings.
 type texts []string
 
-// UnmarshalJSON reads a string or an array of strings.
+// UnmarshalJSON reads a string or an array of strings. It fails for anything else; for a list of numbers the error says
+// that token numbers are not taken.
 func (t *texts) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {

@@ -31,8 +31,8 @@ func addressOf(r *http.Request, e handlers.Engine) addressBook {
 	return a
 }
 
-// addressOf returns the web address of a passage: the one in its metadata, or its document's, or else the server's page
-// of the document or of the passage. collection "" is the one that was asked.
+// addressOf returns the web address of a passage: the one in its metadata (url), or its document's, or else the
+// server's page of the document or of the passage. collection "" is the one that was asked.
 func (a addressBook) addressOf(collection, id string, metadata map[string]any, at reply.Place) string {
 	if own, ok := metadata["url"].(string); ok && isWebAddress(own) {
 		return own

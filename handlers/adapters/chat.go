@@ -134,7 +134,8 @@ type chatTexts struct {
 	other string
 }
 
-// UnmarshalJSON reads a string, or a list of parts, whose texts it joins.
+// UnmarshalJSON reads a string, or a list of parts, whose texts it joins with line breaks; c.other becomes the type of
+// the last part that is not a text. null is no text. It fails for anything else.
 func (c *chatTexts) UnmarshalJSON(data []byte) error {
 	*c = chatTexts{}
 	if string(data) == "null" || json.Unmarshal(data, &c.text) == nil {
@@ -204,7 +205,8 @@ type stopTexts []string
 // mostStops is the largest number of such texts, as of OpenAI.
 const mostStops = 4
 
-// UnmarshalJSON reads a string, a list of strings, or null.
+// UnmarshalJSON reads a string, a list of strings, or null. It fails for anything else, and for more than mostStops
+// texts.
 func (s *stopTexts) UnmarshalJSON(data []byte) error {
 	*s = nil
 	one := ""
@@ -286,7 +288,7 @@ func readModelRequest(r *http.Request, e handlers.AdmittedEngine, in answerBody)
 
 // takeExclusions removes the words with - or NOT before them from the user's last message, as -Panama of "canal
 // -Panama", and returns them; it also adds a note that says so. A message of several lines is left as it is, since it
-// may be a list.
+// may be a list. It returns nil if there are none.
 func (in *modelRequest) takeExclusions() []string {
 	for i, m := range slices.Backward(in.messages) {
 		if m.Role != "user" || strings.TrimSpace(m.Content) == "" {
@@ -308,7 +310,8 @@ func (in *modelRequest) takeExclusions() []string {
 }
 
 // searchRequest returns the search for the request's last message. formed says that the answer has to be JSON. It
-// returns a problem if the model does not exist or there are no messages.
+// returns a problem if the model does not exist or there are no messages. The generator writes at most mostChatTokens
+// tokens, however many are asked for. Without a reader the search asks for no answer.
 func (in modelRequest) searchRequest(e handlers.Engine, formed bool) (r search.Request, err error) {
 	r.Fields = passageFields
 	r.Messages = in.messages
@@ -353,7 +356,8 @@ func (in modelRequest) searchRequest(e handlers.Engine, formed bool) (r search.R
 // mostChatTokens is what is asked of a generator where a chat program asks for more.
 const mostChatTokens = 8192
 
-// completeChat answers POST /v1/chat/completions.
+// completeChat answers POST /v1/chat/completions: with a chat completion, or with its pieces as events if the request
+// asks for a stream. It returns a problem if the request is invalid or the search fails.
 func completeChat(r *http.Request, e handlers.AdmittedEngine) (out handlers.Answer, err error) {
 	var in chatRequest
 	request, a, err := readModelRequest(r, e, &in)

@@ -27,10 +27,10 @@ type chatAnswer struct {
 	form       *jsonForm       // nil: text
 	refusal    string          // why there is no JSON where form is set
 	failed     error           // of emit
-	said       int             // bytes of the generator's text that were added
+	added      int             // bytes of the generator's text that were added
 	quoted     bool            // the passages' own words are shown, and numbers are of results
 	supported  bool            // a sentence of it is supported by passages, or is not compared with them
-	unsaid     strings.Builder // of it, until supported
+	heldBack   strings.Builder // the generator's text until a sentence of it is supported
 	cited      []citedSource
 }
 
@@ -85,11 +85,11 @@ func (a *chatAnswer) writeAnswer(
 	if a.form != nil {
 		return a.answerInForm(ctx, e, request)
 	}
-	switch said, err := a.answerTalk(ctx, e, &request); {
+	switch talked, err := a.answerTalk(ctx, e, &request); {
 	case err != nil:
 		return r, err
-	case said != nil:
-		return *said, nil
+	case talked != nil:
+		return *talked, nil
 	}
 	r, err = e.Search(ctx, search.Caller{Watching: search.Watchers{
 		Found: func(r reply.Response) error {
@@ -100,8 +100,8 @@ func (a *chatAnswer) writeAnswer(
 			return a.failed
 		},
 		Written: func(text string) {
-			a.appendGenerated(text[a.said:])
-			a.said = len(text)
+			a.appendGenerated(text[a.added:])
+			a.added = len(text)
 		},
 		Sentence: a.markUnsupported,
 	}}, request)
@@ -117,8 +117,8 @@ func (a *chatAnswer) writeAnswer(
 	case g != nil && len(r.Answers) > 0 && (g.Refused || len(g.Sentences) > 0 && !a.supported):
 		a.quoteBefore(r)
 	case g != nil && g.Text != "":
-		a.appendText("%s", a.unsaid.String())
-		if a.said == 0 { // that it found nothing, which it did not write itself
+		a.appendText("%s", a.heldBack.String())
+		if a.added == 0 { // that it found nothing, which it did not write itself
 			a.appendText("%s", g.Text)
 		}
 		if len(g.Sentences) > 0 && !a.supported {
@@ -168,17 +168,18 @@ func (a *chatAnswer) appendGenerated(piece string) {
 		a.appendPiece(piece, false)
 		return
 	}
-	a.unsaid.WriteString(piece)
+	a.heldBack.WriteString(piece)
 }
 
-// markUnsupported appends a mark to the text so far if no passage supports the sentence that it ends with.
+// markUnsupported appends a mark to the text so far if no passage supports the sentence s that it ends with. At the
+// first sentence that is supported, or that cannot be compared, it shows the text that was held back.
 func (a *chatAnswer) markUnsupported(s reply.WrittenSentence) {
 	switch {
 	case s.Supported || s.Unchecked == "other_language" || s.Unchecked == "unfinished":
 		if !a.supported {
 			a.supported = true
-			a.appendPiece(a.unsaid.String(), false)
-			a.unsaid.Reset()
+			a.appendPiece(a.heldBack.String(), false)
+			a.heldBack.Reset()
 		}
 	case s.Unchecked != "":
 	case len(s.Citations) == 0:
@@ -352,6 +353,7 @@ var citations = regexp.MustCompile(`\[\s*\d+(?:\s*[,;]\s*\d+)*\s*\]`)
 var numbers = regexp.MustCompile(`\d+`)
 
 // citationsOf returns the citations in the text: where each is, in characters, and its passage among r's results.
+// Numbers that stand for no passage are left out; the list is nil if there are none.
 func (a *chatAnswer) citationsOf(r reply.Response) (out []chatAnnotation) {
 	text := a.text.String()[:a.body]
 	places := map[int]urlCitation{}

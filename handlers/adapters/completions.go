@@ -90,7 +90,8 @@ func (in *textRequest) modelRequest() modelRequest {
 	}
 }
 
-// completeText answers POST /v1/completions.
+// completeText answers POST /v1/completions: with a completion, or with its pieces as events if the request asks for a
+// stream. It returns a problem if the request is invalid or the search fails.
 func completeText(r *http.Request, e handlers.AdmittedEngine) (out handlers.Answer, err error) {
 	var in textRequest
 	request, a, err := readModelRequest(r, e, &in)
@@ -124,7 +125,8 @@ func (a *chatAnswer) finishText(head textCompletion, text string, found reply.Re
 	return head
 }
 
-// streamText sends the answer to a prompt piece by piece. usage says whether the counts of tokens follow.
+// streamText sends the answer to a prompt piece by piece. usage says whether the counts of tokens follow. It fails if
+// the search or send does.
 func (a *chatAnswer) streamText(
 	ctx context.Context,
 	e handlers.Engine,

@@ -43,7 +43,7 @@ func valuesOf(raw jsontext.Value) (values []conditions.Value, ok bool) {
 }
 
 // oneOf returns the condition that a field has one of some values; for the attribute tags, that a passage has one of
-// them as a tag. ok is false if a value does not fit.
+// them as a tag. ok is false if there are no values, or a tag is not a text.
 func oneOf(attribute string, values []conditions.Value) (c conditions.Condition, ok bool) {
 	if len(values) == 0 {
 		return c, false
@@ -64,7 +64,8 @@ func oneOf(attribute string, values []conditions.Value) (c conditions.Condition,
 // negate returns the condition that c is not met.
 func negate(c conditions.Condition) conditions.Condition { return conditions.Condition{Not: &c} }
 
-// compare returns the condition that a field is "gt", "gte", "lt" or "lte" a value.
+// compare returns the condition that a field is greater ("gt", "gte") or less ("lt", "lte" and any other text) than a
+// value, or equal with an e. attribute is the field's name in the other interface.
 func compare(attribute, by string, v conditions.Value) conditions.Condition {
 	c := conditions.Condition{Field: fieldOf(attribute)}
 	switch by {

@@ -126,7 +126,8 @@ type storeFile struct {
 	Attributes    map[string]any `json:"attributes"`
 }
 
-// storeFileOf returns a document as OpenAI's file of a vector store.
+// storeFileOf returns a document as OpenAI's file of a vector store. Its attributes are the file name, the document's
+// metadata, and the tags with commas between them.
 func storeFileOf(collection string, d handlers.KeptDocument) storeFile {
 	attributes := map[string]any{"filename": d.ID}
 	maps.Copy(attributes, d.Metadata)
@@ -210,7 +211,7 @@ func namedFile(r *http.Request, e handlers.DocumentKeeper, text bool) (d handler
 	return e.DocumentNamed(r.Context(), id, text)
 }
 
-// addition is a file that is added to the store, and amendment what is said of one that is there.
+// addition is the body that adds an uploaded file to the store; amendment changes the attributes of a file in it.
 type (
 	addition struct {
 		FileID     string         `json:"file_id"`
@@ -281,8 +282,9 @@ const (
 	mostFiles    = 100
 )
 
-// listFiles returns a page of the documents in the order of their ids, each as show makes it. It returns a problem if
-// limit or after is invalid.
+// listFiles returns a page of the documents in the order of their ids, each as show makes it. The query has limit (1 to
+// mostFiles; defaultFiles without it) and after, the id of a file. It returns a problem if one is invalid, or documents
+// cannot be read.
 func listFiles(r *http.Request, e handlers.DocumentKeeper, show func(handlers.KeptDocument) any) (any, error) {
 	query := r.URL.Query()
 	request := lookup.DocumentsRequest{Limit: defaultFiles}

@@ -293,8 +293,8 @@ func (t *toolCaller) address(collection, id string, metadata map[string]any, at 
 	return t.base.addressOf(collection, id, metadata, at)
 }
 
-// isWebAddress reports whether text is a complete http or https address with a host, without a user name, and without
-// characters that a page could take for something else.
+// isWebAddress reports whether text is a complete http or https address with a host, without a user name, of at most
+// snippetBytes, and without characters that a page could take for something else.
 func isWebAddress(text string) bool {
 	if len(text) > snippetBytes || strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune("<>\"`\\", r)
@@ -435,13 +435,14 @@ func cutText(text string, most int) (string, bool) {
 	return text[:end] + ellipsis, false
 }
 
-// firstOf returns the beginning of a text, at most most bytes.
+// firstOf returns the beginning of a text as cutText does: at most most bytes, with … at its end if it was cut.
 func firstOf(text string, most int) string {
 	text, _ = cutText(text, most)
 	return text
 }
 
-// lastOf returns the end of a text, at most most bytes.
+// lastOf returns the end of a text, at most most bytes with the … at its beginning if it was cut. It cuts between
+// characters. most must be at least 3.
 func lastOf(text string, most int) string {
 	if len(text) <= most {
 		return text

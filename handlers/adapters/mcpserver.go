@@ -107,7 +107,7 @@ func notAMessage(format string, args ...any) error {
 }
 
 // bySDK returns the SDK's answer to a request as a route's answer. A text of the SDK in plain text becomes a problem;
-// errors of the protocol and of tools, which a model reads, stay as they are.
+// errors of the protocol and of tools, which a model reads, stay as they are. It replaces r's headers by a copy.
 func bySDK(r *http.Request, s *mcp.Server) (handlers.Answer, error) {
 	r.Header = r.Header.Clone()
 	r.Header.Set(
@@ -151,7 +151,7 @@ func (w *sdkResponse) WriteHeader(status int) { w.status = cmp.Or(w.status, stat
 func (w *sdkResponse) Write(text []byte) (int, error) { return w.body.Write(text) }
 
 // ServeTools serves a collection's tools by MCP over a pair of streams, such as standard input and output. It returns
-// nil when the input ends.
+// nil when the input ends. It blocks until then, or until ctx ends.
 func ServeTools(ctx context.Context, e handlers.Engine, collection string, in io.Reader, out io.Writer) error {
 	base := addressBook{base: "conclave://" + url.PathEscape(collection)}
 	t := &toolCaller{engine: unsharedEngine{e}, collection: collection, alone: true, base: base}
@@ -213,7 +213,8 @@ func relayResult(result *mcp.CallToolResult) *mcp.CallToolResult {
 	return result
 }
 
-// strongestTerms returns the terms with the highest scores of an explanation.
+// strongestTerms returns the terms of an explanation with the highest scores, the highest first, at most explainTerms.
+// Terms of nearness are left out. The list is new.
 func strongestTerms(terms []storage.TermScore) []storage.TermScore {
 	terms = slices.DeleteFunc(slices.Clone(terms), func(t storage.TermScore) bool { return t.Near })
 	slices.SortStableFunc(terms, func(a, b storage.TermScore) int { return cmp.Compare(b.Score, a.Score) })
@@ -222,7 +223,7 @@ func strongestTerms(terms []storage.TermScore) []storage.TermScore {
 
 // RelayTools serves the tools of a running server by MCP over a pair of streams. base is the server's address, and key
 // is sent with each request unless it is "". It returns nil when the input ends, and fails if the server cannot be
-// reached.
+// reached. It blocks until then, or until ctx ends.
 func RelayTools(ctx context.Context, base, key string, in io.Reader, out io.Writer) error {
 	endpoint := base + "/mcp"
 	client := mcp.NewClient(&mcp.Implementation{Name: "conclave", Version: "1"}, nil)

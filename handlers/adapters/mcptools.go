@@ -73,7 +73,7 @@ func toolOf[In, Out any](
 }
 
 // parseArguments decodes a tool's arguments into into. It fails if one is unknown, of the wrong type, or required and
-// missing.
+// missing. No arguments, or null, count as an empty object.
 func parseArguments(arguments []byte, required []string, into any) error {
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = []byte("{}")
@@ -124,7 +124,8 @@ func withoutCause(err error) error {
 	return errors.New("the server failed in a way that it did not expect")
 }
 
-// schemaOf returns the JSON schema of a Go type, without nulls.
+// schemaOf returns the JSON schema of a Go type, without nulls. It panics if the type has no schema, which is a mistake
+// in this package.
 func schemaOf[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {

@@ -89,7 +89,9 @@ type tokenUsage struct {
 	TotalTokens  int `json:"total_tokens"`
 }
 
-// createEmbeddings answers POST /v1/embeddings.
+// createEmbeddings answers POST /v1/embeddings with the vectors of texts, in their order, by the expert that the model
+// names: as passages, or as questions if the name ends with ":question". It returns a problem if an option is not
+// supported, a text is longer than the expert reads, or encoding fails.
 func createEmbeddings(ctx context.Context, e handlers.Engine, in embeddingRequest) (out embeddingList, err error) {
 	format := in.EncodingFormat
 	switch {
@@ -174,7 +176,7 @@ type modelList struct {
 	Data   []modelObject `json:"data"`
 }
 
-// listModels answers GET /v1/models.
+// listModels answers GET /v1/models with the list of modelsOf.
 func listModels(_ *http.Request, e handlers.AdmittedEngine) (handlers.Answer, error) {
 	return handlers.Answer{Value: modelList{Object: "list", Data: modelsOf(e)}}, nil
 }
@@ -200,7 +202,7 @@ func modelsOf(e handlers.Engine) []modelObject {
 	return all
 }
 
-// showModel answers GET /v1/models/{model}.
+// showModel answers GET /v1/models/{model} with one of the models of modelsOf, or a problem if none has this name.
 func showModel(r *http.Request, e handlers.AdmittedEngine) (out handlers.Answer, err error) {
 	id := r.PathValue("model")
 	for _, x := range modelsOf(e) {

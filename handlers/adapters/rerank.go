@@ -82,7 +82,8 @@ func (t truncateOptions) checkDirection() error {
 }
 
 // inferEmbeddings answers POST /embed: vectors of texts by the first expert, of unit length unless the request says
-// otherwise.
+// otherwise. It returns a problem if no expert gives texts vectors, a text is longer than the expert reads (unless the
+// request allows to truncate it), or encoding fails.
 func inferEmbeddings(ctx context.Context, e handlers.Engine, in inferEmbedRequest) ([][]float32, error) {
 	if err := in.checkDirection(); err != nil {
 		return nil, err
@@ -131,7 +132,9 @@ type inferRank struct {
 	Text  *string `json:"text,omitempty"`
 }
 
-// inferRanks answers POST /rerank: the texts' indexes by descending score.
+// inferRanks answers POST /rerank: the texts' indexes by descending score, equal ones in the order of the texts. It
+// returns a problem if a text is longer than the model reads, unless the request allows to truncate it, or if scoring
+// fails.
 func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]inferRank, error) {
 	if err := in.checkDirection(); err != nil {
 		return nil, err
@@ -245,7 +248,8 @@ type rerankResult struct {
 	Document       *rerankDocument `json:"document,omitempty"`
 }
 
-// rerankForCohere answers POST /v1/rerank and /v2/rerank: the first top_n texts by descending score.
+// rerankForCohere answers POST /v1/rerank and /v2/rerank: the first top_n texts by descending score, or all without
+// top_n. Longer texts are truncated. It returns a problem if an option is not supported or scoring fails.
 func rerankForCohere(ctx context.Context, e handlers.Engine, in rerankRequest) (out rerankResponse, err error) {
 	switch {
 	case in.MaxTokensPerDoc != nil:

@@ -132,7 +132,8 @@ func (in *responsesRequest) modelRequest() modelRequest {
 	return out
 }
 
-// createResponse answers POST /v1/responses.
+// createResponse answers POST /v1/responses: with a response, or with its events if the request asks for a stream. It
+// returns a problem if the request is invalid or the search fails.
 func createResponse(r *http.Request, e handlers.AdmittedEngine) (out handlers.Answer, err error) {
 	var in responsesRequest
 	request, a, err := readModelRequest(r, e, &in)
@@ -165,7 +166,8 @@ func createResponse(r *http.Request, e handlers.AdmittedEngine) (out handlers.An
 	return out, nil
 }
 
-// withoutUnused returns the fields that are unknown to us, without those of OpenAI's that have no effect here.
+// withoutUnused removes from others, in place, the fields of OpenAI's that have no effect here, and returns it: the
+// fields that are unknown to us.
 func withoutUnused(others map[string]any) map[string]any {
 	for _, name := range []string{
 		"include", "max_tool_calls", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention", "reasoning",
@@ -337,13 +339,13 @@ func (s *responseStream) stream(
 			"annotation_index": i, "annotation": citation,
 		}))
 	}
-	said := s.ofText("output_text.done", map[string]any{"text": part.Text, "logprobs": []any{}})
+	last := s.ofText("output_text.done", map[string]any{"text": part.Text, "logprobs": []any{}})
 	if s.a.refusal != "" {
 		events = append(events, s.ofText("refusal.delta", map[string]any{"delta": s.a.refusal}))
-		said = s.ofText("refusal.done", map[string]any{"refusal": s.a.refusal})
+		last = s.ofText("refusal.done", map[string]any{"refusal": s.a.refusal})
 	}
 	return sendAll(send, append(events,
-		said,
+		last,
 		s.ofText("content_part.done", map[string]any{"part": part}),
 		s.newEvent("output_item.done", map[string]any{"output_index": 0, "item": message}),
 		s.newEvent(whole.Status, map[string]any{"response": whole}),

@@ -10,7 +10,7 @@ type stopFilter struct {
 }
 
 // filterPiece takes the next piece of the text and returns what to show of it now. Unless ends is set, the end of the
-// piece may be held back until the next call.
+// piece may be held back until the next call. After a stop text it returns "" in all calls.
 func (f *stopFilter) filterPiece(piece string, ends bool) string {
 	if f.stopped {
 		return ""

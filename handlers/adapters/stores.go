@@ -39,7 +39,8 @@ func storeRoutes(totals *countedFiles) []handlers.Adapter {
 }
 
 // listStores returns the route that lists the collections that the caller may use. It counts the files of those that
-// are open.
+// are open. A store whose files cannot be counted is listed without counts. The route fails if the collections cannot
+// be listed, or the request ends.
 func listStores(totals *countedFiles) func(*http.Request, handlers.Manager) (any, error) {
 	return func(r *http.Request, m handlers.Manager) (any, error) {
 		all, err := m.Collections()
@@ -94,7 +95,8 @@ type newStoreBody struct {
 	Expires     map[string]any `json:"expires_after"`
 }
 
-// createStore creates a collection with the store's name, which is its id.
+// createStore creates a collection with the store's name, which is its id, and returns it as a vector store. It returns
+// a problem if the name is missing, an option is not supported, or the collection cannot be created.
 func createStore(r *http.Request, m handlers.Manager) (any, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

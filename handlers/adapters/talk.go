@@ -97,7 +97,8 @@ type collectionOverview struct {
 	passages  int
 }
 
-// listDocuments returns an overview of the documents that the caller may see. It fails if they cannot be read.
+// listDocuments returns an overview of the documents that the caller may see, by the first mostListed of them or a few
+// more. It fails if they cannot be read.
 func listDocuments(ctx context.Context, e handlers.Engine) (all collectionOverview, err error) {
 	_, all.passages = e.Generation()
 	after := ""
@@ -129,7 +130,8 @@ func (o *collectionOverview) sizeText() string {
 	return documents + " with " + passages
 }
 
-// someTitles returns the titles of at most most documents, evenly chosen from the list, in words.
+// someTitles returns the titles of at most most documents, evenly chosen from the list, in words. It returns "" if
+// there are none.
 func (o *collectionOverview) someTitles(most int) string {
 	var names []string
 	n := min(most, len(o.documents))
@@ -151,7 +153,8 @@ func countOf(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// talkAboutAll appends the answer to a message of a kind that concerns the whole collection.
+// talkAboutAll appends the answer to a message of a kind that concerns the whole collection. For other kinds it appends
+// nothing.
 func (a *chatAnswer) talkAboutAll(kind talk.Kind, all collectionOverview) {
 	examples := ""
 	if titles := all.someTitles(fewShown); titles != "" {
@@ -173,7 +176,8 @@ func (a *chatAnswer) talkAboutAll(kind talk.Kind, all collectionOverview) {
 	}
 }
 
-// listSome appends the titles of documents as a list.
+// listSome appends the titles and ids of at most mostShown documents, evenly chosen, as a list, and how many these are
+// if there are more; nothing if there are none.
 func (a *chatAnswer) listSome(documents []corpus.Document) {
 	if len(documents) == 0 {
 		return
@@ -312,8 +316,8 @@ func (a *chatAnswer) describeOne(ctx context.Context, e handlers.Engine, d *corp
 	}})
 }
 
-// headingsOf returns the headings of a document's first passages, in their order, each once. It fails if they cannot be
-// read.
+// headingsOf returns the headings of a document's first passages, at most mostOfDocument, in their order, each once. It
+// fails if they cannot be read.
 func headingsOf(ctx context.Context, e handlers.Engine, d *corpus.Document) (headings []string, err error) {
 	passages, _, err := e.List(ctx, search.Caller{}, d.ID+"#", mostOfDocument)
 	if err != nil {

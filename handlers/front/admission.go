@@ -67,7 +67,8 @@ func (held *admittedRequest) exchangePlace(take func() (*overload.Admission, err
 }
 
 // AdmitSearch admits a search of this cost that must be answered before its deadline, and returns nil, or the problem
-// that refuses it (429). It never waits: waiting would only hide the load from the caller.
+// that refuses it (429). It never waits: waiting would only hide the load from the caller. The request's place, if it
+// has one, is given back before; with a problem the request has none.
 func (a *Admission) AdmitSearch(ctx context.Context, cost int, deadline time.Time) *schema.Problem {
 	return a.refusedBy(ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Admission, error) {
 		return a.control.AdmitOf(ExchangeOf(ctx).Group, cost, deadline)
@@ -87,6 +88,7 @@ func (a *Admission) AwaitSearch(ctx context.Context, cost int, deadline time.Tim
 }
 
 // HoldPlaces admits a request of this cost without a deadline, and returns nil, or the problem that refuses it (429).
+// The request's place, if it has one, is given back before; with a problem the request has none. It does not wait.
 func (a *Admission) HoldPlaces(ctx context.Context, cost int) *schema.Problem {
 	return a.refusedBy(ExchangeOf(ctx).Admitted.exchangePlace(func() (*overload.Admission, error) {
 		return a.control.HoldOf(ExchangeOf(ctx).Group, cost)

@@ -37,7 +37,7 @@ type Key struct {
 	Pace *Pace
 }
 
-// IsFor reports whether the key may be used for a collection.
+// IsFor reports whether the key may be used for a collection. A malformed pattern matches none.
 func (k *Key) IsFor(collection string) bool {
 	matches := func(pattern string) bool {
 		ok, err := path.Match(pattern, collection)

@@ -9,7 +9,8 @@ import (
 )
 
 // WriteProblem sends a problem as the answer, in the format of the path's interface. All errors of this API are sent by
-// it.
+// it. It notes the problem's code and cause for the log, and drops headers that were set for another answer, such as
+// ETag.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p *schema.Problem) {
 	x := ExchangeOf(r.Context())
 	x.Code, x.Cause = p.Code, p.Cause

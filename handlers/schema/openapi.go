@@ -81,8 +81,9 @@ type Schema struct {
 // SchemaPrefix is what a $ref begins with; the name of a schema follows.
 const SchemaPrefix = "#/components/schemas/"
 
-// linkRefs replaces each $ref in a schema by the schema that it names. inside holds the references that are being
-// expanded, so that a recursive schema refers to itself. It fails if a reference names no schema.
+// linkRefs replaces each $ref in a schema by the schema that it names. inside has, by name, the schemas whose
+// references are being expanded; nil: none, so that a recursive schema refers to itself. It fails if a reference names
+// no schema.
 func (s *Schema) linkRefs(all map[string]json.RawMessage, inside map[string]*Schema) error {
 	if s.Ref != "" {
 		name := strings.TrimPrefix(s.Ref, SchemaPrefix)

@@ -62,7 +62,8 @@ func (b *book) shownFinding(f Finding) (x shownFinding, err error) {
 	return x, fmt.Errorf("the guide has no page %s", f.Page)
 }
 
-// shortenText returns the beginning of a text, cut at the end of a word and with … behind it.
+// shortenText returns a text of at most textShown bytes as it is, otherwise its beginning, cut at the last blank, with
+// … behind it.
 func shortenText(text string) string {
 	if len(text) <= textShown {
 		return text

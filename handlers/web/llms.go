@@ -41,7 +41,8 @@ func (b *book) renderList() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// firstSentence returns the first sentence of a page's text.
+// firstSentence returns the first sentence of a page's text, on one line: of the first paragraph that is not a heading,
+// a picture or a table; "" if there is none.
 func firstSentence(source string) string {
 	for paragraph := range strings.SplitSeq(source, "\n\n") {
 		text := strings.Join(strings.Fields(paragraph), " ")

@@ -23,7 +23,8 @@ type AnswerOptions struct {
 	Form json.RawMessage `json:"-"`
 }
 
-// MarshalJSON writes true or false if no option is set, otherwise an object. It implements json.Marshaler.
+// MarshalJSON writes true or false if no option is set, otherwise an object. It implements json.Marshaler. Form is not
+// written.
 func (o AnswerOptions) MarshalJSON() ([]byte, error) {
 	object := answerObject{o.Reader, o.Passages, o.Combine, o.MaxTokens, o.MinChance}
 	if !o.Wanted || object == (answerObject{}) {
@@ -33,7 +34,7 @@ func (o AnswerOptions) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads true, false or an object, which means true with options; null is false. It implements
-// json.Unmarshaler.
+// json.Unmarshaler. With an error o is the zero value.
 func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
 	*o = AnswerOptions{}
 	if string(data) == "null" {

@@ -15,7 +15,7 @@ type Synonyms struct {
 	To    []string `json:"to,omitempty"    yaml:"to,omitempty"`
 }
 
-// Check returns what is wrong with the synonyms, for users; "" if nothing is.
+// Check returns the first thing that is wrong with the entry, as a sentence for users; "" if nothing is.
 func (s *Synonyms) Check() string {
 	switch all := append(append(append([]string{}, s.Words...), s.From...), s.To...); {
 	case len(s.Words) > 0 && len(s.From)+len(s.To) > 0:

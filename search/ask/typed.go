@@ -70,8 +70,9 @@ func Typed(text string) (question string, must, mustNot []string) {
 	return question, must, mustNot
 }
 
-// hasOperatorNot reports whether rest begins with the word NOT as an operator of a search. before is the part of the
-// question in front of it.
+// hasOperatorNot reports whether rest begins with the word NOT as an operator of a search: white space follows it,
+// there are words before it and none is an English function word, and the rest of the text is not all in capital
+// letters. before is the part of the question in front of rest.
 func hasOperatorNot(before, rest string) bool {
 	after, ok := strings.CutPrefix(rest, "NOT")
 	next, _ := utf8.DecodeRuneInString(after)

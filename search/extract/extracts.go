@@ -14,8 +14,8 @@ import (
 	"example.org/conclave/search/reply"
 )
 
-// CountExtracts converts the starts and ends of extracts from bytes to a unit of reply.OffsetNames, in place.
-// Extract.Reading is an index of passages.
+// CountExtracts converts the starts and ends of extracts from bytes to a unit of reply.OffsetNames, in place; it does
+// nothing for bytes. Extract.Reading is an index of passages.
 func CountExtracts(unit string, all []reply.Extract, passages []corpus.Passage) {
 	if unit == reply.OffsetBytes {
 		return
@@ -134,7 +134,7 @@ func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 // Extracts returns the answers in passages by what a reader said of them, the most probable first, at most mostAnswers.
 // passages are in the order of their ranking, and readings[i] is of passages[i]. combine is ask.CombineBest or
 // ask.CombineSum. confidence is the ranking's; nil: it is not known. chance computes Extract.Chance; nil: the extracts
-// have none.
+// have none. Starts and ends are bytes. Place, Headline and Collection are left for the caller to set.
 func Extracts(
 	passages []corpus.Passage,
 	readings []learned.ReadResult,

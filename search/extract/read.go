@@ -22,7 +22,8 @@ type Read struct {
 
 // Weigh adds weight times a passage's score in the ranking to each reading's Select, and sorts passages and readings by
 // the sum, the highest first. Both are then log-odds that the passage answers. It returns the old indexes in the new
-// order.
+// order, which is stable. scores has one number for each passage. The old Readings are changed in place, r gets new
+// lists.
 func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
 	for i := range r.Readings {
 		r.Readings[i].Select += weight * scores[i]

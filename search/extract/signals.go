@@ -76,8 +76,8 @@ var leastLog = math.Log(1e-6)
 func RerankSignals() []string { return []string{"confidence", "score", "lead", "same"} }
 
 // RerankedSignals returns the signals of a reranking, in the order of RerankSignals, and top, the index of the passage
-// that is first afterwards. scores are the passages' in the ranking, best first, said the reranker's, weight is the
-// reranker's weight, and confidence the ranking's. It panics without passages.
+// that is first afterwards. scores are the passages' in the ranking, best first, said the reranker's, one for each
+// passage, weight is the reranker's weight, and confidence the ranking's. It panics without passages.
 func RerankedSignals(scores, said []float64, weight, confidence float64) (top int, signals []float64) {
 	top = FirstByBoth(scores, said, weight)
 	others := math.Inf(-1)

@@ -42,8 +42,8 @@ func (w Problems) Err() error {
 	return e
 }
 
-// Text adds a problem if a text is longer than limit bytes, not valid UTF-8, or empty. what names the text for users
-// ("question"), and empty is the code for an empty one.
+// Text adds one problem if a text is longer than limit bytes, not valid UTF-8, or has nothing but white space. what
+// names the text for users ("question"), and empty is the code of the problem with an empty one.
 func (w *Problems) Text(pointer, what, empty, text string, limit int) {
 	switch {
 	case len(text) > limit:
@@ -55,8 +55,8 @@ func (w *Problems) Text(pointer, what, empty, text string, limit int) {
 	}
 }
 
-// Count returns n, or fallback if n is 0. It adds a problem if n is not from 0 to most. pointer is "/" and the name of
-// the field.
+// Count returns n, or fallback if n is 0. If n is not from 0 to most, it adds a problem and returns n as it is. pointer
+// is "/" and the name of the field.
 func (w *Problems) Count(pointer string, n, fallback, most int) int {
 	if n == 0 {
 		return fallback
@@ -74,8 +74,8 @@ func (w *Problems) Between(pointer string, x, most float64) {
 	}
 }
 
-// OneOf returns value, or fallback if value is "". It adds a problem to w if value is not one of allowed. pointer is
-// "/" and the name of the field.
+// OneOf returns value, or fallback if value is "". If value is not one of allowed, it adds a problem to w and returns
+// value as it is. pointer is "/" and the name of the field.
 func OneOf[T ~string](w *Problems, pointer, value string, fallback T, allowed []T) T {
 	if value == "" {
 		return fallback

@@ -58,7 +58,8 @@ func (x *Expert) IsCalibrated() bool {
 func (x *Expert) HasEnsemble() bool { return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 }
 
 // ApplyHead returns the question's vector by the expert's head, and the probabilities of its domains, for the encoder's
-// vector run. Without a head it returns run and a nil gate. It fails if the head does, or gives something invalid.
+// vector run. Without a head it returns run and a nil gate. It fails if the head does, or gives something invalid. The
+// vector may be the memory of run or of the head; do not change it.
 func (x *Expert) ApplyHead(ctx context.Context, run []float32) (vector, gate []float32, err error) {
 	if x.Head == nil {
 		return run, nil, nil

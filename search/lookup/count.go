@@ -11,6 +11,7 @@ import (
 
 // Count returns how many passages match a filter and may be seen by the caller. It returns a *fault.Error of kind
 // Invalid if the filter is invalid or does not fit the collection's fields, and of kind Unavailable if counting fails.
+// It narrows r.View to the filter.
 func (r Reader) Count(ctx context.Context, f storage.Filter) (n int, err error) {
 	if err := f.Check(); err != nil {
 		return 0, err

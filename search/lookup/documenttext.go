@@ -27,8 +27,8 @@ type DocumentText struct {
 const documentChunk = 64
 
 // DocumentText returns the text of a document from the passage with the number from on, counted from 1: of as many
-// passages as have at most so many stored bytes together, and of one at least. It waits for memory (Reader.TakeRoom).
-// It returns a *fault.Error of kind NotFound if the document does not exist, has no such passage, or may not be seen by
+// passages as have at most `most` stored bytes together, and of one at least. It waits for memory (Reader.TakeRoom). It
+// returns a *fault.Error of kind NotFound if the document does not exist, has no such passage, or may not be seen by
 // the caller, and of kind Unavailable if it cannot be read.
 func (r Reader) DocumentText(ctx context.Context, id string, from, most int) (out DocumentText, err error) {
 	view := r.View

@@ -57,7 +57,8 @@ type RerankResponse struct {
 
 // EncodeQuestions returns an expert's vector of each text as a question, after its head. It encodes embedParallel texts
 // at a time. check gets each vector of the encoder and the expert's dimension. It returns the first error and ends the
-// others.
+// others. The order is that of texts; with an error some vectors are missing. It waits for all encodings that it
+// started.
 func EncodeQuestions(
 	ctx context.Context,
 	x *learned.Expert,
@@ -90,7 +91,7 @@ func EncodeQuestions(
 }
 
 // EncodePassages returns an expert's vector of each text as a passage without a title. check gets each vector and the
-// expert's dimension. It fails if encoding or check does.
+// expert's dimension. It fails if encoding or check does. With an error the vectors are of no use.
 func EncodePassages(
 	ctx context.Context,
 	x *learned.Expert,

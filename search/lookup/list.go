@@ -19,7 +19,7 @@ import (
 // List returns the passages that the caller may see, in the order of their ids' bytes: those after the id after ("":
 // from the first), at most limit, and fewer if they have more than r.AnswerBytes together. next is the id to pass as
 // after for the passages that follow; "" if there are none. It waits for memory (Reader.TakeRoom). It returns a
-// *fault.Error of kind Unavailable if passages cannot be read.
+// *fault.Error of kind Unavailable if passages cannot be read. An error of TakeRoom is returned as it is.
 func (r Reader) List(
 	ctx context.Context,
 	after string,

@@ -27,7 +27,8 @@ type Reader struct {
 	TakeRoom func(ctx context.Context, bytes int) error
 }
 
-// takeRoom waits until there is memory for so many bytes, and returns the error of r.TakeRoom.
+// takeRoom waits until there is memory for so many bytes, and returns the error of r.TakeRoom. Without TakeRoom it
+// returns nil at once.
 func (r Reader) takeRoom(ctx context.Context, bytes int) error {
 	if r.TakeRoom == nil {
 		return nil
@@ -41,7 +42,7 @@ func PassageRoom(bytes int) int {
 }
 
 // Sample returns at most n random passages, without those that the caller may not see. It waits for memory
-// (Reader.TakeRoom). It fails if passages cannot be read.
+// (Reader.TakeRoom). It fails if passages cannot be read. An error of TakeRoom is returned as it is.
 func (r Reader) Sample(ctx context.Context, n int) (sample []corpus.Passage, err error) {
 	view := r.View
 	chosen := view.Passages().Sample(n)

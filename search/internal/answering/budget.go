@@ -150,7 +150,7 @@ func (a *Answer) boundSize(page, moved []fusion.Item) (more int, err error) {
 }
 
 // setToRead sets a.ToRead to the first passages of the first ranking, as many as a reader or a generator reads. They
-// are the same whatever page of the ranking is answered.
+// are the same whatever page of the ranking is answered. Without either it changes nothing.
 func (a *Answer) setToRead() {
 	if a.Plan.Reader != nil || a.Plan.Writer != nil {
 		items := a.Rankings[0].Items

@@ -59,7 +59,7 @@ func (c *Candidates) Done() {
 }
 
 // Step calls do, reports its time as that of a stage if it succeeds, and returns its error. A panic in do becomes an
-// error.
+// error. ctx is passed to do.
 func (c *Candidates) Step(ctx context.Context, stage string, do func(context.Context) error) error {
 	began := time.Now()
 	if err := run.Guard(func() error { return do(ctx) }); err != nil {

@@ -85,7 +85,7 @@ func (c *Candidates) Complete(ctx context.Context) error {
 }
 
 // tabulate fills the table with the hits of all findings and with c.others. Equal scores will be ordered by the
-// passages' ids; c.untied is set if they cannot be read. It fails if a finding's hits are invalid.
+// passages' ids; c.idError is set later if these cannot be read. It fails if a finding's hits are invalid.
 func (c *Candidates) tabulate() error {
 	lists := make([][]rank.Hit, len(c.Findings))
 	for i, f := range c.Findings {

@@ -65,7 +65,8 @@ func (r *Ranking) fuse(ctx context.Context) error {
 }
 
 // CapByVerdict lowers the confidences of a ranking to its chance that the collection answers, if the verdict on that
-// chance is VerdictNotFound. It changes nothing if the chance or by is nil.
+// chance is VerdictNotFound. It changes nothing if the chance or by is nil. The numbers that r points to are changed in
+// place.
 func CapByVerdict(r *fusion.Ranking, by *learned.Answerability) {
 	if r.Answerable == nil || by == nil || by.Of(*r.Answerable) != reply.VerdictNotFound {
 		return
@@ -110,7 +111,9 @@ func (c *Candidates) Observe(ctx context.Context) []fusion.ObservedSource {
 }
 
 // ObserveWith returns what methods read of each source that answered, with its column in the table. Phrases and
-// nearness are left out if words did not answer. random adds the sources' scores of a random sample of passages.
+// nearness are left out if words did not answer. random adds the sources' scores of a random sample of passages. q
+// tells how familiar the question is to each expert; its zero value: it is not known. A source without a calibrated
+// confidence gets -1.
 func (c *Candidates) ObserveWith(ctx context.Context, q *sources.Familiarities, random bool) []fusion.ObservedSource {
 	all := make([]fusion.ObservedSource, 0, len(c.Findings))
 	words := false

@@ -88,7 +88,8 @@ func (a *Answer) Generate(
 }
 
 // newGenerated returns a generator's text as the API gives it, with the passages that it attended to most (at most
-// mostSupport) and those that it cites. of are the collections of the passages, in the same order.
+// mostSupport) and those that it cites. of are the collections of the passages, in the same order. g.Sentences cite
+// passages by their number, counted from 1; a number that no passage has makes it panic.
 func newGenerated(name string, passages []corpus.Passage, of []string, g learned.Generation) *reply.Generated {
 	out := &reply.Generated{
 		Text:      g.Text,

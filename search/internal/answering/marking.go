@@ -19,7 +19,8 @@ import (
 // MarkAnswers lets the reader mark answers in the first passages, and sets a.Extracts, the order of these passages and
 // the confidences by what it says. If the reader fails or runs out of time, there are no extracts, and a note under
 // Degraded says so. It does not ask the reader about a question of one word or in a script that it was not trained on.
-// It fails if a passage cannot be read from the collection.
+// It fails if a passage cannot be read from the collection. It adds the number of passages that were read only in part
+// to a.ReadPartly.
 func (a *Answer) MarkAnswers(ctx context.Context) error {
 	a.Extracts = []reply.Extract{}
 	reader := a.Plan.Reader
@@ -63,14 +64,14 @@ func (a *Answer) MarkAnswers(ctx context.Context) error {
 	a.Extracts = a.extract(ctx, &read)
 	a.read = read.Passages
 	if len(a.Rankings[0].Items) > 0 && a.Plan.Methods[0].WeighsByQuestion() {
-		a.readChances(&read)
+		a.setChancesByReader(&read)
 	}
 	return nil
 }
 
-// readChances replaces the chance that the collection answers, and the confidence, by those with the reader, if its
-// calibration has them. It keeps those that were calibrated for other signals.
-func (a *Answer) readChances(read *extract.Read) {
+// setChancesByReader replaces the chance that the collection answers, and the confidence, by those with the reader, if
+// its calibration has them. It keeps those that were calibrated for other signals.
+func (a *Answer) setChancesByReader(read *extract.Read) {
 	reader := a.Plan.Reader
 	r := &a.Rankings[0]
 	if by := reader.Answerability; by != nil && r.Answerable != nil {
@@ -120,7 +121,8 @@ func (a *Answer) readsForConfidence() bool {
 
 // rankBy orders the passages that were read by the sum of their scores and the reader's. It sets a.ToRead to them, and
 // puts them in the first ranking in the place of its first items. `first` is the number of those items; some may have
-// been deleted and are left out. Each item notes the reader's contribution to its score.
+// been deleted and are left out. Each item notes the reader's contribution to its score. It reorders the lists in read
+// in the same way.
 func (a *Answer) rankBy(read *extract.Read, first int) {
 	scores, selections := make([]float64, len(a.ToRead)), make([]float64, len(a.ToRead))
 	for i, item := range a.ToRead {
@@ -207,7 +209,8 @@ func extractOf(row grounds.Row, p *corpus.Passage, known bool) reply.Extract {
 }
 
 // extract returns the extracts with a sufficient chance (sureEnough): the answers that the reader marked and, before
-// them, the table row of the first document that says most of the question. It sets which can be shown as the headline.
+// them, the table row of the first document that says most of the question. It sets which can be shown as the headline,
+// and their places and positions in the plan's unit. read must have a passage.
 func (a *Answer) extract(ctx context.Context, read *extract.Read) []reply.Extract {
 	texts := make([]string, len(read.Passages))
 	for i := range read.Passages {

@@ -70,7 +70,7 @@ func (a *Answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misna
 	if err != nil || len(passages) == 0 {
 		return nil, err
 	}
-	text := naming.Read(a.restsOn(&passages[0]))
+	text := naming.NewText(a.restsOn(&passages[0]))
 	for _, m := range naming.Mentions(a.Found.Inquiry.Question, a.namesIn(ctx)) {
 		found := text.Find(m)
 		if len(found.Missing) == 0 {
@@ -106,8 +106,8 @@ func namesAnother(passages []corpus.Passage, m naming.Mention) bool {
 	for i := range passages[1:] {
 		p := &passages[i+1]
 		at := reply.PlaceOf(p)
-		titled := len(naming.Read(p.Title+". "+at.Heading).Find(m).Missing) == 0
-		has := titled || len(naming.Read(p.Text).Find(m).Missing) == 0
+		titled := len(naming.NewText(p.Title+". "+at.Heading).Find(m).Missing) == 0
+		has := titled || len(naming.NewText(p.Text).Find(m).Missing) == 0
 		same := first.Document != nil && at.Document != nil && first.Document.ID == at.Document.ID
 		if has && same && !titled {
 			return false

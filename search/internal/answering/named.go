@@ -126,7 +126,7 @@ func headOf(items []fusion.Item) []fusion.Item {
 }
 
 // Head returns the first comparedNames passages of the ranking at an index, in their final order, regardless of which
-// page is answered.
+// page is answered. It needs CutToPage to have run.
 func (a *Answer) Head(ranking int) []fusion.Item {
 	return a.heads[ranking]
 }

@@ -47,10 +47,10 @@ func RerankChance(scores, said []float64, weight, first, any float64) float64 {
 	return any * share(sums, high)
 }
 
-// rerankedChance replaces the confidence by that of the passage that is first after reranking: by the reranker's
+// setRerankedChance replaces the confidence by that of the passage that is first after reranking: by the reranker's
 // calibration if it applies, else by RerankChance. For a method other than the gate the confidence becomes nil if
 // another passage is first. It changes nothing if there is no confidence, or if a reader will set it afterwards.
-func (a *Answer) rerankedChance(x *learned.LoadedReranker, scores, said []float64, weight float64) {
+func (a *Answer) setRerankedChance(x *learned.LoadedReranker, scores, said []float64, weight float64) {
 	r := &a.Rankings[0]
 	if r.Confidence == nil || a.Plan.ReadTwice() && a.readsForConfidence() {
 		return // the reader says it, of the passage that is first then

@@ -52,7 +52,7 @@ func (a *Answer) Rerank(ctx context.Context) error {
 			for i, item := range first {
 				scores[i] = item.Score
 			}
-			a.rerankedChance(x, scores, said, weight)
+			a.setRerankedChance(x, scores, said, weight)
 			raised := a.addModelScores(first, said, weight, x.Name, reply.OriginRerank)
 			slices.SortStableFunc(raised, func(x, y fusion.Item) int { return cmp.Compare(y.Score, x.Score) })
 			r.Items = append(raised, rest...)

@@ -58,7 +58,7 @@ func Capitals(text string) (out []string) {
 }
 
 // CapitalsTell reports whether capital letters inside the sentences of a text are rare enough (mostCapitals) to mark
-// names.
+// names. True for a text with no words inside a sentence.
 func CapitalsTell(text string) bool {
 	words := strings.Fields(text)
 	inside := 0
@@ -131,9 +131,10 @@ func FieldOf(p *corpus.Passage, name string) string {
 	return p.Text
 }
 
-// StandsIn finds words in a text that follow each other, by their lower case. It returns the index in all of the first
-// of them and the index after the last; -1 and -1 if the text does not have them or some is empty.
-func StandsIn(all, some []WordIn) (at, end int) {
+// FindPhrase finds the words some, one after the other, among the words of a text, all; only their lower case counts.
+// It returns the index in all of the first of them and the index after the last; -1 and -1 if the text does not have
+// them or some is empty.
+func FindPhrase(all, some []WordIn) (at, end int) {
 	for at := 0; len(some) > 0 && at+len(some) <= len(all); at++ {
 		same := true
 		for i := range some {

@@ -47,6 +47,8 @@ const (
 // Filter returns a function that reports whether a word of a passage is worth highlighting for a question. field is
 // "title" or "text", and the word stands there from byte start to end. A function word of the passage or of the
 // question is not worth it, nor is a word that a large share of the passages has. A word of which nothing is known is.
+// It may read a sample of passages now, under ctx; if that fails, only the store's counts and the question's words
+// decide.
 func (t *Words) Filter(
 	ctx context.Context,
 	view *snapshot.PinnedView,
@@ -73,7 +75,8 @@ func (k *knownWords) functionWords(text string) (code string, words languages.Fu
 
 // FunctionWordsOf returns the function words of a question in their order, in lower case and each once, and the word
 // that opens it if it asks (languages.Opens). A word written as a name, as The Who, is none. It returns nil if the
-// function words of the question's language are not known, also because passages could not be read.
+// function words of the question's language are not known, also because passages could not be read. With nothing to
+// return, but known function words, the list is empty and not nil.
 func (t *Words) FunctionWordsOf(ctx context.Context, view *snapshot.PinnedView, question string) []string {
 	code, function := t.countWords(ctx, view).functionWords(question)
 	if function == nil {
@@ -167,7 +170,7 @@ func (k *knownWords) carriesMeaning(text string, start, end int, function langua
 
 // countWords returns the frequencies of words in a random sample of passages and the function words of their languages.
 // It reads the sample when the generation or the sample has changed since the last call. If it cannot be read, the
-// result has no frequencies.
+// result has no frequencies. Other callers wait for the reading.
 func (t *Words) countWords(ctx context.Context, view *snapshot.PinnedView) *knownWords {
 	t.mu.Lock()
 	defer t.mu.Unlock()

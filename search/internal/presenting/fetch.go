@@ -17,8 +17,8 @@ import (
 	"example.org/conclave/search/storage"
 )
 
-// Fetch reads the texts of the ranked passages and fills in the response, apart from facets and a generated answer. It
-// fails if passages cannot be read or the answer becomes too large.
+// Fetch reads the texts of the ranked passages and replaces a.Response by the response, apart from facets and a
+// generated answer. It fails if passages cannot be read or the answer becomes too large.
 func (a *Page) Fetch(ctx context.Context) error {
 	p := a.answer.Plan
 	if a.answer.Known != nil && a.answer.Found.Panel.Specialists(&p.Inquiry) != nil {
@@ -324,8 +324,8 @@ func (a *Page) results(ctx context.Context, ranking int) ([]reply.Result, error)
 	return results, a.nameCopies(ctx, results, ordinals)
 }
 
-// explain returns the terms of which a result's scores are sums, of every source that has such terms. It returns nil if
-// a source fails.
+// explain returns the terms of which a result's scores are sums, of every source that has such terms. If a source
+// fails, it reports that and returns nil.
 func (a *Page) explain(ctx context.Context, item fusion.Item) []storage.TermScore {
 	var all []storage.TermScore
 	for _, part := range item.Parts {

@@ -9,7 +9,7 @@ import (
 )
 
 // groupByDocument groups results by their documents. Groups stand in the order of their best results, which are ranked
-// anew in each.
+// anew in each. The first group has the rank after Plan.Offset. A passage without a document is a group of its own.
 func (a *Page) groupByDocument(results []reply.Result) []reply.Group {
 	groups := []reply.Group{}
 	at := map[string]int{}

@@ -145,7 +145,8 @@ func (a *Page) readNeighbours(ctx context.Context, wanted []neighbour) (map[neig
 	return there, nil
 }
 
-// SameVersion reports whether two passages were cut from the same version of a document.
+// SameVersion reports whether two passages were cut from the same version of a document. It is true for two that are of
+// no document.
 func SameVersion(a, b *corpus.Passage) bool {
 	return a.Metadata[corpus.DocumentSHA256Key] == b.Metadata[corpus.DocumentSHA256Key]
 }

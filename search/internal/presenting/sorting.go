@@ -102,7 +102,8 @@ func OrderByFields(ctx context.Context, r *answering.Ranking, takeRoom Room) err
 
 // addFreshness adds a boost to the scores of the ranking at an index and sorts it. dates are the dates of passages;
 // those without a date get none. The boost of a passage is halved with every half-life of its age. now is rounded to a
-// thousandth of the half-life, so that the pages of one ranking agree.
+// thousandth of the half-life, so that the pages of one ranking agree. Each boost is credited to the ranking. The
+// ranking must not be empty.
 func addFreshness(ranked *answering.Ranking, ranking int, dates map[rank.Ordinal]time.Time, now time.Time) {
 	items := ranked.Rankings[ranking].Items
 	spread := items[0].Score - items[len(items)-1].Score

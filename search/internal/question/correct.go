@@ -237,8 +237,8 @@ func (s *suspect) allowsEdits(c spelling.Candidate, letters int) bool {
 }
 
 // suspectsOf returns the words of a question that may be misspelt, in their order: those of leastLetters letters or
-// more that the language does not have. It leaves out identifiers: words with digits or signs (eachWord), in quotes or
-// in capitals. language may be nil.
+// more that the language does not have. It leaves out words of more than spelling.LongestWord letters, and identifiers:
+// words with digits or signs (eachWord), in quotes or in capitals. language may be nil.
 func suspectsOf(question string, language *spelling.Language) (suspects []suspect) {
 	loud := question == strings.ToUpper(question)
 	quoted, first := false, true

@@ -83,7 +83,7 @@ func (c Focuser) Join(before []string, question string) string {
 }
 
 // findQuestion returns the part of a text that asks something, or the text itself if it has only one part or is on one
-// topic throughout.
+// topic throughout. If the confidence of a part is not known, form, place and nearness alone decide.
 func (c Focuser) findQuestion(ctx context.Context, q *sources.Inquiry, view *snapshot.PinnedView, text string) string {
 	units := unitsOf(text, c.fitsEncoders)
 	if len(units) < 2 {
@@ -114,7 +114,8 @@ func (c Focuser) findQuestion(ctx context.Context, q *sources.Inquiry, view *sna
 }
 
 // isUniform reports whether at least three quarters of the parts of a text are about as near to a passage as the
-// nearest part, so that the text is on one topic. It returns false if all are equally near, which tells nothing.
+// nearest part, so that the text is on one topic. It returns false if all are equally near, which tells nothing. near
+// must not be empty.
 func isUniform(near []float64) bool {
 	sorted := slices.Sorted(slices.Values(near))
 	highest := sorted[len(sorted)-1]
@@ -147,7 +148,7 @@ func (c Focuser) fitsEncoders(text string) bool {
 
 // nearness returns, for each unit, the highest inner product of its vector with a passage's, as of unit vectors, times
 // QuestionEncoder.Readable of the unit. The vectors are the base's, or the first generalist's. It returns zeros if
-// there is no such expert or if encoding or searching fails.
+// there is no such expert or if encoding or searching fails. It narrows view to the inquiry's filter.
 func (c Focuser) nearness(ctx context.Context, q *sources.Inquiry, view *snapshot.PinnedView, units []unit) []float64 {
 	near := make([]float64, len(units))
 	x := c.Panel.Generalist

@@ -16,7 +16,7 @@ const ShareOfRewriting = 4
 
 // Rewrite lets a model rewrite the last message of a conversation as a question that stands alone, and returns the
 // question with single spaces. before are the messages before it, oldest first. It fails if the model does, needs
-// longer than within, or gives an empty question or one of more than so many bytes.
+// longer than within, or gives an empty question or one of more than `bytes` bytes. The question is "" with an error.
 func Rewrite(
 	ctx context.Context,
 	model learned.Rewriter,

@@ -24,14 +24,14 @@ func AddSynonyms(question string, list []ask.Synonyms) (words string, used []rep
 			to = list[i].Words
 		}
 		for _, one := range from {
-			at, end := content.StandsIn(in, content.WordsIn(one))
+			at, end := content.FindPhrase(in, content.WordsIn(one))
 			if at < 0 {
 				continue
 			}
 			use := reply.Expansion{Word: question[in[at].Begin:in[end-1].End]}
 			for _, other := range to {
 				sought := content.WordsIn(other)
-				if there, _ := content.StandsIn(in, sought); there >= 0 || added[strings.ToLower(other)] ||
+				if there, _ := content.FindPhrase(in, sought); there >= 0 || added[strings.ToLower(other)] ||
 					len(added) >= ask.MostSynonyms {
 					continue
 				}

@@ -102,7 +102,7 @@ func (p *PinnedView) CollectionOf(passage rank.Ordinal) string {
 }
 
 // Lookup finds passages of a collection by their ids, in the order of ids. collection is the passages' CollectionOf: ""
-// unless several are searched.
+// unless several are searched. One that does not exist has Found.There false. It fails if the store does.
 func (p *PinnedView) Lookup(ctx context.Context, collection string, ids []string) ([]storage.Found, error) {
 	if several, ok := p.View.(storage.MultiCollection); ok {
 		return several.LookupIn(ctx, collection, ids)
@@ -132,7 +132,7 @@ func (p *PinnedView) restriction(ctx context.Context) conditions.Node {
 	return node.Unsaid()
 }
 
-// Visible reports whether the context may see a passage, by the passage's tags and metadata.
+// Visible reports whether the caller in the context may see a passage, by the passage's tags and metadata.
 func (p *PinnedView) Visible(ctx context.Context, passage *corpus.Passage) bool {
 	n := p.restriction(ctx)
 	return n.Matches(passage.Tags, passage.Metadata)
@@ -170,7 +170,7 @@ func (p *PinnedView) showValues(ctx context.Context, err error) {
 const shownValues = 3
 
 // ValuesIn returns the most frequent values of a field among the passages of indexes, at most so many. It returns an
-// empty list if the store does not count values.
+// empty list if the store does not count values. It fails if counting does.
 func ValuesIn(ctx context.Context, indexes storage.Indexes, field string, most int) ([]storage.FacetValue, error) {
 	of, ok := indexes.(storage.FacetCounter)
 	if !ok {

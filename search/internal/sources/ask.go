@@ -57,8 +57,10 @@ type Findings struct {
 	sourceEnded func()       // tells a storage.SearchBatcher that a source has ended
 }
 
-// Ask puts an inquiry to all its sources in parallel and returns one finding for each, when all have answered or ctx
-// is done. A source that has not answered by then has StatusDeadline; it ends later and then releases the view.
+// Ask puts an inquiry to all its sources in parallel and returns one finding for each, when all have answered or ctx is
+// done. A source that has not answered by then has StatusDeadline; it ends later and then releases the view. It narrows
+// view to the filter first. If the filter does not fit the fields of the collection, it sets Refused and asks no
+// source; if the filter cannot be evaluated otherwise, all findings failed. It reports the status of each.
 func (p *Panel) Ask(ctx context.Context, q Inquiry, view *snapshot.PinnedView) *Findings {
 	found := &Findings{Panel: p, Inquiry: q, View: view, encodings: make([]encoding, len(p.Experts)),
 		asked: make([]int, 0, len(q.Wanted)), All: make([]Finding, 0, len(q.Wanted))}
@@ -134,7 +136,8 @@ func Narrow(ctx context.Context, r run.Runner, view *snapshot.PinnedView, f stor
 
 // announceSearches tells a store that batches searches (storage.SearchBatcher) how many sources will search at the same
 // time, and sets p.sourceEnded. It counts neither skipped sources, nor late interaction, nor the specialists, of which
-// it is not known yet which are asked.
+// it is not known yet which are asked. p.sourceEnded has to be called once for each of these sources; it does nothing
+// if the store does not batch.
 func (p *Findings) announceSearches(specialists []int) {
 	p.sourceEnded = func() {}
 	g, ok := p.View.Narrowed.(storage.SearchBatcher)
@@ -301,7 +304,8 @@ func (p *Findings) CheckAnswered(findings []Finding) error {
 
 // RestrictTo replaces the hits of every source that answered by the passages that choose returns, with the source's
 // scores. choose gets the hits of BM25 over words; they are nil if it was not asked. It fails if choose does, or if a
-// source cannot score the passages.
+// source cannot score the passages. With an error, some findings may be changed already. Findings that did not answer
+// stay as they are.
 func (p *Findings) RestrictTo(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordinal, error)) error {
 	var words []rank.Hit
 	for i := range p.All {

@@ -24,7 +24,8 @@ type encoding struct {
 }
 
 // encodeQuestion returns the question's vector by the encoder of an expert. The first caller of the experts that share
-// an encoder runs it; the others wait. A failure is in err of what it returns.
+// an encoder runs it, under its own ctx; the others wait, whatever theirs is. The result is never nil and the same for
+// all of them. A failure is in err of what it returns.
 func (p *Findings) encodeQuestion(ctx context.Context, x *Dense) *encoding {
 	e := &p.encodings[x.encoder]
 	e.once.Do(func() {

@@ -133,7 +133,7 @@ func (p *Findings) chooseFamiliar(question []float32, specialists []int) []int {
 }
 
 // Familiarity returns the mean inner product of a question's vector with the nearestQuestions nearest representatives.
-// representatives holds vectors of len(question) numbers one behind the other.
+// representatives holds vectors of len(question) numbers one behind the other. question must not be empty.
 func Familiarity(question, representatives []float32) float64 {
 	d := len(question)
 	products := make([]float32, 0, len(representatives)/d)

@@ -20,7 +20,8 @@ import (
 // highlighter returns a function that finds the words of a passage that the question's tokens match best. It leaves out
 // words that match no better than in random passages, and words that carry no meaning of their own, such as function
 // words. It returns nil if the index has no vectors of tokens or the encoder does not say which word a token is of. The
-// returned function is for one goroutine.
+// returned function is for one goroutine; its first call reads the vectors of random passages. view has to be held
+// until its last call.
 func (x *lateSource) highlighter(
 	ctx context.Context,
 	view *snapshot.PinnedView,

@@ -212,9 +212,10 @@ func (p *Findings) pieceShare(word string) float64 {
 	return min(1, max(0, float64(tokens-special-few)/6))
 }
 
-// Held returns which keys of the question a passage has, as a set of bits: bit i is k.List[i]. words and phrases are
-// the indexes that the keys were read from. It fails if an index cannot be read.
-func (k *Keys) Held(
+// SetOf returns which keys of the question a passage has, as a set of bits: bit i is k.List[i]. A key of several terms
+// counts if the passage has all of them, in one word or next to each other. words and phrases are the indexes that the
+// keys were read from. It fails if an index cannot be read.
+func (k *Keys) SetOf(
 	ctx context.Context,
 	question string,
 	words, phrases storage.WordIndex,

@@ -115,7 +115,8 @@ type certainty struct{ Confidence, MutualInformation float64 }
 // scoredAtOnce is how many passages inParts scores before it checks the deadline again.
 const scoredAtOnce = 512
 
-// inParts calls score for scoredAtOnce passages at a time, and stops with ctx's error when ctx ends.
+// inParts calls score for scoredAtOnce passages at a time, and stops with ctx's error when ctx ends. out then has the
+// scores of the passages before.
 func inParts(
 	ctx context.Context,
 	passages []rank.Ordinal,

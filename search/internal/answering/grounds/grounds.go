@@ -188,7 +188,8 @@ const almost = 1e-9
 // brewing unit".
 const subjectWeight = .05
 
-// subjectCell returns the index of the cell of a row that says most of the question; -1 if no cell says any of it.
+// subjectCell returns the index of the cell of a row that says most of the question; -1 if no cell says any of it. Of
+// equals it is the first.
 func (g *Grounds) subjectCell(u *unit) int {
 	best := -1
 	most := 0.0
@@ -201,7 +202,7 @@ func (g *Grounds) subjectCell(u *unit) int {
 	return best
 }
 
-// shareSaid returns the share of the words of a text that the question has.
+// shareSaid returns the share of the words of a text that the question has, from 0 to 1; 0 if the text has no words.
 func (g *Grounds) shareSaid(text string) float64 {
 	words := content.WordsIn(text)
 	has := 0
@@ -214,7 +215,7 @@ func (g *Grounds) shareSaid(text string) float64 {
 }
 
 // askedColumn returns the index of the column whose heading says most of the question, apart from the subject's; of two
-// columns, the other one. It returns -1 if several say as much. The row must have a subject.
+// columns, the other one. It returns -1 if several say as much, or none says any of it. The row must have a subject.
 func (g *Grounds) askedColumn(u *unit) int {
 	subject := g.subjectCell(u)
 	if len(u.header) == 2 {
@@ -265,8 +266,8 @@ func (g *Grounds) Support(passage, begin, end int) bool {
 // mostOfFact is the greatest number of words of a fact (isFact).
 const mostOfFact = 6
 
-// isFact reports whether the words of a sentence between two bytes are at most mostOfFact, and one of them is a number
-// or has a capital letter and is not the first word of the sentence.
+// isFact reports whether the words of a sentence between two bytes, counted from its beginning, are at most mostOfFact,
+// and one of them is a number or has a capital letter and is not the first word of the sentence.
 func isFact(words []content.WordIn, begin, end int) bool {
 	few := 0
 	tells := false

@@ -73,7 +73,7 @@ func TestFind(t *testing.T) {
 		{`what is a "return number"`, "Dealers need a return number.", "", ""},
 		{`what is a "return number"`, "Dealers return it by number.", "return number", ""},
 	} {
-		text := Read(c.text)
+		text := NewText(c.text)
 		var missing []string
 		rival := ""
 		for _, m := range Mentions("tell me "+c.question, english()) {
@@ -94,7 +94,7 @@ func FuzzFind(f *testing.F) {
 	f.Add("what is the fine at Stridewell in 2019?", "At Kestrelpond on 29/05/1953 8,848.86")
 	f.Add(`"`, "“ «")
 	f.Fuzz(func(t *testing.T, question, text string) {
-		read, own := Read(text), Read(question)
+		read, own := NewText(text), NewText(question)
 		for _, m := range Mentions(question, english()) {
 			_ = read.Find(m)
 			if found := own.Find(m); len(found.Missing) > 0 {

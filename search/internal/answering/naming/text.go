@@ -16,8 +16,8 @@ type Text struct {
 	dates   []date          // all dates
 }
 
-// Read prepares a text for Find.
-func Read(text string) *Text {
+// NewText returns a text prepared for Find, which looks for one mention at a time. It may be empty.
+func NewText(text string) *Text {
 	t := &Text{tokens: tokensOf(text), words: map[string]bool{}, numbers: map[string]bool{}}
 	var joined strings.Builder
 	for i, x := range t.tokens {
