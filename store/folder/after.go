@@ -7,8 +7,9 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// After returns at most limit passages whose ids come after id, in the order of the ids' bytes. "" is before all ids.
-// It returns nil if limit is less than 1.
+// After returns at most limit passages that are not deleted and whose ids come after id, in the order of the ids'
+// bytes. "" is before all ids. It returns nil if limit is less than 1, or no passage is left. On an error, out has
+// those that were found before.
 func (g *Generation) After(id string, limit int) (out []rank.Ordinal, err error) {
 	if limit < 1 {
 		return nil, nil

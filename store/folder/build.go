@@ -17,7 +17,8 @@ func Build(ctx context.Context, dir string, source store.Stream, o store.BuildOp
 	return build(ctx, disk.OS{}, dir, source, o)
 }
 
-// build works as Build does, on any disk.
+// build makes a collection in dir on the disk d, as Build does on the operating system's. An empty o.Words takes
+// BM25's defaults; with o.Empty it publishes a collection without passages and does not read source.
 func build(
 	ctx context.Context,
 	d disk.Disk,

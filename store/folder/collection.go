@@ -53,9 +53,10 @@ func (c *Collection) Shows(g *Generation) bool {
 	return c.current == g
 }
 
-// Reload loads the newest generation on disk and reports whether it is newer than the one in use. If check is not nil,
-// it is called with that generation before Acquire returns it. On an error, also one of check, the one before stays in
-// use. Pinned generations stay open.
+// Reload loads the newest generation on disk and reports whether it replaced the one in use; false without an error:
+// the one in use is the newest. If check is not nil, it is called with the new generation before Acquire returns
+// that. On an error, also one of check, the one before stays in use. Pinned generations stay open. The error is
+// ErrUnfinished if no build was completed; another collection in the folder's place is an error too.
 func (c *Collection) Reload(check func(next *Generation) error) (bool, error) {
 	c.loading.Lock()
 	defer c.loading.Unlock()

@@ -66,7 +66,8 @@ func (f *fingerprints) verify(ctx context.Context, store *corpus.Store) error {
 	return nil
 }
 
-// Fingerprint returns a hash of a passage's title and text (corpus.Passage.Fingerprint): copies have the same one.
+// Fingerprint returns a hash of a passage's title and text (corpus.Passage.Fingerprint): copies have the same one. It
+// fails for an ordinal that no passage of the generation has.
 func (g *Generation) Fingerprint(ordinal rank.Ordinal) (uint64, error) {
 	s, o, err := g.place(ordinal)
 	if err != nil {
@@ -75,8 +76,8 @@ func (g *Generation) Fingerprint(ordinal rank.Ordinal) (uint64, error) {
 	return s.copies.fingerprint(o), nil
 }
 
-// Copies returns how many passages have the same title and text as another one, not counting one of each. It reads all
-// fingerprints, eight bytes a passage.
+// Copies returns how many live passages have the same title and text as another one, not counting one of each. It
+// reads all fingerprints, eight bytes a passage, and returns ctx's error if that ends first.
 func (g *Generation) Copies(ctx context.Context) (int, error) {
 	all := make([]uint64, 0, g.Len())
 	for _, s := range g.segments {

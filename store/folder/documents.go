@@ -37,8 +37,9 @@ func (o *opening) firsts(store *corpus.Store) (*firsts, error) {
 	return out, err
 }
 
-// ordinals returns the passages that are the first of their document, deleted ones too, ascending. The first call reads
-// all ids of the segment.
+// ordinals returns the passages that are the first of their document, deleted ones too, ascending. The first call
+// reads all ids of the segment; the result is shared by all callers and must not be changed. After an error the next
+// call reads again.
 func (f *firsts) ordinals() ([]rank.Ordinal, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,8 +67,9 @@ func (f *firsts) ordinals() ([]rank.Ordinal, error) {
 	return f.all, nil
 }
 
-// DocumentsAfter returns at most limit live passages that are the first of their document and whose ids come after id,
-// in the order of the ids' bytes. "" is before all ids. The first call reads all ids of each segment.
+// DocumentsAfter returns at most limit live passages that are the first of their document and whose ids come after
+// id, in the order of the ids' bytes. "" is before all ids. It returns nil if limit is less than 1 or none is left.
+// The first call reads all ids of each segment.
 func (g *Generation) DocumentsAfter(id string, limit int) (out []rank.Ordinal, err error) {
 	left := make([][]rank.Ordinal, len(g.segments))
 	ids := make([]string, len(g.segments)) // of the first of left; "" where none is left

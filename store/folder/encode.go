@@ -157,8 +157,8 @@ func (f *vectorFile) checkVectors(batch []corpus.Passage, vectors [][]float32) e
 	return store.CheckVectors(vectors, batch, f.expert.Dimension, f.expert.Index.Kind == ann.Late)
 }
 
-// append writes the vectors of a batch of passages, or of their parts, in order. It returns an error and writes nothing
-// if they do not fit the expert (checkDamaged).
+// append writes the vectors of a batch of passages, or of their parts, in order. It returns an error and writes
+// nothing if they do not fit the expert (checkVectors).
 func (f *vectorFile) append(batch []corpus.Passage, vectors [][]float32) error {
 	if err := f.checkVectors(batch, vectors); err != nil {
 		return err

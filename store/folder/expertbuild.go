@@ -83,9 +83,9 @@ func (p vectorPaths) open(d disk.Disk, kind string) (ann.Index, error) {
 	return ix, nil
 }
 
-// buildExpert makes the vectors of a segment's passages with vectorsOf, builds the index, and measures its recall. The
-// files go to dir and are not synced; number is part of their names, so that an expert that is removed and added again
-// gets new ones. If it fails, it removes them.
+// buildExpert makes the vectors of a segment's passages with vectorsOf, builds the index, measures its recall, and
+// returns the expert's entry for the manifest. The files go to dir and are not synced; number is part of their names,
+// so that an expert that is removed and added again gets new ones. If it fails, it removes them.
 func buildExpert(
 	ctx context.Context,
 	d disk.Disk,

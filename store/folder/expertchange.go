@@ -11,8 +11,9 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// addExpert encodes all passages with an encoder and adds its vectors to every segment, as AddExpert does. It returns
-// ErrHasVectors if there is an expert of that name.
+// addExpert encodes all passages with an encoder, adds its vectors to every segment, and publishes them in one
+// generation. An encoder that searches the vectors of another expert only gets an entry in the manifest. It returns
+// ErrHasVectors if there is an expert of that name, and ErrNoOwner if the encoder's owner is missing.
 func (w *writer) addExpert(
 	ctx context.Context,
 	encoder store.PassageEncoder,
@@ -116,8 +117,8 @@ func (w *writer) addBorrower(ctx context.Context, x manifest.Expert) (report sto
 	}, nil
 }
 
-// removeExpert removes an expert and its vectors, as RemoveExpert does. It fails if there is none of that name, or
-// another expert searches its vectors (ErrIsOwner).
+// removeExpert publishes a generation without the expert and its vectors; their files are removed when no generation
+// uses them. It fails if there is none of that name, or another expert searches its vectors (ErrIsOwner).
 func (w *writer) removeExpert(ctx context.Context, name string) error {
 	if w.snapshot().Expert(name) == nil {
 		return fmt.Errorf("%s has no vectors of expert %q", w.dir, name)

@@ -9,7 +9,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// Experts returns a description of each expert of the collection, in the order they were given.
+// Experts returns a description of each expert of the collection, in the order they were given; nil if it has none.
+// An expert that searches the vectors of another has that one's index, recall and rows.
 func (g *Generation) Experts() []store.Expert {
 	var out []store.Expert
 	for _, x := range g.manifest.Experts {

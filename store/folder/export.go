@@ -18,7 +18,8 @@ import (
 	"example.org/conclave/store/folder/internal/manifest"
 )
 
-// eachPassage calls do with every selected passage, in the order of ids. It stops at the first error or when ctx ends.
+// eachPassage calls do with the ordinal of every passage of the selection of, in the order of ids. It stops when do
+// fails or ctx ends, and returns that error. The selection has to be of this generation.
 func (g *Generation) eachPassage(ctx context.Context, of *Selection, do func(rank.Ordinal) error) error {
 	return eachByID(g.segments, "", func(at origin) (bool, error) {
 		if chosen := of.segments[at.segment].filter; chosen != nil && !chosen.Contains(at.ordinal) {

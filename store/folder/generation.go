@@ -95,7 +95,7 @@ func (g *Generation) Pin() { g.pin() }
 // Release removes a pin, of Acquire or Pin. The last one closes the generation. It panics if there is none left.
 func (g *Generation) Release() { g.drop() }
 
-// drop removes a pin, as Release does.
+// drop removes a pin. The last one closes the generation; it panics if there is none left.
 func (g *Generation) drop() {
 	switch n := g.pins.Add(-1); {
 	case n == 0:
@@ -147,7 +147,8 @@ func (g *Generation) Deleted(ordinal rank.Ordinal) bool {
 	return err == nil && s.dead.Has(o)
 }
 
-// Stored works as Passage does, but reads deleted passages too: they keep their ordinals until their segment is merged.
+// Stored reads a passage, also a deleted one: it keeps its ordinal until its segment is merged. It fails if there is
+// none of this ordinal or the file is damaged.
 func (g *Generation) Stored(ordinal rank.Ordinal) (corpus.Passage, error) {
 	s, o, err := g.place(ordinal)
 	if err != nil {
@@ -156,7 +157,8 @@ func (g *Generation) Stored(ordinal rank.Ordinal) (corpus.Passage, error) {
 	return s.store.Passage(o)
 }
 
-// Size returns how many bytes a passage takes uncompressed, without reading it.
+// Size returns how many bytes a passage takes uncompressed, deleted or not, without reading it. It fails for an
+// ordinal beyond the last.
 func (g *Generation) Size(ordinal rank.Ordinal) (int, error) {
 	s, o, err := g.place(ordinal)
 	if err != nil {
@@ -165,7 +167,7 @@ func (g *Generation) Size(ordinal rank.Ordinal) (int, error) {
 	return s.store.Size(o)
 }
 
-// ID reads the id of a passage, deleted or not.
+// ID reads the id of a passage, deleted or not. It fails for an ordinal beyond the last.
 func (g *Generation) ID(ordinal rank.Ordinal) (string, error) {
 	s, o, err := g.place(ordinal)
 	if err != nil {

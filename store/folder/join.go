@@ -65,8 +65,9 @@ func Join(all []*Generation) (*Generation, error) {
 	return g, nil
 }
 
-// InMember returns the ordinal of the passage with this id in member number of a joined generation; false if there is
-// none.
+// InMember returns the ordinal, in a joined generation, of the live passage with this id in the member of that
+// number, from 0 in the order of Join's argument. If it has none, it returns false and the ordinal means nothing. It
+// panics if there is no such member.
 func (g *Generation) InMember(number int, id string) (rank.Ordinal, bool, error) {
 	ordinal, ok, err := g.members[number].Ordinal(id)
 	if number > 0 {
@@ -75,7 +76,8 @@ func (g *Generation) InMember(number int, id string) (rank.Ordinal, bool, error)
 	return ordinal, ok, err
 }
 
-// Member returns the index in Join's argument of the generation that a passage comes from.
+// Member returns the index in Join's argument of the generation that a passage comes from. The generation must be one
+// of Join.
 func (g *Generation) Member(ordinal rank.Ordinal) int {
 	at, _ := slices.BinarySearch(g.ends, ordinal+1)
 	return at

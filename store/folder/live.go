@@ -77,7 +77,8 @@ type LiveOptions struct {
 	retry time.Duration // retryAfter, but in tests that have no time
 }
 
-// complete sets the defaults of fields that are zero. It returns an error for impossible values.
+// complete sets the defaults of fields that are zero, and clears those of Build that changes do not heed: Replace,
+// Progress and BadPassage. It returns an error for impossible values.
 func (o *LiveOptions) complete() error {
 	o.FlushPassages, o.MaxPending = cmp.Or(o.FlushPassages, math.MaxInt), cmp.Or(o.MaxPending, math.MaxInt)
 	if o.FlushAfter < 0 || o.FlushPassages < 0 || o.MaxPending < 0 {
@@ -106,7 +107,8 @@ func (o *LiveOptions) complete() error {
 // The caller closes it.
 func OpenLive(dir string, o LiveOptions) (*Live, error) { return openLive(disk.OS{}, dir, o) }
 
-// openLive works as OpenLive does, on any disk.
+// openLive opens a collection on the disk d for searching and changing: it takes its lock, reads its log and starts
+// the committer, the flusher and the merger. If it fails, it gives the lock back and starts nothing.
 func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -228,7 +230,8 @@ func (l *Live) Wait(ctx context.Context, seq uint64) error {
 	return l.waitFor(ctx, seq)
 }
 
-// waitFor works as Wait does, but does not wait at all for 0.
+// waitFor waits until searches see the change numbered seq and all before it, and has the flusher begin at once. It
+// does not wait if they see it already, which is so for 0. It fails only if ctx ends.
 func (l *Live) waitFor(ctx context.Context, seq uint64) error {
 	l.mu.Lock()
 	if seq > l.wanted {
@@ -272,8 +275,8 @@ func (l *Live) Backlog() store.Backlog {
 }
 
 // Passage returns a passage and its version as acknowledged last, whether searches see it yet or not. ok is false if
-// there is none or it was deleted. room is called once, with the size of the passage, before it is read; Passage
-// returns its error.
+// there is none or it was deleted. room is called once, with the passage's size in bytes, before the passage is read;
+// Passage returns its error. If there is no passage, room is not called.
 func (l *Live) Passage(
 	ctx context.Context,
 	id string,
@@ -320,8 +323,8 @@ func (l *Live) Passage(
 	}
 }
 
-// passage returns a passage of the newest generation; ok is false if there is none. room is called with its size before
-// it is read.
+// passage returns a passage of the newest published generation; ok is false if there is none. room is called with its
+// size in bytes before it is read, and its error is returned.
 func (w *writer) passage(id string, room func(bytes int) error) (p corpus.Passage, ok bool, err error) {
 	g := w.pinned()
 	defer g.drop()

@@ -18,8 +18,9 @@ const lockName = "LOCK"
 // writes to the collection.
 var ErrLocked = errors.New("another process writes to the collection")
 
-// lock takes the right to write to a folder, and returns ErrLocked if another writer has it. unlock gives it back, and
-// so does the system when the process ends. The file's text names the process for people.
+// lock takes the right to write to the folder dir without waiting, and returns the open lock file, which unlock
+// takes. It returns ErrLocked if another writer has the right. The system gives it back when the process ends. The
+// file's text names the process for people.
 func lock(d disk.Disk, dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

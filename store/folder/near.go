@@ -7,8 +7,9 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// NearScores writes to out how near the words of a question stand in each passage (bm25.Nearness). It fails if a
-// passage is deleted or does not exist, or if a file is damaged.
+// NearScores writes to out, which has to be as long as passages, how near the words of a question stand in each
+// passage (bm25.Nearness). It fails if a passage is deleted or does not exist, or if a file is damaged; out then has
+// the scores of the passages before.
 func (w *WordIndex) NearScores(question string, passages []rank.Ordinal, out []float32) error {
 	near, err := w.Nearness(question)
 	if err != nil {
@@ -24,7 +25,8 @@ func (w *WordIndex) NearScores(question string, passages []rank.Ordinal, out []f
 	return nil
 }
 
-// NearTerms returns the terms whose idf a passage's score of NearScores is the sum of. It fails as NearScores does.
+// NearTerms returns the terms of the question that count towards a passage's score of NearScores, which is the sum of
+// their idf. It fails if the passage is deleted or does not exist, or if a file is damaged.
 func (w *WordIndex) NearTerms(question string, passage rank.Ordinal) ([]bm25.NearTerm, error) {
 	near, err := w.Nearness(question)
 	if err != nil {

@@ -26,13 +26,15 @@ func alone[T any](dir string, work func(w *writer) (T, error)) (out T, err error
 }
 
 // Add adds the passages of source to the collection in dir as a new segment. An id that is there already is an error
-// that names both places; with o.Replace the new passage replaces the old one.
+// that names both places; with o.Replace the new passage replaces the old one. o.Experts must be the encoders of all
+// the collection's experts. It fails if the log has changes that no server has made visible yet.
 func Add(ctx context.Context, dir string, source store.Stream, o store.BuildOptions) (store.BuildReport, error) {
 	return alone(dir, func(w *writer) (store.BuildReport, error) { return w.add(ctx, source, o) })
 }
 
 // Merge replaces the named segments by one without their deleted passages, and returns the new generation's number.
 // Nothing is analysed or encoded: postings are merged and vectors are copied. Of o, only Threads and Progress count.
+// It fails, and changes nothing, if names is empty or one of the segments is not there.
 func Merge(ctx context.Context, dir string, names []string, o store.BuildOptions) (generation uint64, err error) {
 	return alone(dir, func(w *writer) (uint64, error) { return w.merge(ctx, names, o) })
 }

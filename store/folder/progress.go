@@ -18,8 +18,8 @@ type reporter struct {
 
 const reportEvery = 50 * time.Millisecond
 
-// report passes p on at the beginning and the end of a stage, and in between if enough time has passed since the last
-// report.
+// report passes p on at the beginning and the end of a stage, and in between if reportEvery has passed since the last
+// report. It does nothing if there is no function to pass it to, and otherwise calls that while r is locked.
 func (r *reporter) report(p store.Progress) {
 	if r.to == nil {
 		return

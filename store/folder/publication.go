@@ -108,8 +108,8 @@ func partsOf(m *manifest.Manifest) parts {
 	return everything
 }
 
-// adopt makes a published generation the present one and removes the files that only the one before names. Readers that
-// have them open keep them.
+// adopt makes a published generation the present one and removes the files that only the one before names. Readers
+// that have them open keep them. w.mu must be held.
 func (w *writer) adopt(p *publication) {
 	before := w.current
 	w.manifest, w.current = p.next.manifest, p.next
@@ -122,7 +122,7 @@ func (w *writer) adopt(p *publication) {
 	before.drop()
 }
 
-// refuse closes and removes a generation that was not published.
+// refuse closes a generation that was not published and removes the files that were made for it.
 func (w *writer) refuse(p *publication) {
 	p.next.drop()
 	p.made.discard()
@@ -137,8 +137,9 @@ func (w *writer) resolveOutcome() error {
 	return w.resolveOutcomeLocked()
 }
 
-// resolveOutcomeLocked works as resolveOutcome does, with mu held. It writes the manifest that it finds once more:
-// after a failed sync, the next one may leave out what the first was asked for without saying so.
+// resolveOutcomeLocked finds out what became of a publication whose outcome is unknown, and adopts or removes it (see
+// resolveOutcome). w.mu must be held. It writes the manifest that it finds once more: after a failed sync, the next
+// one may leave out what the first was asked for without saying so.
 func (w *writer) resolveOutcomeLocked() error {
 	if w.overtaken != nil {
 		return w.overtaken
@@ -181,8 +182,9 @@ func (w *writer) resolveOutcomeLocked() error {
 	return nil
 }
 
-// alone returns store.ErrOtherWriter if the manifest on disk is not this writer's: somebody removed LOCK, and another
-// writer published.
+// alone returns nil if the manifest on disk is this writer's. Otherwise somebody removed LOCK and another writer
+// published: it returns store.ErrOtherWriter and sets w.overtaken, after which this writer changes nothing. w.mu must
+// be held.
 func (w *writer) alone() error {
 	found, err := readManifest(w.disk, w.dir)
 	if err != nil {
@@ -195,7 +197,8 @@ func (w *writer) alone() error {
 	return nil
 }
 
-// lockHeld returns store.ErrOtherWriter if the file LOCK is not the one that this writer holds, and sets w.overtaken.
+// lockHeld returns nil if the file LOCK is the one that this writer holds. Otherwise it sets w.overtaken and returns
+// it, a store.ErrOtherWriter. It returns other errors if it cannot find out.
 func (w *writer) lockHeld() error {
 	held, err := leadsTo(filepath.Join(w.dir, lockName), w.disk, w.lock)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 // recallSamples is how many stored vectors a recall is measured on.
 const recallSamples = 200
 
-// measure returns the recall of a new index of one segment, on a sample of its vectors. It is 1, unmeasured, for kinds
-// that leave out no passage. Each segment is measured by itself, so that adding to a large collection stays cheap.
+// measure returns the recall of the index of one segment, on a sample of up to recallSamples of its vectors. It is 1,
+// unmeasured, for kinds of index that leave out no passage. Each segment is measured by itself, so that adding to a
+// large collection stays cheap.
 func measure(ctx context.Context, ix ann.Index, x manifest.Expert, r *reporter) (out store.Recall, err error) {
 	switch x.Index.Kind {
 	case ann.Flat, ann.Late, ann.Sparse: // they leave out no passage
@@ -30,9 +31,9 @@ func measure(ctx context.Context, ix ann.Index, x manifest.Expert, r *reporter) 
 	return out, err
 }
 
-// joined returns the recall over all segments: their mean, weighted by passages; 1 if there are none. It is an
-// estimate: a search over several segments looks as widely in each as in one, so it finds more rather than less. The
-// expert must have vectors in every segment.
+// joined returns the recall of an expert over all segments: the mean of theirs, weighted by passages; 1 if there are
+// none. It is an estimate: a search over several segments looks as widely in each as in one, so it finds more rather
+// than less. It panics if the expert has no vectors in one of the segments.
 func joined(segments []manifest.Segment, expert string) store.Recall {
 	var sum ann.MeasuredRecall
 	weight := 0.0

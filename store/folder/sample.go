@@ -33,7 +33,8 @@ func (g *Generation) Sample(n int) ([]rank.Ordinal, error) {
 	return g.drawn.ordinals[:min(n, len(g.drawn.ordinals))], nil
 }
 
-// draw returns the n live passages with the lowest keys, in the order of keys. See Sample.
+// draw returns the n live passages with the lowest sample keys, or all if there are fewer, in the order of keys and,
+// where these are equal, of ids.
 func (g *Generation) draw(n int) ([]rank.Ordinal, error) {
 	var all []corpus.SampledPassage
 	for _, s := range g.segments {

@@ -51,8 +51,8 @@ type opening struct {
 }
 
 // openSegment opens the files of a segment that a manifest names and compares their sizes, headers and numbers of
-// passages; it does not read the contents. It also returns the keys that it used in files, on errors too: the caller
-// drops them.
+// passages; it does not read the contents. With wordless it leaves out words, tags, spellings, fields and vectors. It
+// also returns the keys that it used in files, on errors too: the caller drops them.
 func openSegment(
 	files *sharedFiles,
 	dir string,
@@ -159,8 +159,8 @@ func (o *opening) index(x manifest.Expert, s *manifest.Segment) (ann.Index, erro
 	return ix, o.counts(of.Vectors, ix.Len(), s.Passages)
 }
 
-// openFile opens the first of some files that belong together, or uses the open one. It fails if one of them is missing
-// or has another size than the manifest says.
+// openFile opens the first of some files of the segment, which belong together, and keeps its key in o.keys; a file
+// that is open already is shared. It fails if one of the files is missing or has another size than the manifest says.
 func openFile[T io.Closer](
 	o *opening, open func(path string) (T, error), of ...manifest.SegmentFile,
 ) (out T, err error) {

@@ -24,7 +24,8 @@ const (
 )
 
 // addSegment makes a segment from the passages of source and publishes it, with the words and experts of plan. It
-// builds in a temporary folder, renames that and publishes the manifest; if it fails, the collection is unchanged.
+// builds in a temporary folder, renames that and publishes the manifest. If it fails, the collection is unchanged,
+// except when only the copies could not be counted: the error then names the published generation.
 func (w *writer) addSegment(
 	ctx context.Context,
 	plan *manifest.Manifest,
@@ -164,9 +165,9 @@ func (w *writer) makeSegment(
 	return s, w.disk.SyncDir(w.dir)
 }
 
-// readInto reads all passages of source into a new file of texts at path. It returns the ids that the collection has
-// already, if o.Replace is set; else such an id is a *store.ClashError. Bad passages are skipped if o.BadPassage allows
-// it. It fails if there is no passage.
+// readInto reads all passages of source into a new file of texts at path, and counts them in report. An id that the
+// collection has already is a *store.ClashError, or with o.Replace is returned in replaced. Bad passages are skipped
+// if o.BadPassage allows it. It fails if no passage is left; the file is then removed.
 func (w *writer) readInto(
 	ctx context.Context,
 	path string,
@@ -303,8 +304,8 @@ func (w *writer) seal(ctx context.Context, dir string, s *manifest.Segment, r *r
 	return w.sealFiles(ctx, dir, files, r)
 }
 
-// sealFiles appends its seal to each file, sets sizes and checksums in files, and makes the files and their names
-// durable.
+// sealFiles appends its seal to each of the files in dir that files names, sets their sizes and checksums in files,
+// and makes the files and their names durable.
 func (w *writer) sealFiles(ctx context.Context, dir string, files []*manifest.SegmentFile, r *reporter) error {
 	total, done := int64(0), int64(0)
 	for _, f := range files {

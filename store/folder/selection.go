@@ -72,7 +72,8 @@ func (g *Generation) Select(tagsAll, tagsAny []string) (*Selection, error) {
 	return g.SelectWhere(Condition{TagsAll: tagsAll, TagsAny: tagsAny})
 }
 
-// SelectWhere returns the live passages that meet a condition. Selections are cached as those of Select are.
+// SelectWhere returns the live passages that meet a condition; one that none meets selects none, without an error.
+// The result is kept in the generation's cache and shared. It fails if a file is damaged.
 func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
 	c = Condition{
 		normal(c.TagsAll), normal(c.TagsAny), normal(c.Documents), normal(c.Must), normal(c.MustNot), c.Fields,
@@ -142,7 +143,8 @@ func (g *Generation) narrowed(at int, words []uint64, count int) segmentSelectio
 	return segmentSelection{count: filter.Len(), words: words, filter: filter}
 }
 
-// normal returns the values sorted and without repetitions, so that equal filters have equal keys.
+// normal returns a sorted copy of the values without repetitions, so that equal filters have equal keys; nil if there
+// are none.
 func normal(tags []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(tags)))
 }

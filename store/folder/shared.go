@@ -27,7 +27,8 @@ func newShared(d disk.Disk) *sharedFiles {
 	return &sharedFiles{disk: d, files: map[string]*sharedFile{}}
 }
 
-// use returns the open file of a key, or opens it. Give each successful use back with one drop.
+// use returns the open file of a key; if none is open, it calls open and keeps what that returns. Give each
+// successful use back with one drop. Other calls wait while open runs.
 func use[T io.Closer](s *sharedFiles, key string, open func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

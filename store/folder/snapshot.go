@@ -40,7 +40,7 @@ func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err 
 	return report, err
 }
 
-// snapshotTo copies the writer's present generation to the new folder out, as Snapshot does, with id as the identity of
+// snapshotTo copies the writer's present generation to the new folder out by hard links, with id as the identity of
 // the copy. It holds w.mu, so that no generation is published meanwhile.
 func (w *writer) snapshotTo(ctx context.Context, out, id string) (SnapshotReport, error) {
 	w.mu.Lock()
@@ -48,8 +48,9 @@ func (w *writer) snapshotTo(ctx context.Context, out, id string) (SnapshotReport
 	return snapshot(ctx, w.disk, w.dir, out, id, w.manifest)
 }
 
-// snapshot copies the generation of manifest m to the folder out, as Snapshot does. id becomes the identity of the
-// copy.
+// snapshot copies the generation of manifest m to the folder out by hard links, and returns what it holds. id becomes
+// the identity of the copy. It works in out.tmp and renames that; if it fails before the renaming, nothing is left.
+// The error after it says that the snapshot is there and might not survive a power cut.
 func snapshot(
 	ctx context.Context,
 	d disk.Disk,

@@ -36,9 +36,9 @@ func (o *opening) spelledWords(s *manifest.Segment) (*segmentLexicon, error) {
 	}, s.Spelling)
 }
 
-// Near returns the words of the collection that are 1 to most edits from a word in lower case, the most frequent first.
-// Counts are of passages, deleted ones included until their segment is merged. Words of deleted passages alone are left
-// out.
+// Near returns the words of the collection that are 1 to most edits from a word in lower case, the most frequent
+// first, and equally frequent ones in alphabetical order. Counts are of passages, deleted ones included until their
+// segment is merged. Words of deleted passages alone are left out. The first call reads the words of each segment.
 func (g *Generation) Near(word string, most int) ([]spelling.Candidate, error) {
 	var found []spelling.Candidate
 	for _, s := range g.segments {

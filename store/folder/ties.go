@@ -9,8 +9,8 @@ import (
 )
 
 // merge returns the best k hits of several segments, by score and then by passage id; nil if there are no lists. Each
-// list must be sorted that way and hold the best k of its segment. Then the result is exact: what one segment with all
-// the passages would give.
+// list must be sorted that way and hold the best k of its segment. Then the result is exact: what one segment with
+// all the passages would give. The result shares the memory of a single list. It fails if an id cannot be read.
 func (g *Generation) merge(lists [][]rank.Hit, k int) ([]rank.Hit, error) {
 	if len(lists) == 0 {
 		return nil, nil
@@ -55,7 +55,8 @@ func (g *Generation) compareIDs(a, b rank.Ordinal) (int, error) {
 	return cmp.Compare(x, y), errors.Join(err1, err2)
 }
 
-// SortByID sorts passages by their ids, in place. It reads ids only if the passages are of several segments.
+// SortByID sorts passages by their ids, in place. It reads ids only if the passages are of several segments. If one
+// cannot be read it fails, and leaves the passages sorted by ordinal.
 func (g *Generation) SortByID(passages []rank.Ordinal) error {
 	slices.Sort(passages)
 	if len(passages) < 2 || g.segmentOf(passages[0]) == g.segmentOf(passages[len(passages)-1]) {

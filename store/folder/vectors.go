@@ -50,7 +50,9 @@ func (v *Vectors) Among(s *Selection) *Vectors {
 	return &narrowed
 }
 
-// SearchStats works as Search does, with ann's options except the filter, and also returns the cost.
+// SearchStats returns the o.K passages with the highest inner products with query, the best first, and equal ones by
+// id, and what the search cost: how many vectors were compared, and whether all segments were searched exactly.
+// o.Filter is ignored: Among narrows the search. It fails if the vectors are damaged (ErrDamagedVectors) or ctx ends.
 func (v *Vectors) SearchStats(
 	ctx context.Context,
 	query []float32,
@@ -142,8 +144,9 @@ func (v *Vectors) indexOf(ordinal rank.Ordinal) (ann.Index, rank.Ordinal, error)
 // Parts reports whether the expert has a vector for each of several parts of a passage's text.
 func (v *Vectors) Parts() bool { return v.expert.Parts }
 
-// Spans returns the parts of a passage's text, in the order of its vectors; nil if the index has one vector for each
-// passage. A single empty span stands for the whole passage.
+// Spans returns the parts of a passage's text, as byte ranges in the order of its vectors; nil if the index has one
+// vector for each passage. A single empty span stands for the whole passage. It fails if there is no such passage or
+// the vectors are damaged.
 func (v *Vectors) Spans(ordinal rank.Ordinal) ([]rank.Span, error) {
 	ix, local, err := v.indexOf(ordinal)
 	if grouped, ok := ix.(*ann.GroupedIndex); ok {

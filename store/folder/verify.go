@@ -27,7 +27,8 @@ type VerifyReport struct {
 	Pending    int    `json:"pending"` // changes in the log that no segment holds yet
 }
 
-// verifyLog reads the log of the newest generation, sets r.Pending, and returns an error if the log is damaged.
+// verifyLog reads the log of the newest generation, sets r.Pending to the number of its changes that no segment holds
+// yet, and returns an error if the log is damaged.
 func (r *VerifyReport) verifyLog(dir string) error {
 	return newest(disk.OS{}, dir, func(m *manifest.Manifest) error {
 		for {
@@ -145,7 +146,7 @@ func Verify(ctx context.Context, dir string, progress func(store.Progress)) (Ver
 }
 
 // KeptCopies returns the SHA-256 of each uploaded file of which the collection in dir keeps a copy, with the id of a
-// document that was read from it.
+// document that was read from it. It reads all live passages. The map is empty and not nil if there is none.
 func KeptCopies(ctx context.Context, dir string) (documents map[string]string, err error) {
 	c, err := Open(dir)
 	if err != nil {

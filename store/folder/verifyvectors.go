@@ -14,8 +14,9 @@ import (
 // damaged file; only searches of its expert fail. If ctx ends it, the next call or search goes on from there.
 func (g *Generation) VerifyVectors(ctx context.Context) error { return g.verifyVectors(ctx, nil) }
 
-// verifyVectors works as VerifyVectors does, but leaves out the files that the generation but has open too. If but is
-// nil, it leaves out none.
+// verifyVectors compares the checksums of the files of all experts' vectors that were not compared since they were
+// opened. It leaves out the files that the generation but has open too; with nil it leaves out none. The error names
+// every damaged file. If ctx ends, it returns what was found so far, which may be nil.
 func (g *Generation) verifyVectors(ctx context.Context, but *Generation) error {
 	known := map[ann.Index]bool{}
 	if but != nil {

@@ -30,8 +30,8 @@ func WordParams(dir string) (bm25.Params, error) {
 	return m.Words.Params(), nil
 }
 
-// rebuildWords analyses all texts again and publishes new files of words, as RebuildWords does. The files have new
-// names, since a path always means the same content.
+// rebuildWords analyses all texts again with params and publishes new files of words. If it fails, nothing changes.
+// The files have new names, since a path always means the same content. Of o, only Progress and WordMemory count.
 func (w *writer) rebuildWords(
 	ctx context.Context,
 	params bm25.Params,

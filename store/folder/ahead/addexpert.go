@@ -47,7 +47,8 @@ func AddExpert(
 	return live.AddExpert(ctx, ahead, o)
 }
 
-// catchUp encodes the passages of the newest generation that are not in the file yet, and returns how many those were.
+// catchUp encodes the passages of the newest generation that are not in the file yet, and returns how many vectors it
+// added. report gets the numbers of passages done and in all.
 func (a *Ahead) catchUp(ctx context.Context, live *folder.Live, report func(store.Progress)) (int, error) {
 	g := live.Collection().Acquire()
 	defer g.Release()

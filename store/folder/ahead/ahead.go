@@ -148,9 +148,10 @@ func (a *Ahead) Windows(p corpus.Passage) ([]rank.Span, bool) {
 // aheadBatch is how many passages are encoded at a time.
 const aheadBatch = 256
 
-// Encode encodes the passages of a generation, or their parts, that are not in the file yet, and returns how many those
-// were. Deleted passages are among them, since an index has a place for each until their segment is merged. report is
-// called after each batch.
+// Encode encodes the passages of a generation, or their parts, that are not in the file yet, and returns how many
+// vectors it added. Deleted passages are among them, since an index has a place for each until their segment is
+// merged. report is called after each batch and at the end with the passages done and in all. On an error, what was
+// encoded before stays in the file.
 func (a *Ahead) Encode(
 	ctx context.Context,
 	g *folder.Generation,

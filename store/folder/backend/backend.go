@@ -29,7 +29,7 @@ type backend struct {
 	record     recordStamp  // of the calibration that was read last
 }
 
-// of returns the backend of a collection that is only read.
+// of returns a backend that only reads the collection c, whose folder is dir. The backend's Close closes c.
 func of(c *folder.Collection, dir string) *backend { return &backend{dir: dir, collection: c} }
 
 // opened returns the collection that is searched. Write replaces it once, before the first search.
@@ -149,8 +149,8 @@ func (b *backend) JobRegisters() (jobs, working lease.Register) { return nil, ni
 // JobInputs returns nil: inputs are in the folder of the jobs.
 func (b *backend) JobInputs() store.Inputs { return nil }
 
-// ExportPassages writes the passages that a filter lets through to to, as JSON Lines in the order of their ids. It
-// returns a *conditions.MisfitError if the filter does not fit the fields.
+// ExportPassages writes the passages that searches see and a filter lets through to to, as JSON Lines in the order of
+// their ids. It returns a *conditions.MisfitError if the filter does not fit the fields.
 func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f storage.Filter) error {
 	g := b.opened().Acquire()
 	defer g.Release()
@@ -172,8 +172,8 @@ func (b *backend) ExportVectors(ctx context.Context, folder string, f storage.Fi
 	return g.ExportVectors(ctx, folder, selected)
 }
 
-// Everything implements store.Backend: it returns all that another collection can be built of, from a pinned
-// generation. The caller calls its Close. It fails if an expert has vectors of parts of passages.
+// Everything returns all that another collection can be built of, from the newest generation, which stays pinned
+// until the caller calls the result's Close. It fails if an expert has vectors of parts of passages.
 func (b *backend) Everything(context.Context) (*store.Everything, error) {
 	g := b.opened().Acquire()
 	experts, err := g.StoredEncoders()

@@ -8,8 +8,9 @@ import (
 	"example.org/conclave/store/folder/view"
 )
 
-// Join implements store.Backend. It fails if one of the backends is not a collection in a folder, or as folder.Join
-// does.
+// Join returns several collections as one corpus, by their names. They must stay open while it is used. It fails if
+// one of the backends is not a collection in a folder, if their words are analysed differently, or if they have too
+// many passages together.
 func (*backend) Join(all []store.Backend, names []string) (store.JoinedCorpus, error) {
 	var opened []*folder.Collection
 	for _, b := range all {

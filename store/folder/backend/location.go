@@ -45,7 +45,8 @@ func (l location) Settings(context.Context) ([]byte, error) {
 }
 
 // Index adds the passages of a source to the collection, or makes one of them if there is none or o.New says so. It
-// refuses o.Share, since one process writes a folder.
+// then writes o.Settings and, of a new collection, o.Calibration, if they are not nil; if that fails, the passages
+// are there all the same. It refuses o.Share, since one process writes a folder.
 func (l location) Index(
 	ctx context.Context,
 	source store.Stream,

@@ -127,8 +127,9 @@ func (w writer) Experts() (store.ServedExperts, error) { return servedExperts{w.
 
 type servedExperts struct{ live *folder.Live }
 
-// Add encodes all passages with one more expert while searches go on. It keeps the vectors in the file scratch, so that
-// an interrupted Add goes on.
+// Add encodes all passages with one more expert while searches and changes go on, and returns when searches have it.
+// It keeps the vectors in the file scratch, so that a call with the same file after an interruption goes on.
+// o.Progress may be nil.
 func (x servedExperts) Add(
 	ctx context.Context,
 	e store.PassageEncoder,
@@ -158,7 +159,8 @@ func (s snapshots) Check(path string) error { return folder.CheckSnapshot(path) 
 // NewID returns an id that no other snapshot has.
 func (s snapshots) NewID() string { return folder.NewID() }
 
-// Make copies the collection into a new folder and returns what the copy has. id becomes its identity.
+// Make makes all acknowledged changes visible, copies the collection into the new folder path, and returns what the
+// copy has. id becomes the copy's identity.
 func (s snapshots) Make(ctx context.Context, path, id string) (store.Snapshot, error) {
 	made, err := s.live.Snapshot(ctx, path, id)
 	return store.Snapshot{ID: id, Generation: made.Generation, Passages: made.Passages, Bytes: made.Bytes}, err

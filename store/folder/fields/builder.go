@@ -173,7 +173,8 @@ func (b *Builder) Write(d disk.Disk, path string) (err error) {
 	return nil
 }
 
-// Index returns the index as one in memory, without a file.
+// Index returns the index of the passages added so far in memory, without a file. It fails if a field has too many
+// values.
 func (b *Builder) Index() (*Index, error) {
 	data, err := b.encode()
 	if err != nil {

@@ -22,7 +22,8 @@ func (x *Index) Mark(field string, in conditions.Interval, bits []uint64) error 
 	return c.mark(from, to, bits)
 }
 
-// MarkAll sets the bits of the passages that have the field, with whatever value.
+// MarkAll sets the bits of the passages that have the field, with whatever value: bit o%64 of word o/64 for passage
+// o. It sets none, without an error, for a field that no passage has.
 func (x *Index) MarkAll(field string, bits []uint64) error {
 	for _, kind := range conditions.Kinds() {
 		c, ok, err := x.find(field, kind)

@@ -14,13 +14,14 @@ func (v pinnedView) Facet(_ context.Context, field string, size int) (storage.Fa
 	return facet(v.generation, nil, field, size)
 }
 
-// Facet implements storage.FacetCounter, over the selected passages.
+// Facet counts the values of a field over the selected passages, and returns the size most frequent ones.
 func (a among) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
 	return facet(a.generation, a.selection, field, size)
 }
 
-// facet returns the size most frequent values of a field in the passages of a selection, and as Other how often the
-// remaining ones occur. A nil selection stands for all passages.
+// facet returns the size most frequent values of a field in the passages of a selection, equally frequent ones in the
+// order of storage.SortFacet, and as Other how often the remaining ones occur. A nil selection stands for all
+// passages.
 func facet(g *folder.Generation, s *folder.Selection, field string, size int) (out storage.Facet, err error) {
 	counts, err := g.Counts(s, field)
 	if err != nil {

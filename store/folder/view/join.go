@@ -18,8 +18,9 @@ type JoinedCorpus struct {
 	members     []*folder.Generation // of the collections, in their order, when they were joined
 }
 
-// Join returns several collections as one corpus, as they are now. names are the collections' names, in the same order.
-// It fails as folder.Join does. The caller closes it.
+// Join returns several collections as one corpus, as they are now. names are the collections' names, in the same
+// order. It fails if there is none, if their words are analysed differently, or if they have too many passages
+// together. The collections' generations stay open until Close.
 func Join(all []*folder.Collection, names []string) (*JoinedCorpus, error) {
 	var generations []*folder.Generation
 	for _, c := range all {
@@ -35,8 +36,8 @@ func Join(all []*folder.Collection, names []string) (*JoinedCorpus, error) {
 	return &JoinedCorpus{joined, names, all, generations}, nil
 }
 
-// Acquire implements storage.Corpus. The view has the generations that were joined, and names the collection of each
-// passage.
+// Acquire returns a view of the generations that were joined, which names the collection of each passage. It pins
+// them until the view's Release.
 func (j *JoinedCorpus) Acquire() storage.View {
 	j.generation.Pin()
 	return member{pinnedView{j.generation}, j.names}
@@ -69,7 +70,8 @@ type member struct {
 	names []string
 }
 
-// LookupIn implements storage.MultiCollection. It fails if no collection of this name was joined.
+// LookupIn returns the passages of a joined collection with these ids, one entry for each id; There is false if that
+// collection has none. It fails if no collection of this name was joined.
 func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]storage.Found, error) {
 	number := slices.Index(m.names, collection)
 	if number < 0 {

@@ -121,8 +121,8 @@ func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Pas
 	return out, nil
 }
 
-// Sample implements storage.Passages. It returns nil if the collection is damaged: then no question is compared with
-// it.
+// Sample returns n random passages, always the same of a generation, or all if there are fewer
+// (folder.Generation.Sample). It returns nil if the collection is damaged: then no question is compared with it.
 func (p passages) Sample(n int) []rank.Ordinal {
 	sample, err := p.Generation.Sample(n)
 	if err != nil {
@@ -131,17 +131,20 @@ func (p passages) Sample(n int) []rank.Ordinal {
 	return sample
 }
 
-// After implements storage.Passages. It never waits, so it ignores the context.
+// After returns at most limit passages whose ids come after id, in the order of ids; nil if none is left. It never
+// waits, so it ignores the context.
 func (p passages) After(_ context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.Generation.After(id, limit)
 }
 
-// DocumentsAfter implements storage.Passages. It never waits for another machine, but the first call reads all ids.
+// DocumentsAfter returns at most limit first passages of documents whose ids come after id, in the order of ids; nil
+// if none is left. It ignores the context; the first call reads all ids.
 func (p passages) DocumentsAfter(_ context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.Generation.DocumentsAfter(id, limit)
 }
 
-// IDs implements storage.Passages. It fails for an ordinal that does not exist.
+// IDs returns the ids of passages, in the order of ordinals, also of deleted ones. It fails for an ordinal that does
+// not exist.
 func (p passages) IDs(ordinals []rank.Ordinal) ([]string, error) {
 	ids := make([]string, len(ordinals))
 	for i, o := range ordinals {
@@ -154,7 +157,8 @@ func (p passages) IDs(ordinals []rank.Ordinal) ([]string, error) {
 	return ids, nil
 }
 
-// Lookup implements storage.Passages. An unknown or deleted id is not found, and no error.
+// Lookup returns an entry for each id, in order, with the passage's ordinal; There is false if the id is unknown or
+// deleted, which is no error.
 func (p passages) Lookup(_ context.Context, ids []string) ([]storage.Found, error) {
 	found := make([]storage.Found, len(ids))
 	for i, id := range ids {
@@ -167,7 +171,7 @@ func (p passages) Lookup(_ context.Context, ids []string) ([]storage.Found, erro
 	return found, nil
 }
 
-// Ordinal implements storage.Passages: it returns the passage with this id, and false if there is none.
+// Ordinal returns the ordinal of the passage with this id; false if there is none or it is deleted.
 func (p passages) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, error) {
 	return p.Generation.Ordinal(id)
 }
@@ -211,8 +215,9 @@ func phrases(index *folder.WordIndex, to *folder.Selection) storage.WordIndex {
 // vectors and words are indexes in memory: their scores need no context.
 type vectors struct{ *folder.Vectors }
 
-// Scores writes the inner products of query with the vectors of passages to out, which has an element for each. The
-// error is always nil.
+// Scores writes the inner products of query with the vectors of passages to out, which must have an element for each.
+// It writes NaN for a passage that does not exist, a query of another dimension and damaged vectors. The error is
+// always nil.
 func (v vectors) Scores(_ context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	v.Vectors.Scores(query, passages, out)
 	return nil
@@ -229,14 +234,16 @@ func shown(index *folder.Vectors) storage.VectorIndex {
 
 type parts struct{ vectors }
 
-// Best returns the part of a passage whose vector is most like the query, as bytes of the text, and its score.
+// Best returns the part of a passage whose vector has the greatest inner product with the query, as a byte range of
+// the text, and that product. It fails if there is no such passage or the vectors are damaged.
 func (p parts) Best(query []float32, passage rank.Ordinal) (rank.Span, float32, error) {
 	return p.BestPart(query, passage)
 }
 
 type words struct{ *folder.WordIndex }
 
-// Scores writes the BM25 scores of passages for a question to out, which has an element for each.
+// Scores writes the BM25 scores of passages for a question to out, which must have an element for each; 0 for a
+// passage without a term of the question. It fails if the index is damaged.
 func (w words) Scores(_ context.Context, question string, passages []rank.Ordinal, out []float32) error {
 	return w.WordIndex.Scores(question, passages, out)
 }
@@ -246,7 +253,8 @@ func (w words) UpperBound(_ context.Context, question string) (float64, error) {
 	return w.WordIndex.UpperBound(question)
 }
 
-// Rarities returns, for each text, its terms with the numbers of passages that have them.
+// Rarities returns, for each text, its terms with how often the text has them, the numbers of passages that have them
+// and their idf. It fails if the index is damaged.
 func (w words) Rarities(_ context.Context, texts []string) ([][]storage.Rarity, error) {
 	out := make([][]storage.Rarity, len(texts))
 	for i, text := range texts {
@@ -264,7 +272,8 @@ func (w words) Rarities(_ context.Context, texts []string) ([][]storage.Rarity, 
 	return out, nil
 }
 
-// Explain returns the terms of a question that a passage has, with the numbers that its BM25 score is made of.
+// Explain returns the terms of a question that a passage has, with the numbers that its BM25 score is made of; the
+// Scores add up to it. It fails if the index is damaged.
 func (w words) Explain(_ context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	explained, err := w.WordIndex.Explain(question, passage)
 	if err != nil {
@@ -283,12 +292,14 @@ func (w words) Explain(_ context.Context, question string, passage rank.Ordinal)
 // ExpectNear does nothing: the texts are in memory.
 func (w words) ExpectNear(string) {}
 
-// NearScores writes to out how near the words of a question stand in each passage.
+// NearScores writes to out, which must have an element for each passage, how near the words of a question stand in it
+// (bm25.Nearness). It fails if a passage is deleted or does not exist.
 func (w words) NearScores(_ context.Context, question string, passages []rank.Ordinal, out []float32) error {
 	return w.WordIndex.NearScores(question, passages, out)
 }
 
-// ExplainNear returns the terms of a question that stand nearest in a passage.
+// ExplainNear returns the terms of a question that count towards a passage's score of NearScores, which is the sum of
+// their idf. It fails if the passage is deleted or does not exist.
 func (w words) ExplainNear(_ context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	near, err := w.NearTerms(question, passage)
 	if err != nil {
@@ -301,7 +312,8 @@ func (w words) ExplainNear(_ context.Context, question string, passage rank.Ordi
 	return terms, nil
 }
 
-// Fingerprints returns a hash of each passage's title and text: copies have the same one.
+// Fingerprints returns a hash of each passage's title and text, in the order of ordinals: copies have the same one.
+// It fails for an ordinal that does not exist.
 func (p passages) Fingerprints(_ context.Context, ordinals []rank.Ordinal) ([]uint64, error) {
 	out := make([]uint64, len(ordinals))
 	for i, o := range ordinals {

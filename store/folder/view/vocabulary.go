@@ -14,8 +14,8 @@ func (v pinnedView) Vocabulary() storage.Vocabulary { return vocabulary(v) }
 
 type vocabulary struct{ generation *folder.Generation }
 
-// Look implements storage.Vocabulary: it returns for each word, in lower case, whether the collection has it and which
-// of its words are near.
+// Look returns for each word, in lower case, whether the collection has it and, if not, which of its words are few
+// edits away, the most frequent first. It fails if the files of words are damaged or ctx ends.
 func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelling, error) {
 	out := make([]storage.Spelling, len(words))
 	for i, word := range words {
@@ -31,8 +31,8 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spellin
 	return out, nil
 }
 
-// look returns whether a word is known, which a stop word always is, and if not, the words of the collection near to
-// it.
+// look returns whether a word is known, which a stop word always is, and if not, the words of the collection within
+// spelling.MostEdits of a word that is one letter longer.
 func (v vocabulary) look(word string) (s storage.Spelling, err error) {
 	passages, term, err := v.generation.Frequency(word)
 	s.Known = passages > 0 || !term

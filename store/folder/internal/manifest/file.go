@@ -49,8 +49,9 @@ func Decode(data []byte) (*Manifest, error) {
 	return m, m.checkContents()
 }
 
-// Write replaces the manifest in the folder dir and returns what became of it: only with Published the error is nil. It
-// refuses a manifest that check rejects.
+// Write replaces the manifest in the folder dir and returns what became of it: only with Published the error is nil.
+// It refuses a manifest that checkContents rejects. It does not check that the files that the manifest names are
+// there.
 func Write(d disk.Disk, dir string, m *Manifest) (Outcome, error) {
 	if err := m.checkContents(); err != nil {
 		return NotPublished, fmt.Errorf("refusing to publish generation %d: %w", m.Generation, err)

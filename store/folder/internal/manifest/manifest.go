@@ -64,7 +64,8 @@ func (w Words) FingerprintNow() string {
 	return store.Analyser(analysis)
 }
 
-// Current reports whether this program analyses texts as the one did that made the words, so that it can search them.
+// Current reports whether this program analyses texts as the program did that made the words, so that it can search
+// them. It is false for an analysis that this program does not know, unless Analyser is "" too.
 func (w Words) Current() bool {
 	return w.Analyser == w.FingerprintNow()
 }

@@ -69,8 +69,9 @@ func (d Disk) Map(path string) (*disk.Mapping, error) {
 	return nil, fmt.Errorf("%s is no file that the manifest names", path)
 }
 
-// Seal appends the seal to a finished file, syncs it, and returns its entry in a manifest. progress, if it is not nil,
-// is called with the number of bytes of each read.
+// Seal appends the seal to a finished file in the folder dir, syncs it, and returns its entry in a manifest.
+// progress, if it is not nil, is called with the number of bytes of each read. If it fails, the file may have a seal,
+// or a part of one.
 func Seal(
 	ctx context.Context,
 	d disk.Disk,

@@ -77,8 +77,9 @@ func (r *logRecord) visit(applied uint64, visit Visit) error {
 	return nil
 }
 
-// readLog calls visit with the changes numbered above applied, in order, except those of the last record if nothing
-// shows that it was synced: the result has these.
+// readLog reads the log in the folder dir of the collection id and calls visit with the changes numbered above
+// applied, in order, except those of the last record if nothing shows that it was synced: the result has these. It
+// fails if a file is damaged or missing, and with visit's first error. Without a log it finds nothing.
 func readLog(d disk.Disk, dir, id string, applied uint64, visit Visit) (found foundLog, err error) {
 	dir = filepath.Join(dir, Folder)
 	found.next = applied + 1

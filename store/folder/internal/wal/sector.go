@@ -111,7 +111,8 @@ func (f *LogIdentity) sectorAt(data []byte, number int) (state sectorState, wron
 	return foreign, 0
 }
 
-// SplitSector returns a sector's content, and the checksum that it has.
+// SplitSector returns a sector's content, which shares the sector's memory, and the checksum that it has. It panics
+// if the sector is shorter than SectorBytes.
 func SplitSector(sector []byte) (content []byte, sum uint32) {
 	return sector[:ContentBytes], binary.LittleEndian.Uint32(sector[ContentBytes:])
 }
