@@ -12,12 +12,14 @@ import (
 	"example.org/conclave/store/opensearch/schema"
 )
 
-// ApplyTogether makes the changes of one document's passages, all or none. changes[0] is that of its first passage: the
-// record that says which version of the others counts (Store.ofOneVersion). It is written last, and until then searches
-// see the version before, by stand-ins (standInSuffix). All changes are written down first (intent): if this process
-// ends meanwhile, the next writer of the document, or Mend, finishes them. If the first result has an error, nothing
-// was changed. After an error of ApplyTogether itself, all of it may be changed, now or later. Only the condition of
-// changes[0] is checked.
+// ApplyTogether makes the changes of one document's passages, all or none. changes[0] is that of its first passage:
+// the record that says which version of the others counts (Store.ofOneVersion). It is written last; until then
+// searches see the version before, of which copies are kept (standInSuffix). All changes are written down first, in
+// an intent: if this process ends meanwhile, the next writer of the document, or Mend, finishes them.
+//
+// If the first result has an error, such as a condition that is not met, nothing was changed. Only the condition of
+// changes[0] is checked. After an error of ApplyTogether itself, all of it may be changed, now or later. It panics if
+// there are no changes.
 func (w *Writer) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	w.waiting.Add(int64(len(changes)))
 	defer w.waiting.Add(-int64(len(changes)))
@@ -52,7 +54,7 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []store.Change) ([]s
 type conditionError struct{ error }
 
 // checkFirst returns a *conditionError if the condition of the first change does not hold for the passage as it is
-// now. The time that it takes counts in waited.
+// stored now. It adds the time that it waits for the cluster to waited.
 func (w *Writer) checkFirst(ctx context.Context, first *attempt, waited *waitedTime) error {
 	var there []schema.StoredDocument
 	err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
@@ -68,8 +70,10 @@ func (w *Writer) checkFirst(ctx context.Context, first *attempt, waited *waitedT
 	return nil
 }
 
-// applyDocument makes the changes of one document, all[0] that of its first passage: it encodes, writes the intent,
-// and carries it out.
+// applyDocument makes the changes of one document, all[0] that of its first passage: it encodes the passages, writes
+// the changes down as the document's intent, carries them out and removes the intent. A single change needs no
+// intent. It returns a *conditionError, with nothing changed, if the condition of all[0] does not hold. After other
+// errors the intent may stay, for the next writer to finish.
 func (w *Writer) applyDocument(ctx context.Context, document string, all []*attempt) error {
 	first := all[0]
 	waited := &waitedTime{}
@@ -129,9 +133,10 @@ func changedDocument(changes []store.Change) string {
 	return id
 }
 
-// addRevision returns the changes with one new revision in the metadata of every passage, if their document has tags
-// or metadata of its own: so a change of these alone makes another version, too. Otherwise it returns them as they
-// are.
+// addRevision returns copies of the changes in which the metadata of every passage has a new revision, a hash of
+// their document's tags and metadata, if the document has any: so a change of these alone makes another version, too.
+// Otherwise the revision is removed. If the first change is not of a document's passage, they are returned as they
+// are. It does not change its argument.
 func addRevision(changes []store.Change) []store.Change {
 	out := slices.Clone(changes)
 	first := changes[0].Put
@@ -162,8 +167,9 @@ func addRevision(changes []store.Change) []store.Change {
 	return out
 }
 
-// reuseVectors makes the documents of those put passages whose title and text a passage among the changed ones has
-// now, with that passage's vectors. The others are left without a document, to be encoded.
+// reuseVectors sets the body, the document to write, of each attempt that puts a passage whose title and text one of
+// the changed passages has in the index now, with that one's vectors. The other attempts are left without a body, to
+// be encoded. It adds the time that it waits for the cluster to waited.
 func (w *Writer) reuseVectors(ctx context.Context, all []*attempt, waited *waitedTime) error {
 	var m *schema.Manifest
 	var encoders []store.PassageEncoder

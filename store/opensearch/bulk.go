@@ -105,13 +105,16 @@ func (d operationResult) canRepeat() bool { return d.status == 429 || d.status >
 
 // writeBulk sends operations and returns the result of each, in their order. What the cluster cannot do now, or does
 // not answer, is sent again with pauses: then a conflict may be with the first attempt (operationResult.unsure). It
-// fails after bulkPatience in which nothing got through, and at once with a *BlockedError or a *GoneError.
+// fails after bulkPatience in which nothing got through, and at once with a *BlockedError or a *GoneError; the
+// results then are of what was answered so far.
 func (s *Store) writeBulk(ctx context.Context, operations []operation) ([]operationResult, error) {
 	return s.writeBulkFor(ctx, bulkPatience, operations)
 }
 
-// writeBulkFor sends operations and returns the result of each, in their order, as writeBulk does; it fails after
-// patience in which nothing got through.
+// writeBulkFor sends operations and returns the result of each, in their order. It sends again what the cluster
+// cannot do now, and fails with a *SilentError after patience in which nothing got through, and at once with a
+// *BlockedError if changes are blocked or a *GoneError if the index was deleted. With an error, the results are of
+// what was answered so far.
 func (s *Store) writeBulkFor(
 	ctx context.Context,
 	patience time.Duration,
@@ -291,8 +294,8 @@ func (s *Store) getStored(ctx context.Context, ids []string, fields ...string) (
 	return s.getStoredFor(ctx, bulkPatience, ids, fields...)
 }
 
-// getStoredFor reads documents by their ids, with the named fields, as they were acknowledged last, as getStored does;
-// it tries for patience. The result has an entry for each id; Found is false if there is no document.
+// getStoredFor reads documents by their ids, with the named fields, as they were acknowledged last. The result has an
+// entry for each id; Found is false if there is no document. It fails if there is no answer within patience.
 func (s *Store) getStoredFor(
 	ctx context.Context,
 	patience time.Duration,
@@ -311,8 +314,8 @@ func (s *Store) getStoredFor(
 	return out, err
 }
 
-// getRequest returns path and body of the request that reads fields of documents by their ids, with FieldVersion and
-// FieldExperts.
+// getRequest returns the path and the body of the request that reads the named fields of documents by their ids, and
+// with them always FieldVersion and FieldExperts.
 func (s *Store) getRequest(ids []string, fields ...string) (path string, body []byte, err error) {
 	of := "/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, schema.FieldVersion, schema.FieldExperts), ","))
 	if s.members == nil && !slices.ContainsFunc(ids, isStandIn) {
@@ -337,8 +340,9 @@ func (s *Store) getRequest(ids []string, fields ...string) (path string, body []
 	return of, body, err
 }
 
-// sendRepeated sends a request about the index until an answer passes check, for bulkPatience, and returns that answer.
-// The request has to be one that changes nothing or may be carried out twice.
+// sendRepeated sends a request about the index until an answer passes check, and returns that answer. It fails after
+// bulkPatience, and at once with a *BlockedError. The request has to be one that changes nothing or may be carried
+// out twice.
 func (s *Store) sendRepeated(
 	ctx context.Context,
 	method, path string,

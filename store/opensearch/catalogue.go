@@ -77,14 +77,14 @@ func (c *Catalogue) CheckExperts(experts []store.PassageEncoder) error {
 // Index returns the name of a collection's index.
 func (c *Catalogue) Index(name string) string { return c.prefix + name }
 
-// List returns the collections in the order of their names, with Err of those that cannot be opened. Indexes that
-// something else made are left out.
+// List returns the collections of the catalogue in the order of their names, those that cannot be opened with the
+// reason in Err. Indexes that something else made are left out.
 func (c *Catalogue) List(ctx context.Context) ([]Entry, error) {
 	return c.listEntries(ctx, url.PathEscape(c.prefix)+"*", "&expand_wildcards=open,closed")
 }
 
-// Find returns a collection by its name, and nil if there is none. An alias, and an index that something else made,
-// are none.
+// Find returns a collection by its name; nil without an error if there is none, or no collection can have the name.
+// An alias, and an index that something else made, are none.
 func (c *Catalogue) Find(ctx context.Context, name string) (*Entry, error) {
 	if c.CheckName(name) != nil {
 		return nil, nil

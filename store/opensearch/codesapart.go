@@ -80,8 +80,8 @@ func (s *Store) readSeen(
 	return out, nil
 }
 
-// takeCodes moves the codes of experts from the doc values of a hit into its document, in the form in which
-// AppendVectors writes them. An expert without codes there is left out.
+// takeCodes moves the codes of the experts of from the doc values of a hit into its source, in the form in which
+// AppendVectors writes them. It skips an expert without codes there, and fails if codes are malformed.
 func (f *searchHit) takeCodes(of []schema.Expert) error {
 	for _, x := range of {
 		if len(f.fields[x.Field()]) == 0 {
@@ -99,8 +99,9 @@ func (f *searchHit) takeCodes(of []schema.Expert) error {
 	return nil
 }
 
-// addCodes adds the codes of experts to documents that were read by their ids. complete is false if searches see one
-// of them in another state: it gets no codes.
+// addCodes adds the codes of the experts of to the documents there, which were read by their ids, from what searches
+// see. complete is false if searches see one of them in another state: that one gets no codes. Without experts it
+// asks nothing.
 func (s *Store) addCodes(
 	ctx context.Context,
 	patience time.Duration,
@@ -128,9 +129,9 @@ func (s *Store) addCodes(
 	return complete, nil
 }
 
-// addFreshCodes adds the codes of late interaction to documents that were read by their ids, as addCodes does. If
-// searches do not see the documents as they are, it refreshes the index and tries once more. Documents may lack codes
-// afterwards: they are being changed.
+// addFreshCodes adds the codes of the late-interaction experts of to the documents there, which were read by their
+// ids. If searches see another state of one of them, it refreshes the index and tries once more. Documents that are
+// being changed may lack codes afterwards, which is no error.
 func (s *Store) addFreshCodes(
 	ctx context.Context,
 	patience time.Duration,

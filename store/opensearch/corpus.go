@@ -62,8 +62,9 @@ func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
 // Store returns the index as it was opened, or as the last Look found it.
 func (c *Corpus) Store() *Store { return c.store.Load() }
 
-// Count counts the passages and keeps the numbers for Known. Numbers that a hanging node does not tell, such as those
-// of deleted documents, stay as they were.
+// Count counts the passages, keeps the numbers for Known and returns them. Numbers that a hanging node does not tell,
+// such as those of deleted documents, stay as they were. It fails, and keeps what Known returned, if the passages
+// cannot be counted; only the first count may be of the shards that answer.
 func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
 	before := c.counts.Load()
 	n, err := c.Store().countFound(ctx)
@@ -87,11 +88,12 @@ func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
 // sizePatience is how long a look waits for what every node has to say.
 const sizePatience = 2 * time.Second
 
-// Known returns the numbers that the last Count found.
+// Known returns the numbers that the last successful Count found, without asking the cluster. It panics if there was
+// none.
 func (c *Corpus) Known() Statistics { return *c.counts.Load() }
 
 // Acquire returns a view for one question. The view reads the index as it is at each request, and remembers what it
-// asked. Releasing it does nothing.
+// asked. Releasing it does nothing. It asks nothing of the cluster.
 func (c *Corpus) Acquire() storage.View {
 	k := c.shared.Load()
 	if k.table.isFull() {
@@ -179,7 +181,7 @@ func (t *table) knownOrdinal(id string) rank.Ordinal {
 // nowhere is the ordinal of no passage.
 const nowhere = math.MaxInt32
 
-// idsOf returns the ids of ordinals.
+// idsOf returns the ids of ordinals, in their order. It panics for an ordinal that the table did not give.
 func (t *table) idsOf(ordinals []rank.Ordinal) []string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -294,7 +296,8 @@ func filterClauses(f storage.Filter) (clauses []any) {
 	return clauses
 }
 
-// passageIDsPattern returns a regular expression of the cluster that matches the ids of a document's passages.
+// passageIDsPattern returns a regular expression, in the cluster's syntax, that matches the ids of a document's
+// passages: the document's id, # and a number from 1.
 func passageIDsPattern(document string) string {
 	return literally(document) + "\\#[1-9][0-9]*"
 }
@@ -308,8 +311,10 @@ func (p texts) Len() int { return int(p.corpus.counts.Load().Passages) }
 // Ordinals returns a number above every ordinal that will ever be given to a passage.
 func (p texts) Ordinals() int { return math.MaxInt32 }
 
-// Read returns passages by their ordinals, of the version of their document that counts. One that is deleted, or given
-// already by its stand-in, has its id alone. Passages that this question has not read yet take one request.
+// Read returns passages by their ordinals, in their order, each of the version of its document that counts. A passage
+// that is deleted has its id alone, and so has one of which this question was given the other copy already: while a
+// document is replaced, copies of its old passages (stand-ins) are in the index too. Passages that this question has
+// not read yet take one request.
 func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
 	out := make([]corpus.Passage, len(ordinals))
 	var missing []rank.Ordinal
@@ -366,7 +371,8 @@ func (r *request) isHit(o rank.Ordinal) bool {
 // mostRead is how many passages a question keeps that it has read.
 const mostRead = 100
 
-// Size returns the bytes of a passage that was found; 0 if they are not known. The error is always nil.
+// Size returns the bytes of a passage that was found, as they were then; 0 if they are not known. It panics for an
+// ordinal that was not given. The error is always nil.
 func (p texts) Size(o rank.Ordinal) (int, error) {
 	p.table.mu.RLock()
 	defer p.table.mu.RUnlock()
@@ -385,7 +391,7 @@ func (p texts) Fingerprints(_ context.Context, ordinals []rank.Ordinal) ([]uint6
 	return out, nil
 }
 
-// SortByID sorts ordinals by the ids of their passages. The error is always nil.
+// SortByID sorts ordinals by the ids of their passages, in place. The error is always nil.
 func (p texts) SortByID(ordinals []rank.Ordinal) error {
 	p.table.mu.RLock()
 	defer p.table.mu.RUnlock()
@@ -393,13 +399,14 @@ func (p texts) SortByID(ordinals []rank.Ordinal) error {
 	return nil
 }
 
-// After returns the passages whose ids follow id, limit at most, in the order of ids. It sees what searches see.
+// After returns the passages whose ids follow id, limit at most, in the order of ids; from the first one on if id is
+// "". It sees what searches see, in one request.
 func (p texts) After(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.after(ctx, object{"match_all": object{}}, id, limit)
 }
 
-// DocumentsAfter returns the first passages of the documents that follow id, limit at most, in the order of ids. It
-// sees what searches see.
+// DocumentsAfter returns the first passages of documents whose ids follow id, limit at most, in the order of ids;
+// from the first one on if id is "". It sees what searches see, in one request.
 func (p texts) DocumentsAfter(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.after(ctx, object{"term": object{schema.FieldExperts: schema.MarkFirst}}, id, limit)
 }
@@ -451,8 +458,8 @@ func (p texts) Lookup(ctx context.Context, ids []string) ([]storage.Found, error
 	return p.found(at, there)
 }
 
-// found returns the ordinals of documents that were read with FieldBytes, by their ids; There is false of those that
-// are not there.
+// found returns the ordinals of documents that were read with FieldBytes, one entry for each of ids; There is false
+// of those that are not there. It gives new ordinals to passages that the table did not know.
 func (p texts) found(ids []string, there []schema.StoredDocument) ([]storage.Found, error) {
 	found := make([]storage.Found, len(ids))
 	for i, has := range there {

@@ -25,8 +25,9 @@ type documentTurn struct {
 	version  string        // of the register, where the turn is this change's; "": it is not
 }
 
-// turnOf returns the place of a change in the queue of its document's changes (documentTurn); the intent names the
-// document. It makes no request, and claims nothing yet (claimNext).
+// turnOf returns the place of a change in the queue of its document's changes (documentTurn), which is named like
+// intent, the register in which that document's changes are written down. It makes no request, and claims nothing yet
+// (claimNext).
 func (w *Writer) turnOf(intent *Register) *documentTurn {
 	r := w.store.Register("turn-" + intent.name)
 	r.made = &w.registers
@@ -35,7 +36,8 @@ func (w *Writer) turnOf(intent *Register) *documentTurn {
 }
 
 // awaitTurn waits until no other writer claims the next change of the document, or a claim has stayed for t.patience.
-// It waits only if this process changed the document in the last half minute; what cannot be read delays nothing.
+// It waits only if this process changed the document in the last half minute. If the claim cannot be read, it does
+// not wait. Its only error is that of ctx.
 func (t *documentTurn) awaitTurn(ctx context.Context) error {
 	if !t.recent.has(t.name) {
 		return nil

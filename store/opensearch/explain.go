@@ -34,9 +34,9 @@ type leaf struct {
 // name returns the name of the leaf in a query, by which a hit says that it has it: FIELD:VALUE.
 func (l *leaf) name() string { return l.field + ":" + l.value }
 
-// allLeaves returns the values that the query looks for: own has a leaf for each term of the question, in their order,
-// and forms a list for each of q.variants, with a leaf for each form that passages have by q's counts. A list is empty
-// if there is no such form.
+// allLeaves returns the values that the query looks for: own has one for each term of the question, in their order,
+// and forms a list for each of q.variants, with one for each form that passages have, by the counts that q has. A
+// list is empty if there is no such form.
 func (q *wordQuery) allLeaves() (own []leaf, forms [][]leaf) {
 	for _, t := range q.terms {
 		own = append(own, leaf{t.text, q.field, t.text, t.count, t.count})
@@ -55,7 +55,8 @@ func (q *wordQuery) allLeaves() (own []leaf, forms [][]leaf) {
 }
 
 // Explain returns the terms and forms of a question that a passage has, with their scores, by the cluster's
-// explanation of this one passage: one search for each mostClauses terms, in one request.
+// explanation of this one passage: one search for each mostClauses terms, in one request. It returns none for a
+// passage that is gone, and fails if a part of the index has no copy that answers.
 func (w words) Explain(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	q := w.query(question)
 	if w.field == schema.FieldWords {
@@ -175,7 +176,8 @@ func (q *wordQuery) explainPassage(
 	return out, nil
 }
 
-// shownEntry returns an entry of a field of words in the form in which people read it, and a folder names it.
+// shownEntry returns an entry of a field of words (a term, a pair of terms, or a form) as people read it and as a
+// collection in a folder names it: a form without its mark, a pair with a space between its terms.
 func shownEntry(entry string) string {
 	if forms.IsForm(entry) {
 		return entry[1:] // a name may have the sign that is between the terms of a phrase

@@ -18,7 +18,9 @@ import (
 const mostFacetTerms = 10_000
 
 // Facet returns the most frequent values of a field among the passages of the filter, size at most, and how many
-// passages have each. A passage with words in the field counts by these, as in a folder.
+// passages have each; Other is how often the remaining ones occur. A passage with words in the field counts by these
+// alone, as in a folder. Approximate is set if a shard has no copy that answers, or has too many values to count
+// exactly.
 func (r *request) Facet(ctx context.Context, field string, size int) (out storage.Facet, err error) {
 	terms := func(kind conditions.Kind) object {
 		return object{"terms": object{

@@ -87,8 +87,9 @@ func (g *gathering) takeSearches() []*sourceSearches {
 	return g.waiting
 }
 
-// searchTogether returns the answers to searches like multiPartly, but sends them in one request with those of the
-// question's other sources, for which it waits for Corpus.gather at most.
+// searchTogether returns the answers to searches, in order. It sends them in one request with those of the question's
+// other sources, if Gather announced these, and waits for them for Corpus.gather at most. A shard without a copy is
+// no error (searchAnswer.lost).
 func (r *request) searchTogether(ctx context.Context, searches []object) ([]searchAnswer, error) {
 	r.mu.Lock()
 	g := r.gathering

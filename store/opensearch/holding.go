@@ -15,8 +15,8 @@ import (
 // the names of the terms that each meets, which saves a request.
 
 // wantsNames reports whether the scores of a question's candidates are to be asked for with the names of the terms
-// that they have: the question was one whose rarities were read, so Holds will be asked, the names are not known yet,
-// and its terms fit into one search.
+// that they have: it is a question of words or phrases, Rarities was called, after which Holds will be, the names are
+// not known yet, and its terms fit into one search.
 func (r *request) wantsNames(of scoreKey) bool {
 	if of.field != schema.FieldWords && of.field != schema.FieldPairs ||
 		len(words{r, of.field}.query(of.question).splitQueries()) != 1 {
@@ -53,8 +53,8 @@ func nameTerms(query any) {
 	}
 }
 
-// takeNamed keeps the scores and the named terms in the answers to namedScoreSearches. No terms are kept if an answer
-// is not of all shards.
+// takeNamed keeps the scores and the named terms in the answers to namedScoreSearches, for Holds. Scores that are
+// known stay as they are. No terms are kept if an answer is not of all shards.
 func (r *request) takeNamed(of scoreKey, ordinals []rank.Ordinal, answers []searchAnswer) {
 	has := make(map[string]map[string]bool, len(ordinals))
 	for _, a := range answers {

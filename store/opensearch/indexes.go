@@ -56,7 +56,8 @@ func termsOf(field string, analysis forms.Analysis, question string) (out terms)
 // terms are those of a question.
 type terms []term
 
-// query returns the wordQuery of a question, the same one for all steps of the request.
+// query returns the terms and forms that a question looks for. All steps of the request share one wordQuery, which is
+// made at the first call.
 func (w words) query(question string) *wordQuery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,8 +73,9 @@ func (w words) query(question string) *wordQuery {
 // counting is the counting of a question's words, for whoever needs them.
 type counting struct{ done chan struct{} }
 
-// countTerms counts how many passages have the terms and forms of a question, unless that is known. Words and phrases
-// are counted together, once for all that wait for them.
+// countTerms counts how many passages have the terms and forms of a question and keeps the counts in q, unless q has
+// them. Words and phrases are counted together, once for all that wait for them. It waits without the turn to
+// compute.
 func (w words) countTerms(ctx context.Context, q *wordQuery) error {
 	w.mu.Lock()
 	counted := q.counted
@@ -132,9 +134,9 @@ func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, er
 	return w.termCounts(ctx, all)
 }
 
-// Search returns the k passages with the highest BM25 scores, as storage.WordIndex says. It first asks which words
-// have other forms in the index. With a *storage.PartialError the hits are of a part of the shards, or words were
-// counted inexactly.
+// Search returns the k passages with the highest BM25 scores, the best first, and equal ones by id; nil if the
+// question has no term. It first asks which words have other forms in the index. A *storage.PartialError comes with
+// hits: they are of a part of the shards, or words were counted inexactly. The scores are kept for Scores.
 func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
 	q := w.query(question)
 	if q.isEmptyQuery() {
@@ -203,8 +205,9 @@ func partial(answers []searchAnswer) error {
 	return nil
 }
 
-// Scores writes the BM25 score of each passage for a question to out, NaN for one that is gone, as storage.WordIndex
-// says. Scores that the request knows are not asked for.
+// Scores writes the BM25 score of each passage for a question to out, which must have an element for each: 0 for one
+// without a term of the question, NaN for one whose shard does not answer. It asks the cluster only for scores that
+// the request does not know.
 func (w words) Scores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error {
 	q := w.query(question)
 	if q.isEmptyQuery() {
@@ -282,9 +285,10 @@ type vectors struct {
 	expert schema.Expert
 }
 
-// Search returns the k passages nearest to a vector by inner product, those in windows by their best one: by the
-// graphs, or if exact by comparing with all. It fails if the vector has not the expert's dimension. With a
-// *storage.PartialError hits are of a part of the shards.
+// Search returns the k passages nearest to a vector by inner product, the best first, and equal ones by id; a passage
+// in windows counts by its best one. It searches the graphs, or if exact compares with all. It fails if the vector
+// has not the expert's dimension. A *storage.PartialError comes with hits that are of a part of the shards. The
+// scores are kept for Scores.
 func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
 	if len(query) != v.expert.Dimension {
 		return nil, fmt.Errorf(
@@ -476,7 +480,8 @@ func (t tokens) Scores(ctx context.Context, query []float32, passages []rank.Ord
 	return nil
 }
 
-// FetchVectors fetches the codes of passages, so that Vector returns theirs.
+// FetchVectors fetches the codes of passages that are not at hand, so that Vector returns their vectors. Passages
+// that are gone get none, without an error.
 func (t tokens) FetchVectors(ctx context.Context, passages []rank.Ordinal) error {
 	return t.fetchCodes(ctx, t.expert, passages)
 }

@@ -25,9 +25,9 @@ const writing store.Stage = "encoding and writing"
 var errNothing = errors.New("there was no passage to index")
 
 // Build makes an index of the passages of source, or goes on with one that an interrupted Build began: passages that
-// have their vectors are not encoded again. The manifest is written last, with the text of the calibration; until then
-// Open refuses the index. It fails with a *lease.HeldError if another process fills the index, or adds or removes an
-// expert.
+// have their vectors are not encoded again. The manifest is written last, with the text of the calibration; until
+// then Open refuses the index. What was written stays if Build fails. It fails with a *lease.HeldError if another
+// process fills the index, or adds or removes an expert. In an index that is complete it adds the passages.
 func Build(
 	ctx context.Context,
 	client *cluster.Client,
@@ -49,7 +49,8 @@ func Build(
 	return report, err
 }
 
-// build makes an index of the passages of source, or goes on with one. The caller holds the lease of the index.
+// build makes an index of the passages of source, or adds them to the one that is there, and publishes the manifest
+// of a new one. The caller holds the lease of the index. If it fails, what was written stays.
 func build(
 	ctx context.Context,
 	client *cluster.Client,
@@ -195,8 +196,8 @@ func (s *Store) readBatch(
 	return batch, false, nil
 }
 
-// skipPassage counts a passage as skipped and returns what o.BadPassage says, or returns err if that is not set, or
-// err does not concern one passage.
+// skipPassage counts a passage as skipped and returns what o.BadPassage says: nil goes on. It returns err itself if
+// BadPassage is not set, or err does not concern one passage alone.
 func skipPassage(err error, o store.BuildOptions, report *store.BuildReport) error {
 	var read *corpus.ReadError
 	var clash *store.ClashError

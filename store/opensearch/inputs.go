@@ -113,7 +113,7 @@ type inputWriter struct {
 }
 
 // Write adds bytes to the chunk in hand and sends each full one. It returns the error of the first chunk that could
-// not be sent, and takes nothing after it.
+// not be sent; after that it takes nothing.
 func (w *inputWriter) Write(b []byte) (written int, err error) {
 	for len(b) > 0 && w.err == nil {
 		some := b[:min(len(b), inputChunk-len(w.held))]
@@ -162,7 +162,8 @@ func writeOnce(ctx context.Context, r *Register, data []byte) error {
 	return err
 }
 
-// list adds a name to the list of inputs, or takes it out if listed is false.
+// list adds a name to the list of inputs, or takes it out if listed is false. It does nothing if the list has, or has
+// not, the name already. It tries again when another process changes the list.
 func (i *Inputs) list(ctx context.Context, name string, listed bool) error {
 	r := i.store.Register(i.name)
 	for {
@@ -185,7 +186,7 @@ func (i *Inputs) list(ctx context.Context, name string, listed bool) error {
 	}
 }
 
-// read returns the list of inputs and its version, empty if there is none.
+// read returns the list of inputs and the version of its register; the empty list and "" if there is none.
 func (i *Inputs) read(ctx context.Context) (l inputList, version string, err error) {
 	data, version, err := i.store.Register(i.name).Read(ctx)
 	if err == nil && version != "" {
@@ -194,8 +195,8 @@ func (i *Inputs) read(ctx context.Context) (l inputList, version string, err err
 	return l, version, err
 }
 
-// Remove removes an input, and its name from the list. After an interruption it may be called again: chunks go from the
-// last one to the first.
+// Remove removes the chunks and the head of an input, and then its name from the list. It does nothing if there is
+// none. After an interruption it may be called again: chunks go from the last one to the first.
 func (i *Inputs) Remove(ctx context.Context, name string) error {
 	n := int64(0)
 	for {
@@ -221,7 +222,9 @@ func (i *Inputs) Remove(ctx context.Context, name string) error {
 	return i.list(ctx, name, false)
 }
 
-// Sweep removes the inputs that no process writes any more and that wanted does not report as wanted.
+// Sweep removes the listed inputs that no process writes any more and for which wanted returns false. wanted is
+// called again under the input's lease before it is removed. Errors of single inputs do not stop it; it returns them
+// joined.
 func (i *Inputs) Sweep(ctx context.Context, wanted func(ctx context.Context, name string) (bool, error)) error {
 	l, _, err := i.read(ctx)
 	if err != nil {

@@ -40,7 +40,8 @@ var undisturbed = lease.Gone(lease.Beat)
 // errFinished is the error of a writer whose change another writer has finished.
 var errFinished = errors.New("another writer has finished this change")
 
-// intentOf returns the register that holds the intent of a document, named after the digest of its id.
+// intentOf returns the register that holds the intent of a document, the description of its change that was begun.
+// The register is named after the digest of the document's id. It makes no request.
 func (w *Writer) intentOf(document string) *Register {
 	sum := sha256.Sum256([]byte(document))
 	r := w.store.Register("document-" + hex.EncodeToString(sum[:16]))
@@ -55,8 +56,9 @@ type packedChange struct {
 	Delete string `json:"delete,omitempty"`
 }
 
-// newIntent returns the intent of a document's changes, and its encoding as data for a register. It leaves out their
-// conditions: those are checked by then.
+// newIntent returns the encoding of an intent as data for a register, and the intent: the changes of a document,
+// without their conditions, which are checked by then. index is the ID of the index's manifest. Each intent has a
+// random token.
 func newIntent(index, document string, all []*attempt) ([]byte, *intent, error) {
 	changes := make([]packedChange, len(all))
 	for i, a := range all {
@@ -114,10 +116,10 @@ func (i *intent) attempts() (all []*attempt, err error) {
 	return all, nil
 }
 
-// recordIntent writes data, an encoded intent, to a document's register and returns the register's version. If another
-// change of the document is under way, it waits for its end. If that change's writer seems dead, it finishes the
-// change, or overwrites the intent if the change cannot be finished. Each request may take what waited leaves of the
-// writer's patience, and its time is added to waited.
+// recordIntent writes data, an encoded intent, to a document's register and returns the register's version. If
+// another change of the document is under way, it waits for its end. If that change's writer seems dead, it finishes
+// the change, or overwrites the intent if the change cannot be finished. It heeds the turns of other writers
+// (documentTurn). Each request may take what waited leaves of the writer's patience, and its time is added to waited.
 func (w *Writer) recordIntent(
 	ctx context.Context,
 	r *Register,
@@ -295,8 +297,8 @@ type stage struct {
 }
 
 // changeStages returns the steps of the change of a document, all[0] being its first passage. A document that is
-// deleted loses its first passage first, so that no other counts; one that is added gets it last; for one that is
-// replaced see standInSuffix.
+// deleted loses its first passage first, so that none of its others counts; one that is added gets it last. For one
+// that is replaced it first reads what is there, and plans copies of the old passages (standInSuffix).
 func (w *Writer) changeStages(ctx context.Context, all []*attempt) ([]stage, error) {
 	first, rest := stage{changes: all[:1]}, stage{changes: all[1:]}
 	if all[0].change.Put == nil {

@@ -44,7 +44,8 @@ func memberStateOf(c *Corpus) memberState {
 const ofMember = "\x00"
 
 // Join returns several indexes of one cluster as one corpus, by the names of their collections. It has the experts
-// that all of them have. It fails if their words are analysed differently, or they are in different clusters.
+// that all of them have, and their samples and counts as they are known now, without a request. It fails if their
+// words are analysed differently, or they are in different clusters. It panics if all is empty.
 func Join(all []*Corpus, names []string) (*JoinedCorpus, error) {
 	first := all[0].Store()
 	m := *first.Manifest()
@@ -141,7 +142,7 @@ func plainID(id string) string {
 	return plain
 }
 
-// memberOf returns the number of the member in an id; 0 if it has none.
+// memberOf returns the number of the member index that an id ends with (memberID); 0 if it has none.
 func memberOf(id string) int {
 	_, number, _ := strings.Cut(id, ofMember)
 	n, _ := strconv.Atoi(number)
@@ -192,7 +193,8 @@ func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
 // nothing is left of a query, such as one of the ids of another index: with this id something is left.
 const nobody = "\x00"
 
-// LookupIn implements storage.MultiCollection. It fails if no collection of this name was joined.
+// LookupIn returns an entry for each id with the ordinal of the passage of that collection; There is false if it has
+// none. It takes one request, and fails if no collection of this name was joined.
 func (v *joinedView) LookupIn(ctx context.Context, collection string, ids []string) ([]storage.Found, error) {
 	number := slices.Index(v.names, collection)
 	if number < 0 {
@@ -281,9 +283,9 @@ func (s *Store) findIDs(
 	return found, there, nil
 }
 
-// askMembers calls ask for all members at the same time, and add with each answer, in the order of the members. If one
-// fails it returns the errors, and add is not called. ask has to use the context that it gets, which has no turn to
-// compute.
+// askMembers calls ask for all members at the same time, waits for all, and calls add with each answer, in the order
+// of the members. If one fails it returns the errors, and add is not called. ask has to use the context that it gets,
+// which has no turn to compute.
 func askMembers[T any](
 	ctx context.Context,
 	members []*Corpus,

@@ -84,9 +84,9 @@ type lateQuestion struct {
 	script object
 }
 
-// Expect announces that passages will be scored for a question, so that Prefetch has the cluster compute the scores.
-// It does nothing if the question has more than mostScripted vectors or cannot be compared, or the cluster did not run
-// the script a moment ago.
+// Expect announces that passages will be scored for a question, so that Prefetch has the cluster compute the scores
+// by a script. It does nothing if the question has more than mostScripted vectors or cannot be compared, or the
+// cluster did not run the script a moment ago. query is told again by its memory: Scores has to get the same slice.
 func (t tokens) Expect(query []float32) {
 	if time.Now().UnixNano() < t.corpus.unscripted.Load() {
 		return

@@ -29,8 +29,9 @@ func (s *Store) withLease(
 	}.Hold(ctx, doing, patience, work)
 }
 
-// changeMeta reads _meta as it is now, calls change with it, and writes the result with further fields of the mapping;
-// nil fields: none. An error of change ends it, and nothing is written.
+// changeMeta reads _meta as it is now, calls change with it, and writes the result, with the fields of the mapping in
+// fields unless that is nil, while it holds the lease of _meta. If change returns an error, nothing is written and
+// changeMeta returns it.
 func (s *Store) changeMeta(ctx context.Context, fields object, change func(*schema.Meta) error) error {
 	return s.withLease(ctx, metaLock, "a change of _meta", bulkPatience, func(ctx context.Context) error {
 		now, err := open(ctx, s.client, s.index, bulkPatience)

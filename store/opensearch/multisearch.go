@@ -62,8 +62,9 @@ func (s *Store) sortOrder() []any {
 // answering is how much of a deadline is kept for sending the answer and for what follows it.
 const answering = 20 * time.Millisecond
 
-// multi asks several searches in one request and returns their answers in order. Scores of words are by the statistics
-// of the whole index (dfs). It fails if an answer is not of all shards.
+// multi sends several searches in one request and returns their answers in order; nil if there are none. Scores of
+// words are by the statistics of the whole index (dfs). It fails if an answer is not of all shards; the answers come
+// with that error. It changes the searches as multiPartly does.
 func (s *Store) multi(ctx context.Context, searches []object) ([]searchAnswer, error) {
 	answers, err := s.multiPartly(ctx, searches)
 	if err == nil {
@@ -72,9 +73,10 @@ func (s *Store) multi(ctx context.Context, searches []object) ([]searchAnswer, e
 	return answers, err
 }
 
-// multiPartly sends several searches in one request and returns their answers in order, as multi does. An answer that
-// lacks shards without a copy is no error: its lost says so. The searches end a little before the deadline of ctx.
-// Nothing is asked for no searches.
+// multiPartly sends several searches in one request and returns their answers in order; nil, without a request, if
+// there are none. An answer that lacks shards without a copy is no error: its lost says so. The searches end a little
+// before the deadline of ctx, which is set in them as timeout. A failed request is sent once more if a node may have
+// ended in the middle.
 func (s *Store) multiPartly(ctx context.Context, searches []object) ([]searchAnswer, error) {
 	if len(searches) == 0 {
 		return nil, nil

@@ -27,16 +27,16 @@ type keptTexts struct {
 // mostKeptBytes is how many bytes of texts a corpus keeps for nearness; then it begins anew.
 const mostKeptBytes = 32 << 20
 
-// ExpectNear implements storage.NearScorer: it announces that NearScores will be called, so that Indexes.Prefetch
-// fetches the texts of passages.
+// ExpectNear announces that NearScores will be called, so that Prefetch fetches the texts of passages, too.
 func (w words) ExpectNear(string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.nearing = true
 }
 
-// NearScores implements storage.NearScorer. Texts that were not fetched in advance take one request. It fails if a
-// part of the index has no copy that answers. A passage that is gone has the score 0.
+// NearScores writes to out, which must have an element for each passage, how near the words of a question stand in it
+// (bm25.Nearness); 0 for a passage that is gone. Texts that were not fetched in advance take one request. It fails if
+// a part of the index has no copy that answers.
 func (w words) NearScores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error {
 	near, err := w.nearness(ctx, question)
 	if err != nil {
@@ -52,7 +52,8 @@ func (w words) NearScores(ctx context.Context, question string, passages []rank.
 	return nil
 }
 
-// ExplainNear implements storage.NearScorer: it returns the terms whose sum is a passage's score of nearness.
+// ExplainNear returns the terms of a question that count towards a passage's score of NearScores, which is the sum of
+// their idf; nil for a passage that is gone.
 func (w words) ExplainNear(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	near, err := w.nearness(ctx, question)
 	if err != nil {
@@ -85,7 +86,8 @@ func (w words) nearness(ctx context.Context, question string) (*bm25.Nearness, e
 	return bm25.NewNearness(w.store.Manifest().Words.Params().Analysis, question, terms), nil
 }
 
-// textOf returns the text of a passage that was fetched or kept; false if it was not.
+// textOf returns the title and text of a passage that this request has fetched or taken from the cache; false if it
+// has not.
 func (r *request) textOf(o rank.Ordinal) (titled, bool) {
 	r.mu.Lock()
 	t, ok := r.nearTexts[o]
@@ -162,7 +164,7 @@ func (r *request) takeTexts(ordinals []rank.Ordinal, s searchAnswer) error {
 }
 
 // keep adds a text to the cache under the fingerprint of its document, unless it is there. If the cache has more than
-// mostKeptBytes, keep first empties it. r.corpus.textsMu must be held.
+// mostKeptBytes, keep first empties it. The caller holds Corpus.textsMu.
 func (k *keptTexts) keep(print uint64, t titled) {
 	if k.of == nil || k.bytes > mostKeptBytes {
 		*k = keptTexts{of: map[uint64]titled{}}

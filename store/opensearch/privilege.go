@@ -46,7 +46,8 @@ func (s *Store) MayChange(ctx context.Context) error {
 	return s.readOnly("of its mapping", err)
 }
 
-// readOnly returns an ErrReadOnly that names what was refused if err is of status 401 or 403, else nil.
+// readOnly returns an ErrReadOnly if err is of HTTP status 401 or 403, else nil. what names what was refused, such as
+// "of its mapping".
 func (s *Store) readOnly(what string, err error) error {
 	if !cluster.IsStatus(err, http.StatusForbidden) && !cluster.IsStatus(err, http.StatusUnauthorized) {
 		return nil

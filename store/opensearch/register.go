@@ -28,8 +28,8 @@ type Register struct {
 	made     *atomic.Bool  // whether the index of the registers is known to be there, with its fields; nil: it is not
 }
 
-// Register returns the register with a name. It makes no request; the index of registers is made by the first Write, if
-// the index that was opened is still there.
+// Register returns the register with a name, which is a document in the index of registers. It makes no request; the
+// index of registers is made by the first Write, if the index that was opened is still there.
 func (s *Store) Register(name string) *Register {
 	state := s.concrete + stateSuffix
 	r := &Register{beside: &Store{client: s.client, index: state, concrete: state}, name: name}
@@ -87,9 +87,10 @@ func condition(seqNo, term int64) string {
 	return fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", seqNo, term)
 }
 
-// Write writes JSON if the register still has the version; "" stands for no register. It returns the version that the
-// register has now, and done, whether this call wrote it. Each call has to write other data than any other: a request
-// that nobody answered is known again by its data.
+// Write writes data, JSON, if the register still has the version; "" stands for no register. done reports whether
+// this call wrote it, and now is the register's version after it, "" if there is none. Each call has to write other
+// data than any other: a request that nobody answered is known again by its data. The first Write makes the index of
+// registers; it returns a *GoneError if the index of passages is gone.
 func (r *Register) Write(ctx context.Context, data []byte, version string) (now string, done bool, err error) {
 	if version == "" {
 		if r.made == nil || !r.made.Load() {

@@ -65,7 +65,7 @@ func newFetched() *fetched {
 	}
 }
 
-// termCounts returns the counts of entries like Corpus.termCounts. Counts that were inexact stay as this request got
+// termCounts returns how many passages have each of the entries. Counts that were inexact stay as this request got
 // them first, so that it waits for them once; lacks then returns an error.
 func (r *request) termCounts(ctx context.Context, entries []entry) (*termCounts, error) {
 	out, missing := r.guessed.split(entries)
@@ -153,8 +153,9 @@ func (r *request) hitsSearch(query object, k int, fields []string) object {
 	return find
 }
 
-// search returns the first k hits of a query with the cluster's answer, which has fields of their documents. The
-// search is sent with those of the question's other sources (searchTogether).
+// search returns the first k hits of a query, mostHits at most, in the order of rankings, with the cluster's answer,
+// which has the given fields of their documents. The search is sent with those of the question's other sources
+// (searchTogether). Shards that do not answer are no error here (partial).
 func (r *request) search(
 	ctx context.Context,
 	query object,
@@ -172,7 +173,8 @@ func (r *request) search(
 	return hits, answers, nil
 }
 
-// keepScores keeps the scores of passages under a key, so that they are not asked for again.
+// keepScores keeps the scores of passages under a key, so that they are not asked for again. From then on Prefetch
+// asks for scores under this key, too.
 func (r *request) keepScores(of scoreKey, ordinals []rank.Ordinal, scores []float32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -200,7 +202,8 @@ func (r *request) withoutScore(of scoreKey, ordinals []rank.Ordinal) (out []rank
 // Prefetch fetches the scores of passages by all that this request searched and by late interaction, or the codes by
 // which these are computed, and the texts that nearness reads, in one request for each mostHits passages. It returns
 // the passages that are gone: all shards were asked for them, and none has them. If the cluster fails it returns no
-// error: each index then asks for its own scores, so that one that cannot answer fails alone.
+// error: each index then asks for its own scores, so that one that cannot answer fails alone. Its only error is that
+// of ctx.
 func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
 	for some := range slices.Chunk(ordinals, mostHits) {
 		without, err := r.prefetch(ctx, some)
@@ -338,7 +341,9 @@ func (r *request) takeScores(of scoreKey, ordinals []rank.Ordinal, answers []sea
 	r.keepScores(of, ordinals, scores)
 }
 
-// fetchScores writes the scores of passages under a key to out, and asks the cluster for those that are not known.
+// fetchScores writes the scores of passages under a key to out, which must have an element for each, and asks the
+// cluster for those that are not known. NaN stands for a passage that is gone or whose shard does not answer; of
+// words, one that is gone has 0.
 func (r *request) fetchScores(ctx context.Context, of scoreKey, ordinals []rank.Ordinal, out []float32) error {
 	for some := range slices.Chunk(r.withoutScore(of, ordinals), mostHits) {
 		answers, err := r.store.multiPartly(ctx, r.scoreSearches(of, some))
@@ -429,7 +434,8 @@ func (r *request) fetchCodes(ctx context.Context, x schema.Expert, ordinals []ra
 	return nil
 }
 
-// fetchVectors fetches the vectors of those passages that have none at hand. Passages that are gone get none.
+// fetchVectors fetches the vectors of those passages that have none at hand, in one request. Passages that are gone
+// get none. It fails if a passage has no vectors of the expert.
 func (r *request) fetchVectors(ctx context.Context, x schema.Expert, ordinals []rank.Ordinal) error {
 	var missing []rank.Ordinal
 	for _, o := range ordinals {
@@ -472,8 +478,9 @@ func (r *request) takeVector(x schema.Expert, o rank.Ordinal, from schema.Source
 	return nil
 }
 
-// readStored reads fields of documents by their ids, with one attempt: a question has no time for more. The result has
-// an entry for each id; Found is false if there is no document.
+// readStored reads fields of documents by their ids, with one attempt: a question has no time for more. The result
+// has an entry for each id, in their order; Found is false if there is no document. It sees what was acknowledged
+// last.
 func (s *Store) readStored(ctx context.Context, ids []string, fields ...string) ([]schema.StoredDocument, error) {
 	path, body, err := s.getRequest(ids, fields...)
 	if err != nil {

@@ -67,7 +67,8 @@ func (c *Corpus) FillSample(ctx context.Context) error {
 }
 
 // drawSample returns the sample of the index as it is now. Vectors of passages that have not changed since old are
-// taken from there; old may be nil.
+// taken from there; old may be nil. It fails if a shard has no copy and there is an old sample, and otherwise draws
+// from the shards that answer.
 func (c *Corpus) drawSample(ctx context.Context, old *sample) (*sample, error) {
 	store := c.Store()
 	out := &sample{vectors: map[string]map[string][]float32{}, codes: map[string]map[string][]byte{}}
@@ -84,9 +85,9 @@ func (c *Corpus) drawSample(ctx context.Context, old *sample) (*sample, error) {
 	return out, out.readVectors(ctx, store, old)
 }
 
-// lowestKeys returns the answer of a search that finds the sampled passages with the lowest keys, in an index of some n
-// passages. Keys are evenly spread, so it looks below a bound that four times as many passages have, and below higher
-// ones while these are too few.
+// lowestKeys returns the answer of a search that finds the passages with the lowest sample keys, `sampled` at most,
+// in an index of about n passages. Keys are evenly spread, so it looks below a bound that four times as many passages
+// have, and below higher ones while these are too few. Shards without a copy are no error (searchAnswer.lost).
 func (s *Store) lowestKeys(ctx context.Context, n int64) (searchAnswer, error) {
 	const all = 1 << 32
 	for bound := int64(all); ; bound *= 16 {
@@ -112,7 +113,8 @@ func drawSearch(query object, order ...any) object {
 }
 
 // readVectors sets the vectors and codes of the sample's passages: those of old if the passage is in the same state,
-// else as they are read. Passages that are gone by now are taken out.
+// else as they are read from the index, with their new state. Passages that are gone by now are taken out of the
+// sample. old may be nil.
 func (s *sample) readVectors(ctx context.Context, store *Store, old *sample) error {
 	keepers := store.Manifest().Keepers()
 	var missing []string
@@ -168,7 +170,8 @@ func (s *sample) takeOver(keepers []schema.Expert, p samplePassage, old *sample)
 	return true
 }
 
-// takeVectors keeps the vectors and codes that a document has.
+// takeVectors keeps the vectors and codes that a document has of each of the experts keepers. It fails if one is
+// missing or cannot be decoded.
 func (s *sample) takeVectors(keepers []schema.Expert, id string, from schema.Source) error {
 	for _, x := range keepers {
 		if x.Late {
@@ -207,7 +210,8 @@ type placedSample struct {
 	ids      map[rank.Ordinal]string
 }
 
-// byTable returns the sample with the ordinals of a table, to which it adds the passages; nil of nil.
+// byTable returns the sample with the ordinals that the table t gives its passages, which it adds to t if they are
+// new. It returns nil if s is nil.
 func (s *sample) byTable(t *table) *placedSample {
 	if s == nil {
 		return nil

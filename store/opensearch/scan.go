@@ -33,13 +33,15 @@ type Scan struct {
 	done, total int64
 }
 
-// Scan begins to read all passages of the index, with stand-ins left out. The caller has to Close it.
+// Scan begins to read all passages of the index, in the order of their ids; stand-ins, the copies of passages that
+// are being replaced, are left out. The Scan uses ctx until its end. The caller has to Close it.
 func (s *Store) Scan(ctx context.Context) (*Scan, error) {
 	return s.scan(ctx, object{"match_all": object{}})
 }
 
-// ScanSelected begins to read the passages that a filter lets through by tags, documents and its condition; the caller
-// has to Close the Scan. It returns a *conditions.MisfitError if the condition's values do not fit their fields.
+// ScanSelected begins to read the passages that a filter lets through by tags, documents and its condition; wordings
+// (Must, MustNot) do not count. The caller has to Close the Scan, which uses ctx until its end. It returns a
+// *conditions.MisfitError if the condition's values do not fit their fields.
 func (c *Corpus) ScanSelected(ctx context.Context, f storage.Filter) (*Scan, error) {
 	clauses := filterClauses(f)
 	if !f.Where.LetsAll() {
@@ -104,7 +106,8 @@ func (s *Scan) Place() corpus.Place { return corpus.Place{File: "index " + s.sto
 // Progress returns how many passages Next returned and how many there are; -1 before the first call of Next.
 func (s *Scan) Progress() (done, total int64) { return s.done, s.total }
 
-// Close ends the point in time, so that the cluster can forget the state that was read.
+// Close ends the point in time, so that the cluster can forget the state that was read. It works also when the Scan's
+// context has ended.
 func (s *Scan) Close() error {
 	body, err := json.Marshal(object{"pit_id": []string{s.at}})
 	if err != nil {
@@ -119,8 +122,8 @@ func (s *Scan) Close() error {
 // pagePatience is how long a page is asked for before the state that it is of is taken for lost.
 const pagePatience = 10 * time.Second
 
-// readPage reads the next page. The state that is read lies in copies on some nodes: if one of them is gone, the pages
-// that are left are of a newer state.
+// readPage reads the next page. The state that is read lies in copies on some nodes: if none of them answers within
+// pagePatience, it opens a new point in time, and the pages that are left are of that newer state.
 func (s *Scan) readPage() error {
 	err := s.readWithin(pagePatience)
 	if err == nil || s.ctx.Err() != nil {
@@ -132,7 +135,8 @@ func (s *Scan) readPage() error {
 	return s.readWithin(bulkPatience)
 }
 
-// readWithin reads the next page of the present state, and fails if it does not get it within patience.
+// readWithin sets s.page to the next page of the present state, and s.ended after the last. It fails, and changes
+// neither, if it does not get the page within patience.
 func (s *Scan) readWithin(patience time.Duration) error {
 	query := object{
 		"size": batchPassages, "query": s.query, "sort": []any{object{schema.FieldID: "asc"}},
@@ -174,7 +178,9 @@ type page struct {
 	total    int64           // of all pages; 0 where it is not said
 }
 
-// parsePage returns the passages, and where the next page begins, in the answer to a search that sorts by id.
+// parsePage returns the passages, and where the next page begins, in the answer to a search that sorts by id. It
+// returns an ErrAnswer if shards are missing or the ids do not ascend, and an error for a document that is no
+// passage.
 func parsePage(answer []byte) (p page, err error) {
 	if err := cluster.CheckSearched(answer); err != nil {
 		return p, err
@@ -296,7 +302,7 @@ func (s *Store) windowPlaces() (fields []string) {
 }
 
 // noteWindows reads the places of windows from the answer with a page of passages and keeps them for
-// storedEncoder.Windows.
+// storedEncoder.Windows. It fails if a field of places cannot be decoded.
 func (s *Store) noteWindows(answer []byte) error {
 	fields := map[string]bool{}
 	for _, x := range s.current().Keepers() {

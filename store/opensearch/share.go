@@ -87,7 +87,8 @@ func BuildShare(
 	return report, err
 }
 
-// readShares returns the register of the processes that fill the index, and its version.
+// readShares returns the content of the register of the processes that fill the index, and its version; the zero
+// value and "" if there is none.
 func (s *Store) readShares(ctx context.Context) (of shares, version string, err error) {
 	data, version, err := s.Register(fillingRegister).Read(ctx)
 	if err == nil && data != nil {
@@ -110,8 +111,8 @@ func (s *Store) writeShares(ctx context.Context, of shares, version string) erro
 	return err
 }
 
-// joinShares notes that a share is being filled. The caller holds the lease of the index. It fails if the index is
-// being filled in another number of shares.
+// joinShares notes that a share is being filled: it is no longer among those that are done. The caller holds the
+// lease of the index. It fails if the index is being filled for the first time in another number of shares.
 func (s *Store) joinShares(ctx context.Context, share store.Share) error {
 	of, version, err := s.readShares(ctx)
 	if err != nil {
@@ -149,8 +150,9 @@ func (s *Store) leaveShares(ctx context.Context, share store.Share) error {
 	return s.writeShares(ctx, of, version)
 }
 
-// publishManifest makes the plan the manifest, with the text of a calibration, after a refresh. An index that several
-// processes filled first gets its copies and refreshes, and the copies are waited for.
+// publishManifest makes the plan the manifest, with the text of a calibration, after a refresh. If the index was
+// filled by several processes, it first sets the number of copies and the refresh interval, and waits for the copies.
+// It changes nothing if there is no plan.
 func (s *Store) publishManifest(ctx context.Context, calibration string) error {
 	if of := s.about.Filling; of != nil {
 		body, err := json.Marshal(object{"index": object{"number_of_replicas": of.Replicas, "refresh_interval": nil}})
@@ -176,8 +178,9 @@ func (s *Store) publishManifest(ctx context.Context, calibration string) error {
 	})
 }
 
-// awaitCopies waits until the nodes have made the copies of all shards. It does not wait for copies that no node can
-// take.
+// awaitCopies waits until the nodes have made the copies of all shards, or for five seconds in which none is being
+// made or delayed: it does not wait for copies that no node can take. It fails if the cluster does not answer or ctx
+// ends.
 func (s *Store) awaitCopies(ctx context.Context) error {
 	for idle := 0; idle < 5; {
 		answer, err := s.sendRepeated(ctx, "GET", "/_cluster/health"+s.path(""), nil, cluster.CheckJSON)

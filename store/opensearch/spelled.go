@@ -56,8 +56,9 @@ const (
 )
 
 // ReadWords reads the most frequent words of the index, at most spelling.MostWords, if they are not known or passages
-// were changed since. It does nothing if they were read a moment ago. Call it from time to time after Look or Count;
-// until the first call no misspelt words are found.
+// were changed since. It does nothing if they were read within the last renewEvery, or renewShare times what reading
+// took. Call it from time to time after Look or Count; until the first call no misspelt words are found. If it fails,
+// the words that were read last stay in use.
 func (c *Corpus) ReadWords(ctx context.Context) error {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -102,7 +103,8 @@ type spelledWord struct {
 	Count int64  `json:"doc_count"`
 }
 
-// spelledPart returns the most frequent words of one of spelledParts parts. whole is false if some were left out.
+// spelledPart returns the most frequent words of one of spelledParts parts, numbered from 0, with their counts. whole
+// is false if some were left out. It fails if a part of the index has no copy that answers.
 func (s *Store) spelledPart(ctx context.Context, part int) (all []spelledWord, whole bool, err error) {
 	words := object{"terms": object{"field": schema.FieldSpelled, "size": partWords, "shard_size": shardWords,
 		"include": object{"partition": part, "num_partitions": spelledParts}}}

@@ -36,7 +36,7 @@ func passageIDOf(id string) string { return strings.TrimSuffix(plainID(id), stan
 // isStandIn reports whether an id is that of a stand-in.
 func isStandIn(id string) bool { return strings.HasSuffix(plainID(id), standInSuffix) }
 
-// counterpart returns the id of a passage's stand-in, and for a stand-in the id of its passage.
+// counterpart returns the id of a passage's stand-in (standInSuffix), and for a stand-in the id of its passage.
 func (s *Store) counterpart(id string) string {
 	if isStandIn(id) {
 		return s.memberIDLike(id, passageIDOf(id))
@@ -44,8 +44,8 @@ func (s *Store) counterpart(id string) string {
 	return s.memberIDLike(id, plainID(id)+standInSuffix)
 }
 
-// withoutStandIns returns the query of all documents that clauses find but stand-ins; with no clauses, of all
-// passages.
+// withoutStandIns returns the query of all documents that meet every one of clauses, without stand-ins
+// (standInSuffix); with no clauses, of all passages.
 func withoutStandIns(clauses ...any) object {
 	return object{"bool": object{
 		"filter": append([]any{}, clauses...), "must_not": object{"term": object{schema.FieldExperts: schema.MarkStandIn}},
@@ -108,8 +108,10 @@ func (s *Store) incompleteDocuments(ids []string, read []corpus.Passage) (places
 	return places
 }
 
-// makeStandIns returns the changes that write the stand-ins of a document that is replaced. record is the document of
-// its first passage as it is now, with metadata. It returns nil if that is of no document yet.
+// makeStandIns returns the changes that write the stand-ins of a document that is replaced (standInSuffix): of the
+// new version for its first passage, all[0], and of the old one for each other passage that is put. record is the
+// document of the first passage as it is now, with metadata. It returns nil if record is not of a document yet. It
+// reads the old passages from the index.
 func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schema.StoredDocument) ([]*attempt, error) {
 	waited := &waitedTime{}
 	counts, err := record.Source.DocumentVersion(all[0].result.ID)
@@ -176,8 +178,8 @@ func (w *Writer) makeStandIns(ctx context.Context, all []*attempt, record *schem
 	return out, nil
 }
 
-// appendStandIn appends the change that makes the stand-in of a passage, with the vectors of the document from. It
-// appends none if the stand-in's id would be too long.
+// appendStandIn appends to all the change that writes the stand-in of passage p, with the vectors that the document
+// from has. It appends none if the stand-in's id would be too long.
 func (w *Writer) appendStandIn(
 	all []*attempt,
 	m *schema.Manifest,
@@ -205,7 +207,8 @@ func (w *Writer) appendStandIn(
 		version: corpus.VersionOf(record), body: body}), err
 }
 
-// removeStandIns returns the changes that delete those stand-ins of the passages in all that the index has.
+// removeStandIns returns the changes that delete those stand-ins of the passages of all that the index has. It reads
+// from the index which these are.
 func (w *Writer) removeStandIns(ctx context.Context, all []*attempt) (out []*attempt, err error) {
 	waited := &waitedTime{}
 	for some := range slices.Chunk(all, batchPassages) {
@@ -238,9 +241,9 @@ const (
 	inFlight = time.Second
 )
 
-// awaitVisible makes searches see what was written, and returns when questions that were asked before will have read
-// what they found, as a rule: after four times what a search takes. If making it visible fails, the index's own
-// refreshes do it later.
+// awaitVisible makes searches see what was written, and then waits until questions that were asked before will have
+// read what they found, as a rule: four times as long as a search takes, at most w.inFlight. If making it visible
+// fails within showWithin, the index's own refreshes do it later.
 func (w *Writer) awaitVisible(ctx context.Context) {
 	waiting, cancel := context.WithTimeout(ctx, showWithin)
 	defer cancel()

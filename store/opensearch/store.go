@@ -42,8 +42,9 @@ type Store struct {
 	members []*Store // of several indexes that are read as one (Join)
 }
 
-// Open reads what an index is and makes sure that this program can search it: that it
-// is finished, and has the fields and settings that its manifest says.
+// Open reads what an index is, from any node, and checks that this program can search it: that its indexing has
+// ended, and that it has the fields and settings that its manifest says. It returns ErrNoIndex, schema.ErrUnfinished
+// or schema.ErrForeign, and errors of a cluster that does not answer within cluster.Opening.
 func Open(ctx context.Context, client *cluster.Client, index string) (*Store, error) {
 	s, err := openFrom(ctx, client, index, anyNode, cluster.Opening)
 	if err == nil && s.about.Manifest == nil {
@@ -68,7 +69,9 @@ const (
 	anyNode = "?local=true"
 )
 
-// openFrom reads and checks an index as the node or manager that whom says describes it (anyNode, manager).
+// openFrom reads and checks an index, which need not be finished, as the node or manager that whom says describes it
+// (anyNode, manager). The cluster has patience to answer. It returns ErrNoIndex if there is none, and an error if the
+// index has not the fields and settings of its manifest or plan.
 func openFrom(ctx context.Context, client *cluster.Client, index, whom string, patience time.Duration) (*Store, error) {
 	s := &Store{client: client, index: index, concrete: index}
 	has, about, err := s.describe(ctx, whom, patience)
@@ -122,7 +125,8 @@ func Shards(ctx context.Context, client *cluster.Client, index string) (int, err
 	return s.shards, nil
 }
 
-// Planned returns the manifest that an index has, or will have when the indexing ends that makes it.
+// Planned returns the manifest that an index has, or will have when the indexing that makes it ends. It returns
+// ErrNoIndex if there is none.
 func Planned(ctx context.Context, client *cluster.Client, index string) (*schema.Manifest, error) {
 	s, err := open(ctx, client, index, cluster.Opening)
 	if err != nil {
@@ -131,8 +135,9 @@ func Planned(ctx context.Context, client *cluster.Client, index string) (*schema
 	return s.current(), nil
 }
 
-// begin makes the index for passages with the words and experts of o, or opens the one that is there. It returns an
-// ErrOther if that one has other words, where o has some, and an error if it has other experts.
+// begin makes the index for passages with the words and experts of o, or opens the one that is there, finished or
+// not. It returns an ErrOther if that one has other words, where o has some, and an error if it has other experts.
+// The zero value of o.Words makes an index with BM25's defaults. shape counts for a new index only.
 func begin(
 	ctx context.Context,
 	client *cluster.Client,
@@ -169,8 +174,9 @@ func begin(
 	return s, nil
 }
 
-// makeIndex makes an index and returns it opened. If another process makes it at the same time, that index is
-// returned. It returns a *cluster.BlockedError if the cluster makes no indexes.
+// makeIndex makes an index with the description about and the shape, and returns it opened. If another process makes
+// it at the same time, that index is returned, whatever its description. It returns a *cluster.BlockedError if the
+// cluster makes no indexes.
 func makeIndex(
 	ctx context.Context,
 	client *cluster.Client,
@@ -236,7 +242,8 @@ func (s *Store) Configure(ctx context.Context, text string) error {
 	})
 }
 
-// putMapping writes _meta and adds fields to the mapping; nil adds none.
+// putMapping writes _meta and adds fields to the mapping; nil adds none. On success s.about is the new one. Only
+// changeMeta and others that hold the lease of _meta may call it.
 func (s *Store) putMapping(ctx context.Context, about schema.Meta, fields object) error {
 	change := object{"_meta": object{"conclave": about}}
 	if fields != nil {
@@ -281,7 +288,7 @@ type Statistics struct {
 }
 
 // Statistics asks the cluster how many passages and deleted documents the index has, and how large it is. It fails if
-// a node does not answer in time.
+// a node does not answer in time; the numbers that are known then are set.
 func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 	out, err := s.countFound(ctx)
 	if err == nil {
@@ -290,8 +297,8 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 	return out, err
 }
 
-// countFound returns the numbers of Statistics that a search finds, which a hanging node does not delay; those of
-// readSizes are 0. If shards have no copy, they are of the others, with an error.
+// countFound returns the numbers of Statistics that a search finds (Passages, Cut and Unread), which a hanging node
+// does not delay; the others are 0. If shards have no copy, the numbers are of the others, and come with an error.
 func (s *Store) countFound(ctx context.Context) (out Statistics, err error) {
 	count := func(clauses object) object {
 		return object{"size": 0, "track_total_hits": true, "query": withoutStandIns(object{"bool": clauses})}
@@ -308,8 +315,9 @@ func (s *Store) countFound(ctx context.Context) (out Statistics, err error) {
 	return out, firstLost(counted)
 }
 
-// readSizes sets the numbers of Statistics that searches do not find: deleted documents, bytes and changes. Every node
-// with a copy is asked; one that hangs delays it until the cluster goes on without the node, or patience ends.
+// readSizes sets in of the numbers of Statistics that searches do not find: deleted documents, bytes and changes.
+// Every node with a copy is asked; one that hangs delays it until the cluster goes on without the node, or patience
+// ends. If it fails, it sets none.
 func (s *Store) readSizes(ctx context.Context, patience time.Duration, of *Statistics) error {
 	type documents struct {
 		Docs struct {
@@ -348,7 +356,8 @@ func (s *Store) readSizes(ctx context.Context, patience time.Duration, of *Stati
 const settlePatience = 90 * time.Second
 
 // Settle merges deleted documents away, so that the statistics of words are of the passages that are there, and waits
-// until copies have none either, settlePatience at most. It rewrites segments, which takes as long as copying them.
+// until copies have none either, settlePatience at most; if some are left then, that is no error. It rewrites
+// segments, which takes as long as copying them.
 func (s *Store) Settle(ctx context.Context) error {
 	for since := time.Now(); ; {
 		if _, err := s.sendRepeated(ctx, "POST", s.path("/_flush"), nil, cluster.CheckWhole); err != nil {

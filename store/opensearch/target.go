@@ -25,7 +25,7 @@ func (e *GoneError) Error() string {
 // capital letter in its name. The ID of the manifest distinguishes the index from one that is made anew.
 func (s *Store) target() string { return s.concrete + "-W" + s.current().ID }
 
-// targetPath returns the path of a request about the index by its target: the alias, then rest.
+// targetPath returns the path of a request about the index by the alias for writing (target), followed by rest.
 func (s *Store) targetPath(rest string) string { return "/" + url.PathEscape(s.target()) + rest }
 
 // hidden keeps an alias out of names with wildcards.
@@ -113,7 +113,7 @@ func isMissingError(err error) bool {
 	return errors.As(err, &status) && isMissing(status.Status, status.Body)
 }
 
-// Refusal returns the message for the caller who asked for a change.
+// Refusal returns the message for the client that asked for the change, which was not made.
 func (e *GoneError) Refusal() string { return e.Error() }
 
 // SilentError is the error of changes that the cluster did not acknowledge in time: some may have been made. Sending

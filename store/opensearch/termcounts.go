@@ -47,8 +47,9 @@ func (t *termCounts) partialError() error {
 	return &storage.PartialError{Reason: t.inexact, Err: errInexact}
 }
 
-// addEntries adds the counts of other entries. Of a field in both the larger number of documents stays, since the
-// smaller one is of a part of the index. The counts are inexact if one of both is.
+// addEntries copies the counts of entries into t; they replace those of the same entries. Of a field in both the
+// larger number of documents stays, since the smaller one is of a part of the index. The counts are inexact if one of
+// both is.
 func (t *termCounts) addEntries(counts *termCounts) {
 	maps.Copy(t.of, counts.of)
 	for field, n := range counts.all {
@@ -80,8 +81,8 @@ type countedState struct {
 // mostKeptCounts bounds the number of counts that are kept of one state; they take some 100 MB.
 const mostKeptCounts = 1 << 20
 
-// presentCounts returns the counts that are kept of the present state of the index. When the state has changed, they
-// are empty, and those of the last state stay as before.
+// presentCounts returns the counts that are kept of the present state of the index. When the state has changed, it
+// begins with empty ones, and keeps those of the last state as its before.
 func (c *Corpus) presentCounts() *keptCounts {
 	for {
 		kept := c.kept.Load()
@@ -132,7 +133,8 @@ func (k *keptCounts) known(entries []entry) *termCounts {
 	return nil
 }
 
-// knownCounts returns the counts of entries without asking, of several indexes their sums; nil if one is not kept.
+// knownCounts returns the counts of entries without a request, of several joined indexes their sums; nil if one is
+// not kept.
 func (c *Corpus) knownCounts(entries []entry) *termCounts {
 	if c.members == nil {
 		return c.presentCounts().known(entries)
@@ -178,10 +180,10 @@ func (k *keptCounts) keep(counts *termCounts) {
 	k.inexact = counts.inexact
 }
 
-// termCounts returns how many documents have each entry, of several indexes their sums. Entries that were not counted
-// since the index changed are asked for, by a request to each shard that looks terms up and takes as long in a large
-// index as in a small one. If the cluster does not answer in time, counts are of the shards that did, or of the state
-// before: inexact says so.
+// termCounts returns how many documents have each entry, of several joined indexes their sums. Entries that were not
+// counted since the index changed are asked for, by a request to each shard that looks terms up and takes as long in
+// a large index as in a small one. If the cluster does not answer in time, counts are of the shards that did, or of
+// the state before: inexact says so. It fails if neither is known, or ctx ends.
 func (c *Corpus) termCounts(ctx context.Context, entries []entry) (*termCounts, error) {
 	if len(entries) == 0 {
 		return newTermCounts(), nil
@@ -320,7 +322,7 @@ type shardStatistics map[string]struct {
 	} `json:"terms"`
 }
 
-// takeShard adds the statistics of one shard, of the fields that have counts.
+// takeShard adds the statistics of one shard to the counts. Fields that t has no count of are left out.
 func (t *termCounts) takeShard(of shardStatistics) {
 	for field, v := range of {
 		if _, asked := t.all[field]; !asked {
@@ -335,8 +337,9 @@ func (t *termCounts) takeShard(of shardStatistics) {
 	}
 }
 
-// shardStatistics returns the statistics of terms in the shard of a route, the id of a passage there. One request for
-// several shards (_mtermvectors) cannot prefer copies, so a hanging node would delay it.
+// shardStatistics returns the statistics of terms in the shard of a route, the id of a passage there; body is that of
+// termStatisticsBody. One request for several shards (_mtermvectors) cannot prefer copies, so a hanging node would
+// delay it.
 func (s *Store) shardStatistics(ctx context.Context, route string, body []byte) (shardStatistics, error) {
 	const only = "term_vectors.*.terms.*.doc_freq,term_vectors.*.field_statistics.doc_count"
 	path := s.path("/_termvectors?filter_path=" + only + "&routing=" + url.QueryEscape(route))
@@ -360,8 +363,9 @@ type shardRoutes struct {
 	empty map[int]countedState // when a shard without a passage was looked at
 }
 
-// shardRoute returns the id of a passage in the shard with a number, by which a request gets there; "" if the shard
-// has no passage.
+// shardRoute returns the id of a passage in the shard with a number, from 0, by which a request gets there; "" if the
+// shard has no passage. It asks the cluster once for each shard, and again for an empty one when passages have
+// changed.
 func (c *Corpus) shardRoute(ctx context.Context, shard int) (string, error) {
 	r := &c.shards
 	state := c.presentCounts().state

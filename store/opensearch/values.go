@@ -91,8 +91,9 @@ func isEmpty(in conditions.Interval) bool {
 	return in.Low > in.High || in.To != "" && in.From >= in.To
 }
 
-// conditionQuery returns the query of a condition. It returns a *conditions.MisfitError if a field has values of other
-// kinds alone than the condition compares it with; the first mostFit comparisons are looked at.
+// conditionQuery returns the query of a condition. It asks the cluster which kinds of values the fields have, unless
+// that is known, of the first mostFit comparisons. It returns a *conditions.MisfitError if a field has values of
+// other kinds alone than the condition compares it with.
 func (c *Corpus) conditionQuery(ctx context.Context, n *conditions.Node) (any, error) {
 	var wrong []conditions.Problem
 	var leaves []*conditions.Node

@@ -48,7 +48,8 @@ func (all lexicons) has(entry string) bool {
 	return slices.ContainsFunc(all, func(x *lexicon) bool { return x.has(entry) })
 }
 
-// near returns the words that are at most so many edits from word, in no order, each with the sum of its counts.
+// near returns the words that are at most this many edits from word, in no order, each once, with the sum of its
+// counts.
 func (all lexicons) near(word string, most int) (out []spelling.Candidate) {
 	at := map[string]int{}
 	for _, x := range all {
@@ -64,9 +65,10 @@ func (all lexicons) near(word string, most int) (out []spelling.Candidate) {
 	return out
 }
 
-// Look returns, for each word, whether passages have it, and the words near an unknown one in descending frequency, as
-// storage.Vocabulary says. The cluster is asked only about unknown words that may be there all the same, since
-// passages changed after the words were read, or not all words were kept.
+// Look returns, for each word in lower case, whether passages have it, and for an unknown one the words within
+// spelling.MostEdits, the most frequent first, and equally frequent ones in alphabetical order. The cluster is asked,
+// in one request, only about unknown words that may be there all the same, since passages changed after the words
+// were read, or not all words were kept.
 func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelling, error) {
 	out := make([]storage.Spelling, len(words))
 	analysis := v.store.Manifest().Words.Params().Analysis
@@ -112,9 +114,10 @@ func (q *wordQuery) existsSearch() object {
 	return object{"size": 1, "query": sumOf(queries), "track_total_hits": false, "_source": false, "terminate_after": 1}
 }
 
-// NeighbourShares returns the share of the passages with the word before, and of those with the word after, that have
-// it beside the given word, as storage.Vocabulary says; 0 where the index has no phrases. It takes one request at
-// most.
+// NeighbourShares returns two shares for each word, from 0 to 1: of the passages that have the word before it, those
+// in which the two stand side by side, and the same for the word after it. Both are 0 if the index has no phrases, or
+// the neighbour is in no passage. It takes one request at most. With a *storage.PartialError the words were counted
+// inexactly.
 func (v vocabulary) NeighbourShares(ctx context.Context, placed []storage.WordInContext) ([]storage.Neighbours, error) {
 	out := make([]storage.Neighbours, len(placed))
 	w := v.store.Manifest().Words.Params()

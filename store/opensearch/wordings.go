@@ -32,8 +32,9 @@ func filterWordings(f storage.Filter, w bm25.Params) (out []*wording) {
 	return out
 }
 
-// termClauses returns clauses that a passage with a text as it is written meets: of its terms, and of its phrases if
-// there are some in the index. A text of one word may also be there in another form.
+// termClauses returns the clauses that every passage with the text as it is written meets: of its terms, and of its
+// phrases if the index has them. None is returned for a text without terms, such as one of stop words. A text of one
+// word also matches its other forms, such as wi-fi for wifi.
 func termClauses(text string, w bm25.Params) (all []any) {
 	for _, term := range w.Analysis.Terms(text) {
 		all = append(all, object{"term": object{schema.FieldWords: term}})
@@ -59,7 +60,7 @@ func termClauses(text string, w bm25.Params) (all []any) {
 	return []any{sumOf(ways)}
 }
 
-// allOf returns the query of what meets all clauses; there has to be one.
+// allOf returns the query of the documents that meet all clauses. all must not be empty.
 func allOf(all []any) any {
 	if len(all) == 1 {
 		return all[0]
@@ -67,8 +68,8 @@ func allOf(all []any) any {
 	return object{"bool": object{"filter": all}}
 }
 
-// wordingClauses returns the clauses of wordings for a query. A wording without terms, such as one of stop words, has
-// one only if compareWordings looked at passages.
+// wordingClauses returns the clauses of a query that passages meet if they have the wordings, or have them not. A
+// wording without terms, such as one of stop words, gives a clause only if compareWordings has set its exact.
 func wordingClauses(wordings []*wording) (clauses []any) {
 	for _, x := range wordings {
 		having := x.having
@@ -93,9 +94,10 @@ const (
 	comparedBytes = 16 << 20
 )
 
-// compareWordings reads the passages that may have a wording, among those that meet some clauses, and sets exact to
-// the query of those that have it as it is written. It does so for wordings that their terms do not tell, unless more
-// than mostCompared passages, or comparedBytes, would have to be read.
+// compareWordings reads the passages that may have a wording, among those that meet the clauses among, and sets exact
+// to the query of those that have it as it is written. It does so for wordings of several words, and for those
+// without terms, unless more than mostCompared passages, or comparedBytes, would have to be read: then exact stays
+// nil.
 func (s *Store) compareWordings(ctx context.Context, wordings []*wording, among []any) error {
 	var todo []*wording
 	var searches []object

@@ -108,10 +108,11 @@ func (q *wordQuery) greatestScore(query any) float64 {
 	return 1
 }
 
-// searchInParts returns the first k passages by the sums of what the parts of a question score. It takes the first
-// passages of each part and scores them by the other parts, until no other passage can have a higher sum (Fagin, Lotem
-// and Naor 2003, "Optimal aggregation algorithms for middleware", the threshold algorithm), or mostHits of each part
-// were looked at.
+// searchInParts returns the first k passages by the sums of what the parts of a question score, the best first, and
+// equal ones by id. It takes the first passages of each part and scores them by the other parts, until no other
+// passage can have a higher sum (Fagin, Lotem and Naor 2003, "Optimal aggregation algorithms for middleware", the
+// threshold algorithm), or mostHits of each part were looked at. A *storage.PartialError comes with hits of a part of
+// the shards.
 func (w words) searchInParts(ctx context.Context, parts [][]any, k int) ([]rank.Hit, error) {
 	if len(parts) == 0 {
 		return nil, nil
@@ -157,8 +158,9 @@ func (w words) searchInParts(ctx context.Context, parts [][]any, k int) ([]rank.
 	}
 }
 
-// addScores adds the score of each passage in totals by each part. Scores that the answers to the parts do not have
-// are asked for, if the part has more than n hits.
+// addScores adds to totals, by passage ids, the score of each passage by each part. answers are those to the parts, n
+// hits at most each. Scores that they do not have are asked for, if the part may have more than n hits. Shards that
+// do not answer add nothing.
 func (w words) addScores(
 	ctx context.Context, parts [][]any, answers []searchAnswer, totals map[string]float64, n int,
 ) error {

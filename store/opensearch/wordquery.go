@@ -106,7 +106,7 @@ func termQuery(field, value string, boost any) object {
 	return object{"term": object{field: object{"value": value, "boost": boost}}}
 }
 
-// bestOf returns the query that scores as the best of queries; there has to be one.
+// bestOf returns the query that scores as the best of queries, which must not be empty.
 func bestOf(queries []any) any {
 	if len(queries) == 1 {
 		return queries[0]
@@ -114,12 +114,13 @@ func bestOf(queries []any) any {
 	return object{"dis_max": object{"queries": queries}}
 }
 
-// sumOf returns the query of the passages that one of queries finds, which scores as their sum.
+// sumOf returns the query of the passages that at least one of queries finds, which scores as their sum.
 func sumOf(queries []any) object {
 	return object{"bool": object{"should": queries, "minimum_should_match": 1}}
 }
 
-// formQueries returns the queries of those forms of a variant that passages have.
+// formQueries returns a query for each of those forms of a variant that passages have, by the counts of q, with its
+// boost; nil if there is none.
 func (q *wordQuery) formQueries(v *forms.Variant) (queries []any) {
 	entries, boosts := q.knownEntries(v)
 	for i, entry := range entries {

@@ -55,7 +55,8 @@ const (
 )
 
 // NewWriter returns a writer of a finished index. encoders have to be those of all its experts, and may be of others,
-// too. It returns ErrUnfinished if the index has no manifest yet.
+// too; shared are passes that serve two of them. It makes no request. It returns ErrUnfinished if the index has no
+// manifest yet, and an error if an encoder is missing.
 func NewWriter(s *Store, encoders []store.PassageEncoder, shared []store.SharedPass) (*Writer, error) {
 	w := &Writer{store: s, encoders: encoders, shared: shared, patience: writePatience, undisturbed: undisturbed,
 		inFlight: inFlight, turnPatience: turnPatience}
@@ -135,7 +136,8 @@ func (w *Writer) Apply(ctx context.Context, changes []store.Change) ([]store.Cha
 	return results, nil
 }
 
-// numberResults gives results the next sequence number, by which Wait waits for the changes to be visible.
+// numberResults gives results the next sequence number, by which Wait waits for the changes to be visible, and clears
+// the trouble that Backlog reports.
 func (w *Writer) numberResults(results []store.ChangeResult) {
 	w.trouble.Store(nil)
 	last := w.sequence.Add(1)
@@ -190,9 +192,10 @@ func (a *attempt) checkChange() bool {
 	return true
 }
 
-// apply makes changes of different passages and sets their results. A passage that another writer changes in between is
-// read again. If still is not nil, it is called after the passages were read each time, before anything is changed; its
-// error ends apply.
+// apply makes changes of different passages and sets their results; a change whose condition is not met gets its
+// error in its result. A passage that another writer changes in between is read again. If still is not nil, it is
+// called after the passages were read each time, before anything is changed; its error ends apply. After an error it
+// is unknown which changes were made. left is reused for what is left to do.
 func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.Context) error) error {
 	waited := &waitedTime{}
 	for len(left) > 0 {
@@ -278,8 +281,8 @@ func (a *attempt) compareWith(current *schema.StoredDocument, settled bool) bool
 // waitedTime is how long a change has waited for the cluster since a request got through.
 type waitedTime struct{ sum time.Duration }
 
-// wait calls ask with what is left of the writer's patience, and adds the time that it took to waited. It returns the
-// error of ask, changed by asSilentError.
+// wait calls ask with what is left of the writer's patience, 0 at least, and adds the time that it took to waited. It
+// returns the error of ask; one that the cluster could not be reached becomes a *SilentError (asSilentError).
 func (w *Writer) wait(ctx context.Context, waited *waitedTime, ask func(patience time.Duration) error) error {
 	began := time.Now()
 	err := w.asSilentError(ctx, ask(max(w.patience-waited.sum, 0)))
@@ -305,8 +308,9 @@ func (w *Writer) asSilentError(ctx context.Context, err error) error {
 	return &SilentError{w.store.index, w.patience, err}
 }
 
-// encode makes the documents of those passages to be put that have none yet, and sets their body. It waits for one of
-// the writer's turns, and adds the time that the cluster took to waited.
+// encode encodes those passages to be put that have no body yet, and sets their body, the document for the cluster.
+// It waits for one of the writer's turns, of which there are `encoding`, and adds the time that the cluster took to
+// waited.
 func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waitedTime) error {
 	var passages []corpus.Passage
 	var of []*attempt
@@ -343,8 +347,9 @@ func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waitedTime)
 	return nil
 }
 
-// Passage returns a passage as it was acknowledged last, with its version; ok is false if there is none. room is asked
-// for memory after the passage was read, since the cluster does not say before how large it is; its error is returned.
+// Passage returns a passage as it was acknowledged last, with its version; ok is false if there is none. room is
+// called with the passage's size after it was read, since the cluster does not say before how large it is; its error
+// is returned. The cluster has cluster.Opening to answer.
 func (w *Writer) Passage(
 	ctx context.Context,
 	id string,
@@ -366,8 +371,9 @@ func (w *Writer) Passage(
 	return p, stored[0].Version, true, nil
 }
 
-// Wait refreshes the index, unless searches see the change with this sequence number already, and returns when they do;
-// 0 stands for all changes that were acknowledged before.
+// Wait refreshes the index, unless searches see the change with this sequence number already, and returns when they
+// do; 0 stands for all changes that were acknowledged before. Calls wait for each other, so that one refresh serves
+// several. It fails if the cluster does not answer within the writer's patience or ctx ends.
 func (w *Writer) Wait(ctx context.Context, seq uint64) error {
 	if seq == 0 {
 		seq = w.sequence.Load()
@@ -392,7 +398,8 @@ func (w *Writer) Wait(ctx context.Context, seq uint64) error {
 // MostWait returns how long at most a request may wait for its changes to be visible.
 func (w *Writer) MostWait() time.Duration { return visiblePatience }
 
-// Visible makes searches see everything that was acknowledged, and returns when they do.
+// Visible makes searches see everything that was acknowledged before, and returns when they do. It fails as Wait
+// does: the cluster does not answer, or ctx ends.
 func (w *Writer) Visible(ctx context.Context) error { return w.Wait(ctx, w.sequence.Load()) }
 
 // Backlog returns how many changes wait to be encoded and written, and the error of the last Apply if that failed.

@@ -37,13 +37,14 @@ type contents struct {
 // Experts returns the experts of the index.
 func (c contents) Experts() []store.Expert { return expertsOf(c.Manifest) }
 
-// CheckRecall returns nil: the recall of an index is not measured.
+// CheckRecall returns nil: the recall of a cluster's indexes is not measured.
 func (c contents) CheckRecall(map[string]float64) error { return nil }
 
 // VerifyVectors returns nil: the cluster looks after its files.
 func (c contents) VerifyVectors(context.Context) error { return nil }
 
-// Reads returns how many passages the experts read only in part, or hardly.
+// Reads returns of how many passages the experts read only the beginning, or hardly anything, as they were counted
+// last.
 func (c contents) Reads() store.Reads { return c.reads }
 
 // Count counts the passages and returns their number. The generation is 0: an index has none.
@@ -150,8 +151,8 @@ func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f storage.Fi
 	return b.Corpus.ExportPassages(ctx, to, f)
 }
 
-// Everything returns what a copy of the index needs: all passages as a stream, which the caller has to close, encoders
-// that return their vectors, the words' constants, the settings and the calibration.
+// Everything returns what a copy of the index needs: all passages as a stream, which the caller closes by
+// Everything.Close, encoders that return their vectors, the words' constants, the settings and the calibration.
 func (b *backend) Everything(ctx context.Context) (*store.Everything, error) {
 	scan, err := b.Store().Scan(ctx)
 	if err != nil {

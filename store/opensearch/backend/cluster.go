@@ -86,7 +86,8 @@ func (c *Cluster) List(ctx context.Context) ([]opensearch.Entry, error) {
 	return all, cluster.Unavailable(err)
 }
 
-// Bytes returns the bytes of a collection's shards, without their copies.
+// Bytes returns the bytes of a collection's shards, without their copies. It fails if the collection cannot be opened
+// or a node does not answer.
 func (c *Cluster) Bytes(ctx context.Context, name string) (int64, error) {
 	stored, err := opensearch.Open(ctx, c.client, c.Index(name))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/store/opensearch"
 )
 
-// Join returns several open indexes of one cluster as one corpus, by the names of their collections. It fails if one is
-// not of a cluster, or opensearch.Join does.
+// Join returns several open indexes of one cluster as one corpus, by the names of their collections. It fails if one
+// is not of a cluster, they are of different clusters, or their words are analysed differently.
 func (*backend) Join(all []store.Backend, names []string) (store.JoinedCorpus, error) {
 	var opened []*opensearch.Corpus
 	for _, b := range all {

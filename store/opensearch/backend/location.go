@@ -33,7 +33,8 @@ func At(address string, access cluster.Access, shape schema.Shape) (store.Locati
 	return &location{address: address, cluster: a, access: access, shape: shape}, nil
 }
 
-// connect returns a client of the cluster, after a node has answered.
+// connect returns a client of the cluster: the one that others use, or a new one after a node has answered. It fails
+// if none answers.
 func (l *location) connect(ctx context.Context) (*cluster.Client, error) {
 	if l.client != nil {
 		return l.client, nil
@@ -110,8 +111,9 @@ func expertsOf(m *schema.Manifest) []store.Expert {
 	return out
 }
 
-// Index adds the passages of a source to the index, which it makes if there is none. With o.Share it adds one share of
-// them, beside other processes, and keeps neither calibration nor settings.
+// Index adds the passages of a source to the index, which it makes, with o.Calibration, if there is none. It then
+// keeps o.Settings unless they are nil. With o.Share it adds one share of the passages, beside other processes, and
+// keeps neither calibration nor settings.
 func (l *location) Index(
 	ctx context.Context,
 	source store.Stream,
@@ -135,7 +137,9 @@ func (l *location) Index(
 	return report, stored.Configure(ctx, string(o.Settings))
 }
 
-// AddExpert encodes all passages of the index with one more expert. It fails as opensearch.AddExpert does.
+// AddExpert encodes all passages of the index with one more expert. It fails with a *lease.HeldError if another
+// process indexes or changes the experts, and with opensearch.ErrHasExpert or schema.ErrUnfinished. A call after an
+// interruption goes on.
 func (l *location) AddExpert(
 	ctx context.Context,
 	e store.PassageEncoder,
@@ -220,7 +224,8 @@ func (l *location) Open(ctx context.Context, o store.OpenOptions) (store.Backend
 	return b, nil
 }
 
-// open opens the index for searching, with the cluster's own errors, which Open translates.
+// open opens the index for searching, and reads its sample and its words unless o.Unprepared is set. If the words
+// cannot be read in time, it warns and goes on. It returns the cluster's own errors, which Open translates.
 func (l *location) open(ctx context.Context, o store.OpenOptions) (*backend, error) {
 	if o.Candidates > opensearch.MostCandidates {
 		return nil, fmt.Errorf(

@@ -16,7 +16,7 @@ type writer struct {
 }
 
 // Write returns a writer of the index with encoders of all its experts. It returns a *store.WriteError if the cluster
-// does not let this user write.
+// does not let this user write. From then on Watch finishes changes that dead writers left.
 func (b *backend) Write(ctx context.Context, o store.WriteOptions) (store.Writer, error) {
 	stored := b.Store()
 	if err := stored.MayWrite(ctx); err != nil {
@@ -47,7 +47,7 @@ func (w *writer) Visible(ctx context.Context, _ func(store.Backlog) error) error
 }
 
 // Selected returns the passages that searches see and that a filter lets through, as the index is now. The caller has
-// to close it.
+// to close it. It returns a *conditions.MisfitError if the filter's values do not fit the fields.
 func (w *writer) Selected(ctx context.Context, f storage.Filter) (store.SelectedPassages, error) {
 	scan, err := w.corpus.ScanSelected(ctx, f)
 	if err != nil {
@@ -68,8 +68,8 @@ func (t selectedPassages) Total() int64 {
 	return total
 }
 
-// Experts returns a *store.ElsewhereError always: experts are added and removed by `conclave index`, and servers
-// started anew.
+// Experts returns a *store.ElsewhereError always: experts are added and removed by `conclave index`, after which the
+// servers have to be started again.
 func (w *writer) Experts() (store.ServedExperts, error) {
 	return nil, elsewhere("every server of this index needs the bundles of its experts: add and remove experts with conclave index, and start the servers again")
 }

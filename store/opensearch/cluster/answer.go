@@ -39,7 +39,8 @@ type Coverage struct {
 	} `json:"_shards"`
 }
 
-// CheckSearched returns an ErrAnswer if an answer is not of all shards: as CheckWhole, and if a shard has no copy.
+// CheckSearched returns an ErrAnswer if an answer is not of all shards: a shard failed or has no copy, the time was
+// over, or the answer does not say which shards took part.
 func (t Coverage) CheckSearched() error {
 	if err := t.CheckWhole(); err != nil {
 		return err
@@ -74,7 +75,8 @@ func (t Coverage) CheckWhole() error {
 }
 
 // Reason returns the message of an error in JSON, of a request or of an item of a bulk request: its type, its reason
-// and the reason of its cause. It returns the first 300 bytes of something else, and "" of nothing.
+// and the reason of its cause, with colons between. It returns the first 300 bytes of anything else, and "" if raw is
+// empty.
 func Reason(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""

@@ -54,7 +54,7 @@ func BlockedBy(index string, status int, why string) error {
 	return &BlockedError{index, why, false}
 }
 
-// BlockedIn returns the *BlockedError of an index that an error of the cluster tells of; nil if it tells of none.
+// BlockedIn returns the *BlockedError of an index if err is a *StatusError of a block (BlockedBy), else nil.
 func BlockedIn(index string, err error) error {
 	var status *StatusError
 	if !errors.As(err, &status) {

@@ -57,8 +57,8 @@ type Client struct {
 	looked  time.Time
 }
 
-// NewClient returns a client of the nodes, without connecting to one. It fails without nodes, or if the certificates of
-// a cannot be read.
+// NewClient returns a client of the nodes, without connecting to one. It fails without nodes, if the certificates of
+// a cannot be read, or if a has a user without a password, a password without a user, or a user and an API key.
 func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 	if len(nodes) == 0 {
 		return nil, errors.New("the address of the cluster has no node")
@@ -145,10 +145,10 @@ func IsStatus(err error, status int) bool {
 	return errors.As(err, &s) && s.Status == status
 }
 
-// Do sends a request and returns the body of the answer. A request that changes nothing (_msearch, _mget, _termvectors,
-// GET) may go to several nodes (hedged). Any other goes to the next node if no connection to one can be made, since
-// then nothing was sent. A status other than 2xx is a *StatusError; after any other error it is unknown what the
-// cluster did.
+// Do sends a request and returns the body of the answer. path begins with a slash and may have a query. A request
+// that changes nothing (_msearch, _mget, _termvectors, GET) may go to several nodes (hedged). Any other goes to the
+// next node if no connection to one can be made, since then nothing was sent. A status other than 2xx is a
+// *StatusError; after any other error it is unknown what the cluster did.
 func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
 	what := operationOf(path)
 	if what == "msearch" || what == "mget" || what == "termvectors" || method == http.MethodGet {
@@ -168,7 +168,9 @@ func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answ
 	return answer, err
 }
 
-// ask sends a request to one node and returns the body of the answer. A status other than 2xx is a *StatusError.
+// ask sends a request to one node, with the client's credentials, and returns the body of the answer. A status other
+// than 2xx is a *StatusError, from whose text the secrets are left out. It fails if the answer has more than
+// MaxAnswer bytes.
 func (c *Client) ask(ctx context.Context, n *node, method, path string, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, n.url.String()+path, bytes.NewReader(body))
 	if err != nil {

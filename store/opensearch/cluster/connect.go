@@ -45,7 +45,8 @@ func (e *UnreachableError) Unwrap() (out []error) {
 	return out
 }
 
-// why returns the text of a connection's error for messages.
+// why returns the text of a connection's error for messages: without the address, and with a hint if there was no
+// answer in time or the node may expect https.
 func why(err error) string {
 	if of, ok := err.(*url.Error); ok {
 		err = of.Err
@@ -59,9 +60,10 @@ func why(err error) string {
 	return err.Error()
 }
 
-// Connect asks all nodes for their version, for the time Opening at most, and returns after the first answer. It
-// returns an *UnreachableError if none answers, and an error if the cluster refuses the user or key, its certificate is
-// not trusted, or its version is too old.
+// Connect asks all nodes for their version, for the time Opening at most, and returns after the first answer; nil if
+// it is that of OpenSearch of leastVersion or newer, or the user may not see the version. It returns an
+// *UnreachableError if none answers, and an error if the cluster refuses the user or key, its certificate is not
+// trusted, or its version is too old.
 func (c *Client) Connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, Opening)
 	defer cancel()
@@ -97,8 +99,8 @@ func (c *Client) Connect(ctx context.Context) error {
 	return failed
 }
 
-// untrusted returns the error of a certificate that is not trusted, with its subject and what is trusted; any other
-// error as it is.
+// untrusted returns the error of a certificate that is not trusted with the certificate's subject and issuer, and
+// which certificates are trusted; any other error as it is.
 func (c *Client) untrusted(err error) error {
 	var of *tls.CertificateVerificationError
 	if !errors.As(err, &of) || len(of.UnverifiedCertificates) == 0 {

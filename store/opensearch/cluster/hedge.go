@@ -67,8 +67,8 @@ func (d *durations) hedge() time.Duration {
 	return max(leastHedge, d.most(firstHedge))
 }
 
-// most returns the time within which 95 of 100 answers came; assumed if fewer than enoughKept are known. The caller
-// holds mu.
+// most returns the time within which 95 of 100 of the last answers came, or assumed if fewer than enoughKept are
+// known. The caller holds mu.
 func (d *durations) most(assumed time.Duration) time.Duration {
 	if d.n < enoughKept {
 		return assumed
@@ -78,8 +78,8 @@ func (d *durations) most(assumed time.Duration) time.Duration {
 	return kept[len(kept)*95/100]
 }
 
-// soon returns after how long without an answer to a look a node counts as away: from answersSoon to awayFor, longer if
-// all nodes are slow.
+// soon returns after how long without an answer to a look, a small request, a node counts as away: between
+// answersSoon and awayFor, longer if all nodes are slow.
 func (d *durations) soon() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,8 +112,8 @@ func EndOfShard(shard int) string { return `"preference":"_shards:` + strconv.It
 // ofOneShard matches EndOfShard at the end of a line.
 var ofOneShard = regexp.MustCompile(`("preference":"_shards:[0-9]+)"}\n`)
 
-// prefer returns the path and body of a request with a preference for the copies of some nodes; unchanged if preference
-// is "" or the operation takes none.
+// prefer returns the path and body of a request of operation what with a preference for the copies of some nodes
+// (Client.preference); unchanged if preference is "" or the operation takes none. It does not change body.
 func prefer(what, path string, body []byte, preference string) (string, []byte) {
 	if preference == "" || what != "msearch" && what != "mget" && what != "termvectors" {
 		return path, body
@@ -239,8 +239,9 @@ func (n *node) rank() int {
 	return 0
 }
 
-// exchange sends a request to one node, marks the node as away if it does not answer, and reports the request to the
-// observer.
+// exchange sends a request to one node and returns the answer. If the node does not answer, it marks it as away,
+// unless ctx has ended. It reports the request to the observer, if there is one. A status other than 2xx is a
+// *StatusError.
 func (c *Client) exchange(ctx context.Context, n *node, what, method, path string, body []byte) ([]byte, error) {
 	start := time.Now()
 	answer, err := c.ask(ctx, n, method, path, body)

@@ -63,8 +63,8 @@ var errHangs = errors.New("the node does not answer any more")
 // up.
 const hangsAfter = 3
 
-// attended sends a request that changes something to one node, and gives it up with errHangs if the node hangs: then it
-// is unknown what was done.
+// attended sends a request that changes something to one node, and gives it up with errHangs if the node misses
+// hangsAfter looks in a row: then it is unknown what was done. A status other than 2xx is a *StatusError.
 func (c *Client) attended(ctx context.Context, n *node, what, method, path string, body []byte) ([]byte, error) {
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -112,8 +112,9 @@ func (c *Client) order() []*node {
 	return append(out, last...)
 }
 
-// look sends a node a small request and reports whether it answered within awayFor. If it has not answered soon, it
-// counts as away and left is called; an answer ends that. It returns true if while ends meanwhile.
+// look sends a node a small request and reports whether it answered within awayFor. If it has not answered soon
+// (durations.soon), it counts as away and left is called from another goroutine; an answer ends that. It returns true
+// if the context while ends meanwhile.
 func (c *Client) look(while context.Context, n *node, left func()) bool {
 	ctx, cancel := context.WithTimeout(while, awayFor)
 	defer cancel()
@@ -143,9 +144,10 @@ func (c *Client) look(while context.Context, n *node, left func()) bool {
 	return true
 }
 
-// reach asks a node how many nodes of the cluster answer it soon, and marks it as apart if fewer than half do. A
-// network that is split leaves connections open that nothing comes through, and until the cluster goes on without the
-// smaller part, some 30 seconds later, each part waits for the other one in every search.
+// reach asks a node how many nodes of the cluster answer it soon, and marks it as apart if fewer than half do, or
+// else as not apart. It waits for awayFor at most; without an answer it changes nothing. A network that is split
+// leaves connections open that nothing comes through, and until the cluster goes on without the smaller part, some 30
+// seconds later, each part waits for the other one in every search.
 func (c *Client) reach(n *node) {
 	ctx, cancel := context.WithTimeout(context.Background(), awayFor)
 	defer cancel()
@@ -166,8 +168,8 @@ func (c *Client) reach(n *node) {
 	}
 }
 
-// lookAll looks at every node, and returns when all have answered or are away. Callers that come meanwhile wait for its
-// end; it does nothing if the last one ended a moment ago.
+// lookAll looks at every node, and returns when each has answered or counts as away. Callers that come meanwhile wait
+// for its end; it does nothing if the last one ended less than answersSoon ago.
 func (c *Client) lookAll() {
 	c.looking.Lock()
 	defer c.looking.Unlock()

@@ -38,8 +38,9 @@ type Request struct {
 }
 
 // Repeat sends a request until an answer passes r.Check, the cluster refuses it, or patience is over, with a Backoff
-// between attempts. Statuses 429 and from 502 on, broken connections and an ErrAnswer of r.Check are tried again. A
-// block is a *BlockedError at once. After patience it returns the error of the last attempt.
+// between attempts, and returns the answer. Statuses 429 and from 502 on, broken connections and an ErrAnswer of
+// r.Check are tried again. A block is a *BlockedError at once, and an untrusted certificate or another error of
+// r.Check ends it. After patience it returns the error of the last attempt.
 func (c *Client) Repeat(ctx context.Context, patience time.Duration, r Request) (answer []byte, err error) {
 	pauses := c.NewBackoff()
 	since := time.Now()

@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// Unavailable returns err as a *store.UnavailableError where it says that the cluster did not answer, had too much to
-// do, or lacked a shard; any other error as it is, and nil of nil.
+// Unavailable returns err as a *store.UnavailableError if it says that the cluster did not answer in time, had too
+// much to do (status 429, 5xx), or lacked a shard; any other error as it is, and nil for nil.
 func Unavailable(err error) error {
 	var status *StatusError
 	switch {

@@ -37,9 +37,9 @@ var watermarks = []struct{ name, then string }{
 	{"low", "it gets no new shards"},
 }
 
-// Limits returns the blocks that all indexes of a cluster have, and the sentences of what keeps it from growing: that
-// it makes no new index, and how full each disk above a watermark is. It returns nothing if the cluster does not answer
-// in time or the user may not ask.
+// Limits returns the names of the blocks by which no index of the cluster takes changes, "" if there are none, and a
+// sentence for each limit: that the cluster makes no new index, and how full each disk above a watermark is. It
+// returns nothing if the cluster does not answer within diskPatience or the user may not ask.
 func (c *Client) Limits(ctx context.Context) (blocked string, limits []string) {
 	ctx, cancel := context.WithTimeout(ctx, diskPatience)
 	defer cancel()

@@ -34,8 +34,10 @@ func AppendPassage(b []byte, m *Manifest, p *corpus.Passage, vectors Vectors, re
 	return appendMarked(b, m, vectors, reads...)
 }
 
-// AppendStandIn appends the document of a stand-in like AppendPassage. It lacks the fields by which passages are
-// counted as copies, give words for corrections, and are drawn for the sample.
+// AppendStandIn appends the document of a stand-in, a copy of a passage that is in the index while its document is
+// replaced, as JSON in one line. It lacks the fields by which passages are counted as copies, give words for
+// corrections, and are drawn for the sample. It fails if vectors lacks an expert of the manifest that has vectors of
+// its own.
 func AppendStandIn(b []byte, m *Manifest, p *corpus.Passage, vectors Vectors) ([]byte, error) {
 	b, err := appendSearched(b, m, p)
 	if err != nil {
@@ -44,7 +46,8 @@ func AppendStandIn(b []byte, m *Manifest, p *corpus.Passage, vectors Vectors) ([
 	return appendMarked(b, m, vectors, MarkStandIn)
 }
 
-// appendMarked appends the fields of vectors and marks, and the end of a document. It fails if vectors lacks an expert.
+// appendMarked appends the fields of vectors, the marks of the experts and those of reads, and the end of a document.
+// It fails if vectors lacks an expert of the manifest that has vectors of its own.
 func appendMarked(b []byte, m *Manifest, vectors Vectors, reads ...string) ([]byte, error) {
 	b, err := AppendVectors(b, m.Keepers(), vectors)
 	if err != nil {
@@ -54,7 +57,7 @@ func appendMarked(b []byte, m *Manifest, vectors Vectors, reads ...string) ([]by
 }
 
 // appendSearched appends the beginning of a document: the passage itself, and the fields of its words and values. It
-// ends with a comma.
+// ends with a comma. It fails for a passage that cannot be encoded.
 func appendSearched(b []byte, m *Manifest, p *corpus.Passage) ([]byte, error) {
 	record, err := p.AppendBinary(nil)
 	if err != nil {
@@ -188,8 +191,8 @@ func appendVector(b []byte, vector []float32) []byte {
 // Source is the document of a passage as it is read, by the names of its fields.
 type Source map[string]json.RawMessage
 
-// Passage returns the passage of a document. It fails if the document's id is not id, or its content does not have the
-// version in FieldVersion: then another program wrote it.
+// Passage returns the passage of a document. It fails if the document's id is not id, the passage is invalid, or its
+// content does not have the version in FieldVersion: then another program wrote it.
 func (s Source) Passage(id string) (p corpus.Passage, err error) {
 	var metadata, version string
 	for name, into := range map[string]any{FieldID: &p.ID, FieldTitle: &p.Title, FieldText: &p.Text, FieldTags: &p.Tags,
@@ -229,7 +232,7 @@ func (s Source) Passage(id string) (p corpus.Passage, err error) {
 }
 
 // Encoded returns the vectors of an expert, with its windows; for late interaction the vectors of its codes. It fails
-// if the document has none.
+// if the document has none, or they do not have the expert's dimension.
 func (s Source) Encoded(x Expert) (store.EncodedPassage, error) {
 	if x.Late {
 		codes, err := s.Codes(x)

@@ -57,7 +57,8 @@ func (m *Manifest) SearchableBy(next *Manifest) bool {
 	return m.Words == next.Words
 }
 
-// String returns a text about words and experts, for messages.
+// String returns the constants of the words, whether phrases are indexed, and the experts with the beginnings of
+// their fingerprints, for messages.
 func (m *Manifest) String() string {
 	out := fmt.Sprintf("words with k1 %v and b %v", m.Words.K1, m.Words.B)
 	if m.Words.Phrases {

@@ -143,7 +143,8 @@ func (x Expert) WindowsField() string {
 	return "w_" + x.Name
 }
 
-// Sources returns the fields of a document that have the expert's vectors, for requests that read them.
+// Sources returns the fields of a document that have the expert's vectors, names or patterns, for requests that read
+// them; nil if it uses those of another expert.
 func (x Expert) Sources() []string {
 	switch of := x.WindowsField(); {
 	case x.Owner != "":
@@ -205,7 +206,8 @@ func (m *Manifest) Keepers() (out []Expert) {
 	return out
 }
 
-// Marks returns the marks that a passage has with the vectors of all experts.
+// Marks returns the marks that a passage has with the vectors of all experts that have their own; empty and not nil
+// if there are none.
 func (m *Manifest) Marks() []string {
 	out := []string{}
 	for _, x := range m.Keepers() {

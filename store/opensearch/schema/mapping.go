@@ -125,7 +125,8 @@ const (
 	FieldVector = "vector"
 )
 
-// FieldsOf returns the properties of a mapping that an expert's vectors need; none for an expert with an owner.
+// FieldsOf returns the properties of a mapping that an expert's vectors need; empty for an expert with an owner. The
+// expert must be one of the manifest.
 func (m *Manifest) FieldsOf(x Expert) object {
 	out := object{}
 	all := Properties(m)
@@ -248,7 +249,7 @@ func contains(has, want object) error {
 	return nil
 }
 
-// same reports whether a value that was decoded from JSON equals one that we would write.
+// same reports whether got, a value that was decoded from JSON, equals want; an int in want equals a JSON number.
 func same(got, want any) bool {
 	if n, ok := want.(int); ok {
 		want = float64(n)

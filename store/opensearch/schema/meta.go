@@ -29,8 +29,9 @@ func (about *Meta) Current() *Manifest {
 	return about.Manifest
 }
 
-// Remove takes an expert out of the manifest, or out of the plan if it is being added. index is for messages. It fails
-// if there is no such expert, or another one needs its vectors.
+// Remove takes an expert out of the manifest, and drops the plan; of an expert that is still being added it drops the
+// plan alone. index is for messages. It fails, and changes nothing, if there is no such expert, or another one needs
+// its vectors.
 func (about *Meta) Remove(index, name string) error {
 	if about.Plan != nil {
 		_, planned := about.Plan.Expert(name)

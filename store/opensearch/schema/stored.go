@@ -32,8 +32,9 @@ func (s *StoredDocument) HasMarks(marks []string) bool {
 	return true
 }
 
-// VectorFor returns the vectors of the document's passage p; if p has the text of one of its windows, that window's
-// vector. It fails with errChanging if the document is not there or has another content.
+// VectorFor returns the vectors of an expert for passage p of the document: its vector, or list of vectors; for a
+// passage in windows that of the first window; if p has the text of one of the windows, that window's vector. It
+// fails with errChanging if the document is not there or has another content.
 func (s *StoredDocument) VectorFor(x Expert, p *corpus.Passage) ([]float32, error) {
 	if !s.Found {
 		return nil, errChanging
@@ -111,8 +112,8 @@ func (s Source) RememberVectors(known map[[2]string]Vectors, experts []Expert) {
 	known[[2]string{title, text}] = vectors
 }
 
-// DocumentVersion returns the version (VersionOf) of the document whose first passage this is, from the passage's
-// metadata; id is the passage's. It fails if the metadata cannot be read.
+// DocumentVersion returns the version of a document (VersionOf), from the metadata of its first passage, whose id is
+// id. It fails if the metadata is missing or cannot be read; metadata that is of no document gives the zero Document.
 func (s Source) DocumentVersion(id string) (corpus.Document, error) {
 	p := corpus.Passage{ID: id}
 	var metadata string
