@@ -26,8 +26,9 @@ func (c *Change) ID() string {
 	return c.Delete
 }
 
-// On returns what the change does where a passage has the version have, "" where there is
-// none, and it would put one with the version put. The error is a *VersionError.
+// On returns what the change would do to a stored passage of version have ("": there is none); put is the version of
+// the passage that c puts, and unused if c deletes. On changes nothing itself. It returns a *VersionError if IfMatch
+// or IfAbsent does not hold.
 func (c *Change) On(have, put string) (Outcome, error) {
 	switch {
 	case c.IfAbsent && have != "":
@@ -75,7 +76,8 @@ type VersionError struct {
 	Have string // the version that is stored; empty when there is no passage
 }
 
-// OfDocument returns the error's text where what has the version is a document.
+// OfDocument returns the text of Error with "document" in the place of each "passage", also inside the id, for errors
+// about a document.
 func (e *VersionError) OfDocument() string {
 	return strings.ReplaceAll(e.Error(), "passage", "document")
 }

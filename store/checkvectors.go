@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// CheckVectors returns an error unless there is one vector, or with late one list of vectors, for each of the passages,
-// and CheckVector accepts each.
+// CheckVectors returns an error unless there is one vector, or with late one list of vectors, for each passage of of,
+// in the same order, and CheckVector accepts each. The error names the first passage whose vector is wrong.
 func CheckVectors(vectors [][]float32, of []corpus.Passage, dimension int, late bool) error {
 	if len(vectors) != len(of) {
 		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(of))

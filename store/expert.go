@@ -23,7 +23,8 @@ type Expert struct {
 	BytesPerVector float64
 }
 
-// Warnings returns what an operator should know: the weakness of the index's kind, with its recall.
+// Warnings returns what an operator should know: the weakness of the index's kind, with its recall. It returns nil if
+// the kind has none, or is unknown.
 func (x Expert) Warnings() []string {
 	kind, err := ann.KindNamed(x.Index.Kind)
 	if err != nil || kind.Warning == "" {

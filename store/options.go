@@ -22,8 +22,8 @@ func (x Index) Check() error {
 	return ann.BuildOptions{M: x.M, EfConstruction: x.EfConstruction}.Check(x.Kind)
 }
 
-// Unlike names a property that is set in x and another one in stored, by its JSON name,
-// and gives both; "" where there is none.
+// Unlike returns the JSON name of the first property that is set in x (not zero) and differs in stored, with both
+// values: asked is that of x, has that of stored. It returns "" and nils if no property differs.
 func (x Index) Unlike(stored Index) (property string, asked, has any) {
 	switch {
 	case x.Kind != "" && x.Kind != stored.Kind:
@@ -51,8 +51,8 @@ func NewWords(phrases bool, analysis string) (p bm25.Params, err error) {
 	return p, err
 }
 
-// UnicodeWords returns NewWords with phrases and the analysis that is meant for all
-// languages that are written with letters.
+// UnicodeWords returns BM25's default constants with an index of pairs of adjacent words and the analysis
+// forms.Unicode, which is meant for all languages that are written with letters.
 func UnicodeWords() bm25.Params {
 	p := bm25.DefaultParams()
 	p.Phrases = true
@@ -106,7 +106,9 @@ type BuildOptions struct {
 	Progress func(Progress)
 }
 
-// Complete fills in the defaults. It returns an error for options that contradict each other.
+// Complete sets BatchPassages and WordMemory to their defaults if they are 0; other defaults are filled in later. It
+// returns an error for a number below zero, for an expert that checkEncoder refuses or that is named twice, and for
+// one that is more than one of: late, of parts, without vectors of its own.
 func (o *BuildOptions) Complete() error {
 	if o.BatchPassages == 0 {
 		o.BatchPassages = 256

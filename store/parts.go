@@ -8,9 +8,10 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Cut returns the parts of a passage that an encoder wants to encode, each as a passage whose
-// text it is, and where they lie in the text: one passage or more. Without Parts it is
-// the passage itself, and no spans.
+// Cut returns the parts of p that the encoder wants to encode, each as a copy of p with the part as its text, and the
+// byte range of each part in p.Text. If the encoder takes no parts (Parts is nil), parts is p alone and spans is nil.
+// If it finds no part, the whole text is one. Cut fails if a part lies outside of the text, or begins or ends inside
+// a character.
 func Cut(encoder PassageEncoder, p corpus.Passage) (parts []corpus.Passage, spans []rank.Span, err error) {
 	cut := encoder.Parts()
 	if cut == nil {

@@ -40,7 +40,8 @@ func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bo
 	return cut, unread, known
 }
 
-// Warnings say how many passages the experts do not read as a whole.
+// Warnings returns a sentence for each of these that is so: some passages can hardly be read, some are cut, of some
+// it is not known. It returns nil if the experts read all passages whole, or none tells how it reads.
 func (r Reads) Warnings() (warnings []string) {
 	if r.Unread > 0 {
 		warnings = append(

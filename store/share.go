@@ -15,7 +15,8 @@ type Share struct {
 // mostShares bounds how many processes fill an index.
 const mostShares = 256
 
-// ParseShare reads a share such as 2/4, the second of four.
+// ParseShare reads a share such as "2/4", the second of four. It returns the zero Share and an error for any other
+// form, also with spaces, signs or leading zeros, and for more than mostShares.
 func ParseShare(text string) (s Share, err error) {
 	var rest string
 	n, err := fmt.Sscanf(text+" ", "%d/%d%s", &s.At, &s.Of, &rest)

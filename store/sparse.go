@@ -15,7 +15,9 @@ func IsSparse(x Encoder) bool {
 	return ok && s.Sparse()
 }
 
-// CheckMade refuses the vectors that an encoder made of passages where they are not as its kind has them.
+// CheckMade returns an error unless vectors, which x made of the passages of, has one entry for each of them that
+// fits the kind of x: a vector of Dimension numbers, a list of vectors if x is late, or a list of pairs, which may be
+// empty, if x is sparse. All numbers have to be finite.
 func CheckMade(x PassageEncoder, vectors [][]float32, of []corpus.Passage) error {
 	if IsSparse(x) {
 		return CheckLists(vectors, of, x.Dimension())
@@ -23,7 +25,8 @@ func CheckMade(x PassageEncoder, vectors [][]float32, of []corpus.Passage) error
 	return CheckVectors(vectors, of, x.Dimension(), x.Late())
 }
 
-// CheckLists works as CheckVectors does for lists of pairs, which may be empty.
+// CheckLists returns an error unless vectors has one list for each of the passages, and each list is empty or a
+// multiple of pair finite numbers. The error names the first passage whose list is wrong.
 func CheckLists(vectors [][]float32, of []corpus.Passage, pair int) error {
 	if len(vectors) != len(of) {
 		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(of))

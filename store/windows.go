@@ -15,7 +15,8 @@ type WindowReader interface {
 	Windows(p corpus.Passage) (windows []rank.Span, cut bool)
 }
 
-// WindowsOf returns the windows in which an encoder reads a passage; nil: it is encoded as it is.
+// WindowsOf returns the windows in which an encoder reads a passage, as byte ranges of its text in order. It returns
+// nil if the encoder is no WindowReader, or reads the passage as it is.
 func WindowsOf(e PassageEncoder, p corpus.Passage) []rank.Span {
 	r, ok := e.(WindowReader)
 	if !ok {
@@ -41,7 +42,8 @@ type inWindows struct {
 	spans [][]rank.Span    // of each passage: its windows; nil: it is read as it is
 }
 
-// splitIntoWindows returns passages as an encoder reads them: long ones in windows, if it is a WindowReader.
+// splitIntoWindows returns the texts that an encoder reads of passages, in order: a passage as it is, or, if e is a
+// WindowReader that reads it in windows, a copy of the passage for each window with that part of the text.
 func splitIntoWindows(e PassageEncoder, passages []corpus.Passage) inWindows {
 	w := inWindows{spans: make([][]rank.Span, len(passages))}
 	for i, p := range passages {
@@ -58,7 +60,9 @@ func splitIntoWindows(e PassageEncoder, passages []corpus.Passage) inWindows {
 	return w
 }
 
-// join returns what the vectors of the texts are for the passages.
+// join returns the encoded passages from the vectors of w.texts, which it takes in order: those of the windows of a
+// passage are concatenated. With late, windows are left out of the result. It panics if there are fewer vectors than
+// texts.
 func (w *inWindows) join(vectors [][]float32, late bool) []EncodedPassage {
 	out := make([]EncodedPassage, len(w.spans))
 	from := 0
