@@ -141,15 +141,16 @@ func openCoder(d disk.Disk, v *Vectors, path string) (Index, error) {
 	return x, nil
 }
 
-// BytesPerVector implements Index with an estimate: the library's graph is in maps.
+// BytesPerVector returns an estimate of the memory of a vector and its links: the library's graph is in maps.
 func (x *coder) BytesPerVector() float64 {
 	const entry = 8 + 8 + 8 // key, pointer, and the map's own, per link
 	return float64(4*x.dim + x.graph.M*entry + 96)
 }
 
-// Search implements Index. It compares the query with every vector that passes the filter if there is a filter, if
-// o.Exact is set or if the index has at most o.K vectors; else it searches the graph. It fails if the query or o is
-// invalid (checkQuery), the file is damaged or ctx has ended.
+// Search returns up to o.K hits, the best first, with their exact inner products. It compares the query with every
+// vector that passes the filter if there is a filter, if o.Exact is set or if the index has at most o.K vectors; else
+// it searches the graph, which misses many. It fails if the query or o is invalid (checkQuery), the file is damaged,
+// ctx has ended, or the library panics.
 func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err

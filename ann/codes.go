@@ -6,8 +6,9 @@ import (
 	"example.org/conclave/ann/kernel"
 )
 
-// TokenCodes returns the bytes that an index of kind Late stores for a list of token vectors of dim elements, one after
-// the other (kernel.EncodeTokens). It fails for a list that cannot be stored, such as an empty one.
+// TokenCodes returns the bytes that an index of kind Late stores for a list of token vectors of dim elements, one
+// after the other: blocks of one-byte codes (kernel.EncodeTokens). It fails for a list that cannot be stored: empty,
+// too long, or with a vector that is longer than 1 or not finite.
 func TokenCodes(list []float32, dim int) ([]byte, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return nil, err
@@ -34,9 +35,10 @@ func TokenVectors(codes []byte, dim int) ([]float32, error) {
 	return list, nil
 }
 
-// CodesSimilarity writes to out the late-interaction score of each passage for a question. question has the token
-// vectors, n·dim elements; codes has those of TokenCodes for each passage. The scores are those of an index of kind
-// Late.
+// CodesSimilarity writes to out, which must have an element for each passage, the late-interaction score of each
+// passage for a question. question has the token vectors, n·dim elements; codes has those of TokenCodes for each
+// passage. The scores are those of an index of kind Late. It fails if the question has more than maxQuestionTokens
+// tokens or codes are malformed; out then has the scores before that.
 func CodesSimilarity(question []float32, dim int, codes [][]byte, out []float32) error {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return err
@@ -73,7 +75,8 @@ func CodeQuestion(question []float32, dim int) (codes []int8, scales []float32, 
 	return codes, scales, nil
 }
 
-// checkCodes returns an error unless codes are whole blocks of token vectors of dim elements.
+// checkCodes returns an error unless codes are one or more whole blocks of token vectors of dim elements, at most
+// maxPassageTokens, with possible values.
 func checkCodes(codes []byte, dim int) error {
 	if block := kernel.BlockTokens * dim; len(codes) == 0 || len(codes)%block != 0 || len(codes)/dim > maxPassageTokens {
 		return fmt.Errorf("codes of token vectors: %d bytes are no blocks of %d", len(codes), block)

@@ -22,8 +22,8 @@ type Filter struct {
 // NewFilter returns an empty set with room for ordinals below n.
 func NewFilter(n int) *Filter { return &Filter{words: make([]uint64, (n+63)/64)} }
 
-// FilterOf returns the set whose bits are given, ordinal 0 in the lowest bit of the first word. The set keeps words,
-// which must not be changed.
+// FilterOf returns the set of the ordinals whose bits are set in words, ordinal 0 in the lowest bit of the first
+// word. The set keeps words, which must not be changed.
 func FilterOf(words []uint64) *Filter {
 	f := &Filter{words: words}
 	for _, w := range words {
@@ -63,8 +63,8 @@ func (f *Filter) appendOrdinals(n int, out []uint32) []uint32 {
 	return out
 }
 
-// rowsOf returns the set of the vectors that belong to the passages of the set. It is computed once for each p and
-// kept.
+// rowsOf returns the set of the rows of p, the vectors of parts, that belong to the passages of the set. It is
+// computed once for each p and kept; no ordinal may be added afterwards.
 func (f *Filter) rowsOf(p *parts) *Filter {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -48,13 +48,14 @@ func (g *GroupedIndex) Rows() int { return g.parts.rows }
 // Dimension returns the number of elements of a vector.
 func (g *GroupedIndex) Dimension() int { return g.rows.Dimension() }
 
-// BytesPerVector implements Index: the memory of all vectors of an average passage.
+// BytesPerVector returns the memory of all vectors of an average passage.
 func (g *GroupedIndex) BytesPerVector() float64 {
 	return 4 + g.rows.BytesPerVector()*float64(g.parts.rows)/float64(max(g.parts.count, 1))
 }
 
-// Search implements Index: it searches the vectors for more candidates than o.K and returns the best passages among
-// them. If these are too few, it searches again for twice as many.
+// Search returns up to o.K passages, the best first, by the greatest score of their vectors. It searches the vectors
+// for more candidates than o.K and scores the passages among them by all of their vectors. If they are too few, it
+// searches again for twice as many. It fails if the query or o is invalid, a file is damaged or ctx ends.
 func (g *GroupedIndex) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := errors.Join(o.checkBounds(g.Len()), g.parts.Verify(ctx)); err != nil {
 		return nil, SearchStats{}, err
@@ -164,7 +165,9 @@ func (g *GroupedIndex) SearchExact(ctx context.Context, queries [][]float32, k i
 	return out, nil
 }
 
-// Scores implements Index: a passage's score is the greatest of its vectors'.
+// Scores writes the scores of passages to out, which must have an element for each: the greatest inner product of the
+// query with one of a passage's vectors. It writes NaN for a passage that does not exist, a query of another
+// dimension, and damaged files.
 func (g *GroupedIndex) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	whole := g.parts.Verify(context.Background()) == nil
 	rows := make([]rank.Ordinal, 0, 2*len(ordinals))
@@ -240,7 +243,8 @@ func (g *GroupedIndex) Spans(o rank.Ordinal) (out []rank.Span) {
 	return out
 }
 
-// Verify compares the checksums of all files, unless that was done.
+// Verify compares the checksums of all files, unless that was done. It returns a *DamageError, or ctx's error if that
+// ends first; the next call goes on from there.
 func (g *GroupedIndex) Verify(ctx context.Context) error {
 	if err := g.parts.Verify(ctx); err != nil {
 		return err
@@ -251,5 +255,5 @@ func (g *GroupedIndex) Verify(ctx context.Context) error {
 // Check reads all files and returns an error if one is damaged.
 func (g *GroupedIndex) Check() error { return errors.Join(g.rows.Check(), g.parts.Check()) }
 
-// Close implements Index: it unmaps the files of the index and of the parts.
+// Close unmaps the files of the index and of the parts.
 func (g *GroupedIndex) Close() error { return errors.Join(g.rows.Close(), g.parts.file.Close()) }

@@ -28,7 +28,7 @@ type hnswScratch struct {
 	top        rank.TopK
 }
 
-// buildHNSW writes the graph of v's vectors to path. It fails if ctx ends.
+// buildHNSW writes the graph of v's vectors to path. It fails if ctx ends, and then leaves no file.
 func buildHNSW(ctx context.Context, d disk.Disk, v *Vectors, path string, o BuildOptions) error {
 	g, err := graph.Build(
 		ctx,
@@ -67,21 +67,20 @@ func openHNSW(d disk.Disk, v *Vectors, path string) (Index, error) {
 	return x, nil
 }
 
-// BytesPerVector implements Index: the graph's memory, without the float vectors.
+// BytesPerVector returns the graph's memory for a vector, without the float vectors.
 func (x *hnsw) BytesPerVector() float64 { return x.graph.BytesPerVector() }
 
-// scanIsFaster decides between the graph and comparing all that may be found.
-// Without a filter the graph compares some number of vectors per candidate kept
-// (see graph.ComparedPerKept), and with one more, since it also has to pass what
-// it may not find: (n/allowed)^0.75 times as many, as counted for filters that
-// have nothing to do with the query. Comparing by code through the graph takes
-// about as long as comparing floats that lie anywhere.
+// scanIsFaster reports whether comparing all of the allowed vectors is estimated to be faster than searching the
+// graph of n vectors with ef candidates.
 //
-// On 43,378 real vectors of 384 numbers, for the 100 best with ef 300, in
-// queries per second of one thread: first of the graph, then of comparing all
-// that is allowed, and the recall@10 of the graph's answers (0.998 at 12,800 a
-// second without a filter). Where most of the searches gave up, they compared
-// all in the end.
+// Without a filter the graph compares some number of vectors per candidate kept (see graph.ComparedPerKept), and with
+// one more, since it also has to pass what it may not find: (n/allowed)^0.75 times as many, as counted for filters
+// that have nothing to do with the query. Comparing by code through the graph takes about as long as comparing floats
+// that lie anywhere.
+//
+// On 43,378 real vectors of 384 numbers, for the 100 best with ef 300, in queries per second of one thread: first of
+// the graph, then of comparing all that is allowed, and the recall@10 of the graph's answers (0.998 at 12,800 a
+// second without a filter). Where most of the searches gave up, they compared all in the end.
 //
 //	allowed  any vectors            the nearest            the furthest           near another vector
 //	0.999    12,200    310  0.998   12,400    360  0.998    2,800    240  0.996   12,500    310  0.998
@@ -93,9 +92,8 @@ func (x *hnsw) BytesPerVector() float64 { return x.graph.BytesPerVector() }
 //	0.1       1,270  2,660  gave up  6,600  3,000  0.998    2,640  2,910  gave up  3,170  3,550  gave up
 //	0.01     45,000 45,700  gave up 46,600 46,900  gave up 43,300 42,600  gave up 43,300 44,100  gave up
 //
-// By the rule they cross at 0.22, so that from 0.2 down to the least share
-// measured, 0.0005, the search is exact. (conclave-lab bench ann --filters prints
-// the whole table.)
+// By the rule they cross at 0.22, so that from 0.2 down to the least share measured, 0.0005, the search is exact.
+// (conclave-lab bench ann --filters prints the whole table.)
 func scanIsFaster(allowed, n, ef int) bool {
 	if allowed == 0 {
 		return true
@@ -104,8 +102,9 @@ func scanIsFaster(allowed, n, ef int) bool {
 	return float64(allowed) <= graph.ComparedPerKept*float64(ef)*passing
 }
 
-// Search implements Index. It walks the graph unless o.Exact is set or comparing all vectors that may be found is
-// faster (scanIsFaster).
+// Search returns up to o.K hits, the best first, with their exact inner products. It walks the graph unless o.Exact
+// is set or comparing all vectors that may be found is faster (scanIsFaster). It fails if the query or o is invalid
+// (checkQuery), a file is damaged or ctx ends.
 func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err
@@ -131,7 +130,8 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 	return hits, stats, err
 }
 
-// search searches the graph, or compares all vectors if the graph finds too few that the filter lets through.
+// search returns the o.K best vectors that the graph finds with ef candidates, or compares all vectors that the
+// filter lets through if the graph finds too few of them. allowed is how many the filter lets through.
 func (x *hnsw) search(
 	ctx context.Context,
 	s *hnswScratch,
@@ -159,7 +159,8 @@ func (x *hnsw) search(
 const tombstoneShare = 32
 
 // findCandidates sets s.candidates to the rows that the graph finds and the filter lets through, and returns how many
-// of the first have to be rescored. It returns graph.ErrTooNarrow if comparing all is better.
+// of the first have to be rescored by their vectors. ef is how many candidates the graph keeps, allowed how many
+// vectors the filter lets through. It returns graph.ErrTooNarrow if comparing all is better.
 func (x *hnsw) findCandidates(
 	ctx context.Context,
 	s *hnswScratch,
@@ -197,7 +198,8 @@ func (x *hnsw) findCandidates(
 // vectors that is furthest from the question, recall@10 is 0.80 without that.
 func rescoreMore(k int) int { return 10 + k/8 }
 
-// rescoreFirst returns the k best of the first n candidates by their stored vectors.
+// rescoreFirst returns the k best of the first n candidates by their stored vectors, the best first. It fails if a
+// score is NaN, which only damaged vectors give. Its result does not share memory with s.
 func (x *hnsw) rescoreFirst(s *hnswScratch, query []float32, k, n int) ([]rank.Hit, error) {
 	rows := s.candidates[:n]
 	if len(s.scores) < n {
@@ -211,7 +213,8 @@ func (x *hnsw) rescoreFirst(s *hnswScratch, query []float32, k, n int) ([]rank.H
 	return x.sortedHits(&s.top)
 }
 
-// Verify compares the checksums of both files, unless that was done.
+// Verify compares the checksums of the graph and of the vectors, unless that was done. It returns a *DamageError, or
+// ctx's error if that ends first.
 func (x *hnsw) Verify(ctx context.Context) error {
 	if err := x.Vectors.Verify(ctx); err != nil {
 		return err
@@ -224,5 +227,5 @@ func (x *hnsw) Check() error {
 	return errors.Join(x.Vectors.Check(), x.graph.Check(x.rows))
 }
 
-// Close implements Index: it unmaps the files of the graph and of the vectors.
+// Close unmaps the files of the graph and of the vectors.
 func (x *hnsw) Close() error { return errors.Join(x.graph.Close(), x.Vectors.Close()) }

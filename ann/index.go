@@ -112,7 +112,7 @@ func (o SearchOptions) checkBounds(n int) error {
 const maxSquare = math.MaxFloat32 / 4
 
 // checkElements returns an error if an element is not finite, or the vector is so long that inner products could
-// overflow.
+// overflow (maxSquare).
 func checkElements(vector []float32) error {
 	square := float64(0)
 	for _, x := range vector {

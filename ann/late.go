@@ -27,7 +27,8 @@ type lateIndex struct {
 	questions sync.Pool // of *kernel.Question
 }
 
-// openLate opens a file of lists of token vectors as an index.
+// openLate opens a file of lists of token vectors as an index. The caller closes it. It fails if the header is
+// damaged.
 func openLate(d disk.Disk, path string) (*lateIndex, error) {
 	t, err := openTokens(d, path)
 	if err != nil {
@@ -40,8 +41,9 @@ func openLate(d disk.Disk, path string) (*lateIndex, error) {
 	}, nil
 }
 
-// Scores implements Index. All scores are NaN if the query has more than maxQuestionTokens tokens or the file is
-// damaged.
+// Scores writes the late-interaction scores of lists to out, which must have an element for each; NaN for a list that
+// does not exist. All scores are NaN if the query is no list of token vectors or has more than maxQuestionTokens, or
+// the file is damaged.
 func (x *lateIndex) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	q := x.questions.Get().(*kernel.Question)
 	defer x.questions.Put(q)
@@ -83,7 +85,9 @@ func (x *lateIndex) score(q *kernel.Question, o rank.Ordinal) float32 {
 	return x.kernels.MaxSim(q, blocks)
 }
 
-// Search implements Index: it always compares all lists that the filter lets through. o.Ef and o.Exact change nothing.
+// Search returns up to o.K hits, the best first, by late interaction. It always compares all lists that the filter
+// lets through: o.Ef and o.Exact change nothing. It fails if the query or o is invalid (checkQuery), the file is
+// damaged or ctx ends.
 func (x *lateIndex) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err
@@ -101,7 +105,8 @@ func (x *lateIndex) Search(ctx context.Context, query []float32, o SearchOptions
 	return x.scanLists(ctx, q, o.K, len(ids), func(i int) rank.Ordinal { return rank.Ordinal(ids[i]) })
 }
 
-// checkQuery returns a *QueryError for a query that is no list of token vectors, and for impossible options.
+// checkQuery returns a *QueryError if the query is no list of 1 to maxQuestionTokens finite token vectors, K is below
+// 1, or the filter has an ordinal that the index lacks.
 func (x *lateIndex) checkQuery(query []float32, o SearchOptions) error {
 	if err := checkTokens(query, x.dim, maxQuestionTokens); err != nil {
 		return &QueryError{err.Error()}
@@ -113,7 +118,8 @@ func (x *lateIndex) checkQuery(query []float32, o SearchOptions) error {
 // in some ten microseconds.
 const scanLists = 16
 
-// scanLists returns the k best of n lists, of which at gives the ordinals. It fails if ctx ends.
+// scanLists returns the k best of n lists, the best first; at gives the ordinal of each, from 0. It fails if ctx
+// ends.
 func (x *lateIndex) scanLists(
 	ctx context.Context,
 	q *kernel.Question,
@@ -133,7 +139,7 @@ func (x *lateIndex) scanLists(
 	return top.Sorted(), SearchStats{Scored: n, Exact: true}, nil
 }
 
-// SearchExact implements Index: it calls Search for one query after the other, since arithmetic takes longer than
+// SearchExact returns what Search does for each query, one after the other, since arithmetic takes longer than
 // reading and a shared pass would save nothing.
 func (x *lateIndex) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	out := make([][]rank.Hit, len(queries))

@@ -44,7 +44,8 @@ type pairs struct {
 	whole   atomic.Bool // the checksums and the offsets were found right
 }
 
-// openPairs maps a file that a pairWriter wrote.
+// openPairs maps a file that a pairWriter wrote. The caller closes it. It fails if the header is damaged or of
+// another kind; Verify checks the rest.
 func openPairs(d disk.Disk, path string) (*pairs, error) {
 	file, err := mapped.Open(d, path, pairsKind, pairsVersion)
 	if err != nil {
@@ -94,8 +95,8 @@ func (p *pairs) pairsOf(o rank.Ordinal) []uint32 {
 	return p.all[begin:end:end]
 }
 
-// Vector implements Index: it returns the ids and weights of a list, in turn, in a new slice. Weights are rounded to
-// steps of pairStep.
+// Vector returns the ids and weights of a list, in turn, in a new slice; empty if the ordinal does not exist or the
+// list is empty. Weights are rounded to steps of pairStep.
 func (p *pairs) Vector(o rank.Ordinal) []float32 {
 	list := p.pairsOf(o)
 	out := make([]float32, 0, pairNumbers*len(list))
@@ -105,7 +106,8 @@ func (p *pairs) Vector(o rank.Ordinal) []float32 {
 	return out
 }
 
-// Verify implements Index: it compares the checksums and checks the offsets, unless that was done.
+// Verify compares the checksums and checks the offsets, unless that was done. It returns a *DamageError, or ctx's
+// error if that ends first.
 func (p *pairs) Verify(ctx context.Context) error {
 	if p.whole.Load() {
 		return nil
@@ -118,7 +120,7 @@ func (p *pairs) Verify(ctx context.Context) error {
 	return err
 }
 
-// Check reads every list and verifies that each could have been appended.
+// Check reads every list and returns an error if a checksum is wrong or a list could not have been appended.
 func (p *pairs) Check() error {
 	if err := errors.Join(p.file.Check(), p.Verify(context.Background())); err != nil {
 		return err
@@ -160,7 +162,7 @@ type pairWriter struct {
 	list    []uint32
 }
 
-// createPairs begins a file of pairs at path; dim must be 2.
+// createPairs begins a file of pairs at path, which appears there only when Close succeeds. It fails if dim is not 2.
 func createPairs(d disk.Disk, path string, dim int) (Writer, error) {
 	if dim != pairNumbers {
 		return nil, fmt.Errorf("pairs have %d numbers, and not %d", pairNumbers, dim)
@@ -172,7 +174,8 @@ func createPairs(d disk.Disk, path string, dim int) (Writer, error) {
 	return &pairWriter{out: out, offsets: []uint32{0}}, nil
 }
 
-// Append adds a list of pairs. It fails if checkPairs does or the file is full.
+// Append adds a list of pairs. Weights are rounded to steps of pairStep: those above maxCode steps count as that, and
+// those below half a step are left out. It fails if checkPairs does or the file is full.
 func (w *pairWriter) Append(vector []float32) error {
 	if err := checkPairs(vector); err != nil {
 		return fmt.Errorf("pairs: list %d: %w", w.Len(), err)
@@ -194,7 +197,7 @@ func (w *pairWriter) Append(vector []float32) error {
 // Len returns the number of lists appended.
 func (w *pairWriter) Len() int { return len(w.offsets) - 1 }
 
-// Close implements Writer: it makes the file durable and gives it its name. If it fails, nothing is left.
+// Close makes the file durable and gives it its name. If it fails, nothing is left.
 func (w *pairWriter) Close() error {
 	if err := errors.Join(w.out.Section(), mapped.Append(w.out, w.offsets)); err != nil {
 		w.out.Abort()
@@ -203,5 +206,5 @@ func (w *pairWriter) Close() error {
 	return w.out.Commit(uint64(w.Len()), pairNumbers)
 }
 
-// Abort implements Writer: it removes what was written. After Close it does nothing.
+// Abort removes what was written. After Close it does nothing, so it can be deferred.
 func (w *pairWriter) Abort() { w.out.Abort() }

@@ -36,8 +36,8 @@ type parts struct {
 	whole atomic.Bool
 }
 
-// openParts maps a file that a PartsWriter wrote. Its cost does not depend on the
-// number of passages.
+// openParts maps a file that a PartsWriter wrote. The caller closes it. It fails if the header is damaged or of
+// another kind. Its cost does not depend on the number of passages; Verify checks the rest.
 func openParts(d disk.Disk, path string) (*parts, error) {
 	file, err := mapped.Open(d, path, partsKind, partsVersion)
 	if err != nil {
@@ -89,7 +89,8 @@ func (p *parts) span(row rank.Ordinal) rank.Span {
 	return rank.Span{Begin: p.spans[2*row], End: p.spans[2*row+1]}
 }
 
-// Verify compares the file's checksums and looks through it, unless that was done.
+// Verify compares the file's checksums and checks that rows and parts lie in order, unless that was done. It returns
+// a *DamageError, or ctx's error if that ends first.
 func (p *parts) Verify(ctx context.Context) error {
 	if p.whole.Load() {
 		return nil

@@ -18,8 +18,9 @@ type MeasuredRecall struct {
 	At100   float64 `json:"at100" yaml:"at100"` // of the 100 nearest, among 100
 }
 
-// RecallOfStored measures the recall of an index with n of its own vectors as queries, drawn at random with the seed.
-// The query's own vector does not count, since finding it is no achievement.
+// RecallOfStored measures the recall of an index with n of its own vectors as queries, or all if it has fewer, drawn
+// at random with the seed. The query's own vector does not count, since finding it is no achievement. An empty index
+// has recall 1. It fails if a search does or ctx ends.
 func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (MeasuredRecall, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	drawn := rng.Perm(x.Len())

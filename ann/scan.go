@@ -13,8 +13,8 @@ import (
 // hundred microseconds. Their scores fit in the first-level cache.
 const scanRows = 1024
 
-// scanVectors returns the o.K best vectors by comparing the query with all that o.Filter lets through. It fails if ctx
-// ends or a stored vector gives no number.
+// scanVectors returns the o.K best vectors, the best first, by comparing the query with all that o.Filter lets
+// through. It fails if ctx ends or a stored vector gives no number.
 func (v *Vectors) scanVectors(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if o.Filter != nil {
 		return v.scanFilter(ctx, query, o)
@@ -33,7 +33,8 @@ func (v *Vectors) scanVectors(ctx context.Context, query []float32, o SearchOpti
 	return hits, SearchStats{Scored: v.count, Exact: true}, err
 }
 
-// scanFilter does the work of scanVectors with a filter.
+// scanFilter returns the o.K best of the vectors that o.Filter lets through, which must not be nil, by comparing the
+// query with each. It fails if ctx ends or a stored vector gives no number.
 func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	ids := o.Filter.appendOrdinals(v.count, make([]uint32, 0, o.Filter.Len()))
 	top := rank.NewTopK(min(o.K, len(ids)))
@@ -52,8 +53,8 @@ func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptio
 	return hits, SearchStats{Scored: len(ids), Exact: true}, err
 }
 
-// pushScores pushes scores first, first+step, … to top. The first of them is that of vector low, the next that of
-// vector low+1.
+// pushScores pushes every step-th score to top, beginning with scores[first]. The first of them is that of vector
+// low, the next that of vector low+1.
 func pushScores(top *rank.TopK, low int, scores []float32, first, step int) {
 	threshold := top.Threshold()
 	for i := first; i < len(scores); i += step {
@@ -66,9 +67,9 @@ func pushScores(top *rank.TopK, low int, scores []float32, first, step int) {
 	}
 }
 
-// SearchExact implements Index: it returns the k best vectors of each query by comparing all with all. Four queries
-// share a pass over the vectors, which for large files limits an exact search. Hits and their order are those of Search
-// with Exact, to the last bit.
+// SearchExact returns the k best vectors of each query, the best first, by comparing all with all. Four queries share
+// a pass over the vectors, which for large files limits an exact search. Hits and their order are those of Search
+// with Exact, to the last bit. It fails if a query or k is invalid, the file is damaged or ctx ends.
 func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	for _, q := range queries {
 		if err := v.checkQuery(q, SearchOptions{K: k}); err != nil {
@@ -133,11 +134,11 @@ func (v *Vectors) sortedHits(top *rank.TopK) ([]rank.Hit, error) {
 // them once.
 type flat struct{ *Vectors }
 
-// BytesPerVector implements Index: the size of a vector.
+// BytesPerVector returns the size of a vector.
 func (f flat) BytesPerVector() float64 { return float64(4 * f.dim) }
 
-// Search implements Index: it always compares all vectors that the filter lets through. o.Ef and o.Exact change
-// nothing.
+// Search returns up to o.K hits, the best first. It always compares all vectors that the filter lets through: o.Ef
+// and o.Exact change nothing. It fails if the query or o is invalid (checkQuery), the file is damaged or ctx ends.
 func (f flat) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := f.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err

@@ -27,7 +27,8 @@ type sparse struct {
 // sparseMemory is how many bytes of postings a build keeps in memory before it writes them to temporary files.
 const sparseMemory = 256 << 20
 
-// buildSparse writes the postings of a file of pairs to graphPath. It fails if the file is damaged or ctx ends.
+// buildSparse writes the postings of a file of pairs to graphPath. It fails if the file is damaged or ctx ends, and
+// then leaves no file.
 func buildSparse(ctx context.Context, d disk.Disk, vectorsPath, graphPath string, o BuildOptions) (err error) {
 	p, err := openPairs(d, vectorsPath)
 	if err != nil {
@@ -85,8 +86,8 @@ func openSparse(d disk.Disk, vectorsPath, graphPath string) (*sparse, error) {
 	return x, nil
 }
 
-// weightedTerms returns the terms of a query for the search of postings. It returns a *QueryError if the query is no
-// list of pairs.
+// weightedTerms returns the terms of a query for the search of postings, in the order of bm25.SortWeighted. It
+// returns a *QueryError if the query is no list of pairs.
 func weightedTerms(query []float32) ([]bm25.WeightedTerm, error) {
 	if err := checkPairs(query); err != nil {
 		return nil, &QueryError{err.Error()}
@@ -98,8 +99,9 @@ func weightedTerms(query []float32) ([]bm25.WeightedTerm, error) {
 	return bm25.SortWeighted(terms), nil
 }
 
-// Search implements Index. Lists without a word piece of the query are no hits. It leaves out nothing, so o.Ef and
-// o.Exact change nothing.
+// Search returns up to o.K hits, the best first, by the sum of the products of the weights that the query and a list
+// both have. Lists without a word piece of the query are no hits. It leaves out nothing, so o.Ef and o.Exact change
+// nothing. It fails if the query or o is invalid, a file is damaged or ctx ends.
 func (x *sparse) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	stats := SearchStats{Exact: true}
 	terms, err := weightedTerms(query)
@@ -124,7 +126,7 @@ func (x *sparse) Search(ctx context.Context, query []float32, o SearchOptions) (
 	return hits, stats, err
 }
 
-// SearchExact implements Index: it calls Search for one query after the other.
+// SearchExact returns what Search does for each query, one after the other.
 func (x *sparse) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	out := make([][]rank.Hit, len(queries))
 	for i, q := range queries {
@@ -137,7 +139,9 @@ func (x *sparse) SearchExact(ctx context.Context, queries [][]float32, k int) ([
 	return out, nil
 }
 
-// Scores implements Index. All scores are NaN if the query is no list of pairs or the file is damaged.
+// Scores writes the scores of lists to out, which must have an element for each: 0 for a list without a word piece of
+// the query, NaN for one that does not exist. All scores are NaN if the query is no list of pairs or the file is
+// damaged.
 func (x *sparse) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	terms, err := weightedTerms(query)
 	if err == nil {

@@ -36,8 +36,8 @@ type tokens struct {
 	whole atomic.Bool
 }
 
-// openTokens maps a file that a tokenWriter wrote. Its cost does not depend on
-// the number of lists.
+// openTokens maps a file that a tokenWriter wrote. The caller closes it. It fails if the header is damaged or of
+// another kind. Its cost does not depend on the number of lists; Verify checks the rest.
 func openTokens(d disk.Disk, path string) (*tokens, error) {
 	file, err := mapped.Open(d, path, tokensKind, tokensVersion)
 	if err != nil {
@@ -90,8 +90,8 @@ func (t *tokens) blocksOf(o rank.Ordinal) []byte {
 	return t.blocks[begin:end:end]
 }
 
-// Vector implements Index: it returns the token vectors of a list in a new slice, with the copies of the last one that
-// fill its block: appended again, they give the same bytes. It is nil if there is no such list.
+// Vector returns the token vectors of a list in a new slice, with the copies of the last one that fill its block:
+// appended again, they give the same bytes. It is nil if there is no such list.
 func (t *tokens) Vector(o rank.Ordinal) []float32 {
 	blocks := t.blocksOf(o)
 	if blocks == nil {
@@ -102,8 +102,8 @@ func (t *tokens) Vector(o rank.Ordinal) []float32 {
 	return out
 }
 
-// Verify compares the file's checksums and looks through the offsets, unless
-// that was done: see Index.
+// Verify compares the file's checksums and looks through the offsets, unless that was done. It returns a
+// *DamageError, or ctx's error if that ends first; the next call goes on from there.
 func (t *tokens) Verify(ctx context.Context) error {
 	if t.whole.Load() {
 		return nil

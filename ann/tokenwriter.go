@@ -30,7 +30,8 @@ type tokenWriter struct {
 	blocks  []byte   // of the list being appended
 }
 
-// createTokens begins a file of lists of token vectors of dim elements at path.
+// createTokens begins a file of lists of token vectors of dim elements at path, which appears there only when Close
+// succeeds. It fails for a dimension that token vectors cannot have.
 func createTokens(d disk.Disk, path string, dim int) (Writer, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func checkTokens(vector []float32, dim, most int) error {
 // Len returns the number of lists appended.
 func (w *tokenWriter) Len() int { return len(w.offsets) - 1 }
 
-// Close implements Writer: it makes the file durable and gives it its name. If it fails, nothing is left.
+// Close makes the file durable and gives it its name. If it fails, nothing is left.
 func (w *tokenWriter) Close() error {
 	if err := errors.Join(w.out.Section(), mapped.Append(w.out, w.offsets)); err != nil {
 		w.out.Abort()
@@ -112,5 +113,5 @@ func (w *tokenWriter) Close() error {
 	return w.out.Commit(uint64(w.Len()), uint64(w.dim))
 }
 
-// Abort implements Writer: it removes what was written. After Close it does nothing.
+// Abort removes what was written. After Close it does nothing, so it can be deferred.
 func (w *tokenWriter) Abort() { w.out.Abort() }

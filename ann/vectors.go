@@ -31,8 +31,8 @@ type Vectors struct {
 	rows    []float32 // count × dim
 }
 
-// openVectors maps a file that a vectorWriter wrote. Its cost does not depend
-// on the number of vectors.
+// openVectors maps a file that a vectorWriter wrote. The caller closes it. It fails if the header is damaged or of
+// another kind. Its cost does not depend on the number of vectors; Verify checks the rest.
 func openVectors(d disk.Disk, path string) (*Vectors, error) {
 	file, err := mapped.Open(d, path, vectorsKind, vectorsVersion)
 	if err != nil {
@@ -63,7 +63,8 @@ func (v *Vectors) Len() int { return v.count }
 // Dimension returns the number of elements of a vector.
 func (v *Vectors) Dimension() int { return v.dim }
 
-// Vector implements Index: it returns a vector in place and unverified. It panics for an ordinal that does not exist.
+// Vector returns a stored vector in place and unverified: it must not be changed, nor kept beyond Close. It panics
+// for an ordinal that does not exist.
 func (v *Vectors) Vector(o rank.Ordinal) []float32 {
 	return v.rows[int(o)*v.dim : (int(o)+1)*v.dim : (int(o)+1)*v.dim]
 }
@@ -72,11 +73,12 @@ func (v *Vectors) Vector(o rank.Ordinal) []float32 {
 // vectors.
 func (v *Vectors) Stamp() uint64 { return uint64(v.file.Sum())<<32 | uint64(uint32(v.count)) }
 
-// Verify compares the file's checksums, unless that was done: see Index.
+// Verify compares the file's checksums, unless that was done. It returns a *DamageError, or ctx's error if that ends
+// first; the next call goes on from there.
 func (v *Vectors) Verify(ctx context.Context) error { return v.file.Verify(ctx) }
 
-// Scores implements Index: it writes the inner products of a query with the vectors of ordinals to out, which is as
-// long. The score is NaN for an ordinal that does not exist, and for a query of another dimension.
+// Scores writes the inner products of a query with the vectors of ordinals to out, which must be as long. It writes
+// NaN for an ordinal that does not exist, a query of another dimension and a damaged file.
 func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	usable := len(query) == v.dim && v.Verify(context.Background()) == nil
 	var ids [128]uint32 // in the kernel's terms, on the stack
@@ -96,8 +98,9 @@ func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	}
 }
 
-// Products writes to out the inner products of a query with vectors of the same length that are in no index. They are
-// the same, to the last bit, as an index of these vectors would give.
+// Products writes to out, which must be as long as vectors, the inner products of query with vectors that are in no
+// index. They are the same, to the last bit, as an index of these vectors would give. It panics for a vector of
+// another length than query.
 func Products(query []float32, vectors [][]float32, out []float32) {
 	kernels := kernel.Best()
 	for i, v := range vectors {
@@ -105,8 +108,8 @@ func Products(query []float32, vectors [][]float32, out []float32) {
 	}
 }
 
-// scoresOfSome works as Scores does, but also writes NaN for ordinals that do not exist, and everywhere if usable is
-// false.
+// scoresOfSome writes the inner products of a query with the vectors of ordinals to out, NaN for an ordinal that does
+// not exist, and NaN for all if usable is false.
 func (v *Vectors) scoresOfSome(query []float32, ordinals []rank.Ordinal, out []float32, usable bool) {
 	for i, o := range ordinals {
 		out[i] = float32(math.NaN())
@@ -139,7 +142,8 @@ type vectorWriter struct {
 	count int
 }
 
-// createVectors begins a file of vectors of dim elements at path.
+// createVectors begins a file of vectors of dim elements at path, which appears there only when Close succeeds. It
+// fails for a dimension that is not from 1 to maxDimension.
 func createVectors(d disk.Disk, path string, dim int) (Writer, error) {
 	if dim < 1 || dim > maxDimension {
 		return nil, fmt.Errorf("vectors: dimension %d; between 1 and %d is possible", dim, maxDimension)
@@ -151,8 +155,8 @@ func createVectors(d disk.Disk, path string, dim int) (Writer, error) {
 	return &vectorWriter{out: out, dim: dim}, nil
 }
 
-// Append implements Writer. It fails if the vector has another dimension, checkElements rejects it, or the file is
-// full.
+// Append adds a vector to the file. It fails if the vector has another dimension, checkElements rejects it, or the
+// file is full.
 func (w *vectorWriter) Append(vector []float32) error {
 	if len(vector) != w.dim {
 		return fmt.Errorf("vectors: vector %d has %d elements, the file is of dimension %d", w.count, len(vector), w.dim)
@@ -167,13 +171,13 @@ func (w *vectorWriter) Append(vector []float32) error {
 	return mapped.Append(w.out, vector)
 }
 
-// Len implements Writer: it returns the number of vectors appended.
+// Len returns the number of vectors appended.
 func (w *vectorWriter) Len() int { return w.count }
 
-// Close implements Writer: it makes the file durable and gives it its name. If it fails, nothing is left.
+// Close makes the file durable and gives it its name. If it fails, nothing is left.
 func (w *vectorWriter) Close() error { return w.out.Commit(uint64(w.count), uint64(w.dim)) }
 
-// Abort implements Writer: it removes what was written. After Close it does nothing.
+// Abort removes what was written. After Close it does nothing, so it can be deferred.
 func (w *vectorWriter) Abort() { w.out.Abort() }
 
 // Writer writes the file of an index's vectors, one after the other. It is not

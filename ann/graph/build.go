@@ -105,7 +105,7 @@ type worker struct {
 	kept []uint32 // those chosen so far
 }
 
-// newBuilder returns a builder without nodes, with a worker for each thread.
+// newBuilder returns a builder without nodes, with a worker for each thread, one at least.
 func newBuilder(dim int, p Params) *builder {
 	b := &builder{Graph: &Graph{kernels: kernel.Best(), dim: dim, stride: kernel.Stride(dim), m: p.M}, params: p}
 	for range max(1, p.Threads) {
@@ -117,8 +117,8 @@ func newBuilder(dim int, p Params) *builder {
 	return b
 }
 
-// groupEqual makes one node of each group of equal vectors, and puts the nodes into a random order that depends on seed
-// only. It sets levels, starts and ordinals.
+// groupEqual makes one node of each group of equal vectors, and puts the nodes into a random order that depends on
+// seed only. It sets levels, starts and ordinals. rows must have whole vectors.
 func (b *builder) groupEqual(rows []float32, seed uint64) {
 	row := func(ordinal uint32) []byte {
 		r := rows[int(ordinal)*b.dim:][:b.dim]
@@ -178,8 +178,9 @@ func (b *builder) allocate() {
 	}
 }
 
-// runParallel calls do for every i below n, in chunks, from all workers at once. It stops at the first error, or when
-// ctx ends, and returns that; a read of a damaged mapped file is an error too.
+// runParallel calls do for every i below n, in chunks of chunk, from all workers at once, and returns when all have
+// ended. It stops at the first error, or when ctx ends, and returns that; a read of a damaged mapped file is an error
+// too.
 func (b *builder) runParallel(ctx context.Context, n, chunk int, do func(w *worker, i int) error) error {
 	if n == 0 {
 		return ctx.Err()
@@ -213,7 +214,8 @@ func (b *builder) runParallel(ctx context.Context, n, chunk int, do func(w *work
 	return failed
 }
 
-// quantiseRows sets the code, the scale and the inverse length of each node's vector.
+// quantiseRows sets the code, the scale and the inverse length of each node's vector. It fails if ctx ends or rows
+// lie in a damaged mapped file.
 func (b *builder) quantiseRows(ctx context.Context, rows []float32) error {
 	return b.runParallel(ctx, b.nodeCount(), 1024, func(_ *worker, i int) error {
 		row := rows[int(b.rows(uint32(i))[0])*b.dim:][:b.dim]

@@ -9,7 +9,8 @@ import (
 	"example.org/conclave/ann/kernel"
 )
 
-// Verify compares the checksums of the file, unless that was done (mapped.File.Verify).
+// Verify compares the checksums of the file, unless that was done (mapped.File.Verify). It returns a
+// *mapped.DamageError, or ctx's error if that ends first.
 func (f *File) Verify(ctx context.Context) error { return f.file.Verify(ctx) }
 
 // Check reads the whole file and verifies its checksums and the graph's
@@ -26,8 +27,8 @@ func (f *File) Check(rows []float32) error {
 	return nil
 }
 
-// checkNodes returns an error if the graph is not one of these rows, a list of neighbours is invalid (checkList), or a
-// node cannot be reached from the entry.
+// checkNodes returns an error if the graph is not one of these rows (checkRows), a list of neighbours is invalid
+// (checkList), or a node cannot be reached from the entry on level 0.
 func (g *Graph) checkNodes(rows []float32) error {
 	if len(rows) != g.Rows()*g.dim {
 		return fmt.Errorf("the graph has %d vectors, there are %d", g.Rows(), len(rows)/g.dim)

@@ -51,8 +51,9 @@ func (b *builder) reachableNear(node uint32, reached []uint64, all []uint32) []u
 	return append(near, all...)
 }
 
-// markReachable marks in reached the node from and all nodes that level 0 leads to from it and that are not marked yet.
-// It appends these to queue, and returns it.
+// markReachable marks in reached, a bit for each node, the node from and all nodes that level 0 leads to from it and
+// that are not marked yet. It appends these to queue, which must not have nodes that are to be expanded, and returns
+// it.
 func (g *Graph) markReachable(reached []uint64, queue []uint32, from uint32) []uint32 {
 	next := len(queue)
 	reached[from/64] |= 1 << (from % 64)

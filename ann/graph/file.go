@@ -48,8 +48,8 @@ type File struct {
 	file *mapped.File
 }
 
-// Write writes the graph to a file, which appears at path only when it is whole and durable. It replaces a file of that
-// name.
+// Write writes the graph to a file, which appears at path only when it is whole and durable. It replaces a file of
+// that name. o is kept in the file. If it fails, it leaves no file of its own.
 func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
 	w, err := mapped.Create(d, path, fileKind, fileVersion)
 	if err != nil {
@@ -71,8 +71,9 @@ func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
 	)
 }
 
-// Open maps the file of a graph. Its cost does not depend on the graph's size, since it reads only the header. Call
-// Verify before a search. A search also returns an error for a graph that is wrong although its checksums are right.
+// Open maps the file of a graph; the caller closes it. Its cost does not depend on the graph's size, since it reads
+// only the header. It fails if the header is damaged or the sections do not fit it. Call Verify before a search. A
+// search also returns an error for a graph that is wrong although its checksums are right.
 func Open(d disk.Disk, path string) (*File, error) {
 	f, err := mapped.Open(d, path, fileKind, fileVersion)
 	if err != nil {

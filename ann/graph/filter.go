@@ -40,10 +40,11 @@ const ComparedPerKept = 10
 // it finds half of what it should, without any sign of it.
 const widerPerPassed = 4
 
-// exploreAllowed searches level 0 for the nearest nodes with a row whose bit is set in allowed, and leaves them in
-// s.pool. count is the number of these bits. It also follows links of nodes that are not allowed, so that the graph
-// stays connected. It keeps ef nodes, and more if nodes that are not allowed lie in their way. It returns ErrTooNarrow
-// as soon as comparing all allowed rows would be less work.
+// exploreAllowed searches level 0 from the node at for the nearest nodes with a row whose bit is set in allowed, and
+// leaves them in s.pool, the best first. count is the number of these bits. It also follows links of nodes that are
+// not allowed, so that the graph stays connected. It keeps ef nodes, and more if nodes that are not allowed lie in
+// their way. It returns ErrTooNarrow as soon as comparing all allowed rows would be less work, and errCorrupt for a
+// damaged graph.
 func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entry, allowed []uint64, count int) error {
 	clear(s.visited)
 	s.visited[at.node()/64] |= 1 << (at.node() % 64)
@@ -86,8 +87,9 @@ func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entr
 	}
 }
 
-// offerAllowed compares nodes with the query. Those near enough go to s.frontier, and the allowed ones of them also to
-// s.pool.
+// offerAllowed compares the nodes ids with the query. Those that are better than the ef-th of s.pool go to
+// s.frontier, and the allowed ones of them also to s.pool, which it cuts to ef. It counts the comparisons in
+// s.scored.
 func (g *Graph) offerAllowed(s *Searcher, ids []uint32, ef int, allowed []uint64) error {
 	g.kernels.CodeGather(s.query, g.codes, ids, s.sums)
 	s.scored += len(ids)
@@ -118,7 +120,8 @@ func (g *Graph) offerAllowed(s *Searcher, ids []uint32, ef int, allowed []uint64
 	return nil
 }
 
-// anyAllowed reports whether one of a node's rows may be found. It fails if the node's rows are damaged.
+// anyAllowed reports whether one of a node's rows has its bit set in allowed. It fails if the node's rows are
+// damaged.
 func (g *Graph) anyAllowed(allowed []uint64, node uint32) (bool, error) {
 	rows, err := g.rowsOf(node)
 	for _, row := range rows {

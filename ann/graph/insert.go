@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// insertNodes adds the nodes from low up to, but not including, high to the graph. First all choose their neighbours in
-// the graph as it was before, in parallel; then the links back are added.
+// insertNodes adds the nodes from low up to, but not including, high to the graph. First all choose their neighbours
+// in the graph as it was before, in parallel; then the links back are added. It fails if ctx ends.
 func (b *builder) insertNodes(ctx context.Context, low, high int) error {
 	err := b.runParallel(ctx, high-low, 4, func(w *worker, i int) error {
 		return b.chooseNeighbours(ctx, w, uint32(low+i))
@@ -56,19 +56,15 @@ func (w *worker) setQuery(g *Graph, node uint32) {
 	w.scale = g.scales[node]
 }
 
-// keepDiverse leaves in w.kept up to limit of the candidates, which are in order
-// from the nearest to w's node: each that is nearer to the node than to any
-// kept before it (Malkov and Yashunin, algorithm 4). Links then lead into
-// different directions.
+// keepDiverse leaves in w.kept up to limit of the candidates, which are in order from the nearest to node: each that
+// is nearer to the node than to any kept before it (Malkov and Yashunin, algorithm 4). Links then lead into different
+// directions.
 //
-// Nearer is by cosine here, where it is by inner product everywhere else. By
-// inner product every candidate is nearest to whichever kept one is longest,
-// and only the longest would be linked. With lengths drawn from a log-normal
-// distribution (20,000 real directions, ef 300), recall@100 is, for sigma 0,
-// 0.2, 0.5 and 1: by inner product 0.986, 0.955, 0.902, 0.846; by cosine
-// 0.986, 0.982, 0.985, 0.989. Making all vectors equally long with an extra
-// element (Bachrach et al., RecSys 2014) gives 0.986, 0.698, 0.288, 0.278,
-// since queries are then far from all of them.
+// Nearer is by cosine here, where it is by inner product everywhere else. By inner product every candidate is nearest
+// to whichever kept one is longest, and only the longest would be linked. With lengths drawn from a log-normal
+// distribution (20,000 real directions, ef 300), recall@100 is, for sigma 0, 0.2, 0.5 and 1: by inner product 0.986,
+// 0.955, 0.902, 0.846; by cosine 0.986, 0.982, 0.985, 0.989. Making all vectors equally long with an extra element
+// (Bachrach et al., RecSys 2014) gives 0.986, 0.698, 0.288, 0.278, since queries are then far from all of them.
 func (b *builder) keepDiverse(w *worker, node uint32, candidates []entry, limit int) {
 	w.kept = w.kept[:0]
 next:
@@ -94,7 +90,7 @@ next:
 }
 
 // linkBack adds the nodes from low up to, but not including, high to the lists of the neighbours that they chose on a
-// level.
+// level, where there is room or they make the list more diverse (acceptLinks). It fails if ctx ends.
 func (b *builder) linkBack(ctx context.Context, level, low, high int) error {
 	b.back = b.back[:0]
 	for node := low; node < high; node++ {
@@ -122,8 +118,8 @@ func (b *builder) linkBack(ctx context.Context, level, low, high int) error {
 	})
 }
 
-// acceptLinks adds links, which have a common target, to the target's list. If they do not all fit, it chooses the most
-// diverse neighbours of the old and the new.
+// acceptLinks adds links, which have a common target in their upper 32 bits and a source in the lower ones, to the
+// target's list. If they do not all fit, it chooses the most diverse neighbours of the old and the new.
 func (b *builder) acceptLinks(w *worker, level int, links []uint64) {
 	target := uint32(links[0] >> 32)
 	list := b.neighbours(level, target)

@@ -119,8 +119,8 @@ func (g *Graph) Search(
 	return out, nil
 }
 
-// rowsOf returns the vectors that a node stands for, in place. It returns errCorrupt if the file names vectors that do
-// not exist.
+// rowsOf returns the vectors that a node stands for, ascending and in place. It returns errCorrupt if the file names
+// none for the node, or vectors that do not exist.
 func (g *Graph) rowsOf(node uint32) ([]uint32, error) {
 	low, high := g.starts[node], g.starts[node+1]
 	if low >= high || int(high) > len(g.ordinals) {
@@ -151,8 +151,9 @@ func (g *Graph) score(s *Searcher, sum int32, node uint32) float32 {
 	return float32(sum) * (g.scales[node] * s.scale)
 }
 
-// descendTo returns the node that a greedy walk from the entry node ends at, on each level from the given one down to
-// the level to. It returns errCorrupt for a damaged graph.
+// descendTo returns the node that a greedy walk from the entry node ends at, with its score: on each level it moves
+// to the best neighbour until none is better, from level from down to level to. If to is above from, it returns the
+// entry node. It returns errCorrupt for a damaged graph.
 func (g *Graph) descendTo(s *Searcher, from, to int) (entry, error) {
 	s.ids[0] = 0
 	g.kernels.CodeGather(s.query, g.codes, s.ids[:1], s.sums)
@@ -191,12 +192,11 @@ func (g *Graph) descendTo(s *Searcher, from, to int) (entry, error) {
 // in the end, so few comparisons are wasted (1 % more vectors for ef 200).
 const beam = 4
 
-// exploreLevel searches one level best first from some nodes (Malkov and Yashunin,
-// algorithm 2) and leaves the ef best in s.pool.
+// exploreLevel searches one level best first from some nodes (Malkov and Yashunin, algorithm 2) and leaves the ef
+// best in s.pool, the best first. It returns errCorrupt for a damaged graph, and ctx's error if that ends.
 //
-// One sorted list serves as both of the algorithm's queues: the candidates
-// are its entries that are not expanded. The new nodes of a beam are sorted
-// and merged into it at once.
+// One sorted list serves as both of the algorithm's queues: the candidates are its entries that are not expanded. The
+// new nodes of a beam are sorted and merged into it at once.
 func (g *Graph) exploreLevel(ctx context.Context, s *Searcher, level, ef int, from ...entry) error {
 	clear(s.visited)
 	s.pool = append(slices.Grow(s.pool[:0], ef+beam*g.listWidth(0)), from...)
@@ -298,8 +298,9 @@ func sortFew(list []entry) {
 	}
 }
 
-// mergeEntries merges sorted new entries into a sorted list, cuts it to the best limit, and returns it and the place of
-// the best new entry. The list needs capacity for all.
+// mergeEntries merges the sorted new entries of fresh into a sorted list, cuts it to the best limit, and returns it
+// and the index of the best new entry, which may be beyond the cut. The list needs capacity for all and is changed in
+// place.
 func mergeEntries(list, fresh []entry, limit int) ([]entry, int) {
 	end := len(list)
 	list = list[:end+len(fresh)]

@@ -32,7 +32,8 @@ func dotGo(a, b []float32) float32 {
 	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7])) + rest
 }
 
-// dotRowsGo writes the inner products of a query with n consecutive rows of dim elements.
+// dotRowsGo writes to out the inner products of a query with n consecutive rows of dim elements. No bounds are
+// checked.
 func dotRowsGo(query, rows *float32, dim, n int, out *float32) {
 	q, o := unsafe.Slice(query, dim), unsafe.Slice(out, n)
 	for i := range o {
@@ -40,7 +41,8 @@ func dotRowsGo(query, rows *float32, dim, n int, out *float32) {
 	}
 }
 
-// dotGatherGo writes the inner products of a query with the n rows that ids names.
+// dotGatherGo writes to out the inner products of a query of dim elements with the n rows whose numbers are in ids.
+// No bounds are checked.
 func dotGatherGo(query, rows *float32, dim int, ids *uint32, n int, out *float32) {
 	q, o := unsafe.Slice(query, dim), unsafe.Slice(out, n)
 	for i, id := range unsafe.Slice(ids, n) {
@@ -48,7 +50,8 @@ func dotGatherGo(query, rows *float32, dim int, ids *uint32, n int, out *float32
 	}
 }
 
-// dotBlockGo writes, row by row, the inner products of Block consecutive queries with n consecutive rows.
+// dotBlockGo writes to out, row by row, the inner products of Block consecutive queries of dim elements with n
+// consecutive rows. No bounds are checked.
 func dotBlockGo(queries, rows *float32, dim, n int, out *float32) {
 	o := unsafe.Slice(out, Block*n)
 	for i := range n {
@@ -59,7 +62,8 @@ func dotBlockGo(queries, rows *float32, dim, n int, out *float32) {
 	}
 }
 
-// codeGo returns the sum of the products of two rows of codes, each less zeroCode.
+// codeGo returns the sum of the products of two rows of codes, each less zeroCode. The rows must be equally long;
+// elements beyond a multiple of four do not count.
 func codeGo(query, codes []byte) int32 {
 	var s [4]int32
 	codes = codes[:len(query)]
@@ -73,7 +77,8 @@ func codeGo(query, codes []byte) int32 {
 	return s[0] + s[1] + s[2] + s[3]
 }
 
-// codeGatherGo writes the product sums of a query with the n rows of codes that ids names.
+// codeGatherGo writes to out the product sums (codeGo) of a query of stride codes with the n rows of codes whose
+// numbers are in ids. No bounds are checked.
 func codeGatherGo(query, codes *byte, stride int, ids *uint32, n int, out *int32) {
 	q, o := unsafe.Slice(query, stride), unsafe.Slice(out, n)
 	for i, id := range unsafe.Slice(ids, n) {
@@ -81,7 +86,8 @@ func codeGatherGo(query, codes *byte, stride int, ids *uint32, n int, out *int32
 	}
 }
 
-// maxDotsGo writes, for each of n tokens of a question, the greatest product sum with a token in count blocks.
+// maxDotsGo writes to maxima, for each of n tokens of a question, dim codes each, the greatest product sum with a
+// token in count blocks. No bounds are checked.
 func maxDotsGo(codes *int8, n int, blocks *byte, count, dim int, maxima *int32) {
 	for i, m := 0, unsafe.Slice(maxima, n); i < n; i++ {
 		m[i] = math.MinInt32
@@ -93,7 +99,7 @@ func maxDotsGo(codes *int8, n int, blocks *byte, count, dim int, maxima *int32) 
 	}
 }
 
-// tokenSumsGo returns the product sums of one token of a question with each token of a block.
+// tokenSumsGo returns the product sums of one token of a question with each of the BlockTokens tokens of a block.
 func tokenSumsGo(codes []int8, block []byte) (sums [BlockTokens]int32) {
 	for ; len(codes) >= 4; codes, block = codes[4:], block[4*BlockTokens:] {
 		a, b, c, d := int32(codes[0]), int32(codes[1]), int32(codes[2]), int32(codes[3])

@@ -55,7 +55,7 @@ func (s *Set) Dot(a, b []float32) float32 {
 }
 
 // DotRows writes to out the inner products of query with len(out) consecutive rows of the same length. It panics if
-// rows are fewer.
+// rows has fewer; with an empty out it does nothing.
 func (s *Set) DotRows(query, rows, out []float32) {
 	if len(out) == 0 {
 		return
@@ -64,8 +64,8 @@ func (s *Set) DotRows(query, rows, out []float32) {
 	s.dotRows(&query[0], &rows[0], len(query), len(out), &out[0])
 }
 
-// DotGather writes to out the inner products of query with the rows that ids names. Every id must be below
-// len(rows)/len(query); that is not checked.
+// DotGather writes to out, which needs an element for each id, the inner products of query with the rows whose
+// numbers are in ids. Every id must be below len(rows)/len(query); that is not checked.
 func (s *Set) DotGather(query, rows []float32, ids []uint32, out []float32) {
 	if len(ids) == 0 {
 		return
@@ -78,7 +78,8 @@ func (s *Set) DotGather(query, rows []float32, ids []uint32, out []float32) {
 const Block = 4
 
 // DotBlock writes to out the inner products of Block consecutive queries of dim elements with len(out)/Block
-// consecutive rows: for each row, those with all queries. Each row is read once.
+// consecutive rows: for each row, those with all queries. Each row is read once. It panics if queries or rows are too
+// short.
 func (s *Set) DotBlock(queries, rows []float32, dim int, out []float32) {
 	n := len(out) / Block
 	if n == 0 {
@@ -88,8 +89,9 @@ func (s *Set) DotBlock(queries, rows []float32, dim int, out []float32) {
 	s.dotBlock(&queries[0], &rows[0], dim, n, &out[0])
 }
 
-// CodeGather writes to out the product sums of a row of codes with the rows that ids names. Every id must be below
-// len(codes)/len(query); that is not checked.
+// CodeGather writes to out, which needs an element for each id, the product sums of a row of codes with the rows
+// whose numbers are in ids: of each two codes less zeroCode. Every id must be below len(codes)/len(query); that is
+// not checked.
 func (s *Set) CodeGather(query, codes []byte, ids []uint32, out []int32) {
 	if len(ids) == 0 {
 		return

@@ -17,12 +17,11 @@ const zeroCode = 128
 // elements: dim, rounded up to whole lines.
 func Stride(dim int) int { return (dim + Lanes - 1) / Lanes * Lanes }
 
-// Quantise writes the codes of a vector, Stride(len(vector)) bytes, and
-// returns the scale by which a code minus 128 is multiplied to give the
-// component again. The largest magnitude of the vector gets the largest code,
-// so vectors of very different length lose the same relative precision; no
-// component is off by more than half a scale. The scale of a vector of zeros
-// is 0.
+// Quantise writes the codes of a vector, Stride(len(vector)) bytes, and returns the scale by which a code minus 128
+// is multiplied to give the component again. The largest magnitude of the vector gets the largest code, so vectors of
+// very different length lose the same relative precision; no component is off by more than half a scale. The scale of
+// a vector of zeros, or of numbers too small for float32's full precision, is 0. Bytes beyond the vector are codes of
+// 0.
 func Quantise(vector []float32, codes []byte) float32 {
 	top := float32(0)
 	for _, x := range vector {

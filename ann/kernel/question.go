@@ -23,8 +23,9 @@ type Question struct {
 // questionTokens is how many tokens of a question the kernels multiply at once.
 const questionTokens = 4
 
-// Set takes over the token vectors of a question, n·dim elements one after the other. It returns false if they cannot
-// be scored: there is none, or an element is not finite.
+// Set takes over the token vectors of a question, n·dim elements one after the other; it keeps codes and not the
+// slice. It returns false if they cannot be scored: there is none, they are no whole vectors, or an element is not
+// finite. Then the Question must be set again before it is used.
 func (q *Question) Set(tokens []float32, dim int) bool {
 	n := len(tokens) / dim
 	if n < 1 || n*dim != len(tokens) {
@@ -73,11 +74,11 @@ func (q *Question) quantise(i int, token []float32) bool {
 	return true
 }
 
-// MaxSim returns the score of a passage whose blocks are given (EncodeTokens): over
-// the tokens of the question, the sum of the greatest inner product with a token
-// of the passage (Khattab and Zaharia 2020, "ColBERT", section 3.2). All that is
-// compared is integer and the sum is made in the order of the tokens, so that
-// every Set gives the same bits.
+// MaxSim returns the score of a passage whose blocks are given (EncodeTokens): over the tokens of the question, the
+// sum of the greatest inner product with a token of the passage (Khattab and Zaharia 2020, "ColBERT", section 3.2).
+// All that is compared is integer and the sum is made in the order of the tokens, so that every Set gives the same
+// bits. It panics unless blocks are one or more whole blocks of the question's dimension. It writes to q's scratch
+// memory.
 func (s *Set) MaxSim(q *Question, blocks []byte) float32 {
 	count := q.blocks(blocks)
 	s.maxDots(&q.codes[0], len(q.maxima), &blocks[0], count, q.dim, &q.maxima[0])
@@ -89,7 +90,8 @@ func (s *Set) MaxSim(q *Question, blocks []byte) float32 {
 }
 
 // Codes returns the codes of the question's tokens, dim for each, and their scales. A token's scale times the product
-// sum of its codes with a passage's codes less 64 is the inner product. Both are in place.
+// sum of its codes with a passage's codes less 64 is the inner product. Both results are q's own memory, valid until
+// the next Set.
 func (q *Question) Codes() (codes []int8, scales []float32) {
 	return q.codes[:len(q.scales)*q.dim], q.scales
 }

@@ -87,7 +87,7 @@ func tokenAt(t, d, dim int) int {
 	return t/BlockTokens*BlockTokens*dim + d/4*4*BlockTokens + t%BlockTokens*4 + d%4
 }
 
-// CheckTokens returns an error for the first byte of blocks that is no code.
+// CheckTokens returns an error for the first byte of blocks that is no code (1 to 127), else nil.
 func CheckTokens(blocks []byte) error {
 	for i, b := range blocks {
 		if b < zeroToken-tokenLevels || b > zeroToken+tokenLevels {

@@ -31,7 +31,8 @@ func Open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 	return f, nil
 }
 
-// open works as Open does, but its errors do not name the file.
+// open maps a file of this kind and format version and reads its header, as Open does; its errors do not name the
+// file.
 func open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 	m, err := d.Map(path)
 	if err != nil {
@@ -66,7 +67,8 @@ func (f *File) Sections() int { return len(f.head.sections) }
 // Sum returns a checksum of the header, and so of the whole file: the header has the sections' checksums.
 func (f *File) Sum() uint32 { return crc32.Checksum(f.data[:sumAt], castagnoli) }
 
-// Values returns section i as count numbers, in place and unverified. It fails if the section has another size.
+// Values returns section i as count numbers, in place and unverified, valid until Close; nil if count is 0. It fails
+// if there is no such section or it has another size.
 func Values[T uint8 | uint32 | float32](f *File, i, count int) ([]T, error) {
 	b, err := f.Bytes(i)
 	if err != nil {
@@ -90,7 +92,7 @@ func Values[T uint8 | uint32 | float32](f *File, i, count int) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), count), nil
 }
 
-// Bytes returns section i, in place and unverified. It fails if there is none.
+// Bytes returns section i, from 0, in place and unverified, valid until Close. It fails if there is none.
 func (f *File) Bytes(i int) ([]byte, error) {
 	if i >= len(f.head.sections) {
 		return nil, fmt.Errorf("%s has %d sections, not %d: rebuild it", f.path, len(f.head.sections), i+1)

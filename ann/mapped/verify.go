@@ -59,7 +59,9 @@ func (f *File) Verify(ctx context.Context) error {
 	return err
 }
 
-// verifyOn reads on from where the last call stopped, to the end of the file or until ctx ends.
+// verifyOn reads on from where the last call stopped, to the end of the file or until ctx ends, and returns a
+// *DamageError for the first section whose checksum is wrong, or ctx's error. Only the caller that holds the turn may
+// call it.
 func (f *File) verifyOn(ctx context.Context) error {
 	for v := &f.verified; v.section < len(f.head.sections); v.section, v.at, v.sum = v.section+1, 0, 0 {
 		s := f.head.sections[v.section]

@@ -64,7 +64,7 @@ func (w *Writer) flush() error {
 	return w.err
 }
 
-// padTo writes zeros up to an offset.
+// padTo writes zeros up to an offset, which must not be before the present one.
 func (w *Writer) padTo(to uint64) error { return w.append(make([]byte, to-w.at)) }
 
 // Section ends the section and begins the next one. It fails if there are too many.
@@ -79,7 +79,7 @@ func (w *Writer) Section() error {
 	return nil
 }
 
-// Write appends bytes to the section.
+// Write appends bytes to the section. It returns len(p) also if it fails; Commit then fails too.
 func (w *Writer) Write(p []byte) (int, error) {
 	s := &w.head.sections[len(w.head.sections)-1]
 	s.sum = crc32.Update(s.sum, castagnoli, p)

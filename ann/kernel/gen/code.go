@@ -84,13 +84,13 @@ type vnni struct{ constants *vnniConstants }
 
 type vnniConstants struct{ offset, excess reg.VecVirtual }
 
-// name implements bytewise.
+// name returns the suffix of the kernels' names for this instruction set.
 func (vnni) name() string { return "VNNI" }
 
-// width implements bytewise: it returns the number of bytes in a register.
+// width returns the number of bytes in a register.
 func (vnni) width() int { return 64 }
 
-// register implements bytewise: a 512-bit register.
+// register returns a new 512-bit register.
 func (vnni) register() reg.VecVirtual { return ZMM() }
 
 // prepare emits code that loads the constant which makes unsigned codes signed, and takes the registers of v.constants.
@@ -174,13 +174,13 @@ type maddubs struct{ constants *maddubsConstants }
 
 type maddubsConstants struct{ offset, ones reg.VecVirtual }
 
-// name implements bytewise.
+// name returns the suffix of the kernels' names for this instruction set.
 func (maddubs) name() string { return "AVX2" }
 
-// width implements bytewise: it returns the number of bytes in a register.
+// width returns the number of bytes in a register.
 func (maddubs) width() int { return 32 }
 
-// register implements bytewise: a 256-bit register.
+// register returns a new 256-bit register.
 func (maddubs) register() reg.VecVirtual { return YMM() }
 
 // prepare emits code that loads the constants which make codes signed and which add pairs.
@@ -208,7 +208,7 @@ func (v maddubs) query(m Mem) []reg.VecVirtual {
 	return []reg.VecVirtual{q, magnitude}
 }
 
-// add emits code that adds the products of the query with a register of codes to sum.
+// add emits code that adds the products of the query, its two registers, with a register of codes to sum.
 func (v maddubs) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	c := YMM()
 	VPXOR(codes, v.constants.offset, c)
@@ -218,5 +218,5 @@ func (v maddubs) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	VPADDD(c, sum, sum)
 }
 
-// store implements bytewise: it emits code that writes the four sums, or the one, to out.
+// store emits code that writes the four sums, or the one, to out.
 func (maddubs) store(sums []reg.VecVirtual, out Mem) { storeSums(sums, out) }

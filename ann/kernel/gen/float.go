@@ -44,7 +44,8 @@ func zero(sums []pair) {
 	}
 }
 
-// dotRows emits the kernel dotRows, or dotGather, for an instruction set: one query with many rows.
+// dotRows emits the kernel dotRows, which multiplies one query with consecutive rows, or if gather is set dotGather,
+// with rows named by numbers, for an instruction set.
 func dotRows(v vector, gather bool) {
 	name := "dotRows" + v.name()
 	signature := "func(query, rows *float32, dim, n int, out *float32)"
@@ -181,19 +182,20 @@ func dotBlock(v vector) {
 
 type avx2 struct{}
 
-// name implements vector.
+// name returns the suffix of the kernels' names for this instruction set.
 func (avx2) name() string { return "AVX2" }
 
-// lanes implements vector: it returns the number of float32 in a register.
+// lanes returns the number of float32 in a register.
 func (avx2) lanes() int { return 8 }
 
-// register implements vector: a 256-bit register.
+// register returns a new 256-bit register.
 func (avx2) register() reg.VecVirtual { return YMM() }
 
-// load emits an unaligned load.
+// load emits an unaligned load of m into dst.
 func (avx2) load(m Op, dst reg.VecVirtual) { VMOVUPS(m, dst) }
 
-// tail emits a loop that adds the last products one by one, in the lowest lane of a register of its own.
+// tail emits a loop that adds the last count products of the query with each row one by one to sums, in the lowest
+// lane of a register of its own. count is below lanes.
 func (avx2) tail(query reg.Register, rows []reg.GPVirtual, sums []pair, count reg.Register, label string) {
 	// A scalar product in lane 0 would clear the lanes above it, so it is
 	// done in a register of its own and added once.
@@ -239,19 +241,20 @@ func sumYMM(r reg.VecVirtual, out Mem) {
 
 type avx512 struct{}
 
-// name implements vector.
+// name returns the suffix of the kernels' names for this instruction set.
 func (avx512) name() string { return "AVX512" }
 
-// lanes implements vector: it returns the number of float32 in a register.
+// lanes returns the number of float32 in a register.
 func (avx512) lanes() int { return 16 }
 
-// register implements vector: a 512-bit register.
+// register returns a new 512-bit register.
 func (avx512) register() reg.VecVirtual { return ZMM() }
 
-// load emits an unaligned load.
+// load emits an unaligned load of m into dst.
 func (avx512) load(m Op, dst reg.VecVirtual) { VMOVUPS(m, dst) }
 
-// tail emits loads of the last elements under a mask: lanes beyond them are zero and not touched in memory.
+// tail emits loads of the last count elements under a mask, and adds their products to sums: lanes beyond them are
+// zero and not touched in memory. count is below lanes.
 func (avx512) tail(query reg.Register, rows []reg.GPVirtual, sums []pair, count reg.Register, _ string) {
 	bits := GP64()
 	MOVQ(I32(-1), bits)
@@ -267,7 +270,8 @@ func (avx512) tail(query reg.Register, rows []reg.GPVirtual, sums []pair, count 
 	}
 }
 
-// sum emits code that stores the sum of all lanes of a pair.
+// sum emits code that adds up the lanes of a pair of registers and writes the sum to out. The code changes both
+// registers.
 func (avx512) sum(p pair, out Mem) {
 	VADDPS(p[1], p[0], p[0])
 	high := YMM()

@@ -177,25 +177,26 @@ func storeMaxima(best []reg.VecVirtual, out Mem) {
 // hide the latency of one step.
 type tokenVNNI struct{}
 
-// name implements tokenwise.
+// name returns the suffix of the kernels' names for this instruction set.
 func (tokenVNNI) name() string { return "VNNI" }
 
-// halves implements tokenwise: a block fits one register.
+// halves returns 1: a block fits one register.
 func (tokenVNNI) halves() int { return 1 }
 
-// widths implements tokenwise: it returns how many blocks are compared at once, the most first.
+// widths returns how many blocks are compared at once, the most first.
 func (tokenVNNI) widths() []int { return []int{2, 1} }
 
-// register implements tokenwise: a 512-bit register.
+// register returns a new 512-bit register.
 func (tokenVNNI) register() reg.VecVirtual { return ZMM() }
 
 // prepare does nothing: there are no constants.
 func (tokenVNNI) prepare() {}
 
-// add emits one instruction that adds four dimensions to each lane.
+// add emits one instruction that adds the products of four dimensions of the question's token and of each of the
+// passage's to the lanes of sum.
 func (tokenVNNI) add(question, tokens, sum reg.VecVirtual) { dotAccumulate(question, tokens, sum) }
 
-// fold implements tokenwise: it emits code that leaves the maximum of each four lanes in the lowest four.
+// fold emits code that leaves the maximum of each four lanes in the lowest four.
 func (tokenVNNI) fold(lanes reg.VecVirtual) {
 	high := YMM()
 	VEXTRACTI64X4(U8(1), lanes, high)
@@ -215,19 +216,19 @@ func foldYMM(lanes reg.VecVirtual) {
 // half of a block at a time leaves room for all its sums in sixteen registers.
 type tokenMaddubs struct{ constants *maddubsConstants }
 
-// name implements tokenwise.
+// name returns the suffix of the kernels' names for this instruction set.
 func (tokenMaddubs) name() string { return "AVX2" }
 
-// halves implements tokenwise: a block takes two registers.
+// halves returns 2: a block takes two registers.
 func (tokenMaddubs) halves() int { return 2 }
 
-// widths implements tokenwise: it returns how many blocks are compared at once, the most first.
+// widths returns how many blocks are compared at once, the most first.
 func (tokenMaddubs) widths() []int { return []int{1} }
 
-// register implements tokenwise: a 256-bit register.
+// register returns a new 256-bit register.
 func (tokenMaddubs) register() reg.VecVirtual { return YMM() }
 
-// fold implements tokenwise: it emits code that leaves the maximum of each four lanes in the lowest four.
+// fold emits code that leaves the maximum of each two lanes in the lowest four.
 func (tokenMaddubs) fold(lanes reg.VecVirtual) { foldYMM(lanes) }
 
 // prepare emits code that loads the constant which adds pairs.
@@ -240,8 +241,8 @@ func (v tokenMaddubs) prepare() {
 	VPBROADCASTD(ones.AsX(), ones)
 }
 
-// add emits code that adds four dimensions to each lane. It overwrites the question's register, since no other block is
-// multiplied with it.
+// add emits code that adds the products of four dimensions to each lane of sum. It overwrites the question's
+// register, since no other block is multiplied with it.
 func (v tokenMaddubs) add(question, tokens, sum reg.VecVirtual) {
 	VPMADDUBSW(question, tokens, question)
 	VPMADDWD(v.constants.ones, question, question)
